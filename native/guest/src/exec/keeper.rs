@@ -1,0 +1,95 @@
+//! The keeper: a small process between the guest and one command. It is the
+//! subreaper of the command, so all that the command leaves behind stays below
+//! it and can be found; it reports the command's end and lives until its last
+//! descendant is gone. It never reads anything that the command can write.
+
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{
+    DumpableBehavior, Signal, getpid, getppid, set_child_subreaper, set_dumpable_behavior,
+    set_parent_process_death_signal, setsid,
+};
+
+use super::child::{self, ChildStdio};
+use super::prepared::Prepared;
+use super::report::{RECORD_LEN, Report, Stage};
+use crate::sys::{self, Forked};
+
+/// The keeper's whole life, in a freshly forked process.
+pub fn run(command: &mut Prepared, stdio: ChildStdio, report: RawFd, guest: i32) -> ! {
+    sys::block_all_signals();
+    let code = match serve(command, stdio, report, guest) {
+        Ok(()) => 0,
+        Err(errno) => {
+            let failed = Report::Failed { stage: Stage::Process, errno: errno.raw_os_error() };
+            send(report, &failed);
+            1
+        }
+    };
+    sys::exit_now(code)
+}
+
+fn serve(command: &mut Prepared, stdio: ChildStdio, report: RawFd, guest: i32) -> Result<(), Errno> {
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    set_child_subreaper(Some(getpid()))?;
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    if getppid().map(|pid| pid.as_raw_nonzero().get()) != Some(guest) {
+        // The guest ended before the signal was asked for.
+        return Ok(());
+    }
+    setsid()?;
+    let stdin = stdio.stdin.unwrap_or(report);
+    sys::close_all_but([stdin, stdio.stdout, stdio.stderr, report]);
+    let (failure_read, failure_write) = pipe_with(PipeFlags::CLOEXEC)?;
+    let forked = sys::fork().map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::AGAIN))?;
+    let Forked::Parent(pid) = forked else { child::run(command, stdio, report, failure_write.as_raw_fd()) };
+    drop(failure_write);
+    // Holding these open would keep the command's streams from ending.
+    sys::close_all_but([report, failure_read.as_raw_fd()]);
+    match read_record(&failure_read)? {
+        Some(failed) => send(report, &failed),
+        None => send(report, &Report::Started),
+    }
+    drop(failure_read);
+    reap_all(pid, report);
+    Ok(())
+}
+
+/// The child's failure, or nothing when exec closed the pipe.
+fn read_record(fd: impl AsFd) -> Result<Option<Report>, Errno> {
+    let mut record = [0; RECORD_LEN];
+    loop {
+        match rustix::io::read(&fd, &mut record) {
+            Ok(RECORD_LEN) => return Ok(Report::decode(&record)),
+            Ok(_) => return Ok(None),
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+}
+
+/// The end is reported before it is reaped: a keeper that is killed in between
+/// leaves the status to whoever inherits its children.
+fn reap_all(command: i32, report: RawFd) {
+    loop {
+        match sys::peek_ended() {
+            Ok(ended) => {
+                if ended.pid == command {
+                    let exited = Report::Exited { status: ended.status, usage: ended.usage };
+                    send(report, &exited);
+                }
+                sys::reap_one(ended.pid);
+            }
+            Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
+            // ECHILD: the last descendant is gone.
+            Err(_) => return,
+        }
+    }
+}
+
+fn send(report: RawFd, record: &Report) {
+    // The guest may have given the exec up and closed its end; that is no error.
+    let _ = rustix::io::write(sys::borrow(report), &record.encode());
+}

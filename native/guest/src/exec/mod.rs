@@ -1,0 +1,381 @@
+//! One command: its keeper, its streams, its end.
+//!
+//! The order that the host sees is fixed here: OPENED before any output, the
+//! end of all outputs before EXIT, exactly one terminal frame. This folder never
+//! waits for a process; everything arrives as an event of the loop.
+
+mod child;
+mod input;
+mod keeper;
+mod output;
+mod prepared;
+mod report;
+mod spawn;
+pub mod tree;
+
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use ak_wire::FrameType;
+use ak_wire::payload::{Exit, Failed, OpenExec, OpenedExec, Signal, SignalScope, Usage, WindowSize};
+use rustix::io::{Errno, read};
+
+use crate::channel::{Context, ProtocolBreach, Refusal, Step};
+use crate::poller::{EventFlags, Poller, Ready, Token};
+use crate::{pty, sys};
+use input::Input;
+use output::{Flow, Output};
+use report::{RECORD_LEN, Report, Stage};
+
+/// How long a descendant may hold an output open after the command's end.
+const HOLD: Duration = Duration::from_millis(250);
+/// After CLOSE: how long a keeper has to report before it is killed as well (a
+/// process of the sandbox may have stopped it), and between further attempts.
+const KEEPER_GRACE: Duration = Duration::from_millis(500);
+
+const SLOT_INPUT: u8 = 0;
+const SLOT_REPORT: u8 = 3;
+
+pub struct Exec {
+    keeper: i32,
+    /// Its report pipe has ended; judged in the next step, when a status that
+    /// the guest itself may have reaped is known.
+    keeper_ended: bool,
+    /// Killed from inside: the guest has inherited its processes.
+    keeper_lost: bool,
+    report: Option<OwnedFd>,
+    report_ready: bool,
+    pid: Option<i32>,
+    /// OPENED was sent.
+    opened: bool,
+    input: Input,
+    outputs: [Option<Output>; 2],
+    early_signals: Vec<Signal>,
+    exit: Option<Exit>,
+    hold_until: Option<Instant>,
+    closing: bool,
+    kill_again_at: Option<Instant>,
+    is_tty: bool,
+}
+
+impl Exec {
+    pub fn open(open: &OpenExec, id: u32, credit: u32, poller: &Poller) -> Result<Self, Refusal> {
+        let spawned = spawn::spawn(open)?;
+        let is_tty = open.tty.is_some();
+        let watch = |fd: &OwnedFd, slot, flags| poller.watch(fd, Token { channel: id, slot }, flags);
+        let watched = || -> Result<(), Errno> {
+            watch(&spawned.report, SLOT_REPORT, EventFlags::IN)?;
+            watch(&spawned.stdout, 1, EventFlags::IN)?;
+            if let Some(stderr) = &spawned.stderr {
+                watch(stderr, 2, EventFlags::IN)?;
+            }
+            if let Some(stdin) = &spawned.stdin {
+                watch(stdin, SLOT_INPUT, EventFlags::OUT)?;
+            }
+            Ok(())
+        };
+        if let Err(errno) = watched() {
+            tree::signal(&[spawned.keeper], true, libc::SIGKILL);
+            return Err(Refusal::new("resource", errno));
+        }
+        let stderr = spawned.stderr;
+        Ok(Self {
+            keeper: spawned.keeper,
+            keeper_ended: false,
+            keeper_lost: false,
+            report: Some(spawned.report),
+            report_ready: false,
+            pid: None,
+            opened: false,
+            input: Input::new(spawned.stdin, is_tty),
+            outputs: [
+                Some(Output::new(spawned.stdout, 1, credit, is_tty)),
+                stderr.map(|fd| Output::new(fd, 2, credit, false)),
+            ],
+            early_signals: Vec::new(),
+            exit: None,
+            hold_until: None,
+            closing: false,
+            kill_again_at: None,
+            is_tty,
+        })
+    }
+
+    pub fn keeper(&self) -> i32 {
+        self.keeper
+    }
+
+    pub fn on_ready(&mut self, ready: &Ready) {
+        match ready.token.slot {
+            SLOT_INPUT => self.input.ready = true,
+            SLOT_REPORT => self.report_ready = true,
+            slot => {
+                for output in self.outputs.iter_mut().flatten() {
+                    output.ready |= output.stream == slot;
+                }
+            }
+        }
+    }
+
+    pub fn on_data(&mut self, ctx: &mut Context, payload: &[u8]) -> Result<(), ProtocolBreach> {
+        self.input.on_data(ctx, payload)
+    }
+
+    pub fn on_eof(&mut self) -> Result<(), ProtocolBreach> {
+        self.input.on_eof()
+    }
+
+    pub fn on_credit(&mut self, stream: u8, amount: u32) -> Result<(), ProtocolBreach> {
+        let mut outputs = self.outputs.iter_mut().flatten();
+        match outputs.find(|output| output.stream == stream) {
+            Some(output) => output.add_credit(amount),
+            None => Ok(()),
+        }
+    }
+
+    pub fn on_signal(&mut self, ctx: &Context, signal: Signal) {
+        let (true, Some(pid)) = (self.opened, self.pid) else {
+            self.early_signals.push(signal);
+            return;
+        };
+        // Errors mean that nobody is there to be signalled any more, or that
+        // there is no signal of that number.
+        let _ = match signal.scope {
+            SignalScope::Process if self.exit.is_some() => Ok(()),
+            SignalScope::Process => sys::kill(pid, signal.signal),
+            SignalScope::Group => sys::kill(-pid, signal.signal),
+            SignalScope::Tree => {
+                self.signal_tree(ctx, signal.signal);
+                Ok(())
+            }
+        };
+    }
+
+    pub fn on_resize(&self, size: WindowSize) {
+        if let (true, Some(master)) = (self.is_tty, &self.outputs[0]) {
+            // A terminal whose command is gone needs no size.
+            let _ = pty::resize(&master.source, size);
+        }
+    }
+
+    /// The host gives the exec up. Output ends here; EXIT follows the kill.
+    pub fn on_close(&mut self, ctx: &mut Context) {
+        if !self.closing {
+            self.closing = true;
+            self.kill(ctx);
+        }
+    }
+
+    /// Kills the tree, and again until the command's end is known.
+    fn kill(&mut self, ctx: &Context) {
+        self.kill_again_at = Some(ctx.now + KEEPER_GRACE);
+        self.signal_tree(ctx, libc::SIGKILL);
+        if !self.keeper_lost {
+            let _ = sys::kill(self.keeper, libc::SIGCONT);
+        }
+    }
+
+    fn kill_again(&mut self, ctx: &Context) {
+        if !self.keeper_lost {
+            let _ = sys::kill(self.keeper, libc::SIGKILL);
+        }
+        self.kill(ctx);
+    }
+
+    fn signal_tree(&self, ctx: &Context, signal: i32) {
+        if self.keeper_lost {
+            let guest = rustix::process::getpid().as_raw_nonzero().get();
+            tree::signal(&tree::orphans(guest, ctx.keepers), true, signal);
+        } else {
+            tree::signal(&[self.keeper], false, signal);
+        }
+    }
+
+    /// A process that the guest itself reaped: the command, if its keeper was
+    /// killed.
+    pub fn on_reaped(&mut self, reaped: &sys::Reaped) {
+        if self.pid == Some(reaped.pid) && self.exit.is_none() {
+            self.set_exit(reaped.status, reaped.usage);
+        }
+    }
+
+    /// Look for reports also without an event.
+    pub fn expect_reports(&mut self) {
+        self.report_ready = true;
+    }
+
+    /// Reads the keeper's reports; the step that a report calls for is returned.
+    pub fn read_reports(&mut self, ctx: &mut Context) -> Step {
+        let mut step = Step::Waiting;
+        while self.report_ready {
+            let Some(fd) = &self.report else { break };
+            let mut record = [0; RECORD_LEN];
+            match read(fd, &mut record) {
+                Ok(RECORD_LEN) => {
+                    let Some(report) = Report::decode(&record) else {
+                        continue;
+                    };
+                    step = self.on_report(ctx, report);
+                    if matches!(step, Step::Ended) {
+                        return step;
+                    }
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => self.report_ready = false,
+                Ok(_) | Err(_) => {
+                    self.report = None;
+                    self.keeper_ended = true;
+                }
+            }
+        }
+        step
+    }
+
+    fn on_report(&mut self, ctx: &mut Context, report: Report) -> Step {
+        match report {
+            Report::Forked { pid } => self.pid = Some(pid),
+            Report::Started => self.set_opened(ctx),
+            Report::Failed { stage, errno } => {
+                let failed = start_failure(stage, Errno::from_raw_os_error(errno));
+                ctx.outbox.json(FrameType::Failed, ctx.id, &failed);
+                return Step::Ended;
+            }
+            Report::Exited { status, usage } => self.set_exit(status, usage),
+        }
+        Step::Progress
+    }
+
+    fn set_opened(&mut self, ctx: &mut Context) {
+        let Some(pid) = self.pid.filter(|_| !self.opened) else {
+            return;
+        };
+        self.opened = true;
+        ctx.outbox.json(FrameType::Opened, ctx.id, &OpenedExec { pid });
+        for signal in std::mem::take(&mut self.early_signals) {
+            self.on_signal(ctx, signal);
+        }
+        if self.closing {
+            self.kill(ctx);
+        }
+    }
+
+    /// Ended after its last report as it should be, or killed from inside.
+    fn on_keeper_gone(&mut self, ctx: &mut Context) -> Step {
+        if self.opened && self.exit.is_some() {
+            return Step::Progress;
+        }
+        self.keeper_lost = true;
+        let Some(pid) = self.pid else {
+            let message = "the keeper of the command was killed";
+            let failed = Refusal::new("io", message).payload();
+            ctx.outbox.json(FrameType::Failed, ctx.id, &failed);
+            return Step::Ended;
+        };
+        // The command is now the guest's own child, and is reaped by it.
+        self.set_opened(ctx);
+        if sys::kill(pid, 0).is_err() && self.exit.is_none() {
+            // Reaped by the keeper, whose report died with it.
+            self.set_exit(libc::SIGKILL, Usage::default());
+        }
+        Step::Progress
+    }
+
+    fn set_exit(&mut self, status: i32, usage: Usage) {
+        let signalled = libc::WIFSIGNALED(status);
+        self.exit = Some(Exit {
+            code: (!signalled).then(|| libc::WEXITSTATUS(status) as u8),
+            signal: signalled.then(|| libc::WTERMSIG(status) as u8),
+            usage,
+        });
+        self.input.close();
+        for output in self.outputs.iter_mut().flatten() {
+            output.on_command_end();
+        }
+    }
+
+    pub fn step(&mut self, ctx: &mut Context) -> Step {
+        if std::mem::take(&mut self.keeper_ended) {
+            if let Step::Ended = self.on_keeper_gone(ctx) {
+                return Step::Ended;
+            }
+        }
+        if self.exit.is_none() && self.kill_again_at.is_some_and(|at| at <= ctx.now) {
+            self.kill_again(ctx);
+        }
+        let mut progress = self.input.step(ctx);
+        // Nothing may reach the host before OPENED.
+        if !self.opened {
+            return Step::Waiting;
+        }
+        if !self.closing {
+            for slot in &mut self.outputs {
+                let Some(output) = slot else { continue };
+                match output.pump(ctx) {
+                    Flow::Blocked => {}
+                    Flow::Sent => progress = true,
+                    Flow::Ended => {
+                        ctx.outbox.eof(ctx.id, output.stream);
+                        *slot = None;
+                    }
+                }
+            }
+        }
+        if self.may_end(ctx.now) {
+            self.end(ctx);
+            return Step::Ended;
+        }
+        if progress { Step::Progress } else { Step::Waiting }
+    }
+
+    fn may_end(&mut self, now: Instant) -> bool {
+        if self.exit.is_none() {
+            return false;
+        }
+        let mut open = self.outputs.iter().flatten();
+        if self.closing || open.clone().next().is_none() {
+            return true;
+        }
+        if self.hold_until.is_none() && open.all(Output::is_settled) {
+            self.hold_until = Some(now + HOLD);
+        }
+        self.hold_until.is_some_and(|until| until <= now)
+    }
+
+    /// Ends all streams and sends the terminal frame, as far as the end is known.
+    pub fn end(&mut self, ctx: &mut Context) {
+        for output in self.outputs.iter_mut().filter_map(Option::take) {
+            ctx.outbox.eof(ctx.id, output.stream);
+        }
+        let killed = Exit { code: None, signal: Some(libc::SIGKILL as u8), usage: Usage::default() };
+        let exit = self.exit.unwrap_or(killed);
+        ctx.outbox.json(FrameType::Exit, ctx.id, &exit);
+    }
+
+    pub fn deadline(&self) -> Option<Instant> {
+        match (self.hold_until, self.kill_again_at) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    pub fn has_started(&self) -> bool {
+        self.opened
+    }
+}
+
+fn start_failure(stage: Stage, errno: Errno) -> Failed {
+    const EXHAUSTED: [Errno; 6] = [Errno::AGAIN, Errno::NOMEM, Errno::MFILE, Errno::NFILE, Errno::NOSPC, Errno::TOOBIG];
+    let code = match stage {
+        _ if EXHAUSTED.contains(&errno) => "resource",
+        Stage::Process => "resource",
+        Stage::Terminal => "io",
+        Stage::User => "bad_user",
+        Stage::Cwd => "bad_cwd",
+        Stage::Exec => match errno {
+            Errno::NOENT | Errno::NOTDIR => "not_found",
+            Errno::IO => "io",
+            _ => "not_executable",
+        },
+    };
+    Failed { code: code.into(), message: errno.to_string() }
+}

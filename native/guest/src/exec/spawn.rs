@@ -1,0 +1,115 @@
+//! Makes the descriptors of an exec and forks its keeper.
+
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+use ak_wire::payload::OpenExec;
+use rustix::fs::{OFlags, fchown, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+use rustix::process::getpid;
+
+use super::child::ChildStdio;
+use super::keeper;
+use super::prepared::Prepared;
+use crate::channel::Refusal;
+use crate::pty;
+use crate::sys::{self, Forked};
+use crate::users::Identity;
+
+/// Large pipes let a fast writer run on while a frame is on its way.
+const OUTPUT_PIPE_BYTES: usize = 1 << 20;
+
+/// The guest's ends; all are non-blocking and close on exec.
+pub struct Spawned {
+    pub keeper: i32,
+    pub report: OwnedFd,
+    pub stdin: Option<OwnedFd>,
+    /// One output with a PTY, else stdout and stderr.
+    pub stdout: OwnedFd,
+    pub stderr: Option<OwnedFd>,
+}
+
+struct Ends {
+    ours_in: Option<OwnedFd>,
+    ours_out: OwnedFd,
+    ours_err: Option<OwnedFd>,
+    child_in: Option<OwnedFd>,
+    child_out: OwnedFd,
+    child_err: Option<OwnedFd>,
+}
+
+pub fn spawn(open: &OpenExec) -> Result<Spawned, Refusal> {
+    let mut command = Prepared::new(open)?;
+    let ends = make_ends(open).map_err(no_resource)?;
+    if let Some(identity) = &command.identity {
+        give_to_user(&ends, identity);
+    }
+    let (report, report_write) = pipe_with(PipeFlags::CLOEXEC).map_err(no_resource)?;
+    set_nonblocking(&report).map_err(no_resource)?;
+    if sys::is_in_reserve(&report_write) {
+        return Err(no_resource(Errno::MFILE));
+    }
+    let stdio = ChildStdio {
+        stdin: ends.child_in.as_ref().map(AsRawFd::as_raw_fd),
+        stdout: ends.child_out.as_raw_fd(),
+        stderr: child_err(&ends),
+        tty: open.tty.is_some(),
+    };
+    let guest = getpid().as_raw_nonzero().get();
+    let forked = sys::fork().map_err(|e| no_resource(Errno::from_io_error(&e).unwrap_or(Errno::AGAIN)))?;
+    let Forked::Parent(keeper) = forked else { keeper::run(&mut command, stdio, report_write.as_raw_fd(), guest) };
+    Ok(Spawned { keeper, report, stdin: ends.ours_in, stdout: ends.ours_out, stderr: ends.ours_err })
+}
+
+fn child_err(ends: &Ends) -> RawFd {
+    ends.child_err.as_ref().unwrap_or(&ends.child_out).as_raw_fd()
+}
+
+fn no_resource(errno: Errno) -> Refusal {
+    Refusal::new("resource", errno)
+}
+
+fn make_ends(open: &OpenExec) -> Result<Ends, Errno> {
+    if let Some(size) = open.tty {
+        let pty = pty::open(size)?;
+        return Ok(Ends {
+            ours_in: Some(pty.master.try_clone().map_err(|_| Errno::MFILE)?),
+            ours_out: pty.master,
+            ours_err: None,
+            child_in: Some(pty.slave.try_clone().map_err(|_| Errno::MFILE)?),
+            child_out: pty.slave,
+            child_err: None,
+        });
+    }
+    let (child_in, ours_in) = if open.stdin {
+        let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+        set_nonblocking(&write)?;
+        (Some(read), Some(write))
+    } else {
+        (None, None)
+    };
+    let (ours_out, child_out) = output_pipe()?;
+    let (ours_err, child_err) = output_pipe()?;
+    Ok(Ends { ours_in, ours_out, ours_err: Some(ours_err), child_in, child_out, child_err: Some(child_err) })
+}
+
+fn output_pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
+    let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+    set_nonblocking(&read)?;
+    // A user's share of pipe memory may be used up; the default size works too.
+    let _ = fcntl_setpipe_size(&read, OUTPUT_PIPE_BYTES);
+    Ok((read, write))
+}
+
+fn set_nonblocking(fd: &OwnedFd) -> Result<(), Errno> {
+    fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK)
+}
+
+/// Lets a command of another user reopen its own streams (`/dev/stdout`,
+/// `/dev/tty`). Without the right to do so it can still use them as they are.
+fn give_to_user(ends: &Ends, identity: &Identity) {
+    let fds = [&ends.child_in, &ends.child_err].into_iter().flatten().chain([&ends.child_out]);
+    for fd in fds {
+        let _ = fchown(fd, Some(identity.uid), None);
+    }
+}

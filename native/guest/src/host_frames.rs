@@ -1,0 +1,157 @@
+//! What each frame of the host does. Whatever breaks the protocol ends the guest.
+
+use ak_wire::payload::{
+    Hello, OpenExec, OpenFileOp, OpenFileRead, OpenFileWrite, OpenKind, Shutdown, Signal, WindowSize,
+};
+use ak_wire::{Frame, FrameType, MAX_HOST_CHANNELS, WINDOW_RANGE};
+use serde::de::DeserializeOwned;
+
+use crate::channel::{Channel, Context, ProtocolBreach, Refusal, Step};
+use crate::exec::Exec;
+use crate::files::{self, FileRead, FileWrite};
+use crate::server::{End, Server};
+
+impl Server {
+    pub(crate) fn on_frame(&mut self, frame: &Frame) -> Result<(), End> {
+        let is_hello = frame.frame_type == FrameType::Hello;
+        if is_hello != self.host_window.is_none() {
+            return Err(End::Violation);
+        }
+        match frame.frame_type {
+            FrameType::Hello => {
+                let hello: Hello = parse(frame.payload)?;
+                if !WINDOW_RANGE.contains(&hello.window) {
+                    return Err(End::Violation);
+                }
+                self.host_window = Some(hello.window);
+                Ok(())
+            }
+            FrameType::Ping => {
+                self.outbox.frame(FrameType::Pong, 0, 0, frame.payload);
+                Ok(())
+            }
+            FrameType::Pong => Ok(()),
+            FrameType::Shutdown => {
+                let Shutdown { grace_ms } = parse(frame.payload)?;
+                self.start_shutdown(grace_ms);
+                Ok(())
+            }
+            FrameType::Open => self.on_open(frame),
+            _ => self.on_channel_frame(frame),
+        }
+    }
+
+    fn on_open(&mut self, frame: &Frame) -> Result<(), End> {
+        let id = frame.channel;
+        if !is_of_host(id) || id <= self.last_id {
+            return Err(End::Violation);
+        }
+        self.last_id = id;
+        match self.open(id, frame.payload) {
+            Ok(Some(channel)) => {
+                if let Channel::Exec(exec) = &channel {
+                    self.keepers.push(exec.keeper());
+                }
+                self.channels.insert(id, channel);
+            }
+            Ok(None) => {}
+            Err(refusal) => {
+                let failed = refusal.payload();
+                self.outbox.json(FrameType::Failed, id, &failed);
+            }
+        }
+        Ok(())
+    }
+
+    /// `None` when the channel is answered and over.
+    fn open(&mut self, id: u32, payload: &[u8]) -> Result<Option<Channel>, Refusal> {
+        if self.shutdown.is_some() {
+            return Err(Refusal::new("io", "the sandbox is shutting down"));
+        }
+        if self.channels.len() >= MAX_HOST_CHANNELS {
+            return Err(Refusal::new("resource", "too many open channels"));
+        }
+        let credit = self.host_window.unwrap_or(ak_wire::ASSUMED_WINDOW);
+        let mut ctx = Context { id, outbox: &mut self.outbox, now: self.now, keepers: &self.keepers };
+        let OpenKind { kind } = request(payload)?;
+        match kind.as_str() {
+            "exec" => {
+                let open: OpenExec = request(payload)?;
+                let exec = Exec::open(&open, id, credit, &self.poller)?;
+                Ok(Some(Channel::Exec(Box::new(exec))))
+            }
+            "file-read" => {
+                let open: OpenFileRead = request(payload)?;
+                let file = FileRead::open(&open, credit, &mut ctx)?;
+                Ok(Some(Channel::FileRead(file)))
+            }
+            "file-write" => {
+                let open: OpenFileWrite = request(payload)?;
+                let file = FileWrite::open(&open, &mut ctx)?;
+                Ok(Some(Channel::FileWrite(file)))
+            }
+            "file-op" => {
+                let open: OpenFileOp = request(payload)?;
+                files::operate(&open, credit, &mut ctx)
+            }
+            other => {
+                let message = format!("kind {other:.40?} is not served");
+                Err(Refusal::new("unsupported", message))
+            }
+        }
+    }
+
+    fn on_channel_frame(&mut self, frame: &Frame) -> Result<(), End> {
+        let id = frame.channel;
+        if !is_of_host(id) || id > self.last_id {
+            return Err(End::Violation);
+        }
+        // The host may not have seen yet that the channel is over.
+        let Some(channel) = self.channels.get_mut(&id) else {
+            return Ok(());
+        };
+        let mut ctx = Context { id, outbox: &mut self.outbox, now: self.now, keepers: &self.keepers };
+        let step = match (frame.frame_type, frame.stream) {
+            (FrameType::Data, 0) => channel.on_data(&mut ctx, frame.payload)?,
+            (FrameType::Eof, 0) => channel.on_eof(&mut ctx)?,
+            (FrameType::Credit, stream) => {
+                channel.on_credit(stream, frame.credit())?;
+                Step::Progress
+            }
+            (FrameType::Signal, _) => {
+                let signal: Signal = parse(frame.payload)?;
+                if let Channel::Exec(exec) = channel {
+                    exec.on_signal(&ctx, signal);
+                }
+                Step::Progress
+            }
+            (FrameType::Resize, _) => {
+                let size: WindowSize = parse(frame.payload)?;
+                if let Channel::Exec(exec) = channel {
+                    exec.on_resize(size);
+                }
+                Step::Progress
+            }
+            (FrameType::Close, _) => channel.on_close(&mut ctx),
+            // The guest opened nothing, so nothing of its own can be answered.
+            _ => return Err(End::Violation),
+        };
+        if matches!(step, Step::Ended) {
+            self.channels.remove(&id);
+        }
+        Ok(())
+    }
+}
+
+/// The host opens odd ids, and the guest none at all so far.
+fn is_of_host(id: u32) -> bool {
+    id & 1 == 1
+}
+
+fn parse<T: DeserializeOwned>(payload: &[u8]) -> Result<T, ProtocolBreach> {
+    serde_json::from_slice(payload).map_err(|_| ProtocolBreach)
+}
+
+fn request<T: DeserializeOwned>(payload: &[u8]) -> Result<T, Refusal> {
+    serde_json::from_slice(payload).map_err(Refusal::invalid)
+}

@@ -1,0 +1,34 @@
+//! `ak-guest`, process 1 of every sandbox.
+//!
+//! It serves the guest protocol on descriptor 3: starts commands, carries their
+//! streams, moves files, reaps. It runs inside all walls and holds nothing that
+//! the sandbox must not have; it decides nothing about policy. One thread, one
+//! epoll loop: nothing here may block on the sandbox's or the host's behaviour.
+
+mod channel;
+mod exec;
+mod files;
+mod host_frames;
+mod outbox;
+mod poller;
+mod pty;
+mod reap;
+mod server;
+mod shutdown;
+mod startup;
+mod sys;
+mod users;
+
+use server::{End, Server};
+
+fn main() {
+    let code = match startup::prepare().and_then(Server::new) {
+        Ok(server) => match server.run() {
+            End::ShutDown => 0,
+            End::StreamEnded => 1,
+            End::Violation => 2,
+        },
+        Err(_) => 3,
+    };
+    std::process::exit(code);
+}

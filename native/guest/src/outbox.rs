@@ -1,0 +1,167 @@
+//! Frames on their way to the host. Bounded: readers of pipes and files ask
+//! [`Outbox::has_room`] first, and only small control frames go beyond it.
+
+use std::collections::VecDeque;
+use std::io::IoSlice;
+use std::os::fd::AsFd;
+
+use ak_wire::{FrameType, HEADER_LEN, Header, MAX_DATA, encode_credit, encode_frame, encode_json};
+use rustix::io;
+use serde::Serialize;
+
+const HIGH_MARK: usize = 1 << 20;
+const LARGE: usize = HEADER_LEN + MAX_DATA;
+/// Frames up to this size are copied together, so that many small ones do not
+/// hold a large buffer each and leave in one write.
+const SMALL: usize = 16 * 1024;
+const MAX_SPARES: usize = 4;
+const MAX_SLICES: usize = 8;
+
+struct Chunk {
+    bytes: Vec<u8>,
+    end: usize,
+}
+
+#[derive(Default)]
+pub struct Outbox {
+    chunks: VecDeque<Chunk>,
+    /// Bytes of the first chunk that are already written.
+    sent: usize,
+    queued: usize,
+    spares: Vec<Vec<u8>>,
+    stalled: bool,
+}
+
+impl Outbox {
+    pub fn has_room(&self) -> bool {
+        self.queued < HIGH_MARK
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.queued == 0
+    }
+
+    /// The stream can take bytes again.
+    pub fn unstall(&mut self) {
+        self.stalled = false;
+    }
+
+    pub fn release_memory(&mut self) {
+        if self.is_empty() {
+            self.spares = Vec::new();
+            self.chunks = VecDeque::new();
+        }
+    }
+
+    pub fn frame(&mut self, frame_type: FrameType, channel: u32, stream: u8, payload: &[u8]) {
+        self.append(HEADER_LEN + payload.len(), |bytes| {
+            encode_frame(bytes, frame_type, channel, stream, payload);
+        });
+    }
+
+    pub fn eof(&mut self, channel: u32, stream: u8) {
+        self.frame(FrameType::Eof, channel, stream, &[]);
+    }
+
+    pub fn credit(&mut self, channel: u32, stream: u8, amount: u32) {
+        self.append(HEADER_LEN + 4, |bytes| {
+            encode_credit(bytes, channel, stream, amount);
+        });
+    }
+
+    pub fn json<T: Serialize>(&mut self, frame_type: FrameType, channel: u32, value: &T) {
+        self.append(1024, |bytes| {
+            // Our payload types have string keys and no failing serialisers.
+            let encoded = encode_json(bytes, frame_type, channel, value);
+            debug_assert!(encoded.is_ok());
+        });
+    }
+
+    /// Sends one DATA frame of what `fill` puts into the space it is given, at
+    /// most `max` bytes of it; none when `fill` yields nothing.
+    pub fn data<E>(
+        &mut self,
+        channel: u32,
+        stream: u8,
+        max: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Result<usize, E> {
+        let mut bytes = self.spares.pop().unwrap_or_else(|| vec![0; LARGE]);
+        let space = &mut bytes[HEADER_LEN..HEADER_LEN + max.min(MAX_DATA)];
+        let length = match fill(space) {
+            Ok(length) if length > 0 => length,
+            nothing => {
+                self.keep_spare(bytes);
+                return nothing;
+            }
+        };
+        let end = HEADER_LEN + length;
+        if end <= SMALL {
+            let payload = &bytes[HEADER_LEN..end];
+            self.frame(FrameType::Data, channel, stream, payload);
+            self.keep_spare(bytes);
+        } else {
+            let header = Header { length, channel, frame_type: FrameType::Data, stream };
+            bytes[..HEADER_LEN].copy_from_slice(&header.encode());
+            self.queued += end;
+            self.chunks.push_back(Chunk { bytes, end });
+        }
+        Ok(length)
+    }
+
+    /// Writes until all is gone or the stream takes no more.
+    pub fn flush(&mut self, host: impl AsFd) -> io::Result<()> {
+        while !self.stalled && !self.is_empty() {
+            let mut slices: [IoSlice; MAX_SLICES] = std::array::from_fn(|_| IoSlice::new(&[]));
+            let mut count = 0;
+            for (index, chunk) in self.chunks.iter().take(MAX_SLICES).enumerate() {
+                let from = if index == 0 { self.sent } else { 0 };
+                slices[index] = IoSlice::new(&chunk.bytes[from..chunk.end]);
+                count = index + 1;
+            }
+            match io::writev(&host, &slices[..count]) {
+                Ok(written) => self.consume(written),
+                Err(io::Errno::AGAIN) => self.stalled = true,
+                Err(io::Errno::INTR) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn consume(&mut self, written: usize) {
+        self.queued -= written;
+        self.sent += written;
+        while let Some(first) = self.chunks.front() {
+            if self.sent < first.end {
+                break;
+            }
+            self.sent -= first.end;
+            if let Some(chunk) = self.chunks.pop_front() {
+                self.keep_spare(chunk.bytes);
+            }
+        }
+    }
+
+    fn append(&mut self, size_hint: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        let fits = |chunk: &Chunk| chunk.bytes.len() == chunk.end && chunk.bytes.capacity() - chunk.end >= size_hint;
+        if !self.chunks.back().is_some_and(fits) {
+            let busy = self.chunks.back().is_some();
+            // The first small frame of a quiet connection is mostly alone.
+            let capacity = size_hint.max(if busy { 2 * SMALL } else { 2048 });
+            let bytes = Vec::with_capacity(capacity);
+            self.chunks.push_back(Chunk { bytes, end: 0 });
+        }
+        if let Some(chunk) = self.chunks.back_mut() {
+            write(&mut chunk.bytes);
+            self.queued += chunk.bytes.len() - chunk.end;
+            chunk.end = chunk.bytes.len();
+        }
+    }
+
+    fn keep_spare(&mut self, bytes: Vec<u8>) {
+        if bytes.len() == LARGE && self.spares.len() < MAX_SPARES {
+            self.spares.push(bytes);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Edge-triggered epoll. Each descriptor is registered once; whoever owns it
+//! remembers that it is ready until a call says EAGAIN.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::{Timespec, epoll};
+use rustix::io;
+
+pub use epoll::EventFlags;
+
+/// What a registered descriptor is: a channel id (0 is the connection) and a
+/// slot within it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    pub channel: u32,
+    pub slot: u8,
+}
+
+pub const HOST: Token = Token { channel: 0, slot: 0 };
+pub const CHILD_SIGNALS: Token = Token { channel: 0, slot: 1 };
+
+#[derive(Clone, Copy)]
+pub struct Ready {
+    pub token: Token,
+    pub flags: EventFlags,
+}
+
+impl Ready {
+    /// Data, an end or an error: in each case a read tells.
+    pub fn is_readable(&self) -> bool {
+        self.flags.intersects(EventFlags::IN | EventFlags::HUP | EventFlags::ERR)
+    }
+
+    pub fn is_writable(&self) -> bool {
+        self.flags.intersects(EventFlags::OUT | EventFlags::HUP | EventFlags::ERR)
+    }
+}
+
+pub struct Poller {
+    epoll: OwnedFd,
+}
+
+impl Poller {
+    pub fn new() -> io::Result<Self> {
+        Ok(Self { epoll: epoll::create(epoll::CreateFlags::CLOEXEC)? })
+    }
+
+    /// A descriptor leaves by being closed.
+    pub fn watch(&self, fd: impl AsFd, token: Token, flags: EventFlags) -> io::Result<()> {
+        let data = u64::from(token.channel) << 8 | u64::from(token.slot);
+        let flags = flags | EventFlags::ET;
+        epoll::add(&self.epoll, fd, epoll::EventData::new_u64(data), flags)
+    }
+
+    /// Waits for events; `None` waits without end. An interrupted wait is empty.
+    pub fn wait(&self, timeout: Option<Duration>, into: &mut Vec<Ready>) -> io::Result<()> {
+        let blank = epoll::Event { flags: EventFlags::empty(), data: epoll::EventData::new_u64(0) };
+        let mut events = [blank; 32];
+        let timeout = timeout.map(|t| Timespec { tv_sec: t.as_secs() as i64, tv_nsec: i64::from(t.subsec_nanos()) });
+        into.clear();
+        let count = match epoll::wait(&self.epoll, &mut events[..], timeout.as_ref()) {
+            Ok(count) => count,
+            Err(io::Errno::INTR) => 0,
+            Err(error) => return Err(error),
+        };
+        into.extend(events[..count].iter().map(|event| {
+            let (flags, data) = (event.flags, event.data.u64());
+            Ready { token: Token { channel: (data >> 8) as u32, slot: data as u8 }, flags }
+        }));
+        Ok(())
+    }
+}

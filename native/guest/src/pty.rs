@@ -1,0 +1,37 @@
+//! Pseudo-terminals of the sandbox's own devpts.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use ak_wire::payload::WindowSize;
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io;
+use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, unlockpt};
+use rustix::termios::{SpecialCodeIndex, Winsize, tcgetattr, tcsetwinsize};
+
+pub struct Pty {
+    /// Non-blocking.
+    pub master: OwnedFd,
+    pub slave: OwnedFd,
+}
+
+pub fn open(size: WindowSize) -> io::Result<Pty> {
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let master = openat(CWD, c"/dev/ptmx", flags, Mode::empty())?;
+    unlockpt(&master)?;
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let slave = ioctl_tiocgptpeer(&master, flags)?;
+    resize(&master, size)?;
+    Ok(Pty { master, slave })
+}
+
+pub fn resize(master: impl AsFd, size: WindowSize) -> io::Result<()> {
+    let size = Winsize { ws_row: size.rows, ws_col: size.cols, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(master, size)
+}
+
+/// What ends the input in the terminal's current settings; control-D unless
+/// the command chose another.
+pub fn eof_character(master: impl AsFd) -> u8 {
+    const CONTROL_D: u8 = 4;
+    tcgetattr(master).map_or(CONTROL_D, |t| t.special_codes[SpecialCodeIndex::VEOF])
+}

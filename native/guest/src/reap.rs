@@ -1,0 +1,49 @@
+//! Ended children: keepers, and as process 1 whatever a killed keeper left.
+
+use rustix::io::read;
+
+use crate::channel::{Channel, Context, Step};
+use crate::server::Server;
+use crate::sys;
+
+impl Server {
+    /// Collects all that ended; true when no child is left.
+    pub(crate) fn reap(&mut self) -> bool {
+        // The signal's record says nothing that wait does not say better.
+        let mut records = [0u8; 512];
+        while read(&self.process.child_signals, &mut records).is_ok_and(|count| count > 0) {}
+        loop {
+            let reaped = match sys::reap() {
+                Ok(Some(reaped)) => reaped,
+                Ok(None) => return false,
+                Err(error) => return error.raw_os_error() == Some(libc::ECHILD),
+            };
+            match self.keepers.iter().position(|pid| *pid == reaped.pid) {
+                Some(at) => {
+                    self.keepers.swap_remove(at);
+                }
+                None => self.on_orphan_end(&reaped),
+            }
+        }
+    }
+
+    /// It may be a command whose keeper was killed, and the report with its
+    /// process id may still be unread.
+    fn on_orphan_end(&mut self, reaped: &sys::Reaped) {
+        let mut ended = Vec::new();
+        for (id, channel) in &mut self.channels {
+            let Channel::Exec(exec) = channel else {
+                continue;
+            };
+            let mut ctx = Context { id: *id, outbox: &mut self.outbox, now: self.now, keepers: &self.keepers };
+            exec.expect_reports();
+            if matches!(exec.read_reports(&mut ctx), Step::Ended) {
+                ended.push(*id);
+            }
+            exec.on_reaped(reaped);
+        }
+        for id in ended {
+            self.channels.remove(&id);
+        }
+    }
+}

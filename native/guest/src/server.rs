@@ -1,0 +1,216 @@
+//! The event loop and the table of channels.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::time::Instant;
+
+use ak_wire::payload::Hello;
+use ak_wire::{Decoder, Direction, FrameType, PROTOCOL};
+use rustix::io::{Errno, read};
+
+use crate::channel::{Channel, Context, ProtocolBreach, Step, WINDOW};
+use crate::outbox::Outbox;
+use crate::poller::{CHILD_SIGNALS, EventFlags, HOST, Poller, Ready};
+use crate::shutdown::Shutdown;
+use crate::startup::Prepared;
+
+/// Why the guest stopped serving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    ShutDown,
+    StreamEnded,
+    Violation,
+}
+
+impl From<ProtocolBreach> for End {
+    fn from(_: ProtocolBreach) -> Self {
+        Self::Violation
+    }
+}
+
+/// Reads from the host per turn, so that a talkative host does not starve
+/// running commands.
+const READS_PER_TURN: usize = 4;
+/// Rounds over the channels per turn, for the same reason the other way round.
+const ROUNDS_PER_TURN: usize = 4;
+
+pub struct Server {
+    pub(crate) process: Prepared,
+    pub(crate) poller: Poller,
+    pub(crate) outbox: Outbox,
+    pub(crate) channels: BTreeMap<u32, Channel>,
+    pub(crate) last_id: u32,
+    /// The host's window, once its HELLO came.
+    pub(crate) host_window: Option<u32>,
+    /// Live keepers, also of execs that have ended.
+    pub(crate) keepers: Vec<i32>,
+    pub(crate) shutdown: Option<Shutdown>,
+    pub(crate) now: Instant,
+    decoder: Decoder,
+    host_readable: bool,
+    last_served: u32,
+}
+
+impl Server {
+    pub fn new(process: Prepared) -> io::Result<Self> {
+        let poller = Poller::new()?;
+        poller.watch(&process.host, HOST, EventFlags::IN | EventFlags::OUT)?;
+        poller.watch(&process.child_signals, CHILD_SIGNALS, EventFlags::IN)?;
+        Ok(Self {
+            process,
+            poller,
+            outbox: Outbox::default(),
+            channels: BTreeMap::new(),
+            last_id: 0,
+            host_window: None,
+            keepers: Vec::new(),
+            shutdown: None,
+            now: Instant::now(),
+            decoder: Decoder::new(Direction::HostToGuest),
+            host_readable: true,
+            last_served: 0,
+        })
+    }
+
+    /// Serves until the end; when it returns nothing of the sandbox runs.
+    pub fn run(mut self) -> End {
+        let hello = Hello {
+            protocol: PROTOCOL,
+            guest: Some(env!("CARGO_PKG_VERSION").into()),
+            window: WINDOW,
+            features: ["exec", "pty", "files"].map(String::from).into(),
+        };
+        self.outbox.json(FrameType::Hello, 0, &hello);
+        let end = match self.serve() {
+            Err(end) => end,
+            Ok(never) => match never {},
+        };
+        self.kill_everything();
+        end
+    }
+
+    fn serve(&mut self) -> Result<std::convert::Infallible, End> {
+        let mut ready = Vec::new();
+        let mut busy = true;
+        loop {
+            self.flush()?;
+            if !busy && self.channels.is_empty() {
+                self.outbox.release_memory();
+                self.decoder.release_memory();
+            }
+            let timeout = if busy {
+                Some(std::time::Duration::ZERO)
+            } else {
+                let until = |at: Instant| at.saturating_duration_since(Instant::now());
+                self.next_deadline().map(until)
+            };
+            self.poller.wait(timeout, &mut ready).map_err(|_| End::StreamEnded)?;
+            self.now = Instant::now();
+            for event in &ready {
+                self.on_ready(event);
+            }
+            let more_input = self.read_host()?;
+            self.check_shutdown()?;
+            busy = self.run_channels()? || more_input;
+        }
+    }
+
+    fn on_ready(&mut self, event: &Ready) {
+        match event.token {
+            HOST => {
+                self.host_readable |= event.is_readable();
+                if event.is_writable() {
+                    self.outbox.unstall();
+                }
+            }
+            CHILD_SIGNALS => {
+                self.reap();
+            }
+            token => {
+                if let Some(channel) = self.channels.get_mut(&token.channel) {
+                    channel.on_ready(event);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn flush(&mut self) -> Result<(), End> {
+        let flushed = self.outbox.flush(&self.process.host);
+        flushed.map_err(|_| End::StreamEnded)
+    }
+
+    /// True when there may be more to read. While the host does not take our
+    /// answers, its requests wait.
+    fn read_host(&mut self) -> Result<bool, End> {
+        for _ in 0..READS_PER_TURN {
+            if !self.host_readable || !self.outbox.has_room() {
+                return Ok(false);
+            }
+            // A frame that came in part is probably a large one.
+            let space = if self.decoder.pending() > 0 { 64 * 1024 } else { 8 * 1024 };
+            match read(&self.process.host, self.decoder.space(space)) {
+                Ok(0) => return Err(End::StreamEnded),
+                Ok(count) => self.decoder.filled(count),
+                Err(Errno::AGAIN) => self.host_readable = false,
+                Err(Errno::INTR) => {}
+                Err(_) => return Err(End::StreamEnded),
+            }
+            // The decoder leaves the server while its frames borrow from it.
+            let mut decoder = std::mem::replace(&mut self.decoder, Decoder::new(Direction::HostToGuest));
+            while let Some(frame) = decoder.next_frame().map_err(|_| End::Violation)? {
+                self.on_frame(&frame)?;
+            }
+            self.decoder = decoder;
+        }
+        Ok(true)
+    }
+
+    /// Rounds in which each channel gets one turn, starting behind the one that
+    /// was served last. True when something is left to do at once.
+    pub(crate) fn run_channels(&mut self) -> Result<bool, End> {
+        for _ in 0..ROUNDS_PER_TURN {
+            let mut order: Vec<u32> = self.channels.keys().copied().collect();
+            let split = order.partition_point(|id| *id <= self.last_served);
+            order.rotate_left(split);
+            let mut progress = false;
+            for id in order {
+                progress |= self.run_channel(id);
+            }
+            self.flush()?;
+            if !progress {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn run_channel(&mut self, id: u32) -> bool {
+        let Some(channel) = self.channels.get_mut(&id) else {
+            return false;
+        };
+        let mut ctx = Context { id, outbox: &mut self.outbox, now: self.now, keepers: &self.keepers };
+        let mut step = Step::Waiting;
+        if let Channel::Exec(exec) = channel {
+            step = exec.read_reports(&mut ctx);
+        }
+        if !matches!(step, Step::Ended) {
+            step = channel.step(&mut ctx);
+        }
+        match step {
+            Step::Waiting => false,
+            Step::Progress => {
+                self.last_served = id;
+                true
+            }
+            Step::Ended => {
+                self.channels.remove(&id);
+                true
+            }
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        let channels = self.channels.values().filter_map(Channel::deadline);
+        channels.chain(self.shutdown.map(|s| s.until)).min()
+    }
+}

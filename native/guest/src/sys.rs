@@ -1,0 +1,211 @@
+//! The system calls that rustix does not offer in the form needed here, as safe
+//! functions. All unsafe code of the guest is in this file and in
+//! `exec/prepared.rs`.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+use ak_wire::payload::Usage;
+
+/// The descriptor on which the jail leaves the stream to the host.
+const HOST_FD: RawFd = 3;
+
+fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Takes the host's stream and closes everything above it.
+pub fn take_host_stream() -> io::Result<OwnedFd> {
+    // SAFETY: fcntl on a number touches no memory; a closed one is an error.
+    checked(unsafe { libc::fcntl(HOST_FD, libc::F_SETFD, libc::FD_CLOEXEC) })?;
+    close_between(HOST_FD + 1, RawFd::MAX);
+    // SAFETY: the descriptor is open (checked above) and nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(HOST_FD) })
+}
+
+fn close_between(first: RawFd, last: RawFd) {
+    if first > last {
+        return;
+    }
+    // SAFETY: only numbers are passed. Callers own, or have given up, every
+    // descriptor in the range.
+    let done = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+    if done < 0 {
+        for fd in first..=last.min(4096) {
+            // SAFETY: as above, one at a time, for kernels without close_range.
+            unsafe { libc::close(fd) };
+        }
+    }
+}
+
+/// Closes every descriptor from 3 up but these. Only for a forked process that
+/// never returns to code which owns any of the others.
+pub fn close_all_but<const N: usize>(mut keep: [RawFd; N]) {
+    keep.sort_unstable();
+    let mut next = 3;
+    for fd in keep {
+        close_between(next, fd - 1);
+        next = next.max(fd + 1);
+    }
+    close_between(next, RawFd::MAX);
+}
+
+pub enum Forked {
+    Child,
+    Parent(i32),
+}
+
+/// The guest and its keepers have one thread each, so the child's copy of the
+/// memory is whole; it must still not rely on anything but its own memory.
+pub fn fork() -> io::Result<Forked> {
+    // SAFETY: single-threaded process, see above.
+    match checked(unsafe { libc::fork() })? {
+        0 => Ok(Forked::Child),
+        pid => Ok(Forked::Parent(pid)),
+    }
+}
+
+/// Ends a forked process without running anything of its parent's.
+pub fn exit_now(code: i32) -> ! {
+    // SAFETY: _exit takes a number and does not return.
+    unsafe { libc::_exit(code) }
+}
+
+pub struct Reaped {
+    pub pid: i32,
+    pub status: i32,
+    pub usage: Usage,
+}
+
+/// One ended child; `None` when there are only running ones; ECHILD when there
+/// is none at all.
+pub fn reap() -> io::Result<Option<Reaped>> {
+    let mut status = 0;
+    let mut rusage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: both pointers are valid for the call; a zeroed rusage is valid.
+    let (pid, rusage) = unsafe {
+        let pid = libc::wait4(-1, &raw mut status, libc::WNOHANG, rusage.as_mut_ptr());
+        (checked(pid)?, rusage.assume_init())
+    };
+    Ok((pid > 0).then(|| Reaped { pid, status, usage: usage(&rusage) }))
+}
+
+/// Waits for the end of a child and leaves it to be reaped with [`reap_one`].
+pub fn peek_ended() -> io::Result<Reaped> {
+    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+    let mut rusage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: both pointers are valid for the call, zeroed values of both types
+    // are valid, and waitid fills the fields of a child's end. The C library's
+    // function has no place for the resource usage.
+    unsafe {
+        let done = libc::syscall(
+            libc::SYS_waitid,
+            libc::P_ALL,
+            0,
+            info.as_mut_ptr(),
+            libc::WEXITED | libc::WNOWAIT,
+            rusage.as_mut_ptr(),
+        );
+        checked(done as libc::c_int)?;
+        let info = info.assume_init();
+        let status = match info.si_code {
+            libc::CLD_EXITED => (info.si_status() & 0xff) << 8,
+            _ => info.si_status() & 0x7f,
+        };
+        Ok(Reaped { pid: info.si_pid(), status, usage: usage(&rusage.assume_init()) })
+    }
+}
+
+pub fn reap_one(pid: i32) {
+    // SAFETY: a null status and usage are allowed.
+    unsafe { libc::wait4(pid, std::ptr::null_mut(), 0, std::ptr::null_mut()) };
+}
+
+fn usage(rusage: &libc::rusage) -> Usage {
+    let micros = |t: libc::timeval| (t.tv_sec as u64) * 1_000_000 + t.tv_usec as u64;
+    Usage { user_us: micros(rusage.ru_utime), system_us: micros(rusage.ru_stime), max_rss_kib: rusage.ru_maxrss as u64 }
+}
+
+/// kill(2) with its own meaning of zero and negative ids.
+pub fn kill(pid: i32, signal: i32) -> io::Result<()> {
+    // SAFETY: only numbers are passed.
+    checked(unsafe { libc::kill(pid, signal) }).map(drop)
+}
+
+/// Blocks SIGCHLD and returns the descriptor on which it arrives instead.
+pub fn child_signal_fd() -> io::Result<OwnedFd> {
+    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: the set is initialised by sigemptyset before use; the returned
+    // descriptor is new and owned by nobody else.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);
+        checked(libc::sigprocmask(libc::SIG_BLOCK, set.as_ptr(), std::ptr::null_mut()))?;
+        let fd = libc::signalfd(-1, set.as_ptr(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
+        Ok(OwnedFd::from_raw_fd(checked(fd)?))
+    }
+}
+
+pub fn ignore_signal(signal: i32) {
+    // SAFETY: SIG_IGN is a valid disposition; no handler code is involved.
+    unsafe { libc::signal(signal, libc::SIG_IGN) };
+}
+
+pub fn block_all_signals() {
+    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: the set is initialised by sigfillset before use.
+    unsafe {
+        libc::sigfillset(set.as_mut_ptr());
+        libc::sigprocmask(libc::SIG_SETMASK, set.as_ptr(), std::ptr::null_mut());
+    }
+}
+
+/// Default dispositions for all signals, then an empty mask. By the raw call,
+/// because the C library keeps two numbers for itself and would leave those as
+/// they were inherited.
+pub fn reset_signals() {
+    const SIGNALS: i32 = 64;
+    const SET_BYTES: usize = 8;
+    // All zero is SIG_DFL without flags; the kernel's structure is at most this
+    // large on the 64-bit machines that are supported.
+    let default = [0u64; 4];
+    let empty = [0u64; 1];
+    for signal in 1..=SIGNALS {
+        // SAFETY: the pointer is valid for the call and no handler is set; the
+        // two signals that cannot be changed fail without effect.
+        unsafe {
+            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), std::ptr::null_mut::<u64>(), SET_BYTES);
+        }
+    }
+    // SAFETY: the pointer is valid for the call.
+    unsafe {
+        libc::syscall(
+            libc::SYS_rt_sigprocmask,
+            libc::SIG_SETMASK,
+            empty.as_ptr(),
+            std::ptr::null_mut::<u64>(),
+            SET_BYTES,
+        );
+    }
+}
+
+/// Views a raw number as a descriptor, for forked processes that know their own
+/// few numbers and outlive none of them.
+pub fn borrow<'a>(fd: RawFd) -> BorrowedFd<'a> {
+    // SAFETY: callers pass numbers that they keep open until they exit or exec.
+    unsafe { BorrowedFd::borrow_raw(fd) }
+}
+
+/// The soft limit on descriptors.
+pub fn open_files_limit() -> RawFd {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    limit.map_or(RawFd::MAX, |n| RawFd::try_from(n).unwrap_or(RawFd::MAX))
+}
+
+/// Whether a descriptor lies in the reserve that scans of /proc, file jobs and
+/// the killing of trees need even when execs use all the rest.
+pub fn is_in_reserve(fd: &OwnedFd) -> bool {
+    const RESERVE: RawFd = 16;
+    fd.as_raw_fd() >= open_files_limit().saturating_sub(RESERVE)
+}

@@ -1,0 +1,53 @@
+//! Deletions: a whole folder goes only as far as nothing in it is hidden, protected, or changed by the host.
+
+use std::{
+    ffi::CStr,
+    os::fd::{AsFd, BorrowedFd},
+};
+
+use rustix::{
+    fs::{AtFlags, FileType, unlinkat},
+    io::Errno,
+};
+
+use super::{Carrier, join, names, open_folder};
+use crate::fault::{During, Outcome};
+
+impl Carrier<'_> {
+    /// Deletes what is at `name` and notes it.
+    pub(super) fn delete(&mut self, target: BorrowedFd<'_>, name: &CStr, path: &[u8]) -> Outcome<()> {
+        if self.clear(target, name, path)? {
+            self.note(path, |r| &mut r.deleted);
+        }
+        Ok(())
+    }
+
+    /// True if the name is free now, and something was there.
+    pub(super) fn clear(&mut self, target: BorrowedFd<'_>, name: &CStr, path: &[u8]) -> Outcome<bool> {
+        let Some(old) = self.on_host(target, name)? else {
+            return Ok(false);
+        };
+        if self.untouchable(path) {
+            self.note(path, |r| &mut r.refused);
+            return Ok(false);
+        }
+        if FileType::from_raw_mode(old.st_mode) != FileType::Directory {
+            if self.changed_on_host(&old) {
+                self.note(path, |r| &mut r.conflicts);
+                return Ok(false);
+            }
+            unlinkat(target, name, AtFlags::empty()).during("delete a file")?;
+            return Ok(true);
+        }
+        let folder = open_folder(target, name)?;
+        for inner in names(folder.as_fd())? {
+            self.clear(folder.as_fd(), &inner, &join(path, &inner))?;
+        }
+        match unlinkat(target, name, AtFlags::REMOVEDIR) {
+            Ok(()) => Ok(true),
+            // Something in it stays, and was noted.
+            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
+            Err(e) => Err(e).during("delete a folder"),
+        }
+    }
+}

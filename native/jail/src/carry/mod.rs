@@ -1,0 +1,215 @@
+//! Carries what a sandbox wrote into the host's project, after the sandbox is gone: new and changed files, links,
+//! deletions, file by file and atomically. The sandbox chose every name and byte here, so nothing is followed,
+//! hidden and protected paths are never touched, and what the host changed meanwhile is left as the host has it.
+
+mod delete;
+mod transfer;
+
+use std::{
+    collections::HashSet,
+    ffi::{CStr, CString},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+};
+
+use rustix::{
+    fs::{AtFlags, Dir, FileType, Mode, OFlags, RawMode, Stat, fgetxattr, mkdirat, openat, statat},
+    io::Errno,
+};
+use serde::Serialize;
+
+use crate::{
+    fault::{During, Outcome},
+    view::{
+        matcher::{Match, Matcher},
+        survey::Survey,
+    },
+};
+
+const LISTED: usize = 1000;
+
+#[derive(Debug, Default, Serialize)]
+pub struct Report {
+    pub written: Vec<String>,
+    pub deleted: Vec<String>,
+    pub conflicts: Vec<String>,
+    pub refused: Vec<String>,
+    pub omitted: u64,
+}
+
+pub struct Carrier<'a> {
+    pub hide: &'a Matcher,
+    pub protect: &'a Matcher,
+    hidden: HashSet<&'a [u8]>,
+    /// Seconds and nanoseconds: what changed on the host at or after this moment was changed by somebody else.
+    since: (i64, u64),
+    /// Root gives new files the owner of the folder they are in.
+    pub privileged: bool,
+    report: Report,
+}
+
+/// The moment before which a file of the host's is the one the sandbox saw.
+pub fn now() -> (i64, u64) {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
+    (t.tv_sec, t.tv_nsec as u64)
+}
+
+impl<'a> Carrier<'a> {
+    pub fn new(
+        hide: &'a Matcher,
+        protect: &'a Matcher,
+        survey: &'a Survey,
+        since: (i64, u64),
+        privileged: bool,
+    ) -> Self {
+        let hidden = survey.hidden.iter().map(|h| h.path.as_slice()).collect();
+        Self { hide, protect, hidden, since, privileged, report: Report::default() }
+    }
+
+    /// Applies the writable layer `upper` to `project`.
+    pub fn carry(mut self, upper: BorrowedFd<'_>, project: BorrowedFd<'_>) -> Outcome<Report> {
+        self.folder(upper, project, &[])?;
+        Ok(self.report)
+    }
+
+    fn folder(&mut self, upper: BorrowedFd<'_>, target: BorrowedFd<'_>, path: &[u8]) -> Outcome<()> {
+        let names = names(upper)?;
+        if is_opaque(upper) {
+            let kept: HashSet<&CStr> = names.iter().map(CString::as_c_str).collect();
+            for name in self::names(target)?.iter().filter(|n| !kept.contains(n.as_c_str())) {
+                self.delete(target, name, &join(path, name))?;
+            }
+        }
+        for name in &names {
+            self.entry(upper, target, name, &join(path, name))?;
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, upper: BorrowedFd<'_>, target: BorrowedFd<'_>, name: &CStr, path: &[u8]) -> Outcome<()> {
+        if self.untouchable(path) {
+            self.note(path, |r| &mut r.refused);
+            return Ok(());
+        }
+        let new = statat(upper, name, AtFlags::SYMLINK_NOFOLLOW).during("look at a changed file")?;
+        let old = self.on_host(target, name)?;
+        match FileType::from_raw_mode(new.st_mode) {
+            FileType::CharacterDevice if new.st_rdev == 0 => self.delete(target, name, path),
+            FileType::Directory => self.enter(upper, target, name, path, old.as_ref(), new.st_mode),
+            FileType::RegularFile | FileType::Symlink => self.replace(upper, target, name, path, old.as_ref(), &new),
+            _ => {
+                self.note(path, |r| &mut r.refused);
+                Ok(())
+            }
+        }
+    }
+
+    fn enter(
+        &mut self,
+        upper: BorrowedFd<'_>,
+        target: BorrowedFd<'_>,
+        name: &CStr,
+        path: &[u8],
+        old: Option<&Stat>,
+        mode: RawMode,
+    ) -> Outcome<()> {
+        let there = old.is_some_and(|s| FileType::from_raw_mode(s.st_mode) == FileType::Directory);
+        if !there {
+            if old.is_some() && !self.clear(target, name, path)? {
+                return Ok(());
+            }
+            mkdirat(target, name, Mode::from_raw_mode(mode & 0o777)).during("make a folder")?;
+            self.own(target, name)?;
+            self.note(path, |r| &mut r.written);
+        }
+        let from = open_folder(upper, name)?;
+        let to = open_folder(target, name)?;
+        self.folder(from.as_fd(), to.as_fd(), path)
+    }
+
+    fn replace(
+        &mut self,
+        upper: BorrowedFd<'_>,
+        target: BorrowedFd<'_>,
+        name: &CStr,
+        path: &[u8],
+        old: Option<&Stat>,
+        new: &Stat,
+    ) -> Outcome<()> {
+        if let Some(old) = old {
+            if FileType::from_raw_mode(old.st_mode) == FileType::Directory {
+                if !self.clear(target, name, path)? {
+                    return Ok(());
+                }
+            } else if self.changed_on_host(old) {
+                self.note(path, |r| &mut r.conflicts);
+                return Ok(());
+            }
+        }
+        if transfer::put(upper, target, name, old, new, self.privileged)? {
+            self.note(path, |r| &mut r.written);
+        }
+        Ok(())
+    }
+
+    /// Whether a path is hidden or protected, itself or through a folder above it.
+    fn untouchable(&self, path: &[u8]) -> bool {
+        let split = path.iter().rposition(|&b| b == b'/').map_or(0, |at| at + 1);
+        let (folder, name) = path.split_at(split);
+        self.hidden.contains(path)
+            || matches!(self.hide.matches(folder, name), Match::Yes)
+            || matches!(self.protect.matches(folder, name), Match::Yes)
+            || name.starts_with(transfer::TEMPORARY)
+    }
+
+    fn changed_on_host(&self, old: &Stat) -> bool {
+        (old.st_ctime, old.st_ctime_nsec) >= self.since
+    }
+
+    fn on_host(&self, target: BorrowedFd<'_>, name: &CStr) -> Outcome<Option<Stat>> {
+        match statat(target, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(e) => Err(e).during("look at a file of the project"),
+        }
+    }
+
+    fn own(&self, target: BorrowedFd<'_>, name: &CStr) -> Outcome<()> {
+        if self.privileged { transfer::own_like(target, name) } else { Ok(()) }
+    }
+
+    fn note(&mut self, path: &[u8], list: impl Fn(&mut Report) -> &mut Vec<String>) {
+        let list = list(&mut self.report);
+        if list.len() < LISTED {
+            list.push(String::from_utf8_lossy(path).into_owned());
+        } else {
+            self.report.omitted += 1;
+        }
+    }
+}
+
+fn open_folder(at: BorrowedFd<'_>, name: &CStr) -> Outcome<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(at, name, flags, Mode::empty()).during(format_args!("open the folder {}", name.to_string_lossy()))
+}
+
+fn is_opaque(folder: BorrowedFd<'_>) -> bool {
+    let mut value = [0u8; 4];
+    fgetxattr(folder, "user.overlay.opaque", &mut value).is_ok_and(|n| n == 1 && value[0] == b'y')
+}
+
+fn names(folder: BorrowedFd<'_>) -> Outcome<Vec<CString>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(folder).during("read a folder")? {
+        let entry = entry.during("read a folder")?;
+        let name = entry.file_name();
+        if name != c"." && name != c".." {
+            names.push(name.to_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn join(path: &[u8], name: &CStr) -> Vec<u8> {
+    if path.is_empty() { name.to_bytes().to_vec() } else { [path, b"/", name.to_bytes()].concat() }
+}

@@ -1,0 +1,143 @@
+//! One file or link from the sandbox's layer into the project: written beside its place, then renamed over it.
+
+use std::{
+    ffi::{CStr, CString},
+    os::fd::{BorrowedFd, OwnedFd},
+};
+
+use rustix::{
+    fs::{
+        AtFlags, FileType, Gid, Mode, OFlags, SeekFrom, Stat, Timespec, Timestamps, Uid, chownat, fchmod, fchown,
+        fstat, ftruncate, futimens, openat, readlinkat, renameat, seek, symlinkat, unlinkat,
+    },
+    io::{Errno, pread, pwrite, read},
+};
+
+use crate::fault::{During, Outcome};
+
+pub const TEMPORARY: &[u8] = b".agentkernel-carry-";
+const CHUNK: usize = 256 << 10;
+
+/// Puts `name` of the layer into the project; false if nothing differs.
+pub fn put(
+    upper: BorrowedFd<'_>,
+    target: BorrowedFd<'_>,
+    name: &CStr,
+    old: Option<&Stat>,
+    new: &Stat,
+    privileged: bool,
+) -> Outcome<bool> {
+    let kind = FileType::from_raw_mode(new.st_mode);
+    if old.is_some_and(|o| o.st_mode == new.st_mode && o.st_size == new.st_size) && same(upper, target, name, kind)? {
+        return Ok(false);
+    }
+    let temporary = CString::new([TEMPORARY, std::process::id().to_string().as_bytes()].concat()).during("a name")?;
+    match unlinkat(target, temporary.as_c_str(), AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(e) => return Err(e).during("clear a temporary file"),
+    }
+    let written = write_temporary(upper, target, name, &temporary, old, new, privileged)
+        .and_then(|()| renameat(target, temporary.as_c_str(), target, name).during("put a file in its place"));
+    if written.is_err() {
+        // The first error is the one to tell; a leftover is cleared by the next carry.
+        let _ = unlinkat(target, temporary.as_c_str(), AtFlags::empty());
+    }
+    written.map(|()| true)
+}
+
+fn write_temporary(
+    upper: BorrowedFd<'_>,
+    target: BorrowedFd<'_>,
+    name: &CStr,
+    temporary: &CStr,
+    old: Option<&Stat>,
+    new: &Stat,
+    privileged: bool,
+) -> Outcome<()> {
+    if FileType::from_raw_mode(new.st_mode) == FileType::Symlink {
+        let link = readlinkat(upper, name, Vec::new()).during("read a link")?;
+        symlinkat(link.as_c_str(), target, temporary).during("make a link")?;
+        return if privileged { own_like(target, temporary) } else { Ok(()) };
+    }
+    let from = open(upper, name, OFlags::RDONLY)?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let to = openat(target, temporary, flags, Mode::from_raw_mode(0o600)).during("write a file")?;
+    copy(&from, &to, new.st_size as u64)?;
+    if privileged {
+        let like = match old {
+            Some(old) => *old,
+            None => fstat(target).during("look at a folder")?,
+        };
+        fchown(&to, Some(Uid::from_raw(like.st_uid)), Some(Gid::from_raw(like.st_gid))).during("own a file")?;
+    }
+    // Never a setuid or setgid bit from inside.
+    fchmod(&to, Mode::from_raw_mode(new.st_mode & 0o777)).during("set a file's mode")?;
+    let time = Timespec { tv_sec: new.st_mtime, tv_nsec: new.st_mtime_nsec as _ };
+    futimens(&to, &Timestamps { last_access: time, last_modification: time }).during("set a file's time")
+}
+
+/// Copies data and leaves holes as holes: a sparse terabyte stays sparse.
+fn copy(from: &OwnedFd, to: &OwnedFd, size: u64) -> Outcome<()> {
+    let mut buffer = vec![0; CHUNK];
+    let mut at = 0;
+    while at < size {
+        let start = match seek(from, SeekFrom::Data(at)) {
+            Ok(start) => start,
+            Err(Errno::NXIO) => break,
+            Err(e) => return Err(e).during("read a changed file"),
+        };
+        let end = seek(from, SeekFrom::Hole(start)).during("read a changed file")?;
+        at = start;
+        while at < end {
+            let want = CHUNK.min((end - at) as usize);
+            let n = pread(from, &mut buffer[..want], at).during("read a changed file")?;
+            if n == 0 {
+                break;
+            }
+            let mut done = 0;
+            while done < n {
+                done += pwrite(to, &buffer[done..n], at + done as u64).during("write a file")?;
+            }
+            at += n as u64;
+        }
+        at = at.max(end);
+    }
+    ftruncate(to, size).during("write a file")
+}
+
+fn same(upper: BorrowedFd<'_>, target: BorrowedFd<'_>, name: &CStr, kind: FileType) -> Outcome<bool> {
+    if kind == FileType::Symlink {
+        let read = |at| readlinkat(at, name, Vec::new()).during("read a link");
+        return Ok(read(upper)? == read(target)?);
+    }
+    let (a, b) = (open(upper, name, OFlags::RDONLY)?, open(target, name, OFlags::RDONLY)?);
+    let (mut left, mut right) = (vec![0; CHUNK], vec![0; CHUNK]);
+    loop {
+        let n = read(&a, &mut left).during("compare a file")?;
+        let mut filled = 0;
+        while filled < n {
+            match read(&b, &mut right[filled..n]).during("compare a file")? {
+                0 => return Ok(false),
+                m => filled += m,
+            }
+        }
+        if n == 0 {
+            return Ok(true);
+        }
+        if left[..n] != right[..n] {
+            return Ok(false);
+        }
+    }
+}
+
+fn open(at: BorrowedFd<'_>, name: &CStr, flags: OFlags) -> Outcome<OwnedFd> {
+    openat(at, name, flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
+        .during(format_args!("open {}", name.to_string_lossy()))
+}
+
+/// Gives `name` the owner of the folder it is in.
+pub fn own_like(folder: BorrowedFd<'_>, name: &CStr) -> Outcome<()> {
+    let like = fstat(folder).during("look at a folder")?;
+    let ids = (Some(Uid::from_raw(like.st_uid)), Some(Gid::from_raw(like.st_gid)));
+    chownat(folder, name, ids.0, ids.1, AtFlags::SYMLINK_NOFOLLOW).during("own a file")
+}

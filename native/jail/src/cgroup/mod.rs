@@ -1,0 +1,138 @@
+//! Limits for the sandbox as a whole, on whatever the host has: v2, v1, or v1 controllers beside an empty v2.
+//! A cgroup is made below the caller's own (v1) or at the nearest place that takes one (v2), and is removed by
+//! whoever is left: the supervisor, or the next sweep.
+
+mod place;
+mod stats;
+pub mod sweep;
+
+use std::{fs, io, path::PathBuf, thread::sleep, time::Duration};
+
+use place::Places;
+pub use stats::Stats;
+
+use crate::{
+    control::{Layer, LayerState},
+    fault::{During, Outcome},
+    spec::Limits,
+};
+
+pub const PREFIX: &str = "agentkernel-";
+const NEEDED: [&str; 3] = ["memory", "pids", "cpu"];
+
+/// One folder, and which of the controllers it carries.
+struct Group {
+    path: PathBuf,
+    v2: bool,
+    controllers: Vec<&'static str>,
+}
+
+pub struct Cgroup {
+    groups: Vec<Group>,
+}
+
+impl Cgroup {
+    /// Makes what can be made, and says what could not.
+    pub fn create(limits: &Limits) -> Outcome<(Self, Layer)> {
+        let places = Places::find();
+        let name = sweep::own_name();
+        let mut cgroup = Self { groups: Vec::new() };
+        let mut missing = Vec::new();
+        for controller in NEEDED {
+            match places.of(controller) {
+                None => missing.push(controller),
+                Some(place) => {
+                    let path = place.parent.join(&name);
+                    if let Some(group) = cgroup.groups.iter_mut().find(|g| g.path == path) {
+                        group.controllers.push(controller);
+                        continue;
+                    }
+                    match fs::create_dir(&path) {
+                        Ok(()) => cgroup.groups.push(Group { path, v2: place.v2, controllers: vec![controller] }),
+                        Err(_) => missing.push(controller),
+                    }
+                }
+            }
+        }
+        for group in &cgroup.groups {
+            for controller in &group.controllers {
+                group.limit(controller, limits)?;
+            }
+        }
+        let layer = match missing.len() {
+            0 => Layer::applied("cgroup"),
+            3 => Layer::new(
+                "cgroup",
+                LayerState::Absent,
+                "no writable cgroup: memory is limited for each process, not in all; no cpu limit; processes by rlimit",
+            ),
+            _ => Layer::new("cgroup", LayerState::Partial, format!("no limit by cgroup on: {}", missing.join(", "))),
+        };
+        Ok((cgroup, layer))
+    }
+
+    pub fn limits(&self, controller: &str) -> bool {
+        self.groups.iter().any(|g| g.controllers.contains(&controller))
+    }
+
+    pub fn join(&self, pid: i32) -> Outcome<()> {
+        for group in &self.groups {
+            fs::write(group.path.join("cgroup.procs"), pid.to_string())
+                .during(format_args!("put the sandbox into {}", group.path.display()))?;
+        }
+        Ok(())
+    }
+
+    pub fn stats(&self) -> Stats {
+        let of = |controller: &str| self.groups.iter().find(|g| g.controllers.contains(&controller));
+        Stats::read(of("memory").map(|g| (g.path.as_path(), g.v2)), of("pids").map(|g| g.path.as_path()))
+    }
+}
+
+impl Drop for Cgroup {
+    /// The processes are gone when this runs; the kernel may need a moment to notice.
+    fn drop(&mut self) {
+        for group in &self.groups {
+            for _ in 0..200 {
+                match fs::remove_dir(&group.path) {
+                    Err(e) if e.kind() == io::ErrorKind::ResourceBusy => sleep(Duration::from_millis(1)),
+                    _ => break,
+                }
+            }
+        }
+    }
+}
+
+impl Group {
+    fn limit(&self, controller: &str, limits: &Limits) -> Outcome<()> {
+        let memory = limits.memory_mib << 20;
+        let quota = (limits.vcpus * 100_000.0).round().max(1000.0) as u64;
+        match (controller, self.v2) {
+            ("pids", _) => self.set("pids.max", &limits.pids.to_string()),
+            ("memory", true) => {
+                self.set("memory.max", &memory.to_string())?;
+                self.set_if_there("memory.swap.max", "0")?;
+                // One process going over ends that process, as with v1, and not the guest beside it.
+                self.set_if_there("memory.oom.group", "0")
+            }
+            ("memory", false) => {
+                self.set("memory.limit_in_bytes", &memory.to_string())?;
+                self.set_if_there("memory.memsw.limit_in_bytes", &memory.to_string())
+            }
+            ("cpu", true) => self.set("cpu.max", &format!("{quota} 100000")),
+            ("cpu", false) => self.set("cpu.cfs_quota_us", &quota.to_string()),
+            _ => Ok(()),
+        }
+    }
+
+    fn set(&self, file: &str, value: &str) -> Outcome<()> {
+        fs::write(self.path.join(file), value).during(format_args!("set {file} to {value}"))
+    }
+
+    fn set_if_there(&self, file: &str, value: &str) -> Outcome<()> {
+        match fs::write(self.path.join(file), value) {
+            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => Ok(()),
+            other => other.during(format_args!("set {file} to {value}")),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The process that builds the sandbox around itself and then becomes its guest. It starts in the new namespaces,
+//! with the host's filesystem still in sight, and gives up more with every step.
+
+use std::{
+    convert::Infallible,
+    fs,
+    os::fd::{AsFd, OwnedFd},
+    path::Path,
+};
+
+use rustix::{
+    fs::{CWD, Mode, OFlags, open},
+    mount::{MountPropagationFlags, UnmountFlags, mount_change, unmount},
+    process::{chdir, fchdir, pivot_root},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    channel::Channel,
+    control::Layer,
+    fault::{During, Fault, Outcome},
+    filesystems, host_image,
+    identity::Identity,
+    place::{self, Root},
+    spec::{Spec, View, ViewForm},
+    sys,
+    view::{
+        guard::{self, Void},
+        overlay,
+        source::Source,
+        survey::Survey,
+    },
+    walls,
+};
+
+/// What the child tells the supervisor before it becomes the guest.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Told {
+    /// The writable layer to carry over comes with this message.
+    Upper,
+    Layer(Layer),
+    Failed(Fault),
+}
+
+pub struct Child<'a> {
+    pub spec: &'a Spec,
+    pub identity: &'a Identity,
+    pub channel: &'a Channel,
+    pub guest: OwnedFd,
+    pub stream: OwnedFd,
+    pub rlimits: Vec<(libc::__rlimit_resource_t, u64)>,
+}
+
+impl Child<'_> {
+    /// Does not come back, unless something failed.
+    pub fn become_guest(self, sources: Vec<Source>) -> Fault {
+        match self.build(sources) {
+            Ok(never) => match never {},
+            Err(fault) => {
+                // If the supervisor is gone there is nobody to tell.
+                let _ = self.channel.send(&Told::Failed(fault.clone()), None);
+                fault
+            }
+        }
+    }
+
+    fn build(&self, sources: Vec<Source>) -> Outcome<Infallible> {
+        // The supervisor has written the id maps and put us into our cgroup.
+        self.channel.expect::<()>()?;
+        if self.identity.has_range() {
+            sys::set_ids(0, 0, true).during("become root of the sandbox")?;
+        }
+        walls::die_with_parent()?;
+        sys::new_cgroup_namespace().during("make a cgroup namespace")?;
+        let propagation = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+        mount_change("/", propagation).during("make mounts private")?;
+        let root = self.build_root(sources)?;
+        enter(&root)?;
+        let mut attributes = sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
+        if self.spec.root_readonly {
+            attributes |= sys::MOUNT_ATTR_RDONLY;
+        }
+        let slash = open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("open the new root")?;
+        sys::mount_setattr(slash.as_fd(), false, attributes, None).during("set the root's attributes")?;
+        rustix::system::sethostname(self.spec.hostname.as_bytes()).during("set the host name")?;
+        sys::loopback_up().during("bring loopback up")?;
+        for &(resource, value) in &self.rlimits {
+            sys::set_rlimit(resource, value).during("set a resource limit")?;
+        }
+        self.place_descriptors()?;
+        self.raise_walls()
+    }
+
+    fn build_root(&self, sources: Vec<Source>) -> Outcome<Root> {
+        // Before anything is mounted over the host's paths.
+        let trees = self.spec.views.iter().zip(sources);
+        let trees = trees.map(|(v, s)| Ok((s.is_folder(), s.into_tree(v)?))).collect::<Outcome<Vec<_>>>()?;
+        let scratch = filesystems::tmpfs(self.spec.scratch_mib, "0755")?;
+        let over = open("/tmp", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("open /tmp")?;
+        place::attach(&scratch, &over).during("mount the scratch filesystem")?;
+        chdir("/tmp").during("enter the scratch filesystem")?;
+        fs::create_dir("root").during("make the new root")?;
+        let bind = place::clone_tree(CWD, Path::new("root")).during("make the new root")?;
+        let at = open("root", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("make the new root")?;
+        place::attach(&bind, &at).during("make the new root")?;
+        let root = open("root", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        let root = Root::new(root.during("open the new root")?);
+        let void = guard::void(Path::new("void-file"), Path::new("void-folder"))?;
+        host_image::build(&root, self.spec)?;
+        filesystems::build(self.spec.tmp_mib, &void)?;
+        // The supervisor has searched the views for hidden files meanwhile.
+        let surveys: Vec<Survey> = self.channel.expect()?;
+        let mut views: Vec<_> = self.spec.views.iter().zip(trees).zip(&surveys).enumerate().collect();
+        views.sort_by_key(|(_, ((view, _), _))| view.target.components().count());
+        for (index, ((view, (is_folder, tree)), survey)) in views {
+            if is_folder {
+                self.show_folder(&root, index, view, tree, survey, &void)?;
+            } else {
+                if view.readonly || view.form != ViewForm::Mount {
+                    place::readonly(&tree).during("make a view read-only")?;
+                }
+                root.attach_file(&tree, &view.target)?;
+            }
+        }
+        Ok(root)
+    }
+
+    fn show_folder(
+        &self,
+        root: &Root,
+        index: usize,
+        view: &View,
+        tree: OwnedFd,
+        survey: &Survey,
+        void: &Void,
+    ) -> Outcome<()> {
+        if view.form == ViewForm::Mount && !view.readonly {
+            let plain = sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
+            sys::mount_setattr(tree.as_fd(), true, plain, None).during("set a view's attributes")?;
+            root.attach_folder(&tree, &view.target)?;
+            let mounted = root.find(&view.target, OFlags::DIRECTORY).during("open a view")?;
+            return guard::apply(mounted.as_fd(), survey, void);
+        }
+        let built = overlay::build(index, tree, survey, !view.readonly)?;
+        root.attach_folder(&built.tree, &view.target)?;
+        if view.form == ViewForm::Sync
+            && let Some(upper) = &built.upper
+        {
+            self.channel.send(&Told::Upper, Some(upper.as_fd()))?;
+        }
+        Ok(())
+    }
+
+    /// 0, 1 and 2 lead nowhere, 3 is the stream to the host, and nothing else is left after exec.
+    fn place_descriptors(&self) -> Outcome<()> {
+        sys::close_on_exec_from(3).during("close descriptors")?;
+        let null = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).during("open /dev/null")?;
+        for number in 0..3 {
+            sys::place_fd(&null, number).during("place a descriptor")?;
+        }
+        sys::place_fd(&self.stream, 3).during("place the stream")
+    }
+
+    fn raise_walls(&self) -> Outcome<Infallible> {
+        walls::drop_capabilities(self.spec.capabilities)?;
+        walls::become_user(self.spec, self.identity)?;
+        walls::no_new_privileges()?;
+        let layer = walls::landlock(&self.spec.landlock_writable)?;
+        self.channel.send(&Told::Layer(layer), None)?;
+        walls::seccomp(self.spec)?;
+        if !self.channel.peer_lives() {
+            return Err(Fault::start("the supervisor is gone"));
+        }
+        Err(sys::exec_fd(self.guest.as_fd(), c"ak-guest")).during("start the guest")
+    }
+}
+
+fn enter(root: &Root) -> Outcome<()> {
+    fchdir(root.fd()).during("enter the new root")?;
+    pivot_root(".", ".").during("change to the new root")?;
+    unmount(".", UnmountFlags::DETACH).during("let go of the host's root")?;
+    chdir("/").during("enter the new root")
+}

@@ -1,0 +1,142 @@
+//! What every root gets whatever image it is made from: /proc with the host's parts masked, a minimal /dev, and
+//! temporary filesystems with a size.
+
+use std::{
+    fs, io,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::fs::symlink,
+    },
+    path::Path,
+};
+
+use rustix::{
+    fs::CWD,
+    io::Errno,
+    mount::{
+        FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_flag, fsconfig_set_string, fsmount,
+        fsopen,
+    },
+};
+
+use crate::{
+    fault::{During, Fault, Outcome},
+    place,
+    view::guard::Void,
+};
+
+const NO_PROGRAMS: MountAttrFlags =
+    MountAttrFlags::MOUNT_ATTR_NOSUID.union(MountAttrFlags::MOUNT_ATTR_NODEV).union(MountAttrFlags::MOUNT_ATTR_NOEXEC);
+const NO_DEVICES: MountAttrFlags = MountAttrFlags::MOUNT_ATTR_NOSUID.union(MountAttrFlags::MOUNT_ATTR_NODEV);
+
+/// Parts of /proc that speak of the host and not of the sandbox.
+const MASKED: [&str; 17] = [
+    "acpi",
+    "asound",
+    "cmdline",
+    "interrupts",
+    "kallsyms",
+    "kcore",
+    "keys",
+    "key-users",
+    "kmsg",
+    "latency_stats",
+    "modules",
+    "partitions",
+    "sched_debug",
+    "scsi",
+    "sysrq-trigger",
+    "timer_list",
+    "vmallocinfo",
+];
+const READONLY: [&str; 4] = ["bus", "fs", "irq", "sys"];
+const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+
+fn mount(kind: &str, options: &[(&str, &str)], attributes: MountAttrFlags) -> rustix::io::Result<OwnedFd> {
+    let fs = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
+    for (key, value) in options {
+        if value.is_empty() {
+            fsconfig_set_flag(&fs, *key)?;
+        } else {
+            fsconfig_set_string(&fs, *key, *value)?;
+        }
+    }
+    fsconfig_create(&fs)?;
+    fsmount(&fs, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
+}
+
+/// A filesystem in memory. Small files cost an inode, so these are limited with the size.
+pub fn tmpfs(mib: u64, mode: &str) -> Outcome<OwnedFd> {
+    let size = format!("{mib}m");
+    let inodes = (mib * 256).max(4096).to_string();
+    mount("tmpfs", &[("size", &size), ("nr_inodes", &inodes), ("mode", mode)], NO_DEVICES).during("mount tmpfs")
+}
+
+/// The current folder is the scratch filesystem, with the fresh root in it.
+pub fn build(tmp_mib: u64, void: &Void) -> Outcome<()> {
+    build_dev(tmp_mib)?;
+    attach(&tmpfs(tmp_mib, "1777")?, "tmp")?;
+    build_proc(void)
+}
+
+fn attach(tree: &OwnedFd, path: &str) -> Outcome<()> {
+    place::attach_at(tree, &Path::new("root").join(path)).during(format_args!("mount /{path}"))
+}
+
+fn build_proc(void: &Void) -> Outcome<()> {
+    let proc = mount("proc", &[], NO_PROGRAMS).map_err(|e| {
+        Fault::new("layer_unavailable", format!("a fresh /proc could not be mounted: {e}"))
+            .hint("the host's own /proc is masked, as inside a container: run agentkernel outside of it, or give the container an unmasked /proc")
+    })?;
+    attach(&proc, "proc")?;
+    for name in READONLY {
+        let path = format!("proc/{name}");
+        match place::clone_readonly(&Path::new("root").join(&path)) {
+            Ok(tree) => attach(&tree, &path)?,
+            Err(Errno::NOENT) => {}
+            Err(e) => return Err(e).during("make a part of /proc read-only"),
+        }
+    }
+    let cover = |fd: &OwnedFd| {
+        place::clone_tree(fd.as_fd(), Path::new(""))
+            .and_then(|t| place::readonly(&t).map(|()| t))
+            .during("mask a part of /proc")
+    };
+    for name in MASKED {
+        let path = format!("proc/{name}");
+        match fs::metadata(Path::new("root").join(&path)) {
+            Ok(m) => attach(&cover(if m.is_dir() { &void.folder } else { &void.file })?, &path)?,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) => return Err(e).during("mask a part of /proc"),
+        }
+    }
+    Ok(())
+}
+
+fn build_dev(shm_mib: u64) -> Outcome<()> {
+    for name in DEVICES {
+        let path = Path::new("/dev").join(name);
+        let device = place::clone_tree(CWD, &path).during(format_args!("show {}", path.display()))?;
+        fs::write(Path::new("root/dev").join(name), "").during("make a device")?;
+        attach(&device, &format!("dev/{name}"))?;
+    }
+    let no_files = MountAttrFlags::MOUNT_ATTR_NOSUID.union(MountAttrFlags::MOUNT_ATTR_NOEXEC);
+    let pts = [("newinstance", ""), ("ptmxmode", "0666"), ("mode", "0620")];
+    for (name, tree) in
+        [("pts", mount("devpts", &pts, no_files).during("mount devpts")?), ("shm", tmpfs(shm_mib, "1777")?)]
+    {
+        fs::create_dir(Path::new("root/dev").join(name)).during("make a folder of /dev")?;
+        attach(&tree, &format!("dev/{name}"))?;
+    }
+    let links = [
+        ("pts/ptmx", "ptmx"),
+        ("/proc/self/fd", "fd"),
+        ("/proc/self/fd/0", "stdin"),
+        ("/proc/self/fd/1", "stdout"),
+        ("/proc/self/fd/2", "stderr"),
+    ];
+    for (target, name) in links {
+        symlink(target, Path::new("root/dev").join(name)).during("link a device")?;
+    }
+    Ok(())
+}

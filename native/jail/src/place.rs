@@ -1,0 +1,123 @@
+//! Putting mounts at paths of the new root. Every path is resolved with the new root as `/`, so that a link in a
+//! project cannot lead a mount anywhere else.
+
+use std::{
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::{Component, Path, PathBuf},
+};
+
+use rustix::{
+    fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2},
+    io::Errno,
+    mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree},
+};
+
+use crate::{
+    fault::{During, Fault, Outcome},
+    sys,
+};
+
+const FIND: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+
+/// A detached copy of a mount and all below it.
+pub fn clone_tree(at: BorrowedFd<'_>, path: &Path) -> rustix::io::Result<OwnedFd> {
+    let empty = if path.as_os_str().is_empty() { OpenTreeFlags::AT_EMPTY_PATH } else { OpenTreeFlags::empty() };
+    open_tree(
+        at,
+        path,
+        OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE | empty,
+    )
+}
+
+/// A detached, read-only copy of a mount of the host's, without setuid programs and devices.
+pub fn clone_readonly(path: &Path) -> rustix::io::Result<OwnedFd> {
+    let tree = clone_tree(CWD, path)?;
+    readonly(&tree)?;
+    Ok(tree)
+}
+
+pub fn readonly(tree: &OwnedFd) -> rustix::io::Result<()> {
+    let flags = sys::MOUNT_ATTR_RDONLY | sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
+    sys::mount_setattr(tree.as_fd(), true, flags, None).map_err(errno)
+}
+
+pub fn errno(e: std::io::Error) -> Errno {
+    Errno::from_io_error(&e).unwrap_or(Errno::IO)
+}
+
+/// Attaches a detached mount at an open path.
+pub fn attach(tree: &OwnedFd, at: &OwnedFd) -> rustix::io::Result<()> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    move_mount(tree, "", at, "", flags)
+}
+
+/// Attaches a detached mount at a path of the new root that we made ourselves a moment ago: no link can be in it.
+pub fn attach_at(tree: &OwnedFd, path: &Path) -> rustix::io::Result<()> {
+    move_mount(tree, "", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+}
+
+pub struct Root {
+    fd: OwnedFd,
+}
+
+impl Root {
+    pub fn new(fd: OwnedFd) -> Self {
+        Self { fd }
+    }
+
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    pub fn find(&self, path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+        openat2(&self.fd, path, FIND | flags, Mode::empty(), ResolveFlags::IN_ROOT)
+    }
+
+    /// The folder at `path`, made with its parents where it is not there.
+    pub fn folder(&self, path: &Path) -> Outcome<OwnedFd> {
+        let mut so_far = PathBuf::from("/");
+        let mut at = self.find(&so_far, OFlags::DIRECTORY).during("open the new root")?;
+        for part in path.components().filter(|c| matches!(c, Component::Normal(_))) {
+            match mkdirat(&at, part.as_os_str(), Mode::from_raw_mode(0o755)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(Errno::ROFS) => {}
+                Err(e) => {
+                    return Err(e).during(format_args!("make {} in the sandbox", path.display()));
+                }
+            }
+            so_far.push(part);
+            at = self.find(&so_far, OFlags::DIRECTORY).map_err(|e| no_target(path, e))?;
+        }
+        Ok(at)
+    }
+
+    /// The file at `path`, made empty with its parents where it is not there.
+    pub fn file(&self, path: &Path) -> Outcome<OwnedFd> {
+        let parent = self.folder(path.parent().unwrap_or(Path::new("/")))?;
+        let name = path.file_name().ok_or_else(|| Fault::start(format!("{} is no file", path.display())))?;
+        match openat(&parent, name, OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC, 0o644.into()) {
+            Ok(_) | Err(Errno::EXIST | Errno::ROFS) => {}
+            Err(e) => return Err(e).during(format_args!("make {} in the sandbox", path.display())),
+        }
+        let at = self.find(path, OFlags::empty()).map_err(|e| no_target(path, e))?;
+        let kind = fstat(&at).map(|s| FileType::from_raw_mode(s.st_mode)).during("look at a mount point")?;
+        if kind == FileType::Directory {
+            return Err(Fault::new("invalid_argument", format!("{} is a folder in the sandbox", path.display())));
+        }
+        Ok(at)
+    }
+
+    /// Puts a folder of the host's at `path`.
+    pub fn attach_folder(&self, tree: &OwnedFd, path: &Path) -> Outcome<()> {
+        attach(tree, &self.folder(path)?).during(format_args!("mount {}", path.display()))
+    }
+
+    pub fn attach_file(&self, tree: &OwnedFd, path: &Path) -> Outcome<()> {
+        attach(tree, &self.file(path)?).during(format_args!("mount {}", path.display()))
+    }
+}
+
+fn no_target(path: &Path, e: Errno) -> Fault {
+    Fault::new("invalid_argument", format!("nothing can be mounted at {} in the sandbox: {e}", path.display()))
+        .hint("choose a path outside /workspace, or one that exists in it")
+}

@@ -1,0 +1,144 @@
+//! The one JSON object that says what to build. The host side has validated the user's wishes already; what is
+//! checked here is what this program relies on.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use crate::fault::{Fault, Outcome};
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Spec {
+    pub version: u32,
+    pub hostname: String,
+    /// The guest binary on the host.
+    pub guest: PathBuf,
+    pub ids: IdChoice,
+    /// Whom the guest, and so every command, runs as inside.
+    pub user: User,
+    pub root_readonly: bool,
+    /// Everything that the sandbox writes to its root and to copied folders, in memory.
+    pub scratch_mib: u64,
+    pub tmp_mib: u64,
+    pub views: Vec<View>,
+    pub hide: Vec<HideRule>,
+    pub protect: Vec<String>,
+    pub capabilities: Capabilities,
+    pub seccomp: SeccompChoice,
+    /// Where Landlock lets the sandbox write.
+    pub landlock_writable: Vec<PathBuf>,
+    pub limits: Limits,
+    /// Folder for what has to be undone on the host after a crash.
+    pub journal: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IdChoice {
+    /// One id inside: quick, and enough where nobody asks for a second user.
+    Single,
+    /// A range of ids: an own one when started by root, subordinate ids otherwise.
+    Range,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct User {
+    pub uid: u32,
+    pub gid: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Capabilities {
+    Default,
+    None,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SeccompChoice {
+    Default,
+    Strict,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HideRule {
+    pub glob: String,
+    #[serde(default)]
+    pub containing: Vec<String>,
+}
+
+/// A folder of the host shown in the sandbox.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct View {
+    pub source: PathBuf,
+    pub target: PathBuf,
+    pub form: ViewForm,
+    pub readonly: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ViewForm {
+    /// Copy-on-write; the host's files never change.
+    Copy,
+    /// Copy-on-write, and the changes are carried over when the sandbox ends.
+    Sync,
+    /// The real folder.
+    Mount,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Limits {
+    pub vcpus: f64,
+    pub memory_mib: u64,
+    pub pids: u64,
+    pub open_files: u64,
+}
+
+impl Spec {
+    pub fn parse(text: &[u8]) -> Outcome<Self> {
+        let spec: Self =
+            serde_json::from_slice(text).map_err(|e| Fault::new("internal", format!("the jail's spec: {e}")))?;
+        spec.check().map_err(|what| Fault::new("internal", format!("the jail's spec: {what}")))?;
+        Ok(spec)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.version != 1 {
+            return Err(format!("version {} is not 1", self.version));
+        }
+        if self.hostname.is_empty() || self.hostname.len() > 64 {
+            return Err("hostname must have 1 to 64 bytes".into());
+        }
+        if self.user.uid >= 65_536 || self.user.gid >= 65_536 {
+            return Err("user ids go up to 65535".into());
+        }
+        for view in &self.views {
+            for path in [&view.source, &view.target] {
+                if !path.is_absolute() || path.components().any(|c| c.as_os_str() == "..") {
+                    return Err(format!("view path {} must be absolute without ..", path.display()));
+                }
+            }
+            if view.target.as_os_str() == "/" {
+                return Err("a view cannot be the root".into());
+            }
+        }
+        if self.views.iter().filter(|v| v.form == ViewForm::Sync).count() > 1 {
+            return Err("only one view can be carried over".into());
+        }
+        if self.limits.vcpus.is_nan()
+            || self.limits.vcpus <= 0.0
+            || self.limits.memory_mib == 0
+            || self.limits.pids == 0
+        {
+            return Err("limits must be above zero".into());
+        }
+        Ok(())
+    }
+}

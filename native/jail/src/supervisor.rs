@@ -1,0 +1,239 @@
+//! The process outside the walls: prepares, starts the child, stays until the sandbox has ended, and leaves nothing
+//! behind. It ends the sandbox when the order comes or when whoever gave the orders is gone.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    fs::{Mode, OFlags, open, openat},
+    process::{Signal, geteuid, pidfd_send_signal},
+};
+
+use crate::{
+    carry::{self, Carrier, Report},
+    cgroup::{Cgroup, sweep},
+    channel::Channel,
+    child::{Child, Told},
+    control::{Control, Event, Layer, LayerState, Order},
+    fault::{During, Fault, Outcome},
+    identity::Identity,
+    spec::{Spec, ViewForm},
+    sys::{self, Fork},
+    view::{
+        guard::Placeholders,
+        matcher::Matcher,
+        source::Source,
+        survey::{Rules, Survey},
+    },
+};
+
+const NAMESPACES: i32 = libc::CLONE_NEWUSER
+    | libc::CLONE_NEWNS
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWNET;
+
+pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
+    let Some(line) = control.line()? else {
+        return Ok(());
+    };
+    let spec = Spec::parse(&line)?;
+    let privileged = geteuid().is_root();
+    let guest = open(&spec.guest, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|e| Fault::new("internal", format!("the guest binary {}: {e}", spec.guest.display())))?;
+    let identity = Identity::choose(spec.ids, spec.user)?;
+    let sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
+    let placeholders = make_placeholders(&spec)?;
+    let (cgroup, cgroup_layer) = Cgroup::create(&spec.limits)?;
+    let (ours, theirs) = Channel::pair()?;
+    let since = carry::now();
+    let (pid, pidfd) = match sys::fork_into(NAMESPACES).map_err(no_namespaces)? {
+        Fork::Parent { pid, pidfd } => (pid, pidfd),
+        Fork::Child => {
+            drop(ours);
+            let rlimits = rlimits(&spec, &cgroup);
+            let child = Child { spec: &spec, identity: &identity, channel: &theirs, guest, stream, rlimits };
+            child.become_guest(sources);
+            std::process::exit(1);
+        }
+    };
+    drop((theirs, stream, guest));
+    let mut sandbox = Sandbox { pid, pidfd, reaped: false };
+    let hide = Matcher::hiding(&spec.hide);
+    let protect = Matcher::of(&spec.protect);
+    identity.write_maps(pid)?;
+    cgroup.join(pid)?;
+    if let Identity::Own { base, .. } = identity {
+        for source in &sources {
+            source.map_ids(base, spec.user, pid)?;
+        }
+    }
+    ours.send(&(), None)?;
+    let mut surveys = sources.iter().map(|s| survey(s, &hide, &protect)).collect::<Outcome<Vec<_>>>()?;
+    for (view, survey) in spec.views.iter().zip(&mut surveys) {
+        survey.protected.extend(placeholders.iter().flat_map(|p| p.hits(&view.source)));
+        survey.protected.sort();
+        survey.protected.dedup();
+    }
+    ours.send(&surveys, None)?;
+    let mut layers = vec![
+        Layer::new("namespaces", LayerState::Applied, identity.describe()),
+        Layer::applied("seccomp"),
+        cgroup_layer,
+    ];
+    let upper = follow_child(&ours, &mut layers)?;
+    layers.extend(mount_layer(&spec));
+    control.send(&Event::Started { pid, layers: &layers });
+    let order = await_end(control, &sandbox)?;
+    let waited = sandbox.end()?;
+    let stats = cgroup.stats();
+    drop(cgroup);
+    let carried = match (order, upper) {
+        (Some(Order::Finish), Some(upper)) => {
+            Some(carry_over(&spec, &sources, &surveys, upper, (&hide, &protect), since)?)
+        }
+        _ => None,
+    };
+    drop(placeholders);
+    let status = waited.status;
+    control.send(&Event::Exited {
+        code: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
+        signal: libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status)),
+        oom_kills: stats.oom_kills,
+        pids_denied: stats.pids_denied,
+        memory_peak_bytes: stats.memory_peak_bytes,
+        cpu_us: waited.cpu_us,
+        carried,
+    });
+    sweep::sweep();
+    Placeholders::sweep(&spec.journal);
+    Ok(())
+}
+
+/// The sandbox's first process. Dropped, it takes all others with it.
+struct Sandbox {
+    pid: i32,
+    pidfd: OwnedFd,
+    reaped: bool,
+}
+
+impl Sandbox {
+    fn end(&mut self) -> Outcome<sys::Waited> {
+        // It may have ended by itself; then there is nobody to signal, only to wait for.
+        let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
+        let waited = sys::wait_for(self.pid).during("wait for the sandbox")?;
+        self.reaped = true;
+        Ok(waited)
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        if !self.reaped {
+            // A failure is on its way to the user already.
+            let _ = self.end();
+        }
+    }
+}
+
+fn make_placeholders(spec: &Spec) -> Outcome<Vec<Placeholders>> {
+    let live = spec.views.iter().filter(|v| v.form == ViewForm::Mount && !v.readonly && v.source.is_dir());
+    live.map(|v| Placeholders::make(&v.source, &spec.protect, &spec.journal)).collect()
+}
+
+fn survey(source: &Source, hide: &Matcher, protect: &Matcher) -> Outcome<Survey> {
+    if !source.is_folder() {
+        return Ok(Survey::default());
+    }
+    Survey::of(source.fd.as_fd(), &Rules { hide, protect })
+}
+
+/// Listens until the child has become the guest (its end of the channel closes) or failed.
+fn follow_child(channel: &Channel, layers: &mut Vec<Layer>) -> Outcome<Option<OwnedFd>> {
+    let mut upper = None;
+    while let Some((told, fd)) = channel.receive::<Told>()? {
+        match told {
+            Told::Upper => upper = fd,
+            Told::Layer(layer) => layers.push(layer),
+            Told::Failed(fault) => return Err(fault),
+        }
+    }
+    Ok(upper)
+}
+
+fn mount_layer(spec: &Spec) -> Option<Layer> {
+    spec.views.iter().any(|v| v.form == ViewForm::Mount && !v.readonly).then(|| {
+        Layer::new(
+            "protected-paths",
+            LayerState::Partial,
+            "a live mount: a hidden or protected file that the host replaces by rename while the sandbox runs becomes \
+             visible or writable, and new files that match a protected pattern with a wildcard can be made",
+        )
+    })
+}
+
+/// Waits for the sandbox to end, for an order, or for the owner to go.
+fn await_end(control: &mut Control, sandbox: &Sandbox) -> Outcome<Option<Order>> {
+    loop {
+        let mut fds =
+            [PollFd::new(&sandbox.pidfd, PollFlags::IN), PollFd::from_borrowed_fd(control.as_fd(), PollFlags::IN)];
+        match poll(&mut fds, None) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(e) => return Err(e).during("wait for the sandbox"),
+        }
+        let (ended, spoken) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
+        if spoken {
+            return control.order();
+        }
+        if ended {
+            // By itself: whoever owns it decides what to do with its changes.
+            return control.order();
+        }
+    }
+}
+
+fn carry_over(
+    spec: &Spec,
+    sources: &[Source],
+    surveys: &[Survey],
+    upper: OwnedFd,
+    rules: (&Matcher, &Matcher),
+    since: (i64, u64),
+) -> Outcome<Report> {
+    let index = spec.views.iter().position(|v| v.form == ViewForm::Sync);
+    let index = index.ok_or_else(|| Fault::new("internal", "nothing to carry over to"))?;
+    let project = openat(&sources[index].fd, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        .during("open the project")?;
+    let carrier = Carrier::new(rules.0, rules.1, &surveys[index], since, geteuid().is_root());
+    carrier.carry(upper.as_fd(), project.as_fd())
+}
+
+/// Limits for each process, and where no cgroup holds all of them together, the next best thing.
+fn rlimits(spec: &Spec, cgroup: &Cgroup) -> Vec<(libc::__rlimit_resource_t, u64)> {
+    let mut limits = vec![(libc::RLIMIT_NOFILE, spec.limits.open_files), (libc::RLIMIT_CORE, 0)];
+    if !cgroup.limits("pids") {
+        limits.push((libc::RLIMIT_NPROC, spec.limits.pids));
+    }
+    if !cgroup.limits("memory") {
+        limits.push((libc::RLIMIT_DATA, spec.limits.memory_mib << 20));
+    }
+    limits
+}
+
+fn no_namespaces(e: std::io::Error) -> Fault {
+    let fault =
+        Fault::new("backend_unavailable", format!("this host does not let us make the sandbox's namespaces: {e}"));
+    let restricted = |path: &str, value: &str| std::fs::read_to_string(path).is_ok_and(|t| t.trim() == value);
+    let hint = if restricted("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
+        "AppArmor forbids user namespaces: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0, or give agentkernel a profile with `userns,`"
+    } else if restricted("/proc/sys/kernel/unprivileged_userns_clone", "0") {
+        "user namespaces are off: sudo sysctl kernel.unprivileged_userns_clone=1"
+    } else if restricted("/proc/sys/user/max_user_namespaces", "0") {
+        "user namespaces are off: sudo sysctl user.max_user_namespaces=15000"
+    } else {
+        "see `agentkernel doctor` for what is missing"
+    };
+    fault.hint(hint)
+}

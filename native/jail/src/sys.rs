@@ -1,0 +1,216 @@
+//! System calls that rustix does not wrap (or wraps as unsafe). All raw calls of the jail are in this file.
+
+use std::{
+    ffi::CStr,
+    io,
+    os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
+};
+
+fn check(result: libc::c_long) -> io::Result<libc::c_long> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+pub enum Fork {
+    Child,
+    Parent { pid: libc::pid_t, pidfd: OwnedFd },
+}
+
+/// fork(2) into new namespaces.
+///
+/// Precondition: this process has one thread, so that the child may go on using all of Rust.
+pub fn fork_into(namespaces: libc::c_int) -> io::Result<Fork> {
+    let mut pidfd: RawFd = -1;
+    // SAFETY: an all-zero clone_args is valid.
+    let mut args: libc::clone_args = unsafe { std::mem::zeroed() };
+    args.flags = (namespaces | libc::CLONE_PIDFD) as u64;
+    args.pidfd = &raw mut pidfd as u64;
+    args.exit_signal = libc::SIGCHLD as u64;
+    // SAFETY: args outlives the call; no CLONE_VM, so the child has its own copy of everything.
+    let pid = check(unsafe { libc::syscall(libc::SYS_clone3, &raw mut args, size_of::<libc::clone_args>()) })?;
+    if pid == 0 {
+        return Ok(Fork::Child);
+    }
+    // SAFETY: the kernel has stored a new descriptor that nobody else owns.
+    let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
+    Ok(Fork::Parent { pid: pid as libc::pid_t, pidfd })
+}
+
+/// Takes over a descriptor that the parent process passed at a fixed number, and keeps it from our children.
+pub fn inherited(fd: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: F_SETFD on any number is harmless; it fails if the descriptor is not open.
+    if unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: open (just shown), and only main() calls this, once for each number.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+#[repr(C)]
+#[derive(Default)]
+pub struct MountAttr {
+    pub set: u64,
+    pub clear: u64,
+    pub propagation: u64,
+    pub userns_fd: u64,
+}
+
+pub const MOUNT_ATTR_RDONLY: u64 = 0x1;
+pub const MOUNT_ATTR_NOSUID: u64 = 0x2;
+pub const MOUNT_ATTR_NODEV: u64 = 0x4;
+const MOUNT_ATTR_IDMAP: u64 = 0x0010_0000;
+
+/// Adds attributes to a mount, or with `recursive` to all below it.
+pub fn mount_setattr(
+    mount: BorrowedFd<'_>,
+    recursive: bool,
+    set: u64,
+    idmap: Option<BorrowedFd<'_>>,
+) -> io::Result<()> {
+    let mut attr = MountAttr { set, ..MountAttr::default() };
+    if let Some(userns) = idmap {
+        attr.set |= MOUNT_ATTR_IDMAP;
+        attr.userns_fd = userns.as_raw_fd() as u64;
+    }
+    let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
+    // SAFETY: attr and the empty path outlive the call.
+    check(unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            mount.as_raw_fd(),
+            c"".as_ptr(),
+            flags,
+            &raw const attr,
+            size_of::<MountAttr>(),
+        )
+    })?;
+    Ok(())
+}
+
+/// Becomes the program behind `program`. Returns only on failure.
+pub fn exec_fd(program: BorrowedFd<'_>, name: &CStr) -> io::Error {
+    let argv = [name.as_ptr(), std::ptr::null()];
+    let envp = [std::ptr::null::<libc::c_char>()];
+    // SAFETY: both arrays are null-terminated and outlive the call.
+    unsafe {
+        libc::syscall(
+            libc::SYS_execveat,
+            program.as_raw_fd(),
+            c"".as_ptr(),
+            argv.as_ptr(),
+            envp.as_ptr(),
+            libc::AT_EMPTY_PATH,
+        )
+    };
+    io::Error::last_os_error()
+}
+
+/// Puts `fd` at number `to`, inherited over exec.
+pub fn place_fd(fd: impl AsFd, to: RawFd) -> io::Result<()> {
+    // SAFETY: dup2 on descriptors; whatever `to` was is meant to be replaced.
+    let done = unsafe { libc::dup2(fd.as_fd().as_raw_fd(), to) };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Marks every descriptor from `first` on to be closed by exec.
+pub fn close_on_exec_from(first: u32) -> io::Result<()> {
+    // SAFETY: no pointers involved.
+    check(unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) })?;
+    Ok(())
+}
+
+pub fn set_ids(uid: u32, gid: u32, drop_groups: bool) -> io::Result<()> {
+    // SAFETY: plain integers; a null list with length 0 is the documented way to have no groups.
+    unsafe {
+        if drop_groups {
+            check(libc::syscall(libc::SYS_setgroups, 0, std::ptr::null::<libc::gid_t>()))?;
+        }
+        check(libc::syscall(libc::SYS_setresgid, gid, gid, gid))?;
+        check(libc::syscall(libc::SYS_setresuid, uid, uid, uid))?;
+    }
+    Ok(())
+}
+
+pub fn install_seccomp(program: &[libc::sock_filter]) -> io::Result<()> {
+    let prog = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
+    // SAFETY: the kernel copies the program during the call and does not write to it.
+    check(unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const prog) })?;
+    Ok(())
+}
+
+pub fn set_rlimit(resource: libc::__rlimit_resource_t, value: u64) -> io::Result<()> {
+    // SAFETY: the struct is filled by the kernel, then by us, and outlives both calls.
+    unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        if libc::getrlimit(resource, &raw mut limit) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // Without CAP_SYS_RESOURCE the hard limit can only go down; a lower one that is there already stays.
+        let value = value.min(limit.rlim_max);
+        limit = libc::rlimit { rlim_cur: value, rlim_max: value };
+        if libc::setrlimit(resource, &raw const limit) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+/// Brings the loopback device of this network namespace up.
+pub fn loopback_up() -> io::Result<()> {
+    // SAFETY: socket and ioctl with a zeroed, correctly sized ifreq that outlives the calls.
+    unsafe {
+        let raw = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
+        if raw < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let socket = OwnedFd::from_raw_fd(raw);
+        let mut request: libc::ifreq = std::mem::zeroed();
+        request.ifr_name[0] = b'l' as libc::c_char;
+        request.ifr_name[1] = b'o' as libc::c_char;
+        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+        if libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+pub struct Waited {
+    pub status: libc::c_int,
+    pub cpu_us: u64,
+}
+
+/// Waits for a child and adds up the processor time of it and of all it has waited for.
+pub fn wait_for(pid: libc::pid_t) -> io::Result<Waited> {
+    loop {
+        let mut status = 0;
+        // SAFETY: zeroed rusage is valid; both outlive the call.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: as above.
+        if unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut usage) } == pid {
+            let us = |t: libc::timeval| t.tv_sec as u64 * 1_000_000 + t.tv_usec as u64;
+            return Ok(Waited { status, cpu_us: us(usage.ru_utime) + us(usage.ru_stime) });
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// False if the kernel knows no such capability.
+pub fn drop_from_bounding_set(capability: u32) -> io::Result<bool> {
+    // SAFETY: no pointers involved.
+    if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, libc::c_ulong::from(capability), 0, 0, 0) } == 0 {
+        return Ok(true);
+    }
+    match io::Error::last_os_error() {
+        e if e.raw_os_error() == Some(libc::EINVAL) => Ok(false),
+        e => Err(e),
+    }
+}
+
+/// From now on this process sees its own cgroup as the root of all.
+pub fn new_cgroup_namespace() -> io::Result<()> {
+    // SAFETY: no pointers involved; no other thread shares what this changes.
+    if unsafe { libc::unshare(libc::CLONE_NEWCGROUP) } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

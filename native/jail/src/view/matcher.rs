@@ -1,0 +1,167 @@
+//! Globs over names. Rules are sorted once by the shape of their last name, so that of a hundred rules nearly all are
+//! settled by a look at a name's first and last byte; only what is left goes to a general matcher.
+
+use std::collections::HashMap;
+
+use crate::spec::HideRule;
+
+struct Rule {
+    /// The last name of the glob.
+    last: Last,
+    /// The whole glob, where the folders above matter too.
+    path: Option<String>,
+    containing: Vec<Vec<u8>>,
+}
+
+/// The shape of a last name: what a name is sorted by before anything is compared.
+enum Last {
+    Is(Vec<u8>),
+    Starts(Vec<u8>),
+    Ends(Vec<u8>),
+    Other,
+}
+
+pub struct Matcher {
+    rules: Vec<Rule>,
+    by_name: HashMap<Vec<u8>, Vec<usize>>,
+    /// Rules on how a name starts, by its first byte, and on how it ends, by its last.
+    by_start: Vec<Vec<usize>>,
+    by_end: Vec<Vec<usize>>,
+    others: Vec<usize>,
+}
+
+/// How a name matched.
+pub enum Match<'a> {
+    No,
+    Yes,
+    /// Only if the file's text has one of these.
+    IfContaining(&'a [Vec<u8>]),
+}
+
+impl Matcher {
+    pub fn hiding(rules: &[HideRule]) -> Self {
+        Self::new(rules.iter().map(|r| (r.glob.as_str(), r.containing.as_slice())))
+    }
+
+    pub fn of(globs: &[String]) -> Self {
+        Self::new(globs.iter().map(|g| (g.as_str(), &[][..])))
+    }
+
+    fn new<'a>(rules: impl Iterator<Item = (&'a str, &'a [String])>) -> Self {
+        let mut matcher = Self {
+            rules: rules.map(|(glob, containing)| Rule::new(glob, containing)).collect(),
+            by_name: HashMap::new(),
+            by_start: vec![Vec::new(); 256],
+            by_end: vec![Vec::new(); 256],
+            others: Vec::new(),
+        };
+        for (index, rule) in matcher.rules.iter().enumerate() {
+            match &rule.last {
+                Last::Is(name) => matcher.by_name.entry(name.clone()).or_default().push(index),
+                Last::Starts(part) => matcher.by_start[part[0] as usize].push(index),
+                Last::Ends(part) => matcher.by_end[part[part.len() - 1] as usize].push(index),
+                Last::Other => matcher.others.push(index),
+            }
+        }
+        matcher
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// `folder` is the path of the folder relative to the view, empty or ending in `/`. A rule that holds whatever
+    /// the file contains goes before one that asks for its text.
+    pub fn matches(&self, folder: &[u8], name: &[u8]) -> Match<'_> {
+        let (Some(&first), Some(&last)) = (name.first(), name.last()) else { return Match::No };
+        let named = self.by_name.get(name).map_or(&[][..], Vec::as_slice);
+        let candidates = [named, &self.by_start[first as usize], &self.by_end[last as usize], &self.others];
+        let mut found = Match::No;
+        for &index in candidates.into_iter().flatten() {
+            let rule = &self.rules[index];
+            if rule.holds(folder, name) {
+                if rule.containing.is_empty() {
+                    return Match::Yes;
+                }
+                found = Match::IfContaining(&rule.containing);
+            }
+        }
+        found
+    }
+}
+
+impl Rule {
+    fn new(glob: &str, containing: &[String]) -> Self {
+        let name = glob.rsplit('/').next().unwrap_or(glob);
+        let anywhere = glob.strip_prefix("**/") == Some(name);
+        let last = last_of(name);
+        let whole = !anywhere || matches!(last, Last::Other);
+        Self {
+            last,
+            path: whole.then(|| glob.to_owned()),
+            containing: containing.iter().map(|c| c.clone().into_bytes()).collect(),
+        }
+    }
+
+    fn holds(&self, folder: &[u8], name: &[u8]) -> bool {
+        let by_name = match &self.last {
+            Last::Is(_) | Last::Other => true,
+            Last::Starts(part) => name.starts_with(part),
+            Last::Ends(part) => name.ends_with(part),
+        };
+        by_name
+            && self.path.as_ref().is_none_or(|glob| {
+                fast_glob::glob_match(glob, String::from_utf8_lossy(&[folder, name].concat()).as_ref())
+            })
+    }
+}
+
+fn last_of(name: &str) -> Last {
+    let plain = |s: &str| !s.is_empty() && !s.contains(['*', '?', '[', '{', '\\', '!']);
+    match (name.strip_suffix('*'), name.strip_prefix('*')) {
+        _ if plain(name) => Last::Is(name.into()),
+        (Some(start), _) if plain(start) => Last::Starts(start.into()),
+        (_, Some(end)) if plain(end) => Last::Ends(end.into()),
+        _ => Last::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hides(globs: &[&str], path: &str) -> bool {
+        let globs: Vec<String> = globs.iter().map(|g| (*g).to_owned()).collect();
+        let (folder, name) = path.rsplit_once('/').map_or(("", path), |(f, n)| (&path[..=f.len()], n));
+        matches!(Matcher::of(&globs).matches(folder.as_bytes(), name.as_bytes()), Match::Yes)
+    }
+
+    #[test]
+    fn last_names_match_at_any_depth() {
+        for path in [".env", ".env.local", "a/.env", "a/b/c/.envrc"] {
+            assert!(hides(&["**/.env*"], path), "{path}");
+        }
+        for path in ["env", "a.env", ".en", "a/xenv"] {
+            assert!(!hides(&["**/.env*"], path), "{path}");
+        }
+        assert!(hides(&["**/*.pem"], "certs/server.pem"));
+        assert!(!hides(&["**/*.pem"], "certs/server.pem.txt"));
+        assert!(hides(&["**/.ssh"], "x/.ssh"));
+    }
+
+    #[test]
+    fn paths_with_folders_match_as_a_whole() {
+        assert!(hides(&["**/.config/gcloud"], ".config/gcloud"));
+        assert!(hides(&["**/.config/gcloud"], "home/u/.config/gcloud"));
+        assert!(!hides(&["**/.config/gcloud"], "xconfig/gcloud"));
+        assert!(hides(&["secrets/*.txt"], "secrets/a.txt"));
+        assert!(!hides(&["secrets/*.txt"], "a/secrets/a.txt"));
+        assert!(hides(&["**/id_?sa"], "k/id_rsa"));
+    }
+
+    #[test]
+    fn a_rule_on_content_asks_for_it() {
+        let rules = [HideRule { glob: "**/.npmrc".into(), containing: vec!["_authToken".into()] }];
+        assert!(matches!(Matcher::hiding(&rules).matches(b"", b".npmrc"), Match::IfContaining(_)));
+    }
+}

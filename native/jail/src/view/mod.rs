@@ -1,0 +1,10 @@
+//! Folders of the host inside the sandbox: which of their files are hidden or protected (found by the supervisor,
+//! on the host's side), and how they are put in place (by the child, inside the new namespaces).
+
+pub mod guard;
+pub mod mask;
+pub mod matcher;
+pub mod overlay;
+pub mod source;
+pub mod survey;
+pub mod walk;

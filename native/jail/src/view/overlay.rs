@@ -1,0 +1,89 @@
+//! Copy-on-write views: the project below, the mask over it, and a writable layer on top.
+
+use std::{
+    ffi::CString,
+    os::fd::{AsFd, OwnedFd},
+    path::Path,
+};
+
+use rustix::{
+    fs::{Mode, OFlags, fstat, mkdir, open},
+    mount::{
+        FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_flag, fsconfig_set_string, fsmount,
+        fsopen,
+    },
+};
+
+use super::{
+    mask,
+    survey::{Hit, Survey},
+};
+use crate::{
+    fault::{During, Fault, Outcome},
+    place,
+};
+
+pub struct Built {
+    /// To attach at the view's target.
+    pub tree: OwnedFd,
+    /// The writable layer, if there is one.
+    pub upper: Option<OwnedFd>,
+}
+
+/// Precondition: the current folder is the scratch filesystem. Layers get short names in it, since mount tables
+/// show them.
+pub fn build(index: usize, source: OwnedFd, survey: &Survey, writable: bool) -> Outcome<Built> {
+    if !writable && survey.hidden.is_empty() {
+        place::readonly(&source).during("make a view read-only")?;
+        return Ok(Built { tree: source, upper: None });
+    }
+    let name = |what: &str| format!("{what}{index}");
+    let lower = folder(&name("l"))?;
+    place::attach(&source, &lower).during("attach a view")?;
+    let lower = open_folder(&name("l"))?;
+    let like = fstat(&lower).during("look at a view")?;
+    let mut layers = Vec::new();
+    if !survey.hidden.is_empty() {
+        layers.push(masked(&name("m"), &lower, &survey.hidden)?);
+    }
+    layers.push(name("l"));
+    let fs = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC).during("open overlay")?;
+    fsconfig_set_flag(&fs, "userxattr").during("overlay without trusted attributes")?;
+    if !writable && layers.len() == 1 {
+        return Err(Fault::new("internal", "a read-only overlay of one layer"));
+    }
+    fsconfig_set_string(&fs, "lowerdir", layers.join(":").as_str()).during("overlay layers")?;
+    let mut upper = None;
+    if writable {
+        let top = folder(&name("u"))?;
+        mask::resemble(top.as_fd(), &CString::from(c"."), &like)?;
+        upper = Some(top);
+        folder(&name("w"))?;
+        fsconfig_set_string(&fs, "upperdir", name("u").as_str()).during("overlay's writable layer")?;
+        fsconfig_set_string(&fs, "workdir", name("w").as_str()).during("overlay's work folder")?;
+    }
+    fsconfig_create(&fs).map_err(|e| {
+        Fault::new("layer_unavailable", format!("the copy-on-write view of a folder could not be made: {e}"))
+            .hint("other filesystems mounted below the folder, and kernels before 5.11, do not allow this; see `agentkernel doctor`")
+    })?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    let tree = fsmount(&fs, FsMountFlags::FSMOUNT_CLOEXEC, attributes).during("mount overlay")?;
+    Ok(Built { tree, upper })
+}
+
+fn masked(name: &str, lower: &OwnedFd, hidden: &[Hit]) -> Outcome<String> {
+    let mask = folder(name)?;
+    mask::build(mask.as_fd(), lower.as_fd(), hidden)?;
+    let like = fstat(lower).during("look at a view")?;
+    mask::resemble(mask.as_fd(), &CString::from(c"."), &like)?;
+    Ok(name.to_owned())
+}
+
+fn folder(name: &str) -> Outcome<OwnedFd> {
+    mkdir(name, Mode::from_raw_mode(0o755)).during("make a layer")?;
+    open_folder(name)
+}
+
+fn open_folder(name: &str) -> Outcome<OwnedFd> {
+    open(Path::new(name), OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).during("open a layer")
+}

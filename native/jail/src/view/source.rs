@@ -1,0 +1,89 @@
+//! A view's folder on the host. Root opens it (and maps its ids) before the sandbox exists, because the sandbox's
+//! own ids may not be able to reach it; a user's sandbox opens it by itself, with the user's rights.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::{
+    fs::{CWD, FileType, Mode, OFlags, Stat, fstat, open},
+    mount::{OpenTreeFlags, open_tree},
+};
+
+use crate::{
+    fault::{During, Fault, Outcome},
+    identity::{RANGE, swapped, write_map},
+    place, spec,
+    sys::{self, Fork},
+};
+
+pub struct Source {
+    /// The folder or file itself, for looking at it from the host's side.
+    pub fd: OwnedFd,
+    pub stat: Stat,
+    /// Detached copy of its mount; made here only for root.
+    tree: Option<OwnedFd>,
+}
+
+impl Source {
+    pub fn open(view: &spec::View, privileged: bool) -> Outcome<Self> {
+        let failed = |e| {
+            Fault::new("invalid_argument", format!("cannot show {} in the sandbox: {e}", view.source.display()))
+                .hint("check that it exists and that you may read it")
+        };
+        let fd = open(&view.source, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(failed)?;
+        let stat = fstat(&fd).map_err(failed)?;
+        // Not recursive: mounts below the folder are not part of the project.
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
+        let tree = if privileged { Some(open_tree(&fd, "", flags).map_err(failed)?) } else { None };
+        Ok(Self { fd, stat, tree })
+    }
+
+    pub fn is_folder(&self) -> bool {
+        FileType::from_raw_mode(self.stat.st_mode) == FileType::Directory
+    }
+
+    /// Root: shows the owner's files as those of the sandbox's user.
+    pub fn map_ids(&self, base: u32, user: spec::User, sandbox_pid: i32) -> Outcome<()> {
+        let Some(tree) = &self.tree else {
+            return Ok(());
+        };
+        let (uid, gid) = (self.stat.st_uid, self.stat.st_gid);
+        let straight = uid == user.uid && gid == user.gid && uid < RANGE && gid < RANGE;
+        let userns = if straight {
+            let path = format!("/proc/{sandbox_pid}/ns/user");
+            open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).during("open the user namespace")?
+        } else {
+            mapping_namespace(base, (uid, gid), user)?
+        };
+        sys::mount_setattr(tree.as_fd(), false, 0, Some(userns.as_fd())).map_err(|e| {
+            Fault::new("layer_unavailable", format!("map the ids of a shown folder: {e}"))
+                .hint("its filesystem does not take id-mapped mounts; run as an ordinary user instead of root")
+        })
+    }
+
+    /// In the child: the mount to put in place.
+    pub fn into_tree(self, view: &spec::View) -> Outcome<OwnedFd> {
+        match self.tree {
+            Some(tree) => Ok(tree),
+            None => place::clone_tree(CWD, &view.source).during(format_args!("show {}", view.source.display())),
+        }
+    }
+}
+
+/// A user namespace that only carries an id map. It lives as long as its descriptor.
+fn mapping_namespace(base: u32, owner: (u32, u32), user: spec::User) -> Outcome<OwnedFd> {
+    let (pid, pidfd) = match sys::fork_into(libc::CLONE_NEWUSER).during("make an id map")? {
+        Fork::Parent { pid, pidfd } => (pid, pidfd),
+        Fork::Child => loop {
+            std::thread::park();
+        },
+    };
+    let built = write_map(pid, "uid_map", &swapped(owner.0, user.uid, base))
+        .and_then(|()| write_map(pid, "gid_map", &swapped(owner.1, user.gid, base)))
+        .and_then(|()| {
+            open(format!("/proc/{pid}/ns/user"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+                .during("open the id map")
+        });
+    rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL).during("end the id map's process")?;
+    sys::wait_for(pid).during("end the id map's process")?;
+    built
+}

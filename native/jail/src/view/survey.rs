@@ -1,0 +1,278 @@
+//! Walks a folder of the host once and lists what must be hidden or protected. Runs in the supervisor while the
+//! child builds the rest of the sandbox.
+
+use std::{
+    collections::HashSet,
+    ffi::{CStr, CString},
+    os::fd::{AsFd, BorrowedFd},
+};
+
+use rustix::{
+    fs::{AtFlags, FileType, OFlags, Stat, fstat, statat},
+    io::read,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    matcher::{Match, Matcher},
+    walk::{Visitor, list, open_below, walk},
+};
+use crate::fault::Outcome;
+
+const CONTENT_LIMIT: usize = 64 << 10;
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Hit {
+    /// Relative to the view, as bytes: names need not be UTF-8.
+    pub path: Vec<u8>,
+    pub folder: bool,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Survey {
+    pub hidden: Vec<Hit>,
+    pub protected: Vec<Hit>,
+}
+
+pub struct Rules<'a> {
+    pub hide: &'a Matcher,
+    pub protect: &'a Matcher,
+}
+
+/// An inode: device and number.
+type Inode = (u64, u64);
+
+#[derive(Default)]
+struct Findings {
+    survey: Survey,
+    /// Hidden files that have other names too.
+    linked: HashSet<Inode>,
+}
+
+impl Survey {
+    /// What the rules say about everything below `root`.
+    pub fn of(root: BorrowedFd<'_>, rules: &Rules<'_>) -> Outcome<Self> {
+        if rules.hide.is_empty() && rules.protect.is_empty() {
+            return Ok(Self::default());
+        }
+        let mut survey = Self::default();
+        let mut linked = HashSet::new();
+        for part in walk(root, &ByRule { root, rules })? {
+            survey.hidden.extend(part.survey.hidden);
+            survey.protected.extend(part.survey.protected);
+            linked.extend(part.linked);
+        }
+        if !linked.is_empty() {
+            let known = survey.hidden.iter().map(|h| h.path.as_slice()).collect();
+            let others = walk(root, &ByInode { root, linked: &linked, known })?;
+            survey.hidden.extend(others.into_iter().flatten());
+        }
+        survey.hidden.sort();
+        survey.protected.sort();
+        Ok(survey)
+    }
+}
+
+/// First walk: names, and the text of files where a rule asks for it.
+struct ByRule<'a> {
+    root: BorrowedFd<'a>,
+    rules: &'a Rules<'a>,
+}
+
+impl Visitor for ByRule<'_> {
+    type Found = Findings;
+
+    fn entry(&self, folder: &[u8], name: &[u8], kind: FileType, found: &mut Findings) -> bool {
+        let is_folder = kind == FileType::Directory;
+        let hidden = match self.rules.hide.matches(folder, name) {
+            Match::No => false,
+            Match::Yes => true,
+            Match::IfContaining(words) => kind == FileType::RegularFile && contains(self.root, folder, name, words),
+        };
+        if hidden {
+            let path = [folder, name].concat();
+            note_links(self.root, &path, found);
+            found.survey.hidden.push(Hit { path, folder: is_folder });
+            return false;
+        }
+        if matches!(self.rules.protect.matches(folder, name), Match::Yes) {
+            found.survey.protected.push(Hit { path: [folder, name].concat(), folder: is_folder });
+        }
+        is_folder
+    }
+
+    /// Sandbox root may read what the caller's own mode bits forbid, so what cannot be searched is hidden.
+    fn unreadable(&self, folder: &[u8], found: &mut Findings) {
+        found.survey.hidden.push(Hit { path: folder.to_vec(), folder: true });
+    }
+}
+
+/// Second walk, only where a hidden file has several names: the other names.
+struct ByInode<'a> {
+    root: BorrowedFd<'a>,
+    linked: &'a HashSet<Inode>,
+    /// Hidden already, with all below.
+    known: HashSet<&'a [u8]>,
+}
+
+impl Visitor for ByInode<'_> {
+    type Found = Vec<Hit>;
+
+    fn entry(&self, folder: &[u8], name: &[u8], kind: FileType, found: &mut Vec<Hit>) -> bool {
+        let path = [folder, name].concat();
+        if self.known.contains(path.as_slice()) {
+            return false;
+        }
+        let is_linked = |stat: Stat| self.linked.contains(&inode(&stat));
+        if kind == FileType::RegularFile && stat_below(self.root, folder, name).is_some_and(is_linked) {
+            found.push(Hit { path, folder: false });
+        }
+        kind == FileType::Directory
+    }
+
+    fn unreadable(&self, _folder: &[u8], _found: &mut Vec<Hit>) {}
+}
+
+/// Remembers files with several names at or below a hidden path.
+fn note_links(root: BorrowedFd<'_>, path: &[u8], found: &mut Findings) {
+    let Some(stat) = stat_below(root, b"", path) else {
+        return;
+    };
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile if stat.st_nlink > 1 => {
+            found.linked.insert(inode(&stat));
+        }
+        FileType::Directory => {
+            let prefix = [path, b"/"].concat();
+            let mut queue = vec![prefix];
+            while let Some(folder) = queue.pop() {
+                let Ok(Some(entries)) = list(root, &folder) else {
+                    continue;
+                };
+                for (name, _) in entries {
+                    let Some(stat) = stat_below(root, &folder, &name) else {
+                        continue;
+                    };
+                    match FileType::from_raw_mode(stat.st_mode) {
+                        FileType::Directory => queue.push([&folder[..], &name, b"/"].concat()),
+                        FileType::RegularFile if stat.st_nlink > 1 => {
+                            found.linked.insert(inode(&stat));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn stat_below(root: BorrowedFd<'_>, folder: &[u8], name: &[u8]) -> Option<Stat> {
+    let path = CString::new([folder, name].concat()).ok()?;
+    statat(root, AsRef::<CStr>::as_ref(&path), AtFlags::SYMLINK_NOFOLLOW).ok()
+}
+
+fn inode(stat: &Stat) -> Inode {
+    (stat.st_dev, stat.st_ino)
+}
+
+/// Whether a file's first 64 KiB have one of the words. A file that cannot be looked into counts as if it had.
+fn contains(root: BorrowedFd<'_>, folder: &[u8], name: &[u8], words: &[Vec<u8>]) -> bool {
+    let Ok(file) = open_below(root, &[folder, name].concat(), OFlags::RDONLY) else {
+        return true;
+    };
+    if !fstat(file.as_fd()).is_ok_and(|s| FileType::from_raw_mode(s.st_mode) == FileType::RegularFile) {
+        return true;
+    }
+    let mut text = vec![0; CONTENT_LIMIT];
+    let mut filled = 0;
+    while filled < CONTENT_LIMIT {
+        match read(&file, &mut text[filled..]) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(_) => return true,
+        }
+    }
+    text.truncate(filled);
+    filled == CONTENT_LIMIT || words.iter().any(|w| text.windows(w.len().max(1)).any(|part| part == &w[..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::symlink, path::PathBuf};
+
+    use super::*;
+    use crate::spec::HideRule;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("ak-survey-{name}-{}", std::process::id()));
+            fs::create_dir_all(&path).expect("make a folder");
+            Self(path)
+        }
+
+        fn file(&self, name: &str, text: &str) {
+            let path = self.0.join(name);
+            fs::create_dir_all(path.parent().expect("parent")).expect("make a folder");
+            fs::write(path, text).expect("write");
+        }
+
+        fn survey(&self, hide: &[(&str, &[&str])], protect: &[&str]) -> Survey {
+            let hide: Vec<HideRule> = hide
+                .iter()
+                .map(|(g, c)| HideRule { glob: (*g).into(), containing: c.iter().map(|w| (*w).into()).collect() })
+                .collect();
+            let protect: Vec<String> = protect.iter().map(|p| (*p).into()).collect();
+            let flags = OFlags::PATH | OFlags::DIRECTORY;
+            let root = rustix::fs::open(&self.0, flags, rustix::fs::Mode::empty()).expect("open");
+            let rules = Rules { hide: &Matcher::hiding(&hide), protect: &Matcher::of(&protect) };
+            Survey::of(root.as_fd(), &rules).expect("survey")
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            fs::remove_dir_all(&self.0).expect("remove");
+        }
+    }
+
+    fn names(hits: &[Hit]) -> Vec<String> {
+        hits.iter().map(|h| String::from_utf8_lossy(&h.path).into_owned()).collect()
+    }
+
+    #[test]
+    fn hidden_files_are_found_nested_linked_and_by_content() {
+        let f = Folder::new("found");
+        f.file(".env", "x");
+        f.file("a/b/.env.local", "x");
+        f.file("a/.ssh/config", "x");
+        f.file("a/.npmrc", "//r/:_authToken=1");
+        f.file("b/.npmrc", "fund=false");
+        f.file("plain", "x");
+        fs::hard_link(f.0.join(".env"), f.0.join("a/innocent")).expect("link");
+        fs::hard_link(f.0.join("a/.ssh/config"), f.0.join("b/also-innocent")).expect("link");
+        symlink(".env", f.0.join("link")).expect("symlink");
+        let found = f.survey(&[("**/.env*", &[]), ("**/.ssh", &[]), ("**/.npmrc", &["_authToken"])], &[".git/hooks"]);
+        assert_eq!(
+            names(&found.hidden),
+            [".env", "a/.npmrc", "a/.ssh", "a/b/.env.local", "a/innocent", "b/also-innocent"]
+        );
+        assert!(found.protected.is_empty());
+    }
+
+    #[test]
+    fn many_folders_are_walked_completely_and_links_are_not_followed() {
+        let f = Folder::new("many");
+        for i in 0..300 {
+            f.file(&format!("d{i}/e/id_{i}"), "x");
+            f.file(&format!("d{i}/e/plain"), "x");
+        }
+        symlink("/", f.0.join("d0/root")).expect("symlink");
+        f.file(".git/hooks/pre-commit", "x");
+        let found = f.survey(&[("**/id_*", &[])], &["**/.git/hooks"]);
+        assert_eq!(found.hidden.len(), 300);
+        assert_eq!(found.protected, [Hit { path: b".git/hooks".to_vec(), folder: true }]);
+    }
+}

@@ -1,0 +1,160 @@
+//! Reads a tree of folders, on several threads where it is large.
+
+use std::{
+    ffi::CString,
+    mem::MaybeUninit,
+    os::fd::{BorrowedFd, OwnedFd},
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+};
+
+use rustix::{
+    fs::{AtFlags, FileType, Mode, OFlags, RawDir, openat, statat},
+    io::Errno,
+};
+
+use crate::fault::{Fault, Outcome};
+
+/// Below this many folders a second thread costs more than it brings.
+const FOLDERS_ALONE: usize = 32;
+const MAX_THREADS: usize = 4;
+
+/// Looks at entries and collects what it finds; each thread has a collection of its own.
+pub trait Visitor: Sync {
+    type Found: Default + Send;
+
+    /// `folder` is relative to the root, empty or ending in `/`. True if the entry is a folder to go into.
+    fn entry(&self, folder: &[u8], name: &[u8], kind: FileType, found: &mut Self::Found) -> bool;
+
+    /// A folder that we may not read, without the `/`.
+    fn unreadable(&self, folder: &[u8], found: &mut Self::Found);
+}
+
+type Entry = (Vec<u8>, FileType);
+
+struct Queue {
+    folders: Vec<Vec<u8>>,
+    busy: usize,
+    failed: Option<Fault>,
+}
+
+/// Shows `visitor` every entry below `root`. Returns its collections.
+pub fn walk<V: Visitor>(root: BorrowedFd<'_>, visitor: &V) -> Outcome<Vec<V::Found>> {
+    let mut found = V::Found::default();
+    let mut folders = vec![Vec::new()];
+    for _ in 0..FOLDERS_ALONE {
+        let Some(folder) = folders.pop() else {
+            return Ok(vec![found]);
+        };
+        visit_folder(root, &folder, visitor, &mut folders, &mut found)?;
+    }
+    let queue = Mutex::new(Queue { folders, busy: 0, failed: None });
+    let wake = Condvar::new();
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+    let mut parts = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| work(root, visitor, &queue, &wake))).collect();
+        workers.into_iter().map(|w| w.join().unwrap_or_default()).collect::<Vec<_>>()
+    });
+    parts.push(found);
+    let failed = lock(&queue).failed.take();
+    failed.map_or(Ok(parts), Err)
+}
+
+fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn work<V: Visitor>(root: BorrowedFd<'_>, visitor: &V, queue: &Mutex<Queue>, wake: &Condvar) -> V::Found {
+    let mut found = V::Found::default();
+    let mut shared = lock(queue);
+    loop {
+        // A handful at a time: fewer turns at the lock, and others still find work.
+        let take = (shared.folders.len() / 4).clamp(1, 64);
+        let keep = shared.folders.len().saturating_sub(take);
+        let batch = shared.folders.split_off(keep);
+        if batch.is_empty() {
+            if shared.busy == 0 || shared.failed.is_some() {
+                wake.notify_all();
+                return found;
+            }
+            shared = wake.wait(shared).unwrap_or_else(PoisonError::into_inner);
+            continue;
+        }
+        shared.busy += 1;
+        drop(shared);
+        let mut below = Vec::new();
+        let result = batch.iter().try_for_each(|folder| visit_folder(root, folder, visitor, &mut below, &mut found));
+        shared = lock(queue);
+        shared.busy -= 1;
+        shared.folders.append(&mut below);
+        if let Err(fault) = result {
+            shared.failed = Some(fault);
+            shared.folders.clear();
+        }
+        wake.notify_all();
+    }
+}
+
+fn visit_folder<V: Visitor>(
+    root: BorrowedFd<'_>,
+    folder: &[u8],
+    visitor: &V,
+    queue: &mut Vec<Vec<u8>>,
+    found: &mut V::Found,
+) -> Outcome<()> {
+    let Some(entries) = list(root, folder)? else {
+        if folder.is_empty() {
+            return Err(failed(folder, Errno::ACCESS));
+        }
+        visitor.unreadable(&folder[..folder.len() - 1], found);
+        return Ok(());
+    };
+    for (name, kind) in entries {
+        if visitor.entry(folder, &name, kind, found) {
+            queue.push([folder, &name, b"/"].concat());
+        }
+    }
+    Ok(())
+}
+
+/// The entries of a folder; None if we may not read it. One that is gone by now has none.
+pub fn list(root: BorrowedFd<'_>, folder: &[u8]) -> Outcome<Option<Vec<Entry>>> {
+    let dir = match open_below(root, folder, OFlags::RDONLY | OFlags::DIRECTORY) {
+        Ok(dir) => dir,
+        Err(Errno::ACCESS | Errno::PERM | Errno::NAMETOOLONG) => return Ok(None),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(Some(Vec::new())),
+        Err(e) => return Err(failed(folder, e)),
+    };
+    let mut buffer = [MaybeUninit::uninit(); 32 << 10];
+    let mut entries = RawDir::new(&dir, &mut buffer);
+    let mut found = Vec::new();
+    while let Some(entry) = entries.next() {
+        let entry = entry.map_err(|e| failed(folder, e))?;
+        let name = entry.file_name().to_bytes();
+        if name == b"." || name == b".." {
+            continue;
+        }
+        let kind = match entry.file_type() {
+            FileType::Unknown => match statat(&dir, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => FileType::from_raw_mode(stat.st_mode),
+                Err(_) => continue,
+            },
+            kind => kind,
+        };
+        found.push((name.to_vec(), kind));
+    }
+    Ok(Some(found))
+}
+
+fn failed(folder: &[u8], e: Errno) -> Fault {
+    Fault::start(format!("read the folder {}: {e}", String::from_utf8_lossy(folder)))
+        .hint("secrets in it could not be looked for, so it is not shown")
+}
+
+pub fn open_below(root: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    let path = match path {
+        b"" => CString::from(c"."),
+        path => CString::new(path).map_err(|_| Errno::INVAL)?,
+    };
+    openat(root, path.as_c_str(), flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())
+}

@@ -1,0 +1,99 @@
+//! The last steps before the guest runs: what this process gives up for good, and every process after it.
+
+use std::path::PathBuf;
+
+use landlock::{
+    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
+    Scope, path_beneath_rules,
+};
+use rustix::{
+    process::{Signal, set_parent_process_death_signal},
+    thread::set_no_new_privs,
+};
+
+use crate::{
+    control::{Layer, LayerState},
+    fault::{During, Fault, Outcome},
+    identity::Identity,
+    spec::{Capabilities, SeccompChoice, Spec, ViewForm},
+    sys,
+};
+
+mod programs {
+    include!(concat!(env!("OUT_DIR"), "/seccomp.rs"));
+}
+
+/// What root of a sandbox may still do inside it: own and change files, change ids, bind low ports.
+const KEPT: [u32; 10] = [
+    0,  // chown
+    1,  // dac_override
+    3,  // fowner
+    4,  // fsetid
+    5,  // kill
+    6,  // setgid
+    7,  // setuid
+    10, // net_bind_service
+    18, // sys_chroot
+    31, // setfcap
+];
+
+/// Nobody in the sandbox has the other capabilities, whatever it executes.
+pub fn drop_capabilities(choice: Capabilities) -> Outcome<()> {
+    for capability in 0..64 {
+        let keep = choice == Capabilities::Default && KEPT.contains(&capability);
+        if !keep && !sys::drop_from_bounding_set(capability).during("drop capabilities")? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Becomes the sandbox's user. Changing ids forgets the parent-death signal, so it is set after.
+pub fn become_user(spec: &Spec, identity: &Identity) -> Outcome<()> {
+    if identity.has_range() {
+        sys::set_ids(spec.user.uid, spec.user.gid, true).during("become the sandbox's user")?;
+    }
+    die_with_parent()
+}
+
+pub fn die_with_parent() -> Outcome<()> {
+    set_parent_process_death_signal(Some(Signal::KILL)).during("die with the supervisor")
+}
+
+/// A second wall for writes, beside the mounts, and against changes of mounts, devices, and signals to the outside.
+pub fn landlock(writable: &[PathBuf]) -> Outcome<Layer> {
+    let writes = AccessFs::from_write(ABI::V3);
+    let granted: BitFlags<AccessFs> = writes & !(AccessFs::MakeChar | AccessFs::MakeBlock);
+    let status = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(writes)
+        .and_then(|r| r.scope(Scope::from_all(ABI::V6)))
+        .and_then(Ruleset::create)
+        .and_then(|r| r.add_rules(path_beneath_rules(writable, granted)))
+        .and_then(|r| r.restrict_self())
+        .during("restrict writes by Landlock")?;
+    Ok(match status.ruleset {
+        RulesetStatus::FullyEnforced => Layer::applied("landlock"),
+        RulesetStatus::PartiallyEnforced => {
+            Layer::new("landlock", LayerState::Partial, "this kernel knows only a part of the rules")
+        }
+        RulesetStatus::NotEnforced => Layer::new("landlock", LayerState::Absent, "this kernel has no Landlock"),
+    })
+}
+
+pub fn no_new_privileges() -> Outcome<()> {
+    set_no_new_privs(true).during("set no_new_privs")
+}
+
+pub fn seccomp(spec: &Spec) -> Outcome<()> {
+    let missing = |e| Fault::new("layer_unavailable", format!("the seccomp filter could not be installed: {e}"));
+    // A file that a sandbox makes setuid in a folder of the host's is setuid on the host.
+    if spec.views.iter().any(|v| v.form == ViewForm::Mount && !v.readonly) {
+        sys::install_seccomp(&programs::SETID_BITS).map_err(missing)?;
+    }
+    sys::install_seccomp(match spec.seccomp {
+        SeccompChoice::Default => &programs::DEFAULT[..],
+        SeccompChoice::Strict => &programs::STRICT[..],
+    })
+    .map_err(missing)
+}

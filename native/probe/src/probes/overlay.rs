@@ -1,0 +1,118 @@
+//! An overlay with `userxattr` inside a user namespace, upper on tmpfs: copy-up, whiteout and opaque folder must
+//! really work, and still hold after mounting it again.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount,
+};
+use rustix::thread::UnshareFlags;
+
+use super::Context;
+use crate::namespace::inside;
+use crate::report::{Explain, Fault, Verdict, expect};
+
+const HINT: &str = "overlay in a user namespace needs Linux 5.11 or newer with the overlay module loaded (`modprobe overlay` as root), and 6.6 or newer for opaque folders on tmpfs";
+
+pub fn probe(_: &Context) -> Verdict {
+    inside(UnshareFlags::NEWNS, || {
+        let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+        mount_change("/", private).or_fault("making mounts private", HINT)?;
+        // Seen in this mount namespace only, and gone with it.
+        let base = Path::new("/tmp");
+        mount("probe", base, "tmpfs", MountFlags::empty(), c"size=1m")
+            .or_fault("mounting tmpfs", HINT)?;
+        let tree = Tree::make(base).or_fault("preparing folders on tmpfs", HINT)?;
+        tree.mount().or_fault("mounting the overlay", HINT)?;
+        tree.change()?;
+        check(&tree)?;
+        unmount(&tree.merged, UnmountFlags::empty()).or_fault("unmounting the overlay", HINT)?;
+        tree.mount().or_fault("mounting the overlay again", HINT)?;
+        check(&tree)?;
+        Ok("copy-up, whiteout and opaque folder work with userxattr on tmpfs".to_owned())
+    })
+}
+
+struct Tree {
+    lower: PathBuf,
+    upper: PathBuf,
+    work: PathBuf,
+    merged: PathBuf,
+}
+
+impl Tree {
+    fn make(base: &Path) -> io::Result<Tree> {
+        let tree = Tree {
+            lower: base.join("lower"),
+            upper: base.join("upper"),
+            work: base.join("work"),
+            merged: base.join("merged"),
+        };
+        for folder in [&tree.lower, &tree.upper, &tree.work, &tree.merged] {
+            fs::create_dir(folder)?;
+        }
+        fs::write(tree.lower.join("changed"), "below")?;
+        fs::write(tree.lower.join("removed"), "below")?;
+        fs::create_dir(tree.lower.join("folder"))?;
+        fs::write(tree.lower.join("folder/old"), "below")?;
+        Ok(tree)
+    }
+
+    fn mount(&self) -> rustix::io::Result<()> {
+        let options = format!(
+            "lowerdir={},upperdir={},workdir={},userxattr",
+            self.lower.display(),
+            self.upper.display(),
+            self.work.display()
+        );
+        let options = std::ffi::CString::new(options).map_err(|_| rustix::io::Errno::INVAL)?;
+        mount(
+            "probe",
+            &self.merged,
+            "overlay",
+            MountFlags::empty(),
+            &*options,
+        )
+    }
+
+    fn change(&self) -> Result<(), Fault> {
+        OpenOptions::new()
+            .append(true)
+            .open(self.merged.join("changed"))
+            .and_then(|mut file| file.write_all(b" and above"))
+            .or_fault("copying a file up", HINT)?;
+        fs::remove_file(self.merged.join("removed")).or_fault("making a whiteout", HINT)?;
+        let folder = self.merged.join("folder");
+        fs::remove_dir_all(&folder).or_fault("removing a folder of the lower layer", HINT)?;
+        fs::create_dir(&folder).or_fault("making an opaque folder", HINT)
+    }
+}
+
+fn check(tree: &Tree) -> Result<(), Fault> {
+    let text = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
+    expect(
+        text(tree.merged.join("changed")) == "below and above"
+            && text(tree.upper.join("changed")) == "below and above"
+            && text(tree.lower.join("changed")) == "below",
+        "a changed file was not copied up as it should be",
+        HINT,
+    )?;
+    let whiteout = fs::symlink_metadata(tree.upper.join("removed"));
+    expect(
+        !tree.merged.join("removed").exists()
+            && tree.lower.join("removed").exists()
+            && whiteout.is_ok_and(|entry| entry.file_type().is_char_device() && entry.rdev() == 0),
+        "a removed file left no whiteout",
+        HINT,
+    )?;
+    let empty =
+        fs::read_dir(tree.merged.join("folder")).is_ok_and(|mut list| list.next().is_none());
+    expect(
+        empty && tree.lower.join("folder/old").exists(),
+        "a folder that was removed and made again is not opaque",
+        HINT,
+    )
+}

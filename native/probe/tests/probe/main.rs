@@ -1,0 +1,5 @@
+//! The built `ak-probe`, run for real.
+
+mod layers;
+mod support;
+mod traces;

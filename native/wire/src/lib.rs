@@ -1,0 +1,27 @@
+//! The frame codec of the guest protocol (`spec/guest-protocol.md`).
+//!
+//! Owns the byte layout, the limits and the shape of every payload. It does no
+//! I/O and keeps no channel state: what a frame means in its place of a
+//! conversation is for its users to judge.
+
+mod decoder;
+mod encode;
+mod header;
+pub mod payload;
+mod violation;
+
+pub use decoder::{Decoder, Frame};
+pub use encode::{encode_credit, encode_frame, encode_json};
+pub use header::{Direction, FrameType, HEADER_LEN, Header, MAX_DATA, MAX_PING};
+pub use violation::Violation;
+
+/// The version of the protocol that this codec speaks.
+pub const PROTOCOL: u32 = 1;
+/// The smallest and the largest window that a HELLO may announce.
+pub const WINDOW_RANGE: std::ops::RangeInclusive<u32> = 65_536..=16_777_216;
+/// What the host assumes of the guest's window until the guest's HELLO came.
+pub const ASSUMED_WINDOW: u32 = 65_536;
+/// The most credit that may be outstanding on one stream.
+pub const MAX_CREDIT: u32 = 0x7fff_ffff;
+/// The most channels that the host may have open at once.
+pub const MAX_HOST_CHANNELS: usize = 256;

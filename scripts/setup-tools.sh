@@ -1,0 +1,120 @@
+# Read by setup.sh: finds which tools are missing, installs them where it may, or says the one command that does.
+# It never installs anything as an ordinary user and never fetches anything but Debian packages and rustup components.
+
+# command (or a check below) | Debian package
+build_needs="cc|gcc
+libc-static|libc6-dev"
+runtime_wants="python3|python3
+newuidmap|uidmap"
+test_needs="bwrap|bubblewrap
+newuidmap|uidmap
+ip|iproute2
+strace|strace
+ps|procps
+unshare|util-linux
+setpriv|util-linux
+python3|python3"
+
+have() {
+  case $1 in
+    # The native binaries are linked statically, so the archive of the C library must be there, not only its headers.
+    libc-static)
+      case $(cc -print-file-name=libc.a 2>/dev/null) in /*) return 0 ;; *) return 1 ;; esac
+      ;;
+    *) command -v "$1" >/dev/null 2>&1 ;;
+  esac
+}
+
+# packages_for NEEDS: the packages of the lines whose command is missing, each once.
+packages_for() {
+  echo "$1" | while IFS='|' read -r tool package; do
+    have "$tool" || echo "$package"
+  done | sort -u | tr '\n' ' '
+}
+
+node_ok() {
+  have "$node" && version="$("$node" --version)" && version_at_least "${version#v}" "$node_floor" && have npm
+}
+
+cargo_ok() {
+  have cargo && version="$(cargo --version 2>/dev/null)" && version=${version#cargo } &&
+    version_at_least "$version" "$rust_floor"
+}
+
+# debian_offers PACKAGE FLOOR: would apt-get install a version that is new enough?
+debian_offers() {
+  have apt-cache || return 1
+  candidate=$(apt-cache policy "$1" 2>/dev/null | sed -n 's/^ *Candidate: //p')
+  case $candidate in '' | '(none)') return 1 ;; esac
+  candidate=${candidate#*:}
+  version_at_least "$candidate" "$2"
+}
+
+# The lists are fetched only when the packages cannot be had without. fd 9 is the set-up's lock: a service that a
+# package starts would hold it for ever.
+apt_install() {
+  apt_get_install "$1" 9>&- || { apt-get update 9>&- && apt_get_install "$1" 9>&-; }
+}
+
+# shellcheck disable=SC2086
+apt_get_install() { DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $1; }
+
+may_install() { [ "$mode" != build ] && [ "$(id -u)" = 0 ] && have apt-get; }
+
+rust_checkers_ok() { cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1; }
+
+check_tools() {
+  needed=$(packages_for "$build_needs")
+  wanted=
+  case $mode in
+    test) needed="$needed$(packages_for "$test_needs")" ;;
+    runtime) wanted=$(packages_for "$runtime_wants") ;;
+  esac
+  by_hand=
+  node_ok || {
+    # Where the user chose a Node, installing another one would not help.
+    [ -z "${AGENTKERNEL_NODE:-}" ] ||
+      die "AGENTKERNEL_NODE is '$node', which is not Node.js $node_floor or newer (npm is needed too)" "correct or unset it"
+    if debian_offers nodejs "$node_floor"; then
+      needed="$needed nodejs npm"
+    else
+      by_hand="Node.js $node_floor or newer with npm (https://nodejs.org)"
+    fi
+  }
+  cargo_ok || {
+    if debian_offers cargo "$rust_floor"; then
+      needed="$needed cargo"
+    else
+      by_hand="${by_hand:+$by_hand, and }Rust $rust_floor or newer (https://rustup.rs)"
+    fi
+  }
+  if [ -n "$(echo $needed)" ]; then
+    if may_install; then
+      step "installing Debian packages: $(echo $needed)" apt_install "$needed"
+    elif have apt-get; then
+      die "Debian packages are missing: $(echo $needed)${by_hand:+; also needed: $by_hand}" \
+        "sudo apt-get install -y --no-install-recommends $(echo $needed)"
+    else
+      die "these are missing: $(echo $needed) (Debian's names)${by_hand:+, $by_hand}" "install them, then run again"
+    fi
+  fi
+  [ -z "$by_hand" ] || die "missing or too old: $by_hand" "install it, then run again"
+  if [ -n "$(echo $wanted)" ]; then
+    if may_install; then
+      say "installing Debian packages: $(echo $wanted)"
+      apt_install "$wanted" >>"$log" 2>&1 || say "could not install $(echo $wanted); sandboxes work without"
+    else
+      say "optional packages are missing: $(echo $wanted) (sudo apt-get install -y $(echo $wanted))"
+    fi
+  fi
+  [ "$mode" != test ] || rust_checkers_ok || rust_checkers
+}
+
+rust_checkers() {
+  if have rustup; then
+    step "installing rustfmt and clippy" rustup component add rustfmt clippy
+  elif may_install; then
+    step "installing Debian packages: rustfmt rust-clippy" apt_install "rustfmt rust-clippy"
+  fi
+  rust_checkers_ok || die "cargo fmt or cargo clippy is missing" "sudo apt-get install -y rustfmt rust-clippy"
+}

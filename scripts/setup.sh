@@ -1,0 +1,150 @@
+#!/bin/sh
+# Brings a checkout to a state in which it runs: tools, Debian packages, npm packages, native binaries, bundle.
+#
+#   scripts/setup.sh [runtime|test|build] [--quiet]
+#
+#   runtime   what `agentkernel run` needs (the default)
+#   test      runtime, and what `npm test` needs beside it
+#   build     compile only; install no Debian package
+#
+# Each step carries a stamp beside its output, with a hash of its inputs, and is skipped while that hash holds; so a
+# removed output or a killed set-up is always made again. One set-up runs at a time; the lock is a kernel lock on
+# .build/lock, which ends with its holder however that dies. Nothing is written to stdout: it belongs to the caller.
+set -eu
+
+root=$(cd "$(dirname "$0")/.." && pwd -P)
+mode=runtime
+quiet=
+for word in "$@"; do
+  case $word in
+    runtime | test | build) mode=$word ;;
+    --quiet) quiet=yes ;;
+    *)
+      echo "setup: unknown word '$word'; use: scripts/setup.sh [runtime|test|build] [--quiet]" >&2
+      exit 2
+      ;;
+  esac
+done
+exec </dev/null 1>&2
+
+node=${AGENTKERNEL_NODE:-node}
+node_floor=20.11
+[ "$mode" != test ] || node_floor=20.19 # the test runner's own floor
+rust_floor=1.85
+log=$root/.build/setup.log
+logging=
+
+# A user's own flags would replace the ones that make the native binaries static.
+unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS CARGO_BUILD_TARGET
+
+say() { [ -n "$quiet" ] || echo "setup: $*"; }
+
+die() {
+  echo "agentkernel: $1"
+  [ -z "${2:-}" ] || echo "  next: $2"
+  exit 1
+}
+
+# version_at_least FOUND FLOOR, on the first two numbers.
+version_at_least() {
+  found_major=${1%%.*} found_rest=${1#*.}
+  found_minor=${found_rest%%[!0-9]*}
+  [ "$found_major" -gt "${2%%.*}" ] || { [ "$found_major" -eq "${2%%.*}" ] && [ "${found_minor:-0}" -ge "${2#*.}" ]; }
+}
+
+# step NAME COMMAND…: output goes to the log; the log's end is shown when the command fails.
+step() {
+  name=$1
+  shift
+  say "$name"
+  # The log is that of the last set-up that did something.
+  [ -n "$logging" ] || : >"$log"
+  logging=yes
+  echo "== $name: $*" >>"$log"
+  # Commands inherit the lock: if this script is killed, it holds until the npm or cargo that it left behind ends.
+  if ! "$@" >>"$log" 2>&1; then
+    echo "The end of $log:"
+    tail -n 20 "$log" | sed 's/^/  | /'
+    die "set-up failed at: $name" "repair what the log names, then run: $root/scripts/setup.sh $mode"
+  fi
+}
+
+hash_files() { sort -z | xargs -0 sha256sum -- | sha256sum | cut -c1-64; }
+
+# done_with STAMP HASH: is this output already made from these inputs?
+done_with() { [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]; }
+
+write_stamp() {
+  echo "$2" >"$1.new"
+  mv -f "$1.new" "$1"
+}
+
+. "$root/scripts/setup-tools.sh"
+
+npm_packages() {
+  hash=$(cat package.json package-lock.json | sha256sum | cut -c1-64)
+  ! done_with node_modules/.setup-stamp "$hash" || return 0
+  step "installing npm packages" npm ci --ignore-scripts --no-audit --no-fund
+  write_stamp node_modules/.setup-stamp "$hash"
+}
+
+native_binaries() {
+  hash=$(find native -path native/target -prune -o -type f -print0 | hash_files)
+  if done_with dist/native/.setup-stamp "$hash" && [ -x dist/native/ak-guest ] && [ -x dist/native/ak-jail ] &&
+    [ -x dist/native/ak-probe ]; then
+    return 0
+  fi
+  step "compiling native binaries" compile_native
+  # Compiling may have brought Cargo.lock up to date.
+  hash=$(find native -path native/target -prune -o -type f -print0 | hash_files)
+  write_stamp dist/native/.setup-stamp "$hash"
+}
+
+compile_native() {
+  # With the target named, the flags for static linking spare the procedural macros, which must be shared libraries.
+  triple=$(rustc -vV | sed -n 's/^host: //p')
+  (cd native && cargo build --release --workspace --bins --target "$triple" --target-dir ../.build/target) || return 1
+  compiled=.build/target/$triple/release
+  mkdir -p dist/native || return 1
+  for binary in ak-guest ak-jail ak-probe; do
+    # A dynamic binary names its loader by path; a guest with one cannot start in a root filesystem that has none.
+    if LC_ALL=C grep -q '/lib[0-9]*/ld-linux' "$compiled/$binary"; then
+      echo "$binary is not static: native/.cargo/config.toml was not applied"
+      return 1
+    fi
+    # By rename: a binary that is running keeps its file, and no reader sees half of one.
+    cp "$compiled/$binary" "dist/native/.$binary.new" || return 1
+    mv -f "dist/native/.$binary.new" "dist/native/$binary" || return 1
+  done
+}
+
+bundle() {
+  hash=$(
+    {
+      find src -type f ! -name '*.test.ts' -print0
+      find spec -maxdepth 1 -type f -name '*.json' -print0
+      printf '%s\0' scripts/build.mjs package.json package-lock.json
+    } | hash_files
+  )
+  ! done_with dist/.setup-stamp "$hash" || [ ! -f dist/agentkernel.js ] || return 0
+  step "bundling the command line" "$node" scripts/build.mjs
+  write_stamp dist/.setup-stamp "$hash"
+}
+
+cd "$root"
+mkdir -p .build 2>/dev/null && [ -w .build ] ||
+  die "this checkout is not built and its folder cannot be written" "run as its owner: $root/scripts/setup.sh"
+command -v flock >/dev/null || die "flock is missing" "install the package util-linux"
+exec 9>.build/lock
+flock -n 9 || {
+  say "waiting for another set-up of this checkout"
+  flock 9
+}
+# Made before anything is read: a source that changes from here on is newer than the build.
+: >.build/started
+
+check_tools
+npm_packages
+native_binaries
+bundle
+mv -f .build/started dist/.built

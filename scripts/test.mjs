@@ -1,0 +1,127 @@
+// `npm test`: sets the checkout up, then runs every check and test suite, and ends with one line of totals.
+//
+//   npm test                      everything
+//   npm test -- unit              one vitest project: unit, contract, security, faults, e2e
+//   npm test -- unit src/policy   the same, only files whose path has that text
+//   npm test -- static | rust     the checks that run no test | cargo's tests
+//
+// It needs nothing but Node until the set-up has run. A step that dies counts as a failure, and so does a run in which
+// no test ran: silence is never success.
+import { spawn } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { cargoTotals, noTotals, vitestTotals } from "./test-totals.mjs";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const native = join(root, "native");
+const reportPath = join(root, ".build", "vitest.json");
+const stepTimeoutMs = 25 * 60 * 1000;
+const colours = process.stdout.isTTY ? { FORCE_COLOR: "1", CARGO_TERM_COLOR: "always" } : { NO_COLOR: "1" };
+const projects = ["unit", "contract", "security", "faults", "e2e"];
+
+const staticChecks = [
+  ["biome", root, bin("biome"), ["check", "."]],
+  ["tsc", root, bin("tsc"), ["--noEmit"]],
+  ["cargo fmt", native, "cargo", ["fmt", "--all", "--check"]],
+  ["cargo clippy", native, "cargo", cargo("clippy", "--all-targets", "--", "-D", "warnings")],
+];
+
+function bin(name) {
+  return join(root, "node_modules", ".bin", name);
+}
+
+/** With the target named, the flags for static linking spare procedural macros, which must be shared libraries. */
+function cargo(verb, ...args) {
+  const triple = `${process.arch === "arm64" ? "aarch64" : "x86_64"}-unknown-linux-gnu`;
+  return [verb, "--workspace", "--target", triple, "--target-dir", "../.build/target", ...args];
+}
+
+function say(text) {
+  process.stdout.write(`${text}\n`);
+}
+
+/** Runs a command to its end. `show` passes its output on while it runs; it is kept for reading in any case. */
+function execute(cwd, command, args, show) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, {
+      cwd,
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: stepTimeoutMs,
+      killSignal: "SIGKILL",
+      env: { ...process.env, ...colours },
+    });
+    let output = "";
+    const take = (target) => (chunk) => {
+      output += chunk;
+      if (show) target.write(chunk);
+    };
+    child.stdout.setEncoding("utf8").on("data", take(process.stdout));
+    child.stderr.setEncoding("utf8").on("data", take(process.stderr));
+    child.on("error", (error) => resolve({ ok: false, output: `${output}${error.message}\n` }));
+    child.on("close", (code, signal) => {
+      if (signal !== null) output += `${command} was ended by ${signal}\n`;
+      resolve({ ok: code === 0, output });
+    });
+  });
+}
+
+async function runStaticCheck([name, cwd, command, args]) {
+  const startedMs = Date.now();
+  const { ok, output } = await execute(cwd, command, args, false);
+  say(`${ok ? "ok  " : "FAIL"} ${name} (${((Date.now() - startedMs) / 1000).toFixed(1)} s)`);
+  if (!ok) say(output.trimEnd());
+  return { ...noTotals, [ok ? "passed" : "failed"]: 1 };
+}
+
+async function runCargoTests() {
+  say("\n== cargo test");
+  const { ok, output } = await execute(native, "cargo", cargo("test", "--no-fail-fast"), true);
+  return cargoTotals(output, ok);
+}
+
+async function runVitest(chosenProjects, filters) {
+  say(`\n== vitest ${[...chosenProjects, ...filters].join(" ")}`.trimEnd());
+  mkdirSync(dirname(reportPath), { recursive: true });
+  rmSync(reportPath, { force: true });
+  const args = ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${reportPath}`];
+  for (const project of chosenProjects) args.push("--project", project);
+  const { ok } = await execute(root, bin("vitest"), [...args, ...filters], true);
+  return vitestTotals(readReport(), ok);
+}
+
+function readReport() {
+  try {
+    return JSON.parse(readFileSync(reportPath, "utf8"));
+  } catch (error) {
+    say(`vitest left no readable report: ${error.message}`);
+    return undefined;
+  }
+}
+
+async function main(words) {
+  const parts = words.filter((word) => word === "static" || word === "rust");
+  const chosenProjects = words.filter((word) => projects.includes(word));
+  const filters = words.filter((word) => !parts.includes(word) && !projects.includes(word));
+  const everything = words.length === 0;
+  const totals = { ...noTotals };
+  const add = (more) => {
+    for (const key of Object.keys(totals)) totals[key] += more[key];
+  };
+
+  const setup = await execute(root, "sh", [join(root, "scripts", "setup.sh"), "test"], true);
+  if (!setup.ok) {
+    say("FAIL set-up");
+    add({ ...noTotals, failed: 1 });
+  } else {
+    if (everything || parts.includes("static")) for (const check of staticChecks) add(await runStaticCheck(check));
+    if (everything || parts.includes("rust")) add(await runCargoTests());
+    if (everything || chosenProjects.length + filters.length > 0) add(await runVitest(chosenProjects, filters));
+  }
+
+  if (totals.passed + totals.failed === 0) say("\nNo test ran.");
+  say(`\n${totals.passed} passed, ${totals.failed} failed${totals.skipped > 0 ? `, ${totals.skipped} skipped` : ""}`);
+  process.exitCode = totals.failed > 0 || totals.passed === 0 ? 1 : 0;
+}
+
+await main(process.argv.slice(2));

@@ -1,0 +1,21 @@
+/**
+ * The linux backend: namespaces, built by `ak-jail` from one spec. This folder turns a policy into that spec and
+ * watches the jail; it never makes a system call of its own and decides nothing that the policy has decided.
+ */
+import type { Backend, BootedSandbox, BootSpec } from "../../core/backend.js";
+import { type JailPrograms, startJail } from "./jail-process.js";
+import { jailSpec } from "./jail-spec.js";
+
+export function linuxBackend(programs: JailPrograms): Backend {
+  return {
+    name: "linux",
+    lacks: [
+      { capability: "pause", reason: "not in this version" },
+      { capability: "snapshot", reason: "processes cannot be saved without a checkpoint service" },
+      { capability: "network", reason: "the egress gateway is not in this version: every sandbox is off the network" },
+    ],
+    async boot(spec: BootSpec, signal?: AbortSignal): Promise<BootedSandbox> {
+      return await startJail(programs, jailSpec(spec, programs), signal);
+    },
+  };
+}

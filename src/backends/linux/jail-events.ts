@@ -1,0 +1,86 @@
+/** What the jail says on its control stream. It runs outside the walls, but its words are checked like any other. */
+import type { CarryReport, Layer, SandboxEnd } from "../../core/backend.js";
+import { AgentKernelError, type ErrorCode, errorTable } from "../../core/errors.js";
+
+export type JailEvent =
+  | { readonly event: "started"; readonly pid: number; readonly layers: readonly Layer[] }
+  | { readonly event: "failed"; readonly error: AgentKernelError }
+  | { readonly event: "exited"; readonly end: SandboxEnd };
+
+type Fields = Record<string, unknown>;
+
+export function parseJailEvent(line: string): JailEvent {
+  const fields = JSON.parse(line) as unknown;
+  if (!isFields(fields)) throw unexpected(line);
+  switch (fields.event) {
+    case "started":
+      return { event: "started", pid: number(fields, "pid"), layers: list(fields.layers).map(layer) };
+    case "failed":
+      return { event: "failed", error: failure(fields) };
+    case "exited":
+      return { event: "exited", end: sandboxEnd(fields) };
+    default:
+      throw unexpected(line);
+  }
+}
+
+function failure(fields: Fields): AgentKernelError {
+  const { code, message, hint } = fields;
+  const known: ErrorCode = typeof code === "string" && code in errorTable ? (code as ErrorCode) : "internal";
+  return new AgentKernelError(known, String(message), typeof hint === "string" ? { hint } : {});
+}
+
+function sandboxEnd(fields: Fields): SandboxEnd {
+  return {
+    code: numberOrNull(fields.code),
+    signal: numberOrNull(fields.signal),
+    oomKills: number(fields, "oomKills"),
+    pidsDenied: number(fields, "pidsDenied"),
+    memoryPeakBytes: numberOrNull(fields.memoryPeakBytes),
+    cpuUs: numberOrNull(fields.cpuUs),
+    carried: isFields(fields.carried) ? carryReport(fields.carried) : null,
+  };
+}
+
+function carryReport(fields: Fields): CarryReport {
+  const paths = (name: string) => list(fields[name]).map(String);
+  return {
+    written: paths("written"),
+    deleted: paths("deleted"),
+    conflicts: paths("conflicts"),
+    refused: paths("refused"),
+    omitted: number(fields, "omitted"),
+  };
+}
+
+function layer(value: unknown): Layer {
+  if (!isFields(value)) throw unexpected(String(value));
+  const { name, state, detail } = value;
+  if (typeof name !== "string" || (state !== "applied" && state !== "partial" && state !== "absent")) {
+    throw unexpected(JSON.stringify(value));
+  }
+  return typeof detail === "string" ? { name, state, detail } : { name, state };
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function list(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw unexpected(JSON.stringify(value));
+  return value;
+}
+
+function number(fields: Fields, name: string): number {
+  const value = fields[name];
+  if (typeof value !== "number") throw unexpected(`${name}: ${JSON.stringify(value)}`);
+  return value;
+}
+
+function numberOrNull(value: unknown): number | null {
+  return typeof value === "number" ? value : null;
+}
+
+function unexpected(what: string): AgentKernelError {
+  return new AgentKernelError("internal", `the jail said something unexpected: ${what.slice(0, 200)}`);
+}

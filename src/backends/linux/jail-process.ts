@@ -1,0 +1,171 @@
+/** One running jail: the process outside the walls that owns a sandbox, and what it tells us. */
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Socket } from "node:net";
+import type { BootedSandbox, Layer, SandboxEnd } from "../../core/backend.js";
+import { AgentKernelError } from "../../core/errors.js";
+import { adoptStream } from "../../guest/index.js";
+import { type JailEvent, parseJailEvent } from "./jail-events.js";
+import type { JailPaths, JailSpec } from "./jail-spec.js";
+
+export interface JailPrograms extends JailPaths {
+  readonly jailBinary: string;
+}
+
+const CONTROL_FD = 3;
+const STREAM_FD = 4;
+/** A carried-over report of a few thousand paths is far below this. */
+const MAX_LINE_CHARS = 16 << 20;
+
+export async function startJail(
+  programs: JailPrograms,
+  spec: JailSpec,
+  signal?: AbortSignal,
+): Promise<BootedSandbox> {
+  signal?.throwIfAborted();
+  const child = spawn(programs.jailBinary, ["run"], {
+    // An own session: a signal to our process group must not end the one who cleans up.
+    detached: true,
+    // Only for finding newuidmap and newgidmap.
+    env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" },
+    stdio: ["ignore", "ignore", process.env.AGENTKERNEL_DEBUG === "1" ? "inherit" : "ignore", "pipe", "pipe"],
+  });
+  const jail = new Jail(child, programs);
+  jail.order(spec);
+  const kill = () => void jail.kill();
+  signal?.addEventListener("abort", kill, { once: true });
+  try {
+    const layers = await jail.started;
+    return {
+      stream: jail.stream,
+      layers,
+      ended: jail.ended,
+      finish: () => jail.finish(),
+      kill: () => jail.kill(),
+    };
+  } catch (error) {
+    jail.stream.destroy();
+    await jail.gone;
+    throw signal?.aborted ? signal.reason : error;
+  } finally {
+    signal?.removeEventListener("abort", kill);
+  }
+}
+
+class Jail {
+  readonly stream: Socket;
+  readonly started: Promise<readonly Layer[]>;
+  readonly ended: Promise<SandboxEnd>;
+  /** The jail process itself is gone, and what it might have left is swept. */
+  readonly gone: Promise<void>;
+  readonly #control: Socket;
+  #asked = false;
+
+  constructor(child: ChildProcess, programs: JailPrograms) {
+    this.#control = child.stdio[CONTROL_FD] as Socket;
+    this.stream = adoptStream(child.stdio[STREAM_FD] as Socket);
+    // Writing to a jail that is gone is no news: its end is.
+    this.#control.on("error", () => {});
+    this.stream.on("error", () => {});
+    const events = readEvents(this.#control);
+    this.gone = exitOf(child).then(async (how) => {
+      if (how.signal !== null) await sweep(programs);
+    });
+    const lost = this.gone.then(() => {
+      throw new AgentKernelError("sandbox_died", "the process that owns the sandbox was killed");
+    });
+    this.started = Promise.race([events.started, lost, exitFailure(child)]);
+    this.ended = Promise.race([events.ended, lost]);
+    this.started.catch(() => {});
+    this.ended.catch(() => {});
+  }
+
+  order(what: object): void {
+    if (!this.#control.destroyed) this.#control.write(`${JSON.stringify(what)}\n`);
+  }
+
+  finish(): Promise<SandboxEnd> {
+    return this.#end("finish");
+  }
+
+  kill(): Promise<SandboxEnd> {
+    return this.#end("kill");
+  }
+
+  async #end(how: "finish" | "kill"): Promise<SandboxEnd> {
+    if (!this.#asked) {
+      this.#asked = true;
+      this.order({ do: how });
+    }
+    return await this.ended;
+  }
+}
+
+function readEvents(control: Socket): { started: Promise<readonly Layer[]>; ended: Promise<SandboxEnd> } {
+  let take: (event: JailEvent) => void = () => {};
+  let fail: (error: unknown) => void = () => {};
+  const started = new Promise<readonly Layer[]>((resolve, reject) => {
+    fail = reject;
+    take = (event) => {
+      if (event.event === "started") resolve(event.layers);
+      else if (event.event === "failed") reject(event.error);
+    };
+  });
+  const ended = new Promise<SandboxEnd>((resolve, reject) => {
+    const [takeStart, failStart] = [take, fail];
+    take = (event) => {
+      takeStart(event);
+      if (event.event === "exited") resolve(event.end);
+      else if (event.event === "failed") reject(event.error);
+    };
+    fail = (error) => {
+      failStart(error);
+      reject(error);
+    };
+  });
+  started.catch(() => {});
+  ended.catch(() => {});
+  let text = "";
+  control.setEncoding("utf8");
+  control.on("data", (chunk: string) => {
+    text += chunk;
+    try {
+      for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n")) {
+        const line = text.slice(0, at);
+        text = text.slice(at + 1);
+        take(parseJailEvent(line));
+      }
+      if (text.length > MAX_LINE_CHARS) throw new AgentKernelError("internal", "the jail said too much at once");
+    } catch (error) {
+      fail(error);
+      control.destroy();
+    }
+  });
+  return { started, ended };
+}
+
+interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+function exitOf(child: ChildProcess): Promise<Exit> {
+  return new Promise((resolve) => {
+    child.once("exit", (code, signal) => resolve({ code, signal }));
+    child.once("error", () => resolve({ code: null, signal: null }));
+  });
+}
+
+/** The jail could not even be started. */
+function exitFailure(child: ChildProcess): Promise<never> {
+  return new Promise((_, reject) => {
+    child.once("error", (cause) => {
+      reject(new AgentKernelError("backend_unavailable", `the jail could not be started: ${cause.message}`, { cause }));
+    });
+  });
+}
+
+/** Removes what killed jails left behind. */
+async function sweep(programs: JailPrograms): Promise<void> {
+  const sweeper = spawn(programs.jailBinary, ["sweep", programs.journalDir], { stdio: "ignore" });
+  await exitOf(sweeper);
+}

@@ -1,0 +1,117 @@
+/** A policy as the spec that `ak-jail` builds from (native/jail/src/spec.rs). Pure. */
+import type { BootSpec } from "../../core/backend.js";
+import { AgentKernelError } from "../../core/errors.js";
+import type { HideRule, Policy, ResourcePolicy } from "../../core/policy.js";
+
+interface JailView {
+  readonly source: string;
+  readonly target: string;
+  readonly form: "copy" | "sync" | "mount";
+  readonly readonly: boolean;
+}
+
+export interface JailSpec {
+  readonly version: 1;
+  readonly hostname: string;
+  readonly guest: string;
+  readonly ids: "single" | "range";
+  readonly user: { readonly uid: number; readonly gid: number };
+  readonly rootReadonly: boolean;
+  readonly scratchMib: number;
+  readonly tmpMib: number;
+  readonly views: readonly JailView[];
+  readonly hide: readonly HideRule[];
+  readonly protect: readonly string[];
+  readonly capabilities: "default" | "none";
+  readonly seccomp: "default" | "strict";
+  readonly landlockWritable: readonly string[];
+  readonly limits: {
+    readonly vcpus: number;
+    readonly memoryMib: number;
+    readonly pids: number;
+    readonly openFiles: number;
+  };
+  readonly journal: string;
+}
+
+/** Whom a sandbox without root runs as. */
+const SANDBOX_ID = 1000;
+const MAX_ID = 65_535;
+
+export interface JailPaths {
+  readonly guestBinary: string;
+  /** Where the jail notes what must be undone on the host after a crash. */
+  readonly journalDir: string;
+}
+
+export function jailSpec(boot: BootSpec, paths: JailPaths): JailSpec {
+  const { policy } = boot;
+  if (boot.image.kind !== "host") throw new AgentKernelError("unsupported", "only the host image is in this version");
+  return {
+    version: 1,
+    hostname: boot.hostname,
+    guest: paths.guestBinary,
+    ids: policy.proc.user === null || policy.proc.noRoot ? "single" : "range",
+    user: policy.proc.noRoot ? unprivilegedUser(policy.proc.user) : { uid: 0, gid: 0 },
+    rootReadonly: policy.fs.rootReadonly,
+    scratchMib: scratchMiB(policy.resources),
+    tmpMib: policy.fs.tmpMiB,
+    views: views(boot),
+    hide: policy.fs.deny,
+    protect: policy.fs.protect,
+    capabilities: policy.proc.capabilities,
+    seccomp: policy.proc.seccomp,
+    landlockWritable: writablePaths(policy),
+    limits: {
+      vcpus: policy.resources.vcpus,
+      memoryMib: policy.resources.memoryMiB,
+      pids: policy.resources.pids,
+      openFiles: policy.resources.openFiles,
+    },
+    journal: paths.journalDir,
+  };
+}
+
+/**
+ * What a temporary sandbox writes is kept in memory and counts against its memory limit. A part of that is left to
+ * the processes, so that a full disk is an error that a program can handle before memory runs out.
+ */
+export function scratchMiB(resources: ResourcePolicy): number {
+  return Math.min(resources.diskMiB, Math.max(16, Math.floor(resources.memoryMiB * 0.75)));
+}
+
+/** Nothing in such a sandbox is root, the guest neither, so the guest runs as the user that was asked for. */
+function unprivilegedUser(user: string | null): { uid: number; gid: number } {
+  if (user === null || user === "sandbox") return { uid: SANDBOX_ID, gid: SANDBOX_ID };
+  const [uid, gid = uid] = user.split(":").map((part) => (/^\d{1,5}$/.test(part) ? Number(part) : Number.NaN));
+  if (uid === undefined || gid === undefined || !(uid > 0 && uid <= MAX_ID) || !(gid >= 0 && gid <= MAX_ID)) {
+    throw new AgentKernelError("bad_user", `the user "${user}" is not known in a sandbox without root`, {
+      hint: "name it by numbers from 1 to 65535, for example --user 1000:1000",
+    });
+  }
+  return { uid, gid };
+}
+
+function views({ policy, projectDir, homeDir }: BootSpec): readonly JailView[] {
+  const shown: JailView[] = [];
+  const { mode, readonly } = policy.fs.workspace;
+  if (mode !== "none") {
+    if (projectDir === null) throw new AgentKernelError("internal", `workspace ${mode} without a project folder`);
+    shown.push({ source: projectDir, target: "/workspace", form: mode, readonly });
+  }
+  if (policy.fs.home === "readonly" && homeDir !== null) {
+    shown.push({ source: homeDir, target: homeDir, form: "copy", readonly: true });
+  }
+  for (const mount of policy.fs.mounts) {
+    const form = mount.readonly ? "copy" : "mount";
+    shown.push({ source: mount.host, target: mount.guest, form, readonly: mount.readonly });
+  }
+  return shown;
+}
+
+function writablePaths(policy: Policy): readonly string[] {
+  if (policy.proc.landlock === "default") return ["/"];
+  const mounts = policy.fs.mounts.filter((mount) => !mount.readonly).map((mount) => mount.guest);
+  const project = policy.fs.workspace.readonly ? [] : ["/workspace"];
+  return [...project, ...mounts, "/tmp", "/home/sandbox", "/dev", "/proc"];
+}

@@ -1,0 +1,51 @@
+import { execFileSync } from "node:child_process";
+import { describe, expect, test } from "vitest";
+import { completionsFor } from "./completions.js";
+import { shells, verbs } from "./verbs.js";
+
+/** What bash itself offers for these words, the last of which is being typed. */
+function bashOffers(...words: string[]): string[] {
+  const script = `${completionsFor("bash")}
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _agentkernel; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const output = execFileSync("bash", ["--norc", "-c", script, "bash", "agentkernel", ...words], { encoding: "utf8" });
+  return output.split("\n").filter((line) => line !== "");
+}
+
+describe("bash", () => {
+  test.each([
+    [["ru"], ["run"]],
+    [["run", "--prof"], ["--profile"]],
+    [
+      ["run", "--profile", ""],
+      ["permissive", "moderate", "restrictive"],
+    ],
+    [["run", "-p", "re"], ["restrictive"]],
+    [
+      ["run", "-t", "--network", "o"],
+      ["off", "on"],
+    ],
+    [["run", "--memory", ""], []],
+    [["run", "ls", "--prof"], []],
+    [["run", "--", "--prof"], []],
+    [["run", "-e", "A=1", "--works"], ["--workspace"]],
+    [["policy", ""], ["explain"]],
+    [["policy", "explain", "--js"], ["--json"]],
+    [["completions", "f"], ["fish"]],
+  ])("after %j offers %j", (words, offers) => {
+    expect(bashOffers(...words)).toEqual(offers);
+  });
+});
+
+describe.each(shells)("%s", (shell) => {
+  const text = completionsFor(shell);
+
+  test("knows every verb, every option and every choice", () => {
+    for (const { name, options } of verbs) {
+      for (const word of name.split(" ")) expect(text).toContain(word);
+      for (const { long, choices = [] } of options) {
+        expect(text).toContain(long);
+        expect(text).toContain(choices.join(" "));
+      }
+    }
+  });
+});

@@ -1,0 +1,86 @@
+/** A completion function for bash: options until the user's command begins, then commands and files. */
+import type { OptionSpec, VerbSpec } from "../option-spec.js";
+import { optionsOf } from "../parse-options.js";
+
+export function bashCompletions(verbs: readonly VerbSpec[]): string {
+  const firstWords = [...new Set(verbs.map(({ name }) => name.split(" ", 1)[0]))];
+  const twoWords = verbs.map(({ name }) => name.split(" ")).filter((words) => words.length === 2);
+  return `# bash completions for agentkernel
+_agentkernel() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} verb=\${COMP_WORDS[1]} at=2
+  COMPREPLY=()
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W "${firstWords.join(" ")} --help --version" -- "$cur"))
+    return
+  fi
+  case $verb in
+${twoWords.map(([first, second]) => secondWordCase(first ?? "", second ?? "")).join("\n")}
+  esac
+  case $verb in
+${verbs.map(verbCase).join("\n")}
+  esac
+}
+complete -F _agentkernel agentkernel
+`;
+}
+
+function secondWordCase(first: string, second: string): string {
+  return `    ${first})
+      if [ "$COMP_CWORD" -eq 2 ]; then
+        COMPREPLY=($(compgen -W "${second}" -- "$cur"))
+        return
+      fi
+      verb="${first} \${COMP_WORDS[2]}" at=3
+      ;;`;
+}
+
+function verbCase(verb: VerbSpec): string {
+  const options = optionsOf(verb);
+  const valued = options.filter((option) => option.value !== undefined).flatMap(words);
+  const skipValues = valued.length === 0 ? "" : `\n          ${valued.join("|")}) at=$((at + 1)) ;;`;
+  return `    "${verb.name}")
+      while [ "$at" -lt "$COMP_CWORD" ]; do
+        case \${COMP_WORDS[at]} in
+          --) at=-1; break ;;${skipValues}
+          -*) ;;
+          *) at=-1; break ;;
+        esac
+        at=$((at + 1))
+      done
+      if [ "$at" -eq -1 ]; then
+        COMPREPLY=($(compgen -f -- "$cur"))
+        return
+      fi
+      if [ "$at" -gt "$COMP_CWORD" ]; then
+        case $prev in
+${options.map(valueCase).filter(Boolean).join("\n")}
+        esac
+        return
+      fi
+      case $cur in
+        -*) COMPREPLY=($(compgen -W "${options.flatMap(words).join(" ")}" -- "$cur")) ;;
+        *) ${restLine(verb)} ;;
+      esac
+      ;;`;
+}
+
+function valueCase(option: OptionSpec): string {
+  const pattern = `          ${words(option).join("|")})`;
+  if (option.choices) return `${pattern} COMPREPLY=($(compgen -W "${option.choices.join(" ")}" -- "$cur")) ;;`;
+  if (option.completes) return `${pattern} COMPREPLY=($(compgen ${flagFor(option)} -- "$cur")) ;;`;
+  return "";
+}
+
+function restLine(verb: VerbSpec): string {
+  if (verb.rest.kind === "command") return `COMPREPLY=($(compgen -c -- "$cur"))`;
+  if (verb.rest.kind === "choices") return `COMPREPLY=($(compgen -W "${verb.rest.choices.join(" ")}" -- "$cur"))`;
+  return ":";
+}
+
+function flagFor({ completes }: OptionSpec): string {
+  return completes === "folder" ? "-d" : "-f";
+}
+
+function words({ short, long }: OptionSpec): readonly string[] {
+  return short === undefined ? [`--${long}`] : [`-${short}`, `--${long}`];
+}

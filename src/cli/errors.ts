@@ -1,0 +1,46 @@
+/** An error as the user sees it: what failed, why, what to do next; never a stack unless it is asked for. */
+import { type AgentKernelError, errorTable, isAgentKernelError } from "../core/errors.js";
+import { escapeText } from "./escape.js";
+import { writeErr, writeJson } from "./output.js";
+
+/** Prints it where it belongs and returns the exit status. */
+export async function reportError(error: unknown, { json }: { readonly json: boolean }): Promise<number> {
+  const shown = isAgentKernelError(error) ? describe(error) : describeFault(error);
+  if (json) await writeJson({ success: false, error: shown });
+  else await writeErr(errorText(shown));
+  if (process.env.AGENTKERNEL_DEBUG === "1") await writeErr(stackText(error));
+  return errorTable[shown.code].exit;
+}
+
+interface ShownError {
+  readonly code: AgentKernelError["code"];
+  readonly message: string;
+  readonly hint: string | null;
+}
+
+function describe({ code, message, hint }: AgentKernelError): ShownError {
+  return { code, message: escapeText(message), hint: hint === undefined ? null : escapeText(hint) };
+}
+
+function describeFault(error: unknown): ShownError {
+  const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return {
+    code: "internal",
+    message: `${escapeText(reason)} (this is a fault of agentkernel)`,
+    hint: "run it again with AGENTKERNEL_DEBUG=1 to see where it happened, and report it",
+  };
+}
+
+function errorText({ message, hint }: ShownError): string {
+  return `agentkernel: ${message}\n${hint === null ? "" : `  hint: ${hint}\n`}`;
+}
+
+/** The stack of the error and of what caused it, line by line. */
+function stackText(error: unknown): string {
+  const lines: string[] = [];
+  for (let current = error, depth = 0; current instanceof Error && depth < 8; current = current.cause, depth++) {
+    const stack = current.stack ?? String(current);
+    lines.push(...stack.split("\n").map((line) => escapeText(depth === 0 ? line : `caused by: ${line}`)));
+  }
+  return lines.map((line) => `${line}\n`).join("");
+}

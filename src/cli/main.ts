@@ -1,0 +1,10 @@
+/**
+ * src/cli owns the command line: words into requests, results and errors into text and an exit status. It decides
+ * nothing about sandboxes. This file is all that every start loads; a verb's own code is imported when it is named.
+ */
+import { dispatch } from "./dispatch.js";
+
+// Not a top-level await: that would rule out bundling into CommonJS, which Node starts faster.
+void dispatch(process.argv.slice(2)).then((status) => {
+  process.exitCode = status;
+});

@@ -1,0 +1,48 @@
+/** The vocabulary of option tables. Parsing, help and completions are all made from the same tables. */
+import type { AgentKernelError } from "../core/errors.js";
+
+export interface OptionSpec {
+  /** Without the dashes. */
+  readonly long: string;
+  readonly short?: string;
+  /** What stands for the value in help; without it the option is a switch. */
+  readonly value?: string;
+  readonly choices?: readonly string[];
+  readonly repeats?: boolean;
+  /** What a shell completes where there are no choices. */
+  readonly completes?: "file" | "folder";
+  readonly help: string;
+}
+
+/** An option that a later version has: refused with a sentence of its own, and not in help. */
+export interface LaterOption {
+  readonly long: string;
+  readonly short?: string;
+}
+
+export interface ParsedOptions {
+  readonly flags: ReadonlySet<string>;
+  readonly values: ReadonlyMap<string, readonly string[]>;
+  /** The words after the options, untouched. */
+  readonly rest: readonly string[];
+  /** The first thing that was wrong, kept until it is known how to report it. */
+  readonly problem: AgentKernelError | null;
+}
+
+export interface VerbSpec {
+  /** One or two words. */
+  readonly name: string;
+  readonly summary: string;
+  readonly usage: string;
+  readonly examples: readonly string[];
+  readonly options: readonly OptionSpec[];
+  readonly later?: readonly LaterOption[];
+  /** Whether words may follow the options, and which ones where they are known. */
+  readonly rest: { readonly kind: "none" } | { readonly kind: "command" } | { readonly kind: "words" } | RestChoices;
+  readonly load: () => Promise<{ readonly execute: (parsed: ParsedOptions) => Promise<number> }>;
+}
+
+export interface RestChoices {
+  readonly kind: "choices";
+  readonly choices: readonly string[];
+}

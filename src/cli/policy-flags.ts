@@ -1,0 +1,108 @@
+/** Flags into layers of a policy, one layer for each flag, so that `explain` can name the flag. */
+import { AgentKernelError } from "../core/errors.js";
+import type { EgressMode, Mount, WorkspaceMode } from "../core/policy.js";
+import { isEnvName, type PolicyFields } from "../policy/fields.js";
+import { isCompatibilityMode, isProfileName, type PolicyInputs, type PolicyLayer } from "../policy/layers.js";
+import { parseDomain } from "../policy/network-rules.js";
+import { parseCount, parseDurationMs, parseSizeMiB, parseVcpus, ranges } from "../policy/resources.js";
+import { isValidUser } from "../policy/users.js";
+import type { ParsedOptions } from "./option-spec.js";
+import type { Surroundings } from "./surroundings.js";
+
+type FlagReader = (value: string) => PolicyFields;
+
+/** Flags whose one value sets one field. The option table has already held choices to their list. */
+const readers: Readonly<Record<string, FlagReader>> = {
+  workspace: (value) => ({ "fs.workspace.mode": value as WorkspaceMode }),
+  user: (value) => ({ "proc.user": parseUser(value) }),
+  timeout: (value) => ({ "resources.timeoutMs": parseDurationMs("--timeout", value) }),
+  vcpus: (value) => ({ "resources.vcpus": parseVcpus("--vcpus", value) }),
+  memory: (value) => ({ "resources.memoryMiB": parseSizeMiB("--memory", value, ranges.memoryMiB) }),
+  pids: (value) => ({ "resources.pids": parseCount("--pids", value, ranges.pids) }),
+  disk: (value) => ({ "resources.diskMiB": parseSizeMiB("--disk", value, ranges.diskMiB) }),
+  "open-files": (value) => ({ "resources.openFiles": parseCount("--open-files", value, ranges.openFiles) }),
+};
+
+export function policyInputs(
+  parsed: ParsedOptions,
+  mounts: readonly Mount[],
+  hostEnv: Surroundings["env"],
+): PolicyInputs {
+  const profile = parsed.values.get("profile")?.[0];
+  const mode = parsed.values.get("compatibility-mode")?.[0];
+  return {
+    ...(profile !== undefined && isProfileName(profile) ? { profile: { name: profile, origin: "--profile" } } : {}),
+    ...(mode !== undefined && isCompatibilityMode(mode)
+      ? { mode: { name: mode, origin: "--compatibility-mode" } }
+      : {}),
+    flags: [...singleFlags(parsed), ...networkFlags(parsed), ...mountFlags(mounts), ...envFlags(parsed, hostEnv)],
+  };
+}
+
+function singleFlags(parsed: ParsedOptions): PolicyLayer[] {
+  return Object.entries(readers).flatMap(([name, read]) => {
+    const value = parsed.values.get(name)?.[0];
+    return value === undefined ? [] : [{ origin: `--${name}`, fields: read(value) }];
+  });
+}
+
+/** `--network`, `--no-network` and `--allow-domain` all speak of one thing, and must not contradict each other. */
+function networkFlags(parsed: ParsedOptions): PolicyLayer[] {
+  const network = parsed.values.get("network")?.[0] as EgressMode | undefined;
+  const domains = parsed.values.get("allow-domain") ?? [];
+  const isOff = parsed.flags.has("no-network");
+  if (isOff && network !== undefined && network !== "off") {
+    throw contradiction("--no-network", `--network ${network}`);
+  }
+  if (domains.length > 0 && isOff) throw contradiction("--no-network", "--allow-domain");
+  if (domains.length > 0 && network !== undefined && network !== "allowlist") {
+    throw contradiction(`--network ${network}`, "--allow-domain, which means --network allowlist");
+  }
+  if (domains.length > 0) {
+    const allow = domains.map((domain) => ({ domain: parseDomain("--allow-domain", domain) }));
+    return [{ origin: "--allow-domain", fields: { "net.egress": "allowlist", "net.allow": allow } }];
+  }
+  if (isOff) return [{ origin: "--no-network", fields: { "net.egress": "off" } }];
+  return network === undefined ? [] : [{ origin: "--network", fields: { "net.egress": network } }];
+}
+
+function mountFlags(mounts: readonly Mount[]): PolicyLayer[] {
+  return mounts.length === 0 ? [] : [{ origin: "--mount", fields: { "fs.mounts": mounts } }];
+}
+
+function envFlags(parsed: ParsedOptions, hostEnv: Surroundings["env"]): PolicyLayer[] {
+  const words = parsed.values.get("env") ?? [];
+  if (words.length === 0) return [];
+  const env = Object.fromEntries(words.map((word) => parseEnv(word, hostEnv)));
+  return [{ origin: "--env", fields: { "proc.env": env } }];
+}
+
+/** `K=V` sets it; `K` takes the host's value. The value never appears in an error: it may be a secret. */
+function parseEnv(word: string, hostEnv: Surroundings["env"]): [string, string] {
+  const equals = word.indexOf("=");
+  const name = equals < 0 ? word : word.slice(0, equals);
+  if (!isEnvName(name)) {
+    throw new AgentKernelError("invalid_argument", `--env: "${name}" is not a name of a variable`, {
+      hint: "write --env NAME=value; a name has letters, digits and _, and does not start with a digit",
+    });
+  }
+  if (equals >= 0) return [name, word.slice(equals + 1)];
+  const value = hostEnv[name];
+  if (value === undefined) {
+    throw new AgentKernelError("invalid_argument", `--env: ${name} is not set here, so it cannot be passed on`, {
+      hint: `write --env ${name}=value, or set it first`,
+    });
+  }
+  return [name, value];
+}
+
+function parseUser(text: string): string {
+  if (isValidUser(text)) return text;
+  throw new AgentKernelError("invalid_argument", `--user: "${text}" is not a user`, {
+    hint: "--user takes name, uid, name:group or uid:gid, for example 1000:1000",
+  });
+}
+
+function contradiction(one: string, other: string): AgentKernelError {
+  return new AgentKernelError("invalid_argument", `${one} contradicts ${other}`, { hint: "leave one of them out" });
+}

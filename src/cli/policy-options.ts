@@ -1,0 +1,61 @@
+/** The options that make a policy: `run` and `policy explain` take the same. */
+import { compatibilityModes, egressModes, profileNames, workspaceModes } from "../core/policy.js";
+import type { LaterOption, OptionSpec } from "./option-spec.js";
+
+export const policyOptions: readonly OptionSpec[] = [
+  { long: "image", short: "i", value: "IMAGE", help: "where the root filesystem comes from: host" },
+  { long: "profile", short: "p", value: "NAME", choices: profileNames, help: "how much is allowed (moderate)" },
+  {
+    long: "compatibility-mode",
+    value: "MODE",
+    choices: compatibilityModes,
+    help: "defaults that fit one agent (native)",
+  },
+  { long: "network", value: "WHICH", choices: egressModes, help: "what can be reached" },
+  { long: "no-network", help: "the same as --network off" },
+  {
+    long: "allow-domain",
+    value: "DOMAIN",
+    repeats: true,
+    help: "reach this name; means --network allowlist (repeatable)",
+  },
+  { long: "user", short: "u", value: "USER", help: "name, uid, name:group or uid:gid inside the sandbox" },
+  {
+    long: "env",
+    short: "e",
+    value: "K=V|K",
+    repeats: true,
+    help: "set a variable, or pass the host's on (repeatable)",
+  },
+  { long: "workdir", short: "w", value: "PATH", help: "where the command starts (/workspace)" },
+  { long: "timeout", value: "TIME", help: "kill everything after this long, for example 30s, 1500ms, 10m" },
+  { long: "vcpus", value: "N", help: "processor cores, 0.1 to 256 (2)" },
+  { long: "memory", value: "SIZE", help: "memory, for example 512m, 1.5g (1g)" },
+  { long: "pids", value: "N", help: "processes and threads at once (512)" },
+  { long: "disk", value: "SIZE", help: "what may be written, for example 4g (4g)" },
+  { long: "open-files", value: "N", help: "open files of one process (4096)" },
+  {
+    long: "workspace",
+    value: "HOW",
+    choices: workspaceModes,
+    help: "the project as /workspace: a copy, carried back, the real folder, or none",
+  },
+  {
+    long: "mount",
+    short: "v",
+    value: "HOST:GUEST[:ro]",
+    repeats: true,
+    completes: "file",
+    help: "show a file or folder of the host (repeatable)",
+  },
+  { long: "backend", short: "B", value: "NAME", help: "what isolates the sandbox: auto, linux (auto)" },
+];
+
+export const laterPolicyOptions: readonly LaterOption[] = [
+  { long: "secret" },
+  { long: "ask" },
+  { long: "publish", short: "P" },
+  { long: "keep", short: "k" },
+  { long: "config", short: "c" },
+  { long: "policy" },
+];

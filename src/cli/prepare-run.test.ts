@@ -1,0 +1,199 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isAgentKernelError } from "../core/errors.js";
+import { parseOptions } from "./parse-options.js";
+import { prepareRun } from "./prepare-run.js";
+import type { RunRequest } from "./run-request.js";
+import { findVerb } from "./verbs.js";
+
+let root = "";
+let project = "";
+let home = "";
+
+beforeAll(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "prepare-run-")));
+  project = join(root, "project");
+  home = join(root, "home");
+  for (const folder of [
+    "project/vendor",
+    "project/.git/hooks",
+    "project/etc",
+    "home/.ssh",
+    "home/.config/gh",
+    "home/.cargo",
+  ]) {
+    mkdirSync(join(root, folder), { recursive: true });
+  }
+  writeFileSync(join(home, ".config/gh/hosts.yml"), "token");
+  writeFileSync(join(home, ".npmrc"), "//r/:_authToken=x");
+  writeFileSync(join(project, ".npmrc"), "save-exact=true");
+  symlinkSync(join(home, ".ssh"), join(project, "innocent"));
+});
+afterAll(() => rmSync(root, { recursive: true }));
+
+function prepare(...words: string[]): RunRequest {
+  return prepareAt(project, ...words);
+}
+
+function prepareAt(cwd: string, ...words: string[]): RunRequest {
+  const { verb, rest } = findVerb(["run", ...words]);
+  const parsed = parseOptions(verb, rest);
+  if (parsed.problem) throw parsed.problem;
+  return prepareRun(parsed, { cwd, homeDir: home, env: { PLAIN: "plain", MY_TOKEN: "token" } });
+}
+
+function refusal(action: () => unknown): { code: string; message: string; hint: string | undefined } {
+  try {
+    action();
+  } catch (error) {
+    if (isAgentKernelError(error)) return error;
+    throw error;
+  }
+  throw new Error("nothing was refused");
+}
+
+describe("a request", () => {
+  test("of a plain command", () => {
+    const request = prepare("ls", "-l");
+    expect(request).toMatchObject({
+      argv: ["ls", "-l"],
+      policy: { profile: "moderate", mode: "native" },
+      image: { name: "host", source: { kind: "host" } },
+      projectDir: project,
+      homeDir: null,
+      cwd: "/workspace",
+      tty: false,
+      json: false,
+    });
+    expect(request.env).not.toHaveProperty("PLAIN");
+    expect(request.notes).toEqual(['network "on" is not in this version yet: the sandbox has no network']);
+  });
+
+  test("of every option", () => {
+    const words = "-i host -p permissive --network off -u 1000 -w /tmp --timeout 2s --vcpus 1.5 --memory 64m".split(
+      " ",
+    );
+    const more = "--pids 9 --disk 1g --open-files 99 --workspace none -v ./vendor:/deps/:ro -B linux -t".split(" ");
+    const request = prepare(...words, ...more, "-e", "A=b=c", "-e", "MY_TOKEN", "--", "sh");
+    expect(request.policy.resources).toEqual({
+      vcpus: 1.5,
+      memoryMiB: 64,
+      pids: 9,
+      diskMiB: 1024,
+      openFiles: 99,
+      timeoutMs: 2000,
+    });
+    expect(request.policy.fs.mounts).toEqual([{ host: join(project, "vendor"), guest: "/deps", readonly: true }]);
+    expect(request).toMatchObject({ cwd: "/tmp", tty: true, projectDir: null, homeDir: home, notes: [] });
+    expect(request.env).toMatchObject({ A: "b=c", MY_TOKEN: "token", PLAIN: "plain", HOME: home });
+    expect(request.origins).toMatchObject({ "resources.pids": "--pids", "fs.mounts": "--mount", profile: "--profile" });
+  });
+
+  test("passes a token on only when it is named", () => {
+    expect(prepare("-p", "permissive", "ls").env).not.toHaveProperty("MY_TOKEN");
+  });
+
+  test("--allow-domain means an allowlist with these", () => {
+    const { net } = prepare("--allow-domain", "A.example", "--allow-domain", "*.b.example", "ls").policy;
+    expect(net).toEqual({ egress: "allowlist", allow: [{ domain: "a.example" }, { domain: "*.b.example" }], deny: [] });
+  });
+
+  test("--no-network works with each profile", () => {
+    for (const profile of ["permissive", "moderate", "restrictive"]) {
+      expect(prepare("-p", profile, "--no-network", "ls").policy.net.egress).toBe("off");
+    }
+  });
+});
+
+describe("is refused", () => {
+  test.each([
+    [["--no-network", "--network", "on"], "invalid_argument", "--no-network contradicts --network on"],
+    [["--no-network", "--allow-domain", "a.example"], "invalid_argument", "--no-network contradicts"],
+    [["--network", "on", "--allow-domain", "a.example"], "invalid_argument", "--network on contradicts"],
+    [["--allow-domain", "127.0.0.1"], "invalid_argument", "is not a domain"],
+    [["--image", "alpine:3.20"], "image_unavailable", "alpine:3.20"],
+    [["--backend", "docker"], "backend_unavailable", "docker is not in this version"],
+    [["--backend", "hyperlight"], "backend_unavailable", "hyperlight is not in this version"],
+    [["--backend", "linus"], "invalid_argument", 'no backend "linus"'],
+    [["--user", "a b"], "invalid_argument", "is not a user"],
+    [["-p", "restrictive", "--user", "root"], "invalid_argument", "no root"],
+    [["--env", "NOT_SET"], "invalid_argument", "NOT_SET is not set here"],
+    [["--env", "1A=x"], "invalid_argument", "is not a name of a variable"],
+    [["--workdir", "src"], "invalid_argument", "is not an absolute path"],
+    [["--memory", "1m"], "invalid_argument", "is not within 16m to 1t"],
+    [["--timeout", "0s"], "invalid_argument", "--timeout"],
+    [["--tty", "--json"], "invalid_argument", "--tty contradicts --json"],
+    [["-v", "vendor"], "invalid_argument", "HOST:GUEST[:ro]"],
+    [["-v", "vendor:deps"], "invalid_argument", "HOST:GUEST[:ro]"],
+    [["-v", "missing:/deps"], "invalid_argument", '"missing" does not exist'],
+    [["-v", "vendor:/"], "invalid_argument", "nothing can be mounted"],
+    [["-v", "vendor:/usr/lib/x"], "invalid_argument", "nothing can be mounted"],
+    [["-v", "vendor:/a/../proc"], "invalid_argument", "nothing can be mounted"],
+    [["-v", "vendor:/a", "-v", "etc:/a"], "invalid_argument", "share the guest path /a"],
+    [["-v", "/:/host"], "policy_denied", "the whole machine"],
+    [["-v", "/proc:/p:ro"], "policy_denied", "/proc"],
+    [["-v", "/dev/null:/n"], "policy_denied", "/dev"],
+    [["-v", "../home/.ssh:/keys:ro"], "policy_denied", "**/.ssh"],
+    [["-v", "innocent:/keys:ro"], "policy_denied", "**/.ssh"],
+    [["-v", "../home/.npmrc:/npmrc:ro"], "policy_denied", "**/.npmrc"],
+    [["-v", "../home/.config:/conf:ro"], "policy_denied", "hosts.yml"],
+    [["-v", ".git:/git"], "policy_denied", "protected"],
+    [["-v", ".git/hooks:/hooks"], "policy_denied", "protected"],
+  ])("%j", (words, code, message) => {
+    const error = refusal(() => prepare(...words, "ls"));
+    expect(error.code).toBe(code);
+    expect(error.message).toContain(message);
+    expect(error.message).not.toContain("\n");
+    if (!message.startsWith("share")) expect(error.hint).toBeDefined();
+  });
+
+  test("an empty word as the command", () => {
+    expect(refusal(() => prepare("--", "")).code).toBe("invalid_argument");
+  });
+
+  test("a socket as the source of a mount", async () => {
+    const path = join(root, "socket");
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(path, resolve));
+    try {
+      expect(refusal(() => prepare("-v", `${path}:/s`, "ls")).message).toContain("neither a file nor a folder");
+    } finally {
+      await new Promise((resolve) => server.close(resolve));
+    }
+  });
+
+  test.each(["/", "/proc/self"])("%s as the project", (cwd) => {
+    expect(refusal(() => prepareAt(cwd, "ls")).code).toBe("policy_denied");
+  });
+
+  test("a project inside a hidden folder, or above hidden files that its globs would miss", () => {
+    expect(refusal(() => prepareAt(join(home, ".ssh"), "ls")).message).toContain("**/.ssh");
+    expect(refusal(() => prepareAt(join(home, ".config"), "ls")).message).toContain("hosts.yml");
+    expect(prepareAt(join(home, ".ssh"), "--workspace", "none", "ls").projectDir).toBeNull();
+  });
+
+  test("a protected folder as a project that would be changed", () => {
+    const hooks = join(project, ".git/hooks");
+    expect(refusal(() => prepareAt(hooks, "--workspace", "mount", "ls")).message).toContain("protected");
+    expect(prepareAt(hooks, "ls").projectDir).toBe(hooks);
+  });
+
+  test("never the value of a variable in the message", () => {
+    expect(refusal(() => prepare("-e", "A-B=hunter2", "ls")).message).not.toContain("hunter2");
+  });
+});
+
+describe("is not refused", () => {
+  test.each([
+    [["-v", "etc:/conf:ro"]],
+    [["-v", ".npmrc:/npmrc:ro"]],
+    [["-v", ".git:/git:ro"]],
+    [["-v", "../home/.cargo:/cargo"]],
+    [["-v", "vendor:/workspace/deps"]],
+  ])("%j", (words) => {
+    expect(prepare(...words, "ls").policy.fs.mounts).toHaveLength(1);
+  });
+});

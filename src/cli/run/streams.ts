@@ -1,0 +1,62 @@
+/** The three streams of a run, from the command to wherever this run wants them. */
+import type { TerminalSize } from "../../core/exec.js";
+import type { GuestExec } from "../../guest/index.js";
+import type { RunRequest } from "../run-request.js";
+import { CapturedOutput } from "./captured-output.js";
+import { pumpInput, standardInput } from "./standard-input.js";
+import { standardOutput } from "./standard-output.js";
+import { borrowTerminal, terminalSize } from "./terminal.js";
+
+const SIGPIPE = 13;
+
+export interface RunStreams {
+  readonly hasInput: boolean;
+  readonly terminal: TerminalSize | null;
+  readonly captured: CapturedOutput | null;
+  /** All output has been written. */
+  readonly flushed: Promise<unknown>;
+  connect(exec: GuestExec): void;
+  close(): void;
+}
+
+export function openStreams(request: Pick<RunRequest, "tty" | "json">): RunStreams {
+  const input = standardInput();
+  const captured = request.json ? new CapturedOutput() : null;
+  const endings: (() => void)[] = [];
+  let flush: (all: Promise<unknown>) => void = () => {};
+  const flushed = new Promise<unknown>((resolve) => {
+    flush = resolve;
+  });
+  return {
+    hasInput: input !== null && !request.tty,
+    terminal: request.tty ? terminalSize() : null,
+    captured,
+    flushed,
+    connect(exec) {
+      const outputs = request.tty ? ([1] as const) : ([1, 2] as const);
+      flush(Promise.all(outputs.map((stream) => connectOutput(exec, stream, captured, endings))));
+      if (request.tty) endings.push(borrowTerminal(exec));
+      if (input) endings.push(pumpInput(input, exec));
+    },
+    close() {
+      for (const end of endings) end();
+      input?.destroy();
+    },
+  };
+}
+
+function connectOutput(
+  exec: GuestExec,
+  stream: 1 | 2,
+  captured: CapturedOutput | null,
+  endings: (() => void)[],
+): Promise<void> {
+  if (captured) {
+    return new Promise((resolve) => exec.onOutput(stream, captured.sink(stream, resolve)));
+  }
+  // A local process would be told by SIGPIPE that nobody reads any more.
+  const output = standardOutput(stream, () => exec.signal(SIGPIPE, "group"));
+  exec.onOutput(stream, output.sink);
+  endings.push(() => output.abandon());
+  return output.done;
+}

@@ -1,0 +1,99 @@
+/**
+ * Whether a path of the host may be shown to a sandbox at all. Inside a shown folder the backend hides and protects
+ * by the policy's globs; this looks at the folder itself and what is above it, where those globs cannot reach.
+ */
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { AgentKernelError } from "../core/errors.js";
+import type { HideRule, Policy } from "../core/policy.js";
+import { globCovers, globMatches, globMayConcern, globRemainders, segmentMatches } from "../policy/glob.js";
+
+/** Kernel interfaces and sockets of the host's services: not files, whatever they look like. */
+const neverShown = ["/proc", "/sys", "/dev", "/run"];
+
+/** Larger files are no configuration; their text is not searched, they are taken to hold what is looked for. */
+const MAX_SEARCHED_BYTES = 1024 * 1024;
+
+export interface ShownPath {
+  /** How the user named it, for the message. */
+  readonly what: string;
+  /** Absolute and free of links. */
+  readonly path: string;
+  readonly writable: boolean;
+  /** What else the user could do where a protected path is asked for writable. */
+  readonly readonlyHint: string;
+}
+
+export function refuseUnlessShowable(shown: ShownPath, { fs }: Policy): void {
+  const { what, path, writable } = shown;
+  if (path === "/") {
+    throw denied(`${what} is /: the whole machine is never shown to a sandbox`, "name the folder that is needed");
+  }
+  const tree = neverShown.find((root) => path === root || path.startsWith(`${root}/`));
+  if (tree !== undefined)
+    throw denied(`${what} is in ${tree}, which is never shown to a sandbox`, "copy what is needed");
+  const stats = statSync(path);
+  if (!stats.isFile() && !stats.isDirectory()) {
+    throw denied(`${what} (${path}) is neither a file nor a folder`, "sockets, pipes and devices are never shown");
+  }
+  const segments = path.split("/").slice(1);
+  for (const rule of concerning(fs.deny, (candidate) => candidate.glob, segments))
+    refuseHidden(what, path, segments, rule);
+  if (!writable) return;
+  for (const glob of concerning(fs.protect, (candidate) => candidate, segments)) {
+    if (globCovers(glob, segments) || globRemainders(glob, segments).length > 0) {
+      throw denied(`${what} (${path}) is protected: sandboxes never change ${glob}`, shown.readonlyHint);
+    }
+  }
+}
+
+/** A glob without `**` in front speaks of the top of a shown folder, and so never of the folder itself. */
+function concerning<T>(rules: readonly T[], globOf: (rule: T) => string, segments: readonly string[]): readonly T[] {
+  return rules.filter((rule) => globOf(rule).startsWith("**/") && globMayConcern(globOf(rule), segments));
+}
+
+function refuseHidden(what: string, path: string, segments: readonly string[], rule: HideRule): void {
+  const { glob, containing } = rule;
+  const isHidden = containing ? globMatches(glob, segments) && contains(path, containing) : globCovers(glob, segments);
+  if (isHidden) {
+    throw denied(`${what} (${path}) holds secrets and is hidden from sandboxes by the rule ${glob}`, secretHint);
+  }
+  for (const remainder of globRemainders(glob, segments)) {
+    const found = findBelow(path, remainder.split("/")).find((file) => !containing || contains(file, containing));
+    if (found !== undefined) {
+      throw denied(`${what} has ${found} in it, which is hidden from sandboxes by the rule ${glob}`, subfolderHint);
+    }
+  }
+}
+
+const secretHint = "pass single values with --env instead, or copy what is no secret to another folder";
+const subfolderHint = "name a folder inside it that holds no secrets";
+
+function contains(file: string, texts: readonly string[]): boolean {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (!stats?.isFile()) return false;
+  if (stats.size > MAX_SEARCHED_BYTES) return true;
+  const text = readFileSync(file, "latin1");
+  return texts.some((wanted) => text.includes(wanted));
+}
+
+/** Paths below `folder` that fit the pattern. `**` is not walked: it stands for "there may be". */
+function findBelow(folder: string, pattern: readonly string[]): readonly string[] {
+  const [first, ...rest] = pattern;
+  if (first === undefined) return [folder];
+  if (first === "**") return [folder];
+  const isLiteral = !/[*?]/.test(first);
+  const names = isLiteral ? [first] : namesIn(folder).filter((name) => segmentMatches(first, name));
+  return names
+    .map((name) => join(folder, name))
+    .filter(existsSync)
+    .flatMap((path) => findBelow(path, rest));
+}
+
+function namesIn(folder: string): readonly string[] {
+  return statSync(folder).isDirectory() ? readdirSync(folder) : [];
+}
+
+function denied(message: string, hint: string): AgentKernelError {
+  return new AgentKernelError("policy_denied", message, { hint });
+}

@@ -1,0 +1,95 @@
+/** Every verb there is: its table, and where its code is. Nothing is listed that does not work. */
+import { AgentKernelError } from "../core/errors.js";
+import { nearest } from "../policy/nearest.js";
+import type { OptionSpec, VerbSpec } from "./option-spec.js";
+import { laterPolicyOptions, policyOptions } from "./policy-options.js";
+
+const jsonOption: OptionSpec = { long: "json", help: "print the result as JSON" };
+
+export const shells = ["bash", "zsh", "fish"] as const;
+
+export const verbs: readonly VerbSpec[] = [
+  {
+    name: "run",
+    summary: "run a command in a new sandbox and remove the sandbox",
+    usage: "run [options] [--] <command...>",
+    examples: [
+      "agentkernel run npm test",
+      "agentkernel run --profile restrictive --timeout 30s -- python3 -c 'print(1 + 1)'",
+    ],
+    options: [
+      ...policyOptions,
+      { long: "tty", short: "t", help: "give the command a terminal" },
+      { long: "json", help: "print output and exit status as one JSON object" },
+    ],
+    later: laterPolicyOptions,
+    rest: { kind: "command" },
+    load: () => import("./verbs/run.js"),
+  },
+  {
+    name: "doctor",
+    summary: "prove each isolation layer on this machine by using it",
+    usage: "doctor [options]",
+    examples: ["agentkernel doctor", "agentkernel doctor --json"],
+    options: [jsonOption],
+    rest: { kind: "none" },
+    load: () => import("./verbs/doctor.js"),
+  },
+  {
+    name: "policy explain",
+    summary: "show the policy that run's options make, and what set each field",
+    usage: "policy explain [options of run]",
+    examples: ["agentkernel policy explain --compatibility-mode codex --no-network"],
+    options: [...policyOptions, jsonOption],
+    later: laterPolicyOptions,
+    rest: { kind: "none" },
+    load: () => import("./verbs/policy-explain.js"),
+  },
+  {
+    name: "completions",
+    summary: "print completions for a shell",
+    usage: "completions bash|zsh|fish",
+    examples: ["agentkernel completions bash > ~/.local/share/bash-completion/completions/agentkernel"],
+    options: [],
+    rest: { kind: "choices", choices: shells },
+    load: () => import("./verbs/completions.js"),
+  },
+  {
+    name: "version",
+    summary: "print the version",
+    usage: "version [--json]",
+    examples: ["agentkernel version --json"],
+    options: [jsonOption],
+    rest: { kind: "none" },
+    load: () => import("./verbs/version.js"),
+  },
+  {
+    name: "help",
+    summary: "show help for a verb",
+    usage: "help [verb]",
+    examples: ["agentkernel help run"],
+    options: [],
+    rest: { kind: "words" },
+    load: () => import("./verbs/help.js"),
+  },
+];
+
+/** The verb that the first word or two name, and the words after it. */
+export function findVerb(words: readonly string[]): { readonly verb: VerbSpec; readonly rest: readonly string[] } {
+  const [first = "", second] = words;
+  const verb = verbs.find(({ name }) => name === first || name === `${first} ${second}`);
+  if (verb) return { verb, rest: words.slice(verb.name === first ? 1 : 2) };
+  const family = verbs.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);
+  if (family.length > 0) {
+    throw new AgentKernelError("invalid_argument", `${first} needs a word after it`, {
+      hint: `write agentkernel ${family.join(", or agentkernel ")}`,
+    });
+  }
+  const near = nearest(
+    first,
+    verbs.map(({ name }) => name.split(" ", 1)[0] ?? name),
+  );
+  throw new AgentKernelError("invalid_argument", `there is no verb "${first}"`, {
+    hint: near === null ? "agentkernel --help lists the verbs" : `did you mean agentkernel ${near}?`,
+  });
+}

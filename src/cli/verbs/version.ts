@@ -1,0 +1,10 @@
+/** `version`. */
+import { version } from "../../core/version.js";
+import type { ParsedOptions } from "../option-spec.js";
+import { writeJson, writeOut } from "../output.js";
+
+export async function execute(parsed: ParsedOptions): Promise<number> {
+  if (!parsed.flags.has("json")) return await writeOut(`agentkernel ${version}\n`);
+  const { arch, platform } = process;
+  return await writeJson({ success: true, data: { version, node: process.versions.node, platform, arch } });
+}

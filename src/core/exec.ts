@@ -1,0 +1,30 @@
+/** One command in a sandbox, and what came of it. */
+export interface TerminalSize {
+  readonly cols: number;
+  readonly rows: number;
+}
+
+export interface ExecRequest {
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly user?: string;
+  /** false: the command reads from /dev/null. */
+  readonly stdin: boolean;
+  readonly tty?: TerminalSize;
+}
+
+export interface ResourceUsage {
+  readonly userUs: number;
+  readonly systemUs: number;
+  readonly maxRssKiB: number;
+}
+
+/** Exactly one of `code` and `signal` is a number. */
+export interface ExecExit {
+  readonly code: number | null;
+  readonly signal: number | null;
+  readonly usage: ResourceUsage;
+}
+
+export type SignalScope = "process" | "group" | "tree";

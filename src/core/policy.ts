@@ -1,0 +1,86 @@
+/**
+ * The policy of one sandbox, as a value. Only src/policy makes one; backends, gateway and runtime read it.
+ */
+export const profileNames = ["permissive", "moderate", "restrictive"] as const;
+export type ProfileName = (typeof profileNames)[number];
+
+export const compatibilityModes = ["native", "claude", "codex", "gemini"] as const;
+export type CompatibilityMode = (typeof compatibilityModes)[number];
+
+export const workspaceModes = ["copy", "sync", "mount", "none"] as const;
+export type WorkspaceMode = (typeof workspaceModes)[number];
+
+export const egressModes = ["off", "on", "allowlist"] as const;
+export type EgressMode = (typeof egressModes)[number];
+
+/** A file that the sandbox never sees. With `containing`, only if its text has one of these. */
+export interface HideRule {
+  readonly glob: string;
+  readonly containing?: readonly string[];
+}
+
+export interface Mount {
+  /** Absolute path on the host. */
+  readonly host: string;
+  /** Absolute path in the sandbox. */
+  readonly guest: string;
+  readonly readonly: boolean;
+}
+
+export interface FilesystemPolicy {
+  readonly workspace: { readonly mode: WorkspaceMode; readonly readonly: boolean };
+  /** The user's home folder: not there, or read-only with secrets hidden. */
+  readonly home: "none" | "readonly";
+  readonly mounts: readonly Mount[];
+  readonly tmpMiB: number;
+  readonly rootReadonly: boolean;
+  /** Globs relative to each shown folder. */
+  readonly deny: readonly HideRule[];
+  /** Never changed by a sandbox, also where everything around is writable. */
+  readonly protect: readonly string[];
+}
+
+export type NetworkRule =
+  | { readonly domain: string; readonly ports?: readonly number[] }
+  | { readonly cidr: string; readonly ports?: readonly number[] }
+  | { readonly preset: string };
+
+export interface NetworkPolicy {
+  readonly egress: EgressMode;
+  readonly allow: readonly NetworkRule[];
+  readonly deny: readonly NetworkRule[];
+}
+
+export interface ProcessPolicy {
+  /** `name`, `uid` or `uid:gid` inside the sandbox; null: the image's user. */
+  readonly user: string | null;
+  /** Nothing in the sandbox runs as its root. */
+  readonly noRoot: boolean;
+  readonly capabilities: "default" | "none";
+  /** Which seccomp list. */
+  readonly seccomp: "default" | "strict";
+  /** Landlock: everything that may be written at all, or the project and temporary files only. */
+  readonly landlock: "default" | "workspace";
+  readonly passHostEnv: boolean;
+  /** Set for every command, after what is passed on from the host. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface ResourcePolicy {
+  readonly vcpus: number;
+  readonly memoryMiB: number;
+  readonly pids: number;
+  readonly diskMiB: number;
+  readonly openFiles: number;
+  /** Wall time of one command; null: none. */
+  readonly timeoutMs: number | null;
+}
+
+export interface Policy {
+  readonly profile: ProfileName;
+  readonly mode: CompatibilityMode;
+  readonly fs: FilesystemPolicy;
+  readonly net: NetworkPolicy;
+  readonly proc: ProcessPolicy;
+  readonly resources: ResourcePolicy;
+}

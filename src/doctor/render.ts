@@ -1,0 +1,57 @@
+/** A doctor's report as text for a terminal, and as the object that `--json` prints. Decides nothing. */
+import { printable } from "./printable.js";
+import type { CheckState, DoctorReport } from "./report.js";
+
+export interface RenderOptions {
+  readonly colour: boolean;
+}
+
+const signs: Readonly<Record<CheckState, { readonly sign: string; readonly colour: number }>> = {
+  works: { sign: "✓", colour: 32 },
+  fails: { sign: "✗", colour: 31 },
+  "not-needed": { sign: "–", colour: 90 },
+};
+
+export function renderText(report: DoctorReport, { colour }: RenderOptions): string {
+  const paint = (text: string, code: number) => (colour ? `\u001b[${code}m${text}\u001b[0m` : text);
+  const names = [...report.checks, ...report.backends].map(({ name }) => name.length);
+  const width = Math.max(0, ...names);
+  const row = (state: CheckState, name: string, text: string) => {
+    const { sign, colour: code } = signs[state];
+    return `${paint(sign, code)} ${name.padEnd(width)}  ${printable(text)}`;
+  };
+  const below = (text: string) => `  ${" ".repeat(width)}  ${printable(text)}`;
+
+  const lines = ["Layers"];
+  for (const { state, name, detail, ms, nextStep } of report.checks) {
+    lines.push(row(state, name, ms === null ? detail : `${detail} (${ms.toFixed(1)} ms)`));
+    if (nextStep !== null) lines.push(below(`next step: ${nextStep}`));
+  }
+  lines.push("", "Backends");
+  for (const { name, usable, detail, weaker } of report.backends) {
+    lines.push(row(usable ? "works" : "fails", name, detail));
+    for (const { layer, consequence } of weaker) lines.push(below(`without ${layer}: ${consequence}`));
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+/** Field names are those of our other JSON: lower case with underscores. */
+export function renderJson(report: DoctorReport) {
+  return {
+    ok: report.ok,
+    checks: report.checks.map(({ name, state, detail, nextStep, ms }) => ({
+      name,
+      state,
+      detail,
+      next_step: nextStep,
+      ms,
+    })),
+    backends: report.backends.map(({ name, usable, detail, missing, weaker }) => ({
+      name,
+      usable,
+      detail,
+      missing: [...missing],
+      weaker: weaker.map(({ layer, consequence }) => ({ layer, consequence })),
+    })),
+  };
+}

@@ -1,0 +1,12 @@
+/**
+ * The host side of the guest protocol (spec/guest-protocol.md): one session per sandbox, over whatever byte stream
+ * the backend gives. It owns frames, flow control, execs and files on that stream. It never starts or stops a
+ * sandbox, never decides policy, and never lets what a guest sends harm anything but that guest's own session.
+ */
+export type { GuestExec } from "./exec.js";
+export type { DirList, GuestFileReader, GuestFiles, ReadRange, WriteOptions } from "./files.js";
+export type { OutputSink } from "./inbound-stream.js";
+export type { DirEntry, FileInfo, FileStat, FileType, GuestReady } from "./messages.js";
+export { DEFAULT_WINDOW_BYTES, GuestSession, type GuestSessionOptions } from "./session.js";
+export { adoptStream, openStream } from "./socket-reader.js";
+export { GuestViolation, type ViolationReason } from "./violation.js";

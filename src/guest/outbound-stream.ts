@@ -1,0 +1,113 @@
+/** One stream from the host to the guest, with its credit. Holds what the caller wrote and may not be sent yet. */
+import type { Buffer } from "node:buffer";
+import { encodeFrame, FrameType, MAX_CREDIT_BYTES, MAX_DATA_BYTES, Stream } from "./frame.js";
+import type { Outbox } from "./outbox.js";
+import { GuestViolation } from "./violation.js";
+
+export class OutboundStream {
+  readonly #channel: number;
+  readonly #outbox: Outbox;
+  #creditBytes: number;
+  readonly #queue: Buffer[] = [];
+  #queuedBytes = 0;
+  #sentBytes = 0;
+  /** `ending`: EOF follows what is queued. `over`: EOF is sent, or nobody is there to read. */
+  #state: "open" | "ending" | "over" = "open";
+  #owesDrain = false;
+  readonly #drainListeners: (() => void)[] = [];
+
+  constructor(channel: number, creditBytes: number, outbox: Outbox) {
+    this.#channel = channel;
+    this.#creditBytes = creditBytes;
+    this.#outbox = outbox;
+  }
+
+  get queuedBytes(): number {
+    return this.#queuedBytes;
+  }
+
+  get sentBytes(): number {
+    return this.#sentBytes;
+  }
+
+  get eofSent(): boolean {
+    return this.#state === "over";
+  }
+
+  /** Called whenever all that was refused with false has been taken. */
+  onDrain(listener: () => void): void {
+    this.#drainListeners.push(listener);
+  }
+
+  /** As onDrain, for the next time only. */
+  onceDrained(listener: () => void): void {
+    const once = () => {
+      this.#drainListeners.splice(this.#drainListeners.indexOf(once), 1);
+      listener();
+    };
+    this.#drainListeners.push(once);
+  }
+
+  /**
+   * The chunk is not copied: it must not change afterwards. False: wait for drain before writing more.
+   * When nobody reads any more the bytes are dropped, as they are for a command that does not read them.
+   */
+  write(chunk: Buffer): boolean {
+    if (this.#state === "ending") throw new TypeError("write after end");
+    if (this.#state === "over" || chunk.length === 0) return true;
+    this.#queue.push(chunk);
+    this.#queuedBytes += chunk.length;
+    this.flush();
+    this.#owesDrain = this.#queuedBytes > 0;
+    return !this.#owesDrain;
+  }
+
+  end(): void {
+    if (this.#state !== "open") return;
+    this.#state = "ending";
+    this.flush();
+  }
+
+  grant(bytes: number): void {
+    if (this.#state === "over") return;
+    if (this.#creditBytes + bytes > MAX_CREDIT_BYTES) {
+      throw new GuestViolation("bad-credit", "more credit than 2^31 - 1 bytes on one stream");
+    }
+    this.#creditBytes += bytes;
+    this.flush();
+  }
+
+  flush(): void {
+    while (this.#queuedBytes > 0 && this.#creditBytes > 0 && this.#outbox.takesData) {
+      const head = this.#queue[0];
+      if (head === undefined) break;
+      const length = Math.min(head.length, this.#creditBytes, MAX_DATA_BYTES);
+      if (length === head.length) this.#queue.shift();
+      else this.#queue[0] = head.subarray(length);
+      this.#queuedBytes -= length;
+      this.#creditBytes -= length;
+      this.#sentBytes += length;
+      this.#outbox.sendData(this.#channel, Stream.in, length === head.length ? head : head.subarray(0, length));
+    }
+    if (this.#queuedBytes > 0) return;
+    if (this.#state === "ending") {
+      this.#state = "over";
+      this.#outbox.send(encodeFrame(FrameType.eof, this.#channel, Stream.in));
+    }
+    this.#drained();
+  }
+
+  /** The channel is over: whoever waits to write more is let go. */
+  stop(): void {
+    this.#state = "over";
+    this.#queue.length = 0;
+    this.#queuedBytes = 0;
+    this.#drained();
+  }
+
+  #drained(): void {
+    if (!this.#owesDrain) return;
+    this.#owesDrain = false;
+    for (const listener of [...this.#drainListeners]) listener();
+  }
+}

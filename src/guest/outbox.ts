@@ -1,0 +1,69 @@
+/**
+ * What the host sends, onto the socket. Everything sent within one turn of the event loop leaves in one write.
+ * DATA waits while the guest does not read. Answers to the guest's own frames are counted, so that a guest that only
+ * talks can be left unread before it fills the host's memory. Nothing else may stop the reading: the guest does not
+ * read either while its own output is not taken, and both would wait for ever.
+ */
+import type { Buffer } from "node:buffer";
+import type { Duplex } from "node:stream";
+import { encodeDataHeader, type StreamId } from "./frame.js";
+
+/** DATA is put on the socket only below this. */
+const DATA_MARK_BYTES = 524_288;
+/** With more unread answers than this the guest is not read any further until it has read some. */
+const MAX_UNREAD_ANSWERS = 4096;
+
+export class Outbox {
+  readonly #socket: Duplex;
+  #corked = false;
+  #unreadAnswers = 0;
+  readonly #onRelief: () => void;
+
+  /** `onRelief`: congestion is over. */
+  constructor(socket: Duplex, onRelief: () => void) {
+    this.#socket = socket;
+    this.#onRelief = onRelief;
+  }
+
+  get takesData(): boolean {
+    return this.#socket.writableLength < DATA_MARK_BYTES;
+  }
+
+  get congested(): boolean {
+    return this.#unreadAnswers > MAX_UNREAD_ANSWERS;
+  }
+
+  send(frame: Buffer): void {
+    if (this.#cork()) this.#socket.write(frame);
+  }
+
+  /** A frame that only exists because the guest sent one. */
+  answer(frame: Buffer): void {
+    if (!this.#cork()) return;
+    this.#unreadAnswers++;
+    this.#socket.write(frame, () => {
+      this.#unreadAnswers--;
+      if (this.#unreadAnswers === MAX_UNREAD_ANSWERS) this.#onRelief();
+    });
+  }
+
+  /** The payload is not copied; it belongs to the socket until it is written. */
+  sendData(channel: number, stream: StreamId, payload: Buffer): void {
+    if (!this.#cork()) return;
+    this.#socket.write(encodeDataHeader(channel, stream, payload.length));
+    this.#socket.write(payload);
+  }
+
+  #cork(): boolean {
+    if (!this.#socket.writable) return false;
+    if (!this.#corked) {
+      this.#corked = true;
+      this.#socket.cork();
+      process.nextTick(() => {
+        this.#corked = false;
+        this.#socket.uncork();
+      });
+    }
+    return true;
+  }
+}

@@ -1,0 +1,284 @@
+/**
+ * The host's end of one sandbox's byte stream. Owns the socket and every channel on it. It trusts nothing that
+ * arrives: a breach of the protocol ends this session with one error that all pending work rejects with, and is
+ * never thrown at anyone else. It must never wait for the guest while holding something of another sandbox.
+ */
+import type { Buffer } from "node:buffer";
+import type { Duplex } from "node:stream";
+import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
+import type { ExecRequest } from "../core/exec.js";
+import { Channel, type ChannelHandler, type ChannelHome, type ChannelShape } from "./channel.js";
+import { FrameDecoder, type FrameReceiver } from "./decoder.js";
+import { deferred } from "./deferred.js";
+import { type GuestExec, openExec } from "./exec.js";
+import { GuestFiles } from "./files.js";
+import {
+  ASSUMED_WINDOW_BYTES,
+  encodeFrame,
+  encodeJson,
+  FrameType,
+  HEADER_BYTES,
+  MAX_CHANNEL_ID,
+  MAX_HOST_CHANNELS,
+  MAX_HOST_JSON_BYTES,
+  MAX_WINDOW_BYTES,
+  MIN_WINDOW_BYTES,
+  PROTOCOL_VERSION,
+} from "./frame.js";
+import { GuestOpens } from "./guest-opens.js";
+import type { InboundStream } from "./inbound-stream.js";
+import { type GuestReady, readReady } from "./messages.js";
+import { Outbox } from "./outbox.js";
+import { readerOf, type SocketReader } from "./socket-reader.js";
+import { GuestViolation } from "./violation.js";
+
+export const DEFAULT_WINDOW_BYTES = 1_048_576;
+
+export interface GuestSessionOptions {
+  /** What the guest may send ahead on each stream; bounds the memory that one stream takes here. */
+  readonly windowBytes?: number;
+}
+
+export class GuestSession {
+  /** The guest can serve. Rejects when the session ends before. Nothing needs to wait for it: opens are pipelined. */
+  readonly ready: Promise<GuestReady>;
+  /** Settles once when the session is over: with the error that ended it, or null when the host ended it. */
+  readonly ended: Promise<AgentKernelError | null>;
+  readonly files: GuestFiles;
+
+  readonly #socket: Duplex;
+  readonly #reader: SocketReader;
+  readonly #outbox: Outbox;
+  readonly #guestOpens: GuestOpens;
+  readonly #windowBytes: number;
+  readonly #channels = new Map<number, Channel>();
+  readonly #ready = deferred<GuestReady>();
+  readonly #ended = deferred<AgentKernelError | null>();
+  readonly #home: ChannelHome;
+  #peerWindowBytes = ASSUMED_WINDOW_BYTES;
+  #helloSeen = false;
+  #lastId = -1;
+  #over: AgentKernelError | null = null;
+  #endExpected = false;
+  #readPaused = false;
+
+  constructor(socket: Duplex, options: GuestSessionOptions = {}) {
+    const windowBytes = options.windowBytes ?? DEFAULT_WINDOW_BYTES;
+    if (!Number.isInteger(windowBytes) || windowBytes < MIN_WINDOW_BYTES || windowBytes > MAX_WINDOW_BYTES) {
+      throw new RangeError(`windowBytes must be ${MIN_WINDOW_BYTES} to ${MAX_WINDOW_BYTES}`);
+    }
+    this.#windowBytes = windowBytes;
+    this.#socket = socket;
+    this.#reader = readerOf(socket);
+    this.#outbox = new Outbox(socket, () => this.#resumeReading());
+    this.#guestOpens = new GuestOpens(this.#outbox);
+    this.ready = this.#ready.promise;
+    this.ended = this.#ended.promise;
+    this.#home = this.#makeHome();
+    this.files = new GuestFiles((shape, body, handler) => this.#open(shape, body, handler));
+    this.#outbox.send(encodeJson(FrameType.hello, 0, { protocol: PROTOCOL_VERSION, window: windowBytes }));
+    this.#listen();
+  }
+
+  /** The error that ended the session, or null while it lasts. */
+  get failure(): AgentKernelError | null {
+    return this.#over;
+  }
+
+  /** Sends the request at once, also before the ready frame; `opened` and `exited` of the result tell what came of it. */
+  async exec(request: ExecRequest): Promise<GuestExec> {
+    return openExec((shape, body, handler) => this.#open(shape, body, handler), request);
+  }
+
+  /** Asks the guest to end everything; the stream ends when it has. */
+  shutdown(graceMs: number): void {
+    if (this.#over) return;
+    this.#endExpected = true;
+    this.#outbox.send(encodeJson(FrameType.shutdown, 0, { grace_ms: graceMs }));
+  }
+
+  /** Drops the stream; the guest then kills everything. What is still pending rejects. Idempotent. */
+  destroy(): void {
+    this.#endExpected = true;
+    this.#finish(new AgentKernelError("sandbox_died", "The connection to the sandbox was closed."));
+  }
+
+  #listen(): void {
+    const decoder = new FrameDecoder(this.#makeReceiver());
+    const socket = this.#socket;
+    socket.on("error", (cause) => this.#finish(died(cause)));
+    socket.on("end", () => this.#finish(died()));
+    socket.on("close", () => this.#finish(died()));
+    socket.on("drain", () => this.#guard(() => this.#drained()));
+    this.#reader.start((chunk) => this.#guard(() => this.#receive(decoder, chunk)));
+    if (socket.destroyed) this.#finish(died());
+  }
+
+  #receive(decoder: FrameDecoder, chunk: Buffer): void {
+    if (this.#over) return;
+    decoder.push(chunk);
+    if (this.#outbox.congested && !this.#over) {
+      this.#readPaused = true;
+      this.#reader.pause();
+    }
+  }
+
+  #resumeReading(): void {
+    if (this.#over || !this.#readPaused) return;
+    this.#readPaused = false;
+    this.#reader.resume();
+  }
+
+  #drained(): void {
+    if (this.#over) return;
+    for (const channel of this.#channels.values()) channel.outbound?.flush();
+  }
+
+  /** Whatever goes wrong while the guest's bytes are handled ends this session, not the process. */
+  #guard(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#finish(asError(error));
+    }
+  }
+
+  #finish(error: AgentKernelError): void {
+    if (this.#over) return;
+    this.#over = error;
+    this.#socket.destroy();
+    this.#ready.reject(error);
+    const channels = [...this.#channels.values()];
+    this.#channels.clear();
+    for (const channel of channels) channel.lose(error);
+    this.#ended.resolve(this.#endExpected && error.code === "sandbox_died" ? null : error);
+  }
+
+  #open(shape: ChannelShape, body: object, handler: ChannelHandler): Channel {
+    if (this.#over) throw this.#over;
+    if (this.#channels.size >= MAX_HOST_CHANNELS) {
+      throw new AgentKernelError(
+        "resource_exhausted",
+        `A sandbox serves at most ${MAX_HOST_CHANNELS} commands and file transfers at once.`,
+      );
+    }
+    const id = this.#lastId + 2;
+    if (id > MAX_CHANNEL_ID) throw new AgentKernelError("resource_exhausted", "The connection has no more channels.");
+    const frame = encodeJson(FrameType.open, id, body);
+    if (frame.length - HEADER_BYTES > MAX_HOST_JSON_BYTES) {
+      throw new AgentKernelError("invalid_argument", "The command and its environment are larger than 4 MiB.");
+    }
+    this.#lastId = id;
+    const channel = new Channel(id, shape, this.#home, handler);
+    this.#channels.set(id, channel);
+    this.#outbox.send(frame);
+    return channel;
+  }
+
+  /** Frames on a channel that is not open: a breach, unless the guest opened it and has not seen our refusal yet. */
+  #channel(id: number): Channel | null {
+    const channel = this.#channels.get(id);
+    if (channel) return channel;
+    if (this.#guestOpens.wasRefused(id)) return null;
+    if (id % 2 === 1 && id <= this.#lastId) {
+      throw new GuestViolation("after-terminal", `a frame on channel ${id}, which has ended`);
+    }
+    throw new GuestViolation("unknown-channel", `a frame on channel ${id}, which was never opened`);
+  }
+
+  #hostChannel(id: number): Channel {
+    const channel = this.#channel(id);
+    if (!channel) throw new GuestViolation("unknown-channel", `an answer on its own channel ${id}`);
+    return channel;
+  }
+
+  #hello(ready: GuestReady): void {
+    this.#helloSeen = true;
+    const extraBytes = ready.windowBytes - ASSUMED_WINDOW_BYTES;
+    this.#peerWindowBytes = ready.windowBytes;
+    this.#ready.resolve(ready);
+    if (extraBytes > 0) for (const channel of this.#channels.values()) channel.outbound?.grant(extraBytes);
+  }
+
+  #makeHome(): ChannelHome {
+    const peerWindowBytes = () => this.#peerWindowBytes;
+    return {
+      outbox: this.#outbox,
+      lease: this.#reader,
+      windowBytes: this.#windowBytes,
+      get peerWindowBytes() {
+        return peerWindowBytes();
+      },
+      sinkFault: (error) => this.#finish(asError(error)),
+      channelEnded: (id) => this.#channels.delete(id),
+    };
+  }
+
+  #makeReceiver(): FrameReceiver {
+    let target: InboundStream | null = null;
+    const greeted = () => {
+      if (!this.#helloSeen) throw new GuestViolation("before-hello", "a frame before HELLO");
+    };
+    return {
+      json: (type, id, body) => {
+        if (this.#over) return;
+        if (type === FrameType.hello) {
+          if (this.#helloSeen) throw new GuestViolation("second-hello", "a second HELLO");
+          return this.#hello(readReady(body));
+        }
+        greeted();
+        switch (type) {
+          case FrameType.open:
+            return this.#guestOpens.refuse(id, body);
+          case FrameType.opened:
+            return this.#hostChannel(id).receiveOpened(body);
+          case FrameType.failed:
+            return this.#hostChannel(id).receiveFailed(body);
+          case FrameType.exit:
+            return this.#hostChannel(id).receiveTerminal(type, body);
+          case FrameType.close:
+            return this.#channel(id)?.receiveTerminal(type, body);
+        }
+      },
+      dataStart: (id, stream, length) => {
+        target = null;
+        if (this.#over) return;
+        greeted();
+        target = this.#channel(id)?.receiveDataStart(stream, length) ?? null;
+      },
+      dataPiece: (piece) => {
+        if (!this.#over) target?.push(piece);
+      },
+      eof: (id, stream) => {
+        if (this.#over) return;
+        greeted();
+        this.#channel(id)?.receiveEof(stream);
+      },
+      credit: (id, stream, bytes) => {
+        if (this.#over) return;
+        greeted();
+        this.#channel(id)?.receiveCredit(stream, bytes);
+      },
+      ping: (payload) => {
+        if (this.#over) return;
+        greeted();
+        this.#outbox.answer(encodeFrame(FrameType.pong, 0, 0, payload));
+      },
+      pong: () => {
+        if (this.#over) return;
+        greeted();
+        throw new GuestViolation("unasked-pong", "PONG without a PING");
+      },
+    };
+  }
+}
+
+function died(cause?: unknown): AgentKernelError {
+  return new AgentKernelError("sandbox_died", "The sandbox ended before its work was done.", { cause });
+}
+
+/** What is no error of ours is a fault of ours: a sink or listener threw. */
+function asError(cause: unknown): AgentKernelError {
+  if (isAgentKernelError(cause)) return cause;
+  return new AgentKernelError("internal", "Handling the sandbox's output failed.", { cause });
+}

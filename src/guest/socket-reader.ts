@@ -1,0 +1,168 @@
+/**
+ * Chunks from a socket. A socket made by `openStream` or `adoptStream` is read into a few large buffers that are used again as soon
+ * as nobody holds a piece of them, which is what makes a gigabyte through one process cheap; any other socket is
+ * read through its `data` events.
+ */
+import { Buffer } from "node:buffer";
+import { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+
+export interface Lent {
+  release(): void;
+}
+
+/** Keeps the chunk that is being handed out valid after the call. */
+export interface ReadLease {
+  /** null: it cannot be kept, take a copy. */
+  hold(): Lent | null;
+}
+
+export interface SocketReader extends ReadLease {
+  start(onChunk: (chunk: Buffer) => void): void;
+  pause(): void;
+  resume(): void;
+}
+
+const READ_BUFFER_BYTES = 262_144;
+/** Buffers that pieces may be held of; further pieces are copied. Bounds what one session keeps of its reads. */
+const MAX_HELD_BUFFERS = 4;
+
+class ReadBuffer implements Lent {
+  readonly bytes = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
+  holds = 0;
+  readonly #onFree: (buffer: ReadBuffer) => void;
+
+  constructor(onFree: (buffer: ReadBuffer) => void) {
+    this.#onFree = onFree;
+  }
+
+  release(): void {
+    this.holds--;
+    if (this.holds === 0) this.#onFree(this);
+  }
+}
+
+class PooledReader implements SocketReader {
+  readonly #idle: ReadBuffer[] = [];
+  #heldBuffers = 0;
+  #current: ReadBuffer;
+  #onChunk: ((chunk: Buffer) => void) | null = null;
+  /** What arrived before anyone listened: at most one read, for the socket is paused then. */
+  #early: Buffer | null = null;
+  #socket: Socket | null = null;
+  readonly #freed = (buffer: ReadBuffer): void => {
+    this.#heldBuffers--;
+    if (buffer !== this.#current) this.#idle.push(buffer);
+  };
+
+  constructor() {
+    this.#current = new ReadBuffer(this.#freed);
+  }
+
+  readonly onread = {
+    buffer: (): Buffer => {
+      if (this.#current.holds > 0) this.#current = this.#idle.pop() ?? new ReadBuffer(this.#freed);
+      return this.#current.bytes;
+    },
+    callback: (length: number): boolean => {
+      const chunk = this.#current.bytes.subarray(0, length);
+      if (this.#onChunk) {
+        this.#onChunk(chunk);
+        return true;
+      }
+      this.#early = Buffer.from(chunk);
+      return false;
+    },
+  };
+
+  belongsTo(socket: Socket): void {
+    this.#socket = socket;
+  }
+
+  hold(): Lent | null {
+    if (this.#current.holds === 0) {
+      if (this.#heldBuffers === MAX_HELD_BUFFERS) return null;
+      this.#heldBuffers++;
+    }
+    this.#current.holds++;
+    return this.#current;
+  }
+
+  start(onChunk: (chunk: Buffer) => void): void {
+    this.#onChunk = onChunk;
+    const early = this.#early;
+    this.#early = null;
+    if (early) onChunk(early);
+    this.#socket?.resume();
+  }
+
+  pause(): void {
+    this.#socket?.pause();
+  }
+
+  resume(): void {
+    this.#socket?.resume();
+  }
+}
+
+const OWNED: Lent = { release() {} };
+
+class DataEventReader implements SocketReader {
+  readonly #socket: Duplex;
+
+  constructor(socket: Duplex) {
+    this.#socket = socket;
+  }
+
+  hold(): Lent {
+    return OWNED;
+  }
+
+  start(onChunk: (chunk: Buffer) => void): void {
+    this.#socket.on("data", onChunk);
+  }
+
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+}
+
+const pooledReaders = new WeakMap<Duplex, PooledReader>();
+
+/** A socket over a connected stream descriptor, read in the cheapest way. It owns the descriptor from here on. */
+export function openStream(fd: number): Socket {
+  return pooledSocket({ fd });
+}
+
+/**
+ * The same for a socket that node made, such as a child's extra stdio; use only what this returns from here on.
+ * To be called in the turn that made the socket. Node has no public way to say how such a socket is read, so this
+ * takes its handle over; a socket whose handle cannot be taken is returned as it is and read through its events.
+ */
+export function adoptStream(socket: Socket): Socket {
+  const handle: unknown = Reflect.get(socket, "_handle");
+  if (typeof handle !== "object" || handle === null || !("useUserBuffer" in handle)) return socket;
+  if (socket.destroyed || socket.connecting || socket.readableLength > 0 || socket.writableLength > 0) return socket;
+  const adopted = pooledSocket({ handle });
+  Reflect.set(socket, "_handle", null);
+  // The child's own "close" event waits for the socket that node made.
+  adopted.once("close", () => socket.destroy());
+  return adopted;
+}
+
+function pooledSocket(source: { readonly fd: number } | { readonly handle: object }): Socket {
+  const reader = new PooledReader();
+  const options = { ...source, readable: true, writable: true, onread: reader.onread };
+  const socket = new Socket(options);
+  reader.belongsTo(socket);
+  pooledReaders.set(socket, reader);
+  return socket;
+}
+
+export function readerOf(socket: Duplex): SocketReader {
+  return pooledReaders.get(socket) ?? new DataEventReader(socket);
+}

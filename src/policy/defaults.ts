@@ -1,0 +1,23 @@
+/** What holds where nothing else says anything: the lowest layer, with every field in it. */
+import type { FieldValues } from "./fields.js";
+import { builtInHideRules } from "./hidden.js";
+import { defaultProfile, profiles } from "./profiles.js";
+import { builtInProtectGlobs } from "./protected.js";
+
+export const defaultFields: FieldValues = {
+  ...profiles[defaultProfile],
+  "fs.mounts": [],
+  "fs.tmpMiB": 256,
+  "fs.deny": builtInHideRules,
+  "fs.protect": builtInProtectGlobs,
+  "net.allow": [],
+  "net.deny": [],
+  "proc.user": null,
+  "proc.env": {},
+  "resources.vcpus": 2,
+  "resources.memoryMiB": 1024,
+  "resources.pids": 512,
+  "resources.diskMiB": 4096,
+  "resources.openFiles": 4096,
+  "resources.timeoutMs": null,
+};

@@ -1,0 +1,81 @@
+/**
+ * The environment of a command: a small base, what may be passed on from the host, and what the policy sets. A
+ * pure function of the host's variables that the caller hands in.
+ */
+import type { ProcessPolicy } from "../core/policy.js";
+import { isEnvName } from "./fields.js";
+
+export type Environment = Readonly<Record<string, string>>;
+
+/** The home folder of a sandbox that does not show the user's own. */
+export const sandboxHome = "/home/sandbox";
+
+const SANDBOX_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/** Names that speak of a secret. `AUTH` is one, `AUTHOR` is not. */
+const SECRET_NAME =
+  /TOKEN|SECRET|PASS|PWD|KEY|CREDENTIAL|AUTH(?!OR)|COOKIE|SESSION|PRIVATE|SIGNATURE|CERT|DSN|CONNECTION_STRING|WEBHOOK|(^|_)PAT$/;
+
+/** Variables of services whose every setting is better not told, and of our own. */
+const SECRET_FAMILY =
+  /^(AWS|AZURE|ARM|GCP|GOOGLE|CLOUDSDK|KUBE|DOCKER|VAULT|OP|BW|GH|GITHUB|GITLAB|CI|AGENTKERNEL)(_|$)/;
+
+/** Ways to the user's session, or to code that a program loads before its own. */
+const HOST_HOOK =
+  /^(LD_|DYLD_|SSH_|GPG_|DBUS_|XDG_|TMUX|STY$|VSCODE_|NODE_OPTIONS$|NODE_EXTRA|NODE_REPL|BASH_ENV$|ENV$|PYTHONSTARTUP$|PYTHONHOME$|PERL5OPT$|PERL5DB$|RUBYOPT$|JAVA_TOOL_OPTIONS$|_JAVA_OPTIONS$|JDK_JAVA_OPTIONS$|GIT_|PROMPT_COMMAND$|KUBECONFIG$|DISPLAY$|WAYLAND_|XAUTHORITY$|ICEAUTHORITY$)|_SOCK(ET)?$|ASKPASS/;
+
+/** True of the host's place, machine and terminal, and not of the sandbox's. */
+const HOST_FACT =
+  /^(HOME|USER|LOGNAME|USERNAME|HOSTNAME|HOST|HOSTTYPE|MAIL|PWD|OLDPWD|SHLVL|_|SHELL|TMPDIR|TEMP|TMP|TERM|COLUMNS|LINES|SUDO_.*|UID|EUID|IFS)$/;
+
+/** What a secret looks like under any name: a login in an address, a key block, a well-known token form, a JWT. */
+const SECRET_VALUE =
+  /:\/\/[^/\s@]+@|-----BEGIN |\b(ghp|gho|ghs|ghu|github_pat|glpat|xox[abprs]|sk|pk|rk|hf|npm|pypi)[-_][A-Za-z0-9_-]{16,}|\b(AKIA|ASIA)[A-Z0-9]{16}\b|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\./;
+
+/** The host's variables without those that hold secrets or lead back to the host. */
+export function passableEnvironment(hostEnv: Readonly<Record<string, string | undefined>>): Environment {
+  const passed: Record<string, string> = {};
+  for (const [name, value] of Object.entries(hostEnv)) {
+    if (value !== undefined && isPassable(name, value)) passed[name] = value;
+  }
+  return passed;
+}
+
+function isPassable(name: string, value: string): boolean {
+  const upper = name.toUpperCase();
+  const isRefused = [SECRET_NAME, SECRET_FAMILY, HOST_HOOK, HOST_FACT].some((pattern) => pattern.test(upper));
+  return isEnvName(name) && !isRefused && !SECRET_VALUE.test(value);
+}
+
+export interface EnvironmentInputs {
+  readonly proc: ProcessPolicy;
+  readonly hostEnv: Readonly<Record<string, string | undefined>>;
+  /** The user's home folder where the sandbox shows it, else null. */
+  readonly shownHome: string | null;
+  readonly tty: boolean;
+}
+
+/** The whole environment of a command: nothing else is inherited. */
+export function commandEnvironment({ proc, hostEnv, shownHome, tty }: EnvironmentInputs): Environment {
+  const user = userName(proc);
+  return {
+    PATH: SANDBOX_PATH,
+    LANG: "C.UTF-8",
+    ...(proc.passHostEnv ? passableEnvironment(hostEnv) : {}),
+    HOME: shownHome ?? sandboxHome,
+    ...(user === null ? {} : { USER: user, LOGNAME: user }),
+    ...(tty ? { TERM: safeTerm(hostEnv.TERM) } : {}),
+    ...proc.env,
+  };
+}
+
+/** An id alone has no name that could be known here. */
+function userName({ user, noRoot }: ProcessPolicy): string | null {
+  if (user === null) return noRoot ? "sandbox" : "root";
+  const [name = ""] = user.split(":");
+  return /^\d+$/.test(name) ? null : name;
+}
+
+function safeTerm(term: string | undefined): string {
+  return term !== undefined && /^[A-Za-z0-9][A-Za-z0-9+._-]{0,63}$/.test(term) ? term : "xterm-256color";
+}

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { explain, explainText } from "./explain.js";
+import { fieldPaths } from "./fields.js";
+import { resolve } from "./resolve.js";
+
+const resolved = resolve({
+  mode: { name: "codex", origin: "--compatibility-mode" },
+  flags: [
+    { origin: "--memory", fields: { "resources.memoryMiB": 256 } },
+    { origin: "--env", fields: { "proc.env": { SOME_KEY: "do not show" } } },
+    { origin: "--mount", fields: { "fs.mounts": [{ host: "/a\nb", guest: "/deps", readonly: true }] } },
+  ],
+});
+
+test("every field has one row with its value and what set it", () => {
+  const rows = explain(resolved);
+  expect(rows.map((row) => row.field)).toEqual(["profile", "mode", ...fieldPaths]);
+  const row = (field: string) => rows.find((candidate) => candidate.field === field);
+  expect(row("resources.memoryMiB")).toEqual({ field: "resources.memoryMiB", value: 256, origin: "--memory" });
+  expect(row("proc.noRoot")).toEqual({ field: "proc.noRoot", value: true, origin: "mode codex" });
+  expect(row("resources.pids")).toEqual({ field: "resources.pids", value: 512, origin: "default" });
+  expect(row("mode")).toEqual({ field: "mode", value: "codex", origin: "--compatibility-mode" });
+});
+
+test("values of variables are not shown", () => {
+  expect(JSON.stringify(explain(resolved))).not.toContain("do not show");
+  expect(explainText(explain(resolved), String)).toContain("SOME_KEY");
+});
+
+test("every value is made safe before it is put into a line", () => {
+  const text = explainText(explain(resolved), (value) => value.replaceAll("\n", "<newline>"));
+  expect(text).toContain("/a<newline>b at /deps, read-only");
+  expect(text).toMatch(/^resources\.memoryMiB +256 {2}\(--memory\)$/m);
+  expect(text).toMatch(/^ +- api\.openai\.com$/m);
+});

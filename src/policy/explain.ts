@@ -1,0 +1,79 @@
+/** A resolved policy for people and programs: every field, its value, and the input that set it. */
+import type { HideRule, Mount, NetworkRule, Policy } from "../core/policy.js";
+import { type FieldPath, type FieldValues, fieldPaths } from "./fields.js";
+import type { ResolvedPolicy } from "./resolve.js";
+
+export interface ExplainRow {
+  readonly field: FieldPath | "profile" | "mode";
+  readonly value: unknown;
+  readonly origin: string;
+}
+
+export function explain({ policy, origins }: ResolvedPolicy): readonly ExplainRow[] {
+  const values = fieldsOf(policy);
+  return [
+    { field: "profile", value: policy.profile, origin: origins.profile },
+    { field: "mode", value: policy.mode, origin: origins.mode },
+    ...fieldPaths.map((field) => ({ field, value: redacted(field, values[field]), origin: origins[field] })),
+  ];
+}
+
+/** Lines of `field  value  (origin)`; lists have one item a line. `makeSafe` makes a text safe to print. */
+export function explainText(rows: readonly ExplainRow[], makeSafe: (text: string) => string): string {
+  const width = Math.max(...rows.map((row) => row.field.length));
+  const lines = rows.flatMap((row) => {
+    const items = textsOf(row).map(makeSafe);
+    const single = items.length === 1 ? items[0] : items.length === 0 ? "none" : `${items.length} entries`;
+    const head = `${row.field.padEnd(width)}  ${single}  (${makeSafe(row.origin)})`;
+    return items.length > 1 ? [head, ...items.map((item) => `${" ".repeat(width)}  - ${item}`)] : [head];
+  });
+  return `${lines.join("\n")}\n`;
+}
+
+/** Values of variables may be secrets: only their names are shown. */
+function redacted(field: FieldPath, value: FieldValues[FieldPath]): unknown {
+  return field === "proc.env" && value !== null ? Object.keys(value) : value;
+}
+
+function textsOf({ value }: ExplainRow): readonly string[] {
+  if (Array.isArray(value)) return value.map((item: HideRule | Mount | NetworkRule | string) => itemText(item));
+  return [value === null ? "none" : String(value)];
+}
+
+function itemText(item: HideRule | Mount | NetworkRule | string): string {
+  if (typeof item === "string") return item;
+  if ("glob" in item) return item.containing ? `${item.glob} with one of ${item.containing.join(", ")}` : item.glob;
+  if ("guest" in item) return `${item.host} at ${item.guest}${item.readonly ? ", read-only" : ""}`;
+  if ("preset" in item) return `preset ${item.preset}`;
+  const subject = "domain" in item ? item.domain : item.cidr;
+  return item.ports ? `${subject}, ports ${item.ports.join(", ")}` : subject;
+}
+
+function fieldsOf({ fs, net, proc, resources }: Policy): FieldValues {
+  return {
+    "fs.workspace.mode": fs.workspace.mode,
+    "fs.workspace.readonly": fs.workspace.readonly,
+    "fs.home": fs.home,
+    "fs.mounts": fs.mounts,
+    "fs.tmpMiB": fs.tmpMiB,
+    "fs.rootReadonly": fs.rootReadonly,
+    "fs.deny": fs.deny,
+    "fs.protect": fs.protect,
+    "net.egress": net.egress,
+    "net.allow": net.allow,
+    "net.deny": net.deny,
+    "proc.user": proc.user,
+    "proc.noRoot": proc.noRoot,
+    "proc.capabilities": proc.capabilities,
+    "proc.seccomp": proc.seccomp,
+    "proc.landlock": proc.landlock,
+    "proc.passHostEnv": proc.passHostEnv,
+    "proc.env": proc.env,
+    "resources.vcpus": resources.vcpus,
+    "resources.memoryMiB": resources.memoryMiB,
+    "resources.pids": resources.pids,
+    "resources.diskMiB": resources.diskMiB,
+    "resources.openFiles": resources.openFiles,
+    "resources.timeoutMs": resources.timeoutMs,
+  };
+}

@@ -1,0 +1,175 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  globCovers,
+  globMatches,
+  globMayConcern,
+  globRemainders,
+  isValidGlob,
+  segmentMatches,
+  whyInvalidGlob,
+} from "./glob.js";
+import { builtInHideRules } from "./hidden.js";
+import { builtInProtectGlobs } from "./protected.js";
+
+const path = (text: string) => text.split("/");
+
+describe("the grammar", () => {
+  test.each([
+    ["", "empty"],
+    ["/etc", "starts with /"],
+    ["a//b", "empty segment"],
+    ["a/", "empty segment"],
+    ["../a", ".."],
+    ["a/./b", "the segment ."],
+    ["a**", "** inside a segment"],
+    ["**/*.{pem,key}", "{"],
+    ["[ab]", "["],
+    ["a\\*", "\\"],
+    ["!a", "starts with !"],
+    ["**", "matches everything"],
+    ["**/**", "matches everything"],
+    ["a\nb", "control character"],
+    ["a".repeat(2000), "longer"],
+  ])("refuses %j", (glob, reason) => {
+    expect(whyInvalidGlob(glob)).toContain(reason);
+  });
+
+  test("accepts every built-in glob, and each of those reaches any depth", () => {
+    for (const glob of [...builtInHideRules.map((rule) => rule.glob), ...builtInProtectGlobs]) {
+      expect(whyInvalidGlob(glob)).toBeNull();
+      expect(glob.startsWith("**/")).toBe(true);
+    }
+  });
+});
+
+describe("matching", () => {
+  test.each([
+    ["**/.env*", ".env", true],
+    ["**/.env*", "a/b/.env.local", true],
+    ["**/.env*", "env", false],
+    ["**/.env*", "a.env", false],
+    ["**/*.pem", "deep/er/x.pem", true],
+    ["**/*.pem", "x.pem.txt", false],
+    ["a/*/c", "a/b/c", true],
+    ["a/*/c", "a/b/b/c", false],
+    ["a/**/c", "a/c", true],
+    ["a/**/c", "a/b/b/c", true],
+    ["a/**", "a/b", true],
+    ["?.txt", "a.txt", true],
+    ["?.txt", "ab.txt", false],
+    [".git/hooks", "sub/.git/hooks", false],
+    ["**/.git/hooks", "sub/.git/hooks", true],
+    ["**/.ssh", ".SSH", false],
+  ])("%s on %s is %s", (glob, name, expected) => {
+    expect(globMatches(glob, path(name))).toBe(expected);
+  });
+
+  test("agrees with a regular expression on single segments", () => {
+    const anyPattern = fc.string({ unit: fc.constantFrom("a", "b", ".", "*", "?"), maxLength: 10 });
+    const anyName = fc.string({ unit: fc.constantFrom("a", "b", "."), maxLength: 10 });
+    fc.assert(
+      fc.property(anyPattern, anyName, (pattern, name) => {
+        const source = pattern.replaceAll(".", "\\.").replaceAll("*", ".*").replaceAll("?", ".");
+        expect(segmentMatches(pattern, name)).toBe(new RegExp(`^${source}$`).test(name));
+      }),
+    );
+  });
+
+  test("does not slow down on patterns that make naive matchers explode", () => {
+    expect(globMatches(`${"**/".repeat(30)}x`, Array(200).fill("a"))).toBe(false);
+    expect(segmentMatches("*a".repeat(40), "a".repeat(39))).toBe(false);
+  });
+
+  test("a hidden folder covers what is in it", () => {
+    expect(globCovers("**/.ssh", path("home/u/.ssh/config"))).toBe(true);
+    expect(globCovers("**/.ssh", path("home/u/ssh/config"))).toBe(false);
+  });
+
+  test("the quick no is never wrong", () => {
+    const anyName = fc.constantFrom("a", "b", ".config", "gh", "x");
+    const anyGlob = fc.array(fc.constantFrom("**", "*", "a", "?", ".config", "gh"), { minLength: 1, maxLength: 4 });
+    fc.assert(
+      fc.property(anyGlob, fc.array(anyName, { minLength: 1, maxLength: 5 }), (segments, names) => {
+        const glob = `**/${segments.join("/")}`;
+        if (globMayConcern(glob, names)) return;
+        expect(globCovers(glob, names)).toBe(false);
+        expect(globRemainders(glob, names)).toEqual([]);
+      }),
+    );
+  });
+
+  test("what is left of a glob below a folder that used up its first names", () => {
+    expect(globRemainders("**/.config/gh/hosts.yml", path("home/u/.config"))).toEqual(["gh/hosts.yml"]);
+    expect(globRemainders("**/.config/gh/hosts.yml", path("home/u/.config/gh"))).toEqual(["hosts.yml"]);
+    expect(globRemainders("**/.config/gh/hosts.yml", path("home/u"))).toEqual([]);
+    expect(globRemainders("**/.ssh", path("home/u"))).toEqual([]);
+  });
+});
+
+describe("the built-in lists", () => {
+  const isHidden = (name: string) =>
+    builtInHideRules.some((rule) => rule.containing === undefined && globCovers(rule.glob, path(name)));
+  const isProtected = (name: string) => builtInProtectGlobs.some((glob) => globCovers(glob, path(name)));
+
+  test.each([
+    ".env",
+    ".env.production",
+    "packages/api/.env.local",
+    "server.pem",
+    "tls/server.key",
+    "id_rsa",
+    "keys/id_ed25519",
+    ".ssh/config",
+    ".aws/credentials",
+    ".kube/config",
+    ".gnupg/secring.gpg",
+    ".netrc",
+    ".docker/config.json",
+    ".config/gcloud/credentials.db",
+    ".claude/.credentials.json",
+    ".codex/auth.json",
+    ".bash_history",
+    ".local/share/keyrings/login.keyring",
+    "infra/terraform.tfstate",
+    "infra/terraform.tfstate.backup",
+    ".cargo/credentials.toml",
+  ])("hides %s", (name) => expect(isHidden(name)).toBe(true));
+
+  test.each([
+    "package.json",
+    "src/index.ts",
+    "environment.ts",
+    "README.md",
+    ".git/HEAD",
+    ".claude/settings.json",
+    "keys.ts",
+  ])("shows %s", (name) => expect(isHidden(name)).toBe(false));
+
+  test("hides .npmrc only with a token in it", () => {
+    const rule = builtInHideRules.find(({ glob }) => globMatches(glob, path("a/.npmrc")));
+    expect(rule?.containing).toEqual(expect.arrayContaining(["_authToken", "_auth", "_password"]));
+  });
+
+  test.each([
+    ".git/hooks/pre-commit",
+    ".git/config",
+    "vendor/lib/.git/hooks/post-checkout",
+    ".git/modules/a/b/hooks/x",
+    ".claude/settings.json",
+    ".codex/config.toml",
+    ".gemini/settings.json",
+    ".mcp.json",
+    "agentkernel.toml",
+    "sandbox.policy.yaml",
+    "ci/strict.policy.yml",
+  ])("protects %s", (name) => expect(isProtected(name)).toBe(true));
+
+  test.each([".git/HEAD", ".git/objects/aa", "hooks/x", "policy.yaml", "src/a.ts"])("leaves %s writable", (name) =>
+    expect(isProtected(name)).toBe(false),
+  );
+
+  test("isValidGlob is the yes or no of the same question", () => {
+    expect([isValidGlob("**/a"), isValidGlob("/a")]).toEqual([true, false]);
+  });
+});

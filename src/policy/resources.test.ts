@@ -1,0 +1,59 @@
+import { describe, expect, test } from "vitest";
+import { isAgentKernelError } from "../core/errors.js";
+import { parseCount, parseDurationMs, parseSizeMiB, parseVcpus, ranges } from "./resources.js";
+
+const memory = (text: string) => parseSizeMiB("--memory", text, ranges.memoryMiB);
+const vcpus = (text: string) => parseVcpus("--vcpus", text);
+const pids = (text: string) => parseCount("--pids", text, ranges.pids);
+const timeout = (text: string) => parseDurationMs("--timeout", text);
+
+describe("values are read", () => {
+  test.each([
+    [memory, "512m", 512],
+    [memory, "16m", 16],
+    [memory, "1g", 1024],
+    [memory, "1.5g", 1536],
+    [memory, "1G", 1024],
+    [memory, "512MiB", 512],
+    [memory, "1t", 1_048_576],
+    [memory, "16.5m", 17],
+    [vcpus, "0.1", 0.1],
+    [vcpus, "2", 2],
+    [vcpus, "256", 256],
+    [pids, "1", 1],
+    [pids, "32768", 32_768],
+    [timeout, "30s", 30_000],
+    [timeout, "1500ms", 1500],
+    [timeout, "10m", 600_000],
+    [timeout, "1h", 3_600_000],
+    [timeout, "0.5s", 500],
+  ])("%o %s", (parse, text, expected) => {
+    expect(parse(text)).toBe(expected);
+  });
+});
+
+describe("everything else is refused with the field, a reason and an example", () => {
+  test.each([
+    [
+      memory,
+      "--memory",
+      ["", "512", "m", "15m", "15.9m", "1.1t", "-1g", "1e3m", "1 g", "0x10m", "NaN", "1g\n", "9".repeat(400)],
+    ],
+    [vcpus, "--vcpus", ["", "0", "0.09", "256.1", "-1", "1e2", "two", "Infinity", "1,5"]],
+    [pids, "--pids", ["", "0", "32769", "1.5", "-1", "+1", "0x1"]],
+    [timeout, "--timeout", ["", "0s", "0ms", "0.0001s", "-1s", "30", "1d", "s", "577h", "30S", "1h30m"]],
+  ] as const)("%o %s", (parse, field, texts) => {
+    for (const text of texts) {
+      let caught: unknown;
+      try {
+        parse(text);
+      } catch (error) {
+        caught = error;
+      }
+      expect(isAgentKernelError(caught), text).toBe(true);
+      expect(caught).toMatchObject({ code: "invalid_argument", details: { field } });
+      expect(String(caught)).toContain(`${field}: "${text}" is not`);
+      expect(isAgentKernelError(caught) ? caught.hint : "").toContain("for example");
+    }
+  });
+});

@@ -1,0 +1,54 @@
+/**
+ * src/runtime owns the lifecycle of sandboxes. A temporary one serves what it was started for and is destroyed; it
+ * never outlives its owner and is never handed on.
+ */
+import { randomBytes } from "node:crypto";
+import type { Backend, BootedSandbox, BootSpec, Layer, SandboxEnd } from "../core/backend.js";
+import type { ExecRequest } from "../core/exec.js";
+import { type GuestExec, GuestSession } from "../guest/index.js";
+
+export function temporaryId(): string {
+  return `run-${randomBytes(5).toString("hex")}`;
+}
+
+export class TemporarySandbox {
+  readonly id: string;
+  readonly layers: readonly Layer[];
+  /** Settles when nothing of it is left, whoever ended it. */
+  readonly ended: Promise<SandboxEnd>;
+  readonly #booted: BootedSandbox;
+  readonly #session: GuestSession;
+
+  private constructor(id: string, booted: BootedSandbox) {
+    this.id = id;
+    this.layers = booted.layers;
+    this.ended = booted.ended;
+    this.#booted = booted;
+    this.#session = new GuestSession(booted.stream);
+    this.#session.ready.catch(() => {});
+    // A guest that broke the protocol, or is gone, takes its sandbox with it.
+    this.#session.ended.then(() => booted.kill()).catch(() => {});
+  }
+
+  static async start(backend: Backend, spec: BootSpec, signal?: AbortSignal): Promise<TemporarySandbox> {
+    return new TemporarySandbox(spec.id, await backend.boot(spec, signal));
+  }
+
+  exec(request: ExecRequest): Promise<GuestExec> {
+    return this.#session.exec(request);
+  }
+
+  /** Ends everything in it; carries changes over where the policy says so. */
+  async finish(): Promise<SandboxEnd> {
+    const end = this.#booted.finish();
+    this.#session.destroy();
+    return await end;
+  }
+
+  /** Ends everything in it and carries nothing over. */
+  async kill(): Promise<SandboxEnd> {
+    const end = this.#booted.kill();
+    this.#session.destroy();
+    return await end;
+  }
+}

@@ -1,0 +1,32 @@
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+
+/**
+ * These projects start real sandboxes and count what they leave behind, so two files must never run side by side:
+ * one worker within a project, and a group of its own so that no two projects overlap.
+ */
+function serialProject(name: string, groupOrder: number): TestProjectInlineConfiguration {
+  return {
+    test: {
+      name,
+      include: [`test/${name}/**/*.test.ts`],
+      fileParallelism: false,
+      maxWorkers: 1,
+      sequence: { groupOrder },
+      testTimeout: 60_000,
+      hookTimeout: 60_000,
+    },
+  };
+}
+
+export default defineConfig({
+  test: {
+    passWithNoTests: true,
+    projects: [
+      { test: { name: "unit", include: ["src/**/*.test.ts", "test/architecture/**/*.test.ts"] } },
+      serialProject("contract", 1),
+      serialProject("security", 2),
+      serialProject("faults", 3),
+      serialProject("e2e", 4),
+    ],
+  },
+});
