@@ -11,7 +11,7 @@ use std::{
 use rustix::{
     fs::{CWD, Mode, OFlags, open},
     mount::{MountPropagationFlags, UnmountFlags, mount_change, unmount},
-    process::{chdir, fchdir, pivot_root},
+    process::{chdir, fchdir, pivot_root, umask},
 };
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +65,8 @@ impl Child<'_> {
     }
 
     fn build(&self, sources: Vec<Source>) -> Outcome<Infallible> {
+        // What is made here is for everyone in the sandbox, whatever the caller's mask says.
+        umask(Mode::from_raw_mode(0o022));
         // The supervisor has written the id maps and put us into our cgroup.
         self.channel.expect::<()>()?;
         if self.identity.has_range() {

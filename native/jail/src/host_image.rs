@@ -69,8 +69,10 @@ const FOLDERS: [(&str, u32); 11] = [
 pub fn build(root: &Root, spec: &Spec) -> Outcome<()> {
     for (name, mode) in FOLDERS {
         mkdirat(root.fd(), name, Mode::from_raw_mode(0o755)).during("make a folder of the root")?;
-        rustix::fs::chmodat(root.fd(), name, Mode::from_raw_mode(mode), rustix::fs::AtFlags::empty())
-            .during("make a folder of the root")?;
+        if mode != 0o755 {
+            rustix::fs::chmodat(root.fd(), name, Mode::from_raw_mode(mode), rustix::fs::AtFlags::empty())
+                .during("make a folder of the root")?;
+        }
     }
     let usr = place::clone_readonly(Path::new("/usr")).during("show /usr")?;
     fs::create_dir("root/usr").during("make /usr")?;

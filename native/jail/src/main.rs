@@ -6,6 +6,7 @@ mod carry;
 mod cgroup;
 mod channel;
 mod child;
+mod claim;
 mod control;
 mod fault;
 mod filesystems;
@@ -27,7 +28,7 @@ fn main() -> ExitCode {
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["run"] => run(),
         ["sweep", journal] => {
-            cgroup::sweep::sweep();
+            cgroup::sweep();
             view::guard::Placeholders::sweep(Path::new(journal));
             ExitCode::SUCCESS
         }

@@ -11,7 +11,7 @@ use rustix::{
 
 use crate::{
     carry::{self, Carrier, Report},
-    cgroup::{Cgroup, sweep},
+    cgroup::{self, Cgroup},
     channel::Channel,
     child::{Child, Told},
     control::{Control, Event, Layer, LayerState, Order},
@@ -106,7 +106,7 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
         cpu_us: waited.cpu_us,
         carried,
     });
-    sweep::sweep();
+    cgroup::sweep();
     Placeholders::sweep(&spec.journal);
     Ok(())
 }

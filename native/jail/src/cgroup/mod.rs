@@ -4,20 +4,25 @@
 
 mod place;
 mod stats;
-pub mod sweep;
 
-use std::{fs, io, path::PathBuf, thread::sleep, time::Duration};
+use std::{
+    fs, io,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+    thread::sleep,
+    time::Duration,
+};
 
 use place::Places;
 pub use stats::Stats;
 
 use crate::{
+    claim,
     control::{Layer, LayerState},
     fault::{During, Outcome},
     spec::Limits,
 };
 
-pub const PREFIX: &str = "agentkernel-";
 const NEEDED: [&str; 3] = ["memory", "pids", "cpu"];
 
 /// One folder, and which of the controllers it carries.
@@ -25,6 +30,7 @@ struct Group {
     path: PathBuf,
     v2: bool,
     controllers: Vec<&'static str>,
+    _owned: OwnedFd,
 }
 
 pub struct Cgroup {
@@ -35,7 +41,7 @@ impl Cgroup {
     /// Makes what can be made, and says what could not.
     pub fn create(limits: &Limits) -> Outcome<(Self, Layer)> {
         let places = Places::find();
-        let name = sweep::own_name();
+        let name = claim::unique_name();
         let mut cgroup = Self { groups: Vec::new() };
         let mut missing = Vec::new();
         for controller in NEEDED {
@@ -47,8 +53,11 @@ impl Cgroup {
                         group.controllers.push(controller);
                         continue;
                     }
-                    match fs::create_dir(&path) {
-                        Ok(()) => cgroup.groups.push(Group { path, v2: place.v2, controllers: vec![controller] }),
+                    match make(&path) {
+                        Ok(owned) => {
+                            let controllers = vec![controller];
+                            cgroup.groups.push(Group { path, v2: place.v2, controllers, _owned: owned });
+                        }
                         Err(_) => missing.push(controller),
                     }
                 }
@@ -86,6 +95,27 @@ impl Cgroup {
     pub fn stats(&self) -> Stats {
         let of = |controller: &str| self.groups.iter().find(|g| g.controllers.contains(&controller));
         Stats::read(of("memory").map(|g| (g.path.as_path(), g.v2)), of("pids").map(|g| g.path.as_path()))
+    }
+}
+
+/// Makes a group and claims it. A sweep may come between the two, so try again.
+fn make(path: &Path) -> io::Result<OwnedFd> {
+    for _ in 0..10 {
+        fs::create_dir(path).or_else(|e| if e.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(e) })?;
+        if let Some(owned) = claim::claim(path)? {
+            return Ok(owned);
+        }
+    }
+    Err(io::ErrorKind::ResourceBusy.into())
+}
+
+/// Removes the groups of supervisors that were killed.
+pub fn sweep() {
+    for parent in Places::find().parents() {
+        // A group that still has processes cannot be removed; the next sweep sees it again.
+        claim::sweep(parent, |path| {
+            let _ = fs::remove_dir(path);
+        });
     }
 }
 

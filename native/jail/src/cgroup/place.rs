@@ -31,7 +31,7 @@ impl Places {
                 }
                 continue;
             }
-            for controller in mount.options.split(',') {
+            for controller in mount.options.split(',').filter(|c| super::NEEDED.contains(c)) {
                 if let Some(parent) = own_path(&own, controller).and_then(|path| mount.folder(&path))
                     && writable(&parent)
                 {

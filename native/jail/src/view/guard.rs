@@ -23,8 +23,8 @@ use serde::{Deserialize, Serialize};
 
 use super::survey::{Hit, Survey};
 use crate::{
-    cgroup::{PREFIX, sweep},
-    fault::{During, Outcome},
+    claim,
+    fault::{During, Fault, Outcome},
     place,
 };
 
@@ -94,7 +94,7 @@ fn below(view: BorrowedFd<'_>, path: &[u8]) -> Outcome<Option<OwnedFd>> {
 #[derive(Default)]
 pub struct Placeholders {
     made: Vec<Placeholder>,
-    journal: Option<PathBuf>,
+    journal: Option<(PathBuf, OwnedFd)>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -124,9 +124,10 @@ impl Placeholders {
             return Ok(placeholders);
         }
         fs::create_dir_all(journal).during("make the journal's folder")?;
-        let entry = journal.join(sweep::own_name());
+        let entry = journal.join(claim::unique_name());
         fs::write(&entry, serde_json::to_vec(&wanted).during("write the journal")?).during("write the journal")?;
-        placeholders.journal = Some(entry);
+        let lock = claim::claim(&entry).during("claim the journal")?;
+        placeholders.journal = Some((entry, lock.ok_or_else(|| Fault::start("somebody else has our journal"))?));
         for placeholder in wanted {
             if placeholder.make().during(format_args!("reserve {}", placeholder.path.display()))? {
                 placeholders.made.push(placeholder);
@@ -143,19 +144,16 @@ impl Placeholders {
         })
     }
 
+    /// Undoes what killed supervisors left.
     pub fn sweep(journal: &Path) {
-        let Ok(entries) = fs::read_dir(journal) else {
-            return;
-        };
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            if !name.to_str().is_some_and(|n| n.starts_with(PREFIX) && sweep::orphaned(n)) {
-                continue;
+        claim::sweep(journal, |entry| {
+            // One that does not parse was being written when its owner was killed, before anything was made.
+            if let Some(made) = fs::read(entry).ok().and_then(|text| serde_json::from_slice(&text).ok()) {
+                drop(Self { made, journal: None });
             }
-            if let Some(made) = fs::read(entry.path()).ok().and_then(|t| serde_json::from_slice(&t).ok()) {
-                drop(Self { made, journal: Some(entry.path()) });
-            }
-        }
+            // Left behind it is only read again by the next sweep.
+            let _ = fs::remove_file(entry);
+        });
     }
 }
 
@@ -164,7 +162,7 @@ impl Drop for Placeholders {
         for placeholder in self.made.iter().rev() {
             placeholder.remove();
         }
-        if let Some(journal) = &self.journal {
+        if let Some((journal, _)) = &self.journal {
             // Left behind it is only read again by the next sweep.
             let _ = fs::remove_file(journal);
         }

@@ -85,7 +85,8 @@ impl Visitor for ByRule<'_> {
     fn entry(&self, folder: &[u8], name: &[u8], kind: FileType, found: &mut Findings) -> bool {
         let is_folder = kind == FileType::Directory;
         let hidden = match self.rules.hide.matches(folder, name) {
-            Match::No => false,
+            // A socket leads to whoever listens on the host.
+            Match::No => kind == FileType::Socket,
             Match::Yes => true,
             Match::IfContaining(words) => kind == FileType::RegularFile && contains(self.root, folder, name, words),
         };

@@ -1,0 +1,94 @@
+/** What sandboxes could leave behind on this machine, as one value that can be compared before and after. */
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
+
+export interface Traces {
+  /** Processes of ours, or in a namespace that is not this process's own. */
+  readonly processes: readonly string[];
+  readonly mounts: readonly string[];
+  readonly cgroups: readonly string[];
+  /** Abstract sockets that hold id ranges. */
+  readonly sockets: readonly string[];
+}
+
+export function traces(): Traces {
+  return {
+    processes: processes(),
+    mounts: read("/proc/self/mountinfo").split("\n").filter(Boolean).sort(),
+    cgroups: cgroups("/sys/fs/cgroup", 0).sort(),
+    sockets: [...read("/proc/net/unix").matchAll(/@agentkernel-\S+/g)].map((found) => found[0]).sort(),
+  };
+}
+
+/**
+ * What is left of the time since `before`: everything new that stays for good. The kernel ends processes and
+ * namespaces in its own time, and other sandboxes may come and go meanwhile.
+ */
+export async function leaksSince(before: Traces, deadlineMs = 5000): Promise<readonly string[]> {
+  const known = new Set(items(before));
+  let left = items(traces()).filter((item) => !known.has(item));
+  for (const until = Date.now() + deadlineMs; left.length > 0 && Date.now() < until; ) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    const now = new Set(items(traces()));
+    left = left.filter((item) => now.has(item));
+  }
+  return left;
+}
+
+function items(all: Traces): string[] {
+  return Object.entries(all).flatMap(([kind, list]: [string, readonly string[]]) =>
+    list.map((item) => `${kind}: ${item}`),
+  );
+}
+
+function processes(): string[] {
+  const own = namespaceOf("self");
+  const found: string[] = [];
+  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    const command = read(`/proc/${pid}/comm`).trim();
+    const stat = read(`/proc/${pid}/stat`);
+    if (stat === "" || / Z /.test(stat.slice(stat.lastIndexOf(")")))) continue;
+    const isOurs = command === "ak-jail" || command === "ak-guest";
+    const namespace = namespaceOf(pid);
+    if (isOurs || (namespace !== null && namespace !== own)) found.push(`${pid} ${command}`);
+  }
+  return found.sort();
+}
+
+function namespaceOf(pid: string): string | null {
+  // readlink would do, but a process that is gone or not ours must not throw.
+  try {
+    return readdirSync(`/proc/${pid}/ns`).includes("pid") ? readLink(`/proc/${pid}/ns/pid`) : null;
+  } catch {
+    return null;
+  }
+}
+
+function readLink(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null;
+  }
+}
+
+function cgroups(folder: string, depth: number): string[] {
+  let names: string[];
+  try {
+    names = readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => entry.name);
+  } catch {
+    return [];
+  }
+  const ours = names.filter((name) => name.startsWith("agentkernel-")).map((name) => join(folder, name));
+  return depth > 8 ? ours : [...ours, ...names.flatMap((name) => cgroups(join(folder, name), depth + 1))];
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
