@@ -44,7 +44,7 @@ export function openExec(open: OpenChannel, request: ExecRequest): GuestExec {
   };
   const channel = open(shape, openBody(request), {
     opened: (body) => opened.resolve({ pid: readPid(body) }),
-    failed: (refusal) => fail(execRefused(refusal)),
+    failed: (refusal) => fail(execRefused(refusal, request)),
     closed: (body) => exited.resolve(readExit(body)),
     lost: fail,
   });

@@ -16,7 +16,7 @@ export interface OutputSink {
 }
 
 /** So that a flood of one-byte frames does not become a flood of objects at the sink. */
-const MAX_WRITES_IN_FLIGHT = 32;
+export const MAX_WRITES_IN_FLIGHT = 32;
 const BLOCK_BYTES = 65_536;
 
 export interface InboundStreamOptions {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ExecRequest } from "../core/exec.js";
 import type { GuestExec } from "./exec.js";
+import { MAX_WRITES_IN_FLIGHT } from "./inbound-stream.js";
 import { RealGuest } from "./testing/real-guest.js";
 import { CollectingSink, StuckSink } from "./testing/sinks.js";
 
@@ -130,7 +131,8 @@ describe("streams", () => {
     const sink = new StuckSink();
     exec.onOutput(1, sink);
     exec.onOutput(2, new CollectingSink());
-    while (sink.offeredBytes < windowBytes / 2) await sink.nextOffer();
+    // Offered is the whole window, or as many writes as a sink may have open, whichever comes first.
+    while (sink.offeredBytes < windowBytes && sink.offers < MAX_WRITES_IN_FLIGHT) await sink.nextOffer();
     const before = process.memoryUsage();
     // Other work goes on meanwhile: the stalled command holds nothing but its own window.
     for (let i = 0; i < 20; i++) await collect(await guest.session.exec(command("true")));

@@ -1,5 +1,6 @@
 /** The guest's FAILED codes as errors of ours. */
 import { AgentKernelError, type ErrorCode } from "../core/errors.js";
+import type { ExecRequest } from "../core/exec.js";
 import type { GuestRefusal } from "./messages.js";
 
 const execCodes: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
@@ -11,10 +12,44 @@ const execCodes: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
   ["unsupported", "unsupported"],
 ]);
 
-export function execRefused(refusal: GuestRefusal): AgentKernelError {
-  return new AgentKernelError(execCodes.get(refusal.code) ?? "internal", refusal.message, {
-    details: { code: refusal.code },
-  });
+/** Says it in the words of the request: what the guest says about itself is only a detail. */
+export function execRefused(refusal: GuestRefusal, request: ExecRequest): AgentKernelError {
+  const code = execCodes.get(refusal.code) ?? "internal";
+  const { message, hint } = explain(refusal, request);
+  return new AgentKernelError(code, message, { hint, details: { code: refusal.code, reason: refusal.message } });
+}
+
+function explain({ code, message }: GuestRefusal, { argv, cwd, user }: ExecRequest): { message: string; hint: string } {
+  const command = argv[0] ?? "";
+  switch (code) {
+    case "not_found":
+      return {
+        message: `${command}: command not found in the sandbox`,
+        hint: "it must be a program of the image, or a file of the project named with its path, such as ./build.sh",
+      };
+    case "not_executable":
+      return {
+        message: `${command}: found in the sandbox but cannot be executed (${message})`,
+        hint: "it needs the executable bit (chmod +x) and a format that this machine runs; a folder is no command",
+      };
+    case "bad_cwd":
+      return {
+        message: `the working folder ${cwd} does not exist in the sandbox`,
+        hint: "the project is /workspace; name a folder below it or one of the image with --workdir",
+      };
+    case "bad_user":
+      return {
+        message: `the user ${user ?? ""} cannot be used in the sandbox (${message})`,
+        hint: "use a name of the image's /etc/passwd, or numbers such as --user 1000:1000",
+      };
+    case "resource":
+      return {
+        message: `${command}: could not be started within the sandbox's limits (${message})`,
+        hint: "raise --pids, --memory or --open-files",
+      };
+    default:
+      return { message: `${command}: could not be started: ${message}`, hint: "agentkernel doctor checks the host" };
+  }
 }
 
 export function fileRefused(refusal: GuestRefusal, path: string): AgentKernelError {

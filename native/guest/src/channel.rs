@@ -72,6 +72,12 @@ impl Channel {
         }
     }
 
+    pub fn look_again(&mut self) {
+        if let Self::Exec(exec) = self {
+            exec.look_again();
+        }
+    }
+
     pub fn on_data(&mut self, ctx: &mut Context, payload: &[u8]) -> Result<Step, ProtocolBreach> {
         match self {
             Self::Exec(exec) => exec.on_data(ctx, payload).map(|()| Step::Progress),

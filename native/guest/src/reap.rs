@@ -36,7 +36,7 @@ impl Server {
                 continue;
             };
             let mut ctx = Context { id: *id, outbox: &mut self.outbox, now: self.now, keepers: &self.keepers };
-            exec.expect_reports();
+            exec.look_again();
             if matches!(exec.read_reports(&mut ctx), Step::Ended) {
                 ended.push(*id);
             }

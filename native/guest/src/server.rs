@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ak_wire::payload::Hello;
 use ak_wire::{Decoder, Direction, FrameType, PROTOCOL};
@@ -13,6 +13,7 @@ use crate::outbox::Outbox;
 use crate::poller::{CHILD_SIGNALS, EventFlags, HOST, Poller, Ready};
 use crate::shutdown::Shutdown;
 use crate::startup::Prepared;
+use crate::sys;
 
 /// Why the guest stopped serving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,8 @@ impl From<ProtocolBreach> for End {
 const READS_PER_TURN: usize = 4;
 /// Rounds over the channels per turn, for the same reason the other way round.
 const ROUNDS_PER_TURN: usize = 4;
+/// An idle guest that hears nothing for this long gives its memory back.
+const QUIET: Duration = Duration::from_millis(100);
 
 pub struct Server {
     pub(crate) process: Prepared,
@@ -92,20 +95,24 @@ impl Server {
     fn serve(&mut self) -> Result<std::convert::Infallible, End> {
         let mut ready = Vec::new();
         let mut busy = true;
+        let mut trimmed = false;
         loop {
             self.flush()?;
-            if !busy && self.channels.is_empty() {
-                self.outbox.release_memory();
-                self.decoder.release_memory();
-            }
-            let timeout = if busy {
-                Some(std::time::Duration::ZERO)
-            } else {
-                let until = |at: Instant| at.saturating_duration_since(Instant::now());
-                self.next_deadline().map(until)
+            let idle = !busy && self.channels.is_empty();
+            let timeout = match self.next_deadline() {
+                _ if busy => Some(Duration::ZERO),
+                Some(at) => Some(at.saturating_duration_since(Instant::now())),
+                None => (idle && !trimmed).then_some(QUIET),
             };
             self.poller.wait(timeout, &mut ready).map_err(|_| End::StreamEnded)?;
             self.now = Instant::now();
+            trimmed = idle && ready.is_empty() && self.shutdown.is_none();
+            if trimmed {
+                self.outbox.release_memory();
+                self.decoder.release_memory();
+                sys::trim_memory();
+                continue;
+            }
             for event in &ready {
                 self.on_ready(event);
             }

@@ -53,6 +53,10 @@ impl Server {
     /// Sends what credit still allows, all terminal frames, and ends.
     fn finish(&mut self) -> Result<(), End> {
         let give_up_at = Instant::now() + LAST_WAIT;
+        // The events of what ended last may not have been seen yet.
+        for channel in self.channels.values_mut() {
+            channel.look_again();
+        }
         while self.run_channels()? && Instant::now() < give_up_at {
             self.wait_for_host(give_up_at)?;
         }

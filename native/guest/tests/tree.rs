@@ -5,7 +5,7 @@ mod harness;
 use std::time::{Duration, Instant};
 
 use ak_wire::FrameType;
-use harness::{Guest, wait_gone};
+use harness::{Guest, wait_alone, wait_gone};
 use serde_json::json;
 
 /// A shell that starts processes which leave its session, its group and its
@@ -49,7 +49,7 @@ fn a_tree_kill_leaves_only_the_guest_and_other_commands() {
     guest.signal(id, libc::SIGKILL, "tree");
     assert_eq!(guest.finish(id).exit.expect("EXIT").signal, Some(9));
     // Those that reparented to the keeper vanish when it has reaped them.
-    assert_alone(&mut guest);
+    wait_alone(&mut guest);
 }
 
 #[test]
@@ -96,12 +96,6 @@ fn a_late_word_of_a_background_process_is_still_heard() {
     assert_eq!(done.text(), "late\n");
 }
 
-/// Only the guest, a keeper and the shell that looks.
-fn assert_alone(guest: &mut Guest) {
-    let done = guest.shell("until set -- /proc/[0-9]*; [ $# = 3 ]; do :; done; echo $#");
-    assert_eq!(done.text(), "3\n");
-}
-
 #[test]
 fn a_killed_keeper_neither_hides_the_command_nor_its_end() {
     let mut guest = Guest::start_as_init();
@@ -117,7 +111,7 @@ fn a_killed_keeper_neither_hides_the_command_nor_its_end() {
     assert_eq!(guest.read_line(id), "ready");
     guest.close(id);
     assert_eq!(guest.finish(id).exit.expect("EXIT").signal, Some(9));
-    assert_alone(&mut guest);
+    wait_alone(&mut guest);
 }
 
 #[test]
@@ -130,7 +124,7 @@ fn a_stopped_keeper_does_not_hold_the_close() {
     assert_eq!(guest.read_line(id), "stopped");
     guest.close(id);
     assert_eq!(guest.finish(id).exit.expect("EXIT").signal, Some(9));
-    assert_alone(&mut guest);
+    wait_alone(&mut guest);
 }
 
 #[test]

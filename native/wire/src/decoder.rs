@@ -34,13 +34,7 @@ pub struct Decoder {
 
 impl Decoder {
     pub fn new(direction: Direction) -> Self {
-        Self {
-            direction,
-            buf: Vec::new(),
-            start: 0,
-            end: 0,
-            violation: None,
-        }
+        Self { direction, buf: Vec::new(), start: 0, end: 0, violation: None }
     }
 
     /// Free space of at least `min` bytes to read into; then call [`Self::filled`].

@@ -55,10 +55,7 @@ impl FrameType {
     }
 
     pub fn is_json(self) -> bool {
-        !matches!(
-            self,
-            Self::Data | Self::Eof | Self::Credit | Self::Ping | Self::Pong
-        )
+        !matches!(self, Self::Data | Self::Eof | Self::Credit | Self::Ping | Self::Pong)
     }
 
     fn is_of_connection(self) -> bool {
@@ -79,18 +76,10 @@ impl FrameType {
 
     fn check_length(self, length: usize, direction: Direction) -> Result<(), Violation> {
         let within = |limit: usize| {
-            if length > limit {
-                Err(Violation::Oversize)
-            } else {
-                Ok(())
-            }
+            if length > limit { Err(Violation::Oversize) } else { Ok(()) }
         };
         let exactly = |wanted: usize| {
-            if length == wanted {
-                Ok(())
-            } else {
-                Err(Violation::BadLength)
-            }
+            if length == wanted { Ok(()) } else { Err(Violation::BadLength) }
         };
         match self {
             Self::Data if length == 0 => Err(Violation::BadLength),
@@ -145,11 +134,6 @@ impl Header {
         }
         let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
         frame_type.check_length(length, direction)?;
-        Ok(Self {
-            length,
-            channel,
-            frame_type,
-            stream,
-        })
+        Ok(Self { length, channel, frame_type, stream })
     }
 }

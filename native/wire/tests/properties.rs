@@ -8,23 +8,12 @@ type Owned = (u8, u32, u8, Vec<u8>);
 fn any_host_frame() -> impl Strategy<Value = Owned> {
     let channel = 1..=u32::MAX;
     let bytes = |max: usize| prop::collection::vec(any::<u8>(), 1..max);
-    let json =
-        "[a-zä☃]{0,40}".prop_map(|text| format!("{{\"kind\":\"{text}\",\"x\":[1]}}").into_bytes());
+    let json = "[a-zä☃]{0,40}".prop_map(|text| format!("{{\"kind\":\"{text}\",\"x\":[1]}}").into_bytes());
     prop_oneof![
         (channel.clone(), 0..3u8, bytes(5000)).prop_map(|(c, s, p)| (5, c, s, p)),
         (channel.clone(), 0..3u8).prop_map(|(c, s)| (6, c, s, Vec::new())),
-        (channel.clone(), 0..3u8, 1..0x8000_0000u32).prop_map(|(c, s, n)| (
-            7,
-            c,
-            s,
-            n.to_le_bytes().to_vec()
-        )),
-        (
-            prop::sample::select(vec![2u8, 3, 4, 8, 9, 11]),
-            channel,
-            json.clone()
-        )
-            .prop_map(|(t, c, p)| (t, c, 0, p)),
+        (channel.clone(), 0..3u8, 1..0x8000_0000u32).prop_map(|(c, s, n)| (7, c, s, n.to_le_bytes().to_vec())),
+        (prop::sample::select(vec![2u8, 3, 4, 8, 9, 11]), channel, json.clone()).prop_map(|(t, c, p)| (t, c, 0, p)),
         (prop::sample::select(vec![1u8, 14]), json).prop_map(|(t, p)| (t, 0, 0, p)),
         (12..14u8, bytes(65)).prop_map(|(t, p)| (t, 0, 0, p)),
     ]
@@ -32,12 +21,7 @@ fn any_host_frame() -> impl Strategy<Value = Owned> {
 
 fn drain(decoder: &mut Decoder, into: &mut Vec<Owned>) {
     while let Some(frame) = decoder.next_frame().expect("valid frames stay valid") {
-        into.push((
-            frame.frame_type as u8,
-            frame.channel,
-            frame.stream,
-            frame.payload.to_vec(),
-        ));
+        into.push((frame.frame_type as u8, frame.channel, frame.stream, frame.payload.to_vec()));
     }
 }
 

@@ -45,10 +45,7 @@ fn vectors() -> Vectors {
 }
 
 fn bytes(hex: &str) -> Vec<u8> {
-    (0..hex.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hex"))
-        .collect()
+    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hex")).collect()
 }
 
 fn direction(name: &str) -> Direction {
@@ -64,10 +61,7 @@ fn every_accepted_vector_decodes_to_its_frame() {
     for vector in vectors().frames {
         let mut decoder = Decoder::new(direction(&vector.direction));
         decoder.push(&bytes(&vector.hex));
-        let frame = decoder
-            .next_frame()
-            .expect(&vector.name)
-            .expect(&vector.name);
+        let frame = decoder.next_frame().expect(&vector.name).expect(&vector.name);
         let name = &vector.name;
         assert_eq!(frame.frame_type as u8, vector.frame.frame_type, "{name}");
         assert_eq!(frame.channel, vector.frame.channel, "{name}");
@@ -81,13 +75,7 @@ fn every_accepted_vector_decodes_to_its_frame() {
             _ => panic!("{name}: exactly one of payload_hex and json"),
         }
         let mut encoded = Vec::new();
-        encode_frame(
-            &mut encoded,
-            frame.frame_type,
-            frame.channel,
-            frame.stream,
-            frame.payload,
-        );
+        encode_frame(&mut encoded, frame.frame_type, frame.channel, frame.stream, frame.payload);
         assert_eq!(encoded, bytes(&vector.hex), "{name}");
         assert_eq!(decoder.pending(), 0, "{name}");
     }
@@ -110,9 +98,6 @@ fn every_refused_vector_is_refused_for_its_reason_and_for_good() {
 fn every_frame_type_has_a_vector() {
     let all = vectors().frames;
     for wanted in 1..=14 {
-        assert!(
-            all.iter().any(|vector| vector.frame.frame_type == wanted),
-            "type {wanted}"
-        );
+        assert!(all.iter().any(|vector| vector.frame.frame_type == wanted), "type {wanted}");
     }
 }

@@ -4,7 +4,7 @@ use std::os::fd::RawFd;
 
 use rustix::fs::Mode;
 use rustix::io::Errno;
-use rustix::process::{chdir, getpid, ioctl_tiocsctty, setsid, umask};
+use rustix::process::{Signal, chdir, getpid, ioctl_tiocsctty, set_parent_process_death_signal, setsid, umask};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
 use super::prepared::Prepared;
@@ -22,23 +22,32 @@ pub struct ChildStdio {
     pub tty: bool,
 }
 
-/// Becomes the command, or writes a failure record and exits. `failure` closes
-/// on exec, which is how the keeper learns of the success.
-pub fn run(command: &mut Prepared, stdio: ChildStdio, report: RawFd, failure: RawFd) -> ! {
+/// Where the command's process finds those around it.
+#[derive(Clone, Copy)]
+pub struct Surroundings {
+    pub report: RawFd,
+    /// Closes on exec, which is how the keeper learns of the success.
+    pub failure: RawFd,
+    /// Process 1 takes everything with it; any other guest needs this.
+    pub die_with_keeper: bool,
+}
+
+/// Becomes the command, or writes a failure record and exits.
+pub fn run(command: &mut Prepared, stdio: ChildStdio, around: Surroundings) -> ! {
     let forked = Report::Forked { pid: getpid().as_raw_nonzero().get() };
     // A guest that is gone has taken the sandbox with it.
-    let _ = rustix::io::write(sys::borrow(report), &forked.encode());
-    let (stage, errno) = match set_up(command, stdio) {
+    let _ = rustix::io::write(sys::borrow(around.report), &forked.encode());
+    let (stage, errno) = match set_up(command, stdio, around.die_with_keeper) {
         Ok(()) => (Stage::Exec, command.exec()),
         Err(failed) => failed,
     };
     let report = Report::Failed { stage, errno: errno.raw_os_error() };
     // A keeper that is gone needs no answer.
-    let _ = rustix::io::write(sys::borrow(failure), &report.encode());
+    let _ = rustix::io::write(sys::borrow(around.failure), &report.encode());
     sys::exit_now(127)
 }
 
-fn set_up(command: &Prepared, stdio: ChildStdio) -> Result<(), (Stage, Errno)> {
+fn set_up(command: &Prepared, stdio: ChildStdio, die_with_keeper: bool) -> Result<(), (Stage, Errno)> {
     setsid().map_err(|errno| (Stage::Process, errno))?;
     set_stdio(stdio).map_err(|errno| (Stage::Terminal, errno))?;
     umask(Mode::from_raw_mode(0o022));
@@ -47,6 +56,10 @@ fn set_up(command: &Prepared, stdio: ChildStdio) -> Result<(), (Stage, Errno)> {
     }
     chdir(command.cwd.as_c_str()).map_err(|errno| (Stage::Cwd, errno))?;
     sys::reset_signals();
+    if die_with_keeper {
+        // After the change of user, which would clear it.
+        set_parent_process_death_signal(Some(Signal::KILL)).map_err(|errno| (Stage::Process, errno))?;
+    }
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use rustix::process::{
     set_parent_process_death_signal, setsid,
 };
 
-use super::child::{self, ChildStdio};
+use super::child::{self, ChildStdio, Surroundings};
 use super::prepared::Prepared;
 use super::report::{RECORD_LEN, Report, Stage};
 use crate::sys::{self, Forked};
@@ -44,7 +44,10 @@ fn serve(command: &mut Prepared, stdio: ChildStdio, report: RawFd, guest: i32) -
     sys::close_all_but([stdin, stdio.stdout, stdio.stderr, report]);
     let (failure_read, failure_write) = pipe_with(PipeFlags::CLOEXEC)?;
     let forked = sys::fork().map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::AGAIN))?;
-    let Forked::Parent(pid) = forked else { child::run(command, stdio, report, failure_write.as_raw_fd()) };
+    let Forked::Parent(pid) = forked else {
+        let around = Surroundings { report, failure: failure_write.as_raw_fd(), die_with_keeper: guest != 1 };
+        child::run(command, stdio, around)
+    };
     drop(failure_write);
     // Holding these open would keep the command's streams from ending.
     sys::close_all_but([report, failure_read.as_raw_fd()]);

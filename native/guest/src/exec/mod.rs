@@ -5,11 +5,13 @@
 //! waits for a process; everything arrives as an event of the loop.
 
 mod child;
+mod failure;
 mod input;
 mod keeper;
 mod output;
 mod prepared;
 mod report;
+mod signals;
 mod spawn;
 pub mod tree;
 
@@ -17,7 +19,7 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use ak_wire::FrameType;
-use ak_wire::payload::{Exit, Failed, OpenExec, OpenedExec, Signal, SignalScope, Usage, WindowSize};
+use ak_wire::payload::{Exit, OpenExec, OpenedExec, Signal, Usage, WindowSize};
 use rustix::io::{Errno, read};
 
 use crate::channel::{Context, ProtocolBreach, Refusal, Step};
@@ -25,7 +27,7 @@ use crate::poller::{EventFlags, Poller, Ready, Token};
 use crate::{pty, sys};
 use input::Input;
 use output::{Flow, Output};
-use report::{RECORD_LEN, Report, Stage};
+use report::{RECORD_LEN, Report};
 
 /// How long a descendant may hold an output open after the command's end.
 const HOLD: Duration = Duration::from_millis(250);
@@ -133,61 +135,10 @@ impl Exec {
         }
     }
 
-    pub fn on_signal(&mut self, ctx: &Context, signal: Signal) {
-        let (true, Some(pid)) = (self.opened, self.pid) else {
-            self.early_signals.push(signal);
-            return;
-        };
-        // Errors mean that nobody is there to be signalled any more, or that
-        // there is no signal of that number.
-        let _ = match signal.scope {
-            SignalScope::Process if self.exit.is_some() => Ok(()),
-            SignalScope::Process => sys::kill(pid, signal.signal),
-            SignalScope::Group => sys::kill(-pid, signal.signal),
-            SignalScope::Tree => {
-                self.signal_tree(ctx, signal.signal);
-                Ok(())
-            }
-        };
-    }
-
     pub fn on_resize(&self, size: WindowSize) {
         if let (true, Some(master)) = (self.is_tty, &self.outputs[0]) {
             // A terminal whose command is gone needs no size.
             let _ = pty::resize(&master.source, size);
-        }
-    }
-
-    /// The host gives the exec up. Output ends here; EXIT follows the kill.
-    pub fn on_close(&mut self, ctx: &mut Context) {
-        if !self.closing {
-            self.closing = true;
-            self.kill(ctx);
-        }
-    }
-
-    /// Kills the tree, and again until the command's end is known.
-    fn kill(&mut self, ctx: &Context) {
-        self.kill_again_at = Some(ctx.now + KEEPER_GRACE);
-        self.signal_tree(ctx, libc::SIGKILL);
-        if !self.keeper_lost {
-            let _ = sys::kill(self.keeper, libc::SIGCONT);
-        }
-    }
-
-    fn kill_again(&mut self, ctx: &Context) {
-        if !self.keeper_lost {
-            let _ = sys::kill(self.keeper, libc::SIGKILL);
-        }
-        self.kill(ctx);
-    }
-
-    fn signal_tree(&self, ctx: &Context, signal: i32) {
-        if self.keeper_lost {
-            let guest = rustix::process::getpid().as_raw_nonzero().get();
-            tree::signal(&tree::orphans(guest, ctx.keepers), true, signal);
-        } else {
-            tree::signal(&[self.keeper], false, signal);
         }
     }
 
@@ -199,9 +150,12 @@ impl Exec {
         }
     }
 
-    /// Look for reports also without an event.
-    pub fn expect_reports(&mut self) {
+    /// Look at every descriptor also without an event.
+    pub fn look_again(&mut self) {
         self.report_ready = true;
+        for output in self.outputs.iter_mut().flatten() {
+            output.ready = true;
+        }
     }
 
     /// Reads the keeper's reports; the step that a report calls for is returned.
@@ -236,7 +190,7 @@ impl Exec {
             Report::Forked { pid } => self.pid = Some(pid),
             Report::Started => self.set_opened(ctx),
             Report::Failed { stage, errno } => {
-                let failed = start_failure(stage, Errno::from_raw_os_error(errno));
+                let failed = failure::start_failure(stage, Errno::from_raw_os_error(errno));
                 ctx.outbox.json(FrameType::Failed, ctx.id, &failed);
                 return Step::Ended;
             }
@@ -361,21 +315,4 @@ impl Exec {
     pub fn has_started(&self) -> bool {
         self.opened
     }
-}
-
-fn start_failure(stage: Stage, errno: Errno) -> Failed {
-    const EXHAUSTED: [Errno; 6] = [Errno::AGAIN, Errno::NOMEM, Errno::MFILE, Errno::NFILE, Errno::NOSPC, Errno::TOOBIG];
-    let code = match stage {
-        _ if EXHAUSTED.contains(&errno) => "resource",
-        Stage::Process => "resource",
-        Stage::Terminal => "io",
-        Stage::User => "bad_user",
-        Stage::Cwd => "bad_cwd",
-        Stage::Exec => match errno {
-            Errno::NOENT | Errno::NOTDIR => "not_found",
-            Errno::IO => "io",
-            _ => "not_executable",
-        },
-    };
-    Failed { code: code.into(), message: errno.to_string() }
 }

@@ -1,19 +1,21 @@
 //! Starts the real guest on a socket pair and speaks the host's side of the
 //! protocol, strictly: output beyond the granted credit fails the test.
 
-#![allow(dead_code, reason = "each test file uses its own part")]
+#![allow(dead_code, unused_imports, reason = "each test file uses its own part")]
+
+mod gone;
+mod launch;
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Duration;
+use std::process::{Child, ExitStatus};
 
 use ak_wire::payload::{Exit, Failed};
-use ak_wire::{Decoder, Direction, FrameType, MAX_DATA, encode_credit, encode_frame};
+use ak_wire::{Decoder, FrameType, MAX_DATA, encode_credit, encode_frame};
 use serde_json::{Value, json};
+
+pub use gone::{wait_alone, wait_gone};
 
 pub const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
@@ -70,86 +72,6 @@ pub struct Guest {
 }
 
 impl Guest {
-    pub fn start() -> Self {
-        Self::start_with_window(262_144)
-    }
-
-    pub fn start_with_window(window: u32) -> Self {
-        Self::launch(Command::new(env!("CARGO_BIN_EXE_ak-guest")), window)
-    }
-
-    /// As process 1 of a PID namespace of its own, as in a sandbox.
-    pub fn start_as_init() -> Self {
-        let mut command = Command::new("unshare");
-        command
-            .args(["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"])
-            .args(["--kill-child", "--"])
-            .arg(env!("CARGO_BIN_EXE_ak-guest"));
-        Self::launch(command, 262_144)
-    }
-
-    /// As a user without any rights, also when the tests run as root.
-    pub fn start_unprivileged(process_limit: Option<u64>) -> Self {
-        const SOMEBODY: u32 = 54_321;
-        let folder = tempfile::tempdir().expect("a folder");
-        let binary = folder.path().join("ak-guest");
-        std::fs::copy(env!("CARGO_BIN_EXE_ak-guest"), &binary).expect("copy");
-        let mut command = Command::new(&binary);
-        if rustix::process::geteuid().is_root() {
-            let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-            std::fs::set_permissions(folder.path(), open).expect("chmod");
-            command.uid(SOMEBODY).gid(SOMEBODY);
-        }
-        if let Some(limit) = process_limit {
-            let limit = rustix::process::Rlimit { current: Some(limit), maximum: Some(limit) };
-            // SAFETY: one system call between fork and exec.
-            unsafe {
-                command.pre_exec(move || {
-                    rustix::process::setrlimit(rustix::process::Resource::Nproc, limit)?;
-                    Ok(())
-                });
-            }
-        }
-        Self::launch(command, 262_144)
-    }
-
-    fn launch(mut command: Command, window: u32) -> Self {
-        let (ours, theirs) = UnixStream::pair().expect("a socket pair");
-        let theirs = OwnedFd::from(theirs);
-        let raw = theirs.as_raw_fd();
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        // SAFETY: only dup2 and fcntl run between fork and exec.
-        unsafe {
-            command.pre_exec(move || {
-                if raw == 3 {
-                    libc::fcntl(3, libc::F_SETFD, 0);
-                } else if libc::dup2(raw, 3) < 0 {
-                    return Err(std::io::Error::last_os_error());
-                }
-                Ok(())
-            });
-        }
-        let child = command.spawn().expect("the guest starts");
-        let limit = Some(Duration::from_secs(20));
-        ours.set_read_timeout(limit).expect("a timeout");
-        ours.set_write_timeout(limit).expect("a timeout");
-        let mut guest = Self {
-            child,
-            stream: ours,
-            decoder: Decoder::new(Direction::GuestToHost),
-            next_id: 1,
-            window,
-            credit: HashMap::new(),
-            send_window: HashMap::new(),
-            guest_window: 0,
-        };
-        let hello = guest.receive();
-        assert_eq!(hello.frame_type, FrameType::Hello);
-        guest.guest_window = hello.json()["window"].as_u64().expect("a window");
-        guest.send_json(FrameType::Hello, 0, &json!({"protocol": 1, "window": window}));
-        guest
-    }
-
     pub fn send(&mut self, frame_type: FrameType, channel: u32, stream: u8, payload: &[u8]) {
         let mut bytes = Vec::new();
         encode_frame(&mut bytes, frame_type, channel, stream, payload);
@@ -231,6 +153,7 @@ impl Guest {
             let space = self.decoder.space(MAX_DATA);
             let count = match self.stream.read(space) {
                 Ok(count) => count,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
                 Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => 0,
                 Err(error) => panic!("the guest says nothing: {error}"),
             };
@@ -352,18 +275,4 @@ impl Guest {
         }
         (frames, self.child.wait().expect("the guest ends"))
     }
-}
-
-/// Waits until a process of this test is gone, by event.
-pub fn wait_gone(pid: i32) {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use rustix::process::{Pid, PidfdFlags, pidfd_open};
-    let pid = Pid::from_raw(pid).expect("a process id");
-    let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) else {
-        return;
-    };
-    let limit = Timespec { tv_sec: 10, tv_nsec: 0 };
-    let mut fds = [PollFd::new(&pidfd, PollFlags::IN)];
-    let count = poll(&mut fds, Some(&limit)).expect("poll");
-    assert_eq!(count, 1, "process {pid:?} lives on");
 }

@@ -1,0 +1,60 @@
+//! Signals to a command, and the end of its whole tree.
+
+use ak_wire::payload::{Signal, SignalScope};
+
+use super::{Exec, KEEPER_GRACE, tree};
+use crate::channel::Context;
+use crate::sys;
+
+impl Exec {
+    pub fn on_signal(&mut self, ctx: &Context, signal: Signal) {
+        let (true, Some(pid)) = (self.opened, self.pid) else {
+            self.early_signals.push(signal);
+            return;
+        };
+        // Errors mean that nobody is there to be signalled any more, or that
+        // there is no signal of that number.
+        let _ = match signal.scope {
+            SignalScope::Process if self.exit.is_some() => Ok(()),
+            SignalScope::Process => sys::kill(pid, signal.signal),
+            SignalScope::Group => sys::kill(-pid, signal.signal),
+            SignalScope::Tree => {
+                self.signal_tree(ctx, signal.signal);
+                Ok(())
+            }
+        };
+    }
+
+    /// The host gives the exec up. Output ends here; EXIT follows the kill.
+    pub fn on_close(&mut self, ctx: &mut Context) {
+        if !self.closing {
+            self.closing = true;
+            self.kill(ctx);
+        }
+    }
+
+    /// Kills the tree, and again until the command's end is known.
+    pub(super) fn kill(&mut self, ctx: &Context) {
+        self.kill_again_at = Some(ctx.now + KEEPER_GRACE);
+        self.signal_tree(ctx, libc::SIGKILL);
+        if !self.keeper_lost {
+            let _ = sys::kill(self.keeper, libc::SIGCONT);
+        }
+    }
+
+    pub(super) fn kill_again(&mut self, ctx: &Context) {
+        if !self.keeper_lost {
+            let _ = sys::kill(self.keeper, libc::SIGKILL);
+        }
+        self.kill(ctx);
+    }
+
+    fn signal_tree(&self, ctx: &Context, signal: i32) {
+        if self.keeper_lost {
+            let guest = rustix::process::getpid().as_raw_nonzero().get();
+            tree::signal(&tree::orphans(guest, ctx.keepers), true, signal);
+        } else {
+            tree::signal(&[self.keeper], false, signal);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The ways to start a guest.
+
+use std::collections::HashMap;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use ak_wire::{Decoder, Direction, FrameType};
+use serde_json::json;
+
+use super::Guest;
+
+impl Guest {
+    pub fn start() -> Self {
+        Self::start_with_window(262_144)
+    }
+
+    pub fn start_with_window(window: u32) -> Self {
+        Self::launch(Command::new(env!("CARGO_BIN_EXE_ak-guest")), window)
+    }
+
+    /// As process 1 of a PID namespace of its own, as in a sandbox.
+    pub fn start_as_init() -> Self {
+        let mut command = Command::new("unshare");
+        command
+            .args(["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"])
+            .args(["--kill-child", "--"])
+            .arg(env!("CARGO_BIN_EXE_ak-guest"));
+        Self::launch(command, 262_144)
+    }
+
+    /// As a user without any rights, also when the tests run as root.
+    pub fn start_unprivileged(process_limit: Option<u64>) -> Self {
+        const SOMEBODY: u32 = 54_321;
+        // By descriptor: the folder of the binary may be closed to others.
+        let file = std::fs::File::open(env!("CARGO_BIN_EXE_ak-guest")).expect("the binary");
+        // Well above the number that the stream takes.
+        let binary = rustix::io::fcntl_dupfd_cloexec(&file, 100).expect("a descriptor");
+        let mut command = Command::new(format!("/proc/self/fd/{}", binary.as_raw_fd()));
+        if rustix::process::geteuid().is_root() {
+            command.uid(SOMEBODY).gid(SOMEBODY);
+        }
+        if let Some(limit) = process_limit {
+            let limit = rustix::process::Rlimit { current: Some(limit), maximum: Some(limit) };
+            // SAFETY: one system call between fork and exec.
+            unsafe {
+                command.pre_exec(move || {
+                    rustix::process::setrlimit(rustix::process::Resource::Nproc, limit)?;
+                    Ok(())
+                });
+            }
+        }
+        Self::launch(command, 262_144)
+    }
+
+    fn launch(mut command: Command, window: u32) -> Self {
+        let (ours, theirs) = UnixStream::pair().expect("a socket pair");
+        let theirs = OwnedFd::from(theirs);
+        let raw = theirs.as_raw_fd();
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        // SAFETY: only dup2 and fcntl run between fork and exec.
+        unsafe {
+            command.pre_exec(move || {
+                if raw == 3 {
+                    libc::fcntl(3, libc::F_SETFD, 0);
+                } else if libc::dup2(raw, 3) < 0 {
+                    return Err(std::io::Error::last_os_error());
+                }
+                Ok(())
+            });
+        }
+        let child = command.spawn().expect("the guest starts");
+        let limit = Some(Duration::from_secs(20));
+        ours.set_read_timeout(limit).expect("a timeout");
+        ours.set_write_timeout(limit).expect("a timeout");
+        let mut guest = Self {
+            child,
+            stream: ours,
+            decoder: Decoder::new(Direction::GuestToHost),
+            next_id: 1,
+            window,
+            credit: HashMap::new(),
+            send_window: HashMap::new(),
+            guest_window: 0,
+        };
+        let hello = guest.receive();
+        assert_eq!(hello.frame_type, FrameType::Hello);
+        guest.guest_window = hello.json()["window"].as_u64().expect("a window");
+        guest.send_json(FrameType::Hello, 0, &json!({"protocol": 1, "window": window}));
+        guest
+    }
+}

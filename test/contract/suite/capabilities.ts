@@ -1,0 +1,64 @@
+/** What the contract asks of a backend, by name, and what no backend may do without. */
+import type { Lack } from "../../../src/core/backend.js";
+
+/** Without these it is no sandbox that an agent could use: no reason excuses a backend from them. */
+export const floor = [
+  "exit-status",
+  "streams",
+  "stdin",
+  "working-directory",
+  "environment",
+  "timeout",
+  "filesystem-isolation",
+  "network-isolation",
+  "cleanup",
+] as const;
+
+const waivable = [
+  "concurrent-commands",
+  "signals",
+  "terminal",
+  "files",
+  "users",
+  "no-root",
+  "readonly-root",
+  "home",
+  "mounts",
+  "workspace-copy",
+  "workspace-sync",
+  "workspace-mount",
+  "workspace-none",
+  "hidden-files",
+  "protected-files",
+  "limit-memory-of-a-process",
+  "limit-memory",
+  "limit-processes",
+  "limit-open-files",
+  "limit-disk",
+  "limit-cpu",
+] as const;
+
+/** Named so that a backend can say it lacks them; the Backend interface has no way to do them yet. */
+export const reserved = ["pause", "snapshot", "network"] as const;
+
+export type Capability = (typeof floor)[number] | (typeof waivable)[number] | (typeof reserved)[number];
+
+const known: readonly string[] = [...floor, ...waivable, ...reserved];
+
+/** What is lacking and why. Throws for what may not be lacking, for names nobody asks for, and for no reason. */
+export function admittedLacks(backend: string, lacks: readonly Lack[]): ReadonlyMap<Capability, string> {
+  const admitted = new Map<Capability, string>();
+  for (const { capability, reason } of lacks) {
+    if ((floor as readonly string[]).includes(capability)) {
+      throw new Error(`the backend ${backend} lacks ${capability}, which no backend may lack`);
+    }
+    if (!isCapability(capability)) throw new Error(`the backend ${backend} lacks ${capability}, which nobody asks for`);
+    if (reason.trim() === "") throw new Error(`the backend ${backend} lacks ${capability} and does not say why`);
+    admitted.set(capability, reason);
+  }
+  return admitted;
+}
+
+function isCapability(name: string): name is Capability {
+  return known.includes(name);
+}

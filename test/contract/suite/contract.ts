@@ -1,0 +1,37 @@
+/** What the files of the suite are written against: tests by capability, and sandboxes that are always ended. */
+import { describe, it, type TestFunction } from "vitest";
+import type { Backend } from "../../../src/core/backend.js";
+import type { Actor } from "../../support/actors.js";
+import type { Capability } from "./capabilities.js";
+import { type BootOptions, Subject } from "./subject.js";
+
+export type DeclareTest = (name: string, test: TestFunction) => void;
+
+export class Contract {
+  readonly actor: Actor;
+  readonly backend: Backend;
+  readonly #lacks: ReadonlyMap<Capability, string>;
+
+  constructor(actor: Actor, backend: Backend, lacks: ReadonlyMap<Capability, string>) {
+    this.actor = actor;
+    this.backend = backend;
+    this.#lacks = lacks;
+  }
+
+  /** The tests of one capability: run, or skipped with the backend's reason in their title. */
+  capability(name: Capability, declare: (test: DeclareTest) => void): void {
+    const reason = this.#lacks.get(name);
+    if (reason === undefined) describe(name, () => declare((title, test) => it(title, test)));
+    else describe(`${name} (lacking: ${reason})`, () => declare((title, test) => it.skip(title, test)));
+  }
+
+  /** A sandbox for as long as `use` takes; afterwards nothing of it is left. */
+  async sandbox<T>(options: BootOptions, use: (sandbox: Subject) => Promise<T>): Promise<T> {
+    const sandbox = await Subject.boot(this.backend, options);
+    try {
+      return await use(sandbox);
+    } finally {
+      await sandbox.kill();
+    }
+  }
+}

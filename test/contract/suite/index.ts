@@ -1,0 +1,64 @@
+/**
+ * The backend contract: one suite that every backend passes, for every kind of user that may start it. It speaks to a
+ * backend only through src/core/backend.ts, and to what it boots only through the guest session. A backend names what
+ * it lacks and why, and those tests are skipped with the reason; the floor (capabilities.ts) cannot be lacking.
+ */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Backend, Lack } from "../../../src/core/backend.js";
+import type { Actor } from "../../support/actors.js";
+import { leaksSince, type Traces, traces } from "../../support/leaks.js";
+import { admittedLacks, reserved } from "./capabilities.js";
+import { Contract } from "./contract.js";
+import { environmentContract } from "./environment.js";
+import { exitStatusContract } from "./exit-status.js";
+import { filesContract } from "./files.js";
+import { isolationContract } from "./isolation.js";
+import { lifecycleContract } from "./lifecycle.js";
+import { limitsContract } from "./limits.js";
+import { signalsContract } from "./signals.js";
+import { stdinContract } from "./stdin.js";
+import { streamsContract } from "./streams.js";
+import { terminalContract } from "./terminal.js";
+import { usersContract } from "./users.js";
+import { workspaceContract } from "./workspace.js";
+
+export interface BackendUnderTest {
+  readonly name: string;
+  readonly actor: Actor;
+  readonly makeBackend: (actor: Actor) => Backend;
+  /** What is lacking on this machine or for this actor, on top of what the backend says of itself. */
+  readonly lacks?: readonly Lack[];
+}
+
+export function describeBackendContract({ name, actor, makeBackend, lacks = [] }: BackendUnderTest): void {
+  const backend = makeBackend(actor);
+  const admitted = admittedLacks(name, [...backend.lacks, ...lacks]);
+  const contract = new Contract(actor, backend, admitted);
+
+  describe(`the backend ${name} as ${actor.name}`, () => {
+    let before: Traces;
+    beforeEach(() => {
+      before = traces();
+    });
+    afterEach(async () => {
+      expect(await leaksSince(before)).toEqual([]);
+    });
+
+    streamsContract(contract);
+    exitStatusContract(contract);
+    stdinContract(contract);
+    environmentContract(contract);
+    usersContract(contract);
+    signalsContract(contract);
+    terminalContract(contract);
+    filesContract(contract);
+    workspaceContract(contract);
+    limitsContract(contract);
+    isolationContract(contract);
+    lifecycleContract(contract);
+
+    it.each(reserved)("says that it lacks %s, for which there is no interface yet", (capability) => {
+      expect([...admitted.keys()]).toContain(capability);
+    });
+  });
+}
