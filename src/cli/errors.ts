@@ -1,6 +1,6 @@
 /** An error as the user sees it: what failed, why, what to do next; never a stack unless it is asked for. */
 import { type AgentKernelError, errorTable, isAgentKernelError } from "../core/errors.js";
-import { escapeText } from "./escape.js";
+import { escapeText } from "../core/escape.js";
 import { writeErr, writeJson } from "./output.js";
 
 /** Prints it where it belongs and returns the exit status. */

@@ -34,7 +34,7 @@ describe("renderText", () => {
   it("lets no control, bidi or escape character of a detail through", () => {
     const text = renderText(report, { colour: false });
     expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
-    expect(text).toContain("\\u{1b}[2Jtext\\u{d}\\u{a}\\u{202e}\\u{9b}");
+    expect(text).toContain("\\x1b[2Jtext\\r\\n\\u{202e}\\x9b");
   });
 
   it("colours the signs only when asked to", () => {

@@ -1,5 +1,5 @@
 /** A doctor's report as text for a terminal, and as the object that `--json` prints. Decides nothing. */
-import { printable } from "./printable.js";
+import { escapeText } from "../core/escape.js";
 import type { CheckState, DoctorReport } from "./report.js";
 
 export interface RenderOptions {
@@ -18,9 +18,9 @@ export function renderText(report: DoctorReport, { colour }: RenderOptions): str
   const width = Math.max(0, ...names);
   const row = (state: CheckState, name: string, text: string) => {
     const { sign, colour: code } = signs[state];
-    return `${paint(sign, code)} ${name.padEnd(width)}  ${printable(text)}`;
+    return `${paint(sign, code)} ${name.padEnd(width)}  ${escapeText(text)}`;
   };
-  const below = (text: string) => `  ${" ".repeat(width)}  ${printable(text)}`;
+  const below = (text: string) => `  ${" ".repeat(width)}  ${escapeText(text)}`;
 
   const lines = ["Layers"];
   for (const { state, name, detail, ms, nextStep } of report.checks) {

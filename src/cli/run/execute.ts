@@ -1,9 +1,9 @@
 /** A whole `run`: start, stream, end, clean up, and say what the user should know. Returns the exit status. */
 import type { Layer, SandboxEnd } from "../../core/backend.js";
+import { escapeText } from "../../core/escape.js";
 import type { GuestExec } from "../../guest/index.js";
 import { type CommandEnd, CommandWait, exitStatus } from "../../runtime/command-end.js";
 import { TemporarySandbox, temporaryId } from "../../runtime/temporary-sandbox.js";
-import { escapeText } from "../escape.js";
 import { writeErr, writeJson } from "../output.js";
 import type { RunRequest } from "../run-request.js";
 import { openBackend } from "./backend.js";

@@ -5,6 +5,7 @@
 import type { Buffer } from "node:buffer";
 import { constants, fstatSync, openSync, writeSync } from "node:fs";
 import { Socket } from "node:net";
+import { isatty } from "node:tty";
 import type { OutputSink } from "../../guest/index.js";
 
 export interface StandardOutput {
@@ -65,7 +66,7 @@ function openTarget(fd: 1 | 2): Target {
       return { socket, write: (chunk, done) => void socket.write(chunk, done) };
     }
   }
-  if (stat.isFile() || isNull(fd)) return { socket: null, write: writeThrough(fd) };
+  if (stat.isFile() || (stat.isCharacterDevice() && !isatty(fd))) return { socket: null, write: writeThrough(fd) };
   const stream = fd === 1 ? process.stdout : process.stderr;
   return { socket: null, write: (chunk, done) => void stream.write(chunk, done) };
 }
@@ -80,10 +81,6 @@ function reopened(fd: number): number | null {
   } catch {
     return null;
   }
-}
-
-function isNull(fd: number): boolean {
-  return fstatSync(fd).isCharacterDevice() && !(fd === 1 ? process.stdout : process.stderr).isTTY;
 }
 
 function writeThrough(fd: number): Write {

@@ -1,6 +1,7 @@
 /** `policy explain`: the policy that run's options make, and the input that set each field. */
+
+import { escapeText } from "../../core/escape.js";
 import { explain, explainText } from "../../policy/explain.js";
-import { escapeText } from "../escape.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 import { preparePolicy } from "../prepare-run.js";
