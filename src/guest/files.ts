@@ -10,7 +10,7 @@ import { FrameType } from "./frame.js";
 import { flagMember, type JsonObject } from "./json.js";
 import { type DirEntry, type FileInfo, type FileStat, readCloseRefusal, readFileInfo, readStat } from "./messages.js";
 import { fileRefused } from "./refusal.js";
-import { writeGuestFile } from "./write-file.js";
+import { type WriteOptions, writeGuestFile } from "./write-file.js";
 
 const READ_SHAPE: ChannelShape = { inbound: [1], outbound: false, terminal: FrameType.close };
 const OP_SHAPE: ChannelShape = { inbound: [], outbound: false, terminal: FrameType.close };
@@ -24,12 +24,6 @@ export interface GuestFileReader {
   readonly info: FileInfo;
   /** To be iterated once; leaving the loop early abandons the rest. */
   readonly chunks: AsyncIterable<Buffer>;
-}
-
-export interface WriteOptions {
-  /** Permission bits; default 0o644. */
-  readonly mode?: number;
-  readonly parents?: boolean;
 }
 
 export interface DirList {

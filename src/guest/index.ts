@@ -4,9 +4,10 @@
  * sandbox, never decides policy, and never lets what a guest sends harm anything but that guest's own session.
  */
 export type { GuestExec } from "./exec.js";
-export type { DirList, GuestFileReader, GuestFiles, ReadRange, WriteOptions } from "./files.js";
+export type { DirList, GuestFileReader, GuestFiles, ReadRange } from "./files.js";
 export type { OutputSink } from "./inbound-stream.js";
 export type { DirEntry, FileInfo, FileStat, FileType, GuestReady } from "./messages.js";
 export { DEFAULT_WINDOW_BYTES, GuestSession, type GuestSessionOptions } from "./session.js";
 export { adoptStream, openStream } from "./socket-reader.js";
 export { GuestViolation, type ViolationReason } from "./violation.js";
+export type { WriteOptions } from "./write-file.js";

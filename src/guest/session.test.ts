@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
+import type { AgentKernelError } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
 import type { GuestExec } from "./exec.js";
 import { FrameType } from "./frame.js";
@@ -80,7 +81,7 @@ describe("opening", () => {
     guest = await FakeGuest.ready();
     const exec = await guest.session.exec(REQUEST);
     guest.json(FrameType.failed, 1, { code, message: "why\u001b[31m\n" });
-    const error = { code: expected, message: "why\\u{1b}[31m\\u{a}", details: { code } };
+    const error = { code: expected, details: { code, reason: "why\\u{1b}[31m\\u{a}" } };
     await expect(exec.opened).rejects.toMatchObject(error);
     await expect(exec.exited).rejects.toMatchObject(error);
     expect(guest.session.failure).toBeNull();
@@ -90,11 +91,12 @@ describe("opening", () => {
     guest = await FakeGuest.ready();
     const exec = await guest.session.exec(REQUEST);
     guest.json(FrameType.failed, 1, { code: "io", message: "m".repeat(60_000) });
-    const error: Error = await exec.opened.then(
+    const error: AgentKernelError = await exec.opened.then(
       () => expect.unreachable(),
       (reason) => reason,
     );
-    expect(error.message.length).toBe(1025);
+    expect(String(error.details.reason).length).toBe(1025);
+    expect(error.message.length).toBeLessThan(1200);
   });
 
   it("refuses a command without words and one that is too large, and stays usable", async () => {

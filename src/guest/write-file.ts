@@ -4,12 +4,17 @@ import type { AgentKernelError } from "../core/errors.js";
 import type { ChannelShape } from "./channel.js";
 import { deferred } from "./deferred.js";
 import type { OpenChannel } from "./exec.js";
-import type { WriteOptions } from "./files.js";
 import { FrameType } from "./frame.js";
 import { badMember } from "./json.js";
 import { readCloseRefusal, readSize } from "./messages.js";
 import type { OutboundStream } from "./outbound-stream.js";
 import { fileRefused } from "./refusal.js";
+
+export interface WriteOptions {
+  /** Permission bits; default 0o644. */
+  readonly mode?: number;
+  readonly parents?: boolean;
+}
 
 const WRITE_SHAPE: ChannelShape = { inbound: [], outbound: true, terminal: FrameType.close };
 const DEFAULT_MODE = 0o644;

@@ -84,6 +84,11 @@ impl Control {
         self.fd.as_fd()
     }
 
+    /// A whole line that has arrived together with an earlier one: no poll of the descriptor tells of it.
+    pub fn has_line(&self) -> bool {
+        self.buffer.contains(&b'\n')
+    }
+
     /// The next line, or None when the other side has closed.
     pub fn line(&mut self) -> Outcome<Option<Vec<u8>>> {
         loop {

@@ -176,6 +176,9 @@ fn mount_layer(spec: &Spec) -> Option<Layer> {
 /// Waits for the sandbox to end, for an order, or for the owner to go.
 fn await_end(control: &mut Control, sandbox: &Sandbox) -> Outcome<Option<Order>> {
     loop {
+        if control.has_line() {
+            return control.order();
+        }
         let mut fds =
             [PollFd::new(&sandbox.pidfd, PollFlags::IN), PollFd::from_borrowed_fd(control.as_fd(), PollFlags::IN)];
         match poll(&mut fds, None) {

@@ -66,6 +66,8 @@ class Jail {
     // Writing to a jail that is gone is no news: its end is.
     this.#control.on("error", () => {});
     this.stream.on("error", () => {});
+    // A sandbox that cannot be spoken to any more has no use left; whoever asked first has had its way.
+    this.stream.once("close", () => void this.kill().catch(() => {}));
     const events = readEvents(this.#control);
     this.gone = exitOf(child).then(async (how) => {
       if (how.signal !== null) await sweep(programs);
