@@ -1,6 +1,9 @@
-// Bundles the command line into dist/: a small entry, and a chunk for whatever main.ts imports when it needs it.
-// Start-up time is a promise of this project, so nothing here may pull a verb into the entry.
-import { mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
+// Bundles the command line into dist/: one CommonJS file, the code that V8 has made of it, and a small entry that
+// loads both. Start-up time is a promise of this project: Node starts CommonJS faster than modules, and what V8 has
+// compiled before need not be compiled again. A verb's own code still runs only when it is named.
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -9,41 +12,86 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, "dist");
 const staging = join(root, ".build", "bundle");
 const staleChunkAgeMs = 24 * 60 * 60 * 1000;
+const recordTimeoutMs = 20_000;
 
 await rm(staging, { recursive: true, force: true });
 const bundled = await build({
   absWorkingDir: root,
-  entryPoints: { agentkernel: "src/cli/main.ts" },
-  outdir: staging,
-  chunkNames: "chunks/[name]-[hash]",
+  entryPoints: ["src/cli/main.ts"],
+  outfile: join(staging, "cli.cjs"),
   bundle: true,
-  splitting: true,
-  format: "esm",
+  format: "cjs",
   platform: "node",
   target: "node20",
   minifySyntax: true,
   minifyWhitespace: true,
   legalComments: "none",
-  // Commander is CommonJS inside and calls require() for Node's own modules.
-  banner: {
-    js: 'import{createRequire as __createRequire}from"node:module";const require=__createRequire(import.meta.url);',
-  },
+  // One byte a character: the entry reads it so.
+  charset: "ascii",
+  // The file is a script whose value is this function, for the entry to call.
+  banner: { js: "(function(require,module,exports,__bundleUrl){" },
+  footer: { js: "})" },
+  define: { "import.meta.url": "__bundleUrl" },
+  supported: { "dynamic-import": false },
   logLevel: "warning",
 }).catch(() => undefined); // esbuild has already said what is wrong, and where
 if (bundled === undefined) process.exit(1);
+
+// V8 recognises a source by its length alone, so code may only be found by the hash of the source it was made from.
+const source = await readFile(join(staging, "cli.cjs"));
+const chunk = `cli-${createHash("sha256").update(source).digest("hex").slice(0, 16)}`;
+await mkdir(join(staging, "chunks"));
+await rename(join(staging, "cli.cjs"), join(staging, "chunks", `${chunk}.cjs`));
+await writeFile(join(staging, "agentkernel.js"), entry(""));
+// A package of modules is around it.
+await writeFile(join(staging, "package.json"), '{ "type": "commonjs" }\n');
+await recordCode();
 await publish();
+
+/** Loads the bundle and calls it; `meanwhile` runs between the two and sees it as `script`. */
+function entry(meanwhile) {
+  return `"use strict";
+const { existsSync, readFileSync } = require("node:fs");
+const { pathToFileURL } = require("node:url");
+const { Script } = require("node:vm");
+const filename = __dirname + "/chunks/${chunk}.cjs";
+const code = __dirname + "/chunks/${chunk}.code";
+// Code of another version of Node is not taken, and everything compiled anew.
+const cachedData = existsSync(code) ? readFileSync(code) : undefined;
+const script = new Script(readFileSync(filename, "latin1"), { filename, cachedData });
+${meanwhile}script.runInThisContext()(require, module, exports, pathToFileURL(filename).href);
+`;
+}
+
+/**
+ * V8's code of a run, made by running: only what was called is compiled, so only that is kept. Where no sandbox can
+ * be started the code up to there is as good, and without any the command line works too, a little slower.
+ */
+async function recordCode() {
+  const recorder = join(staging, "recorder.cjs");
+  const project = join(staging, "project");
+  await mkdir(project);
+  const keep = 'require("node:fs").writeFileSync(code, script.createCachedData())';
+  await writeFile(recorder, entry(`process.once("exit", () => ${keep});\n`));
+  spawnSync(process.execPath, [recorder, "run", "--no-network", "--", "true"], {
+    cwd: project,
+    env: { PATH: process.env.PATH, HOME: project, XDG_STATE_HOME: project },
+    stdio: "ignore",
+    timeout: recordTimeoutMs,
+  });
+}
 
 /** Chunks first, the entry last, each by rename: a process that starts at any moment finds one whole bundle. */
 async function publish() {
   const chunks = join(dist, "chunks");
   await mkdir(chunks, { recursive: true });
-  const staged = await readdir(join(staging, "chunks")).catch(() => []);
+  const staged = await readdir(join(staging, "chunks"));
   for (const name of staged) await rename(join(staging, "chunks", name), join(chunks, name));
-  await rename(join(staging, "agentkernel.js"), join(dist, "agentkernel.js"));
+  for (const name of ["package.json", "agentkernel.js"]) await rename(join(staging, name), join(dist, name));
   await removeStaleChunks(chunks, new Set(staged));
 }
 
-/** Chunks of the last day stay: a process that started before this build may still import one of them. */
+/** Chunks of the last day stay: a process that started before this build may still read one of them. */
 async function removeStaleChunks(chunks, current) {
   const now = Date.now();
   for (const name of await readdir(chunks)) {

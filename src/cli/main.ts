@@ -6,5 +6,6 @@ import { dispatch } from "./dispatch.js";
 
 // Not a top-level await: that would rule out bundling into CommonJS, which Node starts faster.
 void dispatch(process.argv.slice(2)).then((status) => {
-  process.exitCode = status;
+  // Everything that has to be written was waited for. What a stuck reader has not taken must not keep us.
+  process.exit(status);
 });

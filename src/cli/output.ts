@@ -11,9 +11,17 @@ export async function writeOut(text: string): Promise<number> {
   return 0;
 }
 
-/** Never rejects: there is no place left to say that stderr cannot be written. */
+/** How long our own words wait for a reader of stderr that has stopped reading. */
+const STUCK_READER_MS = 1000;
+
+/** Never rejects, and never waits for long: there is no place left to say that stderr cannot be written. */
 export async function writeErr(text: string): Promise<void> {
-  await write(process.stderr, text);
+  let timer: NodeJS.Timeout | undefined;
+  const stuck = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, STUCK_READER_MS);
+  });
+  await Promise.race([write(process.stderr, text), stuck]);
+  clearTimeout(timer);
 }
 
 export async function writeJson(value: unknown): Promise<number> {

@@ -3,7 +3,14 @@
  * make git, an agent or agentkernel itself run something on the host. At any depth, because a subfolder can be a
  * repository or an agent's project too.
  */
-const git = [".git/hooks", ".git/config", ".git/config.worktree", ".git/modules/**/hooks", ".git/modules/**/config"];
+const git = [
+  ".git/hooks",
+  ".git/config",
+  ".git/config.worktree",
+  ".git/commondir",
+  ".git/modules/**/hooks",
+  ".git/modules/**/config",
+];
 
 const agents = [".claude", ".codex", ".gemini", ".opencode", "opencode.json", "opencode.jsonc", ".mcp.json"];
 

@@ -164,7 +164,7 @@ impl Child<'_> {
     }
 
     fn raise_walls(&self) -> Outcome<Infallible> {
-        walls::drop_capabilities(self.spec.capabilities)?;
+        walls::drop_capabilities(self.spec)?;
         walls::become_user(self.spec, self.identity)?;
         walls::no_new_privileges()?;
         let layer = walls::landlock(&self.spec.landlock_writable)?;

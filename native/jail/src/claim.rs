@@ -30,6 +30,14 @@ pub fn claim(path: &Path) -> rustix::io::Result<Option<OwnedFd>> {
     Ok(there.is_ok_and(|s| s.st_ino == held.st_ino && s.st_dev == held.st_dev).then_some(fd))
 }
 
+/// Whether anything in `folder` was made by the process with this id.
+pub fn has_of(folder: &Path, pid: &str) -> bool {
+    let prefix = format!("{PREFIX}{pid}-");
+    std::fs::read_dir(folder).is_ok_and(|mut entries| {
+        entries.any(|entry| entry.is_ok_and(|e| e.file_name().to_str().is_some_and(|name| name.starts_with(&prefix))))
+    })
+}
+
 /// Calls `remove` for everything of ours in `folder` that has no owner.
 pub fn sweep(folder: &Path, remove: impl Fn(&Path)) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };

@@ -1,6 +1,6 @@
 //! ak-jail: the linux backend's launcher. `ak-jail run` reads one spec on descriptor 3, builds the sandbox, hands
-//! descriptor 4 to its guest, and stays outside as the sandbox's supervisor. `ak-jail sweep <journal>` removes what
-//! killed supervisors left behind. It decides nothing: the spec says what to build.
+//! descriptor 4 to its guest, and stays outside as the sandbox's supervisor. `ak-jail sweep <journal> <pid>`
+//! removes what killed supervisors left behind, that one among them. It decides nothing: the spec says what to build.
 
 mod carry;
 mod cgroup;
@@ -27,18 +27,28 @@ fn main() -> ExitCode {
     let args: Vec<String> = env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["run"] => run(),
-        ["sweep", journal] => {
-            cgroup::sweep();
-            view::guard::Placeholders::sweep(Path::new(journal));
-            ExitCode::SUCCESS
-        }
+        ["sweep", journal, killed] => sweep_after(Path::new(journal), killed),
         _ => {
             eprintln!(
-                "usage: ak-jail run (spec and control on descriptor 3, guest stream on 4)\n       ak-jail sweep JOURNAL"
+                "usage: ak-jail run (spec and control on descriptor 3, guest stream on 4)\n       ak-jail sweep JOURNAL PID"
             );
             ExitCode::from(2)
         }
     }
+}
+
+/// The sandbox of a supervisor that was killed dies with it, but not in the same moment: until then its group has
+/// processes and its claims have a holder.
+fn sweep_after(journal: &Path, killed: &str) -> ExitCode {
+    for _ in 0..2000 {
+        cgroup::sweep();
+        view::guard::Placeholders::sweep(journal);
+        if !cgroup::has_of(killed) && !claim::has_of(journal, killed) {
+            return ExitCode::SUCCESS;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    ExitCode::FAILURE
 }
 
 fn run() -> ExitCode {

@@ -8,6 +8,7 @@ use rustix::{
     fs::{Mode, OFlags, open, openat},
     process::{Signal, geteuid, pidfd_send_signal},
 };
+use serde::Serialize;
 
 use crate::{
     carry::{self, Carrier, Report},
@@ -45,7 +46,12 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
     let identity = Identity::choose(spec.ids, spec.user)?;
     let sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
     let placeholders = make_placeholders(&spec)?;
-    let (cgroup, cgroup_layer) = Cgroup::create(&spec.limits)?;
+    let (cgroup, mut cgroup_layer) = Cgroup::create(&spec.limits)?;
+    if identity.has_range() && !cgroup.limits("pids") {
+        // The kernel counts by id, and root of the sandbox can become any of the range.
+        let detail = cgroup_layer.detail.get_or_insert_default();
+        detail.push_str("; that limits processes for each id, not in all");
+    }
     let (ours, theirs) = Channel::pair()?;
     let since = carry::now();
     let (pid, pidfd) = match sys::fork_into(NAMESPACES).map_err(no_namespaces)? {
@@ -69,14 +75,14 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
             source.map_ids(base, spec.user, pid)?;
         }
     }
-    ours.send(&(), None)?;
+    tell(&ours, &())?;
     let mut surveys = sources.iter().map(|s| survey(s, &hide, &protect)).collect::<Outcome<Vec<_>>>()?;
     for (view, survey) in spec.views.iter().zip(&mut surveys) {
         survey.protected.extend(placeholders.iter().flat_map(|p| p.hits(&view.source)));
         survey.protected.sort();
         survey.protected.dedup();
     }
-    ours.send(&surveys, None)?;
+    tell(&ours, &surveys)?;
     let mut layers = vec![
         Layer::new("namespaces", LayerState::Applied, identity.describe()),
         Layer::applied("seccomp"),
@@ -147,6 +153,15 @@ fn survey(source: &Source, hide: &Matcher, protect: &Matcher) -> Outcome<Survey>
         return Ok(Survey::default());
     }
     Survey::of(source.fd.as_fd(), &Rules { hide, protect })
+}
+
+/// Sends the child something. If it is gone, what it said before is the reason, and not that it cannot be told.
+fn tell<T: Serialize>(channel: &Channel, message: &T) -> Outcome<()> {
+    if channel.send(message, None).is_ok() {
+        return Ok(());
+    }
+    follow_child(channel, &mut Vec::new())?;
+    Err(Fault::start("the sandbox's first process was killed while it started"))
 }
 
 /// Listens until the child has become the guest (its end of the channel closes) or failed.

@@ -34,13 +34,17 @@ const KEPT: [u32; 10] = [
     7,  // setuid
     10, // net_bind_service
     18, // sys_chroot
-    31, // setfcap
+    SETFCAP,
 ];
+/// Give capabilities to programs.
+const SETFCAP: u32 = 31;
 
 /// Nobody in the sandbox has the other capabilities, whatever it executes.
-pub fn drop_capabilities(choice: Capabilities) -> Outcome<()> {
+pub fn drop_capabilities(spec: &Spec) -> Outcome<()> {
+    // Through a mount with mapped ids, a capability given to a file of the host's counts on the host.
+    let lost = if has_live_view(spec) { Some(SETFCAP) } else { None };
     for capability in 0..64 {
-        let keep = choice == Capabilities::Default && KEPT.contains(&capability);
+        let keep = spec.capabilities == Capabilities::Default && KEPT.contains(&capability) && lost != Some(capability);
         if !keep && !sys::drop_from_bounding_set(capability).during("drop capabilities")? {
             break;
         }
@@ -88,7 +92,7 @@ pub fn no_new_privileges() -> Outcome<()> {
 pub fn seccomp(spec: &Spec) -> Outcome<()> {
     let missing = |e| Fault::new("layer_unavailable", format!("the seccomp filter could not be installed: {e}"));
     // A file that a sandbox makes setuid in a folder of the host's is setuid on the host.
-    if spec.views.iter().any(|v| v.form == ViewForm::Mount && !v.readonly) {
+    if has_live_view(spec) {
         sys::install_seccomp(&programs::SETID_BITS).map_err(missing)?;
     }
     sys::install_seccomp(match spec.seccomp {
@@ -96,4 +100,9 @@ pub fn seccomp(spec: &Spec) -> Outcome<()> {
         SeccompChoice::Strict => &programs::STRICT[..],
     })
     .map_err(missing)
+}
+
+/// Whether something of the host's can be written directly.
+fn has_live_view(spec: &Spec) -> bool {
+    spec.views.iter().any(|v| v.form == ViewForm::Mount && !v.readonly)
 }

@@ -34,19 +34,14 @@ fn main() -> ExitCode {
     };
     let chosen: Vec<&Layer> = match wanted.as_str() {
         "all" => LAYERS.iter().collect(),
-        name => LAYERS
-            .iter()
-            .chain(probes::TEST_HOOKS)
-            .filter(|layer| layer.name == name)
-            .collect(),
+        name => LAYERS.iter().chain(probes::TEST_HOOKS).filter(|layer| layer.name == name).collect(),
     };
     if chosen.is_empty() {
         return usage();
     }
     let mut stdout = std::io::stdout().lock();
-    let mut write = |line: &report::Line| {
-        writeln!(stdout, "{}", serde_json::to_string(line)?).and_then(|()| stdout.flush())
-    };
+    let mut write =
+        |line: &report::Line| writeln!(stdout, "{}", serde_json::to_string(line)?).and_then(|()| stdout.flush());
     match runner::run(&chosen, &mut write) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

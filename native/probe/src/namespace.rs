@@ -32,16 +32,10 @@ pub fn inside(flags: UnshareFlags, body: impl FnOnce() -> Verdict) -> Verdict {
 pub fn inside_mapped(map: Mapper, flags: UnshareFlags, body: impl FnOnce() -> Verdict) -> Verdict {
     let (mut mapper, mut inner) = UnixStream::pair().or_fault("socket pair", "try again")?;
     let helper = Helper::start(move || {
-        unshare(UnshareFlags::NEWUSER)
-            .map_err(|error| userns_fault("making a user namespace", error))?;
-        inner
-            .write_all(b"m")
-            .and_then(|()| inner.read_exact(&mut [0]))
-            .or_fault("waiting for id maps", "try again")?;
+        unshare(UnshareFlags::NEWUSER).map_err(|error| userns_fault("making a user namespace", error))?;
+        inner.write_all(b"m").and_then(|()| inner.read_exact(&mut [0])).or_fault("waiting for id maps", "try again")?;
         become_root().map_err(|error| userns_fault("becoming root of a user namespace", error))?;
-        unshare(flags).map_err(|error| {
-            userns_fault("making namespaces as root of a user namespace", error)
-        })?;
+        unshare(flags).map_err(|error| userns_fault("making namespaces as root of a user namespace", error))?;
         body()
     })?;
     // An end of file here means that the helper failed before; its verdict says why.
@@ -50,9 +44,7 @@ pub fn inside_mapped(map: Mapper, flags: UnshareFlags, body: impl FnOnce() -> Ve
             helper.kill()?;
             return Err(fault);
         }
-        mapper
-            .write_all(b"g")
-            .or_fault("releasing the helper", "try again")?;
+        mapper.write_all(b"g").or_fault("releasing the helper", "try again")?;
     }
     helper.verdict()
 }
@@ -86,11 +78,7 @@ fn map_self(pid: Pid) -> io::Result<()> {
 
 /// Root inside a container may own few ids only; then it can still map itself.
 fn map_range_or_self(pid: Pid) -> Result<(), Fault> {
-    let mapped = if geteuid().is_root() {
-        map_range(pid).or_else(|_| map_self(pid))
-    } else {
-        map_self(pid)
-    };
+    let mapped = if geteuid().is_root() { map_range(pid).or_else(|_| map_self(pid)) } else { map_self(pid) };
     mapped.map_err(|error| userns_fault("writing id maps", error))
 }
 

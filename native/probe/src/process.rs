@@ -26,9 +26,7 @@ pub fn fork(body: impl FnOnce() -> i32) -> io::Result<Pid> {
 
 /// Ties this process's life to its parent's. To be repeated after a change of ids, which clears it.
 pub fn die_with_parent() -> io::Result<()> {
-    Ok(rustix::process::set_parent_process_death_signal(Some(
-        Signal::KILL,
-    ))?)
+    Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
 pub fn wait(pid: Pid) -> io::Result<WaitStatus> {
@@ -107,9 +105,7 @@ impl Helper {
     pub fn verdict(self) -> Verdict {
         let answer = receive(self.answer);
         let status = wait(self.pid).map_err(unexpected)?;
-        answer
-            .map_err(unexpected)?
-            .unwrap_or_else(|| Err(ended_silently(status)))
+        answer.map_err(unexpected)?.unwrap_or_else(|| Err(ended_silently(status)))
     }
 
     pub fn kill(self) -> Result<(), Fault> {

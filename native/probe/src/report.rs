@@ -14,17 +14,11 @@ pub struct Fault {
 
 impl Fault {
     pub fn new(detail: impl Into<String>, hint: impl Into<String>) -> Fault {
-        Fault {
-            detail: detail.into(),
-            hint: Some(hint.into()),
-        }
+        Fault { detail: detail.into(), hint: Some(hint.into()) }
     }
 
     pub fn not_needed(detail: impl Into<String>) -> Fault {
-        Fault {
-            detail: detail.into(),
-            hint: None,
-        }
+        Fault { detail: detail.into(), hint: None }
     }
 }
 
@@ -44,11 +38,7 @@ impl<T, E: Display> Explain<T> for Result<T, E> {
 
 /// A check that something observed is as the layer promises.
 pub fn expect(holds: bool, otherwise: &str, hint: &str) -> Result<(), Fault> {
-    if holds {
-        Ok(())
-    } else {
-        Err(Fault::new(otherwise, hint))
-    }
+    if holds { Ok(()) } else { Err(Fault::new(otherwise, hint)) }
 }
 
 #[derive(Serialize)]
@@ -65,20 +55,8 @@ impl Line {
     pub fn new(layer: &'static str, verdict: Verdict, ms: f64) -> Line {
         let ms = (ms * 1000.0).round() / 1000.0;
         match verdict {
-            Ok(detail) => Line {
-                layer,
-                ok: true,
-                detail,
-                hint: None,
-                ms,
-            },
-            Err(fault) => Line {
-                layer,
-                ok: false,
-                detail: fault.detail,
-                hint: fault.hint,
-                ms,
-            },
+            Ok(detail) => Line { layer, ok: true, detail, hint: None, ms },
+            Err(fault) => Line { layer, ok: false, detail: fault.detail, hint: fault.hint, ms },
         }
     }
 }

@@ -57,12 +57,7 @@ fn start<'a>(layer: &'a Layer, context: &Context) -> Running<'a> {
             (None, Some(Line::new(layer.name, Err(fault), 0.0)))
         }
     };
-    Running {
-        layer,
-        started,
-        child,
-        line,
-    }
+    Running { layer, started, child, line }
 }
 
 fn launch(layer: &Layer, context: &Context) -> io::Result<(Pid, OwnedFd)> {
@@ -70,10 +65,7 @@ fn launch(layer: &Layer, context: &Context) -> io::Result<(Pid, OwnedFd)> {
     let child = process::fork(|| {
         let verdict = match detach(layer) {
             Ok(()) => (layer.probe)(context),
-            Err(error) => Err(Fault::new(
-                format!("starting the probe: {error}"),
-                "try again",
-            )),
+            Err(error) => Err(Fault::new(format!("starting the probe: {error}"), "try again")),
         };
         i32::from(process::send(writer, verdict).is_err())
     })?;
@@ -90,10 +82,7 @@ fn detach(layer: &Layer) -> io::Result<()> {
     if !layer.finishes_alone {
         process::die_with_parent()?;
     }
-    let null = std::fs::File::options()
-        .read(true)
-        .write(true)
-        .open("/dev/null")?;
+    let null = std::fs::File::options().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;
     rustix::stdio::dup2_stderr(&null)?;
@@ -103,11 +92,8 @@ fn detach(layer: &Layer) -> io::Result<()> {
 /// Waits until a running probe answers or the nearest deadline has passed.
 fn await_any(running: &mut [Running]) -> io::Result<()> {
     let waiting = running.iter().filter(|probe| probe.line.is_none());
-    let nearest = waiting
-        .clone()
-        .map(|probe| DEADLINE.saturating_sub(probe.started.elapsed()))
-        .min()
-        .unwrap_or_default();
+    let nearest =
+        waiting.clone().map(|probe| DEADLINE.saturating_sub(probe.started.elapsed())).min().unwrap_or_default();
     let mut descriptors: Vec<PollFd> = waiting
         .filter_map(|probe| probe.child.as_ref())
         .map(|(_, answer)| PollFd::new(answer, PollFlags::IN))
@@ -133,11 +119,7 @@ fn settle(probe: &mut Running, context: &Context) -> io::Result<()> {
         probe.child = Some((child, answer));
         return Ok(());
     }
-    let received = if ready {
-        process::receive(answer)?
-    } else {
-        None
-    };
+    let received = if ready { process::receive(answer)? } else { None };
     // The answer is a probe's last word: what is left of its group is a stray, and so is all of a late one.
     match rustix::process::kill_process_group(child, Signal::KILL) {
         Ok(()) | Err(rustix::io::Errno::SRCH | rustix::io::Errno::PERM) => {}
@@ -146,21 +128,14 @@ fn settle(probe: &mut Running, context: &Context) -> io::Result<()> {
     let status = wait_within(child, REAP_LIMIT);
     (probe.layer.sweep)(context);
     let verdict = received.unwrap_or_else(|| no_answer(ready, status, probe.layer));
-    probe.line = Some(Line::new(
-        probe.layer.name,
-        verdict,
-        elapsed.as_secs_f64() * 1000.0,
-    ));
+    probe.line = Some(Line::new(probe.layer.name, verdict, elapsed.as_secs_f64() * 1000.0));
     Ok(())
 }
 
 fn no_answer(ended: bool, status: Option<rustix::process::WaitStatus>, layer: &Layer) -> Verdict {
     match status {
         Some(status) if ended => Err(process::ended_silently(status)),
-        _ => Err(Fault::new(
-            format!("timed out after {} ms", DEADLINE.as_millis()),
-            layer.timeout_hint,
-        )),
+        _ => Err(Fault::new(format!("timed out after {} ms", DEADLINE.as_millis()), layer.timeout_hint)),
     }
 }
 

@@ -16,11 +16,7 @@ const STREAM_FD = 4;
 /** A carried-over report of a few thousand paths is far below this. */
 const MAX_LINE_CHARS = 16 << 20;
 
-export async function startJail(
-  programs: JailPrograms,
-  spec: JailSpec,
-  signal?: AbortSignal,
-): Promise<BootedSandbox> {
+export async function startJail(programs: JailPrograms, spec: JailSpec, signal?: AbortSignal): Promise<BootedSandbox> {
   signal?.throwIfAborted();
   const child = spawn(programs.jailBinary, ["run"], {
     // An own session: a signal to our process group must not end the one who cleans up.
@@ -29,6 +25,7 @@ export async function startJail(
     env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" },
     stdio: ["ignore", "ignore", process.env.AGENTKERNEL_DEBUG === "1" ? "inherit" : "ignore", "pipe", "pipe"],
   });
+  if (child.pid === undefined) throw await spawnFailure(child);
   const jail = new Jail(child, programs);
   jail.order(spec);
   const kill = () => void jail.kill();
@@ -70,12 +67,14 @@ class Jail {
     this.stream.once("close", () => void this.kill().catch(() => {}));
     const events = readEvents(this.#control);
     this.gone = exitOf(child).then(async (how) => {
-      if (how.signal !== null) await sweep(programs);
+      if (how.signal !== null) await sweep(programs, child.pid);
     });
-    const lost = this.gone.then(() => {
+    // Its last words may still be on their way when the process is gone.
+    const heardAll = new Promise<void>((resolve) => this.#control.once("close", () => resolve()));
+    const lost = Promise.all([this.gone, heardAll]).then(() => {
       throw new AgentKernelError("sandbox_died", "the process that owns the sandbox was killed");
     });
-    this.started = Promise.race([events.started, lost, exitFailure(child)]);
+    this.started = Promise.race([events.started, lost]);
     this.ended = Promise.race([events.ended, lost]);
     this.started.catch(() => {});
     this.ended.catch(() => {});
@@ -157,17 +156,22 @@ function exitOf(child: ChildProcess): Promise<Exit> {
   });
 }
 
-/** The jail could not even be started. */
-function exitFailure(child: ChildProcess): Promise<never> {
-  return new Promise((_, reject) => {
-    child.once("error", (cause) => {
-      reject(new AgentKernelError("backend_unavailable", `the jail could not be started: ${cause.message}`, { cause }));
+/** Why the jail could not even be started. Without a process there are no streams to it either. */
+function spawnFailure(child: ChildProcess): Promise<AgentKernelError> {
+  return new Promise((resolve) => {
+    child.once("error", (cause: NodeJS.ErrnoException) => {
+      const isExhausted = ["EMFILE", "ENFILE", "EAGAIN", "ENOMEM"].includes(cause.code ?? "");
+      const hint = isExhausted
+        ? "this process may open or start no more: look at ulimit -n and ulimit -u"
+        : "the installation may be incomplete: install it again";
+      const code = isExhausted ? "resource_exhausted" : "backend_unavailable";
+      resolve(new AgentKernelError(code, `the jail could not be started: ${cause.message}`, { hint, cause }));
     });
   });
 }
 
-/** Removes what killed jails left behind. */
-async function sweep(programs: JailPrograms): Promise<void> {
-  const sweeper = spawn(programs.jailBinary, ["sweep", programs.journalDir], { stdio: "ignore" });
+/** Removes what killed jails left behind, the one with this process id among them. */
+async function sweep(programs: JailPrograms, killed: number | undefined): Promise<void> {
+  const sweeper = spawn(programs.jailBinary, ["sweep", programs.journalDir, String(killed)], { stdio: "ignore" });
   await exitOf(sweeper);
 }

@@ -62,6 +62,7 @@ async function runIn(sandbox: TemporarySandbox, request: RunRequest, signals: En
     streams.connect(exec);
     const command = await waitFor(exec, request, signals, streams);
     const sandboxEnd = await sandbox.finish();
+    if (streams.failure) throw streams.failure;
     if (!request.json) {
       for (const line of remarks(request, command, sandboxEnd, sandbox.layers)) {
         await writeErr(`agentkernel: ${escapeText(line)}\n`);
@@ -86,7 +87,8 @@ async function waitFor(
   const wait = new CommandWait(exec, request.policy.resources.timeoutMs);
   signals.passTo((signal) => wait.interrupt(signal));
   if (signals.first !== null) wait.interrupt(signals.first);
-  await exec.opened;
+  // A guest that never answers must not hold up the time limit.
+  await Promise.race([exec.opened, wait.end]);
   const command = await wait.end;
   const isOurDoing = command.timedOut || signals.first !== null;
   // The reader may be slow; unless the time is up or the user has had enough, it gets everything.

@@ -6,6 +6,7 @@ import type { Buffer } from "node:buffer";
 import { constants, fstatSync, openSync, writeSync } from "node:fs";
 import { Socket } from "node:net";
 import { isatty } from "node:tty";
+import { AgentKernelError } from "../../core/errors.js";
 import type { OutputSink } from "../../guest/index.js";
 
 export interface StandardOutput {
@@ -18,18 +19,18 @@ export interface StandardOutput {
 
 type Write = (chunk: Buffer, done: (error?: Error | null) => void) => void;
 
-/** `onClosed` is called once when the reader has gone. */
-export function standardOutput(fd: 1 | 2, onClosed: () => void): StandardOutput {
+/** `onClosed` is called once when nothing more can be written: the reader has gone, or for the reason that is given. */
+export function standardOutput(fd: 1 | 2, onClosed: (why: AgentKernelError | null) => void): StandardOutput {
   let finish: () => void = () => {};
   const done = new Promise<void>((resolve) => {
     finish = resolve;
   });
   const target = openTarget(fd);
   let isClosed = false;
-  const close = () => {
+  const close = (error: NodeJS.ErrnoException) => {
     if (isClosed) return;
     isClosed = true;
-    onClosed();
+    onClosed(error.code === "EPIPE" ? null : unwritable(fd, error));
   };
   target.socket?.on("error", close);
   return {
@@ -38,7 +39,7 @@ export function standardOutput(fd: 1 | 2, onClosed: () => void): StandardOutput 
       write(chunk, taken) {
         if (isClosed) return taken();
         target.write(chunk, (error) => {
-          if (error) close();
+          if (error) close(error);
           taken();
         });
       },
@@ -50,6 +51,12 @@ export function standardOutput(fd: 1 | 2, onClosed: () => void): StandardOutput 
       finish();
     },
   };
+}
+
+function unwritable(fd: 1 | 2, cause: NodeJS.ErrnoException): AgentKernelError {
+  const name = fd === 1 ? "standard output" : "standard error";
+  const hint = `look where ${name} leads: a full disk, or a closed file`;
+  return new AgentKernelError("internal", `${name} cannot be written (${cause.code})`, { hint, cause });
 }
 
 interface Target {

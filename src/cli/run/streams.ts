@@ -1,4 +1,5 @@
 /** The three streams of a run, from the command to wherever this run wants them. */
+import type { AgentKernelError } from "../../core/errors.js";
 import type { TerminalSize } from "../../core/exec.js";
 import type { GuestExec } from "../../guest/index.js";
 import type { RunRequest } from "../run-request.js";
@@ -13,6 +14,8 @@ export interface RunStreams {
   readonly hasInput: boolean;
   readonly terminal: TerminalSize | null;
   readonly captured: CapturedOutput | null;
+  /** Why output was lost, where it was not the reader who went away. */
+  readonly failure: AgentKernelError | null;
   /** All output has been written. */
   readonly flushed: Promise<unknown>;
   connect(exec: GuestExec): void;
@@ -23,6 +26,10 @@ export function openStreams(request: Pick<RunRequest, "tty" | "json">): RunStrea
   const input = standardInput();
   const captured = request.json ? new CapturedOutput() : null;
   const endings: (() => void)[] = [];
+  let failure: AgentKernelError | null = null;
+  const fail = (why: AgentKernelError | null) => {
+    failure ??= why;
+  };
   let flush: (all: Promise<unknown>) => void = () => {};
   const flushed = new Promise<unknown>((resolve) => {
     flush = resolve;
@@ -32,9 +39,12 @@ export function openStreams(request: Pick<RunRequest, "tty" | "json">): RunStrea
     terminal: request.tty ? terminalSize() : null,
     captured,
     flushed,
+    get failure() {
+      return failure;
+    },
     connect(exec) {
       const outputs = request.tty ? ([1] as const) : ([1, 2] as const);
-      flush(Promise.all(outputs.map((stream) => connectOutput(exec, stream, captured, endings))));
+      flush(Promise.all(outputs.map((stream) => connectOutput(exec, stream, captured, endings, fail))));
       if (request.tty) endings.push(borrowTerminal(exec));
       if (input) endings.push(pumpInput(input, exec));
     },
@@ -50,12 +60,16 @@ function connectOutput(
   stream: 1 | 2,
   captured: CapturedOutput | null,
   endings: (() => void)[],
+  fail: (why: AgentKernelError | null) => void,
 ): Promise<void> {
   if (captured) {
     return new Promise((resolve) => exec.onOutput(stream, captured.sink(stream, resolve)));
   }
   // A local process would be told by SIGPIPE that nobody reads any more.
-  const output = standardOutput(stream, () => exec.signal(SIGPIPE, "group"));
+  const output = standardOutput(stream, (why) => {
+    fail(why);
+    exec.signal(SIGPIPE, "group");
+  });
   exec.onOutput(stream, output.sink);
   endings.push(() => output.abandon());
   return output.done;

@@ -1,4 +1,5 @@
 /** The user's terminal while a command has one inside: raw, resized along, and always given back as it was. */
+import { isatty } from "node:tty";
 import type { TerminalSize } from "../../core/exec.js";
 import type { GuestExec } from "../../guest/index.js";
 
@@ -11,14 +12,14 @@ export function terminalSize(): TerminalSize {
 export function borrowTerminal(exec: GuestExec): () => void {
   const resize = () => exec.resize(terminalSize());
   process.stdout.on("resize", resize);
-  const { stdin } = process;
-  const isRaw = stdin.isTTY === true;
+  // Only a terminal is touched through process.stdin: any other stdin has a reader of its own on that descriptor.
+  const terminal = isatty(0) ? process.stdin : null;
   const restore = () => {
     process.stdout.off("resize", resize);
-    if (isRaw) stdin.setRawMode(false);
+    terminal?.setRawMode(false);
     process.off("exit", restore);
   };
-  if (isRaw) stdin.setRawMode(true);
+  terminal?.setRawMode(true);
   process.on("exit", restore);
   return restore;
 }

@@ -3,9 +3,9 @@ import { chmodSync, existsSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { expect } from "vitest";
+import { makeProject } from "../../support/project.js";
 import { runOutside } from "../../support/run-as.js";
 import type { Contract } from "./contract.js";
-import { makeProject } from "./project.js";
 
 function listening(server: Server, where: { port: number; host: string } | { path: string }): Promise<Server> {
   return new Promise((resolve, reject) => {
@@ -82,7 +82,10 @@ export function isolationContract(contract: Contract): void {
       try {
         const address = tcp.address();
         if (address === null || typeof address === "string") throw new Error("no port");
-        const attempts = [connect("AF_INET", `("127.0.0.1", ${address.port})`), connect("AF_UNIX", `"\\0${name}"`)];
+        const attempts = [
+          connect("AF_INET", `("127.0.0.1", ${address.port})`),
+          connect("AF_UNIX", `b"\\0${name}".ljust(108, b"\\0")`),
+        ];
         const interfaces = "sed -n 's/^ *\\([^ :]*\\):.*/\\1/p' /proc/net/dev";
         expect(await outsideReached(attempts)).toEqual(["reached the host\n", "reached the host\n"]);
         await contract.sandbox({}, async (sandbox) => {
@@ -113,7 +116,8 @@ print(socket.create_connection(server.getsockname()).recv(3).decode())
   contract.capability("readonly-root", (test) => {
     test("only the project and temporary places are written", async () => {
       const fields = { "fs.rootReadonly": true, "proc.noRoot": true, "proc.landlock": "workspace" } as const;
-      await contract.sandbox({ fields }, async (sandbox) => {
+      const projectDir = makeProject(actor, {}).path;
+      await contract.sandbox({ fields, projectDir }, async (sandbox) => {
         const write = (folder: string) =>
           sandbox.sh(`echo x > ${folder}/written`).then(({ code }) => [folder, code === 0]);
         const folders = ["/", "/etc", "/var", "/opt", "/usr", "/run", "/tmp", "/workspace", "/home/sandbox"];

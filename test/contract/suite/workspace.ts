@@ -3,8 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { WorkspaceMode } from "../../../src/core/policy.js";
+import { makeProject } from "../../support/project.js";
 import type { Contract } from "./contract.js";
-import { makeProject } from "./project.js";
 import type { BootOptions } from "./subject.js";
 
 const files = { "read.txt": "from the host\n", "src/deep/code.c": "int x;\n", "gone.txt": "delete me\n" };
@@ -146,18 +146,33 @@ export function workspaceContract(contract: Contract): void {
   });
 
   contract.capability("protected-files", (test) => {
+    const evil = [
+      "for f in .git/hooks/pre-commit .git/hooks/post-checkout .git/config .mcp.json agentkernel.toml",
+      "do echo evil > $f; done",
+      "mkdir -p .claude; echo evil > .claude/settings.json; echo fine > fine.txt",
+    ].join("; ");
+    const renames = "mv .git .gone && mkdir -p .git/hooks && echo evil > .git/hooks/pre-commit; rm -rf .git .mcp.json";
+
     for (const mode of ["sync", "mount"] as const) {
       test(`${mode}: what steers agents and hooks is neither changed nor made`, async () => {
         const project = makeProject(actor, { ...files, ...steering });
         const before = project.content();
         await contract.sandbox(withProject(project.path, mode), async (sandbox) => {
-          await sandbox.sh(
-            "echo evil > .git/hooks/pre-commit; echo evil > .git/hooks/post-checkout; echo evil >> .git/config; echo evil > .mcp.json; mkdir -p .claude; echo evil > .claude/settings.json; echo evil > agentkernel.toml; mv .git .gone; rm -rf .git",
-            { cwd: "/workspace" },
-          );
+          await sandbox.sh(evil, { cwd: "/workspace" });
           await sandbox.finish();
         });
-        expect(project.content()).toEqual(before);
+        expect(project.content()).toEqual({ ...before, "fine.txt": "fine\n" });
+      });
+
+      test(`${mode}: nor by moving away the folders they are in`, async () => {
+        const project = makeProject(actor, { ...files, ...steering });
+        const before = project.content();
+        await contract.sandbox(withProject(project.path, mode), async (sandbox) => {
+          await sandbox.sh(renames, { cwd: "/workspace" });
+          await sandbox.finish();
+        });
+        // A copy under a name that steers nothing may be there; the originals are as they were.
+        expect(project.content()).toMatchObject(before);
       });
     }
   });

@@ -47,6 +47,19 @@ static void forks(long amount) {
 	for (long i = 0; i < got; i++) kill(children[i], SIGKILL);
 }
 
+/* Every process makes more of them, without end, but never more than AMOUNT in all, and for 20 s at most. */
+static void swarm(long amount) {
+	long *made = mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	printf("swarm 0 0\n");
+	fflush(stdout);
+	for (;;) {
+		if (__atomic_add_fetch(made, 1, __ATOMIC_SEQ_CST) > amount) wait_forever(NULL);
+		pid_t child = fork();
+		if (child < 0) __atomic_sub_fetch(made, 1, __ATOMIC_SEQ_CST);
+		if (child == 0) alarm(20);
+	}
+}
+
 static void threads(long amount) {
 	long got = 0;
 	int error = 0;
@@ -119,6 +132,7 @@ int main(int argc, char **argv) {
 	long amount = atol(argv[2]);
 	const char *path = argc > 3 ? argv[3] : "";
 	if (!strcmp(kind, "fork")) forks(amount);
+	else if (!strcmp(kind, "swarm")) swarm(amount);
 	else if (!strcmp(kind, "thread")) threads(amount);
 	else if (!strcmp(kind, "fd")) descriptors(amount);
 	else if (!strcmp(kind, "anon")) anonymous(amount);

@@ -37,6 +37,8 @@ export function compile(source: string): string {
 /** A project of the actor's with these programs in it, each by its last name. */
 export function projectWith(actor: Actor, ...sources: readonly string[]): string {
   const project = actor.folder("attack");
+  // Readable by every user of the sandbox, not only by the owner.
+  chmodSync(project, 0o755);
   for (const source of sources) own(actor, place(compile(source), join(project, source.split("/").at(-1) ?? source)));
   return project;
 }

@@ -27,7 +27,7 @@ impl Carrier<'_> {
         let Some(old) = self.on_host(target, name)? else {
             return Ok(false);
         };
-        if self.untouchable(path) {
+        if self.untouchable(path) || self.leads_in(path, &old) {
             self.note(path, |r| &mut r.refused);
             return Ok(false);
         }

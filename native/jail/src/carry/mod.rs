@@ -18,7 +18,7 @@ use rustix::{
 use serde::Serialize;
 
 use crate::{
-    fault::{During, Outcome},
+    fault::{During, Fault, Outcome},
     view::{
         matcher::{Match, Matcher},
         survey::Survey,
@@ -39,7 +39,8 @@ pub struct Report {
 pub struct Carrier<'a> {
     pub hide: &'a Matcher,
     pub protect: &'a Matcher,
-    hidden: HashSet<&'a [u8]>,
+    /// What was hidden or protected when the sandbox started.
+    listed: HashSet<&'a [u8]>,
     /// Seconds and nanoseconds: what changed on the host at or after this moment was changed by somebody else.
     since: (i64, u64),
     /// Root gives new files the owner of the folder they are in.
@@ -61,8 +62,8 @@ impl<'a> Carrier<'a> {
         since: (i64, u64),
         privileged: bool,
     ) -> Self {
-        let hidden = survey.hidden.iter().map(|h| h.path.as_slice()).collect();
-        Self { hide, protect, hidden, since, privileged, report: Report::default() }
+        let listed = survey.hidden.iter().chain(&survey.protected).map(|h| h.path.as_slice()).collect();
+        Self { hide, protect, listed, since, privileged, report: Report::default() }
     }
 
     /// Applies the writable layer `upper` to `project`.
@@ -91,6 +92,10 @@ impl<'a> Carrier<'a> {
             return Ok(());
         }
         let new = statat(upper, name, AtFlags::SYMLINK_NOFOLLOW).during("look at a changed file")?;
+        if self.leads_in(path, &new) {
+            self.note(path, |r| &mut r.refused);
+            return Ok(());
+        }
         let old = self.on_host(target, name)?;
         match FileType::from_raw_mode(new.st_mode) {
             FileType::CharacterDevice if new.st_rdev == 0 => self.delete(target, name, path),
@@ -145,7 +150,8 @@ impl<'a> Carrier<'a> {
                 return Ok(());
             }
         }
-        if transfer::put(upper, target, name, old, new, self.privileged)? {
+        let put = transfer::put(upper, target, name, old, new, self.privileged);
+        if put.map_err(|fault| not_carried(path, fault))? {
             self.note(path, |r| &mut r.written);
         }
         Ok(())
@@ -155,10 +161,21 @@ impl<'a> Carrier<'a> {
     fn untouchable(&self, path: &[u8]) -> bool {
         let split = path.iter().rposition(|&b| b == b'/').map_or(0, |at| at + 1);
         let (folder, name) = path.split_at(split);
-        self.hidden.contains(path)
+        self.listed.contains(path)
             || matches!(self.hide.matches(folder, name), Match::Yes)
             || matches!(self.protect.matches(folder, name), Match::Yes)
             || name.starts_with(transfer::TEMPORARY)
+    }
+
+    /// Whether a file or link would stand above a protected path and give it another content.
+    fn leads_in(&self, path: &[u8], stat: &Stat) -> bool {
+        let split = path.iter().rposition(|&b| b == b'/').map_or(0, |at| at + 1);
+        let (folder, name) = path.split_at(split);
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => self.protect.leads_in(folder, name, false),
+            FileType::Symlink => self.protect.leads_in(folder, name, true),
+            _ => false,
+        }
     }
 
     fn changed_on_host(&self, old: &Stat) -> bool {
@@ -185,6 +202,12 @@ impl<'a> Carrier<'a> {
             self.report.omitted += 1;
         }
     }
+}
+
+fn not_carried(path: &[u8], fault: Fault) -> Fault {
+    let message = format!("{} could not be carried over: {}", String::from_utf8_lossy(path), fault.message);
+    Fault { message, ..fault }
+        .hint("what comes before it by name is in the project, the rest is not; make room, and run it again")
 }
 
 fn open_folder(at: BorrowedFd<'_>, name: &CStr) -> Outcome<OwnedFd> {

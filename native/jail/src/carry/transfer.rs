@@ -17,6 +17,8 @@ use crate::fault::{During, Outcome};
 
 pub const TEMPORARY: &[u8] = b".agentkernel-carry-";
 const CHUNK: usize = 256 << 10;
+/// Larger files are written again without a look: a file of holes can have any length, and reading it any time.
+const COMPARED: i64 = 64 << 20;
 
 /// Puts `name` of the layer into the project; false if nothing differs.
 pub fn put(
@@ -28,7 +30,8 @@ pub fn put(
     privileged: bool,
 ) -> Outcome<bool> {
     let kind = FileType::from_raw_mode(new.st_mode);
-    if old.is_some_and(|o| o.st_mode == new.st_mode && o.st_size == new.st_size) && same(upper, target, name, kind)? {
+    let alike = |o: &Stat| o.st_mode == new.st_mode && o.st_size == new.st_size && new.st_size <= COMPARED;
+    if old.is_some_and(alike) && same(upper, target, name, kind)? {
         return Ok(false);
     }
     let temporary = CString::new([TEMPORARY, std::process::id().to_string().as_bytes()].concat()).during("a name")?;

@@ -109,6 +109,11 @@ fn make(path: &Path) -> io::Result<OwnedFd> {
     Err(io::ErrorKind::ResourceBusy.into())
 }
 
+/// Whether there are groups that the supervisor with this process id made.
+pub fn has_of(pid: &str) -> bool {
+    Places::find().parents().any(|parent| claim::has_of(parent, pid))
+}
+
 /// Removes the groups of supervisors that were killed.
 pub fn sweep() {
     for parent in Places::find().parents() {

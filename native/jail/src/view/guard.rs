@@ -15,7 +15,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{Mode, OFlags, ResolveFlags, openat2},
+    fs::{FlockOperation, Mode, OFlags, ResolveFlags, flock, open, openat2},
     io::Errno,
     mount::{OpenTreeFlags, open_tree},
 };
@@ -91,10 +91,18 @@ fn below(view: BorrowedFd<'_>, path: &[u8]) -> Outcome<Option<OwnedFd>> {
 }
 
 /// Placeholders made on the host, undone when dropped, or by a later sweep if we are killed.
+/// Sandboxes on one project share them: whoever ends last removes them.
 #[derive(Default)]
 pub struct Placeholders {
     made: Vec<Placeholder>,
-    journal: Option<(PathBuf, OwnedFd)>,
+    journal: Option<Journal>,
+}
+
+/// The note of what was made.
+struct Journal {
+    entry: PathBuf,
+    /// Held for as long as we live.
+    _claim: Option<OwnedFd>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -107,6 +115,15 @@ struct Placeholder {
 impl Placeholders {
     /// Takes the protected names that are not there yet. Only rules without wildcards name something to take.
     pub fn make(source: &Path, protect: &[String], journal: &Path) -> Outcome<Self> {
+        let no_journal = |e: std::io::Error| {
+            Fault::start(format!("the folder {} cannot be written: {e}", journal.display())).hint(
+                "a live mount is noted there, to be undone after a crash: set XDG_STATE_HOME to a folder of yours, or \
+                 use another --workspace",
+            )
+        };
+        fs::create_dir_all(journal).map_err(no_journal)?;
+        let _turn = turn(journal).map_err(|e| no_journal(e.into()))?;
+        let noted = noted(journal, None);
         let mut wanted: Vec<Placeholder> = Vec::new();
         for rule in protect {
             let name = rule.strip_prefix("**/").unwrap_or(rule);
@@ -119,17 +136,22 @@ impl Placeholders {
                 wanted.push(placeholder);
             }
         }
+        let others = noted.iter().filter(|p| p.path.starts_with(source) && fs::symlink_metadata(&p.path).is_ok());
+        let shared: Vec<Placeholder> = others.cloned().collect();
+        wanted.extend(shared.iter().cloned());
         let mut placeholders = Self::default();
         if wanted.is_empty() {
             return Ok(placeholders);
         }
-        fs::create_dir_all(journal).during("make the journal's folder")?;
         let entry = journal.join(claim::unique_name());
         fs::write(&entry, serde_json::to_vec(&wanted).during("write the journal")?).during("write the journal")?;
         let lock = claim::claim(&entry).during("claim the journal")?;
-        placeholders.journal = Some((entry, lock.ok_or_else(|| Fault::start("somebody else has our journal"))?));
+        let claim = Some(lock.ok_or_else(|| Fault::start("somebody else has our journal"))?);
+        placeholders.journal = Some(Journal { entry, _claim: claim });
         for placeholder in wanted {
-            if placeholder.make().during(format_args!("reserve {}", placeholder.path.display()))? {
+            if shared.iter().any(|s| s.path == placeholder.path)
+                || placeholder.make().during(format_args!("reserve {}", placeholder.path.display()))?
+            {
                 placeholders.made.push(placeholder);
             }
         }
@@ -148,25 +170,39 @@ impl Placeholders {
     pub fn sweep(journal: &Path) {
         claim::sweep(journal, |entry| {
             // One that does not parse was being written when its owner was killed, before anything was made.
-            if let Some(made) = fs::read(entry).ok().and_then(|text| serde_json::from_slice(&text).ok()) {
-                drop(Self { made, journal: None });
-            }
-            // Left behind it is only read again by the next sweep.
-            let _ = fs::remove_file(entry);
+            let made = fs::read(entry).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+            drop(Self { made, journal: Some(Journal { entry: entry.to_owned(), _claim: None }) });
         });
     }
 }
 
 impl Drop for Placeholders {
     fn drop(&mut self) {
-        for placeholder in self.made.iter().rev() {
+        let Some(Journal { entry, .. }) = &self.journal else { return };
+        let folder = entry.parent().unwrap_or(Path::new("/"));
+        // Without the lock it is still removed: two that end together could at worst both leave it to the other.
+        let _turn = turn(folder);
+        let needed = noted(folder, Some(entry));
+        for placeholder in self.made.iter().rev().filter(|p| !needed.iter().any(|n| n.path == p.path)) {
             placeholder.remove();
         }
-        if let Some((journal, _)) = &self.journal {
-            // Left behind it is only read again by the next sweep.
-            let _ = fs::remove_file(journal);
-        }
+        // Left behind it is only read again by the next sweep.
+        let _ = fs::remove_file(entry);
     }
+}
+
+/// Whoever makes or removes placeholders does it alone.
+fn turn(journal: &Path) -> rustix::io::Result<OwnedFd> {
+    let folder = open(journal, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    flock(&folder, FlockOperation::LockExclusive)?;
+    Ok(folder)
+}
+
+/// What all the notes in `journal` list, but for one.
+fn noted(journal: &Path, but: Option<&Path>) -> Vec<Placeholder> {
+    let Ok(entries) = fs::read_dir(journal) else { return Vec::new() };
+    let others = entries.flatten().map(|e| e.path()).filter(|path| Some(path.as_path()) != but);
+    others.filter_map(|path| serde_json::from_slice::<Vec<Placeholder>>(&fs::read(path).ok()?).ok()).flatten().collect()
 }
 
 impl Placeholder {
@@ -190,8 +226,9 @@ impl Placeholder {
         let still_ours = match &self.text {
             None => true,
             Some(text) => {
-                fs::symlink_metadata(&self.path).is_ok_and(|m| m.is_file() && m.len() == text.len() as u64)
-                    && fs::read(&self.path).is_ok_and(|t| t == text.as_bytes())
+                // Empty: its maker was killed between making and filling it.
+                fs::symlink_metadata(&self.path).is_ok_and(|m| m.is_file() && m.len() <= text.len() as u64)
+                    && fs::read(&self.path).is_ok_and(|t| t.is_empty() || t == text.as_bytes())
             }
         };
         if still_ours {
@@ -206,9 +243,14 @@ fn first_absent(source: &Path, name: &Path) -> Option<Placeholder> {
     let mut path = source.to_owned();
     for part in name {
         path.push(part);
-        if fs::symlink_metadata(&path).is_err() {
-            let whole = path == source.join(name);
-            return Some(Placeholder { text: if whole { file_text(name) } else { None }, path });
+        match fs::symlink_metadata(&path) {
+            Err(_) => {
+                let whole = path == source.join(name);
+                return Some(Placeholder { text: if whole { file_text(name) } else { None }, path });
+            }
+            // A file or link in the way is protected itself, and nothing is made where a link leads.
+            Ok(there) if !there.is_dir() => return None,
+            Ok(_) => {}
         }
     }
     None
@@ -220,6 +262,8 @@ fn file_text(name: &Path) -> Option<String> {
         Some("json") => Some("{}\n".into()),
         Some(_) => Some(String::new()),
         None if name.ends_with("config") => Some(String::new()),
+        // Git takes the folder that is named here for its own: this says that it is the one it is in.
+        None if name.ends_with("commondir") => Some(".\n".into()),
         None => None,
     }
 }

@@ -28,6 +28,15 @@ pub struct Matcher {
     by_start: Vec<Vec<usize>>,
     by_end: Vec<Vec<usize>>,
     others: Vec<usize>,
+    above: Option<Box<Above>>,
+}
+
+/// What lies above the names of the globs: who replaces a folder there replaces what is in it.
+struct Above {
+    /// Names that the globs go through, such as `.git` for `.git/hooks`.
+    names: Matcher,
+    /// Where a glob goes through folders of any name.
+    anywhere: Matcher,
 }
 
 /// How a name matched.
@@ -44,7 +53,19 @@ impl Matcher {
     }
 
     pub fn of(globs: &[String]) -> Self {
-        Self::new(globs.iter().map(|g| (g.as_str(), &[][..])))
+        let above: Vec<&str> =
+            globs.iter().flat_map(|g| g.match_indices('/').map(|(end, _)| &g[..end])).filter(|g| *g != "**").collect();
+        let (anywhere, names): (Vec<&str>, Vec<&str>) = above.into_iter().partition(|g| g.ends_with("**"));
+        let matcher = |globs: Vec<&str>| Self::new(globs.into_iter().map(|g| (g, &[][..])));
+        let above = Above { names: matcher(names), anywhere: matcher(anywhere) };
+        Self { above: Some(Box::new(above)), ..Self::new(globs.iter().map(|g| (g.as_str(), &[][..]))) }
+    }
+
+    /// Whether a file (or link) of this name stands where the globs expect a folder. It could lead to another folder
+    /// and so give the names in it a new content.
+    pub fn leads_in(&self, folder: &[u8], name: &[u8], is_link: bool) -> bool {
+        let yes = |matcher: &Self| matches!(matcher.matches(folder, name), Match::Yes);
+        self.above.as_ref().is_some_and(|above| yes(&above.names) || is_link && yes(&above.anywhere))
     }
 
     fn new<'a>(rules: impl Iterator<Item = (&'a str, &'a [String])>) -> Self {
@@ -54,6 +75,7 @@ impl Matcher {
             by_start: vec![Vec::new(); 256],
             by_end: vec![Vec::new(); 256],
             others: Vec::new(),
+            above: None,
         };
         for (index, rule) in matcher.rules.iter().enumerate() {
             match &rule.last {
@@ -157,6 +179,16 @@ mod tests {
         assert!(hides(&["secrets/*.txt"], "secrets/a.txt"));
         assert!(!hides(&["secrets/*.txt"], "a/secrets/a.txt"));
         assert!(hides(&["**/id_?sa"], "k/id_rsa"));
+    }
+
+    #[test]
+    fn what_stands_in_for_a_folder_above_is_known() {
+        let globs = ["**/.git/hooks".to_owned(), "**/.git/modules/**/config".to_owned(), "**/.claude".to_owned()];
+        let matcher = Matcher::of(&globs);
+        let leads = |folder: &str, name: &str, is_link| matcher.leads_in(folder.as_bytes(), name.as_bytes(), is_link);
+        assert!(leads("", ".git", false) && leads("a/b/", ".git", true) && leads(".git/", "modules", false));
+        assert!(leads(".git/modules/", "x", true) && !leads(".git/modules/x/", "HEAD", false));
+        assert!(!leads("", "src", true) && !leads(".git/", "HEAD", false) && !leads(".git/", "x", true));
     }
 
     #[test]

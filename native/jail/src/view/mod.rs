@@ -2,6 +2,7 @@
 //! on the host's side), and how they are put in place (by the child, inside the new namespaces).
 
 pub mod guard;
+mod link_target;
 pub mod mask;
 pub mod matcher;
 pub mod overlay;

@@ -33,25 +33,20 @@ pub struct Built {
 /// Precondition: the current folder is the scratch filesystem. Layers get short names in it, since mount tables
 /// show them.
 pub fn build(index: usize, source: OwnedFd, survey: &Survey, writable: bool) -> Outcome<Built> {
-    if !writable && survey.hidden.is_empty() {
-        place::readonly(&source).during("make a view read-only")?;
-        return Ok(Built { tree: source, upper: None });
-    }
     let name = |what: &str| format!("{what}{index}");
     let lower = folder(&name("l"))?;
     place::attach(&source, &lower).during("attach a view")?;
     let lower = open_folder(&name("l"))?;
     let like = fstat(&lower).during("look at a view")?;
     let mut layers = Vec::new();
-    if !survey.hidden.is_empty() {
+    // Read-only views are overlays too, with an empty mask if need be: a bind mount would show the host's path in
+    // the mount table and would let sockets that appear in the folder be connected to.
+    if !writable || !survey.hidden.is_empty() {
         layers.push(masked(&name("m"), &lower, &survey.hidden)?);
     }
     layers.push(name("l"));
     let fs = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC).during("open overlay")?;
     fsconfig_set_flag(&fs, "userxattr").during("overlay without trusted attributes")?;
-    if !writable && layers.len() == 1 {
-        return Err(Fault::new("internal", "a read-only overlay of one layer"));
-    }
     fsconfig_set_string(&fs, "lowerdir", layers.join(":").as_str()).during("overlay layers")?;
     let mut upper = None;
     if writable {

@@ -14,12 +14,15 @@ use rustix::{
 use serde::{Deserialize, Serialize};
 
 use super::{
+    link_target,
     matcher::{Match, Matcher},
     walk::{Visitor, list, open_below, walk},
 };
 use crate::fault::Outcome;
 
 const CONTENT_LIMIT: usize = 64 << 10;
+/// Longer paths cannot be named in one call, so the last folder that can is hidden instead.
+const PATH_LIMIT: usize = 4000;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Hit {
@@ -67,9 +70,32 @@ impl Survey {
             let others = walk(root, &ByInode { root, linked: &linked, known })?;
             survey.hidden.extend(others.into_iter().flatten());
         }
-        survey.hidden.sort();
+        survey.hidden = topmost(survey.hidden);
+        survey.protected.retain(|h| h.path.len() <= PATH_LIMIT);
         survey.protected.sort();
+        survey.protected.dedup();
         Ok(survey)
+    }
+}
+
+/// Each path once, none below another, none too long to be named.
+fn topmost(hits: Vec<Hit>) -> Vec<Hit> {
+    let mut hits: Vec<Hit> = hits.into_iter().map(shortened).collect();
+    let folders: HashSet<Vec<u8>> = hits.iter().filter(|h| h.folder).map(|h| h.path.clone()).collect();
+    hits.retain(|h| !ancestors(&h.path).any(|folder| folders.contains(folder)));
+    hits.sort();
+    hits.dedup_by(|a, b| a.path == b.path);
+    hits
+}
+
+fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(end, _)| &path[..end])
+}
+
+fn shortened(hit: Hit) -> Hit {
+    match ancestors(&hit.path).take_while(|folder| folder.len() <= PATH_LIMIT).last() {
+        Some(folder) if hit.path.len() > PATH_LIMIT => Hit { path: folder.to_vec(), folder: true },
+        _ => hit,
     }
 }
 
@@ -96,8 +122,16 @@ impl Visitor for ByRule<'_> {
             found.survey.hidden.push(Hit { path, folder: is_folder });
             return false;
         }
-        if matches!(self.rules.protect.matches(folder, name), Match::Yes) {
-            found.survey.protected.push(Hit { path: [folder, name].concat(), folder: is_folder });
+        let protect = self.rules.protect;
+        if matches!(protect.matches(folder, name), Match::Yes)
+            || !is_folder && protect.leads_in(folder, name, kind == FileType::Symlink)
+        {
+            let path = [folder, name].concat();
+            if kind == FileType::Symlink {
+                // Protected under its own name too.
+                found.survey.protected.extend(link_target::below(self.root, &path).map(|(target, _)| target));
+            }
+            found.survey.protected.push(Hit { path, folder: is_folder });
         }
         is_folder
     }
@@ -142,6 +176,14 @@ fn note_links(root: BorrowedFd<'_>, path: &[u8], found: &mut Findings) {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile if stat.st_nlink > 1 => {
             found.linked.insert(inode(&stat));
+        }
+        FileType::Symlink => {
+            if let Some((target, stat)) = link_target::below(root, path) {
+                if !target.folder && stat.st_nlink > 1 {
+                    found.linked.insert(inode(&stat));
+                }
+                found.survey.hidden.push(target);
+            }
         }
         FileType::Directory => {
             let prefix = [path, b"/"].concat();
@@ -255,12 +297,45 @@ mod tests {
         fs::hard_link(f.0.join(".env"), f.0.join("a/innocent")).expect("link");
         fs::hard_link(f.0.join("a/.ssh/config"), f.0.join("b/also-innocent")).expect("link");
         symlink(".env", f.0.join("link")).expect("symlink");
+        f.file("c/settings", "x");
+        symlink("../c/settings", f.0.join("a/.envrc")).expect("symlink");
+        symlink("..", f.0.join("a/.env.up")).expect("symlink");
+        symlink("/", f.0.join("a/.env.out")).expect("symlink");
         let found = f.survey(&[("**/.env*", &[]), ("**/.ssh", &[]), ("**/.npmrc", &["_authToken"])], &[".git/hooks"]);
         assert_eq!(
             names(&found.hidden),
-            [".env", "a/.npmrc", "a/.ssh", "a/b/.env.local", "a/innocent", "b/also-innocent"]
+            [
+                ".env",
+                "a/.env.out",
+                "a/.env.up",
+                "a/.envrc",
+                "a/.npmrc",
+                "a/.ssh",
+                "a/b/.env.local",
+                "a/innocent",
+                "b/also-innocent",
+                "c/settings"
+            ]
         );
         assert!(found.protected.is_empty());
+    }
+
+    #[test]
+    fn hits_are_topmost_and_can_be_named() {
+        let hit = |path: &str, folder| Hit { path: path.into(), folder };
+        let deep = format!("a-b/{}.env", "d/".repeat(3000));
+        let hits = topmost(vec![hit("a/.env", false), hit("a", true), hit("a-b/c", false), hit(&deep, false)]);
+        assert_eq!(names(&hits[..2]), ["a", "a-b/c"]);
+        assert!(hits[2].folder && hits[2].path.len() <= PATH_LIMIT && deep.as_bytes().starts_with(&hits[2].path));
+        assert_eq!(hits.len(), 3);
+    }
+
+    #[test]
+    fn a_file_where_a_protected_folder_would_be_is_protected() {
+        let f = Folder::new("gitfile");
+        f.file("a/.git", "gitdir: elsewhere");
+        let found = f.survey(&[], &["**/.git/hooks"]);
+        assert_eq!(found.protected, [Hit { path: b"a/.git".to_vec(), folder: false }]);
     }
 
     #[test]

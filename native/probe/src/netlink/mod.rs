@@ -9,9 +9,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
-use rustix::net::{
-    AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with,
-};
+use rustix::net::{AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
 
 const HEADER_LENGTH: usize = 16;
 const KIND_ERROR: u16 = libc::NLMSG_ERROR as u16;
@@ -36,8 +34,7 @@ impl Batch {
         self.acks += usize::from(flags & ACK != 0);
         self.bytes.extend_from_slice(&[0; 4]);
         self.bytes.extend_from_slice(&kind.to_ne_bytes());
-        self.bytes
-            .extend_from_slice(&(flags | REQUEST).to_ne_bytes());
+        self.bytes.extend_from_slice(&(flags | REQUEST).to_ne_bytes());
         self.bytes.extend_from_slice(&self.sequence.to_ne_bytes());
         self.bytes.extend_from_slice(&[0; 4]);
         let mut body = Body(std::mem::take(&mut self.bytes));
@@ -95,12 +92,7 @@ pub struct Socket(OwnedFd);
 
 impl Socket {
     pub fn open(protocol: Option<Protocol>) -> io::Result<Socket> {
-        let socket = socket_with(
-            AddressFamily::NETLINK,
-            SocketType::RAW,
-            SocketFlags::CLOEXEC,
-            protocol,
-        )?;
+        let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, protocol)?;
         set_socket_timeout(&socket, Timeout::Recv, Some(Duration::from_secs(1)))?;
         Ok(Socket(socket))
     }
@@ -194,9 +186,7 @@ mod tests {
         batch.message(8, 0, |body| {
             body.raw(&[1]);
         });
-        let read: Vec<(u16, Vec<u8>)> = messages(&batch.bytes)
-            .map(|(kind, body)| (kind, body.to_vec()))
-            .collect();
+        let read: Vec<(u16, Vec<u8>)> = messages(&batch.bytes).map(|(kind, body)| (kind, body.to_vec())).collect();
         assert_eq!(read.len(), 2);
         assert_eq!((read[0].0, read[1].0), (7, 8));
         assert_eq!(read[1].1, [1]);

@@ -56,11 +56,12 @@ pub fn redirect_tcp_to(port: u16) -> io::Result<()> {
             });
     });
     message(&mut batch, libc::NFT_MSG_NEWRULE, |body| {
-        body.text(attribute::RULE_TABLE, TABLE)
-            .text(attribute::RULE_CHAIN, CHAIN)
-            .nested(attribute::RULE_EXPRESSIONS, |list| {
+        body.text(attribute::RULE_TABLE, TABLE).text(attribute::RULE_CHAIN, CHAIN).nested(
+            attribute::RULE_EXPRESSIONS,
+            |list| {
                 redirect_rule(list, port);
-            });
+            },
+        );
     });
     batch.message(libc::NFNL_MSG_BATCH_END as u16, 0, |body| {
         family(body, libc::AF_UNSPEC, subsystem);
@@ -94,9 +95,7 @@ fn redirect_rule(list: &mut Body, port: u16) {
 
 fn expression(list: &mut Body, name: &str, fill: impl FnOnce(&mut Body)) {
     list.nested(attribute::LIST_ELEM, |element| {
-        element
-            .text(attribute::EXPR_NAME, name)
-            .nested(attribute::EXPR_DATA, fill);
+        element.text(attribute::EXPR_NAME, name).nested(attribute::EXPR_DATA, fill);
     });
 }
 
@@ -109,8 +108,7 @@ fn message(batch: &mut Batch, kind: i32, fill: impl FnOnce(&mut Body)) {
 }
 
 fn family(body: &mut Body, family: i32, resource: u16) {
-    body.raw(&[family as u8, libc::NFNETLINK_V0 as u8])
-        .raw(&resource.to_be_bytes());
+    body.raw(&[family as u8, libc::NFNETLINK_V0 as u8]).raw(&resource.to_be_bytes());
 }
 
 /// nf_tables speaks network byte order.

@@ -32,15 +32,8 @@ fn read_link(body: &[u8]) -> io::Result<Link> {
     let flags = body.get(8..).and_then(read_i32).ok_or_else(short)?;
     let name = attributes(body.get(16..).ok_or_else(short)?)
         .find(|(kind, _)| *kind == libc::IFLA_IFNAME)
-        .map(|(_, value)| {
-            String::from_utf8_lossy(value)
-                .trim_end_matches('\0')
-                .to_owned()
-        });
-    Ok(Link {
-        name: name.ok_or_else(short)?,
-        up: flags & UP != 0,
-    })
+        .map(|(_, value)| String::from_utf8_lossy(value).trim_end_matches('\0').to_owned());
+    Ok(Link { name: name.ok_or_else(short)?, up: flags & UP != 0 })
 }
 
 pub fn raise_loopback() -> io::Result<()> {
@@ -64,12 +57,7 @@ pub fn route_everything_to_loopback(own: Ipv4Addr) -> io::Result<()> {
     });
     batch.message(libc::RTM_NEWROUTE, ACK | CREATE, |body| {
         body.raw(&[inet, 0, 0, 0])
-            .raw(&[
-                libc::RT_TABLE_LOCAL,
-                libc::RTPROT_STATIC,
-                libc::RT_SCOPE_HOST,
-                libc::RTN_LOCAL,
-            ])
+            .raw(&[libc::RT_TABLE_LOCAL, libc::RTPROT_STATIC, libc::RT_SCOPE_HOST, libc::RTN_LOCAL])
             .raw(&[0; 4])
             .attribute(libc::RTA_OIF, &LOOPBACK_INDEX.to_ne_bytes())
             .attribute(libc::RTA_PREFSRC, &own.octets());

@@ -24,16 +24,11 @@ pub fn probe(_: &Context) -> Verdict {
     }
     let namespace = mapped_user_namespace()?;
     let before = statat(CWD, FOLDER, AtFlags::empty()).or_fault("looking at /usr", HINT)?;
-    let tree = open_tree(
-        CWD,
-        FOLDER,
-        OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC,
-    )
-    .or_fault("cloning the mount of /usr", HINT)?;
+    let tree = open_tree(CWD, FOLDER, OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC)
+        .or_fault("cloning the mount of /usr", HINT)?;
     // The mount was never attached, so it goes away with its descriptor.
     set_idmap(&tree, &namespace).or_fault("id-mapping a mount of /usr", HINT)?;
-    let after =
-        statat(&tree, "", AtFlags::EMPTY_PATH).or_fault("looking through the mount", HINT)?;
+    let after = statat(&tree, "", AtFlags::EMPTY_PATH).or_fault("looking through the mount", HINT)?;
     expect(
         after.st_uid == RANGE_START + before.st_uid && after.st_gid == RANGE_START + before.st_gid,
         "the mount does not show owners as mapped",
@@ -43,8 +38,7 @@ pub fn probe(_: &Context) -> Verdict {
 }
 
 fn mapped_user_namespace() -> Result<OwnedFd, Fault> {
-    let (ready_reader, ready_writer) =
-        crate::process::pipe().or_fault("making a pipe", "try again")?;
+    let (ready_reader, ready_writer) = crate::process::pipe().or_fault("making a pipe", "try again")?;
     let maker = Helper::start(move || {
         unshare(UnshareFlags::NEWUSER).or_fault("making a user namespace", &userns_hint::hint())?;
         drop(ready_writer);
@@ -59,9 +53,7 @@ fn mapped_user_namespace() -> Result<OwnedFd, Fault> {
         .and_then(|_| map_range(maker.pid))
         .and_then(|()| File::open(format!("/proc/{}/ns/user", maker.pid.as_raw_nonzero())));
     maker.kill()?;
-    Ok(opened
-        .or_fault("mapping ids of a user namespace", &userns_hint::hint())?
-        .into())
+    Ok(opened.or_fault("mapping ids of a user namespace", &userns_hint::hint())?.into())
 }
 
 fn set_idmap(tree: &OwnedFd, namespace: &OwnedFd) -> std::io::Result<()> {
@@ -82,9 +74,5 @@ fn set_idmap(tree: &OwnedFd, namespace: &OwnedFd) -> std::io::Result<()> {
             size_of::<libc::mount_attr>(),
         )
     };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(std::io::Error::last_os_error())
-    }
+    if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }

@@ -8,9 +8,7 @@ pub const UNUSABLE_HINT: &str = "do not use /dev/kvm of this machine: it cannot 
 
 #[cfg(not(target_arch = "x86_64"))]
 pub fn probe(_: &Context) -> Verdict {
-    Err(crate::report::Fault::not_needed(
-        "unverified: no probe for this processor architecture",
-    ))
+    Err(crate::report::Fault::not_needed("unverified: no probe for this processor architecture"))
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -20,9 +18,7 @@ pub use x86_64::probe;
 mod x86_64 {
     use std::time::{Duration, Instant};
 
-    use kvm_bindings::{
-        KVM_MAX_CPUID_ENTRIES, kvm_regs, kvm_segment, kvm_sregs, kvm_userspace_memory_region,
-    };
+    use kvm_bindings::{KVM_MAX_CPUID_ENTRIES, kvm_regs, kvm_segment, kvm_sregs, kvm_userspace_memory_region};
     use kvm_ioctls::{Kvm, VcpuExit, VcpuFd, VmFd};
 
     use super::{Context, UNUSABLE_HINT, Verdict};
@@ -75,11 +71,8 @@ mod x86_64 {
         let kvm = Kvm::new().map_err(|error| cannot_open(error.errno()))?;
         let mut memory = Box::new(Memory([0; MEMORY_SIZE]));
         fill(&mut memory.0);
-        let vm = kvm
-            .create_vm()
-            .or_fault("making a virtual machine", UNUSABLE_HINT)?;
-        give_memory(&vm, &mut memory)
-            .or_fault("giving memory to a virtual machine", UNUSABLE_HINT)?;
+        let vm = kvm.create_vm().or_fault("making a virtual machine", UNUSABLE_HINT)?;
+        give_memory(&vm, &mut memory).or_fault("giving memory to a virtual machine", UNUSABLE_HINT)?;
         let mut vcpu = prepare_vcpu(&kvm, &vm).or_fault("preparing a processor", UNUSABLE_HINT)?;
         interrupt_after(GIVE_UP).or_fault("setting a timer", UNUSABLE_HINT)?;
         let started = Instant::now();
@@ -87,24 +80,16 @@ mod x86_64 {
         let took = started.elapsed();
         drop(vcpu);
         drop(vm);
-        let counted = memory.0[COUNTER..]
-            .first_chunk()
-            .map(|bytes| u128::from_le_bytes(*bytes));
+        let counted = memory.0[COUNTER..].first_chunk().map(|bytes| u128::from_le_bytes(*bytes));
         if said != DONE || counted != Some(ROUNDS) {
-            return Err(Fault::new(
-                "guest code computed something wrong",
-                UNUSABLE_HINT,
-            ));
+            return Err(Fault::new("guest code computed something wrong", UNUSABLE_HINT));
         }
         let ms = took.as_secs_f64() * 1000.0;
         if took > SLOW {
-            let detail =
-                format!("guest code runs, but takes {ms:.0} ms for what hardware does in one");
+            let detail = format!("guest code runs, but takes {ms:.0} ms for what hardware does in one");
             return Err(Fault::new(detail, UNUSABLE_HINT));
         }
-        Ok(format!(
-            "250,000 instructions of 64-bit guest code ran in {ms:.1} ms"
-        ))
+        Ok(format!("250,000 instructions of 64-bit guest code ran in {ms:.1} ms"))
     }
 
     fn cannot_open(errno: i32) -> Fault {
@@ -154,11 +139,7 @@ mod x86_64 {
         let mut sregs = vcpu.get_sregs()?;
         enter_long_mode(&mut sregs);
         vcpu.set_sregs(&sregs)?;
-        vcpu.set_regs(&kvm_regs {
-            rip: CODE as u64,
-            rflags: 2,
-            ..kvm_regs::default()
-        })?;
+        vcpu.set_regs(&kvm_regs { rip: CODE as u64, rflags: 2, ..kvm_regs::default() })?;
         Ok(vcpu)
     }
 
@@ -181,21 +162,9 @@ mod x86_64 {
             g: 1,
             ..kvm_segment::default()
         };
-        let data = kvm_segment {
-            selector: 2 << 3,
-            type_: 3,
-            l: 0,
-            db: 1,
-            ..code
-        };
+        let data = kvm_segment { selector: 2 << 3, type_: 3, l: 0, db: 1, ..code };
         sregs.cs = code;
-        for segment in [
-            &mut sregs.ds,
-            &mut sregs.es,
-            &mut sregs.fs,
-            &mut sregs.gs,
-            &mut sregs.ss,
-        ] {
+        for segment in [&mut sregs.ds, &mut sregs.es, &mut sregs.fs, &mut sregs.gs, &mut sregs.ss] {
             *segment = data;
         }
     }
@@ -205,14 +174,11 @@ mod x86_64 {
         let failed = |what: String| Err(Fault::new(what, UNUSABLE_HINT));
         match vcpu.run() {
             Ok(VcpuExit::IoOut(PORT, [byte])) => Ok(*byte),
-            Ok(VcpuExit::InternalError) => {
-                failed("the kernel cannot emulate an instruction of the guest".to_owned())
-            }
+            Ok(VcpuExit::InternalError) => failed("the kernel cannot emulate an instruction of the guest".to_owned()),
             Ok(other) => failed(format!("guest code ended early ({other:?})")),
-            Err(error) if error.errno() == libc::EINTR => failed(format!(
-                "guest code was not done after {} ms; hardware needs about one",
-                GIVE_UP.as_millis()
-            )),
+            Err(error) if error.errno() == libc::EINTR => {
+                failed(format!("guest code was not done after {} ms; hardware needs about one", GIVE_UP.as_millis()))
+            }
             Err(error) => failed(format!("running guest code: {error}")),
         }
     }
@@ -222,10 +188,7 @@ mod x86_64 {
     /// A signal that does nothing but end the running of the guest.
     fn interrupt_after(limit: Duration) -> std::io::Result<()> {
         let timer = libc::itimerval {
-            it_interval: libc::timeval {
-                tv_sec: 0,
-                tv_usec: 0,
-            },
+            it_interval: libc::timeval { tv_sec: 0, tv_usec: 0 },
             it_value: libc::timeval {
                 tv_sec: limit.as_secs() as libc::time_t,
                 tv_usec: libc::suseconds_t::from(limit.subsec_micros() as i32),
@@ -239,10 +202,6 @@ mod x86_64 {
             libc::sigaction(libc::SIGALRM, &raw const action, std::ptr::null_mut()) == 0
                 && libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut()) == 0
         };
-        if set {
-            Ok(())
-        } else {
-            Err(std::io::Error::last_os_error())
-        }
+        if set { Ok(()) } else { Err(std::io::Error::last_os_error()) }
     }
 }

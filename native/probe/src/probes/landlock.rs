@@ -35,71 +35,38 @@ pub fn probe(_: &Context) -> Verdict {
     enforce().or_fault("enforcing a ruleset", HINT)?;
     writable(ALLOWED).or_fault("writing where the ruleset allows it", HINT)?;
     let refused = writable(REFUSED).is_err_and(|error| error.raw_os_error() == Some(libc::EACCES));
-    expect(
-        refused,
-        "a write outside of the ruleset was not refused",
-        HINT,
-    )?;
-    Ok(format!(
-        "ABI {abi}; a write outside of the ruleset was refused"
-    ))
+    expect(refused, "a write outside of the ruleset was not refused", HINT)?;
+    Ok(format!("ABI {abi}; a write outside of the ruleset was refused"))
 }
 
 fn abi_version() -> io::Result<i64> {
     // SAFETY: with this flag the kernel takes no structure, as the null pointer and zero size say.
     positive(unsafe {
-        libc::syscall(
-            libc::SYS_landlock_create_ruleset,
-            std::ptr::null::<c_void>(),
-            0,
-            CREATE_RULESET_VERSION,
-        )
+        libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<c_void>(), 0, CREATE_RULESET_VERSION)
     })
 }
 
 fn enforce() -> io::Result<()> {
-    let ruleset = RulesetAttribute {
-        handled_access_fs: ACCESS_WRITE_FILE,
-    };
+    let ruleset = RulesetAttribute { handled_access_fs: ACCESS_WRITE_FILE };
     // SAFETY: the structure is as long as stated and outlives the call.
     let descriptor = positive(unsafe {
-        libc::syscall(
-            libc::SYS_landlock_create_ruleset,
-            &raw const ruleset,
-            size_of::<RulesetAttribute>(),
-            0,
-        )
+        libc::syscall(libc::SYS_landlock_create_ruleset, &raw const ruleset, size_of::<RulesetAttribute>(), 0)
     })?;
     let descriptor = RawFd::try_from(descriptor).map_err(io::Error::other)?;
     // SAFETY: the kernel has just handed this descriptor to us alone.
     let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
     let allowed = File::open(ALLOWED)?;
-    let rule = PathBeneathAttribute {
-        allowed_access: ACCESS_WRITE_FILE,
-        parent_fd: allowed.as_raw_fd(),
-    };
+    let rule = PathBeneathAttribute { allowed_access: ACCESS_WRITE_FILE, parent_fd: allowed.as_raw_fd() };
     // SAFETY: both descriptors are open, and the structure outlives the call.
     positive(unsafe {
-        libc::syscall(
-            libc::SYS_landlock_add_rule,
-            descriptor.as_raw_fd(),
-            RULE_PATH_BENEATH,
-            &raw const rule,
-            0,
-        )
+        libc::syscall(libc::SYS_landlock_add_rule, descriptor.as_raw_fd(), RULE_PATH_BENEATH, &raw const rule, 0)
     })?;
     rustix::thread::set_no_new_privs(true)?;
     // SAFETY: takes an open ruleset descriptor and no memory.
-    positive(unsafe {
-        libc::syscall(libc::SYS_landlock_restrict_self, descriptor.as_raw_fd(), 0)
-    })?;
+    positive(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, descriptor.as_raw_fd(), 0) })?;
     Ok(())
 }
 
 fn positive(result: libc::c_long) -> io::Result<i64> {
-    if result >= 0 {
-        Ok(result)
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    if result >= 0 { Ok(result) } else { Err(io::Error::last_os_error()) }
 }

@@ -24,9 +24,7 @@ pub struct Context {
 
 impl Context {
     pub fn new() -> Context {
-        Context {
-            tag: format!("agentkernel-probe-{}", std::process::id()),
-        }
+        Context { tag: format!("agentkernel-probe-{}", std::process::id()) }
     }
 }
 
@@ -60,15 +58,8 @@ pub const LAYERS: &[Layer] = &[
     layer("redirect", redirect::probe),
     layer("seccomp", seccomp::probe),
     layer("landlock", landlock::probe),
-    Layer {
-        sweep: cgroup::sweep,
-        finishes_alone: true,
-        ..layer("cgroup", cgroup::probe)
-    },
-    Layer {
-        timeout_hint: kvm::UNUSABLE_HINT,
-        ..layer("kvm", kvm::probe)
-    },
+    Layer { sweep: cgroup::sweep, finishes_alone: true, ..layer("cgroup", cgroup::probe) },
+    Layer { timeout_hint: kvm::UNUSABLE_HINT, ..layer("kvm", kvm::probe) },
 ];
 
 /// Reachable by name only, never part of `all`.

@@ -11,7 +11,8 @@ use crate::process::verdict_of;
 use crate::report::{Explain, Fault, Verdict, expect};
 
 const MASKED_HINT: &str = "parts of this machine's /proc are masked, as inside a container, and the kernel then refuses a fresh one: start the container with `--security-opt systempaths=unconfined` (Docker) or `--security-opt unmask=ALL` (Podman)";
-const OTHER_HINT: &str = "a security module or seccomp filter forbids mounting proc in a user namespace; look into the kernel log";
+const OTHER_HINT: &str =
+    "a security module or seccomp filter forbids mounting proc in a user namespace; look into the kernel log";
 
 pub fn probe(_: &Context) -> Verdict {
     inside(UnshareFlags::NEWPID | UnshareFlags::NEWNS, || {
@@ -23,11 +24,7 @@ pub fn probe(_: &Context) -> Verdict {
 fn in_new_pid_namespace() -> Verdict {
     let mountinfo = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let masked = masked_paths(&mountinfo);
-    let hint = if masked.is_empty() {
-        OTHER_HINT
-    } else {
-        MASKED_HINT
-    };
+    let hint = if masked.is_empty() { OTHER_HINT } else { MASKED_HINT };
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).or_fault("making mounts private", OTHER_HINT)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
@@ -43,11 +40,7 @@ fn in_new_pid_namespace() -> Verdict {
         .or_fault("listing the fresh /proc", hint)?
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok())
         .count();
-    expect(
-        own.as_os_str() == "1" && processes == 1,
-        "the fresh /proc shows processes from outside",
-        hint,
-    )?;
+    expect(own.as_os_str() == "1" && processes == 1, "the fresh /proc shows processes from outside", hint)?;
     Ok("process 1 of a new pid namespace sees only itself in a fresh /proc".to_owned())
 }
 

@@ -11,16 +11,12 @@ use crate::namespace::inside;
 use crate::netlink::route;
 use crate::report::{Explain, Verdict, expect};
 
-const HINT: &str =
-    "network namespaces need CONFIG_NET_NS in the kernel, and no security module may forbid them";
+const HINT: &str = "network namespaces need CONFIG_NET_NS in the kernel, and no security module may forbid them";
 const CONNECT_LIMIT: Duration = Duration::from_millis(500);
 
 pub fn probe(_: &Context) -> Verdict {
-    let listener =
-        TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).or_fault("listening on the host", HINT)?;
-    let address = listener
-        .local_addr()
-        .or_fault("listening on the host", HINT)?;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).or_fault("listening on the host", HINT)?;
+    let address = listener.local_addr().or_fault("listening on the host", HINT)?;
     // Without this, a listener that nobody can reach would look like isolation.
     TcpStream::connect_timeout(&address, CONNECT_LIMIT).or_fault(
         "connecting on the host itself",
@@ -28,19 +24,9 @@ pub fn probe(_: &Context) -> Verdict {
     )?;
     inside(UnshareFlags::NEWNET, move || {
         let links = route::links().or_fault("listing links", HINT)?;
-        let foreign: Vec<&str> = links
-            .iter()
-            .filter(|link| link.name != "lo" && link.up)
-            .map(|link| link.name.as_str())
-            .collect();
-        expect(
-            foreign.is_empty(),
-            &format!(
-                "a new network namespace is born with {} up",
-                foreign.join(", ")
-            ),
-            HINT,
-        )?;
+        let foreign: Vec<&str> =
+            links.iter().filter(|link| link.name != "lo" && link.up).map(|link| link.name.as_str()).collect();
+        expect(foreign.is_empty(), &format!("a new network namespace is born with {} up", foreign.join(", ")), HINT)?;
         expect_unreachable(address)?;
         route::raise_loopback().or_fault("raising loopback", HINT)?;
         expect_unreachable(address)?;
@@ -60,9 +46,5 @@ fn expect_unreachable(address: SocketAddr) -> Result<(), crate::report::Fault> {
             | io::ErrorKind::AddrNotAvailable
             | io::ErrorKind::TimedOut
     );
-    expect(
-        expected,
-        &format!("connecting from inside: {refused}"),
-        HINT,
-    )
+    expect(expected, &format!("connecting from inside: {refused}"), HINT)
 }

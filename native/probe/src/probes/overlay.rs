@@ -6,9 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use rustix::mount::{
-    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount,
-};
+use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount};
 use rustix::thread::UnshareFlags;
 
 use super::Context;
@@ -23,8 +21,7 @@ pub fn probe(_: &Context) -> Verdict {
         mount_change("/", private).or_fault("making mounts private", HINT)?;
         // Seen in this mount namespace only, and gone with it.
         let base = Path::new("/tmp");
-        mount("probe", base, "tmpfs", MountFlags::empty(), c"size=1m")
-            .or_fault("mounting tmpfs", HINT)?;
+        mount("probe", base, "tmpfs", MountFlags::empty(), c"size=1m").or_fault("mounting tmpfs", HINT)?;
         let tree = Tree::make(base).or_fault("preparing folders on tmpfs", HINT)?;
         tree.mount().or_fault("mounting the overlay", HINT)?;
         tree.change()?;
@@ -69,13 +66,7 @@ impl Tree {
             self.work.display()
         );
         let options = std::ffi::CString::new(options).map_err(|_| rustix::io::Errno::INVAL)?;
-        mount(
-            "probe",
-            &self.merged,
-            "overlay",
-            MountFlags::empty(),
-            &*options,
-        )
+        mount("probe", &self.merged, "overlay", MountFlags::empty(), &*options)
     }
 
     fn change(&self) -> Result<(), Fault> {
@@ -108,8 +99,7 @@ fn check(tree: &Tree) -> Result<(), Fault> {
         "a removed file left no whiteout",
         HINT,
     )?;
-    let empty =
-        fs::read_dir(tree.merged.join("folder")).is_ok_and(|mut list| list.next().is_none());
+    let empty = fs::read_dir(tree.merged.join("folder")).is_ok_and(|mut list| list.next().is_none());
     expect(
         empty && tree.lower.join("folder/old").exists(),
         "a folder that was removed and made again is not opaque",

@@ -27,22 +27,12 @@ pub fn probe(_: &Context) -> Verdict {
         nft::redirect_tcp_to(port).or_fault("loading the redirect rule", HINT)?;
         let mut client = TcpStream::connect_timeout(&ASKED.into(), CONNECT_LIMIT)
             .or_fault("connecting through the redirect rule", HINT)?;
-        client
-            .write_all(b"?")
-            .or_fault("sending through the rule", HINT)?;
+        client.write_all(b"?").or_fault("sending through the rule", HINT)?;
         let (mut captured, _) = listener.accept().or_fault("accepting", HINT)?;
-        captured
-            .read_exact(&mut [0])
-            .or_fault("reading what was captured", HINT)?;
-        let original = rustix::net::sockopt::ip_original_dst(&captured)
-            .or_fault("asking for the original destination", HINT)?;
-        expect(
-            original == ASKED,
-            &format!("the captured connection claims to be for {original}, not {ASKED}"),
-            HINT,
-        )?;
-        Ok(format!(
-            "a connection to {ASKED} arrived at the local listener, its destination known"
-        ))
+        captured.read_exact(&mut [0]).or_fault("reading what was captured", HINT)?;
+        let original =
+            rustix::net::sockopt::ip_original_dst(&captured).or_fault("asking for the original destination", HINT)?;
+        expect(original == ASKED, &format!("the captured connection claims to be for {original}, not {ASKED}"), HINT)?;
+        Ok(format!("a connection to {ASKED} arrived at the local listener, its destination known"))
     })
 }

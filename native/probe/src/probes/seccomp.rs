@@ -27,11 +27,7 @@ pub fn probe(_: &Context) -> Verdict {
         "a denied system call was not refused with EPERM",
         HINT,
     )?;
-    expect(
-        std::fs::metadata("/").is_ok(),
-        "the filter also refuses calls that it allows",
-        HINT,
-    )?;
+    expect(std::fs::metadata("/").is_ok(), "the filter also refuses calls that it allows", HINT)?;
     Ok("a filter was installed, and a denied call answers EPERM".to_owned())
 }
 
@@ -49,39 +45,16 @@ fn install() -> io::Result<()> {
     let answer = (libc::BPF_RET | libc::BPF_K) as u16;
     let step = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
     let mut filter = [
-        step(
-            load,
-            0,
-            0,
-            std::mem::offset_of!(libc::seccomp_data, arch) as u32,
-        ),
+        step(load, 0, 0, std::mem::offset_of!(libc::seccomp_data, arch) as u32),
         step(equal, 1, 0, AUDIT_ARCH),
         step(answer, 0, 0, libc::SECCOMP_RET_KILL_PROCESS),
-        step(
-            load,
-            0,
-            0,
-            std::mem::offset_of!(libc::seccomp_data, nr) as u32,
-        ),
+        step(load, 0, 0, std::mem::offset_of!(libc::seccomp_data, nr) as u32),
         step(equal, 0, 1, DENIED as u32),
         step(answer, 0, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
         step(answer, 0, 0, libc::SECCOMP_RET_ALLOW),
     ];
-    let program = libc::sock_fprog {
-        len: filter.len() as u16,
-        filter: filter.as_mut_ptr(),
-    };
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
     // SAFETY: the program points to a filter of the stated length; both outlive the call.
-    let result = unsafe {
-        libc::prctl(
-            libc::PR_SET_SECCOMP,
-            libc::SECCOMP_MODE_FILTER,
-            &raw const program,
-        )
-    };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    let result = unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

@@ -44,10 +44,7 @@ fn map_as_root(pid: Pid) -> Result<(), Fault> {
         let own = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
         let own: Vec<&str> = own.split_whitespace().collect();
         Fault::new(
-            format!(
-                "mapping {RANGE_LENGTH} ids: {error} (own ids: {})",
-                own.join(" ")
-            ),
+            format!("mapping {RANGE_LENGTH} ids: {error} (own ids: {})", own.join(" ")),
             "root of this container does not own enough ids: start it without a user namespace or with a larger one",
         )
     })
@@ -69,22 +66,14 @@ fn run_mapper(program: &str, pid: Pid, own: u32, (start, length): (u32, u32)) ->
         .output()
         .or_fault(program, INSTALL_HINT)?;
     let said = String::from_utf8_lossy(&output.stderr);
-    expect(
-        output.status.success(),
-        &format!("{program}: {}", said.trim()),
-        ASSIGN_HINT,
-    )
+    expect(output.status.success(), &format!("{program}: {}", said.trim()), ASSIGN_HINT)
 }
 
 fn assigned_range(file: &str, uid: u32) -> Result<(u32, u32), Fault> {
     let table = fs::read_to_string(file).or_fault(file, ASSIGN_HINT)?;
     let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
-    find_range(&table, uid, name_of(&users, uid)).ok_or_else(|| {
-        Fault::new(
-            format!("{file} has no range of at least 1000 ids for this user"),
-            ASSIGN_HINT,
-        )
-    })
+    find_range(&table, uid, name_of(&users, uid))
+        .ok_or_else(|| Fault::new(format!("{file} has no range of at least 1000 ids for this user"), ASSIGN_HINT))
 }
 
 fn name_of(users: &str, uid: u32) -> Option<&str> {
@@ -104,9 +93,7 @@ fn find_range(table: &str, uid: u32, name: Option<&str>) -> Option<(u32, u32)> {
         let length = fields.next()?.parse().ok()?;
         (Some(owner) == name || owner.parse() == Ok(uid)).then_some((start, length))
     });
-    ranges
-        .filter(|(_, length)| *length >= OTHER_ID)
-        .max_by_key(|(_, length)| *length)
+    ranges.filter(|(_, length)| *length >= OTHER_ID).max_by_key(|(_, length)| *length)
 }
 
 #[cfg(test)]

@@ -16,8 +16,7 @@ pub fn probe(_: &Context) -> Verdict {
             &hint,
         )?;
         // AppArmor's restriction lets the namespace be made and then denies every capability in it.
-        rustix::system::sethostname(b"probe")
-            .or_fault("using a capability inside a user namespace", &hint)?;
+        rustix::system::sethostname(b"probe").or_fault("using a capability inside a user namespace", &hint)?;
         expect(
             rustix::system::uname().nodename() == c"probe",
             "a host name set inside a user namespace did not take effect",

@@ -16,20 +16,14 @@ fn all_prints_one_valid_line_per_layer_in_order() {
     for line in &lines {
         assert!(line["ok"].is_boolean() && line["ms"].is_f64(), "{line}");
         assert!(!text(line, "detail").is_empty(), "{line}");
-        assert!(
-            !(line["ok"] == true && line.get("hint").is_some()),
-            "{line}"
-        );
+        assert!(!(line["ok"] == true && line.get("hint").is_some()), "{line}");
     }
 }
 
 #[test]
 fn wrong_usage_ends_with_2_and_prints_no_line() {
     for arguments in [&[][..], &["nonsense"], &["userns", "overlay"]] {
-        let output = Command::new(binary())
-            .args(arguments)
-            .output()
-            .expect("runs");
+        let output = Command::new(binary()).args(arguments).output().expect("runs");
         assert_eq!(output.status.code(), Some(2));
         assert!(output.stdout.is_empty());
         assert!(!output.stderr.is_empty());
@@ -45,35 +39,19 @@ fn userns_agrees_with_unshare() {
 #[test]
 fn a_failing_user_namespace_names_the_setting_that_forbids_it() {
     // The setting belongs to a user namespace: changed in a new one, it holds only there.
-    let script = format!(
-        "echo 0 >/proc/sys/user/max_user_namespaces; exec {} userns",
-        binary()
-    );
+    let script = format!("echo 0 >/proc/sys/user/max_user_namespaces; exec {} userns", binary());
     let arguments = ["--user", "--map-root-user", "sh", "-c", &script];
     if !outside("unshare", &["--user", "--map-root-user", "true"]) {
         return;
     }
     let line = one(Command::new("unshare").args(arguments));
     assert_eq!(line["ok"], false);
-    assert!(
-        text(&line, "hint").contains("user.max_user_namespaces is 0"),
-        "{line}"
-    );
+    assert!(text(&line, "hint").contains("user.max_user_namespaces is 0"), "{line}");
 }
 
 #[test]
 fn mountns_proc_agrees_with_unshare() {
-    let works = outside(
-        "unshare",
-        &[
-            "--user",
-            "--map-root-user",
-            "--pid",
-            "--fork",
-            "--mount-proc",
-            "true",
-        ],
-    );
+    let works = outside("unshare", &["--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "true"]);
     assert_eq!(probe("mountns-proc")["ok"], works);
 }
 
@@ -82,10 +60,7 @@ fn a_masked_proc_is_named_as_the_reason() {
     if !is_root() {
         return;
     }
-    let script = format!(
-        "mount --bind /dev/null /proc/version && exec {} mountns-proc",
-        binary()
-    );
+    let script = format!("mount --bind /dev/null /proc/version && exec {} mountns-proc", binary());
     let line = one(Command::new("unshare").args(["--mount", "sh", "-c", &script]));
     assert_eq!(line["ok"], false, "{line}");
     assert!(text(&line, "detail").contains("/proc/version"), "{line}");
@@ -96,10 +71,7 @@ fn a_masked_proc_is_named_as_the_reason() {
 fn overlay_agrees_with_a_mount_by_hand() {
     let script = "mount -t tmpfs x /tmp && cd /tmp && mkdir l u w m && \
         mount -t overlay x -o lowerdir=l,upperdir=u,workdir=w,userxattr m";
-    let works = outside(
-        "unshare",
-        &["--user", "--map-root-user", "--mount", "sh", "-c", script],
-    );
+    let works = outside("unshare", &["--user", "--map-root-user", "--mount", "sh", "-c", script]);
     assert_eq!(probe("overlay")["ok"], works);
 }
 
@@ -144,10 +116,7 @@ fn kvm_is_decided_within_two_seconds_by_running_a_guest() {
     let line = probe("kvm");
     assert!(started.elapsed().as_secs_f64() < 2.0);
     if line["ok"] == true {
-        assert!(
-            text(&line, "detail").contains("guest code ran in"),
-            "{line}"
-        );
+        assert!(text(&line, "detail").contains("guest code ran in"), "{line}");
     }
     if !std::path::Path::new("/dev/kvm").exists() {
         assert_eq!(line["ok"], false, "{line}");
@@ -196,10 +165,7 @@ fn subids_of_a_user_are_mapped_by_newuidmap_when_assigned_and_missed_when_not() 
     assert_eq!(assigned["ok"], true, "{assigned}");
     let missing = ask("somebody-else:200000:65536\n");
     assert_eq!(missing["ok"], false, "{missing}");
-    assert!(
-        text(&missing, "hint").contains("--add-subuids"),
-        "{missing}"
-    );
+    assert!(text(&missing, "hint").contains("--add-subuids"), "{missing}");
 }
 
 #[test]

@@ -30,9 +30,7 @@ pub fn is_root() -> bool {
 pub fn lines(output: &Output) -> Vec<Value> {
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout.clone()).expect("UTF-8");
-    text.lines()
-        .map(|line| serde_json::from_str(line).expect("a JSON line"))
-        .collect()
+    text.lines().map(|line| serde_json::from_str(line).expect("a JSON line")).collect()
 }
 
 pub fn probe(layer: &str) -> Value {
@@ -52,10 +50,7 @@ pub fn text<'a>(line: &'a Value, field: &str) -> &'a str {
 
 /// Whether a program outside of the probe can do the thing.
 pub fn outside(program: &str, arguments: &[&str]) -> bool {
-    Command::new(program)
-        .args(arguments)
-        .output()
-        .is_ok_and(|output| output.status.success())
+    Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
 }
 
 /// A copy of the binary that every user can reach, removed at the end.

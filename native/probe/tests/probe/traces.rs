@@ -10,21 +10,14 @@ use crate::support::{binary, is_root, one, probe, text};
 #[test]
 fn a_probe_that_hangs_is_ended_at_the_deadline_together_with_its_children() {
     let started = Instant::now();
-    let mut child = Command::new(binary())
-        .arg("hang")
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("starts");
+    let mut child = Command::new(binary()).arg("hang").stdout(Stdio::piped()).spawn().expect("starts");
     let runner = child.id();
     let family = await_descendants(runner, 2);
     let output = child.stdout.take().expect("stdout");
     let line: serde_json::Value = serde_json::from_reader(output).expect("a JSON line");
     assert!(child.wait().expect("ends").success());
     let took = started.elapsed();
-    assert!(
-        took > Duration::from_millis(1400) && took < Duration::from_millis(2000),
-        "{took:?}"
-    );
+    assert!(took > Duration::from_millis(1400) && took < Duration::from_millis(2000), "{took:?}");
     assert_eq!(line["ok"], false);
     assert!(text(&line, "detail").starts_with("timed out"), "{line}");
     for pid in family {
@@ -34,20 +27,13 @@ fn a_probe_that_hangs_is_ended_at_the_deadline_together_with_its_children() {
 
 #[test]
 fn killing_the_runner_ends_its_probes() {
-    let mut child = Command::new(binary())
-        .arg("hang")
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("starts");
+    let mut child = Command::new(binary()).arg("hang").stdout(Stdio::piped()).spawn().expect("starts");
     let family = await_descendants(child.id(), 2);
     child.kill().expect("killed");
     child.wait().expect("reaped");
     let since = Instant::now();
     while let Some(pid) = family.iter().copied().find(|pid| is_ours(*pid)) {
-        assert!(
-            since.elapsed() < Duration::from_secs(2),
-            "process {pid} is left"
-        );
+        assert!(since.elapsed() < Duration::from_secs(2), "process {pid} is left");
         std::thread::yield_now();
     }
 }
@@ -58,17 +44,12 @@ fn a_cgroup_is_removed_again_and_its_limits_were_hit() {
     let line = probe("cgroup");
     let tried = text(&line, "detail");
     if line["ok"] == true {
-        assert!(
-            tried.contains("fork refused") && tried.contains("killed"),
-            "{line}"
-        );
+        assert!(tried.contains("fork refused") && tried.contains("killed"), "{line}");
     } else {
         assert!(!text(&line, "hint").is_empty(), "{line}");
     }
-    let left: Vec<PathBuf> = tagged_cgroups()
-        .into_iter()
-        .filter(|path| !before.contains(path) && !belongs_to_living(path))
-        .collect();
+    let left: Vec<PathBuf> =
+        tagged_cgroups().into_iter().filter(|path| !before.contains(path) && !belongs_to_living(path)).collect();
     assert!(left.is_empty(), "{left:?}");
 }
 
@@ -83,10 +64,7 @@ fn a_cgroup_filesystem_that_cannot_be_written_is_told_with_what_still_holds() {
     );
     let line = one(Command::new("unshare").args(["--mount", "sh", "-c", &script]));
     assert_eq!(line["ok"], false, "{line}");
-    assert!(
-        text(&line, "detail").contains("only rlimits hold"),
-        "{line}"
-    );
+    assert!(text(&line, "detail").contains("only rlimits hold"), "{line}");
 }
 
 #[test]
@@ -108,21 +86,14 @@ fn await_descendants(ancestor: u32, count: usize) -> Vec<u32> {
         while let Some(pid) = found.get(next).copied() {
             let path = format!("/proc/{pid}/task/{pid}/children");
             let children = fs::read_to_string(path).unwrap_or_default();
-            found.extend(
-                children
-                    .split_whitespace()
-                    .filter_map(|pid| pid.parse::<u32>().ok()),
-            );
+            found.extend(children.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
             next += 1;
         }
         found.remove(0);
         if found.len() >= count {
             return found;
         }
-        assert!(
-            since.elapsed() < Duration::from_secs(1),
-            "only {found:?} started"
-        );
+        assert!(since.elapsed() < Duration::from_secs(1), "only {found:?} started");
         std::thread::yield_now();
     }
 }
@@ -137,11 +108,7 @@ fn tagged_cgroups() -> Vec<PathBuf> {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                if entry
-                    .file_name()
-                    .to_string_lossy()
-                    .starts_with("agentkernel-probe-")
-                {
+                if entry.file_name().to_string_lossy().starts_with("agentkernel-probe-") {
                     found.push(entry.path());
                 }
                 folders.push(entry.path());

@@ -71,14 +71,7 @@ fn set_cpu(version: Version, cgroup: &Path) -> Outcome {
     };
     set(cgroup, file, text)?;
     let kept = fs::read_to_string(cgroup.join(file)).map_err(|error| format!("{file}: {error}"))?;
-    if kept.trim() == text {
-        Ok(())
-    } else {
-        Err(format!(
-            "{file} was set to {text} and reads {}",
-            kept.trim()
-        ))
-    }
+    if kept.trim() == text { Ok(()) } else { Err(format!("{file} was set to {text} and reads {}", kept.trim())) }
 }
 
 fn set(cgroup: &Path, file: &str, text: &str) -> Outcome {
@@ -97,15 +90,11 @@ fn run_member(cgroup: &Path, body: impl FnOnce() -> i32) -> Result<WaitStatus, S
     let unexpected = |error: io::Error| format!("member process: {error}");
     let (gate, opener) = process::pipe().map_err(unexpected)?;
     let member = process::fork(|| {
-        let opened =
-            process::die_with_parent().and_then(|()| fs::File::from(gate).read_exact(&mut [0]));
+        let opened = process::die_with_parent().and_then(|()| fs::File::from(gate).read_exact(&mut [0]));
         if opened.is_ok() { body() } else { 3 }
     })
     .map_err(unexpected)?;
-    let joined = fs::write(
-        cgroup.join("cgroup.procs"),
-        member.as_raw_nonzero().to_string(),
-    );
+    let joined = fs::write(cgroup.join("cgroup.procs"), member.as_raw_nonzero().to_string());
     let released = match &joined {
         Ok(()) => rustix::io::write(&opener, b"g").map(|_| ()),
         Err(_) => rustix::process::kill_process(member, Signal::KILL),

@@ -20,11 +20,7 @@ const ROOT_HINT: &str = "mount the cgroup filesystem writable with the pids, mem
 const REMOVE_LIMIT: Duration = Duration::from_millis(300);
 
 pub fn probe(context: &Context) -> Verdict {
-    let hint = if geteuid().is_root() {
-        ROOT_HINT
-    } else {
-        USER_HINT
-    };
+    let hint = if geteuid().is_root() { ROOT_HINT } else { USER_HINT };
     let hierarchies = Hierarchies::of_this_process()
         .map_err(|error| Fault::new(format!("reading own cgroups: {error}; {WITHOUT}"), hint))?;
     let places = hierarchies.places(place::offered_by);
@@ -64,15 +60,9 @@ fn verdict(places: &[Place], held: &[&str], problems: &[String], hint: &str) -> 
             "{version}: fork refused over the pids limit, process killed over the memory limit, cpu quota set"
         ));
     }
-    let consequence = if held.is_empty() {
-        WITHOUT.to_owned()
-    } else {
-        format!("only these limits hold: {}", held.join(", "))
-    };
-    Err(Fault::new(
-        format!("{}; {consequence}", problems.join("; ")),
-        hint,
-    ))
+    let consequence =
+        if held.is_empty() { WITHOUT.to_owned() } else { format!("only these limits hold: {}", held.join(", ")) };
+    Err(Fault::new(format!("{}; {consequence}", problems.join("; ")), hint))
 }
 
 type Outcomes = Vec<(&'static str, limits::Outcome)>;
@@ -83,16 +73,9 @@ fn try_place(place: &Place, tag: &str) -> Result<Outcomes, String> {
     let outcomes = place
         .controllers
         .iter()
-        .map(|&controller| {
-            (
-                controller,
-                limits::hit(controller, place.version, &cgroup.0),
-            )
-        })
+        .map(|&controller| (controller, limits::hit(controller, place.version, &cgroup.0)))
         .collect();
-    cgroup
-        .remove()
-        .map_err(|error| format!("removing a cgroup: {error}"))?;
+    cgroup.remove().map_err(|error| format!("removing a cgroup: {error}"))?;
     Ok(outcomes)
 }
 
@@ -115,9 +98,7 @@ fn remove(path: &Path) -> io::Result<()> {
     let since = Instant::now();
     loop {
         match fs::remove_dir(path) {
-            Err(error)
-                if error.raw_os_error() == Some(libc::EBUSY) && since.elapsed() < REMOVE_LIMIT =>
-            {
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) && since.elapsed() < REMOVE_LIMIT => {
                 std::thread::sleep(Duration::from_millis(1));
             }
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -131,10 +112,7 @@ pub fn sweep(context: &Context) {
     let Ok(hierarchies) = Hierarchies::of_this_process() else {
         return;
     };
-    let left = hierarchies
-        .parents()
-        .map(|parent| parent.join(&context.tag))
-        .filter(|path| path.exists());
+    let left = hierarchies.parents().map(|parent| parent.join(&context.tag)).filter(|path| path.exists());
     for path in left {
         if let Err(error) = remove(&path) {
             eprintln!("ak-probe: {} stays: {error}", path.display());

@@ -30,22 +30,15 @@ pub struct Hierarchies {
 
 impl Hierarchies {
     pub fn of_this_process() -> std::io::Result<Hierarchies> {
-        Ok(Hierarchies::parse(
-            &fs::read_to_string("/proc/self/cgroup")?,
-            &fs::read_to_string("/proc/self/mountinfo")?,
-        ))
+        Ok(Hierarchies::parse(&fs::read_to_string("/proc/self/cgroup")?, &fs::read_to_string("/proc/self/mountinfo")?))
     }
 
     pub fn parse(own_cgroups: &str, mountinfo: &str) -> Hierarchies {
         let mounts: Vec<CgroupMount> = mountinfo.lines().filter_map(CgroupMount::parse).collect();
-        let own: Vec<(&str, &str)> = own_cgroups
-            .lines()
-            .filter_map(|line| line.split_once(':')?.1.split_once(':'))
-            .collect();
+        let own: Vec<(&str, &str)> =
+            own_cgroups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':')).collect();
         let own_path = |controller: &str| {
-            let line = own
-                .iter()
-                .find(|(names, _)| names.split(',').any(|name| name == controller));
+            let line = own.iter().find(|(names, _)| names.split(',').any(|name| name == controller));
             line.map(|(_, path)| *path)
         };
         let v1 = CONTROLLERS.iter().filter_map(|&controller| {
@@ -56,10 +49,7 @@ impl Hierarchies {
             .iter()
             .find(|mount| mount.version == Version::V2)
             .and_then(|mount| Some(mount.resolve_with_ancestors(own_path("")?)));
-        Hierarchies {
-            v1: v1.collect(),
-            v2: v2.unwrap_or_default(),
-        }
+        Hierarchies { v1: v1.collect(), v2: v2.unwrap_or_default() }
     }
 
     /// Every folder that could hold our cgroup, for cleaning up.
@@ -74,11 +64,9 @@ impl Hierarchies {
         for (controller, folder) in &self.v1 {
             match places.iter_mut().find(|place| &place.parent == folder) {
                 Some(shared) => shared.controllers.push(controller),
-                None => places.push(Place {
-                    version: Version::V1,
-                    parent: folder.clone(),
-                    controllers: vec![controller],
-                }),
+                None => {
+                    places.push(Place { version: Version::V1, parent: folder.clone(), controllers: vec![controller] })
+                }
             }
         }
         let in_v1 = |name: &str| self.v1.iter().any(|(controller, _)| *controller == name);
@@ -89,11 +77,7 @@ impl Hierarchies {
             .filter_map(|folder| {
                 let mut controllers = offers(folder)?;
                 controllers.retain(|name| !in_v1(name));
-                (!controllers.is_empty()).then(|| Place {
-                    version: Version::V2,
-                    parent: folder.clone(),
-                    controllers,
-                })
+                (!controllers.is_empty()).then(|| Place { version: Version::V2, parent: folder.clone(), controllers })
             })
             // The last of equals wins, and the nearest comes last.
             .max_by_key(|place| place.controllers.len());
@@ -129,12 +113,7 @@ impl CgroupMount {
             _ => return None,
         };
         let options = filesystem.nth(1)?.to_owned();
-        Some(CgroupMount {
-            version,
-            root: root.into(),
-            place: place.into(),
-            options,
-        })
+        Some(CgroupMount { version, root: root.into(), place: place.into(), options })
     }
 
     fn has_v1(&self, controller: &str) -> bool {
@@ -152,24 +131,15 @@ impl CgroupMount {
 
     fn resolve_with_ancestors(&self, own: &str) -> Vec<PathBuf> {
         let folder = self.resolve(own);
-        let within = folder
-            .ancestors()
-            .take_while(|ancestor| ancestor.starts_with(&self.place));
+        let within = folder.ancestors().take_while(|ancestor| ancestor.starts_with(&self.place));
         within.map(Path::to_path_buf).collect()
     }
 }
 
 /// mountinfo writes space, tab, newline and backslash as three octal digits.
 fn unescape(text: &str) -> String {
-    let escapes = [
-        ("\\040", " "),
-        ("\\011", "\t"),
-        ("\\012", "\n"),
-        ("\\134", "\\"),
-    ];
-    escapes.iter().fold(text.to_owned(), |text, (code, plain)| {
-        text.replace(code, plain)
-    })
+    let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
+    escapes.iter().fold(text.to_owned(), |text, (code, plain)| text.replace(code, plain))
 }
 
 #[cfg(test)]
@@ -182,15 +152,10 @@ mod tests {
 32 20 0:32 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids
 33 20 0:33 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw
 ";
-    const V2_MOUNT: &str =
-        "30 20 0:30 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n";
+    const V2_MOUNT: &str = "30 20 0:30 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n";
 
     fn place(version: Version, parent: &str, controllers: &[&'static str]) -> Place {
-        Place {
-            version,
-            parent: parent.into(),
-            controllers: controllers.to_vec(),
-        }
+        Place { version, parent: parent.into(), controllers: controllers.to_vec() }
     }
 
     #[test]
@@ -210,29 +175,21 @@ mod tests {
     #[test]
     fn on_v2_the_nearest_writable_ancestor_with_all_controllers_is_taken() {
         let own = "0::/user.slice/user@1.service/app.slice/x.scope\n";
-        let found = Hierarchies::parse(own, V2_MOUNT).places(|folder| {
-            match folder.file_name()?.to_str()? {
-                "x.scope" => Some(Vec::new()),
-                "app.slice" => Some(vec!["pids", "memory"]),
-                "user@1.service" => Some(vec!["pids", "memory", "cpu"]),
-                _ => None,
-            }
+        let found = Hierarchies::parse(own, V2_MOUNT).places(|folder| match folder.file_name()?.to_str()? {
+            "x.scope" => Some(Vec::new()),
+            "app.slice" => Some(vec!["pids", "memory"]),
+            "user@1.service" => Some(vec!["pids", "memory", "cpu"]),
+            _ => None,
         });
         let parent = "/sys/fs/cgroup/user.slice/user@1.service";
-        assert_eq!(
-            found,
-            [place(Version::V2, parent, &["pids", "memory", "cpu"])]
-        );
+        assert_eq!(found, [place(Version::V2, parent, &["pids", "memory", "cpu"])]);
     }
 
     #[test]
     fn of_equal_v2_ancestors_the_nearest_is_taken() {
         let all = |_: &Path| Some(CONTROLLERS.to_vec());
         let found = Hierarchies::parse("0::/a/b\n", V2_MOUNT).places(all);
-        assert_eq!(
-            found,
-            [place(Version::V2, "/sys/fs/cgroup/a/b", &CONTROLLERS)]
-        );
+        assert_eq!(found, [place(Version::V2, "/sys/fs/cgroup/a/b", &CONTROLLERS)]);
     }
 
     #[test]
@@ -241,25 +198,16 @@ mod tests {
         let own = "4:freezer:/\n3:cpu,cpuacct:/\n2:pids:/\n0::/\n";
         let all = |_: &Path| Some(CONTROLLERS.to_vec());
         let found = Hierarchies::parse(own, &mounts).places(all);
-        assert_eq!(
-            found[2],
-            place(Version::V2, "/sys/fs/cgroup/unified", &["memory"])
-        );
+        assert_eq!(found[2], place(Version::V2, "/sys/fs/cgroup/unified", &["memory"]));
     }
 
     #[test]
     fn a_mount_of_a_part_of_the_tree_is_resolved_within_it() {
         let mounts = "30 20 0:30 /docker/x /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n";
         let at = |own: &str| Hierarchies::parse(own, mounts).v1[0].1.clone();
-        assert_eq!(
-            at("2:pids:/docker/x/y\n"),
-            Path::new("/sys/fs/cgroup/pids/y")
-        );
+        assert_eq!(at("2:pids:/docker/x/y\n"), Path::new("/sys/fs/cgroup/pids/y"));
         assert_eq!(at("2:pids:/elsewhere\n"), Path::new("/sys/fs/cgroup/pids"));
-        assert_eq!(
-            at("2:pids:/docker/x/../..\n"),
-            Path::new("/sys/fs/cgroup/pids")
-        );
+        assert_eq!(at("2:pids:/docker/x/../..\n"), Path::new("/sys/fs/cgroup/pids"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 /** A project folder on the host that belongs to the actor, and what is in it. */
 import { chownSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Actor } from "../../support/actors.js";
+import type { Actor } from "./actors.js";
 
 export interface Project {
   readonly path: string;
@@ -21,7 +21,16 @@ export function makeProject(actor: Actor, files: Readonly<Record<string, string>
     writeFileSync(made, text);
     own(made);
   }
+  outlastClockTick();
   return { path, content: () => contentOf(path) };
+}
+
+/**
+ * File times come from a clock that ticks every 1 to 10 ms. What was made in the tick in which a sandbox starts cannot
+ * be told from what the host changes afterwards, and counts as that.
+ */
+function outlastClockTick(): void {
+  for (const until = performance.now() + 20; performance.now() < until; );
 }
 
 export function contentOf(folder: string, below = ""): Record<string, string> {

@@ -1,0 +1,24 @@
+import { bwrapTrue } from "../bwrap.mjs";
+import { compare, interleaved } from "../measure.mjs";
+
+export const jailStart = {
+  name: "jail-start",
+  promise: "from starting the jail to the guest's ready frame, against bwrap --unshare-all running true",
+  limit: { ratio: 0.8 },
+  async run({ jail, jailSpecFile, emptyProject, stopwatch }, quick) {
+    const withProject = jailSpecFile(emptyProject);
+    const withoutProject = jailSpecFile(null);
+    const samples = await interleaved(
+      {
+        jail: () => stopwatch.untilReady(jail, withProject),
+        jailWithoutProject: () => stopwatch.untilReady(jail, withoutProject),
+        bwrap: () => stopwatch.untilExit(bwrapTrue),
+      },
+      { rounds: quick ? 40 : 200, warmUps: 5, settleMs: 30 },
+    );
+    return {
+      ...compare(samples.jail, samples.bwrap),
+      information: { withoutProject: compare(samples.jailWithoutProject, samples.bwrap).ratio },
+    };
+  },
+};

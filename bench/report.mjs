@@ -1,0 +1,45 @@
+/** Results as a table for people and as JSON for whoever compares runs. */
+
+/** The number that the limit is about, and whether it holds; null where nothing is promised. */
+export function isMet({ limit, result }) {
+  if (limit === null) return null;
+  return Object.entries(limit).every(([field, most]) => measuredBy(result, field) <= most);
+}
+
+function measuredBy(result, field) {
+  return field === "p50Ms" ? result.subject.p50Ms : result[field];
+}
+
+const units = { ratio: "×", mib: "MiB", p50Ms: "ms" };
+
+export function table(measured) {
+  const rows = [["figure", "measured", "limit", "", "p50 / p95 ms", "reference p50 / p95 ms", "ratio p95 / min / cpu"]];
+  for (const { name, limit, result } of measured) {
+    const field = limit === null ? "ratio" : Object.keys(limit)[0];
+    const met = isMet({ limit, result });
+    rows.push([
+      name,
+      `${round(measuredBy(result, field))} ${units[field]}`,
+      limit === null ? "-" : `${limit[field]} ${units[field]}`,
+      met === null ? "" : met ? "met" : "NOT MET",
+      result.subject ? `${round(result.subject.p50Ms)} / ${round(result.subject.p95Ms)}` : "-",
+      result.reference ? `${round(result.reference.p50Ms)} / ${round(result.reference.p95Ms)}` : "-",
+      result.ratios ? `${round(result.ratios.p95)} / ${round(result.ratios.min)} / ${round(result.ratios.cpu)}` : "-",
+    ]);
+  }
+  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]))
+      .join("  ")
+      .trimEnd(),
+  );
+  const extras = measured.flatMap(({ name, result }) =>
+    Object.entries(result.information ?? {}).map(([what, value]) => `${name}: ${what} ${round(value)}`),
+  );
+  return [...lines, "", ...extras, ""].join("\n");
+}
+
+export function round(value) {
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+}

@@ -1,0 +1,75 @@
+/**
+ * What the benchmarks run: a copy of the checkout as it is now, so that nothing is built anew while times are taken,
+ * and a temporary folder for everything else, which is removed at the end.
+ */
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { build } from "esbuild";
+import { compileStopwatch, Stopwatch } from "./stopwatch.mjs";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const COPIED = ["bin", "dist", "native", "package.json", "package-lock.json", "scripts", "spec", "src"];
+
+export async function stage() {
+  execFileSync("sh", [join(root, "scripts", "setup.sh"), "build", "--quiet"], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const folder = mkdtempSync(join(tmpdir(), "agentkernel-bench-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const checkout = join(folder, "checkout");
+  for (const name of COPIED) {
+    cpSync(join(root, name), join(checkout, name), {
+      recursive: true,
+      preserveTimestamps: true,
+      filter: (path) => basename(path) !== "target",
+    });
+  }
+  utimesSync(join(checkout, "dist", ".built"), new Date(), new Date());
+  const emptyProject = join(folder, "empty-project");
+  mkdirSync(emptyProject);
+  const stopwatch = new Stopwatch(compileStopwatch(folder));
+  const jailBinary = join(checkout, "dist", "native", "ak-jail");
+  const makeSpec = await specMaker(folder, checkout);
+  return {
+    folder,
+    emptyProject,
+    stopwatch,
+    jail: [jailBinary, "run"],
+    cli: join(checkout, "bin", "agentkernel"),
+    entry: join(checkout, "dist", "agentkernel.js"),
+    /** The file with the spec of a default sandbox that shows `projectDir`, or nothing. */
+    jailSpecFile(projectDir) {
+      const file = join(folder, `spec-${projectDir === null ? "none" : basename(projectDir)}.json`);
+      writeFileSync(file, `${JSON.stringify(makeSpec(projectDir))}\n`);
+      return file;
+    },
+  };
+}
+
+/** The product's own way from a policy to a spec, so that a figure is about what a user's sandbox is made of. */
+async function specMaker(folder, checkout) {
+  const outfile = join(folder, "spec.mjs");
+  await build({
+    stdin: {
+      contents: `export { jailSpec } from "./src/backends/linux/jail-spec.ts";
+                 export { resolve } from "./src/policy/resolve.ts";`,
+      resolveDir: checkout,
+    },
+    outfile,
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    logLevel: "warning",
+  });
+  const { jailSpec, resolve } = await import(pathToFileURL(outfile).href);
+  const paths = { guestBinary: join(checkout, "dist", "native", "ak-guest"), journalDir: join(folder, "journal") };
+  return (projectDir) => {
+    const fields = { "net.egress": "off", ...(projectDir === null ? { "fs.workspace.mode": "none" } : {}) };
+    const { policy } = resolve({ flags: [{ origin: "bench", fields }] });
+    const boot = { id: "bench", hostname: "bench", policy, image: { kind: "host" }, projectDir, homeDir: null };
+    return jailSpec(boot, paths);
+  };
+}

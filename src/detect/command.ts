@@ -1,0 +1,70 @@
+/** Which language a command speaks for: its program, looked for behind wrappers and in the script of a `sh -c`. */
+import { type CommandMatch, matchCommand, SHELL } from "./languages.js";
+import { scriptCommands } from "./shell-script.js";
+import { unwrap } from "./wrappers.js";
+
+export interface CommandFinding extends CommandMatch {
+  /** Found in a shell script rather than as the command's own first word. */
+  readonly inScript: boolean;
+}
+
+const shells = new Set(["sh", "bash", "zsh", "dash", "ash", "ksh"]);
+
+/** Scripts within scripts are looked into this far. */
+const MAX_DEPTH = 4;
+
+export function languageOfCommand(argv: readonly string[]): CommandFinding | null {
+  return findIn(argv, 0);
+}
+
+export function languageOfScript(script: string): CommandFinding | null {
+  return findInScript(script, 0);
+}
+
+function findIn(argv: readonly string[], depth: number): CommandFinding | null {
+  const command = unwrap(argv);
+  if (command === null) return null;
+  if ("script" in command) return findInScript(command.script, depth + 1);
+  const [program, ...args] = command.words;
+  if (program === undefined) return null;
+  const name = program.slice(program.lastIndexOf("/") + 1);
+  // What such a shell runs says more than the shell: where the script names nothing, the project's files are asked.
+  const script = shells.has(name) ? shellScript(args) : null;
+  if (script !== null) return findInScript(script, depth + 1);
+  const match = matchCommand(program);
+  return match === null ? null : { ...match, inScript: depth > 0 };
+}
+
+/** The first command that names a language; a shell that runs a script file only where nothing else does. */
+function findInScript(script: string, depth: number): CommandFinding | null {
+  if (depth > MAX_DEPTH) return null;
+  let shell: CommandFinding | null = null;
+  for (const words of scriptCommands(script)) {
+    const finding = findIn(words, Math.max(depth, 1));
+    if (finding === null) continue;
+    if (finding.row.language !== SHELL) return { ...finding, inScript: true };
+    shell ??= { ...finding, inScript: true };
+  }
+  return shell;
+}
+
+/** The script of `sh -c SCRIPT`, in any of the forms that shells accept; null where a file or input is run. */
+function shellScript(args: readonly string[]): string | null {
+  let isScript = false;
+  let at = 0;
+  for (;;) {
+    const word = args[at];
+    if (word === undefined) return null;
+    if (word === "-" || word === "--") {
+      at += 1;
+      break;
+    }
+    if (word.startsWith("--")) at += word === "--rcfile" || word === "--init-file" ? 2 : 1;
+    else if (/^[-+]./.test(word)) {
+      const letters = [...word.slice(1)];
+      if (word.startsWith("-") && letters.includes("c")) isScript = true;
+      at += 1 + letters.filter((letter) => letter === "o" || letter === "O").length;
+    } else break;
+  }
+  return isScript ? (args[at] ?? null) : null;
+}

@@ -1,0 +1,81 @@
+/** The other ends of the standard streams: gone, slow, full. */
+import { createWriteStream } from "node:fs";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { actors } from "../support/actors.js";
+import { expectComplaint } from "../support/complaint.js";
+import { leaksSince, type Traces, traces } from "../support/leaks.js";
+import { startCli } from "../support/run-cli.js";
+import { shellCli } from "../support/shell-cli.js";
+
+describe.each(actors)("as $name", (actor) => {
+  let before: Traces;
+  beforeEach(() => {
+    before = traces();
+  });
+  afterEach(async () => {
+    expect(await leaksSince(before)).toEqual([]);
+  });
+
+  it("a reader that goes away ends the command, with the status that a local process has", async () => {
+    const local = await shellCli(actor, "yes | head -1; echo ${PIPESTATUS[0]}");
+    const ours = await shellCli(actor, "agentkernel run --no-network yes | head -1; echo ${PIPESTATUS[0]}");
+    expect(local.stdout).toBe("y\n141\n");
+    expect(ours.stdout).toBe(local.stdout);
+  });
+
+  it("a command that goes on without its reader is not ended", async () => {
+    const line =
+      "agentkernel run --no-network sh -c 'trap \"\" PIPE; yes 2> /dev/null; exit 8' | head -1; echo ${PIPESTATUS[0]}";
+    expect((await shellCli(actor, line)).stdout).toBe("y\n8\n");
+  });
+
+  it("closed standard streams are those of a command that prints into the void", async () => {
+    const { stdout } = await shellCli(
+      actor,
+      "agentkernel run --no-network sh -c 'echo x; exit 6' <&- >&- 2>&-; echo $?",
+    );
+    expect(stdout).toBe("6\n");
+  });
+
+  it("output that cannot be written is an error, not silence", async () => {
+    const { status, stderr } = await shellCli(actor, "agentkernel run --no-network echo lost > /dev/full");
+    expect(status).toBe(125);
+    expectComplaint(stderr, /standard output cannot be written \(ENOSPC\)/);
+  });
+
+  it("the time limit fires although nobody reads and the pipe is full", async () => {
+    const cli = startCli(actor, ["run", "--no-network", "--timeout", "300ms", "yes"]);
+    cli.stdout?.pause();
+    const startedAt = performance.now();
+    const status = await new Promise((resolve) => cli.once("exit", resolve));
+    expect(status).toBe(124);
+    expect(performance.now() - startedAt).toBeLessThan(5000);
+    cli.stdout?.destroy();
+  });
+
+  it("a signal ends it although nobody reads and the pipe is full", async () => {
+    const cli = startCli(actor, ["run", "--no-network", "sh", "-c", "echo running >&2; exec yes"]);
+    cli.stdout?.pause();
+    await new Promise<void>((resolve) => {
+      cli.stderr?.on("data", (chunk: Buffer) => {
+        if (String(chunk).includes("running")) resolve();
+      });
+    });
+    cli.kill("SIGTERM");
+    expect(await new Promise((resolve) => cli.once("exit", resolve))).toBe(143);
+    cli.stdout?.destroy();
+  });
+
+  it("a slow reader gets everything", async () => {
+    const line = "agentkernel run --no-network seq 300000 | (sleep 0.3; sha256sum); seq 300000 | sha256sum";
+    const [ours, local] = (await shellCli(actor, line)).stdout.trim().split("\n");
+    expect(ours).toBe(local);
+  });
+
+  it("a writer that never ends its input does not hold up the end", async () => {
+    const cli = startCli(actor, ["run", "--no-network", "sh", "-c", "exit 4"]);
+    cli.stdout?.pipe(createWriteStream("/dev/null"));
+    expect(await new Promise((resolve) => cli.once("exit", resolve))).toBe(4);
+    cli.stdin?.destroy();
+  });
+});

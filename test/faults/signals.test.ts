@@ -1,0 +1,81 @@
+/** Signals to the command line: passed on to the command, and in the end everything is gone. */
+import { constants } from "node:os";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { actors } from "../support/actors.js";
+import { leaksSince, type Traces, traces } from "../support/leaks.js";
+import { awaitJail, killNow, spinMs } from "../support/process-tree.js";
+import { WatchedCli } from "../support/watched-cli.js";
+
+const signals = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
+const run = ["run", "--no-network", "--workspace", "none", "sh", "-c"];
+
+/** Everything that could outlive: double-forked, in a session of its own, deaf to signals, stopped, holding stdout. */
+const clinging = [
+  "trap '' TERM INT HUP QUIT",
+  "(setsid sh -c \"trap '' TERM INT HUP QUIT; sleep 4101\" &)",
+  "(setsid sh -c 'kill -STOP $$' &)",
+  "echo running",
+  "while :; do sleep 4101; done",
+].join("; ");
+
+describe.each(actors)("as $name", (actor) => {
+  let before: Traces;
+  beforeEach(() => {
+    before = traces();
+  });
+  afterEach(async () => {
+    expect(await leaksSince(before)).toEqual([]);
+  });
+
+  describe.each(signals)("%s", (signal) => {
+    it("reaches the command, whose answer is the status", async () => {
+      const name = signal.slice(3);
+      const cli = new WatchedCli(actor, [
+        ...run,
+        `trap 'echo told; exit 9' ${name}; echo running; while :; do sleep 0.01; done`,
+      ]);
+      await cli.until(/running/);
+      cli.child.kill(signal);
+      expect(await cli.end).toMatchObject({ status: 9, stdout: "running\ntold\n" });
+    });
+
+    it("that the command does not handle is its status: 128 and its number", async () => {
+      const cli = new WatchedCli(actor, [...run, "echo running; exec sleep 4101"]);
+      await cli.until(/running/);
+      cli.child.kill(signal);
+      expect(await cli.end).toMatchObject({ status: 128 + constants.signals[signal] });
+    });
+
+    it("that a whole tree ignores ends it none the less, within the grace time", async () => {
+      const cli = new WatchedCli(actor, [...run, clinging]);
+      await cli.until(/running/);
+      const startedAt = performance.now();
+      cli.child.kill(signal);
+      expect(await cli.end).toMatchObject({ status: 128 + constants.signals[signal] });
+      expect(performance.now() - startedAt).toBeLessThan(5000);
+    });
+
+    it("while the sandbox starts", async () => {
+      for (const delayMs of [0, 1, 2, 3, 4, 6, 8]) {
+        const cli = new WatchedCli(actor, [...run, "exec sleep 4101"]);
+        awaitJail(cli.pid);
+        spinMs(delayMs);
+        killNow(cli.pid, signal);
+        expect(await cli.end, `${delayMs} ms into the start`).toMatchObject({
+          status: 128 + constants.signals[signal],
+        });
+      }
+    });
+  });
+
+  it("a second Ctrl-C does not wait for the grace time", async () => {
+    const cli = new WatchedCli(actor, [...run, clinging]);
+    await cli.until(/running/);
+    const startedAt = performance.now();
+    cli.child.kill("SIGINT");
+    spinMs(20);
+    cli.child.kill("SIGINT");
+    expect(await cli.end).toMatchObject({ status: 130 });
+    expect(performance.now() - startedAt).toBeLessThan(900);
+  });
+});

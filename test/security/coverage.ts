@@ -1,0 +1,50 @@
+/**
+ * Which test cites which threat on which backend. A test cites by the title of a `describe`: "F1 …" speaks of the
+ * linux backend, "F1 on docker …" of another. Reads the tests as text and runs none of them.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** Backends that the project has. An id that does not apply to one of them needs its reason in `notOn`. */
+export const backends = ["linux"] as const;
+
+export type BackendName = (typeof backends)[number];
+
+/** Threats that cannot exist on a backend, and why. */
+export const notOn: readonly { readonly id: string; readonly backend: BackendName; readonly reason: string }[] = [];
+
+export interface Citation {
+  readonly id: string;
+  readonly backend: string;
+  readonly file: string;
+}
+
+const TITLE = /\bdescribe\b[^"'`;]*\(\s*["'`]([A-Z]\d+)(?: on ([a-z]+))?[ :]/g;
+
+export function citationsIn(text: string, file: string): readonly Citation[] {
+  return [...text.matchAll(TITLE)].map(([, id = "", backend = "linux"]) => ({ id, backend, file }));
+}
+
+export function citations(folder: string): readonly Citation[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".test.ts"))
+    .flatMap((name) => citationsIn(readFileSync(join(folder, name), "utf8"), name));
+}
+
+export interface Uncovered {
+  readonly id: string;
+  readonly backend: BackendName;
+}
+
+/** Ids and backends with neither a test nor a reason. */
+export function uncovered(
+  ids: readonly string[],
+  cited: readonly Citation[],
+  pendingIds: readonly string[],
+): readonly Uncovered[] {
+  return ids
+    .filter((id) => !pendingIds.includes(id))
+    .flatMap((id) => backends.map((backend) => ({ id, backend })))
+    .filter(({ id, backend }) => !cited.some((one) => one.id === id && one.backend === backend))
+    .filter(({ id, backend }) => !notOn.some((one) => one.id === id && one.backend === backend));
+}

@@ -1,0 +1,128 @@
+/*
+ * A guest that does what the test asks for in place of what the protocol says. It waits for OPEN and takes the words
+ * of its argv as its orders; ONCE and AGAIN are bytes in hex.
+ *   play ONCE           sends these bytes
+ *   drip ONCE           the same, one byte at a time
+ *   flood ONCE AGAIN    sends ONCE, then AGAIN without end, and reads on
+ *   deaf ONCE AGAIN     the same, and reads nothing
+ *   opens ONCE          sends ONCE, then opens channels without end, and reads on
+ *   cut ONCE            sends ONCE and closes the stream, but lives on
+ *   die ONCE            sends ONCE and ends
+ *   silent              answers nothing
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STREAM 3
+#define OPEN 2
+
+static void take(void *into, size_t length) {
+	for (char *at = into; length > 0;) {
+		ssize_t got = read(STREAM, at, length);
+		if (got <= 0) _exit(0);
+		at += got;
+		length -= got;
+	}
+}
+
+static void give(const void *bytes, size_t length) {
+	for (const char *at = bytes; length > 0;) {
+		ssize_t done = write(STREAM, at, length);
+		if (done <= 0) _exit(0);
+		at += done;
+		length -= done;
+	}
+}
+
+struct bytes {
+	unsigned char *at;
+	size_t length;
+};
+
+static int digit(char c) {
+	return c <= '9' ? c - '0' : c - 'a' + 10;
+}
+
+/* The bytes of a hex word; nothing for one that is not there. */
+static struct bytes unhex(const char *text) {
+	size_t length = text == NULL ? 0 : strlen(text) / 2;
+	struct bytes made = {malloc(length + 1), length};
+	for (size_t i = 0; i < length; i++) made.at[i] = digit(text[2 * i]) << 4 | digit(text[2 * i + 1]);
+	return made;
+}
+
+static void drip(struct bytes bytes) {
+	struct timespec moment = {0, 200000};
+	for (size_t i = 0; i < bytes.length; i++) {
+		give(bytes.at + i, 1);
+		nanosleep(&moment, NULL);
+	}
+}
+
+/* Many at once: the host, not the writing, shall be what is slow. */
+static void flood(struct bytes again) {
+	size_t times = again.length == 0 ? 0 : 262144 / again.length + 1;
+	unsigned char *many = malloc(times * again.length + 1);
+	for (size_t i = 0; i < times; i++) memcpy(many + i * again.length, again.at, again.length);
+	for (;;) give(many, times * again.length);
+}
+
+static void opens(void) {
+	static const char body[] = "{\"kind\":\"call\"}";
+	unsigned char frame[12 + sizeof body - 1] = {sizeof body - 1, 0, 0, 0, 0, 0, 0, 0, OPEN};
+	memcpy(frame + 12, body, sizeof body - 1);
+	for (uint32_t id = 2;; id += 2) {
+		memcpy(frame + 4, &id, sizeof id);
+		give(frame, sizeof frame);
+	}
+}
+
+static void obey(const char *verb, struct bytes once, struct bytes again) {
+	if (!strcmp(verb, "silent")) return;
+	if (!strcmp(verb, "drip")) {
+		drip(once);
+		return;
+	}
+	give(once.at, once.length);
+	if (!strcmp(verb, "deaf")) flood(again);
+	if (!strcmp(verb, "flood") && fork() == 0) flood(again);
+	if (!strcmp(verb, "opens") && fork() == 0) opens();
+	if (!strcmp(verb, "die")) _exit(9);
+	if (!strcmp(verb, "cut")) {
+		close(STREAM);
+		for (;;) pause();
+	}
+}
+
+/* The words of argv in an OPEN, which are plain ones here. */
+static void follow(char *payload) {
+	char *list = strstr(payload, "\"argv\":[");
+	char *words[3] = {NULL, NULL, NULL};
+	if (list == NULL) return;
+	*strchr(list, ']') = 0;
+	char *at = strchr(list, '[') + 1;
+	for (int i = 0; i < 3 && at != NULL && *at == '"'; i++) {
+		words[i] = at + 1;
+		at = strchr(at + 1, '"');
+		*at++ = 0;
+		if (*at == ',') at++;
+	}
+	if (words[0] != NULL) obey(words[0], unhex(words[1]), unhex(words[2]));
+}
+
+int main(void) {
+	for (;;) {
+		unsigned char header[12];
+		take(header, sizeof header);
+		uint32_t length;
+		memcpy(&length, header, sizeof length);
+		char *payload = malloc(length + 1);
+		take(payload, length);
+		payload[length] = 0;
+		if (header[8] == OPEN) follow(payload);
+		free(payload);
+	}
+}

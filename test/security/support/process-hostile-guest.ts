@@ -1,0 +1,57 @@
+/** Sandboxes whose process 1 is not our guest but a program that breaks the protocol on demand. */
+import { chmodSync, copyFileSync, cpSync } from "node:fs";
+import { join } from "node:path";
+import { linuxBackend } from "../../../src/backends/linux/index.js";
+import type { BootSpec } from "../../../src/core/backend.js";
+import type { GuestExec } from "../../../src/guest/index.js";
+import { resolve } from "../../../src/policy/resolve.js";
+import { TemporarySandbox, temporaryId } from "../../../src/runtime/temporary-sandbox.js";
+import type { Actor } from "../../support/actors.js";
+import { journalOf, linuxBackendOf } from "../../support/linux-backend.js";
+import { startedBy } from "../../support/run-as.js";
+import { compile } from "./process-programs.js";
+
+/** What it does: see the program itself. */
+export type Verb = "play" | "drip" | "flood" | "deaf" | "opens" | "cut" | "die" | "silent";
+export type Frames = readonly Buffer[];
+export type Order = Parameters<typeof orderWords>;
+
+function spec(): BootSpec {
+  const id = temporaryId();
+  const { policy } = resolve({
+    flags: [{ origin: "the test", fields: { "fs.workspace.mode": "none", "net.egress": "off" } }],
+  });
+  return { id, hostname: id, policy, image: { kind: "host" }, projectDir: null, homeDir: null };
+}
+
+export function honestSandbox(actor: Actor): Promise<TemporarySandbox> {
+  return TemporarySandbox.start(linuxBackendOf(actor), spec());
+}
+
+export function hostileSandbox(actor: Actor): Promise<TemporarySandbox> {
+  const backend = linuxBackend({
+    jailBinary: startedBy(actor, join(actor.dist, "native", "ak-jail")),
+    guestBinary: compile("protocol/hostile-guest"),
+    journalDir: journalOf(actor),
+  });
+  return TemporarySandbox.start(backend, spec());
+}
+
+/** One exec whose words are orders to the hostile guest. */
+export function order(sandbox: TemporarySandbox, ...words: Order): Promise<GuestExec> {
+  return sandbox.exec({ argv: orderWords(...words), cwd: "/", env: {}, stdin: true });
+}
+
+export function orderWords(verb: Verb, once: Frames = [], again: Frames = []): readonly string[] {
+  return [verb, Buffer.concat(once).toString("hex"), Buffer.concat(again).toString("hex")];
+}
+
+/** The actor with a build of the command line whose guest is the hostile one. */
+export function withHostileGuest(actor: Actor): Actor {
+  const dist = join(actor.folder("hostile"), "dist");
+  cpSync(actor.dist, dist, { recursive: true });
+  const guest = join(dist, "native", "ak-guest");
+  copyFileSync(compile("protocol/hostile-guest"), guest);
+  chmodSync(guest, 0o755);
+  return { ...actor, dist };
+}

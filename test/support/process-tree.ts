@@ -1,0 +1,55 @@
+/** The processes of one run as the host sees them: command line, jail, guest. Looked up without letting time pass. */
+import { readdirSync, readFileSync } from "node:fs";
+
+const DEADLINE_MS = 10_000;
+
+function childrenOf(pid: number): readonly number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+      readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").split(" ").filter(Boolean).map(Number),
+    );
+  } catch {
+    return [];
+  }
+}
+
+function nameOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, "utf8").trim();
+  } catch {
+    return "";
+  }
+}
+
+/** Spins: an event loop between two looks would cost more than the steps that are to be told apart. */
+function seek(find: () => number | undefined, what: string): number {
+  for (const until = performance.now() + DEADLINE_MS; performance.now() < until; ) {
+    const found = find();
+    if (found !== undefined) return found;
+  }
+  throw new Error(`${what} did not appear`);
+}
+
+export function awaitJail(cliPid: number): number {
+  return seek(() => childrenOf(cliPid).find((pid) => nameOf(pid) === "ak-jail"), "the jail");
+}
+
+/** Process 1 of the sandbox, from the moment it is made; it is called ak-jail until it has become the guest. */
+export function awaitGuest(jailPid: number): number {
+  return seek(() => childrenOf(jailPid).find((pid) => nameOf(pid).startsWith("ak-")), "the guest");
+}
+
+export function spinMs(ms: number): void {
+  for (const until = performance.now() + ms; performance.now() < until; );
+}
+
+/** False if it was gone already. */
+export function killNow(pid: number, signal: NodeJS.Signals = "SIGKILL"): boolean {
+  try {
+    process.kill(pid, signal);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
+    throw error;
+  }
+}
