@@ -131,6 +131,22 @@ bundle() {
   write_stamp dist/.setup-stamp "$hash"
 }
 
+# What bin/agentkernel compares with the build at every start: a plain list, since looking for files would take longer
+# than looking at them. Folders are in it too: a file that was added, removed or renamed changes nothing but its folder.
+list_sources() {
+  {
+    echo 'for source in \'
+    {
+      find src native spec -name '*.test.ts' -prune -o -path native/target -prune -o -print
+      printf '%s\n' scripts/build.mjs package.json package-lock.json
+    } | sed "s/'/'\\\\''/g; s/.*/  \"\$root\"\/'&' \\\\/"
+    echo '  ; do'
+    echo '  [ ! "$source" -nt "$built" ] || return 1'
+    echo 'done'
+  } >dist/.sources.new
+  mv -f dist/.sources.new dist/sources.sh
+}
+
 cd "$root"
 mkdir -p .build 2>/dev/null && [ -w .build ] ||
   die "this checkout is not built and its folder cannot be written" "run as its owner: $root/scripts/setup.sh"
@@ -147,4 +163,5 @@ check_tools
 npm_packages
 native_binaries
 bundle
+list_sources
 mv -f .build/started dist/.built

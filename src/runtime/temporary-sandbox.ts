@@ -2,13 +2,14 @@
  * src/runtime owns the lifecycle of sandboxes. A temporary one serves what it was started for and is destroyed; it
  * never outlives its owner and is never handed on.
  */
-import { randomBytes } from "node:crypto";
 import type { Backend, BootedSandbox, BootSpec, Layer, SandboxEnd } from "../core/backend.js";
 import type { ExecRequest } from "../core/exec.js";
 import { type GuestExec, GuestSession } from "../guest/index.js";
 
+/** Unique, not secret: loading a source of strong randomness would cost more than the rest of this module. */
 export function temporaryId(): string {
-  return `run-${randomBytes(5).toString("hex")}`;
+  const random = Math.floor(Math.random() * 2 ** 48);
+  return `run-${random.toString(16).padStart(12, "0")}`;
 }
 
 export class TemporarySandbox {

@@ -1,6 +1,6 @@
 /** A host that has run out: of disk, of descriptors, of places that can be written. */
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chownSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { actors, root } from "../support/actors.js";
@@ -24,13 +24,15 @@ describe.each(actors)("as $name", (actor) => {
     const disk = actor.folder("disk");
     execFileSync("mount", ["-t", "tmpfs", "-o", `size=512k,uid=${actor.uid},gid=${actor.gid},mode=755`, "none", disk]);
     try {
-      writeFileSync(join(disk, "big"), "as it was\n");
+      const big = join(disk, "big");
+      writeFileSync(big, "as it was\n");
+      chownSync(big, actor.uid, actor.gid);
       const script = "echo carried > a; head -c 2000000 /dev/zero | tr '\\0' x > big";
       const { status, stderr } = await runIn(actor, ["--workspace", "sync", "sh", "-c", script], { cwd: disk });
       expect(status).toBe(125);
       expectComplaint(stderr, /big could not be carried over: .*No space left on device/);
       expect(readdirSync(disk).sort()).toEqual(["a", "big"]);
-      expect(readFileSync(join(disk, "big"), "utf8")).toBe("as it was\n");
+      expect(readFileSync(big, "utf8")).toBe("as it was\n");
     } finally {
       execFileSync("umount", [disk]);
     }

@@ -13,7 +13,6 @@ use crate::outbox::Outbox;
 use crate::poller::{CHILD_SIGNALS, EventFlags, HOST, Poller, Ready};
 use crate::shutdown::Shutdown;
 use crate::startup::Prepared;
-use crate::sys;
 
 /// Why the guest stopped serving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +34,7 @@ const READS_PER_TURN: usize = 4;
 /// Rounds over the channels per turn, for the same reason the other way round.
 const ROUNDS_PER_TURN: usize = 4;
 /// An idle guest that hears nothing for this long gives its memory back.
-const QUIET: Duration = Duration::from_millis(100);
+const QUIET: Duration = ak_footprint::IDLE_AFTER;
 
 pub struct Server {
     pub(crate) process: Prepared,
@@ -110,7 +109,7 @@ impl Server {
             if trimmed {
                 self.outbox.release_memory();
                 self.decoder.release_memory();
-                sys::trim_memory();
+                ak_footprint::trim();
                 continue;
             }
             for event in &ready {

@@ -16,6 +16,7 @@ use rustix::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    cgroup::Cgroup,
     channel::Channel,
     control::Layer,
     fault::{During, Fault, Outcome},
@@ -45,6 +46,7 @@ pub enum Told {
 pub struct Child<'a> {
     pub spec: &'a Spec,
     pub identity: &'a Identity,
+    pub cgroup: &'a Cgroup,
     pub channel: &'a Channel,
     pub guest: OwnedFd,
     pub stream: OwnedFd,
@@ -67,7 +69,8 @@ impl Child<'_> {
     fn build(&self, sources: Vec<Source>) -> Outcome<Infallible> {
         // What is made here is for everyone in the sandbox, whatever the caller's mask says.
         umask(Mode::from_raw_mode(0o022));
-        // The supervisor has written the id maps and put us into our cgroup.
+        self.cgroup.enter()?;
+        // The supervisor has written the id maps.
         self.channel.expect::<()>()?;
         if self.identity.has_range() {
             sys::set_ids(0, 0, true).during("become root of the sandbox")?;

@@ -20,27 +20,21 @@ use crate::{
 const SYSTEM: [&str; 6] = ["bin", "sbin", "lib", "lib32", "lib64", "libx32"];
 
 /// What programs need of /etc and what holds no secrets: folders are shown, files (small ones) are copied.
-const ETC_FOLDERS: [&str; 13] = [
+const ETC_FOLDERS: [&str; 9] = [
     "alternatives",
-    "ca-certificates",
     "crypto-policies",
     "fonts",
     "java-11-openjdk",
     "java-17-openjdk",
     "java-21-openjdk",
-    "ld.so.conf.d",
-    "perl",
     "pki/ca-trust/extracted",
     "pki/tls/certs",
     "ssl/certs",
-    "terminfo",
 ];
-const ETC_FILES: [&str; 13] = [
+const ETC_FILES: [&str; 11] = [
     "debian_version",
     "inputrc",
     "ld.so.cache",
-    "ld.so.conf",
-    "locale.alias",
     "localtime",
     "lsb-release",
     "magic",

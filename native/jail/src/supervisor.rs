@@ -4,7 +4,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::{
-    event::{PollFd, PollFlags, poll},
+    event::{PollFd, PollFlags, Timespec, poll},
     fs::{Mode, OFlags, open, openat},
     process::{Signal, geteuid, pidfd_send_signal},
 };
@@ -54,12 +54,13 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
     }
     let (ours, theirs) = Channel::pair()?;
     let since = carry::now();
-    let (pid, pidfd) = match sys::fork_into(NAMESPACES).map_err(no_namespaces)? {
+    let (pid, pidfd) = match sys::fork_into(NAMESPACES, cgroup.birthplace()).map_err(no_namespaces)? {
         Fork::Parent { pid, pidfd } => (pid, pidfd),
         Fork::Child => {
             drop(ours);
             let rlimits = rlimits(&spec, &cgroup);
-            let child = Child { spec: &spec, identity: &identity, channel: &theirs, guest, stream, rlimits };
+            let child =
+                Child { spec: &spec, identity: &identity, cgroup: &cgroup, channel: &theirs, guest, stream, rlimits };
             child.become_guest(sources);
             std::process::exit(1);
         }
@@ -69,7 +70,6 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
     let hide = Matcher::hiding(&spec.hide);
     let protect = Matcher::of(&spec.protect);
     identity.write_maps(pid)?;
-    cgroup.join(pid)?;
     if let Identity::Own { base, .. } = identity {
         for source in &sources {
             source.map_ids(base, spec.user, pid)?;
@@ -183,20 +183,27 @@ fn mount_layer(spec: &Spec) -> Option<Layer> {
             "protected-paths",
             LayerState::Partial,
             "a live mount: a hidden or protected file that the host replaces by rename while the sandbox runs becomes \
-             visible or writable, and new files that match a protected pattern with a wildcard can be made",
+             visible or writable, new files that match a protected pattern with a wildcard can be made, and a socket \
+             that a program of the host makes in it meanwhile can be connected to",
         )
     })
 }
 
 /// Waits for the sandbox to end, for an order, or for the owner to go.
 fn await_end(control: &mut Control, sandbox: &Sandbox) -> Outcome<Option<Order>> {
+    let mut patience = Timespec::try_from(ak_footprint::IDLE_AFTER).ok();
     loop {
         if control.has_line() {
             return control.order();
         }
         let mut fds =
             [PollFd::new(&sandbox.pidfd, PollFlags::IN), PollFd::from_borrowed_fd(control.as_fd(), PollFlags::IN)];
-        match poll(&mut fds, None) {
+        match poll(&mut fds, patience.as_ref()) {
+            Ok(0) => {
+                ak_footprint::trim();
+                patience = None;
+                continue;
+            }
             Ok(_) => {}
             Err(rustix::io::Errno::INTR) => continue,
             Err(e) => return Err(e).during("wait for the sandbox"),

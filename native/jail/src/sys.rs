@@ -10,21 +10,28 @@ fn check(result: libc::c_long) -> io::Result<libc::c_long> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
+/// Wider than the type that libc gives it.
+const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+
 pub enum Fork {
     Child,
     Parent { pid: libc::pid_t, pidfd: OwnedFd },
 }
 
-/// fork(2) into new namespaces.
+/// fork(2) into new namespaces, and into a v2 cgroup.
 ///
 /// Precondition: this process has one thread, so that the child may go on using all of Rust.
-pub fn fork_into(namespaces: libc::c_int) -> io::Result<Fork> {
+pub fn fork_into(namespaces: libc::c_int, cgroup: Option<BorrowedFd<'_>>) -> io::Result<Fork> {
     let mut pidfd: RawFd = -1;
     // SAFETY: an all-zero clone_args is valid.
     let mut args: libc::clone_args = unsafe { std::mem::zeroed() };
     args.flags = (namespaces | libc::CLONE_PIDFD) as u64;
     args.pidfd = &raw mut pidfd as u64;
     args.exit_signal = libc::SIGCHLD as u64;
+    if let Some(cgroup) = cgroup {
+        args.flags |= CLONE_INTO_CGROUP;
+        args.cgroup = cgroup.as_raw_fd() as u64;
+    }
     // SAFETY: args outlives the call; no CLONE_VM, so the child has its own copy of everything.
     let pid = check(unsafe { libc::syscall(libc::SYS_clone3, &raw mut args, size_of::<libc::clone_args>()) })?;
     if pid == 0 {

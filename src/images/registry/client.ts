@@ -11,7 +11,7 @@ import { type BlobSink, receiveBlob } from "./blob-download.js";
 import { parseChallenge } from "./challenge.js";
 import { type CredentialSource, noCredentials } from "./credentials.js";
 import type { Endpoint } from "./endpoint.js";
-import { type Answer, defaultTimeouts, Exchanger, type Timeouts } from "./exchange.js";
+import { type Answer, defaultTimeouts, dismiss, Exchanger, type Timeouts } from "./exchange.js";
 import { connectionFailure, isConnectionError, isNotTls, statusFailure } from "./failures.js";
 import { sendFollowing } from "./redirects.js";
 import { defaultRetryRules, type RetryRules, retryAfterMs, withRetries } from "./retry.js";
@@ -65,9 +65,10 @@ export class RegistryClient {
   /** What a tag points to now, as far as the registry says; null where it does not say. Nothing may rest on it. */
   headManifest(reference: string): Promise<Digest | null> {
     return withRetries(this.#retry, this.#signal, async () => {
-      const { headers, body } = await this.#request(this.#manifest("HEAD", reference));
-      body.destroy();
-      const claimed = headers["docker-content-digest"];
+      const answer = await this.#request(this.#manifest("HEAD", reference));
+      // It has no body, whatever length it states.
+      answer.body.resume();
+      const claimed = answer.headers["docker-content-digest"];
       return isDigest(claimed) ? claimed : null;
     });
   }
@@ -132,7 +133,7 @@ export class RegistryClient {
         sendFollowing(this.#exchanger, this.#endpoint, { method, url, headers, authorization }),
       );
       if (expected.includes(answer.status)) return answer;
-      answer.body.destroy();
+      dismiss(answer);
       // Only the registry itself may ask for a login.
       const own = answer.url.origin === this.#endpoint.origin;
       const challenge = own && answer.status === 401 ? parseChallenge(answer.headers["www-authenticate"]) : null;
@@ -162,7 +163,7 @@ export class RegistryClient {
     try {
       const url = new URL("/v2/", this.#endpoint.origin);
       const answer = await this.#exchanger.send({ method: "GET", url, headers: {}, rule: "here" });
-      answer.body.destroy();
+      dismiss(answer);
       this.#endpoint = { ...this.#endpoint, schemeOpen: false };
     } catch (error) {
       if (!isNotTls(error)) throw error;

@@ -43,6 +43,13 @@ export interface Answer {
   readonly body: IncomingMessage;
 }
 
+/** Lets go of an answer that is not read. A short body is let run out, so that the connection can serve again. */
+export function dismiss({ headers, body }: Answer): void {
+  body.on("error", () => {});
+  if (Number(headers["content-length"] ?? Number.NaN) <= 16_384) body.resume();
+  else body.destroy();
+}
+
 /** Owns the connections to one registry and to where it leads; ends them with `close`. */
 export class Exchanger {
   readonly timeouts: Timeouts;

@@ -36,8 +36,7 @@ export function unsafe(message: string, hint: string): AgentKernelError {
 
 /** The server at the other end does not speak TLS at all. */
 export function isNotTls(error: unknown): boolean {
-  const code = codeOf(error);
-  return code === "EPROTO" || code.startsWith("ERR_SSL_WRONG_VERSION") || code === "ERR_SSL_PACKET_LENGTH_TOO_LONG";
+  return error instanceof Error && /wrong version number|packet length too long|http request/.test(error.message);
 }
 
 /** Raised by a connection, and not by a fault of our own or by whoever takes the bytes. */

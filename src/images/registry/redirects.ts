@@ -2,7 +2,7 @@
 import { escapeText } from "../../core/escape.js";
 import { isLoopbackHost } from "./address-rules.js";
 import { addressRuleFor, type Endpoint } from "./endpoint.js";
-import type { Answer, Exchanger } from "./exchange.js";
+import { type Answer, dismiss, type Exchanger } from "./exchange.js";
 import { nonsense, unsafe } from "./failures.js";
 
 const MAX_REDIRECTS = 5;
@@ -32,7 +32,7 @@ export async function sendFollowing(
     });
     const { location } = answer.headers;
     if (!redirectStatuses.has(answer.status) || location === undefined) return answer;
-    answer.body.destroy();
+    dismiss(answer);
     url = redirectTarget(location, url, endpoint);
   }
   throw nonsense(endpoint.name, `redirects more than ${MAX_REDIRECTS} times`);

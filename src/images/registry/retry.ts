@@ -42,8 +42,18 @@ export async function withRetries<T>(
       failures += 1;
       const asked = error.retryAfterMs ?? 0;
       if (failures >= rules.attempts || asked > rules.maxAskedPauseMs) throw error.failure;
-      await pause(Math.max(asked, pauseMs(rules, failures)), undefined, signal === undefined ? {} : { signal });
+      await pauseFor(Math.max(asked, pauseMs(rules, failures)), signal);
     }
+  }
+}
+
+async function pauseFor(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  try {
+    await pause(ms, undefined, signal === undefined ? {} : { signal });
+  } catch (error) {
+    // The reason that the caller gave says more than that the pause was cut.
+    signal?.throwIfAborted();
+    throw error;
   }
 }
 

@@ -3,7 +3,7 @@ import { escapeText } from "../../core/escape.js";
 import type { Challenge } from "./challenge.js";
 import type { Credentials } from "./credentials.js";
 import { addressRuleFor, type Endpoint } from "./endpoint.js";
-import type { Answer, ExchangeRequest, Exchanger } from "./exchange.js";
+import { type Answer, dismiss, type ExchangeRequest, type Exchanger } from "./exchange.js";
 import { nonsense, statusFailure, unsafe } from "./failures.js";
 import { checkLedTo } from "./redirects.js";
 import { retryAfterMs } from "./retry.js";
@@ -27,10 +27,10 @@ export async function fetchToken(exchanger: Exchanger, endpoint: Endpoint, wante
     );
   }
   const answer = await exchanger.send(tokenRequest(realm, endpoint, wanted));
-  const { status, headers, body } = answer;
+  const { status, headers } = answer;
   // No redirect is followed: it could carry the login elsewhere.
   if (status !== 200) {
-    body.destroy();
+    dismiss(answer);
     throw statusFailure(status, {
       host: endpoint.name,
       subject: "a token",

@@ -7,7 +7,7 @@ mod stats;
 
 use std::{
     fs, io,
-    os::fd::OwnedFd,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
     thread::sleep,
     time::Duration,
@@ -30,7 +30,7 @@ struct Group {
     path: PathBuf,
     v2: bool,
     controllers: Vec<&'static str>,
-    _owned: OwnedFd,
+    owned: OwnedFd,
 }
 
 pub struct Cgroup {
@@ -56,7 +56,7 @@ impl Cgroup {
                     match make(&path) {
                         Ok(owned) => {
                             let controllers = vec![controller];
-                            cgroup.groups.push(Group { path, v2: place.v2, controllers, _owned: owned });
+                            cgroup.groups.push(Group { path, v2: place.v2, controllers, owned });
                         }
                         Err(_) => missing.push(controller),
                     }
@@ -84,9 +84,16 @@ impl Cgroup {
         self.groups.iter().any(|g| g.controllers.contains(&controller))
     }
 
-    pub fn join(&self, pid: i32) -> Outcome<()> {
-        for group in &self.groups {
-            fs::write(group.path.join("cgroup.procs"), pid.to_string())
+    /// The v2 group, for the sandbox to be born in.
+    pub fn birthplace(&self) -> Option<BorrowedFd<'_>> {
+        self.groups.iter().find(|g| g.v2).map(|g| g.owned.as_fd())
+    }
+
+    /// Called by the sandbox's first process for itself: moving another process, or one with all its threads, makes
+    /// the kernel wait for every processor, which takes longer than all the rest of the start.
+    pub fn enter(&self) -> Outcome<()> {
+        for group in self.groups.iter().filter(|g| !g.v2) {
+            fs::write(group.path.join("tasks"), "0")
                 .during(format_args!("put the sandbox into {}", group.path.display()))?;
         }
         Ok(())

@@ -16,8 +16,9 @@ struct Rule {
 /// The shape of a last name: what a name is sorted by before anything is compared.
 enum Last {
     Is(Vec<u8>),
-    Starts(Vec<u8>),
-    Ends(Vec<u8>),
+    /// What stands between stars: the first part starts the name, the last one ends it, both may be empty.
+    Parts(Vec<Vec<u8>>),
+    /// With other wildcards: the whole glob decides.
     Other,
 }
 
@@ -80,8 +81,13 @@ impl Matcher {
         for (index, rule) in matcher.rules.iter().enumerate() {
             match &rule.last {
                 Last::Is(name) => matcher.by_name.entry(name.clone()).or_default().push(index),
-                Last::Starts(part) => matcher.by_start[part[0] as usize].push(index),
-                Last::Ends(part) => matcher.by_end[part[part.len() - 1] as usize].push(index),
+                Last::Parts(parts) => {
+                    match (parts.first().and_then(|p| p.first()), parts.last().and_then(|p| p.last())) {
+                        (Some(&first), _) => matcher.by_start[first as usize].push(index),
+                        (_, Some(&last)) => matcher.by_end[last as usize].push(index),
+                        _ => matcher.others.push(index),
+                    }
+                }
                 Last::Other => matcher.others.push(index),
             }
         }
@@ -128,8 +134,7 @@ impl Rule {
     fn holds(&self, folder: &[u8], name: &[u8]) -> bool {
         let by_name = match &self.last {
             Last::Is(_) | Last::Other => true,
-            Last::Starts(part) => name.starts_with(part),
-            Last::Ends(part) => name.ends_with(part),
+            Last::Parts(parts) => has_parts(name, parts),
         };
         by_name
             && self.path.as_ref().is_none_or(|glob| {
@@ -139,13 +144,29 @@ impl Rule {
 }
 
 fn last_of(name: &str) -> Last {
-    let plain = |s: &str| !s.is_empty() && !s.contains(['*', '?', '[', '{', '\\', '!']);
-    match (name.strip_suffix('*'), name.strip_prefix('*')) {
-        _ if plain(name) => Last::Is(name.into()),
-        (Some(start), _) if plain(start) => Last::Starts(start.into()),
-        (_, Some(end)) if plain(end) => Last::Ends(end.into()),
-        _ => Last::Other,
+    if name.is_empty() || name.contains(['?', '[', '{', '\\', '!']) || name.contains("**") {
+        Last::Other
+    } else if name.contains('*') {
+        Last::Parts(name.split('*').map(|part| part.as_bytes().to_vec()).collect())
+    } else {
+        Last::Is(name.into())
     }
+}
+
+/// Whether a name consists of these parts in this order, with anything between them.
+fn has_parts(name: &[u8], parts: &[Vec<u8>]) -> bool {
+    let [first, middle @ .., last] = parts else { return false };
+    let Some(rest) = name.strip_prefix(first.as_slice()).and_then(|n| n.strip_suffix(last.as_slice())) else {
+        return false;
+    };
+    let mut rest = rest;
+    middle.iter().all(|part| match rest.windows(part.len()).position(|window| window == part.as_slice()) {
+        Some(at) => {
+            rest = &rest[at + part.len()..];
+            true
+        }
+        None => false,
+    })
 }
 
 #[cfg(test)]
@@ -169,6 +190,17 @@ mod tests {
         assert!(hides(&["**/*.pem"], "certs/server.pem"));
         assert!(!hides(&["**/*.pem"], "certs/server.pem.txt"));
         assert!(hides(&["**/.ssh"], "x/.ssh"));
+        assert!(!hides(&["**/ab*ba"], "aba"));
+        for (name, hidden) in [
+            ("my-credentials-1.json", true),
+            ("credentials.json", true),
+            ("credential.json", false),
+            ("credentials.jso", false),
+        ] {
+            assert_eq!(hides(&["**/*credentials*.json"], name), hidden, "{name}");
+        }
+        assert!(hides(&["**/*.tfstate.*"], "a/x.tfstate.backup"));
+        assert!(!hides(&["**/*.tfstate.*"], "a/x.tfstatebackup"));
     }
 
     #[test]

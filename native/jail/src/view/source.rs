@@ -71,7 +71,7 @@ impl Source {
 
 /// A user namespace that only carries an id map. It lives as long as its descriptor.
 fn mapping_namespace(base: u32, owner: (u32, u32), user: spec::User) -> Outcome<OwnedFd> {
-    let (pid, pidfd) = match sys::fork_into(libc::CLONE_NEWUSER).during("make an id map")? {
+    let (pid, pidfd) = match sys::fork_into(libc::CLONE_NEWUSER, None).during("make an id map")? {
         Fork::Parent { pid, pidfd } => (pid, pidfd),
         Fork::Child => loop {
             std::thread::park();

@@ -1,0 +1,92 @@
+/**
+ * Owns the images on disk: content-addressed blobs, the records of what references stand for, pins and room. Shared by
+ * any number of processes that may die at any moment: nothing is visible before it is whole and verified, and nothing
+ * that a live process needs is removed. It never talks to a network, and unpacks nothing. Linux only.
+ */
+import type { Digest } from "../digest.js";
+import { type Platform, platformText } from "../platform.js";
+import { canonicalForm, type ImageReference } from "../reference.js";
+import { Blobs } from "./blobs.js";
+import { type Cleared, type ClearingOptions, clear } from "./clearing.js";
+import { StoreLayout } from "./layout.js";
+import { type Pin, pin } from "./pins.js";
+import { digestsOf, type ImageRecord, Records } from "./records.js";
+
+export type { Download, EnsureOptions } from "./blobs.js";
+export type { Cleared, ClearingOptions } from "./clearing.js";
+export type { Pin } from "./pins.js";
+export { digestsOf, type ImageRecord } from "./records.js";
+
+export interface ListedImage {
+  readonly record: ImageRecord;
+  /** Of its blobs, compressed as they came; shared ones are counted with each image. */
+  readonly sizeBytes: number;
+  readonly pulledAtMs: number;
+  readonly lastUsedMs: number;
+  /** All of its blobs are there. */
+  readonly whole: boolean;
+}
+
+export class ImageStore {
+  readonly blobs: Blobs;
+  readonly records: Records;
+  readonly #layout: StoreLayout;
+
+  private constructor(layout: StoreLayout) {
+    this.#layout = layout;
+    this.blobs = new Blobs(layout);
+    this.records = new Records(layout);
+  }
+
+  static async open(root: string): Promise<ImageStore> {
+    return new ImageStore(await StoreLayout.open(root));
+  }
+
+  /** The image that the reference stands for here, if all of it is here. */
+  async find(reference: ImageReference, platform: Platform): Promise<ImageRecord | null> {
+    const record = await this.records.read(canonicalForm(reference), platformText(platform));
+    return record !== null && (await this.isWhole(record)) ? record : null;
+  }
+
+  async isWhole(record: ImageRecord): Promise<boolean> {
+    const sizes = await Promise.all(digestsOf(record).map((digest) => this.blobs.sizeOf(digest)));
+    return sizes.every((size) => size !== null);
+  }
+
+  async list(): Promise<ListedImage[]> {
+    const listed: ListedImage[] = [];
+    for (const { record, lastUsedMs } of await this.records.all()) {
+      const sizes = await Promise.all(digestsOf(record).map((digest) => this.blobs.sizeOf(digest)));
+      listed.push({
+        record,
+        sizeBytes: sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0),
+        pulledAtMs: Date.parse(record.pulledAt),
+        lastUsedMs,
+        whole: !sizes.includes(null),
+      });
+    }
+    return listed;
+  }
+
+  /** Forgets the reference for all platforms, or for one. Its blobs go with the next clearing that finds them unneeded. */
+  async remove(reference: ImageReference, platform?: Platform): Promise<ImageRecord[]> {
+    const name = canonicalForm(reference);
+    const removed: ImageRecord[] = [];
+    for (const { record } of await this.records.all()) {
+      if (record.reference !== name) continue;
+      if (platform !== undefined && record.platform !== platformText(platform)) continue;
+      await this.records.remove(record);
+      removed.push(record);
+    }
+    return removed;
+  }
+
+  /** Held for as long as a process needs the blobs; ends by itself with the process. */
+  pin(digests: readonly Digest[], signal?: AbortSignal): Promise<Pin> {
+    return pin(this.#layout, digests, signal);
+  }
+
+  clear(options: ClearingOptions = {}): Promise<Cleared> {
+    return clear(this.#layout, this.blobs, this.records, options);
+  }
+}

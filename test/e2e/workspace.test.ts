@@ -1,0 +1,113 @@
+import { execFileSync } from "node:child_process";
+import { closeSync, ftruncateSync, mkdirSync, openSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { actors } from "../support/actors.js";
+import { makeProject } from "../support/project.js";
+import { runIn } from "../support/run-cli.js";
+
+const files = { "a.txt": "a\n", "b.txt": "b\n", ".env": "SECRET=1\n", ".git/config": "[core]\n" };
+const change =
+  "cat a.txt; echo more >> a.txt; rm b.txt; mkdir d; echo new > d/new; cat .env; echo x >> .git/config; cat a.txt";
+const changed = {
+  ".env": "SECRET=1\n",
+  ".git/": "",
+  ".git/config": "[core]\n",
+  "a.txt": "a\nmore\n",
+  "d/": "",
+  "d/new": "new\n",
+};
+
+describe.each(actors)("as $name", (actor) => {
+  it.each([["copy"], ["default"]])(
+    "%s: everything can be changed inside, nothing changes on the host",
+    async (form) => {
+      const project = makeProject(actor, files);
+      const before = project.content();
+      const words = form === "default" ? [] : ["--workspace", form];
+      const result = await runIn(actor, [...words, "sh", "-c", change], { cwd: project.path });
+      expect(result.stdout).toBe("a\na\nmore\n");
+      expect(project.content()).toEqual(before);
+    },
+  );
+
+  it("sync: changes come over at the end, never into hidden or protected files, and that is said", async () => {
+    const project = makeProject(actor, files);
+    const script = `${change}; echo stolen > .env; echo 'evil' > .mcp.json; exit 0`;
+    const result = await runIn(actor, ["--workspace", "sync", "sh", "-c", script], { cwd: project.path });
+    expect(result.stdout).toBe("a\na\nmore\n");
+    expect(project.content()).toEqual(changed);
+    expect(result.stderr).toMatch(/not carried over, hidden or protected: .*\.mcp\.json/);
+  });
+
+  it("sync: a command that fails still hands over what it did; one that is killed by the limit too", async () => {
+    const project = makeProject(actor, { "a.txt": "a\n" });
+    await runIn(actor, ["--workspace", "sync", "sh", "-c", "echo done > done; exit 9"], { cwd: project.path });
+    expect(project.content()).toEqual({ "a.txt": "a\n", done: "done\n" });
+  });
+
+  it("sync: --json lists what was written and deleted", async () => {
+    const project = makeProject(actor, files);
+    const result = await runIn(actor, ["--json", "--workspace", "sync", "sh", "-c", change], { cwd: project.path });
+    expect(JSON.parse(result.stdout).data.changes).toEqual({
+      written: ["a.txt", "d", "d/new"],
+      deleted: ["b.txt"],
+      conflicts: [],
+      refused: [".git/config"],
+      omitted: 0,
+    });
+  });
+
+  it("mount: the real folder, live", async () => {
+    const project = makeProject(actor, files);
+    const result = await runIn(actor, ["--workspace", "mount", "sh", "-c", change], { cwd: project.path });
+    expect(result.stdout).toBe("a\na\nmore\n");
+    expect(project.content()).toEqual(changed);
+    expect(result.stderr).toContain("protected-paths: a live mount");
+  });
+
+  it("mount and sync: what a sandbox makes belongs to the project's owner", async () => {
+    for (const form of ["mount", "sync"]) {
+      const project = makeProject(actor, { "a.txt": "a\n" });
+      await runIn(actor, ["--workspace", form, "sh", "-c", "echo x > made; mkdir folder"], { cwd: project.path });
+      for (const name of ["made", "folder"]) {
+        const { uid, gid } = statSync(join(project.path, name));
+        expect({ form, name, uid, gid }).toEqual({ form, name, uid: actor.uid, gid: actor.gid });
+      }
+    }
+  });
+
+  it("none: empty", async () => {
+    const project = makeProject(actor, files);
+    const result = await runIn(actor, ["--workspace", "none", "sh", "-c", "ls -A; echo x > f && cat f"], {
+      cwd: project.path,
+    });
+    expect(result.stdout).toBe("x\n");
+    expect(Object.keys(project.content())).not.toContain("f");
+  });
+
+  it("a project of 100,000 files and a gigabyte: all there, all writable, nothing written on the host", async () => {
+    const path = actor.folder("large");
+    try {
+      for (let folder = 0; folder < 100; folder++) {
+        mkdirSync(join(path, `d${folder}`));
+        for (let file = 0; file < 1000; file++) writeFileSync(join(path, `d${folder}`, `f${file}`), "");
+      }
+      writeFileSync(join(path, "d50", ".env"), "SECRET=1\n");
+      const big = openSync(join(path, "big"), "w");
+      ftruncateSync(big, 1 << 30);
+      closeSync(big);
+      execFileSync("chown", ["-R", `${actor.uid}:${actor.gid}`, path]);
+      const script =
+        "find . -type f | wc -l; stat -c %s big; cat d50/.env; echo x > d7/f7; echo y > new; echo z | dd of=big conv=notrunc bs=1 seek=1000000000 2>/dev/null || echo full; rm -r d9; find . -type f | wc -l";
+      const result = await runIn(actor, ["--memory", "4g", "sh", "-c", script], { cwd: path });
+      expect(result.stdout).toBe(`100001\n${1 << 30}\n99002\n`);
+      expect(statSync(join(path, "d7", "f7")).size).toBe(0);
+      expect(execFileSync("sh", ["-c", "find . -type f | wc -l"], { cwd: path, encoding: "utf8" }).trim()).toBe(
+        "100002",
+      );
+    } finally {
+      rmSync(path, { recursive: true, force: true });
+    }
+  });
+});

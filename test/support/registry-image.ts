@@ -1,0 +1,81 @@
+/** Small images made by hand: layers of any bytes, a configuration, a manifest, and an index over several platforms. */
+import { createHash } from "node:crypto";
+import type { Digest } from "../../src/images/digest.js";
+
+export interface MadeDocument {
+  readonly bytes: Buffer;
+  readonly digest: Digest;
+  readonly mediaType: string;
+}
+
+export interface MadeImage {
+  readonly manifest: MadeDocument;
+  readonly config: MadeDocument;
+  readonly layers: readonly MadeDocument[];
+}
+
+export interface ImageWish {
+  readonly layers: readonly Buffer[];
+  readonly architecture?: string;
+  readonly layerType?: string;
+  readonly diffIds?: readonly string[];
+  readonly config?: Readonly<Record<string, unknown>>;
+}
+
+export function sha256(bytes: Uint8Array | string): Digest {
+  return `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+}
+
+export function documentOf(content: Buffer | object, mediaType: string): MadeDocument {
+  const bytes = Buffer.isBuffer(content) ? content : Buffer.from(JSON.stringify(content));
+  return { bytes, digest: sha256(bytes), mediaType };
+}
+
+export function descriptorOf({ bytes, digest, mediaType }: MadeDocument): Record<string, unknown> {
+  return { mediaType, digest, size: bytes.length };
+}
+
+export function makeImage(wish: ImageWish): MadeImage {
+  const layers = wish.layers.map((bytes) =>
+    documentOf(bytes, wish.layerType ?? "application/vnd.oci.image.layer.v1.tar"),
+  );
+  const config = documentOf(
+    {
+      os: "linux",
+      architecture: wish.architecture ?? "amd64",
+      config: wish.config ?? {},
+      rootfs: { type: "layers", diff_ids: wish.diffIds ?? layers.map(({ digest }) => digest) },
+    },
+    "application/vnd.oci.image.config.v1+json",
+  );
+  const manifest = documentOf(
+    {
+      schemaVersion: 2,
+      mediaType: "application/vnd.oci.image.manifest.v1+json",
+      config: descriptorOf(config),
+      layers: layers.map(descriptorOf),
+    },
+    "application/vnd.oci.image.manifest.v1+json",
+  );
+  return { manifest, config, layers };
+}
+
+export function makeIndex(
+  entries: readonly { image: MadeImage; platform?: Readonly<Record<string, string>> }[],
+): MadeDocument {
+  return documentOf(
+    {
+      schemaVersion: 2,
+      mediaType: "application/vnd.oci.image.index.v1+json",
+      manifests: entries.map(({ image, platform }) => ({ ...descriptorOf(image.manifest), platform })),
+    },
+    "application/vnd.oci.image.index.v1+json",
+  );
+}
+
+/** Bytes that no compressor and no chance makes twice. */
+export function noise(length: number, seed: string): Buffer {
+  const parts: Buffer[] = [];
+  for (let at = 0; at < length; at += 32) parts.push(createHash("sha256").update(`${seed} ${at}`).digest());
+  return Buffer.concat(parts).subarray(0, length);
+}
