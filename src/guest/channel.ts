@@ -88,6 +88,12 @@ export class Channel {
     if (!this.#ended) this.#home.outbox.send(encodeJson(type, this.id, body));
   }
 
+  /** Tells the guest that nobody reads a stream any more. What is on its way still comes, and so does its EOF. */
+  sendUnread(stream: 1 | 2): void {
+    if (!this.#ended && !this.inbound(stream).ended)
+      this.#home.outbox.send(encodeFrame(FrameType.eof, this.id, stream));
+  }
+
   /** Asks the guest to abandon the work. The terminal frame still comes. */
   close(): void {
     if (this.#ended || this.#closeSent) return;

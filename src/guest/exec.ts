@@ -18,6 +18,8 @@ export interface GuestExec {
   readonly exited: Promise<ExecExit>;
   /** Stream 1 is stdout (with a terminal: everything), 2 is stderr. Without a sink the command stalls when its window is full. */
   onOutput(stream: 1 | 2, sink: OutputSink): void;
+  /** Nobody reads it any more: the command's next write to it fails, as with any pipe without a reader. */
+  stopOutput(stream: 1 | 2): void;
   /** False: wait for drain before writing more. The chunk must not change afterwards. */
   writeStdin(chunk: Buffer): boolean;
   onDrain(listener: () => void): void;
@@ -52,6 +54,7 @@ export function openExec(open: OpenChannel, request: ExecRequest): GuestExec {
     opened: opened.promise,
     exited: exited.promise,
     onOutput: (stream, sink) => channel.inbound(stream).attach(sink),
+    stopOutput: (stream) => channel.sendUnread(stream),
     writeStdin: (chunk) => channel.requireOutbound().write(chunk),
     onDrain: (listener) => channel.requireOutbound().onDrain(listener),
     endStdin: () => channel.requireOutbound().end(),

@@ -15,7 +15,13 @@ describe.each(actors)("as $name", (actor) => {
   });
 
   it("--user chooses who runs the command", async () => {
-    const result = await runIn(actor, ["--user", "1234:77", "sh", "-c", "id -u; id -g; touch f; stat -c %u:%g f"]);
+    const result = await runIn(actor, [
+      "--user",
+      "1234:77",
+      "sh",
+      "-c",
+      "id -u; id -g; touch /tmp/f; stat -c %u:%g /tmp/f",
+    ]);
     expect(result).toMatchObject({ status: 0, stdout: "1234\n77\n1234:77\n" });
   });
 

@@ -114,6 +114,11 @@ impl Server {
         let step = match (frame.frame_type, frame.stream) {
             (FrameType::Data, 0) => channel.on_data(&mut ctx, frame.payload)?,
             (FrameType::Eof, 0) => channel.on_eof(&mut ctx)?,
+            (FrameType::Eof, stream) => {
+                let Channel::Exec(exec) = channel else { return Err(End::Violation) };
+                exec.on_unread(stream);
+                Step::Progress
+            }
             (FrameType::Credit, stream) => {
                 channel.on_credit(stream, frame.credit())?;
                 Step::Progress

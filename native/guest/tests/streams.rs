@@ -181,3 +181,19 @@ fn two_busy_commands_share_the_way_to_the_host() {
     }
     assert!(received.iter().all(|n| *n > 1_000_000), "{received:?}");
 }
+
+#[test]
+fn a_writer_whose_reader_is_gone_learns_of_it_as_with_any_pipe() {
+    let mut guest = Guest::start();
+    let id = guest.open_exec(&["yes"], json!({}));
+    guest.wait_for(id, FrameType::Data);
+    guest.send(FrameType::Eof, id, 1, b"");
+    let exit = guest.finish(id).exit.expect("an EXIT");
+    assert_eq!(exit.signal, Some(libc::SIGPIPE as u8));
+
+    let script = "trap '' PIPE; yes 2>/dev/null; exit 8";
+    let id = guest.open_exec(&["sh", "-c", script], json!({}));
+    guest.wait_for(id, FrameType::Data);
+    guest.send(FrameType::Eof, id, 1, b"");
+    assert_eq!(guest.finish(id).code(), Some(8));
+}

@@ -51,11 +51,11 @@ export function jailSpec(boot: BootSpec, paths: JailPaths): JailSpec {
     version: 1,
     hostname: boot.hostname,
     guest: paths.guestBinary,
-    ids: policy.proc.user === null || policy.proc.noRoot ? "single" : "range",
+    ids: needsRange(policy) ? "range" : "single",
     user: policy.proc.noRoot ? unprivilegedUser(policy.proc.user) : { uid: 0, gid: 0 },
     rootReadonly: policy.fs.rootReadonly,
     scratchMib: scratchMiB(policy.resources),
-    tmpMib: policy.fs.tmpMiB,
+    tmpMib: Math.min(policy.fs.tmpMiB, Math.max(4, Math.floor(policy.resources.memoryMiB / 4))),
     views: views(boot),
     hide: policy.fs.deny,
     protect: policy.fs.protect,
@@ -78,6 +78,11 @@ export function jailSpec(boot: BootSpec, paths: JailPaths): JailSpec {
  */
 export function scratchMiB(resources: ResourcePolicy): number {
   return Math.min(resources.diskMiB, Math.max(16, Math.floor(resources.memoryMiB * 0.75)));
+}
+
+/** A single id is quicker, and root that can become nobody else cannot get around limits that count by id. */
+function needsRange({ proc }: Policy): boolean {
+  return !proc.noRoot && proc.user !== null && !/^(root|0)(:(root|0))?$/.test(proc.user);
 }
 
 /** Nothing in such a sandbox is root, the guest neither, so the guest runs as the user that was asked for. */

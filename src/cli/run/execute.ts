@@ -62,6 +62,8 @@ async function runIn(sandbox: TemporarySandbox, request: RunRequest, signals: En
     streams.connect(exec);
     const command = await waitFor(exec, request, signals, streams);
     const sandboxEnd = await sandbox.finish();
+    // Before anything of ours is printed: the terminal must be the user's own again.
+    streams.close();
     if (streams.failure) throw streams.failure;
     if (!request.json) {
       for (const line of remarks(request, command, sandboxEnd, sandbox.layers)) {

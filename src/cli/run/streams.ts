@@ -8,8 +8,6 @@ import { pumpInput, standardInput } from "./standard-input.js";
 import { standardOutput } from "./standard-output.js";
 import { borrowTerminal, terminalSize } from "./terminal.js";
 
-const SIGPIPE = 13;
-
 export interface RunStreams {
   readonly hasInput: boolean;
   readonly terminal: TerminalSize | null;
@@ -65,10 +63,9 @@ function connectOutput(
   if (captured) {
     return new Promise((resolve) => exec.onOutput(stream, captured.sink(stream, resolve)));
   }
-  // A local process would be told by SIGPIPE that nobody reads any more.
   const output = standardOutput(stream, (why) => {
     fail(why);
-    exec.signal(SIGPIPE, "group");
+    exec.stopOutput(stream);
   });
   exec.onOutput(stream, output.sink);
   endings.push(() => output.abandon());

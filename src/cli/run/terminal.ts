@@ -1,4 +1,5 @@
 /** The user's terminal while a command has one inside: raw, resized along, and always given back as it was. */
+import { spawnSync } from "node:child_process";
 import { isatty } from "node:tty";
 import type { TerminalSize } from "../../core/exec.js";
 import type { GuestExec } from "../../guest/index.js";
@@ -19,7 +20,11 @@ export function borrowTerminal(exec: GuestExec): () => void {
     terminal?.setRawMode(false);
     process.off("exit", restore);
   };
-  terminal?.setRawMode(true);
+  if (terminal) {
+    terminal.setRawMode(true);
+    // Node's raw mode still turns each newline into two characters; a full-screen program means what it writes.
+    spawnSync("stty", ["-opost"], { stdio: ["inherit", "ignore", "ignore"] });
+  }
   process.on("exit", restore);
   return restore;
 }

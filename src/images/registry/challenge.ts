@@ -33,7 +33,7 @@ interface Scheme {
 /** `Bearer realm="…",service="…", Basic realm="…"`: a word without `=` begins the next scheme. */
 function schemes(header: string): Scheme[] {
   const found: Scheme[] = [];
-  const token = /([A-Za-z0-9._~+/-]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",]*)))?[\s,]*/gy;
+  const token = /([A-Za-z0-9._~+/-]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",]+)))?[\s,]*/gy;
   for (const [, name = "", quoted, bare] of header.trim().matchAll(token)) {
     const value = quoted?.replace(/\\(.)/g, "$1") ?? bare;
     if (value === undefined) found.push({ scheme: name.toLowerCase(), parameters: new Map() });

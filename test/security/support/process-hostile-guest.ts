@@ -46,12 +46,18 @@ export function orderWords(verb: Verb, once: Frames = [], again: Frames = []): r
   return [verb, Buffer.concat(once).toString("hex"), Buffer.concat(again).toString("hex")];
 }
 
+const hostileActors = new Map<Actor, Actor>();
+
 /** The actor with a build of the command line whose guest is the hostile one. */
 export function withHostileGuest(actor: Actor): Actor {
+  const known = hostileActors.get(actor);
+  if (known !== undefined) return known;
   const dist = join(actor.folder("hostile"), "dist");
   cpSync(actor.dist, dist, { recursive: true });
   const guest = join(dist, "native", "ak-guest");
   copyFileSync(compile("protocol/hostile-guest"), guest);
   chmodSync(guest, 0o755);
-  return { ...actor, dist };
+  const hostile = { ...actor, dist };
+  hostileActors.set(actor, hostile);
+  return hostile;
 }

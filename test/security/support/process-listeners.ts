@@ -80,7 +80,7 @@ FAMILY = {"tcp4": socket.AF_INET, "udp4": socket.AF_INET, "tcp6": socket.AF_INET
 for kind, address, port in json.loads(sys.argv[1]):
     try:
         with socket.socket(FAMILY[kind], socket.SOCK_DGRAM if kind.startswith("udp") else socket.SOCK_STREAM) as s:
-            s.settimeout(1)
+            s.settimeout(0.5)
             where = address.replace("@", "\\0", 1) if kind == "unix" else (address, port)
             s.connect(where)
             s.send(b"hello")

@@ -127,6 +127,14 @@ impl Exec {
         self.input.on_eof()
     }
 
+    /// Nobody reads this stream any more: its pipe is closed, and the command
+    /// learns of it as any writer does. A terminal stays, it is input as well.
+    pub fn on_unread(&mut self, stream: u8) {
+        for output in self.outputs.iter_mut().flatten() {
+            output.unread |= output.stream == stream && !self.is_tty;
+        }
+    }
+
     pub fn on_credit(&mut self, stream: u8, amount: u32) -> Result<(), ProtocolBreach> {
         let mut outputs = self.outputs.iter_mut().flatten();
         match outputs.find(|output| output.stream == stream) {

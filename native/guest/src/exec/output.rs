@@ -20,6 +20,8 @@ pub struct Output {
     pub stream: u8,
     pub credit: u32,
     pub ready: bool,
+    /// The host wants no more of it.
+    pub unread: bool,
     is_tty: bool,
     command_ended: bool,
     /// Once the command has ended: bytes in the pipe that may be its own.
@@ -28,7 +30,7 @@ pub struct Output {
 
 impl Output {
     pub fn new(source: OwnedFd, stream: u8, credit: u32, is_tty: bool) -> Self {
-        Self { source, stream, credit, ready: true, is_tty, command_ended: false, owed: None }
+        Self { source, stream, credit, ready: true, unread: false, is_tty, command_ended: false, owed: None }
     }
 
     pub fn add_credit(&mut self, amount: u32) -> Result<(), ProtocolBreach> {
@@ -42,6 +44,9 @@ impl Output {
 
     /// At most one frame.
     pub fn pump(&mut self, ctx: &mut Context) -> Flow {
+        if self.unread {
+            return Flow::Ended;
+        }
         if !self.ready {
             return Flow::Blocked;
         }

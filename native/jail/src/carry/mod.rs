@@ -26,6 +26,8 @@ use crate::{
 };
 
 const LISTED: usize = 1000;
+/// Folders in folders. Each takes descriptors and stack while it is carried, and the sandbox can nest without end.
+const DEEPEST: usize = 200;
 
 #[derive(Debug, Default, Serialize)]
 pub struct Report {
@@ -157,7 +159,7 @@ impl<'a> Carrier<'a> {
         Ok(())
     }
 
-    /// Whether a path is hidden or protected, itself or through a folder above it.
+    /// Whether a path is hidden or protected, itself or through a folder above it, or too deep.
     fn untouchable(&self, path: &[u8]) -> bool {
         let split = path.iter().rposition(|&b| b == b'/').map_or(0, |at| at + 1);
         let (folder, name) = path.split_at(split);
@@ -165,6 +167,7 @@ impl<'a> Carrier<'a> {
             || matches!(self.hide.matches(folder, name), Match::Yes)
             || matches!(self.protect.matches(folder, name), Match::Yes)
             || name.starts_with(transfer::TEMPORARY)
+            || path.iter().filter(|&&b| b == b'/').count() > DEEPEST
     }
 
     /// Whether a file or link would stand above a protected path and give it another content.

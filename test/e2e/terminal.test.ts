@@ -1,0 +1,131 @@
+/** `run --tty` on a real terminal, driven by terminal-session.py as a person would. */
+import { spawnSync } from "node:child_process";
+import { copyFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type Actor, actors } from "../support/actors.js";
+import { leaksSince, type Traces, traces } from "../support/leaks.js";
+import { runIn } from "../support/run-cli.js";
+
+type Step =
+  | { readonly expect: string }
+  | { readonly type: string }
+  | { readonly resize: readonly [number, number] }
+  | { readonly signal: number };
+
+interface Session {
+  readonly output: string;
+  readonly status: number;
+  readonly restored: boolean;
+}
+
+const driver = join(dirname(fileURLToPath(import.meta.url)), "terminal-session.py");
+
+function onTerminal(actor: Actor, words: readonly string[], steps: readonly Step[]): Session {
+  const program = join(actor.folder("driver"), "terminal-session.py");
+  copyFileSync(driver, program);
+  const job = {
+    argv: [process.execPath, join(actor.dist, "agentkernel.js"), "run", "--no-network", ...words],
+    cwd: actor.folder(),
+    env: { PATH: "/usr/bin:/bin", HOME: actor.home, TERM: "xterm" },
+    rows: 24,
+    cols: 80,
+    steps,
+  };
+  const result = spawnSync("/usr/bin/python3", [program], {
+    ...(process.getuid?.() === 0 ? { uid: actor.uid, gid: actor.gid } : {}),
+    input: JSON.stringify(job),
+    encoding: "utf8",
+  });
+  if (result.status !== 0) throw new Error(result.stderr);
+  return JSON.parse(result.stdout) as Session;
+}
+
+describe.each(actors)("as $name", (actor) => {
+  let before: Traces;
+  beforeEach(() => {
+    before = traces();
+  });
+  afterEach(async () => {
+    expect(await leaksSince(before)).toEqual([]);
+  });
+
+  it("the command has a terminal of the window's size, and its own status", () => {
+    const script = "tty; stty size; echo TERM=$TERM; exit 3";
+    const session = onTerminal(actor, ["--tty", "sh", "-c", script], []);
+    expect(session.output).toMatch(/^\/dev\/pts\/\d+\r\n24 80\r\nTERM=xterm\r\n/);
+    expect(session).toMatchObject({ status: 3, restored: true });
+  });
+
+  it("its bytes reach the window unchanged, as a full-screen program needs it", () => {
+    const session = onTerminal(actor, ["-t", "sh", "-c", "stty -opost; printf 'one\\ntwo\\r\\nthree'"], []);
+    expect(session.output).toMatch(/^one\ntwo\r\nthree/);
+  });
+
+  it("it follows the window when that is resized", () => {
+    const script = "trap 'stty size; exit 0' WINCH; echo ready; while :; do sleep 0.01; done";
+    const session = onTerminal(
+      actor,
+      ["-t", "sh", "-c", script],
+      [{ expect: "ready" }, { resize: [50, 132] }, { expect: "50 132" }],
+    );
+    expect(session).toMatchObject({ status: 0, restored: true });
+  });
+
+  it("what is typed reaches the command, and is echoed once", () => {
+    const session = onTerminal(
+      actor,
+      ["-t", "sh", "-c", "echo ready; read line; echo got:$line"],
+      [{ expect: "ready" }, { type: "hello\n" }, { expect: "got:hello" }],
+    );
+    expect(session.output.match(/hello/g)).toHaveLength(2);
+    expect(session).toMatchObject({ status: 0, restored: true });
+  });
+
+  it("Ctrl-C interrupts the command inside, not agentkernel", () => {
+    const script = "trap 'echo interrupted; exit 9' INT; echo ready; while :; do sleep 0.01; done";
+    const session = onTerminal(
+      actor,
+      ["-t", "sh", "-c", script],
+      [{ expect: "ready" }, { type: "\u0003" }, { expect: "interrupted" }],
+    );
+    expect(session).toMatchObject({ status: 9, restored: true });
+  });
+
+  it("Ctrl-D ends its input", () => {
+    const session = onTerminal(
+      actor,
+      ["-t", "sh", "-c", "echo ready; cat; echo over"],
+      [{ expect: "ready" }, { type: "\u0004" }, { expect: "over" }],
+    );
+    expect(session).toMatchObject({ status: 0, restored: true });
+  });
+
+  it("whatever the command does to its terminal, and however it ends, the user's is as before", () => {
+    const ends: readonly [readonly string[], readonly Step[], number][] = [
+      [["-t", "sh", "-c", "stty raw -echo; kill -9 $$"], [], 137],
+      [["-t", "--timeout", "300ms", "sh", "-c", "stty raw -echo; sleep 4203"], [], 124],
+      [["-t", "sh", "-c", "stty raw; echo ready; sleep 4203"], [{ expect: "ready" }, { signal: 15 }], 143],
+      [["-t", "no-such-command"], [], 127],
+    ];
+    for (const [words, steps, status] of ends) {
+      expect(onTerminal(actor, words, steps), words.join(" ")).toMatchObject({ status, restored: true });
+    }
+  });
+
+  it("without --tty, a command on a terminal has none, but reads what is typed", () => {
+    const session = onTerminal(
+      actor,
+      ["sh", "-c", "test -t 0 || echo no terminal; read line; echo got:$line"],
+      [{ expect: "no terminal" }, { type: "hello\n" }, { expect: "got:hello" }],
+    );
+    expect(session).toMatchObject({ status: 0, restored: true });
+  });
+
+  it("--tty without a terminal around still gives the command one", async () => {
+    const result = await runIn(actor, ["--tty", "sh", "-c", "tty; stty size"]);
+    expect(result.status).toBe(0);
+    expect(result.stdout).toMatch(/^\/dev\/pts\/\d+\r\n24 80\r\n$/);
+  });
+});
