@@ -101,7 +101,8 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
         }
         _ => None,
     };
-    drop(placeholders);
+    // Whoever hears of the end may unmount or remove the project at once.
+    drop((placeholders, sources));
     let status = waited.status;
     control.send(&Event::Exited {
         code: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),

@@ -75,7 +75,12 @@ class Jail {
       throw new AgentKernelError("sandbox_died", "the process that owns the sandbox was killed");
     });
     this.started = Promise.race([events.started, lost]);
-    this.ended = Promise.race([events.ended, lost]);
+    // A jail that tells of a failure is still about to let go of what it holds.
+    const ended = events.ended.catch(async (error: unknown) => {
+      await this.gone;
+      throw error;
+    });
+    this.ended = Promise.race([ended, lost]);
     this.started.catch(() => {});
     this.ended.catch(() => {});
   }
