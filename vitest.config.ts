@@ -9,6 +9,7 @@ function serialProject(name: string, groupOrder: number): TestProjectInlineConfi
     test: {
       name,
       include: [`test/${name}/**/*.test.ts`],
+      globalSetup: ["test/support/test-folder.ts"],
       fileParallelism: false,
       maxWorkers: 1,
       sequence: { groupOrder },

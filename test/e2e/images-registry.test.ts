@@ -2,16 +2,18 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { watch } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { hostPlatform, type ImageRecord, ImageStore, parseReference, pull } from "../../src/images/index.js";
-import { repository } from "../support/actors.js";
 import { makeImage, makeIndex, noise } from "../support/registry-image.js";
 import { pushLayout, tarLayer, writeLayout } from "../support/registry-push.js";
 import { RealRegistry } from "../support/registry-real.js";
 import { TokenService } from "../support/registry-token-service.js";
+import { repository } from "../support/repository.js";
 
 const LOGIN = "user:right password";
 const { architecture } = hostPlatform();
@@ -28,11 +30,10 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "agentkernel-images-"));
   layout = join(folder, "layout");
   const layers = [
-    tarLayer(folder, "small", noise(10_000, "small"), "gzip"),
-    tarLayer(folder, "large", noise(24 * MIB, "large"), null),
-    tarLayer(folder, "middle", noise(MIB, "middle"), "gzip"),
+    tarLayer(folder, "small", noise(10_000, "small")),
+    tarLayer(folder, "large", noise(24 * MIB, "large")),
+    tarLayer(folder, "middle", noise(MIB, "middle")),
   ];
-  // The registry does not look into layers; their kind in the manifest is that of the first.
   image = makeImage({ layers, architecture, layerType: "application/vnd.oci.image.layer.v1.tar+gzip" });
   const foreign = makeImage({ layers: [noise(100, "foreign")], architecture: "s390x" });
   const index = makeIndex([
@@ -41,10 +42,10 @@ beforeAll(async () => {
   ]);
   writeLayout(layout, "1", index, [image, foreign]);
   registry = await RealRegistry.start();
-  pushLayout(layout, "1", `${registry.host}/team/app:1`);
+  await pushLayout(layout, "1", `${registry.host}/team/app:1`);
   puller = join(folder, "puller.mjs");
   await build({
-    entryPoints: [join(repository, "test/support/registry-puller.ts")],
+    entryPoints: [fileURLToPath(new URL("../support/registry-puller.ts", import.meta.url))],
     outfile: puller,
     bundle: true,
     platform: "node",
@@ -75,6 +76,16 @@ async function startPuller(...words: string[]): Promise<{ child: ChildProcess; f
   return { child, firstLine: await firstLine };
 }
 
+async function untilFiles(path: string, count: number): Promise<void> {
+  const changes = watch(path);
+  try {
+    if (readdirSync(path).length >= count) return;
+    for await (const _change of changes) if (readdirSync(path).length >= count) return;
+  } finally {
+    await changes[Symbol.asyncIterator]().return?.();
+  }
+}
+
 async function expectWhole(record: ImageRecord | null): Promise<void> {
   expect(record).toMatchObject({ manifestDigest: image.manifest.digest });
   const store = await ImageStore.open(root);
@@ -101,7 +112,7 @@ describe("a pull from a real registry", () => {
   it("reads Docker's own kinds of manifest too", async () => {
     const single = join(folder, "single");
     writeLayout(single, "1", image.manifest, [image]);
-    pushLayout(single, "1", `${registry.host}/team/docker:1`, { format: "v2s2" });
+    await pushLayout(single, "1", `${registry.host}/team/docker:1`, { format: "v2s2" });
     const store = await ImageStore.open(root);
     const { record } = await pull(parseReference(`${registry.host}/team/docker:1`), { store });
     expect(record.layers.map(({ compression }) => compression)).toEqual(["gzip", "gzip", "gzip"]);
@@ -152,8 +163,8 @@ describe("a pull from a real registry", () => {
   it("is taken over by a process that waits for it when the one that downloads is killed", async () => {
     const { child } = await startPuller(String(8 * MIB));
     const second = startPuller();
-    // It has seen that the first one is at work once it has pinned the image too.
-    while (readdirSync(join(root, "pins")).length < 2) await new Promise((resolve) => setImmediate(resolve));
+    // It has come as far as the layers once it has pinned the image too.
+    await untilFiles(join(root, "pins"), 2);
     child.kill("SIGKILL");
     await expectWhole(JSON.parse((await second).firstLine).record);
   });
@@ -164,7 +175,7 @@ describe("a registry behind a login", () => {
   const wrong = async () => ({ kind: "password", username: "user", password: "wrong" }) as const;
 
   async function expectLogin(locked: RealRegistry): Promise<void> {
-    pushLayout(layout, "1", `${locked.host}/team/app:1`, { login: LOGIN });
+    await pushLayout(layout, "1", `${locked.host}/team/app:1`, { login: LOGIN });
     const store = await ImageStore.open(root);
     const reference = parseReference(`${locked.host}/team/app:1`);
     const none = pull(reference, { store });

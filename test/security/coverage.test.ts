@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { repository } from "../support/actors.js";
+import { repository } from "../support/repository.js";
 import { citations, citationsIn, notOn, uncovered } from "./coverage.js";
 import { MOST_PENDING, pending } from "./pending.js";
 import { threats } from "./threats.js";

@@ -2,13 +2,10 @@
  * Who runs agentkernel in a test: root, and an ordinary user that the test run creates (test/support/test-user.ts).
  * On a machine where the tests run as an ordinary user, that user is the only actor.
  */
-import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { chownSync, mkdirSync, mkdtempSync } from "node:fs";
+import { join } from "node:path";
+import { testFolder } from "./test-folder.js";
 import { testUser } from "./test-user.js";
-
-export const repository = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
 export interface Actor {
   readonly name: "root" | "user";
@@ -22,20 +19,7 @@ export interface Actor {
   folder(prefix?: string): string;
 }
 
-const base = mkdtempSync(join(tmpdir(), "agentkernel-test-"));
-chmodSync(base, 0o755);
-process.once("exit", () => rmSync(base, { recursive: true, force: true }));
-
-let staged: string | null = null;
-
-/** A copy of the build that every user can read, whatever the rights on the checkout are. */
-export function stagedBuild(): string {
-  if (staged === null) {
-    staged = join(base, "dist");
-    cpSync(join(repository, "dist"), staged, { recursive: true });
-  }
-  return staged;
-}
+const base = testFolder();
 
 function makeActor(name: Actor["name"], uid: number, gid: number): Actor {
   const own = (path: string) => {
@@ -50,7 +34,7 @@ function makeActor(name: Actor["name"], uid: number, gid: number): Actor {
     uid,
     gid,
     home,
-    dist: stagedBuild(),
+    dist: join(base, "dist"),
     folder: (prefix = "project") => own(mkdtempSync(join(base, `${prefix}-`))),
   };
 }

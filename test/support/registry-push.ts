@@ -1,7 +1,8 @@
 /** Writes images as an OCI layout by hand, and pushes them with skopeo. */
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { digestHex } from "../../src/images/digest.js";
 import { descriptorOf, type MadeDocument, type MadeImage } from "./registry-image.js";
 
@@ -12,11 +13,10 @@ export interface PushOptions {
 }
 
 /** A layer as tools make it: a tar archive of one folder with one file, compressed. */
-export function tarLayer(folder: string, name: string, content: Buffer, compressor: "gzip" | "zstd" | null): Buffer {
+export function tarLayer(folder: string, name: string, content: Buffer): Buffer {
   mkdirSync(join(folder, name), { recursive: true });
   writeFileSync(join(folder, name, "file"), content);
-  const compress = compressor === null ? [] : [`--${compressor}`];
-  return execFileSync("tar", ["-C", folder, "--mtime=@0", "--owner=0", "--group=0", ...compress, "-cf", "-", name], {
+  return execFileSync("tar", ["-C", folder, "--mtime=@0", "--owner=0", "--group=0", "--gzip", "-cf", "-", name], {
     maxBuffer: 512 * 1024 * 1024,
   });
 }
@@ -35,11 +35,15 @@ export function writeLayout(folder: string, tag: string, top: MadeDocument, imag
   writeFileSync(join(folder, "index.json"), JSON.stringify(index));
 }
 
-export function pushLayout(folder: string, tag: string, target: string, options: PushOptions = {}): void {
+/** Does not block: the registry's token service may live in this process. */
+export async function pushLayout(
+  folder: string,
+  tag: string,
+  target: string,
+  options: PushOptions = {},
+): Promise<void> {
   const login = options.login === undefined ? [] : ["--dest-creds", options.login];
   const format = options.format === undefined ? [] : ["--format", options.format];
   const args = ["copy", "--quiet", "--insecure-policy", "--dest-tls-verify=false", "--all", ...login, ...format];
-  execFileSync("skopeo", [...args, `oci:${folder}:${tag}`, `docker://${target}`], {
-    stdio: ["ignore", "ignore", "inherit"],
-  });
+  await promisify(execFile)("skopeo", [...args, `oci:${folder}:${tag}`, `docker://${target}`]);
 }

@@ -1,5 +1,6 @@
 /** Debian's docker-registry on a loopback port of its own, open or behind a login, and what it was asked for. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -60,7 +61,7 @@ export class RealRegistry {
   async logFlushed(): Promise<void> {
     const mark = `/v2/flush-${this.requests.length}-${process.hrtime.bigint()}/manifests/x`;
     await fetch(`http://${this.host}${mark}`);
-    while (!this.requests.some(({ path }) => path === mark)) await new Promise((resolve) => setImmediate(resolve));
+    while (!this.requests.some(({ path }) => path === mark)) await once(this.#child.stdout ?? this.#child, "data");
   }
 
   async stop(): Promise<void> {

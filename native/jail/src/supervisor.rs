@@ -71,8 +71,8 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
     let protect = Matcher::of(&spec.protect);
     identity.write_maps(pid)?;
     if let Identity::Own { base, .. } = identity {
-        for source in &sources {
-            source.map_ids(base, spec.user, pid)?;
+        for (view, source) in spec.views.iter().zip(&sources) {
+            source.map_ids(view, base, spec.user, pid)?;
         }
     }
     tell(&ours, &())?;
@@ -153,7 +153,7 @@ fn survey(source: &Source, hide: &Matcher, protect: &Matcher) -> Outcome<Survey>
     if !source.is_folder() {
         return Ok(Survey::default());
     }
-    Survey::of(source.fd.as_fd(), &Rules { hide, protect })
+    Survey::of(source.shown(), source.fd.as_fd(), &Rules { hide, protect })
 }
 
 /// Sends the child something. If it is gone, what it said before is the reason, and not that it cannot be told.
@@ -184,7 +184,7 @@ fn mount_layer(spec: &Spec) -> Option<Layer> {
             "protected-paths",
             LayerState::Partial,
             "a live mount: a hidden or protected file that the host replaces by rename while the sandbox runs becomes \
-             visible or writable, new files that match a protected pattern with a wildcard can be made, and a socket \
+             visible or writable, protected names that do not exist yet can be made in subfolders or where a pattern has a wildcard, and a socket \
              that a program of the host makes in it meanwhile can be connected to",
         )
     })

@@ -66,21 +66,15 @@ class Jail {
     // A sandbox that cannot be spoken to any more has no use left; whoever asked first has had its way.
     this.stream.once("close", () => void this.kill().catch(() => {}));
     const events = readEvents(this.#control);
-    this.gone = exitOf(child).then(async (how) => {
+    // Its last words may still be on their way when it is gone already.
+    this.gone = Promise.all([exitOf(child), closeOf(this.#control)]).then(async ([how]) => {
       if (how.signal !== null) await sweep(programs, child.pid);
     });
-    // Its last words may still be on their way when the process is gone.
-    const heardAll = new Promise<void>((resolve) => this.#control.once("close", () => resolve()));
-    const lost = Promise.all([this.gone, heardAll]).then(() => {
-      throw new AgentKernelError("sandbox_died", "the process that owns the sandbox was killed");
+    const lost = this.gone.then(() => {
+      throw events.failure() ?? new AgentKernelError("sandbox_died", "the process that owns the sandbox was killed");
     });
     this.started = Promise.race([events.started, lost]);
-    // A jail that tells of a failure is still about to let go of what it holds.
-    const ended = events.ended.catch(async (error: unknown) => {
-      await this.gone;
-      throw error;
-    });
-    this.ended = Promise.race([ended, lost]);
+    this.ended = Promise.race([events.ended, lost]);
     this.started.catch(() => {});
     this.ended.catch(() => {});
   }
@@ -89,47 +83,45 @@ class Jail {
     if (!this.#control.destroyed) this.#control.write(`${JSON.stringify(what)}\n`);
   }
 
-  finish(): Promise<SandboxEnd> {
-    return this.#end("finish");
-  }
-
-  kill(): Promise<SandboxEnd> {
-    return this.#end("kill");
-  }
-
-  async #end(how: "finish" | "kill"): Promise<SandboxEnd> {
+  async finish(): Promise<SandboxEnd> {
     if (!this.#asked) {
       this.#asked = true;
-      this.order({ do: how });
+      this.order({ do: "finish" });
+    }
+    return await this.ended;
+  }
+
+  /** Without words: a jail whose orders end kills its sandbox, and one that is gone cannot fail to be told. */
+  async kill(): Promise<SandboxEnd> {
+    if (!this.#asked) {
+      this.#asked = true;
+      this.#control.end();
     }
     return await this.ended;
   }
 }
 
-function readEvents(control: Socket): { started: Promise<readonly Layer[]>; ended: Promise<SandboxEnd> } {
-  let take: (event: JailEvent) => void = () => {};
-  let fail: (error: unknown) => void = () => {};
-  const started = new Promise<readonly Layer[]>((resolve, reject) => {
-    fail = reject;
-    take = (event) => {
-      if (event.event === "started") resolve(event.layers);
-      else if (event.event === "failed") reject(event.error);
-    };
-  });
-  const ended = new Promise<SandboxEnd>((resolve, reject) => {
-    const [takeStart, failStart] = [take, fail];
-    take = (event) => {
-      takeStart(event);
-      if (event.event === "exited") resolve(event.end);
-      else if (event.event === "failed") reject(event.error);
-    };
-    fail = (error) => {
-      failStart(error);
-      reject(error);
-    };
-  });
-  started.catch(() => {});
-  ended.catch(() => {});
+interface JailEvents {
+  /** Rejects at once when the jail tells of a failure. */
+  readonly started: Promise<readonly Layer[]>;
+  /** Never rejects: after a failure the jail is still about to let go of what it holds, so its end tells. */
+  readonly ended: Promise<SandboxEnd>;
+  failure(): unknown;
+}
+
+function readEvents(control: Socket): JailEvents {
+  const started = deferred<readonly Layer[]>();
+  const ended = deferred<SandboxEnd>();
+  let failure: unknown;
+  const fail = (error: unknown) => {
+    failure ??= error;
+    started.reject(error);
+  };
+  const take = (event: JailEvent) => {
+    if (event.event === "started") started.resolve(event.layers);
+    else if (event.event === "exited") ended.resolve(event.end);
+    else fail(event.error);
+  };
   let text = "";
   control.setEncoding("utf8");
   control.on("data", (chunk: string) => {
@@ -146,7 +138,25 @@ function readEvents(control: Socket): { started: Promise<readonly Layer[]>; ende
       control.destroy();
     }
   });
-  return { started, ended };
+  return { started: started.promise, ended: ended.promise, failure: () => failure };
+}
+
+function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void; reject: (error: unknown) => void } {
+  let resolve: (value: T) => void = () => {};
+  let reject: (error: unknown) => void = () => {};
+  const promise = new Promise<T>((res, rej) => {
+    resolve = res;
+    reject = rej;
+  });
+  promise.catch(() => {});
+  return { promise, resolve, reject };
+}
+
+function closeOf(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    if (socket.destroyed) resolve();
+    else socket.once("close", () => resolve());
+  });
 }
 
 interface Exit {

@@ -1,7 +1,7 @@
 //! A view's folder on the host. Root opens it (and maps its ids) before the sandbox exists, because the sandbox's
 //! own ids may not be able to reach it; a user's sandbox opens it by itself, with the user's rights.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::{
     fs::{CWD, FileType, Mode, OFlags, Stat, fstat, open},
@@ -10,7 +10,7 @@ use rustix::{
 
 use crate::{
     fault::{During, Fault, Outcome},
-    identity::{RANGE, swapped, write_map},
+    identity::{Extent, RANGE, swapped, write_map},
     place, spec,
     sys::{self, Fork},
 };
@@ -41,18 +41,28 @@ impl Source {
         FileType::from_raw_mode(self.stat.st_mode) == FileType::Directory
     }
 
-    /// Root: shows the owner's files as those of the sandbox's user.
-    pub fn map_ids(&self, base: u32, user: spec::User, sandbox_pid: i32) -> Outcome<()> {
+    /// What the sandbox will see of it.
+    pub fn shown(&self) -> BorrowedFd<'_> {
+        self.tree.as_ref().unwrap_or(&self.fd).as_fd()
+    }
+
+    /// Root: shows the owner's files as those of the sandbox's user. In a folder that the sandbox writes itself it has
+    /// no other ids, so that it cannot give files to other users of the host.
+    pub fn map_ids(&self, view: &spec::View, base: u32, user: spec::User, sandbox_pid: i32) -> Outcome<()> {
         let Some(tree) = &self.tree else {
             return Ok(());
         };
         let (uid, gid) = (self.stat.st_uid, self.stat.st_gid);
+        let is_live = view.form == spec::ViewForm::Mount && !view.readonly;
         let straight = uid == user.uid && gid == user.gid && uid < RANGE && gid < RANGE;
-        let userns = if straight {
+        let userns = if is_live {
+            let only = |owner, user| [Extent { inside: owner, outside: base + user, count: 1 }];
+            mapping_namespace(&only(uid, user.uid), &only(gid, user.gid))?
+        } else if straight {
             let path = format!("/proc/{sandbox_pid}/ns/user");
             open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).during("open the user namespace")?
         } else {
-            mapping_namespace(base, (uid, gid), user)?
+            mapping_namespace(&swapped(uid, user.uid, base), &swapped(gid, user.gid, base))?
         };
         sys::mount_setattr(tree.as_fd(), false, 0, Some(userns.as_fd())).map_err(|e| {
             Fault::new("layer_unavailable", format!("map the ids of a shown folder: {e}"))
@@ -70,19 +80,16 @@ impl Source {
 }
 
 /// A user namespace that only carries an id map. It lives as long as its descriptor.
-fn mapping_namespace(base: u32, owner: (u32, u32), user: spec::User) -> Outcome<OwnedFd> {
+fn mapping_namespace(uids: &[Extent], gids: &[Extent]) -> Outcome<OwnedFd> {
     let (pid, pidfd) = match sys::fork_into(libc::CLONE_NEWUSER, None).during("make an id map")? {
         Fork::Parent { pid, pidfd } => (pid, pidfd),
         Fork::Child => loop {
             std::thread::park();
         },
     };
-    let built = write_map(pid, "uid_map", &swapped(owner.0, user.uid, base))
-        .and_then(|()| write_map(pid, "gid_map", &swapped(owner.1, user.gid, base)))
-        .and_then(|()| {
-            open(format!("/proc/{pid}/ns/user"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
-                .during("open the id map")
-        });
+    let built = write_map(pid, "uid_map", uids).and_then(|()| write_map(pid, "gid_map", gids)).and_then(|()| {
+        open(format!("/proc/{pid}/ns/user"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).during("open the id map")
+    });
     rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL).during("end the id map's process")?;
     sys::wait_for(pid).during("end the id map's process")?;
     built

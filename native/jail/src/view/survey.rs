@@ -53,14 +53,15 @@ struct Findings {
 }
 
 impl Survey {
-    /// What the rules say about everything below `root`.
-    pub fn of(root: BorrowedFd<'_>, rules: &Rules<'_>) -> Outcome<Self> {
+    /// What the rules say about everything below `root`, which is `host` as the sandbox will see it: without what else
+    /// is mounted in there. Links are followed on the host's side, where their paths mean something.
+    pub fn of(root: BorrowedFd<'_>, host: BorrowedFd<'_>, rules: &Rules<'_>) -> Outcome<Self> {
         if rules.hide.is_empty() && rules.protect.is_empty() {
             return Ok(Self::default());
         }
         let mut survey = Self::default();
         let mut linked = HashSet::new();
-        for part in walk(root, &ByRule { root, rules })? {
+        for part in walk(root, &ByRule { root, host, rules })? {
             survey.hidden.extend(part.survey.hidden);
             survey.protected.extend(part.survey.protected);
             linked.extend(part.linked);
@@ -102,6 +103,7 @@ fn shortened(hit: Hit) -> Hit {
 /// First walk: names, and the text of files where a rule asks for it.
 struct ByRule<'a> {
     root: BorrowedFd<'a>,
+    host: BorrowedFd<'a>,
     rules: &'a Rules<'a>,
 }
 
@@ -118,7 +120,7 @@ impl Visitor for ByRule<'_> {
         };
         if hidden {
             let path = [folder, name].concat();
-            note_links(self.root, &path, found);
+            note_links(self.root, self.host, &path, found);
             found.survey.hidden.push(Hit { path, folder: is_folder });
             return false;
         }
@@ -129,7 +131,7 @@ impl Visitor for ByRule<'_> {
             let path = [folder, name].concat();
             if kind == FileType::Symlink {
                 // Protected under its own name too.
-                found.survey.protected.extend(link_target::below(self.root, &path).map(|(target, _)| target));
+                found.survey.protected.extend(link_target::below(self.host, &path).map(|(target, _)| target));
             }
             found.survey.protected.push(Hit { path, folder: is_folder });
         }
@@ -169,7 +171,7 @@ impl Visitor for ByInode<'_> {
 }
 
 /// Remembers files with several names at or below a hidden path.
-fn note_links(root: BorrowedFd<'_>, path: &[u8], found: &mut Findings) {
+fn note_links(root: BorrowedFd<'_>, host: BorrowedFd<'_>, path: &[u8], found: &mut Findings) {
     let Some(stat) = stat_below(root, b"", path) else {
         return;
     };
@@ -178,7 +180,7 @@ fn note_links(root: BorrowedFd<'_>, path: &[u8], found: &mut Findings) {
             found.linked.insert(inode(&stat));
         }
         FileType::Symlink => {
-            if let Some((target, stat)) = link_target::below(root, path) {
+            if let Some((target, stat)) = link_target::below(host, path) {
                 if !target.folder && stat.st_nlink > 1 {
                     found.linked.insert(inode(&stat));
                 }
@@ -271,7 +273,7 @@ mod tests {
             let flags = OFlags::PATH | OFlags::DIRECTORY;
             let root = rustix::fs::open(&self.0, flags, rustix::fs::Mode::empty()).expect("open");
             let rules = Rules { hide: &Matcher::hiding(&hide), protect: &Matcher::of(&protect) };
-            Survey::of(root.as_fd(), &rules).expect("survey")
+            Survey::of(root.as_fd(), root.as_fd(), &rules).expect("survey")
         }
     }
 
