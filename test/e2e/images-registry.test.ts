@@ -5,14 +5,13 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } 
 import { watch } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { hostPlatform, type ImageRecord, ImageStore, parseReference, pull } from "../../src/images/index.js";
 import { makeImage, makeIndex, noise } from "../support/registry-image.js";
 import { pushLayout, tarLayer, writeLayout } from "../support/registry-push.js";
 import { RealRegistry } from "../support/registry-real.js";
-import { TokenService } from "../support/registry-token-service.js";
+import { TokenService } from "../support/registry-tokens.js";
 import { repository } from "../support/repository.js";
 
 const LOGIN = "user:right password";
@@ -45,7 +44,7 @@ beforeAll(async () => {
   await pushLayout(layout, "1", `${registry.host}/team/app:1`);
   puller = join(folder, "puller.mjs");
   await build({
-    entryPoints: [fileURLToPath(new URL("../support/registry-puller.ts", import.meta.url))],
+    entryPoints: [join(repository, "test/support/registry-puller.ts")],
     outfile: puller,
     bundle: true,
     platform: "node",

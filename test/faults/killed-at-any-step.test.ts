@@ -15,7 +15,7 @@ const victims = ["command line", "jail", "guest", "command line and jail"] as co
 type Victim = (typeof victims)[number];
 
 /** A start takes about 5 ms from the jail's first moment to the guest's ready frame. */
-const startDelaysMs = Array.from({ length: 18 }, (_, at) => at * 0.5);
+const startDelaysMs = Array.from({ length: 34 }, (_, at) => at * 0.25);
 const endDelaysMs = [0, 0.5, 1, 1.5, 2, 3, 4, 6, 8];
 
 /** A live project: the form that leaves the most to clean up (placeholders on the host, and their journal). */

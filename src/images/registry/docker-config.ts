@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AgentKernelError } from "../../core/errors.js";
 import { DEFAULT_REGISTRY } from "../reference.js";
-import { askCredentialHelper } from "./credential-helper.js";
+import { askCredentialHelper } from "./credential-program.js";
 import type { CredentialSource, Credentials } from "./credentials.js";
 
 const MAX_CONFIG_BYTES = 1024 * 1024;

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::{
     fs::{CWD, FileType, Mode, OFlags, Stat, fstat, open},
     mount::{OpenTreeFlags, open_tree},
+    process::{getpid, getppid},
 };
 
 use crate::{
@@ -13,6 +14,7 @@ use crate::{
     identity::{Extent, RANGE, swapped, write_map},
     place, spec,
     sys::{self, Fork},
+    walls,
 };
 
 pub struct Source {
@@ -81,11 +83,17 @@ impl Source {
 
 /// A user namespace that only carries an id map. It lives as long as its descriptor.
 fn mapping_namespace(uids: &[Extent], gids: &[Extent]) -> Outcome<OwnedFd> {
+    let supervisor = getpid();
     let (pid, pidfd) = match sys::fork_into(libc::CLONE_NEWUSER, None).during("make an id map")? {
         Fork::Parent { pid, pidfd } => (pid, pidfd),
-        Fork::Child => loop {
-            std::thread::park();
-        },
+        Fork::Child => {
+            // It has copies of all that we hold, the sandbox's channel too: if it outlived us, so would the sandbox.
+            let bound = walls::die_with_parent().is_ok() && getppid() == Some(supervisor);
+            while bound {
+                std::thread::park();
+            }
+            std::process::exit(1);
+        }
     };
     let built = write_map(pid, "uid_map", uids).and_then(|()| write_map(pid, "gid_map", gids)).and_then(|()| {
         open(format!("/proc/{pid}/ns/user"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).during("open the id map")
