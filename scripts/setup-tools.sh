@@ -8,12 +8,13 @@ runtime_wants="python3|python3
 newuidmap|uidmap"
 test_needs="bwrap|bubblewrap
 newuidmap|uidmap
-ip|iproute2
-strace|strace
-ps|procps
 unshare|util-linux
-setpriv|util-linux
-python3|python3"
+python3|python3
+git|git
+docker-registry|docker-registry
+skopeo|skopeo
+openssl|openssl
+perl|perl"
 
 have() {
   case $1 in

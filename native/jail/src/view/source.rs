@@ -88,11 +88,12 @@ fn mapping_namespace(uids: &[Extent], gids: &[Extent]) -> Outcome<OwnedFd> {
         Fork::Parent { pid, pidfd } => (pid, pidfd),
         Fork::Child => {
             // It has copies of all that we hold, the sandbox's channel too: if it outlived us, so would the sandbox.
-            let bound = walls::die_with_parent().is_ok() && getppid() == Some(supervisor);
-            while bound {
+            if walls::die_with_parent().is_err() || getppid() != Some(supervisor) {
+                std::process::exit(1);
+            }
+            loop {
                 std::thread::park();
             }
-            std::process::exit(1);
         }
     };
     let built = write_map(pid, "uid_map", uids).and_then(|()| write_map(pid, "gid_map", gids)).and_then(|()| {
