@@ -69,12 +69,7 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
     let mut sandbox = Sandbox { pid, pidfd, reaped: false };
     let hide = Matcher::hiding(&spec.hide);
     let protect = Matcher::of(&spec.protect);
-    identity.write_maps(pid)?;
-    if let Identity::Own { base, .. } = identity {
-        for (view, source) in spec.views.iter().zip(&sources) {
-            source.map_ids(view, base, spec.user, pid)?;
-        }
-    }
+    map_ids(&spec, &identity, &sources, pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
     tell(&ours, &())?;
     let mut surveys = sources.iter().map(|s| survey(s, &hide, &protect)).collect::<Outcome<Vec<_>>>()?;
     for (view, survey) in spec.views.iter().zip(&mut surveys) {
@@ -158,11 +153,26 @@ fn survey(source: &Source, hide: &Matcher, protect: &Matcher) -> Outcome<Survey>
 
 /// Sends the child something. If it is gone, what it said before is the reason, and not that it cannot be told.
 fn tell<T: Serialize>(channel: &Channel, message: &T) -> Outcome<()> {
-    if channel.send(message, None).is_ok() {
-        return Ok(());
+    channel.send(message, None).map_err(|fault| why_gone(channel).unwrap_or(fault))
+}
+
+/// Why the child is gone, if it is: what it said last, or else somebody killed it.
+fn why_gone(channel: &Channel) -> Option<Fault> {
+    if channel.peer_lives() {
+        return None;
     }
-    follow_child(channel, &mut Vec::new())?;
-    Err(Fault::start("the sandbox's first process was killed while it started"))
+    let told = follow_child(channel, &mut Vec::new()).err();
+    Some(told.unwrap_or_else(|| Fault::start("the sandbox's first process was killed while it started")))
+}
+
+fn map_ids(spec: &Spec, identity: &Identity, sources: &[Source], pid: i32) -> Outcome<()> {
+    identity.write_maps(pid)?;
+    if let Identity::Own { base, .. } = identity {
+        for (view, source) in spec.views.iter().zip(sources) {
+            source.map_ids(view, *base, spec.user, pid)?;
+        }
+    }
+    Ok(())
 }
 
 /// Listens until the child has become the guest (its end of the channel closes) or failed.

@@ -4,6 +4,7 @@
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 use rustix::pipe::{PIPE_BUF, PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
@@ -12,10 +13,12 @@ use crate::report::{Fault, Verdict};
 
 /// Forks; the child runs `body` and exits with what it returns, never coming back into the caller's code.
 pub fn fork(body: impl FnOnce() -> i32) -> io::Result<Pid> {
+    let parent = rustix::process::getpid().as_raw_nonzero().get();
     // SAFETY: the process has a single thread, so the child inherits no lock held by another one.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
+            PARENT.store(parent, Relaxed);
             let status = catch_unwind(AssertUnwindSafe(body)).unwrap_or(101);
             // SAFETY: ends the child at once; exit handlers belong to the parent.
             unsafe { libc::_exit(status) }
@@ -24,9 +27,17 @@ pub fn fork(body: impl FnOnce() -> i32) -> io::Result<Pid> {
     }
 }
 
-/// Ties this process's life to its parent's. To be repeated after a change of ids, which clears it.
+/// Who forked this process.
+static PARENT: AtomicI32 = AtomicI32::new(0);
+
+/// Ties this process's life to its parent's. To be repeated after a change of ids, which clears it. Fails if the
+/// parent is gone already: the signal would never come. A parent outside of a new pid namespace has no number in it.
 pub fn die_with_parent() -> io::Result<()> {
-    Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?)
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    match rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get()) {
+        Some(parent) if parent != PARENT.load(Relaxed) => Err(io::Error::other("whoever started this probe is gone")),
+        _ => Ok(()),
+    }
 }
 
 pub fn wait(pid: Pid) -> io::Result<WaitStatus> {
