@@ -158,6 +158,13 @@ fn tell<T: Serialize>(channel: &Channel, message: &T) -> Outcome<()> {
 
 /// Why the child is gone, if it is: what it said last, or else somebody killed it.
 fn why_gone(channel: &Channel) -> Option<Fault> {
+    // A process that is killed is out of reach a moment before its end of the channel closes.
+    for _ in 0..50 {
+        if !channel.peer_lives() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
     if channel.peer_lives() {
         return None;
     }
