@@ -4,16 +4,13 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { AgentKernelError } from "./errors.js";
 
+/** The bundle lies in dist/ or dist/chunks/, a source file two levels below the checkout. Nowhere else is looked. */
+const PLACES = ["native", "../native", "../../dist/native"];
+
 export function nativeBinary(name: "ak-guest" | "ak-jail" | "ak-probe"): string {
-  let folder = dirname(fileURLToPath(import.meta.url));
-  for (;;) {
-    for (const candidate of [join(folder, "native", name), join(folder, "dist", "native", name)]) {
-      if (existsSync(candidate)) return candidate;
-    }
-    const parent = dirname(folder);
-    if (parent === folder) break;
-    folder = parent;
-  }
+  const here = dirname(fileURLToPath(import.meta.url));
+  const found = PLACES.map((place) => join(here, place, name)).find((candidate) => existsSync(candidate));
+  if (found !== undefined) return found;
   throw new AgentKernelError("backend_unavailable", `${name} is not built`, {
     hint: "in a checkout, npm run build makes it; a package that lacks it is broken: install it again",
   });

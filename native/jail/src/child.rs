@@ -118,6 +118,7 @@ impl Child<'_> {
         let mut views: Vec<_> = self.spec.views.iter().zip(trees).zip(&surveys).enumerate().collect();
         views.sort_by_key(|(_, ((view, _), _))| view.target.components().count());
         for (index, ((view, (is_folder, tree)), survey)) in views {
+            self.check_place(&root, view)?;
             if is_folder {
                 self.show_folder(&root, index, view, tree, survey, &void)?;
             } else {
@@ -130,6 +131,17 @@ impl Child<'_> {
         Ok(root)
     }
 
+    /// A mount point that is made inside a folder of the host's would stay there.
+    fn check_place(&self, root: &Root, view: &View) -> Outcome<()> {
+        let within = |v: &&View| v.reaches_host() && v.target != view.target && view.target.starts_with(&v.target);
+        let Some(around) = self.spec.views.iter().find(within) else { return Ok(()) };
+        root.find(&view.target, OFlags::empty()).map(drop).map_err(|_| {
+            let (target, folder) = (view.target.display(), around.target.display());
+            Fault::new("invalid_argument", format!("nothing can be mounted at {target}: it does not exist in {folder}"))
+                .hint("make it in the project first, or mount somewhere else")
+        })
+    }
+
     fn show_folder(
         &self,
         root: &Root,
@@ -139,7 +151,7 @@ impl Child<'_> {
         survey: &Survey,
         void: &Void,
     ) -> Outcome<()> {
-        if view.form == ViewForm::Mount && !view.readonly {
+        if view.is_live() {
             let plain = sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
             sys::mount_setattr(tree.as_fd(), true, plain, None).during("set a view's attributes")?;
             root.attach_folder(&tree, &view.target)?;

@@ -18,9 +18,10 @@ use crate::{
 };
 
 pub const RANGE: u32 = 65_536;
-/// Ranges start above what systemd hands out for containers and users' subordinate ids usually reach.
-const FIRST_RANGE: u32 = 0x6000_0000 / RANGE;
-const RANGES: u32 = 8192;
+/// Ranges lie above what systemd hands out for containers (up to 0x6FFF_FFFF) and below what it keeps for foreign
+/// images (from 0x7FFE_0000).
+const FIRST_RANGE: u32 = 0x7000_0000 / RANGE;
+const RANGES: u32 = 0x0FFE;
 
 /// `count` ids from `inside` on are the host's ids from `outside` on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,9 +46,15 @@ pub enum Identity {
     },
 }
 
+/// Whether we are root of the whole machine, and not only of a user namespace such as a rootless container's.
+pub fn is_host_root() -> bool {
+    let maps_all = |text: String| text.split_whitespace().eq(["0", "0", "4294967295"]);
+    geteuid().is_root() && fs::read_to_string("/proc/self/uid_map").is_ok_and(maps_all)
+}
+
 impl Identity {
     pub fn choose(choice: IdChoice, user: User) -> Outcome<Self> {
-        if geteuid().is_root() {
+        if is_host_root() {
             return reserve_range();
         }
         if choice == IdChoice::Single {

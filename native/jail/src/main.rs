@@ -42,7 +42,7 @@ fn main() -> ExitCode {
 fn sweep_after(journal: &Path, killed: &str) -> ExitCode {
     for _ in 0..2000 {
         cgroup::sweep();
-        view::guard::Placeholders::sweep(journal);
+        view::placeholder::Placeholders::sweep(journal);
         if !cgroup::has_of(killed) && !claim::has_of(journal, killed) {
             return ExitCode::SUCCESS;
         }

@@ -70,7 +70,8 @@ impl Root {
     }
 
     pub fn find(&self, path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
-        openat2(&self.fd, path, FIND | flags, Mode::empty(), ResolveFlags::IN_ROOT)
+        // A link in the way is refused, not followed: a project's own could lead a mount over the system's folders.
+        openat2(&self.fd, path, FIND | flags, Mode::empty(), ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS)
     }
 
     /// The folder at `path`, made with its parents where it is not there.

@@ -81,6 +81,18 @@ pub struct View {
     pub readonly: bool,
 }
 
+impl View {
+    /// The real folder, open for writing.
+    pub fn is_live(&self) -> bool {
+        self.form == ViewForm::Mount && !self.readonly
+    }
+
+    /// Whether what appears in it appears in the host's folder, at once or at the end.
+    pub fn reaches_host(&self) -> bool {
+        self.is_live() || self.form == ViewForm::Sync
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ViewForm {
@@ -112,6 +124,9 @@ impl Spec {
     fn check(&self) -> Result<(), String> {
         if self.version != 1 {
             return Err(format!("version {} is not 1", self.version));
+        }
+        if !self.guest.is_absolute() || !self.journal.is_absolute() {
+            return Err("paths of the guest and the journal must be absolute".into());
         }
         if self.hostname.is_empty() || self.hostname.len() > 64 {
             return Err("hostname must have 1 to 64 bytes".into());

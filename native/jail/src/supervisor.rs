@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::{Mode, OFlags, open, openat},
-    process::{Signal, geteuid, pidfd_send_signal},
+    process::{Signal, pidfd_send_signal},
 };
 use serde::Serialize;
 
@@ -17,12 +17,12 @@ use crate::{
     child::{Child, Told},
     control::{Control, Event, Layer, LayerState, Order},
     fault::{During, Fault, Outcome},
-    identity::Identity,
+    identity::{Identity, is_host_root},
     spec::{Spec, ViewForm},
     sys::{self, Fork},
     view::{
-        guard::Placeholders,
         matcher::Matcher,
+        placeholder::Placeholders,
         source::Source,
         survey::{Rules, Survey},
     },
@@ -40,7 +40,7 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
         return Ok(());
     };
     let spec = Spec::parse(&line)?;
-    let privileged = geteuid().is_root();
+    let privileged = is_host_root();
     let guest = open(&spec.guest, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
         .map_err(|e| Fault::new("internal", format!("the guest binary {}: {e}", spec.guest.display())))?;
     let identity = Identity::choose(spec.ids, spec.user)?;
@@ -140,7 +140,7 @@ impl Drop for Sandbox {
 }
 
 fn make_placeholders(spec: &Spec) -> Outcome<Vec<Placeholders>> {
-    let live = spec.views.iter().filter(|v| v.form == ViewForm::Mount && !v.readonly && v.source.is_dir());
+    let live = spec.views.iter().filter(|v| v.is_live() && v.source.is_dir());
     live.map(|v| Placeholders::make(&v.source, &spec.protect, &spec.journal)).collect()
 }
 
@@ -196,7 +196,7 @@ fn follow_child(channel: &Channel, layers: &mut Vec<Layer>) -> Outcome<Option<Ow
 }
 
 fn mount_layer(spec: &Spec) -> Option<Layer> {
-    spec.views.iter().any(|v| v.form == ViewForm::Mount && !v.readonly).then(|| {
+    spec.views.iter().any(|v| v.is_live()).then(|| {
         Layer::new(
             "protected-paths",
             LayerState::Partial,
@@ -249,7 +249,7 @@ fn carry_over(
     let index = index.ok_or_else(|| Fault::new("internal", "nothing to carry over to"))?;
     let project = openat(&sources[index].fd, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
         .during("open the project")?;
-    let carrier = Carrier::new(rules.0, rules.1, &surveys[index], since, geteuid().is_root());
+    let carrier = Carrier::new(rules.0, rules.1, &surveys[index], since, is_host_root());
     carrier.carry(upper.as_fd(), project.as_fd())
 }
 
@@ -266,6 +266,10 @@ fn rlimits(spec: &Spec, cgroup: &Cgroup) -> Vec<(libc::__rlimit_resource_t, u64)
 }
 
 fn no_namespaces(e: std::io::Error) -> Fault {
+    if matches!(e.raw_os_error(), Some(libc::EAGAIN | libc::ENOMEM | libc::EMFILE | libc::ENFILE)) {
+        return Fault::new("resource_exhausted", format!("this host has no room for another sandbox: {e}"))
+            .hint("end other processes of yours, or raise the limits on processes, memory or open files");
+    }
     let fault =
         Fault::new("backend_unavailable", format!("this host does not let us make the sandbox's namespaces: {e}"));
     let restricted = |path: &str, value: &str| std::fs::read_to_string(path).is_ok_and(|t| t.trim() == value);

@@ -1,6 +1,6 @@
 //! The last steps before the guest runs: what this process gives up for good, and every process after it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use landlock::{
     ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
@@ -15,7 +15,7 @@ use crate::{
     control::{Layer, LayerState},
     fault::{During, Fault, Outcome},
     identity::Identity,
-    spec::{Capabilities, SeccompChoice, Spec, ViewForm},
+    spec::{Capabilities, SeccompChoice, Spec},
     sys,
 };
 
@@ -81,6 +81,13 @@ pub fn landlock(writable: &[PathBuf]) -> Outcome<Layer> {
         RulesetStatus::PartiallyEnforced => {
             Layer::new("landlock", LayerState::Partial, "this kernel knows only a part of the rules")
         }
+        RulesetStatus::NotEnforced if writable != [Path::new("/")] => {
+            return Err(Fault::new(
+                "layer_unavailable",
+                "the policy limits writes by Landlock, and this kernel has none",
+            )
+            .hint("boot a kernel with Landlock (lsm=landlock,… on its command line), or use another profile"));
+        }
         RulesetStatus::NotEnforced => Layer::new("landlock", LayerState::Absent, "this kernel has no Landlock"),
     })
 }
@@ -104,5 +111,5 @@ pub fn seccomp(spec: &Spec) -> Outcome<()> {
 
 /// Whether something of the host's can be written directly.
 fn has_live_view(spec: &Spec) -> bool {
-    spec.views.iter().any(|v| v.form == ViewForm::Mount && !v.readonly)
+    spec.views.iter().any(|v| v.is_live())
 }

@@ -13,6 +13,8 @@ export interface JailPrograms extends JailPaths {
 
 const CONTROL_FD = 3;
 const STREAM_FD = 4;
+/** How long a start that was called off may take to end by itself. */
+const ABORT_GRACE_MS = 1000;
 /** A carried-over report of a few thousand paths is far below this. */
 const MAX_LINE_CHARS = 16 << 20;
 
@@ -28,7 +30,12 @@ export async function startJail(programs: JailPrograms, spec: JailSpec, signal?:
   if (child.pid === undefined) throw await spawnFailure(child);
   const jail = new Jail(child, programs);
   jail.order(spec);
-  const kill = () => void jail.kill();
+  let impatience: NodeJS.Timeout | undefined;
+  const kill = () => {
+    void jail.kill().catch(() => {});
+    // It may be searching a large or a dead folder and not listen. The sandbox dies with it; the rest is swept.
+    impatience = setTimeout(() => child.kill("SIGKILL"), ABORT_GRACE_MS);
+  };
   signal?.addEventListener("abort", kill, { once: true });
   try {
     const layers = await jail.started;
@@ -44,6 +51,7 @@ export async function startJail(programs: JailPrograms, spec: JailSpec, signal?:
     await jail.gone;
     throw signal?.aborted ? signal.reason : error;
   } finally {
+    clearTimeout(impatience);
     signal?.removeEventListener("abort", kill);
   }
 }

@@ -3,20 +3,26 @@ import { Buffer } from "node:buffer";
 import type { OutputSink } from "../../guest/index.js";
 
 const LIMIT_BYTES = 16 << 20;
+const FIRST_BLOCK_BYTES = 65_536;
+const MAX_STRETCHES = 200_000;
 
+/** A stretch of bytes of one stream; neighbours of the same stream are one stretch. */
+interface Stretch {
+  readonly stream: 1 | 2;
+  length: number;
+}
+
+/** Bytes lie in one growing block: a guest that sends them one by one must not make an object of each. */
 export class CapturedOutput {
-  readonly #chunks: { stream: 1 | 2; bytes: Buffer }[] = [];
+  #block: Buffer = Buffer.alloc(0);
   #keptBytes = 0;
+  readonly #stretches: Stretch[] = [];
   droppedBytes = 0;
 
   sink(stream: 1 | 2, onEnd: () => void): OutputSink {
     return {
       write: (chunk, done) => {
-        const room = Math.max(0, LIMIT_BYTES - this.#keptBytes);
-        const kept = Buffer.from(chunk.subarray(0, room));
-        if (kept.length > 0) this.#chunks.push({ stream, bytes: kept });
-        this.#keptBytes += kept.length;
-        this.droppedBytes += chunk.length - kept.length;
+        this.#keep(stream, chunk);
         done();
       },
       end: onEnd,
@@ -24,7 +30,35 @@ export class CapturedOutput {
   }
 
   text(stream?: 1 | 2): string {
-    const wanted = this.#chunks.filter((chunk) => stream === undefined || chunk.stream === stream);
-    return Buffer.concat(wanted.map((chunk) => chunk.bytes)).toString("utf8");
+    const kept = this.#block.subarray(0, this.#keptBytes);
+    if (stream === undefined) return kept.toString("utf8");
+    const parts: Buffer[] = [];
+    let at = 0;
+    for (const stretch of this.#stretches) {
+      if (stretch.stream === stream) parts.push(kept.subarray(at, at + stretch.length));
+      at += stretch.length;
+    }
+    return Buffer.concat(parts).toString("utf8");
+  }
+
+  #keep(stream: 1 | 2, chunk: Buffer): void {
+    const last = this.#stretches.at(-1);
+    // Streams that take turns byte by byte: their order costs more than the bytes, so it is kept for the first ones.
+    const isTooMixed = last?.stream !== stream && this.#stretches.length >= MAX_STRETCHES;
+    const room = isTooMixed ? 0 : Math.min(chunk.length, LIMIT_BYTES - this.#keptBytes);
+    this.droppedBytes += chunk.length - room;
+    if (room === 0) return;
+    this.#grow(this.#keptBytes + room);
+    chunk.copy(this.#block, this.#keptBytes, 0, room);
+    this.#keptBytes += room;
+    if (last?.stream === stream) last.length += room;
+    else this.#stretches.push({ stream, length: room });
+  }
+
+  #grow(neededBytes: number): void {
+    if (neededBytes <= this.#block.length) return;
+    const block = Buffer.allocUnsafe(Math.max(FIRST_BLOCK_BYTES, 2 * this.#block.length, neededBytes));
+    this.#block.copy(block, 0, 0, this.#keptBytes);
+    this.#block = block;
   }
 }

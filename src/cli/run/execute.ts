@@ -7,12 +7,12 @@ import { TemporarySandbox, temporaryId } from "../../runtime/temporary-sandbox.j
 import { writeErr, writeJson } from "../output.js";
 import type { RunRequest } from "../run-request.js";
 import { openBackend } from "./backend.js";
-import { remarks } from "./remarks.js";
+import { remarksAtEnd, remarksAtStart } from "./remarks.js";
 import { EndingSignals } from "./signals.js";
 import { openStreams, type RunStreams } from "./streams.js";
 
 export async function execute(request: RunRequest): Promise<number> {
-  for (const note of request.notes) await writeErr(`agentkernel: ${escapeText(note)}\n`);
+  await say(request.notes);
   const startedAt = performance.now();
   const abort = new AbortController();
   const signals = new EndingSignals(() => abort.abort());
@@ -22,6 +22,7 @@ export async function execute(request: RunRequest): Promise<number> {
       await sandbox.kill();
       return 128 + signals.first;
     }
+    if (!request.json) await say(remarksAtStart(request, sandbox.layers));
     const ran = await runIn(sandbox, request, signals);
     if (request.json) {
       await writeJson({ success: true, data: answer(request, sandbox, ran, performance.now() - startedAt) });
@@ -33,6 +34,10 @@ export async function execute(request: RunRequest): Promise<number> {
   } finally {
     signals.stop();
   }
+}
+
+async function say(lines: readonly string[]): Promise<void> {
+  for (const line of lines) await writeErr(`agentkernel: ${escapeText(line)}\n`);
 }
 
 async function start(request: RunRequest, signal: AbortSignal): Promise<TemporarySandbox> {
@@ -65,11 +70,7 @@ async function runIn(sandbox: TemporarySandbox, request: RunRequest, signals: En
     // Before anything of ours is printed: the terminal must be the user's own again.
     streams.close();
     if (streams.failure) throw streams.failure;
-    if (!request.json) {
-      for (const line of remarks(request, command, sandboxEnd, sandbox.layers)) {
-        await writeErr(`agentkernel: ${escapeText(line)}\n`);
-      }
-    }
+    if (!request.json) await say(remarksAtEnd(request, command, sandboxEnd));
     return { command, sandboxEnd, streams };
   } catch (error) {
     // The error says more than a second one about the sandbox that it ended.

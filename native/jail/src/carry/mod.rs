@@ -76,9 +76,11 @@ impl<'a> Carrier<'a> {
 
     fn folder(&mut self, upper: BorrowedFd<'_>, target: BorrowedFd<'_>, path: &[u8]) -> Outcome<()> {
         let names = names(upper)?;
+        let there = self::names(target)?;
+        transfer::clear_leftovers(target, &there)?;
         if is_opaque(upper) {
             let kept: HashSet<&CStr> = names.iter().map(CString::as_c_str).collect();
-            for name in self::names(target)?.iter().filter(|n| !kept.contains(n.as_c_str())) {
+            for name in there.iter().filter(|n| !kept.contains(n.as_c_str())) {
                 self.delete(target, name, &join(path, name))?;
             }
         }

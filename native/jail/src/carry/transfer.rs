@@ -20,6 +20,17 @@ const CHUNK: usize = 256 << 10;
 /// Larger files are written again without a look: a file of holes can have any length, and reading it any time.
 const COMPARED: i64 = 64 << 20;
 
+/// Removes what a carry that was killed has left in a folder.
+pub fn clear_leftovers(target: BorrowedFd<'_>, names: &[CString]) -> Outcome<()> {
+    for name in names {
+        let owner = name.to_bytes().strip_prefix(TEMPORARY).and_then(|pid| std::str::from_utf8(pid).ok());
+        if owner.is_some_and(|pid| !std::path::Path::new("/proc").join(pid).exists()) {
+            unlinkat(target, name.as_c_str(), AtFlags::empty()).during("clear a temporary file")?;
+        }
+    }
+    Ok(())
+}
+
 /// Puts `name` of the layer into the project; false if nothing differs.
 pub fn put(
     upper: BorrowedFd<'_>,
@@ -42,7 +53,7 @@ pub fn put(
     let written = write_temporary(upper, target, name, &temporary, old, new, privileged)
         .and_then(|()| renameat(target, temporary.as_c_str(), target, name).during("put a file in its place"));
     if written.is_err() {
-        // The first error is the one to tell; a leftover is cleared by the next carry.
+        // The first error is the one to tell.
         let _ = unlinkat(target, temporary.as_c_str(), AtFlags::empty());
     }
     written.map(|()| true)

@@ -6,6 +6,7 @@ mod link_target;
 pub mod mask;
 pub mod matcher;
 pub mod overlay;
+pub mod placeholder;
 pub mod source;
 pub mod survey;
 pub mod walk;

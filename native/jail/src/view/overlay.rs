@@ -59,7 +59,7 @@ pub fn build(index: usize, source: OwnedFd, survey: &Survey, writable: bool) -> 
     }
     fsconfig_create(&fs).map_err(|e| {
         Fault::new("layer_unavailable", format!("the copy-on-write view of a folder could not be made: {e}"))
-            .hint("other filesystems mounted below the folder, and kernels before 5.11, do not allow this; see `agentkernel doctor`")
+            .hint("other filesystems mounted below the folder, and kernels before 6.6, do not allow this; see `agentkernel doctor`")
     })?;
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     let tree = fsmount(&fs, FsMountFlags::FSMOUNT_CLOEXEC, attributes).during("mount overlay")?;

@@ -55,9 +55,8 @@ impl Source {
             return Ok(());
         };
         let (uid, gid) = (self.stat.st_uid, self.stat.st_gid);
-        let is_live = view.form == spec::ViewForm::Mount && !view.readonly;
         let straight = uid == user.uid && gid == user.gid && uid < RANGE && gid < RANGE;
-        let userns = if is_live {
+        let userns = if view.is_live() {
             let only = |owner, user| [Extent { inside: owner, outside: base + user, count: 1 }];
             mapping_namespace(&only(uid, user.uid), &only(gid, user.gid))?
         } else if straight {
@@ -76,7 +75,19 @@ impl Source {
     pub fn into_tree(self, view: &spec::View) -> Outcome<OwnedFd> {
         match self.tree {
             Some(tree) => Ok(tree),
-            None => place::clone_tree(CWD, &view.source).during(format_args!("show {}", view.source.display())),
+            None => {
+                let tree =
+                    place::clone_tree(CWD, &view.source).during(format_args!("show {}", view.source.display()))?;
+                // What is shown must be what is searched for secrets.
+                let there = fstat(&tree).during("look at a view")?;
+                if (there.st_dev, there.st_ino) != (self.stat.st_dev, self.stat.st_ino) {
+                    return Err(Fault::start(format!(
+                        "{} was replaced while the sandbox started",
+                        view.source.display()
+                    )));
+                }
+                Ok(tree)
+            }
         }
     }
 }

@@ -131,7 +131,7 @@ impl Visitor for ByRule<'_> {
             let path = [folder, name].concat();
             if kind == FileType::Symlink {
                 // Protected under its own name too.
-                found.survey.protected.extend(link_target::below(self.host, &path).map(|(target, _)| target));
+                found.survey.protected.extend(link_target::below(self.host, &path));
             }
             found.survey.protected.push(Hit { path, folder: is_folder });
         }
@@ -180,10 +180,9 @@ fn note_links(root: BorrowedFd<'_>, host: BorrowedFd<'_>, path: &[u8], found: &m
             found.linked.insert(inode(&stat));
         }
         FileType::Symlink => {
-            if let Some((target, stat)) = link_target::below(host, path) {
-                if !target.folder && stat.st_nlink > 1 {
-                    found.linked.insert(inode(&stat));
-                }
+            if let Some(target) = link_target::below(host, path) {
+                // What it leads to is no link, so this goes one step further and no more.
+                note_links(root, host, &target.path, found);
                 found.survey.hidden.push(target);
             }
         }

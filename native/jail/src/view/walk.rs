@@ -53,8 +53,9 @@ pub fn walk<V: Visitor>(root: BorrowedFd<'_>, visitor: &V) -> Outcome<Vec<V::Fou
     let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
     let mut parts = thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| work(root, visitor, &queue, &wake))).collect();
-        workers.into_iter().map(|w| w.join().unwrap_or_default()).collect::<Vec<_>>()
-    });
+        workers.into_iter().map(|w| w.join()).collect::<Result<Vec<_>, _>>()
+    })
+    .map_err(|_| Fault::new("internal", "the search for secrets broke off"))?;
     parts.push(found);
     let failed = lock(&queue).failed.take();
     failed.map_or(Ok(parts), Err)

@@ -1,0 +1,44 @@
+import { Buffer } from "node:buffer";
+import { describe, expect, it } from "vitest";
+import { CapturedOutput } from "./captured-output.js";
+
+function write(output: CapturedOutput, stream: 1 | 2, bytes: Buffer | string): void {
+  output.sink(stream, () => {}).write(Buffer.from(bytes), () => {});
+}
+
+describe("output kept for the JSON answer", () => {
+  it("is there as a whole in order of arrival, and by stream", () => {
+    const output = new CapturedOutput();
+    for (const [stream, text] of [
+      [1, "a"],
+      [2, "b"],
+      [1, "c"],
+      [1, "d"],
+    ] as const)
+      write(output, stream, text);
+    expect([output.text(), output.text(1), output.text(2)]).toEqual(["abcd", "acd", "b"]);
+  });
+
+  it("joins characters that were split over chunks", () => {
+    const output = new CapturedOutput();
+    for (const byte of Buffer.from("ä☃")) write(output, 1, Buffer.from([byte]));
+    expect(output.text(1)).toBe("ä☃");
+  });
+
+  it("stops at 16 MiB and counts the rest", () => {
+    const output = new CapturedOutput();
+    for (let i = 0; i < 5; i++) write(output, 1, Buffer.alloc(4 << 20, 120));
+    expect(output.text(1).length).toBe(16 << 20);
+    expect(output.droppedBytes).toBe(4 << 20);
+  });
+
+  it("takes a million single bytes of two streams in little memory", () => {
+    const output = new CapturedOutput();
+    const one = Buffer.from("x");
+    const sinks = [output.sink(1, () => {}), output.sink(2, () => {})];
+    const before = process.memoryUsage().rss;
+    for (let i = 0; i < 1_000_000; i++) sinks[i % 2]?.write(one, () => {});
+    expect(process.memoryUsage().rss - before).toBeLessThan(64 << 20);
+    expect(output.text().length + output.droppedBytes).toBe(1_000_000);
+  });
+});
