@@ -54,13 +54,13 @@ describe.each(actors)("as $name", (actor) => {
   it("the command has a terminal of the window's size, and its own status", () => {
     const script = "tty; stty size; echo TERM=$TERM; exit 3";
     const session = onTerminal(actor, ["--tty", "sh", "-c", script], []);
-    expect(session.output).toMatch(/^\/dev\/pts\/\d+\r\n24 80\r\nTERM=xterm\r\n/);
+    expect(session.output).toMatch(/^(agentkernel: .*\r\n)?\/dev\/pts\/\d+\r\n24 80\r\nTERM=xterm\r\n/);
     expect(session).toMatchObject({ status: 3, restored: true });
   });
 
   it("its bytes reach the window unchanged, as a full-screen program needs it", () => {
     const session = onTerminal(actor, ["-t", "sh", "-c", "stty -opost; printf 'one\\ntwo\\r\\nthree'"], []);
-    expect(session.output).toMatch(/^one\ntwo\r\nthree/);
+    expect(session.output).toMatch(/^(agentkernel: .*\r\n)?one\ntwo\r\nthree/);
   });
 
   it("it follows the window when that is resized", () => {
