@@ -13,6 +13,8 @@ struct Program {
     name: &'static str,
     lists: &'static [&'static str],
     enosys: &'static [u32],
+    /// Whether clone and unshare may make namespaces.
+    namespaces: bool,
 }
 
 const CLONE3: u32 = 435;
@@ -20,12 +22,17 @@ const OPENAT2: u32 = 437;
 /// The newest call that the lists were written for (mseal). What a newer kernel adds does not exist inside.
 const NEWEST_KNOWN: u32 = 462;
 
+// clone3 and openat2 pass their flags in memory, where a filter cannot look.
 const PROGRAMS: &[Program] = &[
-    Program { name: "DEFAULT", lists: &["default"], enosys: &[CLONE3] },
-    Program { name: "STRICT", lists: &["default", "strict"], enosys: &[CLONE3] },
-    // clone3 and openat2 pass their flags in memory, where a filter cannot look.
-    Program { name: "SETID_BITS", lists: &["setid-bits"], enosys: &[OPENAT2] },
+    Program { name: "DEFAULT", lists: &["default"], enosys: &[CLONE3], namespaces: false },
+    Program { name: "STRICT", lists: &["default", "strict"], enosys: &[CLONE3], namespaces: false },
+    Program { name: "SETID_BITS", lists: &["setid-bits"], enosys: &[OPENAT2], namespaces: true },
 ];
+
+/// Flags that make namespaces: mount, cgroup, uts, ipc, user, pid, net; and for unshare time (clone has the exit signal
+/// in that place).
+const NEW_NAMESPACES: u32 = 0x7E02_0000;
+const NEW_TIME: u32 = 0x80;
 
 fn main() {
     println!("cargo::rerun-if-changed=seccomp");
@@ -47,6 +54,8 @@ fn main() {
     fs::write(path, out).expect("write the compiled lists");
 }
 
+/// Calls that are denied whatever their arguments are compared one instruction each, by hand; seccompiler makes the
+/// rest. The kernel translates every instruction when a sandbox starts, so their number is time.
 fn compile(program: &Program, arch_name: &str, arch: TargetArch, audit: u32) -> BpfProgram {
     let mut rules = Vec::new();
     for list in program.lists {
@@ -56,12 +65,32 @@ fn compile(program: &Program, arch_name: &str, arch: TargetArch, audit: u32) -> 
             rules.extend(read_list(&own));
         }
     }
-    let merged = json!({ "it": { "mismatch_action": "allow", "match_action": { "errno": 1 }, "filter": rules } });
-    let mut map: HashMap<String, BpfProgram> = seccompiler::compile_from_json(merged.to_string().as_bytes(), arch)
-        .unwrap_or_else(|e| panic!("seccomp {} for {arch_name}: {e}", program.name));
+    let (conditional, plain): (Vec<Value>, Vec<Value>) = rules.into_iter().partition(|rule| rule.get("args").is_some());
+    let number = |name: &str| number_of(name, arch);
     let mut code = prologue(audit, program.enosys);
-    code.extend(map.remove("it").expect("one filter"));
+    if !program.namespaces {
+        code.extend(deny_flags(number("clone"), NEW_NAMESPACES));
+        code.extend(deny_flags(number("unshare"), NEW_NAMESPACES | NEW_TIME));
+    }
+    let names = plain.iter().map(|rule| rule["syscall"].as_str().expect("a call's name"));
+    code.extend(deny_all(&names.map(number).collect::<Vec<_>>()));
+    code.extend(by_seccompiler(&conditional, arch));
     code
+}
+
+fn by_seccompiler(rules: &[Value], arch: TargetArch) -> BpfProgram {
+    let filter = json!({ "it": { "mismatch_action": "allow", "match_action": { "errno": 1 }, "filter": rules } });
+    let mut map: HashMap<String, BpfProgram> = seccompiler::compile_from_json(filter.to_string().as_bytes(), arch)
+        .unwrap_or_else(|e| panic!("seccomp lists: {e}"));
+    map.remove("it").expect("one filter")
+}
+
+/// The number of a call, read from the filter that seccompiler makes for it alone: its tables are not public.
+fn number_of(name: &str, arch: TargetArch) -> u32 {
+    let code = by_seccompiler(&[json!({ "syscall": name })], arch);
+    let load = code.iter().position(|f| f.code == LD_W_ABS && f.k == 0).expect("the call's number is loaded");
+    let compare = code[load..].iter().find(|f| f.code == JEQ).expect("the call's number is compared");
+    compare.k
 }
 
 fn read_list(name: &str) -> Vec<Value> {
@@ -70,20 +99,50 @@ fn read_list(name: &str) -> Vec<Value> {
     value["default"]["filter"].as_array().expect("a filter list").clone()
 }
 
-/// Another architecture's calls (i386, x32) and calls newer than the lists do not exist inside.
+const LD_W_ABS: u16 = 0x20;
+const JA: u16 = 0x05;
+const JEQ: u16 = 0x15;
+const JGT: u16 = 0x25;
+const JSET: u16 = 0x45;
+const RET: u16 = 0x06;
+const ERRNO_EPERM: u32 = 0x0005_0000 | 1;
+const ERRNO_ENOSYS: u32 = 0x0005_0000 | 38;
+/// Where the kernel shows a filter the call's number, its architecture, and its first argument.
+const NUMBER: u32 = 0;
+const ARCHITECTURE: u32 = 4;
+const FIRST_ARGUMENT: u32 = 16;
+
+fn op(code: u16, jt: u8, jf: u8, k: u32) -> sock_filter {
+    sock_filter { code, jt, jf, k }
+}
+
+/// Another architecture's calls (i386, x32) and calls newer than the lists do not exist inside. Leaves the call's
+/// number loaded, as does every part but the last.
 fn prologue(audit: u32, enosys: &[u32]) -> BpfProgram {
-    const LD_W_ABS: u16 = 0x20;
-    const JEQ: u16 = 0x15;
-    const JGT: u16 = 0x25;
-    const RET: u16 = 0x06;
-    const ERRNO_ENOSYS: u32 = 0x0005_0000 | 38;
-    let op = |code, jt, jf, k| sock_filter { code, jt, jf, k };
-    let mut code =
-        vec![op(LD_W_ABS, 0, 0, 4), op(JEQ, 1, 0, audit), op(RET, 0, 0, ERRNO_ENOSYS), op(LD_W_ABS, 0, 0, 0)];
-    code.extend([op(JGT, 0, 1, NEWEST_KNOWN), op(RET, 0, 0, ERRNO_ENOSYS)]);
-    for &nr in enosys {
-        code.extend([op(JEQ, 0, 1, nr), op(RET, 0, 0, ERRNO_ENOSYS)]);
+    let absent = op(RET, 0, 0, ERRNO_ENOSYS);
+    let mut code = vec![op(LD_W_ABS, 0, 0, ARCHITECTURE), op(JEQ, 1, 0, audit), absent.clone()];
+    code.extend([op(LD_W_ABS, 0, 0, NUMBER), op(JGT, 0, 1, NEWEST_KNOWN), absent.clone()]);
+    for &number in enosys {
+        code.extend([op(JEQ, 0, 1, number), absent.clone()]);
     }
+    code
+}
+
+/// A call whose first argument must have none of these bits.
+fn deny_flags(number: u32, flags: u32) -> BpfProgram {
+    vec![
+        op(JEQ, 0, 4, number),
+        op(LD_W_ABS, 0, 0, FIRST_ARGUMENT),
+        op(JSET, 0, 1, flags),
+        op(RET, 0, 0, ERRNO_EPERM),
+        op(LD_W_ABS, 0, 0, NUMBER),
+    ]
+}
+
+fn deny_all(numbers: &[u32]) -> BpfProgram {
+    let count = u8::try_from(numbers.len()).expect("a jump reaches 255 instructions");
+    let mut code: BpfProgram = numbers.iter().zip(0..count).map(|(&nr, at)| op(JEQ, count - at, 0, nr)).collect();
+    code.extend([op(JA, 0, 0, 1), op(RET, 0, 0, ERRNO_EPERM)]);
     code
 }
 

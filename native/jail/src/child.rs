@@ -16,7 +16,6 @@ use rustix::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cgroup::Cgroup,
     channel::Channel,
     control::Layer,
     fault::{During, Fault, Outcome},
@@ -43,14 +42,29 @@ pub enum Told {
     Failed(Fault),
 }
 
+/// What the supervisor tells the child.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Asked {
+    /// The way into a cgroup comes with this message.
+    Join,
+    /// Everything is prepared; how, says the message that follows.
+    Finish,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Prepared {
+    /// What was found in the views.
+    pub surveys: Vec<Survey>,
+    /// Limits for each process, and what no cgroup holds.
+    pub rlimits: Vec<(u32, u64)>,
+}
+
 pub struct Child<'a> {
     pub spec: &'a Spec,
     pub identity: &'a Identity,
-    pub cgroup: &'a Cgroup,
     pub channel: &'a Channel,
     pub guest: OwnedFd,
     pub stream: OwnedFd,
-    pub rlimits: Vec<(libc::__rlimit_resource_t, u64)>,
 }
 
 impl Child<'_> {
@@ -69,17 +83,19 @@ impl Child<'_> {
     fn build(&self, sources: Vec<Source>) -> Outcome<Infallible> {
         // What is made here is for everyone in the sandbox, whatever the caller's mask says.
         umask(Mode::from_raw_mode(0o022));
-        self.cgroup.enter()?;
+        let others = libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
+        sys::unshare(others).during("make the network, ipc and host name namespaces")?;
         // The supervisor has written the id maps.
         self.channel.expect::<()>()?;
         if self.identity.has_range() {
             sys::set_ids(0, 0, true).during("become root of the sandbox")?;
         }
         walls::die_with_parent()?;
-        sys::new_cgroup_namespace().during("make a cgroup namespace")?;
         let propagation = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
         mount_change("/", propagation).during("make mounts private")?;
-        let root = self.build_root(sources)?;
+        let (root, rlimits) = self.build_root(sources)?;
+        // Only now that we are in our cgroups.
+        sys::unshare(libc::CLONE_NEWCGROUP).during("make a cgroup namespace")?;
         enter(&root)?;
         let mut attributes = sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
         if self.spec.root_readonly {
@@ -89,14 +105,14 @@ impl Child<'_> {
         sys::mount_setattr(slash.as_fd(), false, attributes, None).during("set the root's attributes")?;
         rustix::system::sethostname(self.spec.hostname.as_bytes()).during("set the host name")?;
         sys::loopback_up().during("bring loopback up")?;
-        for &(resource, value) in &self.rlimits {
+        for (resource, value) in rlimits {
             sys::set_rlimit(resource, value).during("set a resource limit")?;
         }
         self.place_descriptors()?;
         self.raise_walls()
     }
 
-    fn build_root(&self, sources: Vec<Source>) -> Outcome<Root> {
+    fn build_root(&self, sources: Vec<Source>) -> Outcome<(Root, Vec<(u32, u64)>)> {
         // Before anything is mounted over the host's paths.
         let trees = self.spec.views.iter().zip(sources);
         let trees = trees.map(|(v, s)| Ok((s.is_folder(), s.into_tree(v)?))).collect::<Outcome<Vec<_>>>()?;
@@ -113,8 +129,8 @@ impl Child<'_> {
         let void = guard::void(Path::new("void-file"), Path::new("void-folder"))?;
         host_image::build(&root, self.spec)?;
         filesystems::build(self.spec.tmp_mib, &void)?;
-        // The supervisor has searched the views for hidden files meanwhile.
-        let surveys: Vec<Survey> = self.channel.expect()?;
+        // The supervisor has made our cgroup and searched the views for hidden files meanwhile.
+        let Prepared { surveys, rlimits } = self.await_supervisor()?;
         let mut views: Vec<_> = self.spec.views.iter().zip(trees).zip(&surveys).enumerate().collect();
         views.sort_by_key(|(_, ((view, _), _))| view.target.components().count());
         for (index, ((view, (is_folder, tree)), survey)) in views {
@@ -128,7 +144,19 @@ impl Child<'_> {
                 root.attach_file(&tree, &view.target)?;
             }
         }
-        Ok(root)
+        Ok((root, rlimits))
+    }
+
+    fn await_supervisor(&self) -> Outcome<Prepared> {
+        loop {
+            match self.channel.receive()? {
+                Some((Asked::Join, Some(door))) => {
+                    rustix::io::write(door, b"0").during("enter the sandbox's cgroup")?;
+                }
+                Some((Asked::Finish, _)) => return self.channel.expect(),
+                Some((Asked::Join, None)) | None => return Err(Fault::start("the supervisor is gone")),
+            }
+        }
     }
 
     /// A mount point that is made inside a folder of the host's would stay there.

@@ -31,19 +31,8 @@ const ETC_FOLDERS: [&str; 9] = [
     "pki/tls/certs",
     "ssl/certs",
 ];
-const ETC_FILES: [&str; 11] = [
-    "debian_version",
-    "inputrc",
-    "ld.so.cache",
-    "localtime",
-    "lsb-release",
-    "magic",
-    "mime.types",
-    "os-release",
-    "protocols",
-    "services",
-    "ssl/openssl.cnf",
-];
+const ETC_FILES: [&str; 8] =
+    ["debian_version", "inputrc", "ld.so.cache", "localtime", "os-release", "protocols", "services", "ssl/openssl.cnf"];
 
 const FOLDERS: [(&str, u32); 11] = [
     ("dev", 0o755),
@@ -159,7 +148,7 @@ fn own_folders(user: User, readonly: bool, tmp_mib: u64) -> Outcome<()> {
     fs::set_permissions("root/home/sandbox", fs::Permissions::from_mode(0o700)).during("make the home folder")?;
     own("root/home/sandbox")?;
     own("root/workspace")?;
-    for name in ["cache", "lib", "log", "tmp"] {
+    for name in ["lib", "tmp"] {
         fs::create_dir(Path::new("root/var").join(name)).during("make a folder of /var")?;
     }
     fs::set_permissions("root/var/tmp", fs::Permissions::from_mode(0o1777)).during("make /var/tmp")

@@ -2,6 +2,10 @@
 //! descriptor 4 to its guest, and stays outside as the sandbox's supervisor. `ak-jail sweep <journal> <pid>`
 //! removes what killed supervisors left behind, that one among them. It decides nothing: the spec says what to build.
 
+// Rust's own start-up looks for its stack in /proc and sets handlers that this program does not use; that takes longer
+// than anything it does before the sandbox is forked.
+#![cfg_attr(not(test), no_main)]
+
 mod carry;
 mod cgroup;
 mod channel;
@@ -19,11 +23,18 @@ mod sys;
 mod view;
 mod walls;
 
-use std::{env, path::Path, process::ExitCode};
+use std::{env, path::Path};
 
 use control::{Control, Event};
 
-fn main() -> ExitCode {
+const DONE: i32 = 0;
+const FAILED: i32 = 1;
+const MISUSED: i32 = 2;
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub extern "C" fn main() -> i32 {
+    // A reader that is gone is an error to look at, not the end of the one who cleans up.
+    sys::ignore_broken_pipes();
     let args: Vec<String> = env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["run"] => run(),
@@ -32,39 +43,39 @@ fn main() -> ExitCode {
             eprintln!(
                 "usage: ak-jail run (spec and control on descriptor 3, guest stream on 4)\n       ak-jail sweep JOURNAL PID"
             );
-            ExitCode::from(2)
+            MISUSED
         }
     }
 }
 
 /// The sandbox of a supervisor that was killed dies with it, but not in the same moment: until then its group has
 /// processes and its claims have a holder.
-fn sweep_after(journal: &Path, killed: &str) -> ExitCode {
+fn sweep_after(journal: &Path, killed: &str) -> i32 {
     for _ in 0..2000 {
         cgroup::sweep();
         view::placeholder::Placeholders::sweep(journal);
         if !cgroup::has_of(killed) && !claim::has_of(journal, killed) {
-            return ExitCode::SUCCESS;
+            return DONE;
         }
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
-    ExitCode::FAILURE
+    FAILED
 }
 
-fn run() -> ExitCode {
+fn run() -> i32 {
     let (control, stream) = match (sys::inherited(3), sys::inherited(4)) {
         (Ok(control), Ok(stream)) => (control, stream),
         _ => {
             eprintln!("ak-jail: descriptors 3 and 4 must be open; this program is started by agentkernel");
-            return ExitCode::from(2);
+            return MISUSED;
         }
     };
     let mut control = Control::new(control);
     match supervisor::run(&mut control, stream) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => DONE,
         Err(fault) => {
             control.send(&Event::Failed(&fault));
-            ExitCode::FAILURE
+            FAILED
         }
     }
 }

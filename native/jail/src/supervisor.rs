@@ -1,7 +1,7 @@
 //! The process outside the walls: prepares, starts the child, stays until the sandbox has ended, and leaves nothing
 //! behind. It ends the sandbox when the order comes or when whoever gave the orders is gone.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -12,9 +12,9 @@ use serde::Serialize;
 
 use crate::{
     carry::{self, Carrier, Report},
-    cgroup::{self, Cgroup},
+    cgroup::{self, Cgroup, Places},
     channel::Channel,
-    child::{Child, Told},
+    child::{Asked, Child, Prepared, Told},
     control::{Control, Event, Layer, LayerState, Order},
     fault::{During, Fault, Outcome},
     identity::{Identity, is_host_root},
@@ -28,12 +28,8 @@ use crate::{
     },
 };
 
-const NAMESPACES: i32 = libc::CLONE_NEWUSER
-    | libc::CLONE_NEWNS
-    | libc::CLONE_NEWPID
-    | libc::CLONE_NEWIPC
-    | libc::CLONE_NEWUTS
-    | libc::CLONE_NEWNET;
+/// What the child needs to be in from its first moment. The rest it makes itself, while its ids are being mapped.
+const NAMESPACES: i32 = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID;
 
 pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
     let Some(line) = control.line()? else {
@@ -46,42 +42,55 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
     let identity = Identity::choose(spec.ids, spec.user)?;
     let sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
     let placeholders = make_placeholders(&spec)?;
-    let (cgroup, mut cgroup_layer) = Cgroup::create(&spec.limits)?;
-    if identity.has_range() && !cgroup.limits("pids") {
-        // The kernel counts by id, and root of the sandbox can become any of the range.
-        let detail = cgroup_layer.detail.get_or_insert_default();
-        detail.push_str("; that limits processes for each id, not in all");
-    }
+    let places = Places::find();
+    // Made while the child is at work, unless it has to be born in it. Declared before the sandbox, to outlive it.
+    let mut limited = places.needs_birthplace().then(|| Cgroup::create(&places, &spec.limits)).transpose()?;
     let (ours, theirs) = Channel::pair()?;
     let since = carry::now();
-    let (pid, pidfd) = match sys::fork_into(NAMESPACES, cgroup.birthplace()).map_err(no_namespaces)? {
+    let birthplace = limited.as_ref().and_then(|(cgroup, _)| cgroup.birthplace());
+    let (pid, pidfd) = match sys::fork_into(NAMESPACES, birthplace).map_err(no_namespaces)? {
         Fork::Parent { pid, pidfd } => (pid, pidfd),
         Fork::Child => {
             drop(ours);
-            let rlimits = rlimits(&spec, &cgroup);
-            let child =
-                Child { spec: &spec, identity: &identity, cgroup: &cgroup, channel: &theirs, guest, stream, rlimits };
+            let child = Child { spec: &spec, identity: &identity, channel: &theirs, guest, stream };
             child.become_guest(sources);
             std::process::exit(1);
         }
     };
     drop((theirs, stream, guest));
     let mut sandbox = Sandbox { pid, pidfd, reaped: false };
+    identity.write_maps(pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
+    tell(&ours, &(), None)?;
+    // From here on the child builds; what follows is done beside it and needed only at its end.
+    map_ids(&spec, &identity, &sources, pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
     let hide = Matcher::hiding(&spec.hide);
     let protect = Matcher::of(&spec.protect);
-    map_ids(&spec, &identity, &sources, pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
-    tell(&ours, &())?;
+    let made = match limited.take() {
+        Some(made) => made,
+        None => Cgroup::create(&places, &spec.limits)?,
+    };
+    let (cgroup, cgroup_layer) = limited.insert(made);
+    if identity.has_range() && !cgroup.limits("pids") {
+        // The kernel counts by id, and root of the sandbox can become any of the range.
+        let detail = cgroup_layer.detail.get_or_insert_default();
+        detail.push_str("; that limits processes for each id, not in all");
+    }
+    for door in cgroup.doors()? {
+        tell(&ours, &Asked::Join, Some(door.as_fd()))?;
+    }
     let mut surveys = sources.iter().map(|s| survey(s, &hide, &protect)).collect::<Outcome<Vec<_>>>()?;
     for (view, survey) in spec.views.iter().zip(&mut surveys) {
         survey.protected.extend(placeholders.iter().flat_map(|p| p.hits(&view.source)));
         survey.protected.sort();
         survey.protected.dedup();
     }
-    tell(&ours, &surveys)?;
+    tell(&ours, &Asked::Finish, None)?;
+    let prepared = Prepared { surveys, rlimits: rlimits(&spec, cgroup) };
+    tell(&ours, &prepared, None)?;
     let mut layers = vec![
         Layer::new("namespaces", LayerState::Applied, identity.describe()),
         Layer::applied("seccomp"),
-        cgroup_layer,
+        cgroup_layer.clone(),
     ];
     let upper = follow_child(&ours, &mut layers)?;
     layers.extend(mount_layer(&spec));
@@ -89,10 +98,10 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
     let order = await_end(control, &sandbox)?;
     let waited = sandbox.end()?;
     let stats = cgroup.stats();
-    drop(cgroup);
+    drop(limited);
     let carried = match (order, upper) {
         (Some(Order::Finish), Some(upper)) => {
-            Some(carry_over(&spec, &sources, &surveys, upper, (&hide, &protect), since)?)
+            Some(carry_over(&spec, &sources, &prepared.surveys, upper, (&hide, &protect), since)?)
         }
         _ => None,
     };
@@ -152,8 +161,8 @@ fn survey(source: &Source, hide: &Matcher, protect: &Matcher) -> Outcome<Survey>
 }
 
 /// Sends the child something. If it is gone, what it said before is the reason, and not that it cannot be told.
-fn tell<T: Serialize>(channel: &Channel, message: &T) -> Outcome<()> {
-    channel.send(message, None).map_err(|fault| why_gone(channel).unwrap_or(fault))
+fn tell<T: Serialize>(channel: &Channel, message: &T, with: Option<BorrowedFd<'_>>) -> Outcome<()> {
+    channel.send(message, with).map_err(|fault| why_gone(channel).unwrap_or(fault))
 }
 
 /// Why the child is gone, if it is: what it said last, or else somebody killed it.
@@ -173,7 +182,6 @@ fn why_gone(channel: &Channel) -> Option<Fault> {
 }
 
 fn map_ids(spec: &Spec, identity: &Identity, sources: &[Source], pid: i32) -> Outcome<()> {
-    identity.write_maps(pid)?;
     if let Identity::Own { base, .. } = identity {
         for (view, source) in spec.views.iter().zip(sources) {
             source.map_ids(view, *base, spec.user, pid)?;
@@ -254,7 +262,7 @@ fn carry_over(
 }
 
 /// Limits for each process, and where no cgroup holds all of them together, the next best thing.
-fn rlimits(spec: &Spec, cgroup: &Cgroup) -> Vec<(libc::__rlimit_resource_t, u64)> {
+fn rlimits(spec: &Spec, cgroup: &Cgroup) -> Vec<(u32, u64)> {
     let mut limits = vec![(libc::RLIMIT_NOFILE, spec.limits.open_files), (libc::RLIMIT_CORE, 0)];
     if !cgroup.limits("pids") {
         limits.push((libc::RLIMIT_NPROC, spec.limits.pids));

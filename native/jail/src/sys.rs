@@ -216,8 +216,13 @@ pub fn drop_from_bounding_set(capability: u32) -> io::Result<bool> {
     }
 }
 
-/// From now on this process sees its own cgroup as the root of all.
-pub fn new_cgroup_namespace() -> io::Result<()> {
+/// Leaves namespaces for new ones.
+pub fn unshare(namespaces: libc::c_int) -> io::Result<()> {
     // SAFETY: no pointers involved; no other thread shares what this changes.
-    if unsafe { libc::unshare(libc::CLONE_NEWCGROUP) } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    if unsafe { libc::unshare(namespaces) } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+pub fn ignore_broken_pipes() {
+    // SAFETY: ignoring a signal installs no handler.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
 }

@@ -13,8 +13,10 @@ use std::{
     time::Duration,
 };
 
-use place::Places;
+pub use place::Places;
 pub use stats::Stats;
+
+use rustix::fs::{Mode, OFlags, open};
 
 use crate::{
     claim,
@@ -39,8 +41,7 @@ pub struct Cgroup {
 
 impl Cgroup {
     /// Makes what can be made, and says what could not.
-    pub fn create(limits: &Limits) -> Outcome<(Self, Layer)> {
-        let places = Places::find();
+    pub fn create(places: &Places, limits: &Limits) -> Outcome<(Self, Layer)> {
         let name = claim::unique_name();
         let mut cgroup = Self { groups: Vec::new() };
         let mut missing = Vec::new();
@@ -89,14 +90,13 @@ impl Cgroup {
         self.groups.iter().find(|g| g.v2).map(|g| g.owned.as_fd())
     }
 
-    /// Called by the sandbox's first process for itself: moving another process, or one with all its threads, makes
-    /// the kernel wait for every processor, which takes longer than all the rest of the start.
-    pub fn enter(&self) -> Outcome<()> {
-        for group in self.groups.iter().filter(|g| !g.v2) {
-            fs::write(group.path.join("tasks"), "0")
-                .during(format_args!("put the sandbox into {}", group.path.display()))?;
-        }
-        Ok(())
+    /// Ways into the v1 groups, for the sandbox's first process to enter by itself: moving another process makes the
+    /// kernel wait for every processor, which takes longer than all the rest of the start.
+    pub fn doors(&self) -> Outcome<Vec<OwnedFd>> {
+        let v1 = self.groups.iter().filter(|g| !g.v2);
+        v1.map(|g| open(g.path.join("tasks"), OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()))
+            .collect::<Result<_, _>>()
+            .during("open the sandbox's cgroup")
     }
 
     pub fn stats(&self) -> Stats {

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::fs::{Access, access};
+use rustix::fs::{Access, access, statfs};
 
 pub struct Place {
     pub parent: PathBuf,
@@ -22,17 +22,24 @@ pub struct Places {
 impl Places {
     pub fn find() -> Self {
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        if let Some(mounts) = usual_mounts(&own) {
+            return Self::among(mounts.into_iter(), &own);
+        }
+        let table = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        Self::among(table.lines().filter_map(CgroupMount::parse), &own)
+    }
+
+    fn among<'a>(mounts: impl Iterator<Item = CgroupMount<'a>>, own: &str) -> Self {
         let mut places = Self::default();
-        for mount in mounts.lines().filter_map(CgroupMount::parse) {
+        for mount in mounts {
             if mount.v2 {
                 if places.v2.is_none() {
-                    places.v2 = own_path(&own, "").and_then(|path| v2_place(&mount, &path));
+                    places.v2 = own_path(own, "").and_then(|path| v2_place(&mount, &path));
                 }
                 continue;
             }
             for controller in mount.options.split(',').filter(|c| super::NEEDED.contains(c)) {
-                if let Some(parent) = own_path(&own, controller).and_then(|path| mount.folder(&path))
+                if let Some(parent) = own_path(own, controller).and_then(|path| mount.folder(&path))
                     && writable(&parent)
                 {
                     places.v1.insert(controller.to_owned(), parent);
@@ -48,6 +55,11 @@ impl Places {
         }
         let (parent, controllers) = self.v2.as_ref()?;
         controllers.iter().any(|c| c == controller).then(|| Place { parent: parent.clone(), v2: true })
+    }
+
+    /// Whether a sandbox has to be born in its cgroup, which then must be there before it.
+    pub fn needs_birthplace(&self) -> bool {
+        super::NEEDED.iter().any(|controller| self.of(controller).is_some_and(|place| place.v2))
     }
 
     /// Every folder that may hold cgroups of ours.
@@ -82,6 +94,28 @@ impl<'a> CgroupMount<'a> {
         let below = if self.root == "/" { path } else { path.strip_prefix(self.root)? };
         Some(Path::new(self.point).join(below.trim_start_matches('/')))
     }
+}
+
+/// The mounts as nearly every host has them, if this is one: reading the table of all mounts takes longer than making
+/// the cgroup.
+fn usual_mounts(own: &str) -> Option<Vec<CgroupMount<'static>>> {
+    const CGROUP1: u64 = 0x0027_e0eb;
+    const CGROUP2: u64 = 0x6367_7270;
+    let is = |point: &str, magic: u64| statfs(point).is_ok_and(|s| s.f_type as u64 == magic);
+    let shows = |mount: &CgroupMount<'_>, controller: &str| {
+        own_path(own, controller).and_then(|path| mount.folder(&path)).is_some_and(|folder| folder.is_dir())
+    };
+    let whole = |point, v2, options| CgroupMount { root: "/", point, v2, options };
+    if is("/sys/fs/cgroup", CGROUP2) {
+        let mount = whole("/sys/fs/cgroup", true, "");
+        return shows(&mount, "").then(|| vec![mount]);
+    }
+    let points = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup/pids", "/sys/fs/cgroup/cpu"];
+    let mounts = super::NEEDED.iter().zip(points).map(|(&controller, point)| {
+        let mount = whole(point, false, controller);
+        (is(point, CGROUP1) && shows(&mount, controller)).then_some(mount)
+    });
+    mounts.collect()
 }
 
 /// The caller's path for a v1 controller, or for v2 with an empty name.
