@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::{
     carry::{self, Carrier, Report},
-    cgroup::{self, Cgroup, Places},
+    cgroup::{self, Cgroup},
     channel::Channel,
     child::{Asked, Child, Prepared, Told},
     control::{Control, Event, Layer, LayerState, Order},
@@ -42,9 +42,9 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
     let identity = Identity::choose(spec.ids, spec.user)?;
     let sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
     let placeholders = make_placeholders(&spec)?;
-    let places = Places::find();
-    // Made while the child is at work, unless it has to be born in it. Declared before the sandbox, to outlive it.
-    let mut limited = places.needs_birthplace().then(|| Cgroup::create(&places, &spec.limits)).transpose()?;
+    // Made while the child is at work, unless it is to be born in it. Declared before the sandbox, to outlive it.
+    let born = cgroup::is_pure_v2();
+    let mut limited = born.then(|| Cgroup::create(&spec.limits)).transpose()?;
     let (ours, theirs) = Channel::pair()?;
     let since = carry::now();
     let birthplace = limited.as_ref().and_then(|(cgroup, _)| cgroup.birthplace());
@@ -67,7 +67,7 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
     let protect = Matcher::of(&spec.protect);
     let made = match limited.take() {
         Some(made) => made,
-        None => Cgroup::create(&places, &spec.limits)?,
+        None => Cgroup::create(&spec.limits)?,
     };
     let (cgroup, cgroup_layer) = limited.insert(made);
     if identity.has_range() && !cgroup.limits("pids") {
@@ -75,7 +75,7 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
         let detail = cgroup_layer.detail.get_or_insert_default();
         detail.push_str("; that limits processes for each id, not in all");
     }
-    for door in cgroup.doors()? {
+    for door in cgroup.doors(born)? {
         tell(&ours, &Asked::Join, Some(door.as_fd()))?;
     }
     let mut surveys = sources.iter().map(|s| survey(s, &hide, &protect)).collect::<Outcome<Vec<_>>>()?;

@@ -13,7 +13,8 @@ use std::{
     time::Duration,
 };
 
-pub use place::Places;
+use place::Places;
+pub use place::is_pure_v2;
 pub use stats::Stats;
 
 use rustix::fs::{Mode, OFlags, open};
@@ -41,7 +42,8 @@ pub struct Cgroup {
 
 impl Cgroup {
     /// Makes what can be made, and says what could not.
-    pub fn create(places: &Places, limits: &Limits) -> Outcome<(Self, Layer)> {
+    pub fn create(limits: &Limits) -> Outcome<(Self, Layer)> {
+        let places = Places::find();
         let name = claim::unique_name();
         let mut cgroup = Self { groups: Vec::new() };
         let mut missing = Vec::new();
@@ -90,11 +92,15 @@ impl Cgroup {
         self.groups.iter().find(|g| g.v2).map(|g| g.owned.as_fd())
     }
 
-    /// Ways into the v1 groups, for the sandbox's first process to enter by itself: moving another process makes the
-    /// kernel wait for every processor, which takes longer than all the rest of the start.
-    pub fn doors(&self) -> Outcome<Vec<OwnedFd>> {
-        let v1 = self.groups.iter().filter(|g| !g.v2);
-        v1.map(|g| open(g.path.join("tasks"), OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()))
+    /// Ways into the groups (but the one that the sandbox was `born` in), for its first process to enter by itself:
+    /// moving another process makes the kernel wait for every processor, which takes longer than all the rest.
+    pub fn doors(&self, born: bool) -> Outcome<Vec<OwnedFd>> {
+        let to_enter = self.groups.iter().filter(|g| !(g.v2 && born));
+        to_enter
+            .map(|g| {
+                let file = g.path.join(if g.v2 { "cgroup.procs" } else { "tasks" });
+                open(file, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())
+            })
             .collect::<Result<_, _>>()
             .during("open the sandbox's cgroup")
     }

@@ -57,11 +57,6 @@ impl Places {
         controllers.iter().any(|c| c == controller).then(|| Place { parent: parent.clone(), v2: true })
     }
 
-    /// Whether a sandbox has to be born in its cgroup, which then must be there before it.
-    pub fn needs_birthplace(&self) -> bool {
-        super::NEEDED.iter().any(|controller| self.of(controller).is_some_and(|place| place.v2))
-    }
-
     /// Every folder that may hold cgroups of ours.
     pub fn parents(&self) -> impl Iterator<Item = &PathBuf> {
         self.v1.values().chain(self.v2.as_ref().map(|(parent, _)| parent))
@@ -96,24 +91,34 @@ impl<'a> CgroupMount<'a> {
     }
 }
 
+/// Whether all controllers are in the v2 hierarchy. A sandbox is best born in its cgroup there, which then must be made
+/// before it.
+pub fn is_pure_v2() -> bool {
+    is_filesystem("/sys/fs/cgroup", CGROUP2)
+}
+
+const CGROUP1: u64 = 0x0027_e0eb;
+const CGROUP2: u64 = 0x6367_7270;
+
+fn is_filesystem(point: &str, magic: u64) -> bool {
+    statfs(point).is_ok_and(|s| s.f_type as u64 == magic)
+}
+
 /// The mounts as nearly every host has them, if this is one: reading the table of all mounts takes longer than making
 /// the cgroup.
 fn usual_mounts(own: &str) -> Option<Vec<CgroupMount<'static>>> {
-    const CGROUP1: u64 = 0x0027_e0eb;
-    const CGROUP2: u64 = 0x6367_7270;
-    let is = |point: &str, magic: u64| statfs(point).is_ok_and(|s| s.f_type as u64 == magic);
     let shows = |mount: &CgroupMount<'_>, controller: &str| {
         own_path(own, controller).and_then(|path| mount.folder(&path)).is_some_and(|folder| folder.is_dir())
     };
     let whole = |point, v2, options| CgroupMount { root: "/", point, v2, options };
-    if is("/sys/fs/cgroup", CGROUP2) {
+    if is_pure_v2() {
         let mount = whole("/sys/fs/cgroup", true, "");
         return shows(&mount, "").then(|| vec![mount]);
     }
     let points = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup/pids", "/sys/fs/cgroup/cpu"];
     let mounts = super::NEEDED.iter().zip(points).map(|(&controller, point)| {
         let mount = whole(point, false, controller);
-        (is(point, CGROUP1) && shows(&mount, controller)).then_some(mount)
+        (is_filesystem(point, CGROUP1) && shows(&mount, controller)).then_some(mount)
     });
     mounts.collect()
 }
