@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { setTimeout } from "node:timers/promises";
 
 const SANDBOXES = 10;
 
@@ -11,8 +12,10 @@ export const idleMemory = {
   async run({ jail, jailSpecFile, emptyProject }) {
     const spec = readFileSync(jailSpecFile(emptyProject));
     const alone = [await start(jail, spec)];
+    await setTimeout(IDLE_MS);
     const aloneMiB = average(alone);
     const all = [...alone, ...(await Promise.all(Array.from({ length: SANDBOXES - 1 }, () => start(jail, spec))))];
+    await setTimeout(IDLE_MS);
     const parts = { jail: all.map((pid) => pssMiB(pid.pid)), guest: all.map((pid) => pssMiB(guestOf(pid.pid))) };
     const mib = average(all);
     for (const child of all) {
@@ -22,6 +25,9 @@ export const idleMemory = {
     return { mib, information: { aloneMiB, jailMiB: mean(parts.jail), guestMiB: mean(parts.guest) } };
   },
 };
+
+/** A sandbox that has had nothing to do for this long has given back what it does not need. */
+const IDLE_MS = 500;
 
 /** A sandbox whose guest has said that it is ready, and that nobody asks anything of. */
 async function start([binary, ...words], spec) {
