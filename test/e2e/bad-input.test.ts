@@ -1,9 +1,9 @@
 /** Whatever is wrong: one clear sentence, a hint, the right status, no stack trace, and nothing left behind. */
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { actors } from "../support/actors.js";
 import { expectComplaint } from "../support/complaint.js";
-import { leaksSince, type Traces, traces } from "../support/leaks.js";
+import { leavesNothingBehind } from "../support/nothing-left.js";
 import { makeProject } from "../support/project.js";
 import { runCli, runIn } from "../support/run-cli.js";
 
@@ -66,13 +66,7 @@ const misuses: readonly [string, readonly string[], RegExp, RegExp][] = [
 ];
 
 describe.each(actors)("as $name", (actor) => {
-  let before: Traces;
-  beforeEach(() => {
-    before = traces();
-  });
-  afterEach(async () => {
-    expect(await leaksSince(before)).toEqual([]);
-  });
+  leavesNothingBehind();
 
   it.each(misuses)("%s", async (_name, words, sentence, hint) => {
     const result = await runCli(actor, words, { cwd: actor.folder() });

@@ -3,9 +3,9 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type Actor, actors } from "../support/actors.js";
-import { leaksSince, type Traces, traces } from "../support/leaks.js";
+import { leavesNothingBehind } from "../support/nothing-left.js";
 import { runIn } from "../support/run-cli.js";
 
 type Step =
@@ -43,13 +43,7 @@ function onTerminal(actor: Actor, words: readonly string[], steps: readonly Step
 }
 
 describe.each(actors)("as $name", (actor) => {
-  let before: Traces;
-  beforeEach(() => {
-    before = traces();
-  });
-  afterEach(async () => {
-    expect(await leaksSince(before)).toEqual([]);
-  });
+  leavesNothingBehind();
 
   it("the command has a terminal of the window's size, and its own status", () => {
     const script = "tty; stty size; echo TERM=$TERM; exit 3";

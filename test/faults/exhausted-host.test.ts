@@ -2,22 +2,16 @@
 import { execFileSync } from "node:child_process";
 import { chownSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { actors, root } from "../support/actors.js";
 import { expectComplaint } from "../support/complaint.js";
-import { leaksSince, type Traces, traces } from "../support/leaks.js";
+import { leavesNothingBehind } from "../support/nothing-left.js";
 import { makeProject } from "../support/project.js";
 import { runIn } from "../support/run-cli.js";
 import { shellCli } from "../support/shell-cli.js";
 
 describe.each(actors)("as $name", (actor) => {
-  let before: Traces;
-  beforeEach(() => {
-    before = traces();
-  });
-  afterEach(async () => {
-    expect(await leaksSince(before)).toEqual([]);
-  });
+  leavesNothingBehind();
 
   // Only root can mount the small disk; whoever runs the sandbox on it is the actor.
   it.skipIf(root === undefined)("a project on a full disk: told by name, and no half file is left", async () => {

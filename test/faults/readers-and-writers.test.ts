@@ -1,9 +1,9 @@
 /** The other ends of the standard streams: gone, slow, full. */
 import { createWriteStream } from "node:fs";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { actors } from "../support/actors.js";
 import { expectComplaint } from "../support/complaint.js";
-import { leaksSince, type Traces, traces } from "../support/leaks.js";
+import { leavesNothingBehind } from "../support/nothing-left.js";
 import { startCli } from "../support/run-cli.js";
 import { shellCli } from "../support/shell-cli.js";
 
@@ -11,13 +11,7 @@ import { shellCli } from "../support/shell-cli.js";
 const firstStatus = "echo $PIPESTATUS";
 
 describe.each(actors)("as $name", (actor) => {
-  let before: Traces;
-  beforeEach(() => {
-    before = traces();
-  });
-  afterEach(async () => {
-    expect(await leaksSince(before)).toEqual([]);
-  });
+  leavesNothingBehind();
 
   it("a reader that goes away ends the command, with the status that a local process has", async () => {
     const local = await shellCli(actor, `yes | head -1; ${firstStatus}`);

@@ -1,8 +1,8 @@
 /** Signals to the command line: passed on to the command, and in the end everything is gone. */
 import { constants } from "node:os";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { actors } from "../support/actors.js";
-import { leaksSince, type Traces, traces } from "../support/leaks.js";
+import { leavesNothingBehind } from "../support/nothing-left.js";
 import { awaitJail, killNow, spinMs } from "../support/process-tree.js";
 import { WatchedCli } from "../support/watched-cli.js";
 
@@ -19,13 +19,7 @@ const clinging = [
 ].join("; ");
 
 describe.each(actors)("as $name", (actor) => {
-  let before: Traces;
-  beforeEach(() => {
-    before = traces();
-  });
-  afterEach(async () => {
-    expect(await leaksSince(before)).toEqual([]);
-  });
+  leavesNothingBehind();
 
   describe.each(signals)("%s", (signal) => {
     it("reaches the command, whose answer is the status", async () => {

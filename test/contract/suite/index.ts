@@ -3,10 +3,10 @@
  * backend only through src/core/backend.ts, and to what it boots only through the guest session. A backend names what
  * it lacks and why, and those tests are skipped with the reason; the floor (capabilities.ts) cannot be lacking.
  */
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Backend, Lack } from "../../../src/core/backend.js";
 import type { Actor } from "../../support/actors.js";
-import { leaksSince, type Traces, traces } from "../../support/leaks.js";
+import { leavesNothingBehind } from "../../support/nothing-left.js";
 import { admittedLacks, reserved } from "./capabilities.js";
 import { Contract } from "./contract.js";
 import { environmentContract } from "./environment.js";
@@ -36,13 +36,7 @@ export function describeBackendContract({ name, actor, makeBackend, lacks = [] }
   const contract = new Contract(actor, backend, admitted);
 
   describe(`the backend ${name} as ${actor.name}`, () => {
-    let before: Traces;
-    beforeEach(() => {
-      before = traces();
-    });
-    afterEach(async () => {
-      expect(await leaksSince(before)).toEqual([]);
-    });
+    leavesNothingBehind();
 
     streamsContract(contract);
     exitStatusContract(contract);
