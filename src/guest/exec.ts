@@ -1,9 +1,9 @@
 /** One command in the sandbox, seen from the host. */
 import type { Buffer } from "node:buffer";
+import { deferred } from "../core/deferred.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { ExecExit, ExecRequest, SignalScope, TerminalSize } from "../core/exec.js";
 import type { Channel, ChannelHandler, ChannelShape } from "./channel.js";
-import { deferred } from "./deferred.js";
 import { FrameType } from "./frame.js";
 import type { OutputSink } from "./inbound-stream.js";
 import { readExit, readPid } from "./messages.js";

@@ -1,9 +1,9 @@
 /** Files inside the sandbox. Paths are resolved by the guest, inside, with the guest's rights; never on the host. */
 import { Buffer } from "node:buffer";
+import { deferred } from "../core/deferred.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { Channel, ChannelHandler, ChannelShape } from "./channel.js";
 import { ChunkSource } from "./chunk-source.js";
-import { deferred } from "./deferred.js";
 import { DirListing } from "./dir-listing.js";
 import type { OpenChannel } from "./exec.js";
 import { FrameType } from "./frame.js";

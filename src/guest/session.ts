@@ -5,11 +5,11 @@
  */
 import type { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
+import { deferred } from "../core/deferred.js";
 import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
 import { Channel, type ChannelHandler, type ChannelHome, type ChannelShape } from "./channel.js";
 import { FrameDecoder, type FrameReceiver } from "./decoder.js";
-import { deferred } from "./deferred.js";
 import { type GuestExec, openExec } from "./exec.js";
 import { GuestFiles } from "./files.js";
 import {

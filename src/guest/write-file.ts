@@ -1,8 +1,8 @@
 /** One file into the sandbox: streamed, and only acknowledged when the guest has put it in place. */
 import { Buffer } from "node:buffer";
+import { deferred } from "../core/deferred.js";
 import type { AgentKernelError } from "../core/errors.js";
 import type { ChannelShape } from "./channel.js";
-import { deferred } from "./deferred.js";
 import type { OpenChannel } from "./exec.js";
 import { FrameType } from "./frame.js";
 import { badMember } from "./json.js";

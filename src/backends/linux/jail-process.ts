@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import type { BootedSandbox, Layer, SandboxEnd } from "../../core/backend.js";
+import { deferred } from "../../core/deferred.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { adoptStream } from "../../guest/index.js";
 import { type JailEvent, parseJailEvent } from "./jail-events.js";
@@ -147,17 +148,6 @@ function readEvents(control: Socket): JailEvents {
     }
   });
   return { started: started.promise, ended: ended.promise, failure: () => failure };
-}
-
-function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void; reject: (error: unknown) => void } {
-  let resolve: (value: T) => void = () => {};
-  let reject: (error: unknown) => void = () => {};
-  const promise = new Promise<T>((res, rej) => {
-    resolve = res;
-    reject = rej;
-  });
-  promise.catch(() => {});
-  return { promise, resolve, reject };
 }
 
 function closeOf(socket: Socket): Promise<void> {

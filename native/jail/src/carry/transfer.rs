@@ -155,3 +155,27 @@ pub fn own_like(folder: BorrowedFd<'_>, name: &CStr) -> Outcome<()> {
     let ids = (Some(Uid::from_raw(like.st_uid)), Some(Gid::from_raw(like.st_gid)));
     chownat(folder, name, ids.0, ids.1, AtFlags::SYMLINK_NOFOLLOW).during("own a file")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::fd::AsFd};
+
+    use super::*;
+
+    #[test]
+    fn what_a_killed_carry_left_is_cleared_and_nothing_else() {
+        let folder = std::env::temp_dir().join(format!("ak-carry-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("make");
+        let temporary = String::from_utf8_lossy(TEMPORARY);
+        let (left, own) = (format!("{temporary}999999999"), format!("{temporary}{}", std::process::id()));
+        let names: Vec<CString> = [left.as_str(), &own, "plain"].map(|n| CString::new(n).expect("a name")).into();
+        for name in [left.as_str(), &own, "plain"] {
+            fs::write(folder.join(name), "x").expect("write");
+        }
+        let fd = rustix::fs::open(&folder, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).expect("open");
+        clear_leftovers(fd.as_fd(), &names).expect("clear");
+        assert!(!folder.join(&left).exists());
+        assert!(folder.join(&own).exists() && folder.join("plain").exists());
+        fs::remove_dir_all(&folder).expect("remove");
+    }
+}
