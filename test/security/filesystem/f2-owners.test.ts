@@ -18,7 +18,10 @@ for uid in (0, 33, 65534):
 
 // Only root can give files away, so only root's sandboxes could.
 describe.runIf(root !== undefined)("F2 files for other users of the host, from a live project", () => {
-  it.each([["--workspace", "mount"], ["-v", "writable"]])("%s %s", async (...words) => {
+  it.each([
+    ["--workspace", "mount"],
+    ["-v", "writable"],
+  ])("%s %s", async (...words) => {
     if (root === undefined) return;
     const outside = root.folder();
     expect(await attackOutside(root, { source: giveAway, cwd: outside })).toMatchObject({ "33": { ok: "33" } });
