@@ -8,7 +8,10 @@ import type { Policy } from "./policy.js";
 export const backendNames = ["linux", "docker", "podman", "gvisor", "microvm", "wasm", "apple", "kubernetes"] as const;
 export type BackendName = (typeof backendNames)[number];
 
-export type ImageSource = { readonly kind: "host" } | { readonly kind: "layers"; readonly layers: readonly string[] };
+export type ImageSource =
+  | { readonly kind: "host" }
+  /** Folders of unpacked layers, absolute, the uppermost first. */
+  | { readonly kind: "layers"; readonly layers: readonly string[] };
 
 export interface BootSpec {
   readonly id: string;

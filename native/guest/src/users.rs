@@ -33,6 +33,22 @@ pub fn resolve(user: &str) -> Result<Option<Identity>, Refusal> {
     Ok((!own).then_some(identity))
 }
 
+/// The home of a command's user by /etc/passwd; the root folder for one that has no account.
+pub fn home(identity: Option<&Identity>) -> String {
+    let uid = identity.map_or_else(geteuid, |identity| identity.uid).as_raw();
+    let passwd = read_small(c"/etc/passwd", MAX_FILE).unwrap_or_default();
+    home_in(&passwd, uid).unwrap_or_else(|| "/".to_owned())
+}
+
+fn home_in(passwd: &[u8], uid: u32) -> Option<String> {
+    records(passwd).find_map(|fields| match fields.as_slice() {
+        [_, _, found, _, _, home, ..] if parse_id(found) == Some(uid) && home.starts_with(b"/") => {
+            String::from_utf8(home.to_vec()).ok()
+        }
+        _ => None,
+    })
+}
+
 fn look_up(user: &str, passwd: &[u8], group: &[u8]) -> Option<Identity> {
     let (who, wanted_group) = match user.split_once(':') {
         Some((who, wanted)) => (who, Some(wanted)),
@@ -142,6 +158,13 @@ mod tests {
     #[test]
     fn a_number_without_an_account_stands_for_itself() {
         assert_eq!(ids("4242"), Some((4242, 4242, vec![4242])));
+    }
+
+    #[test]
+    fn homes_are_found_by_number() {
+        assert_eq!(home_in(PASSWD, 0).as_deref(), Some("/root"));
+        assert_eq!(home_in(PASSWD, 1000).as_deref(), Some("/home/dev"));
+        assert_eq!(home_in(PASSWD, 7), None);
     }
 
     #[test]

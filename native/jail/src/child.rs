@@ -5,7 +5,7 @@ use std::{
     convert::Infallible,
     fs,
     os::fd::{AsFd, OwnedFd},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use rustix::{
@@ -21,8 +21,10 @@ use crate::{
     fault::{During, Fault, Outcome},
     filesystems, host_image,
     identity::Identity,
+    image_root,
+    layers::Layers,
     place::{self, Root},
-    spec::{Spec, View, ViewForm},
+    spec::{RootChoice, Spec, View, ViewForm},
     sys,
     view::{
         guard::{self, Void},
@@ -59,6 +61,16 @@ pub struct Prepared {
     pub rlimits: Vec<(u32, u64)>,
 }
 
+/// What every layer of an image is mounted with.
+pub const READONLY: u64 = sys::MOUNT_ATTR_RDONLY | sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
+
+struct Built {
+    root: Root,
+    rlimits: Vec<(u32, u64)>,
+    /// The user's home in an image; the host's image has its own.
+    home: Option<PathBuf>,
+}
+
 pub struct Child<'a> {
     pub spec: &'a Spec,
     pub identity: &'a Identity,
@@ -69,8 +81,8 @@ pub struct Child<'a> {
 
 impl Child<'_> {
     /// Does not come back, unless something failed.
-    pub fn become_guest(self, sources: Vec<Source>) -> Fault {
-        match self.build(sources) {
+    pub fn become_guest(self, sources: Vec<Source>, layers: Layers) -> Fault {
+        match self.build(sources, layers) {
             Ok(never) => match never {},
             Err(fault) => {
                 // If the supervisor is gone there is nobody to tell.
@@ -80,7 +92,7 @@ impl Child<'_> {
         }
     }
 
-    fn build(&self, sources: Vec<Source>) -> Outcome<Infallible> {
+    fn build(&self, sources: Vec<Source>, layers: Layers) -> Outcome<Infallible> {
         // What is made here is for everyone in the sandbox, whatever the caller's mask says.
         umask(Mode::from_raw_mode(0o022));
         let others = libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
@@ -93,7 +105,7 @@ impl Child<'_> {
         walls::die_with_parent()?;
         let propagation = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
         mount_change("/", propagation).during("make mounts private")?;
-        let (root, rlimits) = self.build_root(sources)?;
+        let Built { root, rlimits, home } = self.build_root(sources, layers)?;
         // Only now that we are in our cgroups.
         sys::unshare(libc::CLONE_NEWCGROUP).during("make a cgroup namespace")?;
         enter(&root)?;
@@ -109,25 +121,32 @@ impl Child<'_> {
             sys::set_rlimit(resource, value).during("set a resource limit")?;
         }
         self.place_descriptors()?;
-        self.raise_walls()
+        self.raise_walls(home)
     }
 
-    fn build_root(&self, sources: Vec<Source>) -> Outcome<(Root, Vec<(u32, u64)>)> {
+    fn build_root(&self, sources: Vec<Source>, layers: Layers) -> Outcome<Built> {
         // Before anything is mounted over the host's paths.
         let trees = self.spec.views.iter().zip(sources);
         let trees = trees.map(|(v, s)| Ok((s.is_folder(), s.into_tree(v)?))).collect::<Outcome<Vec<_>>>()?;
+        let layers = layers.into_trees(READONLY)?;
         let scratch = filesystems::tmpfs(self.spec.scratch_mib, "0755")?;
         let over = open("/tmp", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("open /tmp")?;
         place::attach(&scratch, &over).during("mount the scratch filesystem")?;
         chdir("/tmp").during("enter the scratch filesystem")?;
         fs::create_dir("root").during("make the new root")?;
-        let bind = place::clone_tree(CWD, Path::new("root")).during("make the new root")?;
-        let at = open("root", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("make the new root")?;
-        place::attach(&bind, &at).during("make the new root")?;
-        let root = open("root", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
-        let root = Root::new(root.during("open the new root")?);
         let void = guard::void(Path::new("void-file"), Path::new("void-folder"))?;
-        host_image::build(&root, self.spec)?;
+        let (root, home) = match self.spec.root {
+            RootChoice::Host => {
+                let root = host_root()?;
+                host_image::build(&root, self.spec)?;
+                (root, None)
+            }
+            RootChoice::Layers { .. } => {
+                let root = image_root::mount(&layers)?;
+                let home = image_root::build(&root, self.spec)?;
+                (root, Some(home))
+            }
+        };
         filesystems::build(self.spec.tmp_mib, &void)?;
         // The supervisor has made our cgroup and searched the views for hidden files meanwhile.
         let Prepared { surveys, rlimits } = self.await_supervisor()?;
@@ -144,7 +163,7 @@ impl Child<'_> {
                 root.attach_file(&tree, &view.target)?;
             }
         }
-        Ok((root, rlimits))
+        Ok(Built { root, rlimits, home })
     }
 
     fn await_supervisor(&self) -> Outcome<Prepared> {
@@ -206,11 +225,15 @@ impl Child<'_> {
         sys::place_fd(&self.stream, 3).during("place the stream")
     }
 
-    fn raise_walls(&self) -> Outcome<Infallible> {
+    fn raise_walls(&self, home: Option<PathBuf>) -> Outcome<Infallible> {
         walls::drop_capabilities(self.spec)?;
         walls::become_user(self.spec, self.identity)?;
         walls::no_new_privileges()?;
-        let layer = walls::landlock(&self.spec.landlock_writable)?;
+        let mut writable = self.spec.landlock_writable.clone();
+        if !writable.contains(&PathBuf::from("/")) {
+            writable.extend(home);
+        }
+        let layer = walls::landlock(&writable)?;
         self.channel.send(&Told::Layer(layer), None)?;
         walls::seccomp(self.spec)?;
         if !self.channel.peer_lives() {
@@ -220,7 +243,17 @@ impl Child<'_> {
     }
 }
 
-fn enter(root: &Root) -> Outcome<()> {
+/// The root as a mount of its own, to fill.
+fn host_root() -> Outcome<Root> {
+    let bind = place::clone_tree(CWD, Path::new("root")).during("make the new root")?;
+    let at = open("root", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("make the new root")?;
+    place::attach(&bind, &at).during("make the new root")?;
+    let root = open("root", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+    Ok(Root::new(root.during("open the new root")?))
+}
+
+/// Makes `root` the only filesystem in sight.
+pub fn enter(root: &Root) -> Outcome<()> {
     fchdir(root.fd()).during("enter the new root")?;
     pivot_root(".", ".").during("change to the new root")?;
     unmount(".", UnmountFlags::DETACH).during("let go of the host's root")?;

@@ -123,7 +123,11 @@ impl Control {
 
     /// A reader that is gone is no error: the end of the stream is noticed where orders are read.
     pub fn send(&self, event: &Event<'_>) {
-        let mut line = serde_json::to_vec(event).unwrap_or_default();
+        self.write(event);
+    }
+
+    pub fn write(&self, message: &impl Serialize) {
+        let mut line = serde_json::to_vec(message).unwrap_or_default();
         line.push(b'\n');
         let mut rest = &line[..];
         while !rest.is_empty() {

@@ -10,6 +10,7 @@ use std::{
 use rustix::fs::{Mode, mkdirat};
 
 use crate::{
+    etc_files,
     fault::{During, Outcome},
     filesystems,
     place::{self, Root},
@@ -120,17 +121,15 @@ fn write_etc(spec: &Spec) -> Outcome<()> {
     }
     passwd.push_str("nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n");
     group.push_str("nogroup:x:65534:\n");
-    let name = &spec.hostname;
-    let hosts = format!("127.0.0.1\tlocalhost {name}\n::1\tlocalhost ip6-localhost ip6-loopback {name}\n");
     for (file, text) in [
         ("passwd", passwd.as_str()),
         ("group", group.as_str()),
-        ("hostname", &format!("{name}\n")),
-        ("hosts", hosts.as_str()),
-        ("resolv.conf", ""),
         ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n"),
         ("shells", "/bin/sh\n/bin/bash\n"),
     ] {
+        fs::write(Path::new("root/etc").join(file), text).during(format_args!("write /etc/{file}"))?;
+    }
+    for (file, text) in etc_files::of_the_machine(spec) {
         fs::write(Path::new("root/etc").join(file), text).during(format_args!("write /etc/{file}"))?;
     }
     Ok(())

@@ -63,10 +63,11 @@ impl Identity {
         let name = user_name(geteuid().as_raw());
         let sub = |file: &str, id: u32| subordinate(file, id, name.as_deref());
         match (sub("/etc/subuid", geteuid().as_raw()), sub("/etc/subgid", geteuid().as_raw())) {
-            (Some(u), Some(g)) => Ok(Self::Subordinate {
+            (Some(u), Some(g)) if choice == IdChoice::Range || has_tools() => Ok(Self::Subordinate {
                 uids: around(user.uid, geteuid().as_raw(), u),
                 gids: around(user.gid, getegid().as_raw(), g),
             }),
+            _ if choice == IdChoice::Best => Ok(Self::Single { user }),
             _ => Err(Fault::new(
                 "backend_unavailable",
                 "this user has no subordinate ids, so a sandbox has one user only",
@@ -141,6 +142,12 @@ fn reserve_range() -> Outcome<Identity> {
         }
     }
     Err(Fault::new("resource_exhausted", format!("all {RANGES} id ranges are in use")))
+}
+
+/// Whether the programs that write maps of subordinate ids are installed.
+fn has_tools() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    ["newuidmap", "newgidmap"].iter().all(|tool| std::env::split_paths(&path).any(|folder| folder.join(tool).is_file()))
 }
 
 fn start_tool(tool: &'static str, pid: i32, map: &[Extent]) -> Outcome<(&'static str, std::process::Child)> {

@@ -6,26 +6,13 @@
 // than anything it does before the sandbox is forked.
 #![cfg_attr(not(test), no_main)]
 
-mod carry;
-mod cgroup;
-mod channel;
-mod child;
-mod claim;
-mod control;
-mod fault;
-mod filesystems;
-mod host_image;
-mod identity;
-mod place;
-mod spec;
-mod supervisor;
-mod sys;
-mod view;
-mod walls;
-
 use std::{env, path::Path};
 
-use control::{Control, Event};
+use ak_jail::{
+    cgroup, claim,
+    control::{Control, Event},
+    supervisor, sys, view,
+};
 
 const DONE: i32 = 0;
 const FAILED: i32 = 1;

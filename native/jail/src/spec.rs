@@ -17,6 +17,7 @@ pub struct Spec {
     pub ids: IdChoice,
     /// Whom the guest, and so every command, runs as inside.
     pub user: User,
+    pub root: RootChoice,
     pub root_readonly: bool,
     /// Everything that the sandbox writes to its root and to copied folders, in memory.
     pub scratch_mib: u64,
@@ -40,6 +41,26 @@ pub enum IdChoice {
     Single,
     /// A range of ids: an own one when started by root, subordinate ids otherwise.
     Range,
+    /// A range where the caller has one.
+    Best,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum RootChoice {
+    /// The machine's own programs.
+    Host,
+    /// Folders of an image's layers, the uppermost first.
+    Layers { layers: Vec<PathBuf> },
+}
+
+impl RootChoice {
+    pub fn layers(&self) -> &[PathBuf] {
+        match self {
+            Self::Host => &[],
+            Self::Layers { layers } => layers,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -127,6 +148,12 @@ impl Spec {
         }
         if !self.guest.is_absolute() || !self.journal.is_absolute() {
             return Err("paths of the guest and the journal must be absolute".into());
+        }
+        if matches!(&self.root, RootChoice::Layers { layers } if layers.is_empty()) {
+            return Err("a root needs at least one layer".into());
+        }
+        if !self.root.layers().iter().all(|layer| layer.is_absolute()) {
+            return Err("paths of layers must be absolute".into());
         }
         if self.hostname.is_empty() || self.hostname.len() > 64 {
             return Err("hostname must have 1 to 64 bytes".into());

@@ -14,10 +14,11 @@ use crate::{
     carry::{self, Carrier, Report},
     cgroup::{self, Cgroup},
     channel::Channel,
-    child::{Asked, Child, Prepared, Told},
+    child::{Asked, Child, Prepared, READONLY, Told},
     control::{Control, Event, Layer, LayerState, Order},
     fault::{During, Fault, Outcome},
     identity::{Identity, is_host_root},
+    layers::Layers,
     spec::{Spec, ViewForm},
     sys::{self, Fork},
     view::{
@@ -41,6 +42,7 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
         .map_err(|e| Fault::new("internal", format!("the guest binary {}: {e}", spec.guest.display())))?;
     let identity = Identity::choose(spec.ids, spec.user)?;
     let sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
+    let layers = Layers::open(spec.root.layers(), privileged)?;
     let placeholders = make_placeholders(&spec)?;
     // Made while the child is at work, unless it is to be born in it. Declared before the sandbox, to outlive it.
     let born = cgroup::is_pure_v2();
@@ -53,13 +55,15 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
         Fork::Child => {
             drop(ours);
             let child = Child { spec: &spec, identity: &identity, channel: &theirs, guest, stream };
-            child.become_guest(sources);
+            child.become_guest(sources, layers);
             std::process::exit(1);
         }
     };
     drop((theirs, stream, guest));
     let mut sandbox = Sandbox { pid, pidfd, reaped: false };
     identity.write_maps(pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
+    layers.map_ids(pid, READONLY).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
+    drop(layers);
     tell(&ours, &(), None)?;
     // From here on the child builds; what follows is done beside it and needed only at its end.
     map_ids(&spec, &identity, &sources, pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
@@ -87,14 +91,14 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
     tell(&ours, &Asked::Finish, None)?;
     let prepared = Prepared { surveys, rlimits: rlimits(&spec, cgroup) };
     tell(&ours, &prepared, None)?;
-    let mut layers = vec![
+    let mut walls = vec![
         Layer::new("namespaces", LayerState::Applied, identity.describe()),
         Layer::applied("seccomp"),
         cgroup_layer.clone(),
     ];
-    let upper = follow_child(&ours, &mut layers)?;
-    layers.extend(mount_layer(&spec));
-    control.send(&Event::Started { pid, layers: &layers });
+    let upper = follow_child(&ours, &mut walls)?;
+    walls.extend(mount_layer(&spec));
+    control.send(&Event::Started { pid, layers: &walls });
     let order = await_end(control, &sandbox)?;
     let waited = sandbox.end()?;
     let stats = cgroup.stats();

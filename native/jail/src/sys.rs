@@ -216,6 +216,21 @@ pub fn drop_from_bounding_set(capability: u32) -> io::Result<bool> {
     }
 }
 
+/// Gives up every capability but these, for this thread and what it starts.
+pub fn keep_capabilities(kept: &[u32]) -> io::Result<()> {
+    const VERSION_3: u32 = 0x2008_0522;
+    let header = [VERSION_3, 0];
+    let mut sets = [[0u32; 3]; 2];
+    for capability in kept {
+        let [effective, permitted, _] = &mut sets[(capability / 32) as usize];
+        *effective |= 1 << (capability % 32);
+        *permitted |= 1 << (capability % 32);
+    }
+    // SAFETY: header and data have the layout of version 3 and outlive the call.
+    check(unsafe { libc::syscall(libc::SYS_capset, header.as_ptr(), sets.as_ptr()) })?;
+    Ok(())
+}
+
 /// Leaves namespaces for new ones.
 pub fn unshare(namespaces: libc::c_int) -> io::Result<()> {
     // SAFETY: no pointers involved; no other thread shares what this changes.

@@ -96,8 +96,16 @@ pub fn no_new_privileges() -> Outcome<()> {
     set_no_new_privs(true).during("set no_new_privs")
 }
 
+/// The filter of an ordinary sandbox.
+pub fn seccomp_default() -> Outcome<()> {
+    sys::install_seccomp(&programs::DEFAULT).map_err(missing)
+}
+
+fn missing(e: std::io::Error) -> Fault {
+    Fault::new("layer_unavailable", format!("the seccomp filter could not be installed: {e}"))
+}
+
 pub fn seccomp(spec: &Spec) -> Outcome<()> {
-    let missing = |e| Fault::new("layer_unavailable", format!("the seccomp filter could not be installed: {e}"));
     // A file that a sandbox makes setuid in a folder of the host's is setuid on the host.
     if has_live_view(spec) {
         sys::install_seccomp(&programs::SETID_BITS).map_err(missing)?;

@@ -1,5 +1,5 @@
 /** A policy as the spec that `ak-jail` builds from (native/jail/src/spec.rs). Pure. */
-import type { BootSpec } from "../../core/backend.js";
+import type { BootSpec, ImageSource } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { HideRule, Policy, ResourcePolicy } from "../../core/policy.js";
 
@@ -14,8 +14,9 @@ export interface JailSpec {
   readonly version: 1;
   readonly hostname: string;
   readonly guest: string;
-  readonly ids: "single" | "range";
+  readonly ids: "single" | "range" | "best";
   readonly user: { readonly uid: number; readonly gid: number };
+  readonly root: ImageSource;
   readonly rootReadonly: boolean;
   readonly scratchMib: number;
   readonly tmpMib: number;
@@ -46,13 +47,13 @@ export interface JailPaths {
 
 export function jailSpec(boot: BootSpec, paths: JailPaths): JailSpec {
   const { policy } = boot;
-  if (boot.image.kind !== "host") throw new AgentKernelError("unsupported", "only the host image is in this version");
   return {
     version: 1,
     hostname: boot.hostname,
     guest: paths.guestBinary,
-    ids: needsRange(policy) ? "range" : "single",
+    ids: idChoice(boot),
     user: policy.proc.noRoot ? unprivilegedUser(policy.proc.user) : { uid: 0, gid: 0 },
+    root: boot.image,
     rootReadonly: policy.fs.rootReadonly,
     scratchMib: scratchMiB(policy.resources),
     tmpMib: Math.min(policy.fs.tmpMiB, Math.max(4, Math.floor(policy.resources.memoryMiB / 4))),
@@ -80,9 +81,14 @@ export function scratchMiB(resources: ResourcePolicy): number {
   return Math.min(resources.diskMiB, Math.max(16, Math.floor(resources.memoryMiB * 0.75)));
 }
 
-/** A single id is quicker, and root that can become nobody else cannot get around limits that count by id. */
-function needsRange({ proc }: Policy): boolean {
-  return !proc.noRoot && proc.user !== null && !/^(root|0)(:(root|0))?$/.test(proc.user);
+/**
+ * A single id is quicker, and root that can become nobody else cannot get around limits that count by id. An image has
+ * files of several owners, and programs that change between them.
+ */
+function idChoice({ policy: { proc }, image }: BootSpec): JailSpec["ids"] {
+  if (proc.noRoot) return "single";
+  if (proc.user !== null && !/^(root|0)(:(root|0))?$/.test(proc.user)) return "range";
+  return image.kind === "layers" ? "best" : "single";
 }
 
 /** Nothing in such a sandbox is root, the guest neither, so the guest runs as the user that was asked for. */

@@ -46,6 +46,13 @@ impl Prepared {
             }
             envp.push(keep(&mut words, c_string(&format!("{key}={value}"))?));
         }
+        let identity = match &open.user {
+            Some(user) => users::resolve(user)?,
+            None => None,
+        };
+        if !open.env.contains_key("HOME") {
+            envp.push(keep(&mut words, c_string(&format!("HOME={}", users::home(identity.as_ref())))?));
+        }
         let mut script_argv = vec![SHELL.as_ptr(), std::ptr::null()];
         script_argv.extend_from_slice(&argv[1..]);
         for list in [&mut argv, &mut envp, &mut script_argv] {
@@ -54,10 +61,7 @@ impl Prepared {
         let path = open.env.get("PATH").map_or(DEFAULT_PATH, String::as_str);
         Ok(Self {
             cwd: c_string(cwd)?,
-            identity: match &open.user {
-                Some(user) => users::resolve(user)?,
-                None => None,
-            },
+            identity,
             candidates: candidates(program, path)?,
             argv,
             envp,

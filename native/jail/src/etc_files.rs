@@ -1,0 +1,12 @@
+//! Files of /etc that speak of the machine that a sandbox is, in every root.
+
+use crate::spec::Spec;
+
+pub fn of_the_machine(spec: &Spec) -> [(&'static str, String); 3] {
+    let name = &spec.hostname;
+    [
+        ("hostname", format!("{name}\n")),
+        ("hosts", format!("127.0.0.1\tlocalhost {name}\n::1\tlocalhost ip6-localhost ip6-loopback {name}\n")),
+        ("resolv.conf", String::new()),
+    ]
+}

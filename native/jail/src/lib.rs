@@ -1,0 +1,22 @@
+//! What builds walls around a process. `ak-jail` uses all of it for a sandbox; `ak-unpack` uses the namespaces, ids and
+//! filters for a jail of its own around the unpacking of images.
+
+pub mod carry;
+pub mod cgroup;
+pub mod channel;
+pub mod child;
+pub mod claim;
+pub mod control;
+pub mod etc_files;
+pub mod fault;
+pub mod filesystems;
+pub mod host_image;
+pub mod identity;
+pub mod image_root;
+pub mod layers;
+pub mod place;
+pub mod spec;
+pub mod supervisor;
+pub mod sys;
+pub mod view;
+pub mod walls;

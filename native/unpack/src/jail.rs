@@ -1,0 +1,203 @@
+//! The jail around one layer's unpacking. A child in namespaces of its own, with the layers below and the new one as
+//! its whole filesystem, reads the archive; this process waits for it, and ends it when whoever gave the order is gone.
+
+use std::{
+    fs::{self, File},
+    os::fd::{AsFd, OwnedFd},
+    path::Path,
+};
+
+use ak_jail::{
+    channel::Channel,
+    child::{READONLY, enter},
+    control::Control,
+    fault::{During, Fault, Outcome},
+    filesystems,
+    identity::{Identity, is_host_root},
+    layers::{self, Layers},
+    place::{self, Root},
+    spec::{IdChoice, User},
+    sys::{self, Fork},
+    walls,
+};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    fs::{Mode, OFlags, mkdir, open},
+    io::Errno,
+    mount::{
+        FsMountFlags, MountAttrFlags, MountPropagationFlags, fsconfig_create, fsconfig_set_string, fsmount,
+        mount_change,
+    },
+    process::{Signal, chdir, pidfd_send_signal, umask},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    blob::Tar,
+    extract::{Extractor, Limits, Summary},
+    order::Order,
+    refused::Refused,
+};
+
+const NAMESPACES: i32 = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID;
+const WRITABLE: u64 = sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
+/// chown, dac_override, fowner, fsetid, setfcap: what it takes to give files their owners, modes and attributes.
+const KEPT: [u32; 5] = [0, 1, 3, 4, 31];
+/// Of an archive's reader: far above what any needs, far below what would hurt the host.
+const MAX_MEMORY: u64 = 1 << 30;
+pub const ROOT: User = User { uid: 0, gid: 0 };
+
+#[derive(Serialize, Deserialize)]
+enum Told {
+    Done(Summary),
+    Failed(Fault),
+}
+
+pub fn apply(order: &Order, control: &Control, blob: File) -> Outcome<Summary> {
+    let privileged = is_host_root();
+    for name in ["fs", "work"] {
+        fs::create_dir(order.target.join(name)).map_err(|e| store_fault("make the layer's folder", &e))?;
+    }
+    let identity = Identity::choose(IdChoice::Best, ROOT)?;
+    let below = Layers::open(&order.below, privileged)?;
+    let target = Layers::open(std::slice::from_ref(&order.target), privileged)?;
+    let (ours, theirs) = Channel::pair()?;
+    let (pid, pidfd) = match sys::fork_into(NAMESPACES, None).during("make the unpacker's namespaces")? {
+        Fork::Parent { pid, pidfd } => (pid, pidfd),
+        Fork::Child => {
+            drop(ours);
+            let told = match in_child(order, &identity, &theirs, below, target, blob) {
+                Ok(summary) => Told::Done(summary),
+                Err(fault) => Told::Failed(fault),
+            };
+            // If nobody listens any more there is nobody to tell.
+            let _ = theirs.send(&told, None);
+            std::process::exit(0);
+        }
+    };
+    drop((theirs, blob));
+    let mapped = identity
+        .write_maps(pid)
+        .and_then(|()| below.map_ids(pid, READONLY))
+        .and_then(|()| target.map_ids(pid, WRITABLE))
+        .and_then(|()| ours.send(&(), None));
+    let told = mapped.and_then(|()| {
+        await_end(control, &pidfd)?;
+        ours.receive::<Told>()
+    });
+    // It may have ended by itself.
+    let _ = pidfd_send_signal(&pidfd, Signal::KILL);
+    sys::wait_for(pid).during("wait for the unpacker")?;
+    match told? {
+        Some((Told::Done(summary), _)) => Ok(summary),
+        Some((Told::Failed(fault), _)) => Err(fault),
+        None => Err(Fault::new("image_invalid", "the unpacker ended while it read the layer")
+            .hint("the layer may need more memory to unpack than is allowed")),
+    }
+}
+
+/// Until the child has ended or the caller is gone.
+fn await_end(control: &Control, pidfd: &OwnedFd) -> Outcome<()> {
+    loop {
+        let mut fds = [PollFd::new(pidfd, PollFlags::IN), PollFd::from_borrowed_fd(control.as_fd(), PollFlags::IN)];
+        match poll(&mut fds, None) {
+            Err(Errno::INTR) => continue,
+            Err(e) => return Err(e).during("wait for the unpacker"),
+            Ok(_) if !fds[0].revents().is_empty() => return Ok(()),
+            Ok(_) => return Err(Fault::start("whoever asked for the layer is gone")),
+        }
+    }
+}
+
+fn in_child(
+    order: &Order,
+    identity: &Identity,
+    channel: &Channel,
+    below: Layers,
+    target: Layers,
+    blob: File,
+) -> Outcome<Summary> {
+    // Modes come from the archive alone.
+    umask(Mode::empty());
+    sys::unshare(libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS).during("make more namespaces")?;
+    channel.expect::<()>()?;
+    if identity.has_range() {
+        sys::set_ids(0, 0, true).during("become root of the jail")?;
+    }
+    walls::die_with_parent()?;
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).during("make mounts private")?;
+    let root = build_root(below.into_trees(READONLY)?, target.into_trees(WRITABLE)?)?;
+    enter(&root)?;
+    sys::set_rlimit(libc::RLIMIT_DATA, MAX_MEMORY).during("limit memory")?;
+    sys::set_rlimit(libc::RLIMIT_CORE, 0).during("forbid core files")?;
+    sys::keep_capabilities(&KEPT).during("drop capabilities")?;
+    walls::no_new_privileges()?;
+    walls::seccomp_default()?;
+    if !channel.peer_lives() {
+        return Err(Fault::start("whoever asked for the layer is gone"));
+    }
+    read_archive(order, blob)
+}
+
+/// The new layer over those below it, as one tree.
+fn build_root(below: Vec<OwnedFd>, target: Vec<OwnedFd>) -> Outcome<Root> {
+    let scratch = filesystems::tmpfs(1, "0755")?;
+    place::attach_at(&scratch, Path::new("/tmp")).during("mount the scratch filesystem")?;
+    chdir("/tmp").during("enter the scratch filesystem")?;
+    for name in ["t", "root"] {
+        mkdir(name, Mode::from_raw_mode(0o755)).during("make a folder")?;
+    }
+    for tree in &target {
+        place::attach_at(tree, Path::new("t")).during("attach the new layer")?;
+    }
+    let tree = if below.is_empty() {
+        place::clone_tree(rustix::fs::CWD, Path::new("t/fs")).during("open the new layer")?
+    } else {
+        let fs = layers::overlay(&below)?;
+        fsconfig_set_string(&fs, "upperdir", "t/fs").during("overlay's writable layer")?;
+        fsconfig_set_string(&fs, "workdir", "t/work").during("overlay's work folder")?;
+        fsconfig_create(&fs).map_err(|e| {
+            Fault::new("layer_unavailable", format!("the image's layers could not be joined: {e}"))
+                .hint("the image store must lie on a filesystem that overlay can write to, such as ext4, xfs or btrfs")
+        })?;
+        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+        fsmount(&fs, FsMountFlags::FSMOUNT_CLOEXEC, attributes).during("mount overlay")?
+    };
+    place::attach_at(&tree, Path::new("root")).during("attach the layers")?;
+    let root = open("root", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+    Ok(Root::new(root.during("open the layers")?))
+}
+
+fn read_archive(order: &Order, blob: File) -> Outcome<Summary> {
+    let slash = open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).during("open the root")?;
+    let limits = Limits { bytes: order.max_bytes, entries: order.max_entries };
+    // An archive has headers and padding beside its files.
+    let limit = order.max_bytes.saturating_add(order.max_entries.saturating_mul(2048));
+    let mut tar = Tar::open(blob, order.compression, limit);
+    let summary = Extractor::new(slash.as_fd(), limits).apply(&mut tar).map_err(fault_of)?;
+    let digest = tar.finish().map_err(|e| invalid(&e.to_string()))?;
+    if digest != order.diff_id {
+        let what = format!("a layer's content has the digest {digest}, and the image says {}", order.diff_id);
+        return Err(
+            Fault::new("digest_mismatch", what).hint("the image is damaged or was tampered with: pull it again")
+        );
+    }
+    Ok(summary)
+}
+
+fn invalid(why: &str) -> Fault {
+    Fault::new("image_invalid", format!("a layer of the image cannot be unpacked: {why}"))
+}
+
+fn fault_of(refused: Refused) -> Fault {
+    match refused {
+        Refused::Hostile(why) => invalid(&why),
+        Refused::Full(why) => store_fault("unpack a layer", &why),
+        Refused::Io(why) => invalid(&why),
+    }
+}
+
+fn store_fault(what: &str, e: &dyn std::fmt::Display) -> Fault {
+    Fault::new("resource_exhausted", format!("{what}: {e}"))
+        .hint("check that the image store's disk has room and can be written; agentkernel images prune frees some")
+}
