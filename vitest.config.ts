@@ -1,5 +1,8 @@
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 
+/** No test asks a registry of the world outside, and only tests of images use one. */
+const testEnvironment = { AGENTKERNEL_IMAGE: "host", AGENTKERNEL_PULL: "never" };
+
 /**
  * These projects start real sandboxes and count what they leave behind, so two files must never run side by side:
  * one worker within a project, and a group of its own so that no two projects overlap.
@@ -8,6 +11,7 @@ function serialProject(name: string, groupOrder: number): TestProjectInlineConfi
   return {
     test: {
       name,
+      env: testEnvironment,
       include: [`test/${name}/**/*.test.ts`],
       globalSetup: ["test/support/test-folder.ts"],
       fileParallelism: false,
@@ -22,8 +26,9 @@ function serialProject(name: string, groupOrder: number): TestProjectInlineConfi
 export default defineConfig({
   test: {
     passWithNoTests: true,
+    env: testEnvironment,
     projects: [
-      { test: { name: "unit", include: ["src/**/*.test.ts", "test/architecture/**/*.test.ts"] } },
+      { test: { name: "unit", env: testEnvironment, include: ["src/**/*.test.ts", "test/architecture/**/*.test.ts"] } },
       serialProject("contract", 1),
       serialProject("security", 2),
       serialProject("faults", 3),

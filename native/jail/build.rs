@@ -71,6 +71,7 @@ fn compile(program: &Program, arch_name: &str, arch: TargetArch, audit: u32) -> 
     if !program.namespaces {
         code.extend(deny_flags(number("clone"), NEW_NAMESPACES));
         code.extend(deny_flags(number("unshare"), NEW_NAMESPACES | NEW_TIME));
+        code.extend(deny_sockets(number("socket")));
     }
     let names = plain.iter().map(|rule| rule["syscall"].as_str().expect("a call's name"));
     code.extend(deny_all(&names.map(number).collect::<Vec<_>>()));
@@ -106,11 +107,13 @@ const JGT: u16 = 0x25;
 const JSET: u16 = 0x45;
 const RET: u16 = 0x06;
 const ERRNO_EPERM: u32 = 0x0005_0000 | 1;
+const ERRNO_EAFNOSUPPORT: u32 = 0x0005_0000 | 97;
 const ERRNO_ENOSYS: u32 = 0x0005_0000 | 38;
 /// Where the kernel shows a filter the call's number, its architecture, and its first argument.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const FIRST_ARGUMENT: u32 = 16;
+const THIRD_ARGUMENT: u32 = 32;
 
 fn op(code: u16, jt: u8, jf: u8, k: u32) -> sock_filter {
     sock_filter { code, jt, jf, k }
@@ -135,6 +138,25 @@ fn deny_flags(number: u32, flags: u32) -> BpfProgram {
         op(LD_W_ABS, 0, 0, FIRST_ARGUMENT),
         op(JSET, 0, 1, flags),
         op(RET, 0, 0, ERRNO_EPERM),
+        op(LD_W_ABS, 0, 0, NUMBER),
+    ]
+}
+
+/// Sockets of the families unix, inet, inet6, and netlink for routes only. The others answer as on a kernel that was
+/// built without them: programs such as su do without the audit log then, but not when they may not use it.
+fn deny_sockets(number: u32) -> BpfProgram {
+    let [unix, inet, inet6, netlink] = [1, 2, 10, 16];
+    let route = 0;
+    vec![
+        op(JEQ, 0, 9, number),
+        op(LD_W_ABS, 0, 0, FIRST_ARGUMENT),
+        op(JEQ, 6, 0, unix),
+        op(JEQ, 5, 0, inet),
+        op(JEQ, 4, 0, inet6),
+        op(JEQ, 0, 2, netlink),
+        op(LD_W_ABS, 0, 0, THIRD_ARGUMENT),
+        op(JEQ, 1, 0, route),
+        op(RET, 0, 0, ERRNO_EAFNOSUPPORT),
         op(LD_W_ABS, 0, 0, NUMBER),
     ]
 }

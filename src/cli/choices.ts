@@ -1,8 +1,12 @@
-/** What a run is made of besides its policy: the backend and the image, of which this version has one each. */
+/** What a run is made of besides its policy: the backend, and which image is wanted. Nothing is fetched here. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { backendNames } from "../core/backend.js";
 import { AgentKernelError } from "../core/errors.js";
+import { detectImage } from "../detect/index.js";
 import { nearest } from "../policy/nearest.js";
-import type { RunRequest } from "./run-request.js";
+import type { ImageWish } from "../runtime/root-image.js";
+import type { Surroundings } from "./surroundings.js";
 
 const aliases: Readonly<Record<string, string>> = { hyperlight: "wasm" };
 
@@ -20,12 +24,39 @@ export function checkBackend(name: string | undefined): void {
   });
 }
 
-export function chooseImage(name: string | undefined): RunRequest["image"] {
-  if (name !== undefined && name !== "host") {
-    throw new AgentKernelError("image_unavailable", `the image "${name}" cannot be had: this version has only host`, {
-      hint: "use --image host (this machine's own /usr, read-only), or leave it out",
-    });
+/** Says outright which image is meant, for all runs of a shell or a machine. */
+export const IMAGE_VARIABLE = "AGENTKERNEL_IMAGE";
+
+/** What is said outright wins; otherwise the command and the project speak. */
+export function chooseImage(
+  option: string | undefined,
+  argv: readonly string[],
+  { cwd: projectDir, env }: Surroundings,
+): ImageWish {
+  if (option !== undefined) return { name: option, why: "--image", named: true };
+  const { [IMAGE_VARIABLE]: variable = "" } = env;
+  if (variable !== "") return { name: variable, why: IMAGE_VARIABLE, named: true };
+  const byCommand = detectImage({ argv, projectFiles: [] });
+  if (byCommand.source === "command") return { name: byCommand.image, why: byCommand.why, named: false };
+  const { image, why } = detectImage({ argv, projectFiles: namesIn(projectDir), ...procfileOf(projectDir) });
+  return { name: image, why, named: false };
+}
+
+/** A folder that cannot be listed says nothing about its language; that it cannot be shown is said elsewhere. */
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
   }
-  const why = name === undefined ? "no image was named, and host is the only one of this version" : "--image";
-  return { name: "host", source: { kind: "host" }, why };
+}
+
+const MAX_PROCFILE_CHARS = 64 << 10;
+
+function procfileOf(folder: string): { readonly procfile?: string } {
+  try {
+    return { procfile: readFileSync(join(folder, "Procfile"), "utf8").slice(0, MAX_PROCFILE_CHARS) };
+  } catch {
+    return {};
+  }
 }

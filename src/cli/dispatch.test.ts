@@ -84,7 +84,7 @@ describe("errors", () => {
   );
 
   test("are JSON on stdout where JSON was asked for", async () => {
-    expect(await dispatch(["run", "--json", "--image", "alpine", "ls"])).toBe(125);
+    expect(await dispatch(["run", "--json", "--no-network", "--image", "alpine", "ls"])).toBe(125);
     expect(printed.err).toBe("");
     expect(JSON.parse(printed.out)).toEqual({
       success: false,

@@ -38,8 +38,14 @@ export interface VerbSpec {
   readonly options: readonly OptionSpec[];
   readonly later?: readonly LaterOption[];
   /** Whether words may follow the options, and which ones where they are known. */
-  readonly rest: { readonly kind: "none" } | { readonly kind: "command" } | { readonly kind: "words" } | RestChoices;
+  readonly rest: { readonly kind: "none" } | RestCommand | { readonly kind: "words" } | RestChoices;
   readonly load: () => Promise<{ readonly execute: (parsed: ParsedOptions) => Promise<number> }>;
+}
+
+/** The user's command: options end at its first word. */
+export interface RestCommand {
+  readonly kind: "command";
+  readonly optional?: true;
 }
 
 export interface RestChoices {

@@ -60,7 +60,7 @@ export function parseOptions(verb: VerbSpec, words: readonly string[]): ParsedOp
     }
   }
   const rest = words.slice(index);
-  const restProblem = whyBadRest(verb, rest);
+  const restProblem = whyBadRest(verb, rest, values.has("image"));
   if (restProblem !== null && !flags.has("help")) fail(restProblem, helpFor(verb));
   return { flags, values, rest, problem };
 
@@ -87,10 +87,14 @@ function isOptionWord(verb: VerbSpec, word: string): boolean {
   return word === "--" || optionsOf(verb).some((o) => word === `--${o.long}` || word.startsWith(`--${o.long}=`));
 }
 
-function whyBadRest(verb: VerbSpec, rest: readonly string[]): string | null {
+function whyBadRest(verb: VerbSpec, rest: readonly string[], hasImage: boolean): string | null {
   const [first] = rest;
   if (verb.rest.kind === "words") return null;
-  if (verb.rest.kind === "command") return first === undefined ? `${verb.name} needs a command` : null;
+  if (verb.rest.kind === "command") {
+    // An image may say itself what it runs.
+    const isMissing = first === undefined && !hasImage && verb.rest.optional !== true;
+    return isMissing ? `${verb.name} needs a command` : null;
+  }
   if (verb.rest.kind === "none") return first === undefined ? null : `${verb.name} takes no word "${first}"`;
   const { choices } = verb.rest;
   if (first === undefined) return `${verb.name} needs one of ${choices.join(", ")}`;

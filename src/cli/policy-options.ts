@@ -1,9 +1,11 @@
 /** The options that make a policy: `run` and `policy explain` take the same. */
 import { compatibilityModes, egressModes, profileNames, workspaceModes } from "../core/policy.js";
+import { pullChoices } from "../runtime/root-image.js";
 import type { LaterOption, OptionSpec } from "./option-spec.js";
 
 export const policyOptions: readonly OptionSpec[] = [
-  { long: "image", short: "i", value: "IMAGE", help: "where the root filesystem comes from: host" },
+  { long: "image", short: "i", value: "IMAGE", help: "where the root filesystem comes from (by the command)" },
+  { long: "pull", value: "WHEN", choices: pullChoices, help: "ask a registry for the image (missing)" },
   { long: "profile", short: "p", value: "NAME", choices: profileNames, help: "how much is allowed (moderate)" },
   {
     long: "compatibility-mode",

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isAgentKernelError } from "../core/errors.js";
 import { parseOptions } from "./parse-options.js";
 import { prepareRun } from "./prepare-run.js";
+import { type CommandStart, startOf } from "./run/command-start.js";
 import type { RunRequest } from "./run-request.js";
 import { findVerb } from "./verbs.js";
 
@@ -55,20 +56,27 @@ function refusal(action: () => unknown): { code: string; message: string; hint: 
   throw new Error("nothing was refused");
 }
 
+/** What such a request starts in the host's own programs. */
+function inHost(request: RunRequest): CommandStart {
+  const source = { kind: "host" } as const;
+  return startOf(request, { name: "host", why: "", source, ready: null, notes: [], release: async () => {} });
+}
+
 describe("a request", () => {
   test("of a plain command", () => {
     const request = prepare("ls", "-l");
     expect(request).toMatchObject({
       argv: ["ls", "-l"],
       policy: { profile: "moderate", mode: "native" },
-      image: { name: "host", source: { kind: "host" } },
+      image: { name: "alpine:3.20", named: false },
       projectDir: project,
       homeDir: null,
-      cwd: "/workspace",
+      workdir: null,
       tty: false,
       json: false,
     });
-    expect(request.env).not.toHaveProperty("PLAIN");
+    expect(inHost(request)).toMatchObject({ argv: ["ls", "-l"], cwd: "/workspace" });
+    expect(inHost(request).env).not.toHaveProperty("PLAIN");
     expect(request.notes).toEqual(['network "on" is not in this version yet: the sandbox has no network']);
   });
 
@@ -87,13 +95,14 @@ describe("a request", () => {
       timeoutMs: 2000,
     });
     expect(request.policy.fs.mounts).toEqual([{ host: join(project, "vendor"), guest: "/deps", readonly: true }]);
-    expect(request).toMatchObject({ cwd: "/tmp", tty: true, projectDir: null, homeDir: home, notes: [] });
-    expect(request.env).toMatchObject({ A: "b=c", MY_TOKEN: "token", PLAIN: "plain", HOME: home });
+    expect(request).toMatchObject({ workdir: "/tmp", tty: true, projectDir: null, homeDir: home, notes: [] });
+    expect(request.image).toEqual({ name: "host", why: "--image", named: true });
+    expect(inHost(request).env).toMatchObject({ A: "b=c", MY_TOKEN: "token", PLAIN: "plain", HOME: home });
     expect(request.origins).toMatchObject({ "resources.pids": "--pids", "fs.mounts": "--mount", profile: "--profile" });
   });
 
   test("passes a token on only when it is named", () => {
-    expect(prepare("-p", "permissive", "ls").env).not.toHaveProperty("MY_TOKEN");
+    expect(inHost(prepare("-p", "permissive", "ls")).env).not.toHaveProperty("MY_TOKEN");
   });
 
   test("--allow-domain means an allowlist with these", () => {
@@ -114,7 +123,7 @@ describe("is refused", () => {
     [["--no-network", "--allow-domain", "a.example"], "invalid_argument", "--no-network contradicts"],
     [["--network", "on", "--allow-domain", "a.example"], "invalid_argument", "--network on contradicts"],
     [["--allow-domain", "127.0.0.1"], "invalid_argument", "is not a domain"],
-    [["--image", "alpine:3.20"], "image_unavailable", "alpine:3.20"],
+    [["--image", "Alpine"], "invalid_argument", "image names are lower case"],
     [["--backend", "docker"], "backend_unavailable", "docker is not in this version"],
     [["--backend", "hyperlight"], "backend_unavailable", "hyperlight is not in this version"],
     [["--backend", "linus"], "invalid_argument", 'no backend "linus"'],

@@ -2,9 +2,11 @@
 import { statSync } from "node:fs";
 import { AgentKernelError } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
-import { commandEnvironment } from "../policy/environment.js";
+import { parseReference } from "../images/reference.js";
 import { type ResolvedPolicy, resolve } from "../policy/resolve.js";
+import type { ImageWish } from "../runtime/root-image.js";
 import { checkBackend, chooseImage } from "./choices.js";
+import { imageSettings } from "./image-settings.js";
 import { parseMount } from "./mount-argument.js";
 import type { ParsedOptions } from "./option-spec.js";
 import { policyInputs } from "./policy-flags.js";
@@ -15,7 +17,6 @@ import type { Surroundings } from "./surroundings.js";
 /** The policy that these options make here, with everything checked that a run would check. */
 export function preparePolicy(parsed: ParsedOptions, surroundings: Surroundings): ResolvedPolicy {
   checkBackend(parsed.values.get("backend")?.[0]);
-  chooseImage(parsed.values.get("image")?.[0]);
   workingFolder(parsed);
   const mounts = (parsed.values.get("mount") ?? []).map((text) => parseMount(text, surroundings.cwd));
   const resolved = resolve(policyInputs(parsed, mounts, surroundings.env));
@@ -38,19 +39,28 @@ export function prepareRun(parsed: ParsedOptions, surroundings: Surroundings): R
     argv: parsed.rest,
     policy,
     origins,
-    image: chooseImage(parsed.values.get("image")?.[0]),
+    image: wantedImage(parsed, surroundings),
+    imageSettings: imageSettings(surroundings, parsed.values.get("pull")?.[0]),
     projectDir: policy.fs.workspace.mode === "none" ? null : surroundings.cwd,
     homeDir,
-    cwd: workingFolder(parsed),
-    env: commandEnvironment({ proc: policy.proc, hostEnv: surroundings.env, shownHome: homeDir, tty }),
+    workdir: workingFolder(parsed),
+    hostEnv: surroundings.env,
     tty,
     json,
     notes: notesFor(policy, homeDir),
   };
 }
 
-function workingFolder(parsed: ParsedOptions): string {
-  const folder = parsed.values.get("workdir")?.[0] ?? "/workspace";
+/** Also checked: a name that is no reference is told before anything is started. */
+export function wantedImage(parsed: ParsedOptions, surroundings: Surroundings): ImageWish {
+  const wish = chooseImage(parsed.values.get("image")?.[0], parsed.rest, surroundings);
+  if (wish.name !== "host") parseReference(wish.name);
+  return wish;
+}
+
+function workingFolder(parsed: ParsedOptions): string | null {
+  const folder = parsed.values.get("workdir")?.[0];
+  if (folder === undefined) return null;
   if (!folder.startsWith("/") || folder.includes("\0")) {
     throw new AgentKernelError("invalid_argument", `--workdir: "${folder}" is not an absolute path`, {
       hint: "it is a path inside the sandbox, where the project is /workspace; for example --workdir /workspace/src",

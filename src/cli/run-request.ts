@@ -1,27 +1,23 @@
 /** What `run` asks of the runtime: everything is decided and checked, nothing is started yet. */
-import type { ImageSource } from "../core/backend.js";
 import type { Policy } from "../core/policy.js";
 import type { Origins } from "../policy/resolve.js";
+import type { ImageSettings, ImageWish } from "../runtime/root-image.js";
 
 export interface RunRequest {
+  /** Empty: what the image says it is for. */
   readonly argv: readonly string[];
   readonly policy: Policy;
   /** Which input set each field of the policy. */
   readonly origins: Origins;
-  readonly image: {
-    readonly name: string;
-    readonly source: ImageSource;
-    /** Why this image and no other. */
-    readonly why: string;
-  };
+  readonly image: ImageWish;
+  readonly imageSettings: ImageSettings;
   /** The folder shown as /workspace; null where the workspace is `none`. */
   readonly projectDir: string | null;
   /** The user's home folder; null where the sandbox does not show it. */
   readonly homeDir: string | null;
-  /** Absolute, inside the sandbox. */
-  readonly cwd: string;
-  /** The whole environment of the command. */
-  readonly env: Readonly<Record<string, string>>;
+  /** Absolute, inside the sandbox; null where the user named none. */
+  readonly workdir: string | null;
+  readonly hostEnv: Readonly<Record<string, string | undefined>>;
   readonly tty: boolean;
   readonly json: boolean;
   /** Said on stderr before the run, one line each. */

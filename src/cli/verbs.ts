@@ -16,6 +16,7 @@ export const verbs: readonly VerbSpec[] = [
     examples: [
       "agentkernel run npm test",
       "agentkernel run --profile restrictive --timeout 30s -- python3 -c 'print(1 + 1)'",
+      "agentkernel run --image debian:bookworm-slim bash",
     ],
     options: [
       ...policyOptions,
@@ -38,11 +39,14 @@ export const verbs: readonly VerbSpec[] = [
   {
     name: "policy explain",
     summary: "show the policy that run's options make, and what set each field",
-    usage: "policy explain [options of run]",
-    examples: ["agentkernel policy explain --compatibility-mode codex --no-network"],
+    usage: "policy explain [options of run] [--] [command...]",
+    examples: [
+      "agentkernel policy explain --compatibility-mode codex --no-network",
+      "agentkernel policy explain -- npm test",
+    ],
     options: [...policyOptions, jsonOption],
     later: laterPolicyOptions,
-    rest: { kind: "none" },
+    rest: { kind: "command", optional: true },
     load: () => import("./verbs/policy-explain.js"),
   },
   {

@@ -47,3 +47,8 @@ export class AgentKernelError extends Error {
 export function isAgentKernelError(value: unknown): value is AgentKernelError {
   return typeof value === "object" && value !== null && MARK in value;
 }
+
+/** A code that another program of ours sent; what is not in the table is a fault of ours. */
+export function errorCodeOf(value: unknown): ErrorCode {
+  return typeof value === "string" && Object.hasOwn(table, value) ? (value as ErrorCode) : "internal";
+}

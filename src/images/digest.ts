@@ -1,5 +1,4 @@
 /** Content addresses. Only sha256: what cannot be checked with it is refused. */
-import { createHash } from "node:crypto";
 
 /** `sha256:` and 64 lower-case hexadecimal digits. */
 export type Digest = `sha256:${string}`;
@@ -10,7 +9,9 @@ export function isDigest(value: unknown): value is Digest {
   return typeof value === "string" && PATTERN.test(value);
 }
 
+/** Hashing is loaded when it is first needed: references and records are read by runs that hash nothing. */
 export function digestOf(bytes: Uint8Array | string): Digest {
+  const { createHash } = process.getBuiltinModule("node:crypto");
   return `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 }
 

@@ -20,6 +20,8 @@ export interface PullOptions extends ClientOptions {
   readonly store: ImageStore;
   readonly platform?: Platform;
   readonly mirrors?: Mirrors;
+  /** The registry itself is not asked, whatever its mirrors lack. */
+  readonly mirrorsOnly?: boolean;
   readonly onProgress?: (progress: LayerProgress) => void;
   /** Layers that are downloaded side by side. */
   readonly parallel?: number;
@@ -46,7 +48,7 @@ export async function pull(reference: ImageReference, options: PullOptions): Pro
   if (previous !== null && reference.digest !== null) {
     return { record: previous, previous, from: null, failedMirrors: [] };
   }
-  const endpoints = endpointsOf(reference.registry, options.mirrors);
+  const endpoints = endpointsOf(reference.registry, options.mirrors, options.mirrorsOnly);
   const failedMirrors: { host: string; reason: string }[] = [];
   for (const [position, endpoint] of endpoints.entries()) {
     const stop = new AbortController();

@@ -63,7 +63,11 @@ describe("what is passed on from the host", () => {
 
 describe("the environment of a command", () => {
   test("is a small base where nothing is passed on", () => {
-    const env = commandEnvironment({ ...base, hostEnv: { EDITOR: "vim", TERM: "xterm", HOSTNAME: "mine" } });
+    const env = commandEnvironment({
+      image: null,
+      ...base,
+      hostEnv: { EDITOR: "vim", TERM: "xterm", HOSTNAME: "mine" },
+    });
     expect(env).toEqual({
       PATH: expect.stringContaining("/usr/bin"),
       LANG: "C.UTF-8",
@@ -76,6 +80,7 @@ describe("the environment of a command", () => {
   test("has what the policy sets above everything else", () => {
     const passing = { ...proc, passHostEnv: true, env: { EDITOR: "ed", HOME: "/elsewhere" } };
     const env = commandEnvironment({
+      image: null,
       ...base,
       proc: passing,
       hostEnv: { EDITOR: "vim", PAGER: "less", HOME: "/root" },
@@ -84,17 +89,19 @@ describe("the environment of a command", () => {
   });
 
   test("names the home that is shown, and the user that runs", () => {
-    expect(commandEnvironment({ ...base, shownHome: "/home/u" }).HOME).toBe("/home/u");
-    expect(commandEnvironment({ ...base, proc: { ...proc, noRoot: true } }).USER).toBe("sandbox");
-    expect(commandEnvironment({ ...base, proc: { ...proc, user: "node:node" } }).USER).toBe("node");
-    expect(commandEnvironment({ ...base, proc: { ...proc, user: "1000" } })).not.toHaveProperty("USER");
+    expect(commandEnvironment({ image: null, ...base, shownHome: "/home/u" }).HOME).toBe("/home/u");
+    expect(commandEnvironment({ image: null, ...base, proc: { ...proc, noRoot: true } }).USER).toBe("sandbox");
+    expect(commandEnvironment({ image: null, ...base, proc: { ...proc, user: "node:node" } }).USER).toBe("node");
+    expect(commandEnvironment({ image: null, ...base, proc: { ...proc, user: "1000" } })).not.toHaveProperty("USER");
   });
 
   test("says what terminal it is only where there is one, and only in safe words", () => {
-    expect(commandEnvironment({ ...base, hostEnv: { TERM: "xterm" } })).not.toHaveProperty("TERM");
-    expect(commandEnvironment({ ...base, tty: true, hostEnv: { TERM: "screen-256color" } }).TERM).toBe(
+    expect(commandEnvironment({ image: null, ...base, hostEnv: { TERM: "xterm" } })).not.toHaveProperty("TERM");
+    expect(commandEnvironment({ image: null, ...base, tty: true, hostEnv: { TERM: "screen-256color" } }).TERM).toBe(
       "screen-256color",
     );
-    expect(commandEnvironment({ ...base, tty: true, hostEnv: { TERM: "../x\u001b[2J" } }).TERM).toBe("xterm-256color");
+    expect(commandEnvironment({ image: null, ...base, tty: true, hostEnv: { TERM: "../x\u001b[2J" } }).TERM).toBe(
+      "xterm-256color",
+    );
   });
 });

@@ -53,25 +53,50 @@ export interface EnvironmentInputs {
   /** The user's home folder where the sandbox shows it, else null. */
   readonly shownHome: string | null;
   readonly tty: boolean;
+  /** What the image says; null for the host's own programs. */
+  readonly image: ImageDefaults | null;
 }
 
-/** The whole environment of a command: nothing else is inherited. */
-export function commandEnvironment({ proc, hostEnv, shownHome, tty }: EnvironmentInputs): Environment {
-  const user = userName(proc);
+export interface ImageDefaults {
+  /** `NAME=value`, in order. */
+  readonly env: readonly string[];
+  /** `name`, `uid`, `name:group` or `uid:gid`. */
+  readonly user: string | null;
+}
+
+/** The whole environment of a command: nothing else is inherited, but the guest adds HOME where an image has its own. */
+export function commandEnvironment({ proc, hostEnv, shownHome, tty, image }: EnvironmentInputs): Environment {
+  const user = userName(proc, image);
+  const home = shownHome ?? (image === null ? sandboxHome : null);
   return {
     PATH: SANDBOX_PATH,
     LANG: "C.UTF-8",
     ...(proc.passHostEnv ? passableEnvironment(hostEnv) : {}),
-    HOME: shownHome ?? sandboxHome,
+    ...imageEnvironment(image),
+    ...(home === null ? {} : { HOME: home }),
     ...(user === null ? {} : { USER: user, LOGNAME: user }),
     ...(tty ? { TERM: safeTerm(hostEnv.TERM) } : {}),
     ...proc.env,
   };
 }
 
+function imageEnvironment(image: ImageDefaults | null): Record<string, string> {
+  const entries = (image?.env ?? []).map((entry) => [
+    entry.slice(0, entry.indexOf("=")),
+    entry.slice(entry.indexOf("=") + 1),
+  ]);
+  return Object.fromEntries(entries.filter(([name = "", value = ""]) => isEnvName(name) && !value.includes("\0")));
+}
+
+/** Whom a command runs as: what the policy says, else what the image says, as far as the policy lets it. */
+export function commandUser({ user, noRoot }: ProcessPolicy, image: ImageDefaults | null): string | null {
+  return user ?? (noRoot ? null : (image?.user ?? null));
+}
+
 /** An id alone has no name that could be known here. */
-function userName({ user, noRoot }: ProcessPolicy): string | null {
-  if (user === null) return noRoot ? "sandbox" : "root";
+function userName(proc: ProcessPolicy, image: ImageDefaults | null): string | null {
+  const user = commandUser(proc, image);
+  if (user === null) return proc.noRoot ? "sandbox" : "root";
   const [name = ""] = user.split(":");
   return /^\d+$/.test(name) ? null : name;
 }

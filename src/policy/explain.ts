@@ -4,7 +4,7 @@ import { type FieldPath, type FieldValues, fieldPaths } from "./fields.js";
 import type { ResolvedPolicy } from "./resolve.js";
 
 export interface ExplainRow {
-  readonly field: FieldPath | "profile" | "mode";
+  readonly field: FieldPath | "image" | "profile" | "mode";
   readonly value: unknown;
   readonly origin: string;
 }

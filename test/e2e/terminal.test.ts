@@ -28,7 +28,7 @@ function onTerminal(actor: Actor, words: readonly string[], steps: readonly Step
   const job = {
     argv: [process.execPath, join(actor.dist, "agentkernel.js"), "run", "--no-network", ...words],
     cwd: actor.folder(),
-    env: { PATH: "/usr/bin:/bin", HOME: actor.home, TERM: "xterm" },
+    env: { PATH: "/usr/bin:/bin", HOME: actor.home, TERM: "xterm", AGENTKERNEL_IMAGE: "host" },
     rows: 24,
     cols: 80,
     steps,

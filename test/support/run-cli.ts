@@ -29,6 +29,8 @@ export function startCli(actor: Actor, words: readonly string[], options: CliOpt
       PATH: process.env.PATH ?? "/usr/bin:/bin",
       HOME: actor.home,
       LANG: "C.UTF-8",
+      AGENTKERNEL_IMAGE: "host",
+      AGENTKERNEL_PULL: "never",
       ...options.env,
     },
     stdio: ["pipe", "pipe", "pipe"],

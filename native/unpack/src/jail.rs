@@ -89,7 +89,13 @@ pub fn apply(order: &Order, control: &Control, blob: File) -> Outcome<Summary> {
     let _ = pidfd_send_signal(&pidfd, Signal::KILL);
     sys::wait_for(pid).during("wait for the unpacker")?;
     match told? {
-        Some((Told::Done(summary), _)) => Ok(summary),
+        Some((Told::Done(summary), _)) => {
+            if order.sync {
+                let folder = open(&order.target, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+                folder.and_then(rustix::fs::syncfs).map_err(|e| store_fault("write the layer to disk", &e))?;
+            }
+            Ok(summary)
+        }
         Some((Told::Failed(fault), _)) => Err(fault),
         None => Err(Fault::new("image_invalid", "the unpacker ended while it read the layer")
             .hint("the layer may need more memory to unpack than is allowed")),

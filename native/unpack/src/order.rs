@@ -19,6 +19,8 @@ pub struct Order {
     pub diff_id: String,
     pub max_bytes: u64,
     pub max_entries: u64,
+    /// Whether what was unpacked must survive a power cut before we answer.
+    pub sync: bool,
 }
 
 #[derive(Debug, Serialize)]

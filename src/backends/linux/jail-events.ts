@@ -1,6 +1,6 @@
 /** What the jail says on its control stream. It runs outside the walls, but its words are checked like any other. */
 import type { CarryReport, Layer, SandboxEnd } from "../../core/backend.js";
-import { AgentKernelError, type ErrorCode, errorTable } from "../../core/errors.js";
+import { AgentKernelError, errorCodeOf } from "../../core/errors.js";
 
 export type JailEvent =
   | { readonly event: "started"; readonly pid: number; readonly layers: readonly Layer[] }
@@ -26,8 +26,7 @@ export function parseJailEvent(line: string): JailEvent {
 
 function failure(fields: Fields): AgentKernelError {
   const { code, message, hint } = fields;
-  const known: ErrorCode = typeof code === "string" && code in errorTable ? (code as ErrorCode) : "internal";
-  return new AgentKernelError(known, String(message), typeof hint === "string" ? { hint } : {});
+  return new AgentKernelError(errorCodeOf(code), String(message), typeof hint === "string" ? { hint } : {});
 }
 
 function sandboxEnd(fields: Fields): SandboxEnd {

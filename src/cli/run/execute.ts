@@ -3,10 +3,13 @@ import type { Layer, SandboxEnd } from "../../core/backend.js";
 import { escapeText } from "../../core/escape.js";
 import type { GuestExec } from "../../guest/index.js";
 import { type CommandEnd, CommandWait, exitStatus } from "../../runtime/command-end.js";
+import { type RootImage, rootImage } from "../../runtime/root-image.js";
 import { TemporarySandbox, temporaryId } from "../../runtime/temporary-sandbox.js";
 import { writeErr, writeJson } from "../output.js";
 import type { RunRequest } from "../run-request.js";
 import { openBackend } from "./backend.js";
+import { type CommandStart, startOf } from "./command-start.js";
+import { imageProgress } from "./image-progress.js";
 import { remarksAtEnd, remarksAtStart } from "./remarks.js";
 import { EndingSignals } from "./signals.js";
 import { openStreams, type RunStreams } from "./streams.js";
@@ -16,23 +19,38 @@ export async function execute(request: RunRequest): Promise<number> {
   const startedAt = performance.now();
   const abort = new AbortController();
   const signals = new EndingSignals(() => abort.abort());
+  let image: RootImage | null = null;
   try {
-    const sandbox = await start(request, abort.signal);
+    image = await openImage(request, abort.signal);
+    const start = startOf(request, image);
+    const sandbox = await startSandbox(request, image, abort.signal);
     if (signals.first !== null) {
       await sandbox.kill();
       return 128 + signals.first;
     }
-    if (!request.json) await say(remarksAtStart(request, sandbox.layers));
-    const ran = await runIn(sandbox, request, signals);
+    if (!request.json) await say([...image.notes, ...remarksAtStart(request, sandbox.layers)]);
+    const ran = await runIn(sandbox, request, start, signals);
     if (request.json) {
-      await writeJson({ success: true, data: answer(request, sandbox, ran, performance.now() - startedAt) });
+      await writeJson({ success: true, data: answer(request, image, sandbox, ran, performance.now() - startedAt) });
     }
     return exitStatus(ran.command);
   } catch (error) {
     if (signals.first !== null && abort.signal.aborted) return 128 + signals.first;
     throw error;
   } finally {
+    await image?.release();
     signals.stop();
+  }
+}
+
+async function openImage(request: RunRequest, signal: AbortSignal): Promise<RootImage> {
+  const { image, imageSettings, json } = request;
+  if (image.name === "host") return await rootImage(image, imageSettings);
+  const progress = json ? undefined : imageProgress();
+  try {
+    return await rootImage(image, imageSettings, progress?.report, signal);
+  } finally {
+    progress?.close();
   }
 }
 
@@ -40,9 +58,9 @@ async function say(lines: readonly string[]): Promise<void> {
   for (const line of lines) await writeErr(`agentkernel: ${escapeText(line)}\n`);
 }
 
-async function start(request: RunRequest, signal: AbortSignal): Promise<TemporarySandbox> {
+async function startSandbox(request: RunRequest, image: RootImage, signal: AbortSignal): Promise<TemporarySandbox> {
   const id = temporaryId();
-  const { policy, projectDir, homeDir, image } = request;
+  const { policy, projectDir, homeDir } = request;
   const spec = { id, hostname: id, policy, image: image.source, projectDir, homeDir };
   return await TemporarySandbox.start(openBackend(), spec, signal);
 }
@@ -53,15 +71,17 @@ interface Ran {
   readonly streams: RunStreams;
 }
 
-async function runIn(sandbox: TemporarySandbox, request: RunRequest, signals: EndingSignals): Promise<Ran> {
+async function runIn(
+  sandbox: TemporarySandbox,
+  request: RunRequest,
+  start: CommandStart,
+  signals: EndingSignals,
+): Promise<Ran> {
   const streams = openStreams(request);
   try {
     const exec = await sandbox.exec({
-      argv: request.argv,
-      cwd: request.cwd,
-      env: request.env,
+      ...start,
       stdin: streams.hasInput,
-      ...(request.policy.proc.user !== null && !request.policy.proc.noRoot ? { user: request.policy.proc.user } : {}),
       ...(streams.terminal ? { tty: streams.terminal } : {}),
     });
     streams.connect(exec);
@@ -103,7 +123,13 @@ function interrupted(signals: EndingSignals): Promise<void> {
   return new Promise((resolve) => signals.passTo(() => resolve()));
 }
 
-function answer(request: RunRequest, sandbox: { id: string; layers: readonly Layer[] }, ran: Ran, ms: number): object {
+function answer(
+  request: RunRequest,
+  image: RootImage,
+  sandbox: { id: string; layers: readonly Layer[] },
+  ran: Ran,
+  ms: number,
+): object {
   const { command, sandboxEnd, streams } = ran;
   const captured = streams.captured;
   return {
@@ -116,7 +142,7 @@ function answer(request: RunRequest, sandbox: { id: string; layers: readonly Lay
     timed_out: command.timedOut,
     sandbox: sandbox.id,
     backend: "linux",
-    image: { name: request.image.name, why: request.image.why },
+    image: { name: image.name, digest: image.ready?.digest ?? null, why: image.why },
     profile: request.policy.profile,
     layers: sandbox.layers,
     usage: {
@@ -126,6 +152,6 @@ function answer(request: RunRequest, sandbox: { id: string; layers: readonly Lay
       processes_denied: sandboxEnd.pidsDenied,
     },
     changes: sandboxEnd.carried,
-    notes: request.notes,
+    notes: [...request.notes, ...image.notes],
   };
 }

@@ -20,9 +20,10 @@ export type Mirrors = Readonly<Record<string, readonly string[]>>;
 /** The host behind the name; the name itself serves no images. */
 const apiHosts: ReadonlyMap<string, string> = new Map([[DEFAULT_REGISTRY, "registry-1.docker.io"]]);
 
-export function endpointsOf(registry: string, mirrors: Mirrors = {}): Endpoint[] {
-  const named = Object.hasOwn(mirrors, registry) ? (mirrors[registry] ?? []) : [];
-  return [...named.map(mirrorEndpoint), registryEndpoint(registry)];
+/** A registry without mirrors is always its own. */
+export function endpointsOf(registry: string, mirrors: Mirrors = {}, mirrorsOnly = false): Endpoint[] {
+  const named = (Object.hasOwn(mirrors, registry) ? (mirrors[registry] ?? []) : []).map(mirrorEndpoint);
+  return mirrorsOnly && named.length > 0 ? named : [...named, registryEndpoint(registry)];
 }
 
 function registryEndpoint(registry: string): Endpoint {

@@ -1,6 +1,7 @@
 /** Frees room: blobs that no image needs, and images that were not used for longest where there is a ceiling. */
 import { AgentKernelError } from "../../core/errors.js";
 import type { Digest } from "../digest.js";
+import type { UnpackedLayers } from "../unpack/index.js";
 import type { Blobs } from "./blobs.js";
 import type { StoreLayout } from "./layout.js";
 import { waitForLock } from "./lock.js";
@@ -31,6 +32,7 @@ export async function clear(
   layout: StoreLayout,
   blobs: Blobs,
   records: Records,
+  unpacked: UnpackedLayers,
   { inUse = new Set(), ceilingBytes = Number.POSITIVE_INFINITY, dropPartial = false }: ClearingOptions,
 ): Promise<Cleared> {
   const lock = await waitForLock(layout.lockName(CLEARING_LOCK), LOCK_WAIT_MS);
@@ -48,7 +50,11 @@ export async function clear(
       ceilingBytes,
     );
     // Records first: one that names a blob that is gone must never be seen.
-    for (const record of plan.images) await records.remove(record);
+    for (const record of plan.images) {
+      await records.remove(record);
+      await unpacked.forget(record.reference, record.platform);
+    }
+    await unpacked.removeUnneeded(() => pinnedDigests(layout));
     for (const digest of plan.blobs) await blobs.remove(digest);
     const freedParts = dropPartial ? await removeLeftParts(layout) : 0;
     const freedBlobs = plan.blobs.reduce((sum, digest) => sum + (sizes.get(digest) ?? 0), 0);

@@ -1,11 +1,12 @@
 /**
  * Owns the images on disk: content-addressed blobs, the records of what references stand for, pins and room. Shared by
  * any number of processes that may die at any moment: nothing is visible before it is whole and verified, and nothing
- * that a live process needs is removed. It never talks to a network, and unpacks nothing. Linux only.
+ * that a live process needs is removed. It never talks to a network. Linux only.
  */
 import type { Digest } from "../digest.js";
 import { type Platform, platformText } from "../platform.js";
 import { canonicalForm, type ImageReference } from "../reference.js";
+import { UnpackedLayers } from "../unpack/index.js";
 import { Blobs } from "./blobs.js";
 import { type Cleared, type ClearingOptions, clear } from "./clearing.js";
 import { StoreLayout } from "./layout.js";
@@ -30,12 +31,14 @@ export interface ListedImage {
 export class ImageStore {
   readonly blobs: Blobs;
   readonly records: Records;
+  readonly unpacked: UnpackedLayers;
   readonly #layout: StoreLayout;
 
   private constructor(layout: StoreLayout) {
     this.#layout = layout;
     this.blobs = new Blobs(layout);
     this.records = new Records(layout);
+    this.unpacked = new UnpackedLayers(layout, this.blobs);
   }
 
   static async open(root: string): Promise<ImageStore> {
@@ -76,6 +79,7 @@ export class ImageStore {
       if (record.reference !== name) continue;
       if (platform !== undefined && record.platform !== platformText(platform)) continue;
       await this.records.remove(record);
+      await this.unpacked.forget(record.reference, record.platform);
       removed.push(record);
     }
     return removed;
@@ -87,6 +91,6 @@ export class ImageStore {
   }
 
   clear(options: ClearingOptions = {}): Promise<Cleared> {
-    return clear(this.#layout, this.blobs, this.records, options);
+    return clear(this.#layout, this.blobs, this.records, this.unpacked, options);
   }
 }

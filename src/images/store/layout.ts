@@ -21,7 +21,7 @@ export class StoreLayout {
 
   static async open(root: string): Promise<StoreLayout> {
     try {
-      for (const folder of ["blobs/sha256", "partial", "refs", "pins"]) {
+      for (const folder of ["blobs/sha256", "partial", "refs", "pins", "ready", "layers", "unpacking"]) {
         await mkdir(join(root, folder), { recursive: true, mode: 0o700 });
       }
       const mark = await ownMark();

@@ -1,5 +1,4 @@
 /** Which image a reference stands for in this store. A record appears whole, and only after all that it names. */
-import { createHash } from "node:crypto";
 import { readdir, readFile, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { type Digest, isDigest } from "../digest.js";
@@ -7,6 +6,7 @@ import { asObject, fieldOf, type JsonObject, parseJsonObject, textField } from "
 import type { BlobDescriptor, LayerDescriptor } from "../manifest.js";
 import { layerCompressions } from "../media-types.js";
 import { isCode, type StoreLayout, writeWhole } from "./layout.js";
+import { recordKey } from "./record-key.js";
 import { storeFailure } from "./store-failure.js";
 
 export interface ImageRecord {
@@ -87,10 +87,8 @@ export class Records {
     }
   }
 
-  /** References are longer than names of files may be. */
   #path(reference: string, platform: string): string {
-    const key = createHash("sha256").update(`${reference}\n${platform}`).digest("hex");
-    return join(this.#layout.refs, `${key}.json`);
+    return join(this.#layout.refs, `${recordKey(reference, platform)}.json`);
   }
 }
 

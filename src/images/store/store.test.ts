@@ -258,7 +258,16 @@ describe("a store", () => {
   it("has one identity, however many processes open it first", async () => {
     const fresh = join(root, "another");
     await Promise.all(Array.from({ length: 5 }, () => ImageStore.open(fresh)));
-    expect(readdirSync(fresh).sort()).toEqual(["blobs", "id", "partial", "pins", "refs"]);
+    expect(readdirSync(fresh).sort()).toEqual([
+      "blobs",
+      "id",
+      "layers",
+      "partial",
+      "pins",
+      "ready",
+      "refs",
+      "unpacking",
+    ]);
     expect(readdirSync(join(fresh, "partial"))).toEqual([]);
   });
 

@@ -1,0 +1,35 @@
+/** What is run, where, as whom and with which variables: the user's words first, then the image's, then our defaults. */
+import { AgentKernelError } from "../../core/errors.js";
+import { escapeText } from "../../core/escape.js";
+import { commandEnvironment, commandUser } from "../../policy/environment.js";
+import type { RootImage } from "../../runtime/root-image.js";
+import type { RunRequest } from "../run-request.js";
+
+export interface CommandStart {
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly user?: string;
+}
+
+const PROJECT = "/workspace";
+
+export function startOf(request: RunRequest, { ready, name }: RootImage): CommandStart {
+  const { policy, hostEnv, homeDir, tty, workdir } = request;
+  const isOwnCommand = request.argv.length > 0;
+  const argv = isOwnCommand ? request.argv : [...(ready?.entrypoint ?? []), ...(ready?.cmd ?? [])];
+  if (argv.length === 0) {
+    throw new AgentKernelError("invalid_argument", `the image ${escapeText(name)} does not say what to run`, {
+      hint: "add a command, for example: agentkernel run --image NAME sh",
+    });
+  }
+  const user = policy.proc.noRoot ? null : commandUser(policy.proc, ready);
+  // A command is about the project; what an image runs by itself is about the image.
+  const usual = isOwnCommand && policy.fs.workspace.mode !== "none" ? PROJECT : (ready?.workdir ?? PROJECT);
+  return {
+    argv,
+    cwd: workdir ?? usual,
+    env: commandEnvironment({ proc: policy.proc, hostEnv, shownHome: homeDir, tty, image: ready }),
+    ...(user === null ? {} : { user }),
+  };
+}

@@ -1,0 +1,54 @@
+/** Tells of an image on its way: a line that is redrawn on a terminal, one line at the start elsewhere. */
+import { escapeText } from "../../core/escape.js";
+import type { ImageProgress } from "../../runtime/fetch-image.js";
+
+const REDRAW_MS = 100;
+const CLEAR_LINE = "\r\u001b[K";
+const BAR_CELLS = 24;
+
+export interface ProgressTeller {
+  readonly report: (progress: ImageProgress) => void;
+  close(): void;
+}
+
+export function imageProgress(stream: NodeJS.WriteStream = process.stderr): ProgressTeller {
+  const layers = new Map<string, { readonly done: number; readonly total: number }>();
+  let name = "";
+  let unpacked = "";
+  let drawnAtMs = 0;
+  let isDrawn = false;
+  const draw = (): void => {
+    const nowMs = performance.now();
+    if (!stream.isTTY || nowMs - drawnAtMs < REDRAW_MS) return;
+    drawnAtMs = nowMs;
+    isDrawn = true;
+    stream.write(`${CLEAR_LINE}${lineFor(name, [...layers.values()], unpacked).slice(0, (stream.columns ?? 80) - 1)}`);
+  };
+  return {
+    report: (progress) => {
+      if (progress.kind === "begin") {
+        name = escapeText(progress.name);
+        if (!stream.isTTY) stream.write(`agentkernel: pulling ${name}\n`);
+      } else if (progress.kind === "download") {
+        layers.set(progress.layer.digest, { done: progress.layer.doneBytes, total: progress.layer.totalBytes });
+      } else if (progress.kind === "unpack") {
+        unpacked = `unpacking ${progress.done}/${progress.total}`;
+      }
+      draw();
+    },
+    close: () => {
+      if (isDrawn) stream.write(CLEAR_LINE);
+    },
+  };
+}
+
+function lineFor(name: string, layers: readonly { done: number; total: number }[], unpacked: string): string {
+  const done = layers.reduce((sum, layer) => sum + layer.done, 0);
+  const total = layers.reduce((sum, layer) => sum + layer.total, 0);
+  const full = total === 0 ? 0 : Math.round((done / total) * BAR_CELLS);
+  const bar = `${"█".repeat(full)}${"░".repeat(BAR_CELLS - full)}`;
+  const mib = (bytes: number): string => (bytes / 2 ** 20).toFixed(1);
+  return unpacked === ""
+    ? `pulling ${name} ${bar} ${mib(done)} of ${mib(total)} MiB`
+    : `pulling ${name} ${bar} ${unpacked}`;
+}

@@ -1,0 +1,175 @@
+/**
+ * Turns an image's blobs into folders that sandboxes start from, one for each layer, shared by all images that have it.
+ * A layer is visible only when it is whole. What reads the archives is a process of its own, in a jail.
+ */
+import { randomBytes } from "node:crypto";
+import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { AgentKernelError } from "../../core/errors.js";
+import { parseImageConfig } from "../image-config.js";
+import type { Blobs } from "../store/blobs.js";
+import { isCode, type StoreLayout, syncFolder, writeWhole } from "../store/layout.js";
+import { waitForLock } from "../store/lock.js";
+import { ownerState } from "../store/owner.js";
+import { layerFolder, type ReadyImage, readReady, readyPath } from "../store/ready.js";
+import type { ImageRecord } from "../store/records.js";
+import { storeFailure } from "../store/store-failure.js";
+import { chainIds } from "./chain-ids.js";
+import { removeFolders, unpackLayer } from "./layer-process.js";
+
+/** Far above honest layers, far below what would fill a machine by surprise. */
+export const LAYER_LIMITS = { maxBytes: 32 * 2 ** 30, maxEntries: 2_000_000 };
+const LOCK_WAIT_MS = 15 * 60 * 1000;
+
+export interface UnpackOptions {
+  /** Called when a layer is unpacked, or was already. */
+  readonly onLayer?: (done: number, total: number) => void;
+  readonly signal?: AbortSignal;
+}
+
+export class UnpackedLayers {
+  readonly #layout: StoreLayout;
+  readonly #blobs: Blobs;
+
+  constructor(layout: StoreLayout, blobs: Blobs) {
+    this.#layout = layout;
+    this.#blobs = blobs;
+  }
+
+  /** Makes the image one that sandboxes can start from. What others have unpacked already is used. */
+  async makeReady(record: ImageRecord, options: UnpackOptions = {}): Promise<ReadyImage> {
+    const { signal } = options;
+    const config = parseImageConfig(await this.#blobs.read(record.config.digest));
+    const names = chainIds(config.diffIds);
+    if (names.length !== record.layers.length || names.length === 0) {
+      throw new AgentKernelError("image_invalid", "the image's layers and its configuration do not agree in number");
+    }
+    const lock = await waitForLock(this.#layout.lockName("unpack"), LOCK_WAIT_MS, signal);
+    try {
+      await this.#unpackMissing(record, config.diffIds, names, options);
+      const { env, entrypoint, cmd, workdir, user } = config;
+      const { reference, platform, digest, manifestDigest } = record;
+      const layers = names.toReversed();
+      const ready = { reference, platform, digest, manifestDigest, env, entrypoint, cmd, workdir, user, layers };
+      await writeWhole(this.#layout, readyPath(this.#layout.root, reference, platform), JSON.stringify(ready));
+      return ready;
+    } finally {
+      await lock?.release();
+    }
+  }
+
+  /** Bytes are not known without reading all of a layer, so this is what the folders of a store are. */
+  async names(): Promise<string[]> {
+    return await readdir(join(this.#layout.root, "layers"));
+  }
+
+  async forget(reference: string, platform: string): Promise<void> {
+    await rm(readyPath(this.#layout.root, reference, platform), { force: true });
+  }
+
+  /** Removes the folders that no image needs and no process holds, and what killed processes left. */
+  async removeUnneeded(held: () => Promise<ReadonlySet<string>>): Promise<number> {
+    const needed = new Set([...(await held()), ...(await this.#neededLayers()).map(layerDigest)]);
+    const leaving: string[] = [];
+    for (const name of await this.names()) {
+      if (needed.has(layerDigest(name))) continue;
+      const away = this.#workFolder();
+      await rename(join(this.#layout.root, "layers", name), away);
+      // Somebody may have begun to hold it a moment before.
+      if ((await held()).has(layerDigest(name))) await rename(away, join(this.#layout.root, "layers", name));
+      else leaving.push(away);
+    }
+    await removeFolders([...leaving, ...(await this.#abandoned())]);
+    return leaving.length;
+  }
+
+  async #neededLayers(): Promise<string[]> {
+    const folder = join(this.#layout.root, "ready");
+    const files = await readdir(folder);
+    return files.flatMap((name) => readReady(join(folder, name))?.layers ?? []);
+  }
+
+  async #unpackMissing(
+    record: ImageRecord,
+    diffIds: readonly string[],
+    names: readonly string[],
+    { onLayer, signal }: UnpackOptions,
+  ): Promise<void> {
+    const { root } = this.#layout;
+    const unpacked: { readonly name: string; readonly folder: string }[] = [];
+    const below: string[] = [];
+    const missing = await missingFrom(root, names);
+    try {
+      for (const [index, layer] of record.layers.entries()) {
+        const name = names[index] ?? "";
+        if (index < missing) {
+          below.unshift(layerFolder(root, name));
+        } else {
+          const folder = this.#workFolder();
+          await mkdir(folder, { mode: 0o700 });
+          unpacked.push({ name, folder });
+          const order = {
+            ...LAYER_LIMITS,
+            target: folder,
+            below,
+            compression: layer.compression,
+            diffId: diffIds[index] ?? "",
+            sync: index === names.length - 1,
+          };
+          await unpackLayer(this.#blobs.path(layer.digest), order, signal);
+          below.unshift(join(folder, "fs"));
+        }
+        onLayer?.(index + 1, names.length);
+      }
+      await this.#publish(unpacked);
+    } catch (error) {
+      await removeFolders(unpacked.map(({ folder }) => folder)).catch(() => {
+        // What could not be removed now is found by the next clearing; the reason to tell is the first.
+      });
+      throw error;
+    }
+  }
+
+  async #publish(unpacked: readonly { readonly name: string; readonly folder: string }[]): Promise<void> {
+    const { root } = this.#layout;
+    for (const { name, folder } of unpacked) {
+      try {
+        await rename(folder, join(root, "layers", name));
+      } catch (error) {
+        // Another process that does not see our lock was quicker; what it has is the same.
+        if (!isCode(error, "ENOTEMPTY") && !isCode(error, "EEXIST")) throw storeFailure("be written", root, error);
+        await removeFolders([folder]);
+      }
+    }
+    if (unpacked.length > 0) await syncFolder(join(root, "layers"));
+  }
+
+  #workFolder(): string {
+    return join(this.#layout.root, "unpacking", `${this.#layout.mark}.${randomBytes(8).toString("hex")}`);
+  }
+
+  async #abandoned(): Promise<string[]> {
+    const folder = join(this.#layout.root, "unpacking");
+    const left: string[] = [];
+    for (const name of await readdir(folder)) {
+      if ((await ownerState(name.split(".")[0] ?? "")) === "dead") left.push(join(folder, name));
+    }
+    return left;
+  }
+}
+
+function layerDigest(name: string): string {
+  return `sha256:${name}`;
+}
+
+/** How many of the lowest layers are there already. */
+async function missingFrom(root: string, names: readonly string[]): Promise<number> {
+  for (const [index, name] of names.entries()) {
+    const info = await stat(layerFolder(root, name)).catch((error: unknown) => {
+      if (isCode(error, "ENOENT")) return null;
+      throw storeFailure("be read", root, error);
+    });
+    if (info === null) return index;
+  }
+  return names.length;
+}

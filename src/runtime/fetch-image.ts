@@ -1,0 +1,124 @@
+/**
+ * Brings an image that is not ready into the store: from its blobs where these are here, else from a registry. An image
+ * that nobody named and that could not be had is not asked for again at every run.
+ */
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
+import {
+  canonicalForm,
+  dockerConfigCredentials,
+  dockerConfigPath,
+  familiarForm,
+  hostPlatform,
+  type ImageReference,
+  ImageStore,
+  type LayerProgress,
+  type Mirrors,
+  platformText,
+  pull,
+  shortDigest,
+} from "../images/index.js";
+import type { ReadyImage } from "../images/store/ready.js";
+import { recordKey } from "../images/store/record-key.js";
+
+export interface FetchSettings {
+  readonly storeRoot: string;
+  readonly pull: "missing" | "always" | "never";
+  readonly mirrors: Mirrors;
+  /** Whether the registry itself is asked where its mirrors have nothing. */
+  readonly mirrorsOnly: boolean;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly homeDir: string;
+}
+
+export type ImageProgress =
+  | { readonly kind: "begin"; readonly name: string }
+  | { readonly kind: "download"; readonly layer: LayerProgress }
+  | { readonly kind: "unpack"; readonly done: number; readonly total: number }
+  | { readonly kind: "end" };
+
+export interface FetchOptions extends FetchSettings {
+  /** Note a failure, and believe an earlier note of one. */
+  readonly remember: boolean;
+  readonly onProgress?: ((progress: ImageProgress) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Fetched {
+  readonly ready: ReadyImage;
+  readonly notes: readonly string[];
+}
+
+/** How long a failure is believed. */
+const REMEMBERED_MS = 10 * 60 * 1000;
+/** A run that could do without the image does not wait long for a registry that does not answer. */
+const IMPATIENT_CONNECT_MS = 3000;
+
+export async function fetchImage(reference: ImageReference, options: FetchOptions): Promise<Fetched> {
+  const { storeRoot, remember, signal } = options;
+  const store = await ImageStore.open(storeRoot);
+  const stored = await store.find(reference, hostPlatform());
+  if (stored !== null && options.pull !== "always") return { ready: await unpack(store, stored, options), notes: [] };
+  const notePath = join(storeRoot, "failed", `${recordKey(canonicalForm(reference), platformText(hostPlatform()))}`);
+  if (options.pull === "never") {
+    throw new AgentKernelError("image_unavailable", "it is not in the store, and pulling is off", {
+      hint: `agentkernel images pull ${familiarForm(reference)}`,
+    });
+  }
+  const earlier = remember ? await recentFailure(notePath) : null;
+  if (earlier !== null) throw earlier;
+  try {
+    options.onProgress?.({ kind: "begin", name: familiarForm(reference) });
+    const { record, previous } = await pull(reference, {
+      store,
+      mirrors: options.mirrors,
+      mirrorsOnly: options.mirrorsOnly,
+      credentials: dockerConfigCredentials(dockerConfigPath(options.env, options.homeDir), options.env),
+      onProgress: (layer) => options.onProgress?.({ kind: "download", layer }),
+      ...(remember ? { timeouts: { connectMs: IMPATIENT_CONNECT_MS }, retry: { attempts: 1 } } : {}),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    await rm(notePath, { force: true });
+    const ready = await unpack(store, record, options);
+    const hasMoved = previous !== null && previous.digest !== record.digest;
+    const notes = hasMoved
+      ? [`${familiarForm(reference)} has moved from ${shortDigest(previous.digest)} to ${shortDigest(record.digest)}`]
+      : [];
+    return { ready, notes };
+  } catch (error) {
+    if (remember && isAgentKernelError(error) && signal?.aborted !== true) await noteFailure(notePath, error);
+    throw error;
+  } finally {
+    options.onProgress?.({ kind: "end" });
+  }
+}
+
+async function unpack(
+  store: ImageStore,
+  record: Parameters<ImageStore["unpacked"]["makeReady"]>[0],
+  { onProgress, signal }: FetchOptions,
+): Promise<ReadyImage> {
+  return await store.unpacked.makeReady(record, {
+    onLayer: (done, total) => onProgress?.({ kind: "unpack", done, total }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+async function recentFailure(path: string): Promise<AgentKernelError | null> {
+  const text = await readFile(path, "utf8").catch(() => null);
+  const [at = "", ...message] = (text ?? "").split("\n");
+  const ageMs = Date.now() - Number(at);
+  if (text === null || !(ageMs >= 0 && ageMs < REMEMBERED_MS)) return null;
+  return new AgentKernelError("image_unavailable", message.join(" "), { hint: "agentkernel images pull asks again" });
+}
+
+/** A note that cannot be written costs the next run a moment, and nothing else. */
+async function noteFailure(path: string, error: AgentKernelError): Promise<void> {
+  try {
+    await mkdir(join(path, ".."), { recursive: true, mode: 0o700 });
+    await writeFile(path, `${Date.now()}\n${error.message}`, { mode: 0o600 });
+  } catch {
+    return;
+  }
+}
