@@ -27,14 +27,18 @@ pub struct Tar {
     current: io::Cursor<Vec<u8>>,
     reader: Option<JoinHandle<io::Result<String>>>,
     digest: Option<String>,
+    /// Bytes handed out. Some builders leave out the padding after the last entry; readers of archives want it.
+    given: u64,
 }
+
+const BLOCK: u64 = 512;
 
 impl Tar {
     /// Reads at most `limit` bytes: a small file may claim to be endless.
     pub fn open(blob: File, compression: Compression, limit: u64) -> Self {
         let (sender, chunks) = sync_channel(CHUNKS_AHEAD);
         let reader = std::thread::spawn(move || decompress(blob, compression, limit, &sender));
-        Self { chunks, current: io::Cursor::default(), reader: Some(reader), digest: None }
+        Self { chunks, current: io::Cursor::default(), reader: Some(reader), digest: None, given: 0 }
     }
 
     /// The digest of everything, the padding after the archive's end included.
@@ -61,7 +65,15 @@ impl Read for Tar {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let n = self.current.read(buffer)?;
-            if n > 0 || buffer.is_empty() || !self.refill()? {
+            self.given += n as u64;
+            if n > 0 || buffer.is_empty() {
+                return Ok(n);
+            }
+            if !self.refill()? {
+                let lacking = (BLOCK - self.given % BLOCK) % BLOCK;
+                let n = buffer.len().min(lacking as usize);
+                buffer[..n].fill(0);
+                self.given += n as u64;
                 return Ok(n);
             }
         }
