@@ -40,10 +40,12 @@ export async function stage() {
     jail: [jailBinary, "run"],
     cli: join(checkout, "bin", "agentkernel"),
     entry: join(checkout, "dist", "agentkernel.js"),
-    /** The file with the spec of a default sandbox that shows `projectDir`, or nothing. */
-    jailSpecFile(projectDir) {
-      const file = join(folder, `spec-${projectDir === null ? "none" : basename(projectDir)}.json`);
-      writeFileSync(file, `${JSON.stringify(makeSpec(projectDir))}\n`);
+    /** The file with the spec of a default sandbox that shows `projectDir`, or nothing, in the host's image or in layers. */
+    jailSpecFile(projectDir, layers = null) {
+      const root = layers === null ? "host" : "layers";
+      const file = join(folder, `spec-${root}-${projectDir === null ? "none" : basename(projectDir)}.json`);
+      const image = layers === null ? { kind: "host" } : { kind: "layers", layers };
+      writeFileSync(file, `${JSON.stringify(makeSpec(projectDir, image))}\n`);
       return file;
     },
   };
@@ -66,10 +68,10 @@ async function specMaker(folder, checkout) {
   });
   const { jailSpec, resolve } = await import(pathToFileURL(outfile).href);
   const paths = { guestBinary: join(checkout, "dist", "native", "ak-guest"), journalDir: join(folder, "journal") };
-  return (projectDir) => {
+  return (projectDir, image) => {
     const fields = { "net.egress": "off", ...(projectDir === null ? { "fs.workspace.mode": "none" } : {}) };
     const { policy } = resolve({ flags: [{ origin: "bench", fields }] });
-    const boot = { id: "bench", hostname: "bench", policy, image: { kind: "host" }, projectDir, homeDir: null };
+    const boot = { id: "bench", hostname: "bench", policy, image, projectDir, homeDir: null };
     return jailSpec(boot, paths);
   };
 }

@@ -5,7 +5,7 @@ export const coldRun = {
   promise: "a whole cold `run true` from a checkout, against `node -e 0`",
   limit: { ratio: 1.6 },
   async run({ cli, entry, emptyProject, stopwatch }, quick) {
-    const run = ["run", "--no-network", "true"];
+    const run = ["run", "--no-network", "--image", "host", "true"];
     const at = { cwd: emptyProject };
     const samples = await interleaved(
       {

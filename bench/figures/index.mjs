@@ -1,9 +1,23 @@
 /** Every figure there is, each under the name that SPECIFICATION.md uses. */
 import { coldRun } from "./cold-run.mjs";
 import { idleMemory } from "./idle-memory.mjs";
+import { imagePull } from "./image-pull.mjs";
+import { imagePageCache, imageStart } from "./image-start.mjs";
 import { jailStart } from "./jail-start.mjs";
 import { projectCopy } from "./project-copy.mjs";
 import { stdoutGigabyte, stdoutGrowth } from "./stdout-gigabyte.mjs";
 import { atOnce, inSequence } from "./throughput.mjs";
 
-export const figures = [jailStart, coldRun, stdoutGigabyte, stdoutGrowth, idleMemory, projectCopy, atOnce, inSequence];
+export const figures = [
+  jailStart,
+  coldRun,
+  stdoutGigabyte,
+  stdoutGrowth,
+  idleMemory,
+  projectCopy,
+  atOnce,
+  inSequence,
+  imagePull,
+  imageStart,
+  imagePageCache,
+];

@@ -14,7 +14,7 @@ export const projectCopy = {
     const project = join(folder, "large-project");
     makeProject(project);
     const specs = { large: jailSpecFile(project), empty: jailSpecFile(emptyProject) };
-    const run = [cli, "run", "--no-network", "true"];
+    const run = [cli, "run", "--no-network", "--image", "host", "true"];
     const samples = await interleaved(
       {
         large: () => stopwatch.untilExit(run, { cwd: project }),

@@ -28,7 +28,7 @@ export const inSequence = {
   async run({ cli, emptyProject, stopwatch }, quick) {
     const samples = await interleaved(
       {
-        run: () => stopwatch.untilExit([cli, "run", "--no-network", "true"], { cwd: emptyProject }),
+        run: () => stopwatch.untilExit([cli, "run", "--no-network", "--image", "host", "true"], { cwd: emptyProject }),
         bwrap: () => stopwatch.untilExit(bwrapTrue, { cwd: emptyProject }),
       },
       { rounds: quick ? 20 : IN_SEQUENCE, warmUps: 1 },
