@@ -14,7 +14,7 @@ export const stdoutGigabyte = {
     const oneNodeHop = `${process.execPath} -e "process.stdin.pipe(process.stdout)"`;
     const samples = await interleaved(
       {
-        run: pipedToCat(context, `${context.cli} run --no-network ${ZEROES}`),
+        run: pipedToCat(context, `${context.cli} run --no-network --image host ${ZEROES}`),
         pipe: pipedToCat(context, ZEROES),
         oneNodeHop: pipedToCat(context, `${ZEROES} | ${oneNodeHop}`),
       },
@@ -35,8 +35,8 @@ export const stdoutGrowth = {
     // The largest process of such a pipe is the command line.
     const samples = await interleaved(
       {
-        busy: pipedToCat(context, `${context.cli} run --no-network ${ZEROES}`),
-        idle: pipedToCat(context, `${context.cli} run --no-network true`),
+        busy: pipedToCat(context, `${context.cli} run --no-network --image host ${ZEROES}`),
+        idle: pipedToCat(context, `${context.cli} run --no-network --image host true`),
       },
       { rounds: quick ? 2 : 5, warmUps: 0 },
     );
