@@ -6,7 +6,7 @@ import type { RunRequest } from "./run-request.js";
 
 const aliases: Readonly<Record<string, string>> = { hyperlight: "wasm" };
 
-export function checkBackend(name: string | undefined): void {
+export function checkBackend(name: string | undefined, origin = "--backend"): void {
   if (name === undefined || name === "auto" || name === "linux") return;
   const known: readonly string[] = backendNames;
   if (known.includes(aliases[name] ?? name)) {
@@ -15,17 +15,25 @@ export function checkBackend(name: string | undefined): void {
     });
   }
   const near = nearest(name, ["auto", ...known]);
-  throw new AgentKernelError("invalid_argument", `--backend: there is no backend "${name}"`, {
+  throw new AgentKernelError("invalid_argument", `${origin}: there is no backend "${name}"`, {
     hint: near === null ? "use --backend linux, or leave it out" : `did you mean ${near}?`,
   });
 }
 
-export function chooseImage(name: string | undefined): RunRequest["image"] {
-  if (name !== undefined && name !== "host") {
-    throw new AgentKernelError("image_unavailable", `the image "${name}" cannot be had: this version has only host`, {
+export interface AskedImage {
+  readonly reference: string;
+  /** The flag, or the line of the file, that names it. */
+  readonly origin: string;
+}
+
+/** An image that was named is never replaced by another. */
+export function chooseImage(asked: AskedImage | null): RunRequest["image"] {
+  if (asked !== null && asked.reference !== "host") {
+    const message = `the image "${asked.reference}" (${asked.origin}) cannot be had: this version has only host`;
+    throw new AgentKernelError("image_unavailable", message, {
       hint: "use --image host (this machine's own /usr, read-only), or leave it out",
     });
   }
-  const why = name === undefined ? "no image was named, and host is the only one of this version" : "--image";
-  return { name: "host", source: { kind: "host" }, why };
+  const why = asked === null ? "no image was named, and host is the only one of this version" : asked.origin;
+  return { name: "host", source: { kind: "host" }, why, asked };
 }

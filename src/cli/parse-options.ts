@@ -91,6 +91,7 @@ function whyBadRest(verb: VerbSpec, rest: readonly string[]): string | null {
   const [first] = rest;
   if (verb.rest.kind === "words") return null;
   if (verb.rest.kind === "command") return first === undefined ? `${verb.name} needs a command` : null;
+  if (verb.rest.kind === "files") return first === undefined ? `${verb.name} needs a file` : null;
   if (verb.rest.kind === "none") return first === undefined ? null : `${verb.name} takes no word "${first}"`;
   const { choices } = verb.rest;
   if (first === undefined) return `${verb.name} needs one of ${choices.join(", ")}`;

@@ -2,28 +2,63 @@
 import { statSync } from "node:fs";
 import { AgentKernelError } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
+import { refuseUnlessAllowed } from "../policy/commands.js";
 import { commandEnvironment } from "../policy/environment.js";
+import type { PolicyInputs } from "../policy/layers.js";
 import { type ResolvedPolicy, resolve } from "../policy/resolve.js";
-import { checkBackend, chooseImage } from "./choices.js";
+import { type AskedImage, checkBackend, chooseImage } from "./choices.js";
+import { type Configuration, noConfiguration, protectInUse } from "./configuration.js";
 import { parseMount } from "./mount-argument.js";
 import type { ParsedOptions } from "./option-spec.js";
 import { policyInputs } from "./policy-flags.js";
+import { policyNotes } from "./policy-notes.js";
 import type { RunRequest } from "./run-request.js";
 import { refuseUnlessShowable } from "./shown-paths.js";
 import type { Surroundings } from "./surroundings.js";
 
-/** The policy that these options make here, with everything checked that a run would check. */
-export function preparePolicy(parsed: ParsedOptions, surroundings: Surroundings): ResolvedPolicy {
-  checkBackend(parsed.values.get("backend")?.[0]);
-  chooseImage(parsed.values.get("image")?.[0]);
+/** The policy that these options and files make here, with everything checked that a run would check. */
+export function preparePolicy(
+  parsed: ParsedOptions,
+  surroundings: Surroundings,
+  configuration: Configuration = noConfiguration,
+): ResolvedPolicy {
+  const backend = parsed.values.get("backend")?.[0];
+  if (backend !== undefined) checkBackend(backend);
+  else checkBackend(configuration.backend?.name, configuration.backend?.origin);
+  chooseImage(askedImage(parsed, configuration));
   workingFolder(parsed);
   const mounts = (parsed.values.get("mount") ?? []).map((text) => parseMount(text, surroundings.cwd));
-  const resolved = resolve(policyInputs(parsed, mounts, surroundings.env));
-  checkShownPaths(resolved.policy, surroundings);
+  const inputs = configuration.combine(policyInputs(parsed, mounts, surroundings.env));
+  const resolved = resolveWhole(inputs, configuration, surroundings.cwd);
+  checkShownPaths(resolved, surroundings);
   return resolved;
 }
 
-export function prepareRun(parsed: ParsedOptions, surroundings: Surroundings): RunRequest {
+/** Twice where it must: what is shown writable, and whether MCP servers matter, is known only from a policy. */
+function resolveWhole(inputs: PolicyInputs, configuration: Configuration, cwd: string): ResolvedPolicy {
+  const first = resolve(inputs);
+  const { fs, net } = first.policy;
+  const writable = [cwd, ...fs.mounts.filter((mount) => !mount.readonly).map((mount) => mount.host)];
+  const protecting = protectInUse(configuration.inUse, writable);
+  const isAboutMcp = [...net.allow, ...net.deny].some((rule) => "preset" in rule && rule.preset === "mcp-servers");
+  if (protecting.length === 0 && !isAboutMcp) return first;
+  return resolve({
+    ...inputs,
+    policyFile: [...(inputs.policyFile ?? []), ...protecting],
+    ...(isAboutMcp ? { mcpServers: configuration.mcpServers() } : {}),
+  });
+}
+
+function askedImage(parsed: ParsedOptions, configuration: Configuration): AskedImage | null {
+  const reference = parsed.values.get("image")?.[0];
+  return reference === undefined ? configuration.image : { reference, origin: "--image" };
+}
+
+export function prepareRun(
+  parsed: ParsedOptions,
+  surroundings: Surroundings,
+  configuration: Configuration = noConfiguration,
+): RunRequest {
   const json = parsed.flags.has("json");
   const tty = parsed.flags.has("tty");
   if (parsed.rest[0] === "") throw new AgentKernelError("invalid_argument", "the command is an empty word");
@@ -32,20 +67,27 @@ export function prepareRun(parsed: ParsedOptions, surroundings: Surroundings): R
       hint: "a terminal's output is for people; leave one of them out",
     });
   }
-  const { policy, origins } = preparePolicy(parsed, surroundings);
+  const resolved = preparePolicy(parsed, surroundings, configuration);
+  const { policy, origins } = resolved;
+  refuseUnlessAllowed(parsed.rest[0] ?? "", policy.proc.commands, {
+    allow: origins["proc.commands.allow"],
+    deny: origins["proc.commands.deny"],
+  });
   const homeDir = policy.fs.home === "readonly" ? showableHome(surroundings.homeDir) : null;
   return {
     argv: parsed.rest,
     policy,
     origins,
-    image: chooseImage(parsed.values.get("image")?.[0]),
+    image: chooseImage(askedImage(parsed, configuration)),
+    images: configuration.images,
+    audit: configuration.audit,
     projectDir: policy.fs.workspace.mode === "none" ? null : surroundings.cwd,
     homeDir,
     cwd: workingFolder(parsed),
     env: commandEnvironment({ proc: policy.proc, hostEnv: surroundings.env, shownHome: homeDir, tty }),
     tty,
     json,
-    notes: notesFor(policy, homeDir),
+    notes: [...configuration.notes, ...policyNotes(resolved), ...notesFor(policy, homeDir)],
   };
 }
 
@@ -59,7 +101,7 @@ function workingFolder(parsed: ParsedOptions): string {
   return folder;
 }
 
-function checkShownPaths(policy: Policy, { cwd }: Surroundings): void {
+function checkShownPaths({ policy, origins }: ResolvedPolicy, { cwd }: Surroundings): void {
   const { mode, readonly } = policy.fs.workspace;
   if (mode !== "none") {
     refuseUnlessShowable(
@@ -73,7 +115,7 @@ function checkShownPaths(policy: Policy, { cwd }: Surroundings): void {
     );
   }
   for (const { host, readonly: isReadonly } of policy.fs.mounts) {
-    const what = "the source of --mount";
+    const what = `the source of ${origins["fs.mounts"]}`;
     const readonlyHint = "add :ro to the mount to only show it";
     refuseUnlessShowable({ what, path: host, writable: !isReadonly, readonlyHint }, policy);
   }

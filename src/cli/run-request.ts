@@ -2,6 +2,7 @@
 import type { ImageSource } from "../core/backend.js";
 import type { Policy } from "../core/policy.js";
 import type { Origins } from "../policy/resolve.js";
+import type { Configuration } from "./configuration.js";
 
 export interface RunRequest {
   readonly argv: readonly string[];
@@ -13,7 +14,13 @@ export interface RunRequest {
     readonly source: ImageSource;
     /** Why this image and no other. */
     readonly why: string;
+    /** What was named by a flag or a file; null where it is to be detected. */
+    readonly asked: { readonly reference: string; readonly origin: string } | null;
   };
+  /** What the configuration says of the image store. */
+  readonly images: Configuration["images"];
+  /** What the configuration says of the audit log. */
+  readonly audit: Configuration["audit"];
   /** The folder shown as /workspace; null where the workspace is `none`. */
   readonly projectDir: string | null;
   /** The user's home folder; null where the sandbox does not show it. */

@@ -2,13 +2,20 @@
 
 import { escapeText } from "../../core/escape.js";
 import { explain, explainText } from "../../policy/explain.js";
+import { readConfiguration } from "../configuration.js";
 import type { ParsedOptions } from "../option-spec.js";
-import { writeJson, writeOut } from "../output.js";
+import { writeErr, writeJson, writeOut } from "../output.js";
+import { policyNotes } from "../policy-notes.js";
 import { preparePolicy } from "../prepare-run.js";
 import { readSurroundings } from "../surroundings.js";
 
 export async function execute(parsed: ParsedOptions): Promise<number> {
-  const rows = explain(preparePolicy(parsed, readSurroundings()));
+  const surroundings = readSurroundings();
+  const configuration = await readConfiguration(parsed, surroundings);
+  const resolved = preparePolicy(parsed, surroundings, configuration);
+  const rows = explain(resolved);
   if (parsed.flags.has("json")) return await writeJson({ success: true, data: rows });
+  const notes = [...configuration.notes, ...policyNotes(resolved)];
+  for (const note of notes) await writeErr(`agentkernel: ${escapeText(note)}\n`);
   return await writeOut(explainText(rows, escapeText));
 }
