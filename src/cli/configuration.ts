@@ -5,7 +5,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import type { ConfigFile, SourceFile } from "../config/index.js";
-import { AgentKernelError } from "../core/errors.js";
+import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
 import type { NetworkRule } from "../core/policy.js";
 import type { PolicyInputs, PolicyLayer } from "../policy/layers.js";
 import { realMountSource } from "./mount-argument.js";
@@ -71,13 +71,17 @@ interface Found {
 
 async function understand({ userWide, project, policy, notes, cwd, inUse }: Found): Promise<Configuration> {
   const config = await import("../config/index.js");
-  const read = (file: FoundFile | null, owner: "user" | "project"): ConfigFile | null => {
+  const read = async (file: FoundFile | null, owner: "user" | "project"): Promise<ConfigFile | null> => {
     if (file === null) return null;
-    const result = config.readConfigFile(sourceOf(file), owner);
+    const result = await config.readConfigFile(sourceOf(file), owner);
     config.throwFaults(result.faults);
     return result.value;
   };
-  const files = { userWide: read(userWide, "user"), project: read(project, "project"), policy: readPolicy() };
+  const files = {
+    userWide: await read(userWide, "user"),
+    project: await read(project, "project"),
+    policy: await readPolicy(),
+  };
   const both = [files.userWide, files.project].filter((file) => file !== null);
   return {
     combine: (flags) => config.combine(files, flags),
@@ -90,9 +94,9 @@ async function understand({ userWide, project, policy, notes, cwd, inUse }: Foun
     mcpServers: () => config.mcpConfigFiles.flatMap((name) => serversIn(name)),
   };
 
-  function readPolicy(): readonly PolicyLayer[] | null {
+  async function readPolicy(): Promise<readonly PolicyLayer[] | null> {
     if (policy === null) return null;
-    const result = config.readPolicyFile(sourceOf(policy), dirname(policy.path));
+    const result = await config.readPolicyFile(sourceOf(policy), dirname(policy.path));
     config.throwFaults(result.faults);
     return result.value?.map(withRealMounts) ?? null;
   }
@@ -179,7 +183,7 @@ export function sourceOf({ name, path }: FoundFile): SourceFile {
     }
     return { name, bytes: bytes.subarray(0, length) };
   } catch (error) {
-    throw error instanceof AgentKernelError ? error : unreadable(name, error);
+    throw isAgentKernelError(error) ? error : unreadable(name, error);
   } finally {
     if (descriptor !== null) closeSync(descriptor);
   }

@@ -27,8 +27,8 @@ export interface ConfigFile {
   readonly withoutEffect: readonly { readonly text: string; readonly concerns: string }[];
 }
 
-export function readConfigFile(file: SourceFile, owner: Owner): ReadFile<ConfigFile> {
-  const root = locate(file, "toml");
+export async function readConfigFile(file: SourceFile, owner: Owner): Promise<ReadFile<ConfigFile>> {
+  const root = await locate(file, "toml");
   if ("message" in root) return { value: null, faults: [root] };
   const reading: Reading = { owner, faults: [], withoutEffect: [] };
   const value = configShape.read(root, "", reading);

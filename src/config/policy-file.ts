@@ -14,8 +14,8 @@ const PROCESSES_BEFORE_FORKS = 3;
 type PolicyValue = ValueOf<typeof policyShape>;
 
 /** `folder` is the absolute path of the folder that the file lies in. */
-export function readPolicyFile(file: SourceFile, folder: string): ReadFile<readonly PolicyLayer[]> {
-  const root = locate(file, file.name.toLowerCase().endsWith(".json") ? "json" : "yaml");
+export async function readPolicyFile(file: SourceFile, folder: string): Promise<ReadFile<readonly PolicyLayer[]>> {
+  const root = await locate(file, file.name.toLowerCase().endsWith(".json") ? "json" : "yaml");
   if ("message" in root) return { value: null, faults: [root] };
   const reading: Reading = { owner: "project", faults: [], withoutEffect: [] };
   const value = policyShape.read(root, "", reading);

@@ -1,8 +1,6 @@
 /** Bytes of a file into text that the parsers can be trusted with: bounded, valid, and not nested without end. */
 import { type Fault, type FileFault, TextFault } from "./faults.js";
 import type { Located } from "./located.js";
-import { locateToml } from "./toml-text.js";
-import { locateYaml } from "./yaml-text.js";
 
 export const maxFileBytes = 1024 * 1024;
 /** Parsers get slow or run out of stack far beyond this; our own files need five. */
@@ -21,13 +19,13 @@ export type ReadFile<T> =
 
 export type Language = "toml" | "yaml" | "json";
 
-/** The tree of a file, or its first fault. */
-export function locate(file: SourceFile, language: Language): Located | FileFault {
+/** The tree of a file, or its first fault. Only the parser that it needs is loaded. */
+export async function locate(file: SourceFile, language: Language): Promise<Located | FileFault> {
   try {
     const text = decode(file.bytes);
     refuseDepth(text);
-    if (language === "toml") return locateToml(text);
-    return locateYaml(text, language);
+    if (language === "toml") return (await import("./toml-text.js")).locateToml(text);
+    return (await import("./yaml-text.js")).locateYaml(text, language);
   } catch (error) {
     if (error instanceof TextFault) return { file: file.name, ...error.fault };
     // The one error of the language's own that a text can cause: nesting beyond the stack.

@@ -1,6 +1,6 @@
 /** `policy check`: every fault of the named files, without running anything. Status 0 if there is none. */
 import { dirname, resolve } from "node:path";
-import { type FileFault, faultSentence, readConfigFile, readPolicyFile } from "../../config/index.js";
+import type { FileFault } from "../../config/index.js";
 import { errorTable } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import { sourceOf, userWidePath } from "../configuration.js";
@@ -9,6 +9,7 @@ import { writeErr, writeJson, writeOut } from "../output.js";
 import { readSurroundings } from "../surroundings.js";
 import type { fileKinds } from "../verbs.js";
 
+type Config = typeof import("../../config/index.js");
 type FileKind = (typeof fileKinds)[number];
 
 interface Checked {
@@ -22,26 +23,28 @@ interface Checked {
 export async function execute(parsed: ParsedOptions): Promise<number> {
   const surroundings = readSurroundings();
   const named = parsed.values.get("kind")?.[0] as FileKind | undefined;
-  const checked = parsed.rest.map((name) => {
+  const config = await import("../../config/index.js");
+  const checked: Checked[] = [];
+  for (const name of parsed.rest) {
     const path = resolve(surroundings.cwd, name);
-    return check(name, path, named ?? kindOf(path, userWidePath(surroundings)));
-  });
+    checked.push(await check(config, name, path, named ?? kindOf(path, userWidePath(surroundings))));
+  }
   const isRight = checked.every(({ faults }) => faults.length === 0);
   const status = isRight ? 0 : errorTable.invalid_policy.exit;
   if (parsed.flags.has("json")) {
     await writeJson({ success: true, data: { valid: isRight, files: checked.map(forPrograms) } });
     return status;
   }
-  for (const one of checked) await print(one);
+  for (const one of checked) await print(one, config.faultSentence);
   return status;
 }
 
-function check(name: string, path: string, kind: FileKind): Checked {
+async function check(config: Config, name: string, path: string, kind: FileKind): Promise<Checked> {
   const source = sourceOf({ name, path });
   if (kind === "policy") {
-    return { file: name, kind, faults: readPolicyFile(source, dirname(path)).faults, withoutEffect: [] };
+    return { file: name, kind, faults: (await config.readPolicyFile(source, dirname(path))).faults, withoutEffect: [] };
   }
-  const { value, faults } = readConfigFile(source, kind);
+  const { value, faults } = await config.readConfigFile(source, kind);
   return { file: name, kind, faults, withoutEffect: value?.withoutEffect.map(({ text }) => text) ?? [] };
 }
 
@@ -59,7 +62,8 @@ function forPrograms({ file, kind, faults, withoutEffect }: Checked): object {
   };
 }
 
-async function print({ file, kind, faults, withoutEffect }: Checked): Promise<void> {
+async function print(checked: Checked, faultSentence: Config["faultSentence"]): Promise<void> {
+  const { file, kind, faults, withoutEffect } = checked;
   for (const fault of faults) {
     const hint = fault.hint === undefined ? "" : `  hint: ${escapeText(fault.hint)}\n`;
     await writeErr(`agentkernel: ${escapeText(faultSentence(fault))}\n${hint}`);
