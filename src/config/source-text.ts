@@ -25,7 +25,8 @@ export async function locate(file: SourceFile, language: Language): Promise<Loca
     const text = decode(file.bytes);
     refuseDepth(text);
     if (language === "toml") return (await import("./toml-text.js")).locateToml(text);
-    return (await import("./yaml-text.js")).locateYaml(text, language);
+    if (language === "json") return (await import("./json-text.js")).locateJson(text);
+    return (await import("./yaml-text.js")).locateYaml(text);
   } catch (error) {
     if (error instanceof TextFault) return { file: file.name, ...error.fault };
     // The one error of the language's own that a text can cause: nesting beyond the stack.

@@ -1,5 +1,5 @@
 /**
- * YAML and JSON text into located values. A policy says each thing where it holds: anchors, aliases, merge keys, tags
+ * YAML text into located values. A policy says each thing where it holds: anchors, aliases, merge keys, tags
  * and further documents are refused, so that what a reader sees is what is meant, and no small file becomes a large one.
  */
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments } from "yaml";
@@ -8,8 +8,7 @@ import type { Located, LocatedEntry, Place } from "./located.js";
 
 type PlaceOf = (node: { readonly range?: readonly number[] | null | undefined } | null | undefined) => Place;
 
-export function locateYaml(text: string, language: "yaml" | "json"): Located {
-  if (language === "json") refuseUnlessJson(text);
+export function locateYaml(text: string): Located {
   const counter = new LineCounter();
   // Keys that are there twice are found below: the parser's own search takes a time that grows with their square.
   const parsed = parseAllDocuments(text, { lineCounter: counter, uniqueKeys: false, version: "1.2" });
@@ -23,7 +22,7 @@ export function locateYaml(text: string, language: "yaml" | "json"): Located {
   const error = documents.flatMap(({ errors }) => errors)[0];
   if (error !== undefined) {
     const [sentence = ""] = error.message.split(/ at line |\n/, 1);
-    throw new TextFault({ ...placeAt(error.pos[0]), message: `not ${language.toUpperCase()}: ${sentence}` });
+    throw new TextFault({ ...placeAt(error.pos[0]), message: `not YAML: ${sentence}` });
   }
   if (second !== undefined) {
     throw new TextFault({ ...placeAt(second.range?.[0] ?? 0), message: "it holds more than one document" });
@@ -71,18 +70,4 @@ function plain(node: Node): string | number | boolean | null {
     return value;
   }
   return String(value);
-}
-
-/** YAML reads nearly all JSON, and much that is none. */
-function refuseUnlessJson(text: string): void {
-  try {
-    JSON.parse(text);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    const offset = Number(/at position (\d+)/.exec(reason)?.[1] ?? 0);
-    const before = text.slice(0, offset);
-    const [sentence = ""] = reason.split(/,? ?"| in JSON|\n/, 1);
-    const line = before.split("\n").length;
-    throw new TextFault({ line, column: offset - before.lastIndexOf("\n"), message: `not JSON: ${sentence}` });
-  }
 }
