@@ -1,6 +1,7 @@
 // Bundles the command line into dist/: one CommonJS file, the code that V8 has made of it, and a small entry that
 // loads both. Start-up time is a promise of this project: Node starts CommonJS faster than modules, and what V8 has
-// compiled before need not be compiled again. A verb's own code still runs only when it is named.
+// compiled before need not be compiled again. A verb's own code still runs only when it is named, and what most runs
+// never need lies in a file of its own.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
@@ -14,11 +15,8 @@ const staging = join(root, ".build", "bundle");
 const staleChunkAgeMs = 24 * 60 * 60 * 1000;
 const recordTimeoutMs = 20_000;
 
-await rm(staging, { recursive: true, force: true });
-const bundled = await build({
+const common = {
   absWorkingDir: root,
-  entryPoints: ["src/cli/main.ts"],
-  outfile: join(staging, "cli.cjs"),
   bundle: true,
   format: "cjs",
   platform: "node",
@@ -28,25 +26,53 @@ const bundled = await build({
   legalComments: "none",
   // One byte a character: the entry reads it so.
   charset: "ascii",
+  supported: { "dynamic-import": false },
+  logLevel: "warning",
+};
+
+await rm(staging, { recursive: true, force: true });
+await mkdir(join(staging, "chunks"), { recursive: true });
+const configChunk = await bundleApart("src/config/index.ts", "config");
+const bundled = await build({
+  ...common,
+  entryPoints: ["src/cli/main.ts"],
+  outfile: join(staging, "cli.cjs"),
+  plugins: [loadedFrom(/\/config\/index\.js$/, configChunk)],
   // The file is a script whose value is this function, for the entry to call.
   banner: { js: "(function(require,module,exports,__bundleUrl){" },
   footer: { js: "})" },
   define: { "import.meta.url": "__bundleUrl" },
-  supported: { "dynamic-import": false },
-  logLevel: "warning",
 }).catch(() => undefined); // esbuild has already said what is wrong, and where
 if (bundled === undefined) process.exit(1);
 
 // V8 recognises a source by its length alone, so code may only be found by the hash of the source it was made from.
 const source = await readFile(join(staging, "cli.cjs"));
 const chunk = `cli-${createHash("sha256").update(source).digest("hex").slice(0, 16)}`;
-await mkdir(join(staging, "chunks"));
 await rename(join(staging, "cli.cjs"), join(staging, "chunks", `${chunk}.cjs`));
 await writeFile(join(staging, "agentkernel.js"), entry(""));
 // A package of modules is around it.
 await writeFile(join(staging, "package.json"), '{ "type": "commonjs" }\n');
 await recordCode();
 await publish();
+
+/** A module, and all that it needs, as a file beside the bundle. Returns how the bundle requires it. */
+async function bundleApart(entryPoint, name) {
+  const outfile = join(staging, `${name}.cjs`);
+  const made = await build({ ...common, entryPoints: [entryPoint], outfile }).catch(() => undefined);
+  if (made === undefined) process.exit(1);
+  const hash = createHash("sha256")
+    .update(await readFile(outfile))
+    .digest("hex")
+    .slice(0, 16);
+  await rename(outfile, join(staging, "chunks", `${name}-${hash}.cjs`));
+  return `./chunks/${name}-${hash}.cjs`;
+}
+
+/** Makes `import()` of what `filter` fits a `require` of that file. */
+function loadedFrom(filter, path) {
+  const resolve = ({ kind }) => (kind === "dynamic-import" ? { path, external: true } : undefined);
+  return { name: "loaded-from", setup: ({ onResolve }) => onResolve({ filter }, resolve) };
+}
 
 /** Loads the bundle and calls it; `meanwhile` runs between the two and sees it as `script`. */
 function entry(meanwhile) {

@@ -6,11 +6,12 @@ import { AgentKernelError } from "../core/errors.js";
 import { detectImage } from "../detect/index.js";
 import { nearest } from "../policy/nearest.js";
 import type { ImageWish } from "../runtime/root-image.js";
+import type { Configuration } from "./configuration.js";
 import type { Surroundings } from "./surroundings.js";
 
 const aliases: Readonly<Record<string, string>> = { hyperlight: "wasm" };
 
-export function checkBackend(name: string | undefined): void {
+export function checkBackend(name: string | undefined, origin = "--backend"): void {
   if (name === undefined || name === "auto" || name === "linux") return;
   const known: readonly string[] = backendNames;
   if (known.includes(aliases[name] ?? name)) {
@@ -19,7 +20,7 @@ export function checkBackend(name: string | undefined): void {
     });
   }
   const near = nearest(name, ["auto", ...known]);
-  throw new AgentKernelError("invalid_argument", `--backend: there is no backend "${name}"`, {
+  throw new AgentKernelError("invalid_argument", `${origin}: there is no backend "${name}"`, {
     hint: near === null ? "use --backend linux, or leave it out" : `did you mean ${near}?`,
   });
 }
@@ -30,12 +31,14 @@ export const IMAGE_VARIABLE = "AGENTKERNEL_IMAGE";
 /** What is said outright wins; otherwise the command and the project speak. */
 export function chooseImage(
   option: string | undefined,
+  configured: Configuration["image"],
   argv: readonly string[],
   { cwd: projectDir, env }: Surroundings,
 ): ImageWish {
   if (option !== undefined) return { name: option, why: "--image", named: true };
   const { [IMAGE_VARIABLE]: variable = "" } = env;
   if (variable !== "") return { name: variable, why: IMAGE_VARIABLE, named: true };
+  if (configured !== null) return { name: configured.reference, why: configured.origin, named: true };
   const byCommand = detectImage({ argv, projectFiles: [] });
   if (byCommand.source === "command") return { name: byCommand.image, why: byCommand.why, named: false };
   const { image, why } = detectImage({ argv, projectFiles: namesIn(projectDir), ...procfileOf(projectDir) });

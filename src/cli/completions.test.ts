@@ -28,7 +28,11 @@ describe("bash", () => {
     [["run", "ls", "--prof"], []],
     [["run", "--", "--prof"], []],
     [["run", "-e", "A=1", "--works"], ["--workspace"]],
-    [["policy", ""], ["explain"]],
+    [
+      ["policy", ""],
+      ["explain", "check"],
+    ],
+    [["policy", "check", "--kind", "us"], ["user"]],
     [["policy", "explain", "--js"], ["--json"]],
     [["completions", "f"], ["fish"]],
   ])("after %j offers %j", (words, offers) => {

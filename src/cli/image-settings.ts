@@ -1,8 +1,9 @@
-/** Where images come from and are kept, by the environment. */
+/** Where images come from and are kept, by the environment and the configuration. */
 import { AgentKernelError } from "../core/errors.js";
 import { imageStoreFolder } from "../core/state-folders.js";
 import { DEFAULT_REGISTRY } from "../images/reference.js";
 import { type ImageSettings, type PullChoice, pullChoices } from "../runtime/root-image.js";
+import type { Configuration } from "./configuration.js";
 import type { Surroundings } from "./surroundings.js";
 
 const PULL_VARIABLE = "AGENTKERNEL_PULL";
@@ -10,13 +11,17 @@ const MIRRORS_VARIABLE = "AGENTKERNEL_IMAGE_MIRRORS";
 /** Last in the list of mirrors: the registry itself is not asked. */
 const ONLY = "only";
 
-export function imageSettings({ env, homeDir }: Surroundings, pullOption: string | undefined): ImageSettings {
+export function imageSettings(
+  { env, homeDir }: Surroundings,
+  pullOption: string | undefined,
+  configured: Configuration["images"],
+): ImageSettings {
   const words = (env[MIRRORS_VARIABLE] ?? "").split(",").map((word) => word.trim());
   const mirrors = words.filter((word) => word !== "" && word !== ONLY);
   return {
     storeRoot: imageStoreFolder(env, homeDir),
     pull: pullChoice(pullOption, env[PULL_VARIABLE]),
-    mirrors: { [DEFAULT_REGISTRY]: mirrors },
+    mirrors: mirrors.length > 0 ? { [DEFAULT_REGISTRY]: mirrors } : Object.fromEntries(configured.mirrors ?? []),
     mirrorsOnly: words.includes(ONLY),
     env,
     homeDir,

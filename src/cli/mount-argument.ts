@@ -24,16 +24,17 @@ export function parseMount(text: string, cwd: string): Mount {
       hint: "choose a path of its own, for example /deps",
     });
   }
-  return { host: realPath(resolve(cwd, host), host), guest: trimmed, readonly: access === "ro" };
+  return { host: realMountSource("--mount", resolve(cwd, host), host), guest: trimmed, readonly: access === "ro" };
 }
 
-function realPath(path: string, asWritten: string): string {
+/** `origin` names the input in which the mount is written. */
+export function realMountSource(origin: string, path: string, asWritten: string): string {
   try {
     return realpathSync(path);
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code;
     const reason = code === "ENOENT" || code === "ENOTDIR" ? "does not exist" : `cannot be read (${code})`;
-    throw new AgentKernelError("invalid_argument", `--mount: "${asWritten}" ${reason}`, {
+    throw new AgentKernelError("invalid_argument", `${origin}: "${asWritten}" ${reason}`, {
       hint: "the source of a mount is a file or folder that is already there",
       cause,
     });

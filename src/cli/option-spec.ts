@@ -38,7 +38,12 @@ export interface VerbSpec {
   readonly options: readonly OptionSpec[];
   readonly later?: readonly LaterOption[];
   /** Whether words may follow the options, and which ones where they are known. */
-  readonly rest: { readonly kind: "none" } | RestCommand | { readonly kind: "words" } | RestChoices;
+  readonly rest:
+    | { readonly kind: "none" }
+    | RestCommand
+    | { readonly kind: "words" }
+    | { readonly kind: "files" }
+    | RestChoices;
   readonly load: () => Promise<{ readonly execute: (parsed: ParsedOptions) => Promise<number> }>;
 }
 

@@ -60,7 +60,7 @@ describe("what is wrong is one sentence with a hint", () => {
     [["completions", "tcsh"], "invalid_argument", '"tcsh" is not one of', "--help"],
     [["run", "--secret", "A:b", "ls"], "unsupported", "--secret is not in this version yet", "later"],
     [["run", "-k", "ls"], "unsupported", "-k is not in this version yet", "later"],
-    [["policy", "explain", "--policy=x"], "unsupported", "--policy is not in this version yet", "later"],
+    [["policy", "explain", "--secret=x"], "unsupported", "--secret is not in this version yet", "later"],
   ])("%j", (words, code, message, hint) => {
     const { problem } = parse(...words);
     expect(problem?.code).toBe(code);
@@ -84,7 +84,7 @@ describe("verbs", () => {
     ["rnu", "did you mean agentkernel run?"],
     ["docter", "did you mean agentkernel doctor?"],
     ["polciy", "did you mean agentkernel policy?"],
-    ["policy", "write agentkernel policy explain"],
+    ["policy", "write agentkernel policy explain, or agentkernel policy check"],
     ["zzzzzz", "agentkernel --help lists the verbs"],
   ])("%s is answered with %s", (word, hint) => {
     expect(() => findVerb([word])).toThrow(expect.objectContaining({ code: "invalid_argument", hint }));

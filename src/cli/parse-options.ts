@@ -95,6 +95,7 @@ function whyBadRest(verb: VerbSpec, rest: readonly string[], hasImage: boolean):
     const isMissing = first === undefined && !hasImage && verb.rest.optional !== true;
     return isMissing ? `${verb.name} needs a command` : null;
   }
+  if (verb.rest.kind === "files") return first === undefined ? `${verb.name} needs a file` : null;
   if (verb.rest.kind === "none") return first === undefined ? null : `${verb.name} takes no word "${first}"`;
   const { choices } = verb.rest;
   if (first === undefined) return `${verb.name} needs one of ${choices.join(", ")}`;

@@ -50,6 +50,14 @@ export const policyOptions: readonly OptionSpec[] = [
     completes: "file",
     help: "show a file or folder of the host (repeatable)",
   },
+  {
+    long: "config",
+    short: "c",
+    value: "FILE",
+    completes: "file",
+    help: "configuration instead of the project's agentkernel.toml",
+  },
+  { long: "policy", value: "FILE", completes: "file", help: "policy file, YAML or JSON" },
   { long: "backend", short: "B", value: "NAME", help: "what isolates the sandbox: auto, linux (auto)" },
 ];
 
@@ -58,6 +66,4 @@ export const laterPolicyOptions: readonly LaterOption[] = [
   { long: "ask" },
   { long: "publish", short: "P" },
   { long: "keep", short: "k" },
-  { long: "config", short: "c" },
-  { long: "policy" },
 ];

@@ -93,6 +93,7 @@ describe("a request", () => {
       diskMiB: 1024,
       openFiles: 99,
       timeoutMs: 2000,
+      outputMiB: 16,
     });
     expect(request.policy.fs.mounts).toEqual([{ host: join(project, "vendor"), guest: "/deps", readonly: true }]);
     expect(request).toMatchObject({ workdir: "/tmp", tty: true, projectDir: null, homeDir: home, notes: [] });
@@ -107,7 +108,8 @@ describe("a request", () => {
 
   test("--allow-domain means an allowlist with these", () => {
     const { net } = prepare("--allow-domain", "A.example", "--allow-domain", "*.b.example", "ls").policy;
-    expect(net).toEqual({ egress: "allowlist", allow: [{ domain: "a.example" }, { domain: "*.b.example" }], deny: [] });
+    const allow = [{ domain: "a.example" }, { domain: "*.b.example" }];
+    expect(net).toEqual({ egress: "allowlist", allow, deny: [], secrets: [] });
   });
 
   test("--no-network works with each profile", () => {

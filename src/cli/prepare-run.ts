@@ -3,28 +3,58 @@ import { statSync } from "node:fs";
 import { AgentKernelError } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
 import { parseReference } from "../images/reference.js";
+import { refuseUnlessAllowed } from "../policy/commands.js";
+import type { PolicyInputs } from "../policy/layers.js";
 import { type ResolvedPolicy, resolve } from "../policy/resolve.js";
 import type { ImageWish } from "../runtime/root-image.js";
 import { checkBackend, chooseImage } from "./choices.js";
+import { type Configuration, noConfiguration, protectInUse } from "./configuration.js";
 import { imageSettings } from "./image-settings.js";
 import { parseMount } from "./mount-argument.js";
 import type { ParsedOptions } from "./option-spec.js";
 import { policyInputs } from "./policy-flags.js";
+import { policyNotes } from "./policy-notes.js";
 import type { RunRequest } from "./run-request.js";
 import { refuseUnlessShowable } from "./shown-paths.js";
 import type { Surroundings } from "./surroundings.js";
 
-/** The policy that these options make here, with everything checked that a run would check. */
-export function preparePolicy(parsed: ParsedOptions, surroundings: Surroundings): ResolvedPolicy {
-  checkBackend(parsed.values.get("backend")?.[0]);
+/** The policy that these options and files make here, with everything checked that a run would check. */
+export function preparePolicy(
+  parsed: ParsedOptions,
+  surroundings: Surroundings,
+  configuration: Configuration = noConfiguration,
+): ResolvedPolicy {
+  const backend = parsed.values.get("backend")?.[0];
+  if (backend !== undefined) checkBackend(backend);
+  else checkBackend(configuration.backend?.name, configuration.backend?.origin);
   workingFolder(parsed);
   const mounts = (parsed.values.get("mount") ?? []).map((text) => parseMount(text, surroundings.cwd));
-  const resolved = resolve(policyInputs(parsed, mounts, surroundings.env));
-  checkShownPaths(resolved.policy, surroundings);
+  const inputs = configuration.combine(policyInputs(parsed, mounts, surroundings.env));
+  const resolved = resolveWhole(inputs, configuration, surroundings.cwd);
+  checkShownPaths(resolved, surroundings);
   return resolved;
 }
 
-export function prepareRun(parsed: ParsedOptions, surroundings: Surroundings): RunRequest {
+/** Twice where it must: what is shown writable, and whether MCP servers matter, is known only from a policy. */
+function resolveWhole(inputs: PolicyInputs, configuration: Configuration, cwd: string): ResolvedPolicy {
+  const first = resolve(inputs);
+  const { fs, net } = first.policy;
+  const writable = [cwd, ...fs.mounts.filter((mount) => !mount.readonly).map((mount) => mount.host)];
+  const protecting = protectInUse(configuration.inUse, writable);
+  const isAboutMcp = [...net.allow, ...net.deny].some((rule) => "preset" in rule && rule.preset === "mcp-servers");
+  if (protecting.length === 0 && !isAboutMcp) return first;
+  return resolve({
+    ...inputs,
+    policyFile: [...(inputs.policyFile ?? []), ...protecting],
+    ...(isAboutMcp ? { mcpServers: configuration.mcpServers() } : {}),
+  });
+}
+
+export function prepareRun(
+  parsed: ParsedOptions,
+  surroundings: Surroundings,
+  configuration: Configuration = noConfiguration,
+): RunRequest {
   const json = parsed.flags.has("json");
   const tty = parsed.flags.has("tty");
   if (parsed.rest[0] === "") throw new AgentKernelError("invalid_argument", "the command is an empty word");
@@ -33,27 +63,37 @@ export function prepareRun(parsed: ParsedOptions, surroundings: Surroundings): R
       hint: "a terminal's output is for people; leave one of them out",
     });
   }
-  const { policy, origins } = preparePolicy(parsed, surroundings);
+  const resolved = preparePolicy(parsed, surroundings, configuration);
+  const { policy, origins } = resolved;
+  refuseUnlessAllowed(parsed.rest[0] ?? "", policy.proc.commands, {
+    allow: origins["proc.commands.allow"],
+    deny: origins["proc.commands.deny"],
+  });
   const homeDir = policy.fs.home === "readonly" ? showableHome(surroundings.homeDir) : null;
   return {
     argv: parsed.rest,
     policy,
     origins,
-    image: wantedImage(parsed, surroundings),
-    imageSettings: imageSettings(surroundings, parsed.values.get("pull")?.[0]),
+    image: wantedImage(parsed, surroundings, configuration),
+    imageSettings: imageSettings(surroundings, parsed.values.get("pull")?.[0], configuration.images),
+    audit: configuration.audit,
     projectDir: policy.fs.workspace.mode === "none" ? null : surroundings.cwd,
     homeDir,
     workdir: workingFolder(parsed),
     hostEnv: surroundings.env,
     tty,
     json,
-    notes: notesFor(policy, homeDir),
+    notes: [...configuration.notes, ...policyNotes(resolved), ...notesFor(policy, homeDir)],
   };
 }
 
 /** Also checked: a name that is no reference is told before anything is started. */
-export function wantedImage(parsed: ParsedOptions, surroundings: Surroundings): ImageWish {
-  const wish = chooseImage(parsed.values.get("image")?.[0], parsed.rest, surroundings);
+export function wantedImage(
+  parsed: ParsedOptions,
+  surroundings: Surroundings,
+  configuration: Configuration = noConfiguration,
+): ImageWish {
+  const wish = chooseImage(parsed.values.get("image")?.[0], configuration.image, parsed.rest, surroundings);
   if (wish.name !== "host") parseReference(wish.name);
   return wish;
 }
@@ -69,7 +109,7 @@ function workingFolder(parsed: ParsedOptions): string | null {
   return folder;
 }
 
-function checkShownPaths(policy: Policy, { cwd }: Surroundings): void {
+function checkShownPaths({ policy, origins }: ResolvedPolicy, { cwd }: Surroundings): void {
   const { mode, readonly } = policy.fs.workspace;
   if (mode !== "none") {
     refuseUnlessShowable(
@@ -83,7 +123,7 @@ function checkShownPaths(policy: Policy, { cwd }: Surroundings): void {
     );
   }
   for (const { host, readonly: isReadonly } of policy.fs.mounts) {
-    const what = "the source of --mount";
+    const what = `the source of ${origins["fs.mounts"]}`;
     const readonlyHint = "add :ro to the mount to only show it";
     refuseUnlessShowable({ what, path: host, writable: !isReadonly, readonlyHint }, policy);
   }

@@ -2,6 +2,7 @@
 import type { Policy } from "../core/policy.js";
 import type { Origins } from "../policy/resolve.js";
 import type { ImageSettings, ImageWish } from "../runtime/root-image.js";
+import type { Configuration } from "./configuration.js";
 
 export interface RunRequest {
   /** Empty: what the image says it is for. */
@@ -11,6 +12,8 @@ export interface RunRequest {
   readonly origins: Origins;
   readonly image: ImageWish;
   readonly imageSettings: ImageSettings;
+  /** What the configuration says of the audit log. */
+  readonly audit: Configuration["audit"];
   /** The folder shown as /workspace; null where the workspace is `none`. */
   readonly projectDir: string | null;
   /** The user's home folder; null where the sandbox does not show it. */

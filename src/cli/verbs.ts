@@ -6,6 +6,9 @@ import { laterPolicyOptions, policyOptions } from "./policy-options.js";
 
 const jsonOption: OptionSpec = { long: "json", help: "print the result as JSON" };
 
+/** Kinds of file that `policy check` knows. */
+export const fileKinds = ["project", "user", "policy"] as const;
+
 export const shells = ["bash", "zsh", "fish"] as const;
 
 export const verbs: readonly VerbSpec[] = [
@@ -48,6 +51,21 @@ export const verbs: readonly VerbSpec[] = [
     later: laterPolicyOptions,
     rest: { kind: "command", optional: true },
     load: () => import("./verbs/policy-explain.js"),
+  },
+  {
+    name: "policy check",
+    summary: "check configuration and policy files without running anything",
+    usage: "policy check [options] <file...>",
+    examples: [
+      "agentkernel policy check agentkernel.toml sandbox.policy.yaml",
+      "agentkernel policy check --kind user ~/dotfiles/agentkernel.toml",
+    ],
+    options: [
+      { long: "kind", value: "KIND", choices: fileKinds, help: "what the files are, where their names do not tell" },
+      jsonOption,
+    ],
+    rest: { kind: "files" },
+    load: () => import("./verbs/policy-check.js"),
   },
   {
     name: "completions",

@@ -45,10 +45,27 @@ export type NetworkRule =
   | { readonly cidr: string; readonly ports?: readonly number[] }
   | { readonly preset: string };
 
+/** A secret that one host gets in one header, and that is a placeholder inside. The value itself is never here. */
+export interface SecretBinding {
+  /** The variable that holds it on the host, and the placeholder inside. */
+  readonly name: string;
+  readonly host: string;
+  /** In lower case. */
+  readonly header: string;
+}
+
 export interface NetworkPolicy {
   readonly egress: EgressMode;
   readonly allow: readonly NetworkRule[];
   readonly deny: readonly NetworkRule[];
+  readonly secrets: readonly SecretBinding[];
+}
+
+/** Programs by base name, held against the first word of a command on the host. A convenience, not a wall. */
+export interface CommandRules {
+  /** Only these; null: all. */
+  readonly allow: readonly string[] | null;
+  readonly deny: readonly string[];
 }
 
 export interface ProcessPolicy {
@@ -64,6 +81,7 @@ export interface ProcessPolicy {
   readonly passHostEnv: boolean;
   /** Set for every command, after what is passed on from the host. */
   readonly env: Readonly<Record<string, string>>;
+  readonly commands: CommandRules;
 }
 
 export interface ResourcePolicy {
@@ -74,6 +92,8 @@ export interface ResourcePolicy {
   readonly openFiles: number;
   /** Wall time of one command; null: none. */
   readonly timeoutMs: number | null;
+  /** What a batch answer keeps of a command's output. */
+  readonly outputMiB: number;
 }
 
 export interface Policy {

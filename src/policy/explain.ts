@@ -1,5 +1,5 @@
 /** A resolved policy for people and programs: every field, its value, and the input that set it. */
-import type { HideRule, Mount, NetworkRule, Policy } from "../core/policy.js";
+import type { HideRule, Mount, NetworkRule, Policy, SecretBinding } from "../core/policy.js";
 import { type FieldPath, type FieldValues, fieldPaths } from "./fields.js";
 import type { ResolvedPolicy } from "./resolve.js";
 
@@ -35,15 +35,21 @@ function redacted(field: FieldPath, value: FieldValues[FieldPath]): unknown {
   return field === "proc.env" && value !== null ? Object.keys(value) : value;
 }
 
-function textsOf({ value }: ExplainRow): readonly string[] {
-  if (Array.isArray(value)) return value.map((item: HideRule | Mount | NetworkRule | string) => itemText(item));
-  return [value === null ? "none" : String(value)];
+/** What null means where it does not mean "none". */
+const nullWords: Readonly<Record<string, string>> = { "proc.commands.allow": "all", "proc.user": "the image's" };
+
+function textsOf({ field, value }: ExplainRow): readonly string[] {
+  if (Array.isArray(value)) return value.map((item: Item) => itemText(item));
+  return [value === null ? (nullWords[field] ?? "none") : String(value)];
 }
 
-function itemText(item: HideRule | Mount | NetworkRule | string): string {
+type Item = HideRule | Mount | NetworkRule | SecretBinding | string;
+
+function itemText(item: Item): string {
   if (typeof item === "string") return item;
   if ("glob" in item) return item.containing ? `${item.glob} with one of ${item.containing.join(", ")}` : item.glob;
   if ("guest" in item) return `${item.host} at ${item.guest}${item.readonly ? ", read-only" : ""}`;
+  if ("header" in item) return `${item.name} for ${item.host} in ${item.header}`;
   if ("preset" in item) return `preset ${item.preset}`;
   const subject = "domain" in item ? item.domain : item.cidr;
   return item.ports ? `${subject}, ports ${item.ports.join(", ")}` : subject;
@@ -62,6 +68,7 @@ function fieldsOf({ fs, net, proc, resources }: Policy): FieldValues {
     "net.egress": net.egress,
     "net.allow": net.allow,
     "net.deny": net.deny,
+    "net.secrets": net.secrets,
     "proc.user": proc.user,
     "proc.noRoot": proc.noRoot,
     "proc.capabilities": proc.capabilities,
@@ -69,11 +76,14 @@ function fieldsOf({ fs, net, proc, resources }: Policy): FieldValues {
     "proc.landlock": proc.landlock,
     "proc.passHostEnv": proc.passHostEnv,
     "proc.env": proc.env,
+    "proc.commands.allow": proc.commands.allow,
+    "proc.commands.deny": proc.commands.deny,
     "resources.vcpus": resources.vcpus,
     "resources.memoryMiB": resources.memoryMiB,
     "resources.pids": resources.pids,
     "resources.diskMiB": resources.diskMiB,
     "resources.openFiles": resources.openFiles,
     "resources.timeoutMs": resources.timeoutMs,
+    "resources.outputMiB": resources.outputMiB,
   };
 }

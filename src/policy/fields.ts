@@ -10,13 +10,16 @@ import {
   type Mount,
   type NetworkRule,
   type ProcessPolicy,
+  type SecretBinding,
   type WorkspaceMode,
   workspaceModes,
 } from "../core/policy.js";
+import { allowedByBoth, whyInvalidCommandName } from "./commands.js";
 import { whyInvalidGlob } from "./glob.js";
 import { duplicateGuestPath, whyInvalidMount } from "./mounts.js";
 import { ruleKey, whyInvalidRule } from "./network-rules.js";
 import { inRange, type Range, ranges } from "./resources.js";
+import { joinSecrets, whyInvalidSecret } from "./secrets.js";
 import { isValidUser } from "./users.js";
 
 export interface FieldValues {
@@ -31,6 +34,7 @@ export interface FieldValues {
   readonly "net.egress": EgressMode;
   readonly "net.allow": readonly NetworkRule[];
   readonly "net.deny": readonly NetworkRule[];
+  readonly "net.secrets": readonly SecretBinding[];
   readonly "proc.user": string | null;
   readonly "proc.noRoot": boolean;
   readonly "proc.capabilities": ProcessPolicy["capabilities"];
@@ -38,12 +42,15 @@ export interface FieldValues {
   readonly "proc.landlock": ProcessPolicy["landlock"];
   readonly "proc.passHostEnv": boolean;
   readonly "proc.env": Readonly<Record<string, string>>;
+  readonly "proc.commands.allow": readonly string[] | null;
+  readonly "proc.commands.deny": readonly string[];
   readonly "resources.vcpus": number;
   readonly "resources.memoryMiB": number;
   readonly "resources.pids": number;
   readonly "resources.diskMiB": number;
   readonly "resources.openFiles": number;
   readonly "resources.timeoutMs": number | null;
+  readonly "resources.outputMiB": number;
 }
 
 export type FieldPath = keyof FieldValues;
@@ -54,6 +61,8 @@ export interface FieldRule<T> {
   readonly why: (value: unknown) => string | null;
   /** Joins the value of a higher layer to that of the lower ones. Without it the higher one replaces. */
   readonly join?: (lower: T, higher: T) => T;
+  /** An empty list says something here: nothing at all. Elsewhere it adds nothing, and names no origin. */
+  readonly isEmptyMeant?: true;
 }
 
 export const fieldRules: { readonly [K in FieldPath]: FieldRule<FieldValues[K]> } = {
@@ -68,6 +77,7 @@ export const fieldRules: { readonly [K in FieldPath]: FieldRule<FieldValues[K]> 
   "net.egress": oneOf(egressModes),
   "net.allow": listOf(whyInvalidRule, ruleKey),
   "net.deny": listOf(whyInvalidRule, ruleKey),
+  "net.secrets": { ...listOf(whyInvalidSecret, (secret: SecretBinding) => secret.name), join: joinSecrets },
   "proc.user": { why: whyInvalidUser },
   "proc.noRoot": boolean(),
   "proc.capabilities": oneOf(["default", "none"]),
@@ -75,11 +85,18 @@ export const fieldRules: { readonly [K in FieldPath]: FieldRule<FieldValues[K]> 
   "proc.landlock": oneOf(["default", "workspace"]),
   "proc.passHostEnv": boolean(),
   "proc.env": { why: whyInvalidEnv, join: (lower, higher) => ({ ...lower, ...higher }) },
+  "proc.commands.allow": {
+    why: (value) => (value === null ? null : commandNames().why(value)),
+    join: allowedByBoth,
+    isEmptyMeant: true,
+  },
+  "proc.commands.deny": commandNames(),
   "resources.vcpus": number(ranges.vcpus),
   "resources.memoryMiB": number(ranges.memoryMiB),
   "resources.pids": number(ranges.pids),
   "resources.diskMiB": number(ranges.diskMiB),
   "resources.openFiles": number(ranges.openFiles),
+  "resources.outputMiB": number(ranges.outputMiB),
   "resources.timeoutMs": { why: (value) => (value === null ? null : number(ranges.timeoutMs).why(value)) },
 };
 
@@ -112,6 +129,10 @@ function listOf<T>(whyNot: (item: unknown) => string | null, key: (item: T) => s
     why: (value) => (Array.isArray(value) ? firstReason(value, whyNot) : "it is not a list"),
     join: (lower, higher) => [...new Map([...lower, ...higher].map((item) => [key(item), item])).values()],
   };
+}
+
+function commandNames(): FieldRule<readonly string[]> {
+  return listOf(whyInvalidCommandName, (name) => name);
 }
 
 function firstReason(items: readonly unknown[], whyNot: (item: unknown) => string | null): string | null {

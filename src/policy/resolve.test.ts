@@ -141,7 +141,7 @@ describe("resolve", () => {
   test("allows nothing where the network is off, whatever was allowed before", () => {
     const flags: PolicyLayer[] = [{ origin: "--no-network", fields: { "net.egress": "off" } }];
     const { policy, origins } = resolve({ mode: { name: "claude", origin: "-" }, flags });
-    expect(policy.net).toEqual({ egress: "off", allow: [], deny: [] });
+    expect(policy.net).toEqual({ egress: "off", allow: [], deny: [], secrets: [] });
     expect(origins["net.allow"]).toBe("--no-network");
   });
 

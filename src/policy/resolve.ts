@@ -3,12 +3,13 @@
  * which input set each field. It is pure: it reads no file, no variable and no clock, and nothing else in
  * agentkernel may decide what a sandbox is allowed.
  */
-import { AgentKernelError, type ErrorCode } from "../core/errors.js";
-import type { Policy } from "../core/policy.js";
-import { type FieldPath, type FieldValues, fieldPaths, fieldRules, isFieldPath } from "./fields.js";
-import { orderLayers, type PolicyInputs, type PolicyLayer } from "./layers.js";
+import { AgentKernelError } from "../core/errors.js";
+import type { CompatibilityMode, NetworkRule, Policy, ProfileName } from "../core/policy.js";
+import type { FieldPath, FieldValues } from "./fields.js";
+import { isFlag, orderLayers, type PolicyInputs } from "./layers.js";
+import { isLooserProfile } from "./limits.js";
+import { beyondLimit, codeFor, type Merged, mergeLayers, type Narrowing } from "./merge.js";
 import { defaultMode } from "./modes.js";
-import { nearest } from "./nearest.js";
 import { defaultProfile } from "./profiles.js";
 import { isRootUser } from "./users.js";
 
@@ -17,66 +18,46 @@ export type Origins = Readonly<Record<FieldPath | "profile" | "mode", string>>;
 export interface ResolvedPolicy {
   readonly policy: Policy;
   readonly origins: Origins;
+  readonly narrowed: readonly Narrowing[];
 }
 
 export function resolve(inputs: PolicyInputs): ResolvedPolicy {
-  const { values, origins } = mergeLayers(orderLayers(inputs));
+  const floor = holdProfile(inputs);
+  const { values, origins, narrowed } = mergeLayers(orderLayers(floor.inputs), inputs.limits ?? []);
+  expandMcpServers(values, inputs.mcpServers);
   refuseImpossible(values, origins);
+  const profile = floor.inputs.profile ?? floor.inputs.baseProfile;
   return deepFreeze({
-    policy: toPolicy(inputs, values),
-    origins: {
-      profile: inputs.profile?.origin ?? "default",
-      mode: inputs.mode?.origin ?? "default",
-      ...origins,
-    },
+    policy: toPolicy(profile?.name ?? defaultProfile, inputs.mode?.name ?? defaultMode, values),
+    origins: { profile: profile?.origin ?? "default", mode: inputs.mode?.origin ?? "default", ...origins },
+    narrowed: [...floor.narrowed, ...narrowed],
   });
 }
 
-interface Merged {
-  readonly values: FieldValues;
-  readonly origins: Readonly<Record<FieldPath, string>>;
+/** A profile looser than the user's floor: refused where the user names it outright, replaced where a file does. */
+function holdProfile(inputs: PolicyInputs): { inputs: PolicyInputs; narrowed: readonly Narrowing[] } {
+  const { profileFloor: floor, profile, baseProfile } = inputs;
+  if (floor === undefined) return { inputs, narrowed: [] };
+  const asked = profile ?? baseProfile;
+  const name = asked?.name ?? defaultProfile;
+  if (!isLooserProfile(name, floor.name)) return { inputs, narrowed: [] };
+  const narrowing: Narrowing = {
+    field: "profile",
+    askedBy: asked?.origin ?? "default",
+    asked: name,
+    heldBy: floor.origin,
+    held: floor.name,
+  };
+  if (isFlag(asked?.origin)) throw beyondLimit(narrowing);
+  return { inputs: { ...inputs, [profile ? "profile" : "baseProfile"]: floor }, narrowed: [narrowing] };
 }
 
-function mergeLayers(layers: readonly PolicyLayer[]): Merged {
-  const values: Partial<Record<FieldPath, unknown>> = {};
-  const origins: Partial<Record<FieldPath, string>> = {};
-  for (const { origin, fields } of layers) {
-    for (const [key, value] of Object.entries(fields)) {
-      if (value === undefined) continue;
-      const field = checkedField(origin, key, value);
-      const join = fieldRules[field].join as ((lower: unknown, higher: unknown) => unknown) | undefined;
-      const lower = values[field];
-      if (!join || lower === undefined) {
-        values[field] = value;
-        origins[field] = origin;
-      } else if (!isEmpty(value)) {
-        values[field] = join(lower, value);
-        origins[field] = isEmpty(lower) ? origin : `${origins[field]}, ${origin}`;
-      }
-    }
-  }
-  const missing = fieldPaths.find((path) => values[path] === undefined);
-  if (missing !== undefined) throw new AgentKernelError("internal", `no layer of the policy sets ${missing}`);
-  if (values["net.egress"] === "off") {
-    values["net.allow"] = [];
-    origins["net.allow"] = origins["net.egress"] ?? "default";
-  }
-  return { values: values as unknown as FieldValues, origins: origins as Record<FieldPath, string> };
-}
-
-function checkedField(origin: string, key: string, value: unknown): FieldPath {
-  if (!isFieldPath(key)) {
-    const near = nearest(key, fieldPaths);
-    const hint = near === null ? `fields are ${fieldPaths.join(", ")}` : `did you mean ${near}?`;
-    throw new AgentKernelError(codeFor(origin), `${origin}: there is no field "${key}"`, { hint, details: { key } });
-  }
-  const why = fieldRules[key].why(value);
-  if (why !== null) {
-    throw new AgentKernelError(codeFor(origin), `${origin}: ${key} cannot be ${shortJson(value)}: ${why}`, {
-      details: { field: key },
-    });
-  }
-  return key;
+/** The preset of what the project's own MCP configuration names becomes those names: the policy is then whole. */
+function expandMcpServers(values: FieldValues, servers: readonly NetworkRule[] | undefined): void {
+  if (servers === undefined) return;
+  const expand = (rules: readonly NetworkRule[]) =>
+    rules.flatMap((rule) => ("preset" in rule && rule.preset === "mcp-servers" ? servers : [rule]));
+  Object.assign(values, { "net.allow": expand(values["net.allow"]), "net.deny": expand(values["net.deny"]) });
 }
 
 /** Combinations in which every field is fine by itself, but no sandbox could be both. */
@@ -104,24 +85,10 @@ function refuseImpossible(values: FieldValues, origins: Merged["origins"]): void
   }
 }
 
-/** Flags are the caller's own words; everything else comes out of a file or a table. */
-function codeFor(origin: string): ErrorCode {
-  return origin.startsWith("-") ? "invalid_argument" : "invalid_policy";
-}
-
-function isEmpty(value: unknown): boolean {
-  return value === undefined || (typeof value === "object" && value !== null && Object.keys(value).length === 0);
-}
-
-function shortJson(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
-  return text.length <= 80 ? text : `${text.slice(0, 77)}...`;
-}
-
-function toPolicy(inputs: PolicyInputs, values: FieldValues): Policy {
+function toPolicy(profile: ProfileName, mode: CompatibilityMode, values: FieldValues): Policy {
   return {
-    profile: inputs.profile?.name ?? defaultProfile,
-    mode: inputs.mode?.name ?? defaultMode,
+    profile,
+    mode,
     fs: {
       workspace: { mode: values["fs.workspace.mode"], readonly: values["fs.workspace.readonly"] },
       home: values["fs.home"],
@@ -131,7 +98,12 @@ function toPolicy(inputs: PolicyInputs, values: FieldValues): Policy {
       deny: values["fs.deny"],
       protect: values["fs.protect"],
     },
-    net: { egress: values["net.egress"], allow: values["net.allow"], deny: values["net.deny"] },
+    net: {
+      egress: values["net.egress"],
+      allow: values["net.allow"],
+      deny: values["net.deny"],
+      secrets: values["net.secrets"],
+    },
     proc: {
       user: values["proc.user"],
       noRoot: values["proc.noRoot"],
@@ -140,6 +112,7 @@ function toPolicy(inputs: PolicyInputs, values: FieldValues): Policy {
       landlock: values["proc.landlock"],
       passHostEnv: values["proc.passHostEnv"],
       env: values["proc.env"],
+      commands: { allow: values["proc.commands.allow"], deny: values["proc.commands.deny"] },
     },
     resources: {
       vcpus: values["resources.vcpus"],
@@ -148,6 +121,7 @@ function toPolicy(inputs: PolicyInputs, values: FieldValues): Policy {
       diskMiB: values["resources.diskMiB"],
       openFiles: values["resources.openFiles"],
       timeoutMs: values["resources.timeoutMs"],
+      outputMiB: values["resources.outputMiB"],
     },
   };
 }

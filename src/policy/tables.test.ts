@@ -17,7 +17,7 @@ describe("profiles", () => {
   ] as const)("%s", (name, egress, workspace, readonly, home, passHostEnv, rootReadonly) => {
     const policy = withProfile(name);
     expect(policy.profile).toBe(name);
-    expect(policy.net).toEqual({ egress, allow: [], deny: [] });
+    expect(policy.net).toEqual({ egress, allow: [], deny: [], secrets: [] });
     expect(policy.fs.workspace).toEqual({ mode: workspace, readonly });
     expect(policy.fs.home).toBe(home);
     expect(policy.proc.passHostEnv).toBe(passHostEnv);
@@ -99,7 +99,7 @@ describe("a profile beside a mode", () => {
       expect(both(profile, mode).origins["net.egress"]).toBe(`mode ${mode}`);
     }
     const restrictive = both("restrictive", mode);
-    expect(restrictive.policy.net).toEqual({ egress: "off", allow: [], deny: [] });
+    expect(restrictive.policy.net).toEqual({ egress: "off", allow: [], deny: [], secrets: [] });
     expect(restrictive.origins["net.egress"]).toBe("profile restrictive");
   });
 });

@@ -11,7 +11,7 @@ export type ModuleGraph = ReadonlyMap<string, readonly string[]>;
 const vocabulary = ["core"];
 const knowledge = [...vocabulary, "policy", "detect", "guest", "images", "doctor"];
 const walls = [...knowledge, "backends", "egress"];
-const lifecycle = [...walls, "runtime"];
+const lifecycle = [...walls, "runtime", "config"];
 const surfaces = [...lifecycle, "api", "mcp"];
 
 /** Folder of src → folders that it may import, beside itself. A folder that is not here has no place yet. */
@@ -22,6 +22,7 @@ const allowedImports: ReadonlyMap<string, readonly string[]> = new Map([
   ["guest", vocabulary],
   ["images", vocabulary],
   ["doctor", vocabulary],
+  ["config", [...vocabulary, "policy", "detect"]],
   ["backends", knowledge],
   ["egress", knowledge],
   ["runtime", walls],

@@ -8,7 +8,7 @@ function write(output: CapturedOutput, stream: 1 | 2, bytes: Buffer | string): v
 
 describe("output kept for the JSON answer", () => {
   it("is there as a whole in order of arrival, and by stream", () => {
-    const output = new CapturedOutput();
+    const output = new CapturedOutput(16 << 20);
     for (const [stream, text] of [
       [1, "a"],
       [2, "b"],
@@ -20,20 +20,20 @@ describe("output kept for the JSON answer", () => {
   });
 
   it("joins characters that were split over chunks", () => {
-    const output = new CapturedOutput();
+    const output = new CapturedOutput(16 << 20);
     for (const byte of Buffer.from("ä☃")) write(output, 1, Buffer.from([byte]));
     expect(output.text(1)).toBe("ä☃");
   });
 
   it("stops at 16 MiB and counts the rest", () => {
-    const output = new CapturedOutput();
+    const output = new CapturedOutput(16 << 20);
     for (let i = 0; i < 5; i++) write(output, 1, Buffer.alloc(4 << 20, 120));
     expect(output.text(1).length).toBe(16 << 20);
     expect(output.droppedBytes).toBe(4 << 20);
   });
 
   it("takes a million single bytes of two streams in little memory", () => {
-    const output = new CapturedOutput();
+    const output = new CapturedOutput(16 << 20);
     const one = Buffer.from("x");
     const sinks = [output.sink(1, () => {}), output.sink(2, () => {})];
     const before = process.memoryUsage().rss;

@@ -2,7 +2,6 @@
 import { Buffer } from "node:buffer";
 import type { OutputSink } from "../../guest/index.js";
 
-const LIMIT_BYTES = 16 << 20;
 const FIRST_BLOCK_BYTES = 65_536;
 const MAX_STRETCHES = 200_000;
 
@@ -17,7 +16,12 @@ export class CapturedOutput {
   #block: Buffer = Buffer.alloc(0);
   #keptBytes = 0;
   readonly #stretches: Stretch[] = [];
+  readonly #limitBytes: number;
   droppedBytes = 0;
+
+  constructor(limitBytes: number) {
+    this.#limitBytes = limitBytes;
+  }
 
   sink(stream: 1 | 2, onEnd: () => void): OutputSink {
     return {
@@ -45,7 +49,7 @@ export class CapturedOutput {
     const last = this.#stretches.at(-1);
     // Streams that take turns byte by byte: their order costs more than the bytes, so it is kept for the first ones.
     const isTooMixed = last?.stream !== stream && this.#stretches.length >= MAX_STRETCHES;
-    const room = isTooMixed ? 0 : Math.min(chunk.length, LIMIT_BYTES - this.#keptBytes);
+    const room = isTooMixed ? 0 : Math.min(chunk.length, this.#limitBytes - this.#keptBytes);
     this.droppedBytes += chunk.length - room;
     if (room === 0) return;
     this.#grow(this.#keptBytes + room);

@@ -20,9 +20,9 @@ export interface RunStreams {
   close(): void;
 }
 
-export function openStreams(request: Pick<RunRequest, "tty" | "json">): RunStreams {
+export function openStreams(request: Pick<RunRequest, "tty" | "json" | "policy">): RunStreams {
   const input = standardInput();
-  const captured = request.json ? new CapturedOutput() : null;
+  const captured = request.json ? new CapturedOutput(request.policy.resources.outputMiB << 20) : null;
   const endings: (() => void)[] = [];
   let failure: AgentKernelError | null = null;
   const fail = (why: AgentKernelError | null) => {

@@ -1,0 +1,211 @@
+/**
+ * The files that say what a run may do: the user-wide one, the project's, and the policy file. Finds and reads them.
+ * What they mean is for src/config, which is loaded only where there is a file: most runs have none.
+ */
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync } from "node:fs";
+import { dirname, isAbsolute, join, relative, resolve } from "node:path";
+import type { ConfigFile, SourceFile } from "../config/index.js";
+import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
+import type { NetworkRule } from "../core/policy.js";
+import type { PolicyInputs, PolicyLayer } from "../policy/layers.js";
+import { realMountSource } from "./mount-argument.js";
+import type { ParsedOptions } from "./option-spec.js";
+import type { Surroundings } from "./surroundings.js";
+
+export const projectFileName = "agentkernel.toml";
+const POLICY_FILE_NAME = "sandbox.policy.yaml";
+
+export interface Configuration {
+  /** What the files say, joined to what the flags say. */
+  readonly combine: (flags: PolicyInputs) => PolicyInputs;
+  readonly image: ConfigFile["image"];
+  readonly backend: ConfigFile["backend"];
+  readonly images: ConfigFile["images"];
+  readonly audit: ConfigFile["audit"];
+  /** Absolute paths of the files in use, as named and where they really lie: no sandbox may change them. */
+  readonly inUse: readonly string[];
+  /** Said on stderr before the run. */
+  readonly notes: readonly string[];
+  /** What the preset `mcp-servers` stands for in this project. */
+  readonly mcpServers: () => readonly NetworkRule[];
+}
+
+export const noConfiguration: Configuration = {
+  combine: (flags) => flags,
+  image: null,
+  backend: null,
+  images: {},
+  audit: {},
+  inUse: [],
+  notes: [],
+  mcpServers: () => [],
+};
+
+interface FoundFile {
+  /** As the user knows it. */
+  readonly name: string;
+  readonly path: string;
+}
+
+export async function readConfiguration(parsed: ParsedOptions, surroundings: Surroundings): Promise<Configuration> {
+  const { cwd } = surroundings;
+  const userWide = ifThere(userWidePath(surroundings));
+  const project = named(parsed, "config", cwd) ?? ifThere(join(cwd, projectFileName), projectFileName);
+  const policy = named(parsed, "policy", cwd);
+  const notes = policy === null && exists(join(cwd, POLICY_FILE_NAME)) ? [unusedPolicyNote] : [];
+  if (userWide === null && project === null && policy === null) return { ...noConfiguration, notes };
+  const found = [userWide, project, policy].filter((file) => file !== null);
+  return await understand({ userWide, project, policy, notes, cwd, inUse: found.flatMap(pathsOf) });
+}
+
+const unusedPolicyNote = `${POLICY_FILE_NAME} is here but was not named, and has no effect: use --policy ${POLICY_FILE_NAME}`;
+
+interface Found {
+  readonly userWide: FoundFile | null;
+  readonly project: FoundFile | null;
+  readonly policy: FoundFile | null;
+  readonly notes: readonly string[];
+  readonly cwd: string;
+  readonly inUse: readonly string[];
+}
+
+async function understand({ userWide, project, policy, notes, cwd, inUse }: Found): Promise<Configuration> {
+  const config = await import("../config/index.js");
+  const read = async (file: FoundFile | null, owner: "user" | "project"): Promise<ConfigFile | null> => {
+    if (file === null) return null;
+    const result = await config.readConfigFile(sourceOf(file), owner);
+    config.throwFaults(result.faults);
+    return result.value;
+  };
+  const files = {
+    userWide: await read(userWide, "user"),
+    project: await read(project, "project"),
+    policy: await readPolicy(),
+  };
+  const both = [files.userWide, files.project].filter((file) => file !== null);
+  return {
+    combine: (flags) => config.combine(files, flags),
+    image: files.project?.image ?? files.userWide?.image ?? null,
+    backend: files.project?.backend ?? files.userWide?.backend ?? null,
+    images: Object.assign({}, ...both.map(({ images }) => images)),
+    audit: files.userWide?.audit ?? {},
+    inUse,
+    notes: [...notes, ...both.flatMap(noEffectNotes)],
+    mcpServers: () => config.mcpConfigFiles.flatMap((name) => serversIn(name)),
+  };
+
+  async function readPolicy(): Promise<readonly PolicyLayer[] | null> {
+    if (policy === null) return null;
+    const result = await config.readPolicyFile(sourceOf(policy), dirname(policy.path));
+    config.throwFaults(result.faults);
+    return result.value?.map(withRealMounts) ?? null;
+  }
+
+  function serversIn(name: string): readonly NetworkRule[] {
+    const file = ifThere(join(cwd, name), name);
+    if (file === null) return [];
+    try {
+      return config.mcpServerHosts(Buffer.from(sourceOf(file).bytes).toString()).rules;
+    } catch (cause) {
+      if (!(cause instanceof SyntaxError)) throw cause;
+      throw new AgentKernelError("invalid_policy", `${name}: it is not JSON, so its MCP servers are not known`, {
+        hint: "correct it, or leave the preset mcp-servers out of the policy",
+        cause,
+      });
+    }
+  }
+}
+
+function withRealMounts(layer: PolicyLayer): PolicyLayer {
+  const mounts = layer.fields["fs.mounts"];
+  if (mounts === undefined) return layer;
+  const real = mounts.map((mount) => ({ ...mount, host: realMountSource(layer.origin, mount.host, mount.host) }));
+  return { ...layer, fields: { ...layer.fields, "fs.mounts": real } };
+}
+
+function noEffectNotes({ withoutEffect }: ConfigFile): readonly string[] {
+  return withoutEffect
+    .filter(({ concerns }) => concerns === "run")
+    .map(({ text }) => `${text} has no effect in this version yet`);
+}
+
+/** Null where the variables name no folder that a file could be in. */
+export function userWidePath({ env, homeDir }: Surroundings): string | null {
+  const { XDG_CONFIG_HOME: configured = "" } = env;
+  // A value that is not absolute is to be ignored, by the specification of these variables.
+  if (isAbsolute(configured)) return join(configured, "agentkernel", "config.toml");
+  return isAbsolute(homeDir) ? join(homeDir, ".config", "agentkernel", "config.toml") : null;
+}
+
+function named(parsed: ParsedOptions, option: string, cwd: string): FoundFile | null {
+  const name = parsed.values.get(option)?.[0];
+  if (name === undefined) return null;
+  // An origin that starts with a dash is a flag.
+  return { name: name.startsWith("-") ? `./${name}` : name, path: resolve(cwd, name) };
+}
+
+function ifThere(path: string | null, name = path): FoundFile | null {
+  return path !== null && name !== null && exists(path) ? { name, path } : null;
+}
+
+/** A link that leads nowhere is there: a file that cannot be read must not look like one that nobody wrote. */
+function exists(path: string): boolean {
+  try {
+    lstatSync(path);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return false;
+    throw unreadable(path, error);
+  }
+}
+
+function pathsOf({ path }: FoundFile): readonly string[] {
+  try {
+    return [path, realpathSync(path)];
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+const MAX_READ_BYTES = 1024 * 1024 + 1;
+
+/** Reads a regular file and nothing else, and never more than a parser would take. */
+export function sourceOf({ name, path }: FoundFile): SourceFile {
+  let descriptor: number | null = null;
+  try {
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    if (!fstatSync(descriptor).isFile()) throw unreadable(name, new Error("it is not a regular file"));
+    const bytes = Buffer.allocUnsafe(MAX_READ_BYTES);
+    let length = 0;
+    for (let got = -1; got !== 0 && length < MAX_READ_BYTES; length += got) {
+      got = readSync(descriptor, bytes, length, MAX_READ_BYTES - length, null);
+    }
+    return { name, bytes: bytes.subarray(0, length) };
+  } catch (error) {
+    throw isAgentKernelError(error) ? error : unreadable(name, error);
+  } finally {
+    if (descriptor !== null) closeSync(descriptor);
+  }
+}
+
+function unreadable(name: string, cause: unknown): AgentKernelError {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  const reason = code === "ENOENT" ? "it does not exist" : code === undefined ? message : `${code}`;
+  return new AgentKernelError("invalid_policy", `${name} cannot be read: ${reason}`, {
+    hint: "a run never goes on without a file that it was given; correct its path or its rights",
+    cause,
+  });
+}
+
+/** A layer that protects the files in use where a folder that the sandbox may write holds one. */
+export function protectInUse(inUse: readonly string[], writableFolders: readonly string[]): PolicyLayer[] {
+  const globs = writableFolders.flatMap((folder) =>
+    inUse
+      .map((path) => relative(folder, path))
+      .filter((path) => path !== "" && !path.startsWith("..") && !isAbsolute(path))
+      // A character that a glob cannot have is matched by one that stands for any.
+      .map((path) => path.replace(/[[\]{}\\*?]|\p{Cc}/gu, "?")),
+  );
+  return globs.length === 0 ? [] : [{ origin: "files in use", fields: { "fs.protect": [...new Set(globs)] } }];
+}

@@ -1,0 +1,80 @@
+/** `policy check`: every fault of the named files, without running anything. Status 0 if there is none. */
+import { dirname, resolve } from "node:path";
+import type { FileFault } from "../../config/index.js";
+import { errorTable } from "../../core/errors.js";
+import { escapeText } from "../../core/escape.js";
+import { sourceOf, userWidePath } from "../configuration.js";
+import type { ParsedOptions } from "../option-spec.js";
+import { writeErr, writeJson, writeOut } from "../output.js";
+import { readSurroundings } from "../surroundings.js";
+import type { fileKinds } from "../verbs.js";
+
+type Config = typeof import("../../config/index.js");
+type FileKind = (typeof fileKinds)[number];
+
+interface Checked {
+  readonly file: string;
+  readonly kind: FileKind;
+  readonly faults: readonly FileFault[];
+  /** Keys that are right and do nothing in this version. */
+  readonly withoutEffect: readonly string[];
+}
+
+export async function execute(parsed: ParsedOptions): Promise<number> {
+  const surroundings = readSurroundings();
+  const named = parsed.values.get("kind")?.[0] as FileKind | undefined;
+  const config = await import("../../config/index.js");
+  const checked: Checked[] = [];
+  for (const name of parsed.rest) {
+    const path = resolve(surroundings.cwd, name);
+    checked.push(await check(config, name, path, named ?? kindOf(path, userWidePath(surroundings))));
+  }
+  const isRight = checked.every(({ faults }) => faults.length === 0);
+  const status = isRight ? 0 : errorTable.invalid_policy.exit;
+  if (parsed.flags.has("json")) {
+    await writeJson({ success: true, data: { valid: isRight, files: checked.map(forPrograms) } });
+    return status;
+  }
+  for (const one of checked) await print(one, config.faultSentence);
+  return status;
+}
+
+async function check(config: Config, name: string, path: string, kind: FileKind): Promise<Checked> {
+  const source = sourceOf({ name, path });
+  if (kind === "policy") {
+    return { file: name, kind, faults: (await config.readPolicyFile(source, dirname(path))).faults, withoutEffect: [] };
+  }
+  const { value, faults } = await config.readConfigFile(source, kind);
+  return { file: name, kind, faults, withoutEffect: value?.withoutEffect.map(({ text }) => text) ?? [] };
+}
+
+function kindOf(path: string, userWide: string | null): FileKind {
+  if (!path.toLowerCase().endsWith(".toml")) return "policy";
+  return path === userWide || path.endsWith("/agentkernel/config.toml") ? "user" : "project";
+}
+
+function forPrograms({ file, kind, faults, withoutEffect }: Checked): object {
+  return {
+    file,
+    kind,
+    faults: faults.map(({ line, column, message, hint = null }) => ({ line, column, message, hint })),
+    without_effect: withoutEffect,
+  };
+}
+
+async function print(checked: Checked, faultSentence: Config["faultSentence"]): Promise<void> {
+  const { file, kind, faults, withoutEffect } = checked;
+  for (const fault of faults) {
+    const hint = fault.hint === undefined ? "" : `  hint: ${escapeText(fault.hint)}\n`;
+    await writeErr(`agentkernel: ${escapeText(faultSentence(fault))}\n${hint}`);
+  }
+  for (const key of withoutEffect)
+    await writeErr(`agentkernel: ${escapeText(key)} has no effect in this version yet\n`);
+  if (faults.length === 0) await writeOut(`${escapeText(file)}: a valid ${kindNames[kind]}\n`);
+}
+
+const kindNames: Readonly<Record<FileKind, string>> = {
+  project: "project configuration",
+  user: "user-wide configuration",
+  policy: "policy",
+};
