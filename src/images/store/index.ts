@@ -3,12 +3,13 @@
  * any number of processes that may die at any moment: nothing is visible before it is whole and verified, and nothing
  * that a live process needs is removed. It never talks to a network, and unpacks nothing. Linux only.
  */
+import type { FileHandle } from "node:fs/promises";
 import type { Digest } from "../digest.js";
 import { type Platform, platformText } from "../platform.js";
 import { canonicalForm, type ImageReference } from "../reference.js";
 import { Blobs } from "./blobs.js";
 import { type Cleared, type ClearingOptions, clear } from "./clearing.js";
-import { StoreLayout } from "./layout.js";
+import { StoreLayout, scratchFile } from "./layout.js";
 import { type Pin, pin } from "./pins.js";
 import { digestsOf, type ImageRecord, Records } from "./records.js";
 
@@ -84,6 +85,11 @@ export class ImageStore {
   /** Held for as long as a process needs the blobs; ends by itself with the process. */
   pin(digests: readonly Digest[], signal?: AbortSignal): Promise<Pin> {
     return pin(this.#layout, digests, signal);
+  }
+
+  /** A file without a name for bytes on their way: nobody else sees it, and it is gone when it is closed. */
+  scratchFile(): Promise<FileHandle> {
+    return scratchFile(this.#layout);
   }
 
   clear(options: ClearingOptions = {}): Promise<Cleared> {

@@ -1,6 +1,6 @@
 /** Where the store keeps what. Nothing in `blobs` or `refs` is ever seen half: it comes there by rename. */
 import { randomBytes } from "node:crypto";
-import { link, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { type FileHandle, link, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Digest, digestHex } from "../digest.js";
 import { ownMark } from "./owner.js";
@@ -107,6 +107,17 @@ export async function writeWhole(layout: StoreLayout, path: string, bytes: Uint8
     await syncFolder(join(path, ".."));
   } catch (error) {
     await rm(fresh, { force: true });
+    throw storeFailure("be written", layout.root, error);
+  }
+}
+
+export async function scratchFile(layout: StoreLayout): Promise<FileHandle> {
+  const path = layout.temporary();
+  try {
+    const file = await open(path, "wx+", 0o600);
+    await rm(path);
+    return file;
+  } catch (error) {
     throw storeFailure("be written", layout.root, error);
   }
 }
