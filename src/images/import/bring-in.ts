@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { AgentKernelError } from "../../core/errors.js";
 import { SIGNATURE_BYTES, type UnpackLimits, uncompressed } from "../archive/compression.js";
-import { type Content, fileContent, firstBytes } from "../archive/content.js";
+import { type Content, fileContent } from "../archive/content.js";
 import { type Digest, digestFromHex, shortDigest } from "../digest.js";
 import { parseImageConfig } from "../image-config.js";
 import { checkLayerKind } from "../layer-kind.js";
@@ -84,7 +84,7 @@ async function checkUnpacked(
 ): Promise<void> {
   const content = await fileContent(store.blobs.path(digest));
   if (content === null) throw new Error("a layer that was brought in is there");
-  checkLayerKind(compression, await firstBytes(content, SIGNATURE_BYTES), digest);
+  checkLayerKind(compression, await store.blobs.firstBytes(digest, SIGNATURE_BYTES), digest);
   if (compression === "none" && digest === diffId) return;
   const hash = createHash("sha256");
   for await (const part of uncompressed(content.read(0), compression, limits)) {

@@ -10,7 +10,7 @@ import { canonicalForm, type ImageReference } from "../reference.js";
 import { Blobs } from "./blobs.js";
 import { type Cleared, type ClearingOptions, clear } from "./clearing.js";
 import { StoreLayout, scratchFile } from "./layout.js";
-import { type Pin, pin } from "./pins.js";
+import { type Pin, pin, pinUsers } from "./pins.js";
 import { digestsOf, type ImageRecord, Records } from "./records.js";
 
 export type { Download, EnsureOptions } from "./blobs.js";
@@ -26,6 +26,11 @@ export interface ListedImage {
   readonly lastUsedMs: number;
   /** All of its blobs are there. */
   readonly whole: boolean;
+}
+
+/** Whether the digest stands for the image itself, and not for a part of it. */
+export function isNamedBy({ digest, manifestDigest }: ImageRecord, wanted: Digest): boolean {
+  return digest === wanted || manifestDigest === wanted;
 }
 
 export class ImageStore {
@@ -45,8 +50,22 @@ export class ImageStore {
 
   /** The image that the reference stands for here, if all of it is here. */
   async find(reference: ImageReference, platform: Platform): Promise<ImageRecord | null> {
-    const record = await this.records.read(canonicalForm(reference), platformText(platform));
+    const record =
+      (await this.records.read(canonicalForm(reference), platformText(platform))) ??
+      (reference.digest === null ? null : await this.#findByDigest(reference.digest, platformText(platform)));
     return record !== null && (await this.isWhole(record)) ? record : null;
+  }
+
+  /** Under whatever name: what has the digest is what was asked for. */
+  async #findByDigest(wanted: Digest, platform: string): Promise<ImageRecord | null> {
+    const all = await this.records.all();
+    const found = all.find(({ record }) => record.platform === platform && isNamedBy(record, wanted));
+    return found?.record ?? null;
+  }
+
+  /** The processes that hold each digest right now. */
+  users(): Promise<Map<Digest, number[]>> {
+    return pinUsers(this.#layout);
   }
 
   async isWhole(record: ImageRecord): Promise<boolean> {
