@@ -38,8 +38,14 @@ export interface VerbSpec {
   readonly options: readonly OptionSpec[];
   readonly later?: readonly LaterOption[];
   /** Whether words may follow the options, and which ones where they are known. */
-  readonly rest: { readonly kind: "none" } | { readonly kind: "command" } | { readonly kind: "words" } | RestChoices;
+  readonly rest: { readonly kind: "none" } | { readonly kind: "command" } | RestWords | RestChoices;
   readonly load: () => Promise<{ readonly execute: (parsed: ParsedOptions) => Promise<number> }>;
+}
+
+/** Options may also come between and after them. */
+export interface RestWords {
+  readonly kind: "words";
+  readonly completes?: "file";
 }
 
 export interface RestChoices {

@@ -1,6 +1,7 @@
 /** Every verb there is: its table, and where its code is. Nothing is listed that does not work. */
 import { AgentKernelError } from "../core/errors.js";
 import { nearest } from "../policy/nearest.js";
+import { imageVerbs } from "./images/verb-table.js";
 import type { OptionSpec, VerbSpec } from "./option-spec.js";
 import { laterPolicyOptions, policyOptions } from "./policy-options.js";
 
@@ -45,6 +46,7 @@ export const verbs: readonly VerbSpec[] = [
     rest: { kind: "none" },
     load: () => import("./verbs/policy-explain.js"),
   },
+  ...imageVerbs,
   {
     name: "completions",
     summary: "print completions for a shell",

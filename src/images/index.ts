@@ -3,6 +3,7 @@
  * outside is checked against its digest before anything uses it. It decides nothing about which image is wanted (src/detect), and never
  * unpacks a layer in this process: that is the native jail's work.
  */
+export { DEFAULT_CEILING_BYTES, makeRoom } from "./ceiling.js";
 export { type Digest, digestHex, digestOf, isDigest, shortDigest } from "./digest.js";
 export { type ExportFormat, exportFormats, exportImage } from "./export/index.js";
 export { type ImageConfig, parseImageConfig } from "./image-config.js";
@@ -23,6 +24,7 @@ export { canonicalForm, familiarForm, type ImageReference, parseReference } from
 export type { CredentialSource, Credentials } from "./registry/credentials.js";
 export { dockerConfigCredentials, dockerConfigPath } from "./registry/docker-config.js";
 export type { Mirrors } from "./registry/endpoint.js";
+export { mirrorWords, parseMirrors } from "./registry/mirrors.js";
 export { type ProxyChoice, proxyFromEnvironment } from "./registry/proxy.js";
 export { type Cleared, type ImageRecord, ImageStore, isNamedBy, type ListedImage, type Pin } from "./store/index.js";
 export { type TagOptions, tagDigest } from "./tag-digest.js";

@@ -4,7 +4,10 @@ import { optionsOf } from "../parse-options.js";
 
 export function bashCompletions(verbs: readonly VerbSpec[]): string {
   const firstWords = [...new Set(verbs.map(({ name }) => name.split(" ", 1)[0]))];
-  const twoWords = verbs.map(({ name }) => name.split(" ")).filter((words) => words.length === 2);
+  const families = new Map<string, string[]>();
+  for (const [first = "", second] of verbs.map(({ name }) => name.split(" "))) {
+    if (second !== undefined) families.set(first, [...(families.get(first) ?? []), second]);
+  }
   return `# bash completions for agentkernel
 _agentkernel() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} verb=\${COMP_WORDS[1]} at=2
@@ -14,7 +17,7 @@ _agentkernel() {
     return
   fi
   case $verb in
-${twoWords.map(([first, second]) => secondWordCase(first ?? "", second ?? "")).join("\n")}
+${[...families].map(([first, seconds]) => secondWordCase(first, seconds.join(" "))).join("\n")}
   esac
   case $verb in
 ${verbs.map(verbCase).join("\n")}
@@ -74,7 +77,7 @@ function valueCase(option: OptionSpec): string {
 function restLine(verb: VerbSpec): string {
   if (verb.rest.kind === "command") return `COMPREPLY=($(compgen -c -- "$cur"))`;
   if (verb.rest.kind === "choices") return `COMPREPLY=($(compgen -W "${verb.rest.choices.join(" ")}" -- "$cur"))`;
-  return ":";
+  return verb.rest.kind === "words" && verb.rest.completes === "file" ? `COMPREPLY=($(compgen -f -- "$cur"))` : ":";
 }
 
 function flagFor({ completes }: OptionSpec): string {

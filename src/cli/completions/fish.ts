@@ -56,6 +56,7 @@ function value(option: OptionSpec): string {
 function restLines(verb: VerbSpec): string[] {
   const condition = `complete -c agentkernel -n ${at(verb.name)}`;
   if (verb.rest.kind === "command") return [`${condition} -a '(__fish_complete_command)'`];
+  if (verb.rest.kind === "words" && verb.rest.completes === "file") return [`${condition} -F`];
   if (verb.rest.kind === "choices") return [`${condition} -a ${quote(verb.rest.choices.join(" "))}`];
   return [];
 }

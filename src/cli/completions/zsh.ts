@@ -67,6 +67,7 @@ function action({ choices, completes }: OptionSpec): string {
 
 function restSpecs(verb: VerbSpec): string[] {
   if (verb.rest.kind === "command") return ["*::command:_normal"];
+  if (verb.rest.kind === "words" && verb.rest.completes === "file") return ["*:file:_files"];
   if (verb.rest.kind === "choices") return [`1:word:(${verb.rest.choices.join(" ")})`];
   return [];
 }
