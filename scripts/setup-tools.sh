@@ -13,6 +13,10 @@ python3|python3
 git|git
 docker-registry|docker-registry
 skopeo|skopeo
+umoci|umoci
+podman|podman
+runc|runc
+zstd|zstd
 openssl|openssl
 perl|perl"
 

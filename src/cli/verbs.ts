@@ -83,6 +83,12 @@ export function findVerb(words: readonly string[]): { readonly verb: VerbSpec; r
   if (verb) return { verb, rest: words.slice(verb.name === first ? 1 : 2) };
   const family = verbs.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);
   if (family.length > 0) {
+    if (second !== undefined && !second.startsWith("-")) {
+      const near = nearest(`${first} ${second}`, family);
+      throw new AgentKernelError("invalid_argument", `there is no verb "${first} ${second}"`, {
+        hint: near === null ? `there are ${family.join(", ")}` : `did you mean agentkernel ${near}?`,
+      });
+    }
     throw new AgentKernelError("invalid_argument", `${first} needs a word after it`, {
       hint: `write agentkernel ${family.join(", or agentkernel ")}`,
     });

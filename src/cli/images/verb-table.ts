@@ -49,10 +49,10 @@ export const imageVerbs: readonly VerbSpec[] = [
     summary: "take an image from an archive, a folder, standard input or a local engine",
     usage: "images import [options] <source> [name]",
     examples: [
-      "docker save app:1 | agentkernel images import -",
       "agentkernel images import oci-archive:app.tar localhost/app:1",
       "agentkernel images import ./rootfs localhost/base:1",
       "agentkernel images import docker-daemon:app:1",
+      "docker save app:1 | agentkernel images import -",
     ],
     options: [json],
     rest: { kind: "words", completes: "file" },

@@ -89,7 +89,7 @@ function sizeAt(block: Buffer): number {
 
 /** The field of the checksum itself counts as blanks. */
 function checksumOf(block: Buffer): number {
-  let sum = 0;
-  for (const [at, byte] of block.entries()) sum += at >= 148 && at < 156 ? 32 : byte;
+  let sum = 8 * 32;
+  for (let at = 0; at < BLOCK_BYTES; at += 1) if (at < 148 || at >= 156) sum += block[at] ?? 0;
   return sum;
 }
