@@ -72,10 +72,11 @@ export function terminalBars(quiet: boolean): LayerBars | null {
   if (quiet || stderr.isTTY !== true || env.TERM === "dumb") return null;
   return new LayerBars({
     get columns() {
-      return stderr.columns ?? 80;
+      // Some terminals say that they have none.
+      return stderr.columns || 80;
     },
     get rows() {
-      return stderr.rows ?? 24;
+      return stderr.rows || 24;
     },
     write: (text) => {
       stderr.write(text);
