@@ -18,6 +18,7 @@ podman|podman
 runc|runc
 zstd|zstd
 openssl|openssl
+ip|iproute2
 perl|perl"
 
 have() {
