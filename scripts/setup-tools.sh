@@ -13,7 +13,12 @@ python3|python3
 git|git
 docker-registry|docker-registry
 skopeo|skopeo
+umoci|umoci
+podman|podman
+runc|runc
+zstd|zstd
 openssl|openssl
+ip|iproute2
 perl|perl"
 
 have() {

@@ -38,12 +38,7 @@ export interface VerbSpec {
   readonly options: readonly OptionSpec[];
   readonly later?: readonly LaterOption[];
   /** Whether words may follow the options, and which ones where they are known. */
-  readonly rest:
-    | { readonly kind: "none" }
-    | RestCommand
-    | { readonly kind: "words" }
-    | { readonly kind: "files" }
-    | RestChoices;
+  readonly rest: { readonly kind: "none" } | RestCommand | RestWords | { readonly kind: "files" } | RestChoices;
   readonly load: () => Promise<{ readonly execute: (parsed: ParsedOptions) => Promise<number> }>;
 }
 
@@ -53,7 +48,18 @@ export interface RestCommand {
   readonly optional?: true;
 }
 
+/** Options may also come between and after them. */
+export interface RestWords {
+  readonly kind: "words";
+  readonly completes?: "file";
+}
+
 export interface RestChoices {
   readonly kind: "choices";
   readonly choices: readonly string[];
+}
+
+/** Whether the words after the options are names of files. */
+export function takesFiles({ rest }: VerbSpec): boolean {
+  return rest.kind === "files" || (rest.kind === "words" && rest.completes === "file");
 }

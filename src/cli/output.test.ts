@@ -19,7 +19,7 @@ beforeAll(async () => {
     bundle: true,
     format: "esm",
     platform: "node",
-    external: ["../run/*"],
+    external: ["../run/execute.js", "../run/boot-guest.js"],
     logLevel: "error",
   });
   entry = join(folder, "main.mjs");

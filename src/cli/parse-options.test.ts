@@ -28,6 +28,18 @@ describe("options end where the user's command begins", () => {
   });
 });
 
+describe("a verb that takes names and no command", () => {
+  test("has its options wherever they stand, until --", () => {
+    const parsed = parse("images", "import", "-", "--json", "app:1", "--", "--json");
+    expect([...parsed.flags]).toEqual(["json"]);
+    expect(parsed.rest).toEqual(["-", "app:1", "--json"]);
+  });
+
+  test("refuses an option that it does not have, after a name too", () => {
+    expect(parse("images", "pull", "app:1", "--bogus").problem?.message).toMatch(/no option --bogus/);
+  });
+});
+
 describe("the forms of an option", () => {
   test.each([[["--env", "A=1"]], [["--env=A=1"]], [["-e", "A=1"]], [["-eA=1"]], [["-teA=1"]]])("%j", (words) => {
     expect(values(parse("run", ...words, "x"))).toEqual({ env: ["A=1"] });

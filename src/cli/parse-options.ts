@@ -1,6 +1,6 @@
 /**
  * Words into options, by a verb's table. Options end at the first word that is none, or after `--`; what follows
- * is the user's and is never looked at. Our own because every start pays for it: loading commander took 8 ms.
+ * is the user's and is never looked at. Only verbs that take names, and no command, have options after those too. Our own because every start pays for it: loading commander took 8 ms.
  */
 import { AgentKernelError } from "../core/errors.js";
 import { nearest } from "../policy/nearest.js";
@@ -17,6 +17,7 @@ export function parseOptions(verb: VerbSpec, words: readonly string[]): ParsedOp
   const flags = new Set<string>();
   const values = new Map<string, string[]>();
   let problem: AgentKernelError | null = null;
+  const between: string[] = [];
   let index = 0;
   const fail = (message: string, hint: string) => {
     problem ??= new AgentKernelError("invalid_argument", message, { hint });
@@ -47,7 +48,12 @@ export function parseOptions(verb: VerbSpec, words: readonly string[]): ParsedOp
       index++;
       break;
     }
-    if (!word.startsWith("-") || word === "-") break;
+    if (!word.startsWith("-") || word === "-") {
+      if (verb.rest.kind !== "words") break;
+      between.push(word);
+      index++;
+      continue;
+    }
     index++;
     if (word.startsWith("--")) {
       const equals = word.indexOf("=");
@@ -59,7 +65,7 @@ export function parseOptions(verb: VerbSpec, words: readonly string[]): ParsedOp
       acceptShorts(word.slice(1));
     }
   }
-  const rest = words.slice(index);
+  const rest = [...between, ...words.slice(index)];
   const restProblem = whyBadRest(verb, rest, values.has("image"));
   if (restProblem !== null && !flags.has("help")) fail(restProblem, helpFor(verb));
   return { flags, values, rest, problem };

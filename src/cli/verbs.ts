@@ -1,6 +1,7 @@
 /** Every verb there is: its table, and where its code is. Nothing is listed that does not work. */
 import { AgentKernelError } from "../core/errors.js";
 import { nearest } from "../policy/nearest.js";
+import { imageVerbs } from "./images/verb-table.js";
 import type { OptionSpec, VerbSpec } from "./option-spec.js";
 import { laterPolicyOptions, policyOptions } from "./policy-options.js";
 
@@ -52,6 +53,7 @@ export const verbs: readonly VerbSpec[] = [
     rest: { kind: "command", optional: true },
     load: () => import("./verbs/policy-explain.js"),
   },
+  ...imageVerbs,
   {
     name: "policy check",
     summary: "check configuration and policy files without running anything",
@@ -103,6 +105,12 @@ export function findVerb(words: readonly string[]): { readonly verb: VerbSpec; r
   if (verb) return { verb, rest: words.slice(verb.name === first ? 1 : 2) };
   const family = verbs.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);
   if (family.length > 0) {
+    if (second !== undefined && !second.startsWith("-")) {
+      const near = nearest(`${first} ${second}`, family);
+      throw new AgentKernelError("invalid_argument", `there is no verb "${first} ${second}"`, {
+        hint: near === null ? `there are ${family.join(", ")}` : `did you mean agentkernel ${near}?`,
+      });
+    }
     throw new AgentKernelError("invalid_argument", `${first} needs a word after it`, {
       hint: `write agentkernel ${family.join(", or agentkernel ")}`,
     });

@@ -1,10 +1,22 @@
 /**
- * Owns images: references, the registry client, the store on disk, and pulling. What comes from a registry is checked
- * against its digest before anything uses it. It decides nothing about which image is wanted (src/detect), and never
+ * Owns images: references, the registry client, the store on disk, pulling, importing and exporting. What comes from
+ * outside is checked against its digest before anything uses it. It decides nothing about which image is wanted (src/detect), and never
  * unpacks a layer in this process: that is the native jail's work.
  */
-export { type Digest, digestOf, isDigest, shortDigest } from "./digest.js";
+export { DEFAULT_CEILING_BYTES, makeRoom } from "./ceiling.js";
+export { type Digest, digestHex, digestOf, isDigest, shortDigest } from "./digest.js";
+export { type ExportFormat, exportFormats, exportImage } from "./export/index.js";
 export { type ImageConfig, parseImageConfig } from "./image-config.js";
+export {
+  emptyLock,
+  formatLock,
+  type ImageLock,
+  LOCK_FILE_NAME,
+  lockedReference,
+  lockKey,
+  parseLock,
+} from "./image-lock.js";
+export { type Imported, type ImportOptions, type ImportSource, importImage, parseSource } from "./import/index.js";
 export type { BlobDescriptor, LayerDescriptor } from "./manifest.js";
 export { hostPlatform, type Platform, platformText } from "./platform.js";
 export { type LayerProgress, type Pulled, type PullOptions, pull } from "./pull.js";
@@ -12,4 +24,7 @@ export { canonicalForm, familiarForm, type ImageReference, parseReference } from
 export type { CredentialSource, Credentials } from "./registry/credentials.js";
 export { dockerConfigCredentials, dockerConfigPath } from "./registry/docker-config.js";
 export type { Mirrors } from "./registry/endpoint.js";
-export { type Cleared, type ImageRecord, ImageStore, type ListedImage, type Pin } from "./store/index.js";
+export { mirrorWords, parseMirrors } from "./registry/mirrors.js";
+export { type ProxyChoice, proxyFromEnvironment } from "./registry/proxy.js";
+export { type Cleared, type ImageRecord, ImageStore, isNamedBy, type ListedImage, type Pin } from "./store/index.js";
+export { type TagOptions, tagDigest } from "./tag-digest.js";

@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { isBlob, reply } from "../../test/support/registry-answers.js";
 import { documentOf, makeImage, makeIndex, noise } from "../../test/support/registry-image.js";
@@ -151,6 +152,19 @@ describe("a pull that fails", () => {
   it("because layers and configuration do not agree says so", async () => {
     registry.addImage("app", "odd", makeImage({ layers: [noise(9, "x")], diffIds: [] }));
     await expect(pullApp("app:odd")).rejects.toMatchObject({ code: "image_invalid" });
+  });
+
+  it.each([
+    ["is gzip and says zstd", "application/vnd.oci.image.layer.v1.tar+zstd", /is gzip, and its media type says zstd/],
+    ["is gzip and says plain", "application/vnd.oci.image.layer.v1.tar", /is gzip, and its media type says a plain/],
+  ])("because a layer %s says so", async (_name, layerType, message) => {
+    const layers = [gzipSync("layer")];
+    registry.addImage("app", "odd", makeImage({ layers, layerType, diffIds: [image.config.digest] }));
+    await expect(pullApp("app:odd")).rejects.toMatchObject({
+      code: "image_invalid",
+      message: expect.stringMatching(message),
+    });
+    expect(await findApp("app:odd")).toBeNull();
   });
 
   it("because an index only leads to indexes ends", async () => {

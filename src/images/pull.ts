@@ -1,8 +1,10 @@
 /** Brings an image from a registry, or one of its mirrors, into the store. */
 import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
+import { SIGNATURE_BYTES } from "./archive/compression.js";
 import type { Digest } from "./digest.js";
 import { parseImageConfig } from "./image-config.js";
-import { type BlobDescriptor, choosePlatform, type ImageManifest, parseManifest, wrongPlatform } from "./manifest.js";
+import { checkLayerKind } from "./layer-kind.js";
+import { choosePlatform, type ImageManifest, type LayerDescriptor, parseManifest, wrongPlatform } from "./manifest.js";
 import { hostPlatform, type Platform, platformDistance, platformText } from "./platform.js";
 import { canonicalForm, type ImageReference } from "./reference.js";
 import { type ClientOptions, RegistryClient } from "./registry/client.js";
@@ -164,7 +166,7 @@ async function bringLayers(job: Job, { layers }: ImageManifest): Promise<void> {
 
 async function bringLayer(
   { client, store, signal, onProgress }: Job,
-  { digest, sizeBytes }: BlobDescriptor,
+  { digest, sizeBytes, compression }: LayerDescriptor,
 ): Promise<void> {
   let reportedBytes = -1;
   const report = (doneBytes: number): void => {
@@ -184,4 +186,5 @@ async function bringLayer(
       restart: () => into.restart(),
     });
   await store.blobs.ensure({ digest, sizeBytes }, download, { onProgress: report, signal });
+  checkLayerKind(compression, await store.blobs.firstBytes(digest, SIGNATURE_BYTES), digest);
 }

@@ -28,16 +28,20 @@ export class ScriptedRegistry {
   readonly #manifests = new Map<string, MadeDocument>();
   readonly #blobs = new Map<string, MadeDocument>();
 
-  private constructor(tls: TlsIdentity | null) {
+  readonly #address: string;
+
+  private constructor(tls: TlsIdentity | null, address: string) {
+    this.#address = address;
     const listener = (request: IncomingMessage, response: ServerResponse): void => {
       void this.#answer(request, response);
     };
     this.#server = tls === null ? createServer(listener) : createTlsServer({ ...tls }, listener);
   }
 
-  static async start(tls: TlsIdentity | null = null): Promise<ScriptedRegistry> {
-    const registry = new ScriptedRegistry(tls);
-    await new Promise<void>((resolve) => registry.#server.listen(0, "127.0.0.1", resolve));
+  /** Elsewhere than on loopback only in a network of the test's own. */
+  static async start(tls: TlsIdentity | null = null, address = "127.0.0.1"): Promise<ScriptedRegistry> {
+    const registry = new ScriptedRegistry(tls, address);
+    await new Promise<void>((resolve) => registry.#server.listen(0, address, resolve));
     return registry;
   }
 
@@ -46,7 +50,7 @@ export class ScriptedRegistry {
   }
 
   get host(): string {
-    return `127.0.0.1:${this.port}`;
+    return `${this.#address}:${this.port}`;
   }
 
   async stop(): Promise<void> {

@@ -1,5 +1,5 @@
 /** A completion function for bash: options until the user's command begins, then commands and files. */
-import type { OptionSpec, VerbSpec } from "../option-spec.js";
+import { type OptionSpec, takesFiles, type VerbSpec } from "../option-spec.js";
 import { optionsOf } from "../parse-options.js";
 
 export function bashCompletions(verbs: readonly VerbSpec[]): string {
@@ -78,7 +78,7 @@ function valueCase(option: OptionSpec): string {
 
 function restLine(verb: VerbSpec): string {
   if (verb.rest.kind === "command") return `COMPREPLY=($(compgen -c -- "$cur"))`;
-  if (verb.rest.kind === "files") return `COMPREPLY=($(compgen -f -- "$cur"))`;
+  if (takesFiles(verb)) return `COMPREPLY=($(compgen -f -- "$cur"))`;
   if (verb.rest.kind === "choices") return `COMPREPLY=($(compgen -W "${verb.rest.choices.join(" ")}" -- "$cur"))`;
   return ":";
 }

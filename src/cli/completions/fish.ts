@@ -1,5 +1,5 @@
 /** Completions for fish; a function of ours says whether options of a verb can still be given. */
-import type { OptionSpec, VerbSpec } from "../option-spec.js";
+import { type OptionSpec, takesFiles, type VerbSpec } from "../option-spec.js";
 import { optionsOf } from "../parse-options.js";
 
 export function fishCompletions(verbs: readonly VerbSpec[]): string {
@@ -56,7 +56,7 @@ function value(option: OptionSpec): string {
 function restLines(verb: VerbSpec): string[] {
   const condition = `complete -c agentkernel -n ${at(verb.name)}`;
   if (verb.rest.kind === "command") return [`${condition} -a '(__fish_complete_command)'`];
-  if (verb.rest.kind === "files") return [`${condition} -F`];
+  if (takesFiles(verb)) return [`${condition} -F`];
   if (verb.rest.kind === "choices") return [`${condition} -a ${quote(verb.rest.choices.join(" "))}`];
   return [];
 }

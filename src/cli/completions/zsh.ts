@@ -1,5 +1,5 @@
 /** A completion function for zsh; `-A "-*"` ends our options where the user's command begins. */
-import type { OptionSpec, VerbSpec } from "../option-spec.js";
+import { type OptionSpec, takesFiles, type VerbSpec } from "../option-spec.js";
 import { optionsOf } from "../parse-options.js";
 
 export function zshCompletions(verbs: readonly VerbSpec[]): string {
@@ -67,7 +67,7 @@ function action({ choices, completes }: OptionSpec): string {
 
 function restSpecs(verb: VerbSpec): string[] {
   if (verb.rest.kind === "command") return ["*::command:_normal"];
-  if (verb.rest.kind === "files") return ["*:file:_files"];
+  if (takesFiles(verb)) return ["*:file:_files"];
   if (verb.rest.kind === "choices") return [`1:word:(${verb.rest.choices.join(" ")})`];
   return [];
 }

@@ -60,6 +60,13 @@ describe("an address", () => {
     expect(isAllowedAddress("10.0.0.1", "here-or-outside")).toBe(false);
   });
 
+  it("of a private network is allowed by the rule for those, and nothing else that is not public", () => {
+    const own = ["10.1.2.3", "172.16.0.1", "192.168.1.1", "fd12:3456::1", "::ffff:10.0.0.1"];
+    expect(own.filter((address) => !isAllowedAddress(address, "private-or-outside"))).toEqual([]);
+    const never = ["127.0.0.1", "::1", "169.254.169.254", "fe80::1", "fd00:ec2::254", "168.63.129.16", "0.0.0.0"];
+    expect(never.filter((address) => isAllowedAddress(address, "private-or-outside"))).toEqual([]);
+  });
+
   it("is judged the same in its mapped form", () => {
     fc.assert(
       fc.property(fc.ipV4(), (address) => {

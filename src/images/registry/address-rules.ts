@@ -1,8 +1,11 @@
 /** Which network addresses a registry may lead us to. A redirect or a token service is a registry's choice, not ours. */
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 
-/** `any`: the host that the user named. `outside`: public. `here-or-outside`: loopback too. `here`: loopback only. */
-export type AddressRule = "any" | "outside" | "here-or-outside" | "here";
+/**
+ * `any`: the host that the user named. `outside`: public. `here-or-outside`: loopback too. `here`: loopback only.
+ * `private-or-outside`: private networks too, and still no loopback, no link-local address and no metadata service.
+ */
+export type AddressRule = "any" | "outside" | "here-or-outside" | "private-or-outside" | "here";
 
 const special4 = new BlockList();
 for (const [network, prefix] of [
@@ -25,6 +28,11 @@ for (const [network, prefix] of [
   special4.addSubnet(network, prefix, "ipv4");
 }
 
+const private4 = new BlockList();
+private4.addSubnet("10.0.0.0", 8, "ipv4");
+private4.addSubnet("172.16.0.0", 12, "ipv4");
+private4.addSubnet("192.168.0.0", 16, "ipv4");
+
 export function isLoopbackAddress(address: string): boolean {
   if (isIPv4(address)) return address.startsWith("127.");
   const groups = ipv6Groups(address);
@@ -46,9 +54,21 @@ export function isPublicAddress(address: string): boolean {
   return !(first === 0x2001 && (second < 0x200 || second === 0xdb8));
 }
 
+/** Of a network that is somebody's own, where a registry of theirs may stand. */
+export function isPrivateAddress(address: string): boolean {
+  if (isIPv4(address)) return private4.check(address, "ipv4");
+  const groups = ipv6Groups(address);
+  if (groups === null) return false;
+  const embedded = embeddedIPv4(groups);
+  if (embedded !== null) return isPrivateAddress(embedded);
+  // Unique local; but not the one address in it that clouds give their metadata service.
+  return (groups[0] ?? 0) >> 9 === 0x7e && !(groups[0] === 0xfd00 && groups[1] === 0x0ec2);
+}
+
 export function isAllowedAddress(address: string, rule: AddressRule): boolean {
   if (rule === "any") return true;
   if (rule === "here") return isLoopbackAddress(address);
+  if (rule === "private-or-outside" && isPrivateAddress(address)) return true;
   return isPublicAddress(address) || (rule === "here-or-outside" && isLoopbackAddress(address));
 }
 

@@ -6,13 +6,15 @@
 import { AgentKernelError } from "../../core/errors.js";
 import { type Digest, digestOf, isDigest, shortDigest } from "../digest.js";
 import { manifestMediaTypes } from "../media-types.js";
+import { isPrivateAddress } from "./address-rules.js";
 import { Authorization } from "./authorization.js";
 import { type BlobSink, receiveBlob } from "./blob-download.js";
 import { parseChallenge } from "./challenge.js";
 import { type CredentialSource, noCredentials } from "./credentials.js";
-import type { Endpoint } from "./endpoint.js";
+import { addressRuleFor, type Endpoint } from "./endpoint.js";
 import { type Answer, defaultTimeouts, dismiss, Exchanger, type Timeouts } from "./exchange.js";
 import { connectionFailure, isConnectionError, isNotTls, statusFailure } from "./failures.js";
+import type { ProxyChoice } from "./proxy.js";
 import { sendFollowing } from "./redirects.js";
 import { defaultRetryRules, type RetryRules, retryAfterMs, withRetries } from "./retry.js";
 
@@ -23,6 +25,9 @@ export interface ClientOptions {
   readonly signal?: AbortSignal;
   readonly timeouts?: Partial<Timeouts>;
   readonly retry?: Partial<RetryRules>;
+  readonly proxy?: ProxyChoice;
+  /** A registry on a private network may lead to other hosts of private networks: its blobs, its token service. */
+  readonly privateRedirects?: boolean;
 }
 
 export interface FetchedManifest {
@@ -46,14 +51,22 @@ export class RegistryClient {
   readonly #exchanger: Exchanger;
   #authorization: Authorization;
   readonly #source: CredentialSource;
-  #scheme: Promise<void> | null = null;
+  readonly #privateRedirects: boolean;
+  #settled: Promise<void> | null = null;
 
   constructor(endpoint: Endpoint, repository: string, options: ClientOptions = {}) {
     this.#endpoint = endpoint;
     this.#repository = repository;
     this.#signal = options.signal;
     this.#retry = { ...defaultRetryRules, ...options.retry };
-    this.#exchanger = new Exchanger({ ...defaultTimeouts, ...options.timeouts }, options.signal);
+    this.#privateRedirects = options.privateRedirects === true;
+    this.#exchanger = new Exchanger(
+      { ...defaultTimeouts, ...options.timeouts },
+      {
+        ...(options.signal === undefined ? {} : { signal: options.signal }),
+        ...(options.proxy === undefined ? {} : { proxy: options.proxy }),
+      },
+    );
     this.#source = options.credentials ?? noCredentials;
     this.#authorization = new Authorization(this.#exchanger, endpoint, repository, this.#source);
   }
@@ -124,7 +137,7 @@ export class RegistryClient {
 
   /** An answer with one of the statuses that are expected; any other is a failure. */
   async #request(wanted: Wanted, expected: readonly number[] = [200]): Promise<Answer> {
-    await this.#connected(() => this.#schemeSettled());
+    await this.#connected(() => this.#endpointSettled());
     for (let challenges = 0; ; challenges += 1) {
       const authorization = this.#authorization.header;
       const url = new URL(`/v2/${this.#repository}/${wanted.path}`, this.#endpoint.origin);
@@ -149,11 +162,26 @@ export class RegistryClient {
     }
   }
 
-  #schemeSettled(): Promise<void> {
-    this.#scheme ??= this.#settleScheme().finally(() => {
-      this.#scheme = null;
+  #endpointSettled(): Promise<void> {
+    this.#settled ??= this.#settleEndpoint().finally(() => {
+      this.#settled = null;
     });
-    return this.#scheme;
+    return this.#settled;
+  }
+
+  async #settleEndpoint(): Promise<void> {
+    await this.#settleScheme();
+    if (!this.#privateRedirects || this.#endpoint.mayLeadToPrivate !== undefined) return;
+    const url = new URL("/v2/", this.#endpoint.origin);
+    const rule = addressRuleFor(url, this.#endpoint);
+    const answer = await this.#exchanger.send({ method: "GET", url, headers: {}, rule });
+    dismiss(answer);
+    this.#become({ mayLeadToPrivate: answer.address !== null && isPrivateAddress(answer.address) });
+  }
+
+  #become(change: Partial<Endpoint>): void {
+    this.#endpoint = { ...this.#endpoint, ...change };
+    this.#authorization = new Authorization(this.#exchanger, this.#endpoint, this.#repository, this.#source);
   }
 
   /** A registry on loopback may speak TLS or not. A certificate that is not valid is never a reason to go without. */
@@ -164,12 +192,11 @@ export class RegistryClient {
       const url = new URL("/v2/", this.#endpoint.origin);
       const answer = await this.#exchanger.send({ method: "GET", url, headers: {}, rule: "here" });
       dismiss(answer);
-      this.#endpoint = { ...this.#endpoint, schemeOpen: false };
+      this.#become({ schemeOpen: false });
     } catch (error) {
       if (!isNotTls(error)) throw error;
-      this.#endpoint = { ...this.#endpoint, origin: `http://${host}`, schemeOpen: false };
+      this.#become({ origin: `http://${host}`, schemeOpen: false });
     }
-    this.#authorization = new Authorization(this.#exchanger, this.#endpoint, this.#repository, this.#source);
   }
 
   /** Gives what breaks while a connection is used its own words. */

@@ -12,6 +12,8 @@ export interface Endpoint {
   readonly loopback: boolean;
   /** Nobody said which: https is tried first, and http where no TLS is spoken. Only for loopback. */
   readonly schemeOpen: boolean;
+  /** It stands on a private network, and the user lets such registries lead to other hosts of private networks. */
+  readonly mayLeadToPrivate?: boolean;
 }
 
 /** Registry as references name it → addresses of mirrors, such as `https://mirror.example` or `http://localhost:5000`. */
@@ -56,5 +58,6 @@ function mirrorEndpoint(text: string): Endpoint {
 export function addressRuleFor(url: URL, endpoint: Endpoint): AddressRule {
   if (url.protocol === "http:") return "here";
   if (url.host === new URL(endpoint.origin).host) return endpoint.loopback ? "here" : "any";
-  return endpoint.loopback ? "here-or-outside" : "outside";
+  if (endpoint.loopback) return "here-or-outside";
+  return endpoint.mayLeadToPrivate === true ? "private-or-outside" : "outside";
 }

@@ -6,7 +6,7 @@ let registry: ScriptedRegistry;
 let exchanger: Exchanger;
 beforeEach(async () => {
   registry = await ScriptedRegistry.start();
-  exchanger = new Exchanger(defaultTimeouts, undefined);
+  exchanger = new Exchanger(defaultTimeouts);
 });
 afterEach(async () => {
   exchanger.close();

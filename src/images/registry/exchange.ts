@@ -8,6 +8,8 @@ import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import { type AddressRule, isAllowedAddress } from "./address-rules.js";
 import { ConnectionFaultError } from "./failures.js";
+import { noProxy, type ProxyChoice } from "./proxy.js";
+import { TunnelAgent } from "./tunnel.js";
 
 export interface Timeouts {
   readonly connectMs: number;
@@ -36,11 +38,18 @@ export interface ExchangeRequest {
   readonly rule: AddressRule;
 }
 
+export interface ExchangerOptions {
+  readonly signal?: AbortSignal;
+  readonly proxy?: ProxyChoice;
+}
+
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly url: URL;
   readonly body: IncomingMessage;
+  /** Whom we were connected to; null through a proxy, which alone knows. */
+  readonly address: string | null;
 }
 
 /** Lets go of an answer that is not read. A short body is let run out, so that the connection can serve again. */
@@ -56,20 +65,24 @@ export class Exchanger {
   readonly #signal: AbortSignal | undefined;
   readonly #http = new HttpAgent({ keepAlive: true });
   readonly #https = new HttpsAgent({ keepAlive: true });
+  readonly #tunnels = new Map<string, TunnelAgent>();
+  readonly #proxy: ProxyChoice;
 
-  constructor(timeouts: Timeouts, signal: AbortSignal | undefined) {
+  constructor(timeouts: Timeouts, { signal, proxy = noProxy }: ExchangerOptions = {}) {
     this.timeouts = timeouts;
     this.#signal = signal;
+    this.#proxy = proxy;
   }
 
   send({ method, url, headers, body, rule }: ExchangeRequest): Promise<Answer> {
     const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
     if (isIP(host) !== 0 && !isAllowedAddress(host, rule)) return Promise.reject(addressRefused(url.hostname, host));
     const secure = url.protocol === "https:";
+    const proxy = secure ? this.#proxy(url) : null;
     const options = {
       method,
       headers: { "user-agent": "agentkernel", "accept-encoding": "identity", ...headers },
-      agent: secure ? this.#https : this.#http,
+      agent: proxy === null ? (secure ? this.#https : this.#http) : this.#tunnel(proxy),
       lookup: checkedLookup(rule),
       ...(this.#signal === undefined ? {} : { signal: this.#signal }),
     };
@@ -88,13 +101,22 @@ export class Exchanger {
       });
       sent.once("response", (answer) => {
         clearTimeout(timer);
-        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, url, body: answer });
+        const address = proxy === null ? (answer.socket.remoteAddress ?? null) : null;
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, url, body: answer, address });
       });
       sent.once("close", () => clearTimeout(timer));
       // A request may fail again after its answer began; the body's reader is told by the body itself.
       sent.on("error", reject);
       sent.end(body);
     });
+  }
+
+  #tunnel(proxy: URL): TunnelAgent {
+    const known = this.#tunnels.get(proxy.href);
+    if (known !== undefined) return known;
+    const tunnel = new TunnelAgent(proxy, this.timeouts.connectMs, { keepAlive: true });
+    this.#tunnels.set(proxy.href, tunnel);
+    return tunnel;
   }
 
   /** The body's chunks, for as long as it keeps coming. The connection ends with the reader. */
@@ -143,6 +165,7 @@ export class Exchanger {
   close(): void {
     this.#http.destroy();
     this.#https.destroy();
+    for (const tunnel of this.#tunnels.values()) tunnel.destroy();
   }
 }
 

@@ -16,7 +16,7 @@ export class TransientFailure extends Error {
 }
 
 /** Marks errors that our own side of a connection raised. */
-export type ConnectionFault = "address-refused" | "no-answer" | "stalled";
+export type ConnectionFault = "address-refused" | "no-answer" | "stalled" | "proxy";
 
 export class ConnectionFaultError extends Error {
   readonly fault: ConnectionFault;
@@ -59,6 +59,7 @@ export function connectionFailure(host: string, error: unknown): AgentKernelErro
   if (error instanceof ConnectionFaultError) {
     if (error.fault === "address-refused")
       return unsafe(error.message, "the registry, or the DNS answer for it, is at fault");
+    if (error.fault === "proxy") return failure(error.message, "check HTTPS_PROXY and NO_PROXY");
     return new TransientFailure(failure(`${host} ${error.message}`, "try again, or name a mirror of the registry"));
   }
   const code = codeOf(error);

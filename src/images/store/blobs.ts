@@ -1,7 +1,7 @@
 /** The store's blobs: each comes in once, whole and verified, however many processes ask for it at the same time. */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { readdir, readFile, rm, stat } from "node:fs/promises";
+import { open, readdir, readFile, rm, stat } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { AgentKernelError } from "../../core/errors.js";
 import { type Digest, digestFromHex, digestOf, shortDigest } from "../digest.js";
@@ -77,6 +77,21 @@ export class Blobs {
     });
   }
 
+  /** How it begins; fewer bytes where it is shorter. */
+  async firstBytes(digest: Digest, count: number): Promise<Buffer> {
+    try {
+      const file = await open(this.path(digest), "r");
+      try {
+        const { buffer, bytesRead } = await file.read(Buffer.alloc(count), 0, count, 0);
+        return buffer.subarray(0, bytesRead);
+      } finally {
+        await file.close();
+      }
+    } catch (error) {
+      throw storeFailure("be read", this.#layout.root, error);
+    }
+  }
+
   async all(): Promise<{ digest: Digest; sizeBytes: number }[]> {
     const found: { digest: Digest; sizeBytes: number }[] = [];
     for (const name of await readdir(this.#layout.blobs)) {
@@ -136,7 +151,7 @@ export class Blobs {
       if (!partial.isWhole()) {
         await partial.restart();
         throw new AgentKernelError("digest_mismatch", `what came for ${shortDigest(blob.digest)}… is something else`, {
-          hint: "the registry or something in between changed it; nothing of it was used",
+          hint: "where it came from it is damaged, or something in between changed it; nothing of it was used",
         });
       }
     } catch (error) {

@@ -22,6 +22,8 @@ export interface ClearingOptions {
   readonly inUse?: ReadonlySet<Digest>;
   /** Images are removed until the blobs fit; without it no image is. */
   readonly ceilingBytes?: number;
+  /** Images that were last used before this go too, unless they are in use. */
+  readonly unusedSinceMs?: number;
   /** Also drops downloads that broke off. */
   readonly dropPartial?: boolean;
 }
@@ -33,7 +35,12 @@ export async function clear(
   blobs: Blobs,
   records: Records,
   unpacked: UnpackedLayers,
-  { inUse = new Set(), ceilingBytes = Number.POSITIVE_INFINITY, dropPartial = false }: ClearingOptions,
+  {
+    inUse = new Set(),
+    ceilingBytes = Number.POSITIVE_INFINITY,
+    unusedSinceMs = Number.NEGATIVE_INFINITY,
+    dropPartial = false,
+  }: ClearingOptions,
 ): Promise<Cleared> {
   const lock = await waitForLock(layout.lockName(CLEARING_LOCK), LOCK_WAIT_MS);
   if (lock === null) {
@@ -48,6 +55,7 @@ export async function clear(
       sizes,
       kept,
       ceilingBytes,
+      images.filter(({ lastUsedMs }) => lastUsedMs < unusedSinceMs).length,
     );
     // Records first: one that names a blob that is gone must never be seen.
     for (const record of plan.images) {
@@ -75,12 +83,13 @@ export interface ClearingPlan {
   readonly blobs: readonly Digest[];
 }
 
-/** Pure. `images` are in the order in which they may go. */
+/** Pure. `images` are in the order in which they may go; the first `mustGo` of them go whatever room there is. */
 export function planClearing(
   images: readonly ImageRecord[],
   sizes: ReadonlyMap<Digest, number>,
   kept: ReadonlySet<Digest>,
   ceilingBytes: number,
+  mustGo = 0,
 ): ClearingPlan {
   const users = new Map<Digest, number>();
   const isUsed = (record: ImageRecord): boolean => digestsOf(record).some((digest) => inUseBy(record, digest, kept));
@@ -90,8 +99,8 @@ export function planClearing(
   for (const [digest, size] of sizes) if (users.has(digest)) neededBytes += size;
 
   const leaving: ImageRecord[] = [];
-  for (const record of images) {
-    if (neededBytes <= ceilingBytes) break;
+  for (const [position, record] of images.entries()) {
+    if (neededBytes <= ceilingBytes && position >= mustGo) break;
     if (isUsed(record)) continue;
     leaving.push(record);
     for (const digest of digestsOf(record)) {

@@ -3,14 +3,15 @@
  * any number of processes that may die at any moment: nothing is visible before it is whole and verified, and nothing
  * that a live process needs is removed. It never talks to a network. Linux only.
  */
+import type { FileHandle } from "node:fs/promises";
 import type { Digest } from "../digest.js";
 import { type Platform, platformText } from "../platform.js";
 import { canonicalForm, type ImageReference } from "../reference.js";
 import { UnpackedLayers } from "../unpack/index.js";
 import { Blobs } from "./blobs.js";
 import { type Cleared, type ClearingOptions, clear } from "./clearing.js";
-import { StoreLayout } from "./layout.js";
-import { type Pin, pin } from "./pins.js";
+import { StoreLayout, scratchFile } from "./layout.js";
+import { type Pin, pin, pinUsers } from "./pins.js";
 import { digestsOf, type ImageRecord, Records } from "./records.js";
 
 export type { Download, EnsureOptions } from "./blobs.js";
@@ -26,6 +27,11 @@ export interface ListedImage {
   readonly lastUsedMs: number;
   /** All of its blobs are there. */
   readonly whole: boolean;
+}
+
+/** Whether the digest stands for the image itself, and not for a part of it. */
+export function isNamedBy({ digest, manifestDigest }: ImageRecord, wanted: Digest): boolean {
+  return digest === wanted || manifestDigest === wanted;
 }
 
 export class ImageStore {
@@ -47,8 +53,22 @@ export class ImageStore {
 
   /** The image that the reference stands for here, if all of it is here. */
   async find(reference: ImageReference, platform: Platform): Promise<ImageRecord | null> {
-    const record = await this.records.read(canonicalForm(reference), platformText(platform));
+    const record =
+      (await this.records.read(canonicalForm(reference), platformText(platform))) ??
+      (reference.digest === null ? null : await this.#findByDigest(reference.digest, platformText(platform)));
     return record !== null && (await this.isWhole(record)) ? record : null;
+  }
+
+  /** Under whatever name: what has the digest is what was asked for. */
+  async #findByDigest(wanted: Digest, platform: string): Promise<ImageRecord | null> {
+    const all = await this.records.all();
+    const found = all.find(({ record }) => record.platform === platform && isNamedBy(record, wanted));
+    return found?.record ?? null;
+  }
+
+  /** The processes that hold each digest right now. */
+  users(): Promise<Map<Digest, number[]>> {
+    return pinUsers(this.#layout);
   }
 
   async isWhole(record: ImageRecord): Promise<boolean> {
@@ -88,6 +108,11 @@ export class ImageStore {
   /** Held for as long as a process needs the blobs; ends by itself with the process. */
   pin(digests: readonly Digest[], signal?: AbortSignal): Promise<Pin> {
     return pin(this.#layout, digests, signal);
+  }
+
+  /** A file without a name for bytes on their way: nobody else sees it, and it is gone when it is closed. */
+  scratchFile(): Promise<FileHandle> {
+    return scratchFile(this.#layout);
   }
 
   clear(options: ClearingOptions = {}): Promise<Cleared> {

@@ -1,7 +1,8 @@
 /** Where the store keeps what. Nothing in `blobs` or `refs` is ever seen half: it comes there by rename. */
 import { randomBytes } from "node:crypto";
-import { link, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, type FileHandle, link, mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { AgentKernelError } from "../../core/errors.js";
 import { type Digest, digestHex } from "../digest.js";
 import { ownMark } from "./owner.js";
 import { storeFailure } from "./store-failure.js";
@@ -24,6 +25,7 @@ export class StoreLayout {
       for (const folder of ["blobs/sha256", "partial", "refs", "pins", "ready", "layers", "unpacking"]) {
         await mkdir(join(root, folder), { recursive: true, mode: 0o700 });
       }
+      await keepToOneself(root);
       const mark = await ownMark();
       return new StoreLayout(root, await storeId(root, mark), mark);
     } catch (error) {
@@ -58,6 +60,17 @@ export class StoreLayout {
   temporary(): string {
     return join(this.partial, temporaryName(this.mark));
   }
+}
+
+/** Whoever can write here decides what sandboxes run, so it belongs to one user, and is closed to all others. */
+async function keepToOneself(root: string): Promise<void> {
+  const { uid, mode } = await stat(root);
+  if (uid !== process.geteuid?.()) {
+    throw new AgentKernelError("conflict", `the image store ${root} belongs to another user`, {
+      hint: "use a folder of your own: set XDG_DATA_HOME, or HOME",
+    });
+  }
+  if ((mode & 0o077) !== 0) await chmod(root, 0o700);
 }
 
 function temporaryName(mark: string): string {
@@ -107,6 +120,17 @@ export async function writeWhole(layout: StoreLayout, path: string, bytes: Uint8
     await syncFolder(join(path, ".."));
   } catch (error) {
     await rm(fresh, { force: true });
+    throw storeFailure("be written", layout.root, error);
+  }
+}
+
+export async function scratchFile(layout: StoreLayout): Promise<FileHandle> {
+  const path = layout.temporary();
+  try {
+    const file = await open(path, "wx+", 0o600);
+    await rm(path);
+    return file;
+  } catch (error) {
     throw storeFailure("be written", layout.root, error);
   }
 }

@@ -18,6 +18,11 @@ export async function ownMark(): Promise<string> {
   return [boot, namespace, process.pid, startTicks].join("-");
 }
 
+/** The number of the process that a mark names. */
+export function processOf(mark: string): number {
+  return Number(/^[0-9a-f]+-\d+-(\d+)-/.exec(mark)?.[1] ?? 0);
+}
+
 /** `unknown` is an owner in a namespace whose processes cannot be seen from here. */
 export async function ownerState(mark: string): Promise<OwnerState> {
   const match = /^([0-9a-f]+)-(\d+)-(\d+)-(\d+)$/.exec(mark);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type Digest, isDigest } from "../digest.js";
 import { isCode, type StoreLayout, writeWhole } from "./layout.js";
 import { waitForLock } from "./lock.js";
-import { ownerState } from "./owner.js";
+import { ownerState, processOf } from "./owner.js";
 
 export interface Pin {
   release(): Promise<void>;
@@ -30,9 +30,14 @@ export async function pin(layout: StoreLayout, digests: readonly Digest[], signa
   return { release: () => rm(path, { force: true }) };
 }
 
-/** What is pinned now. Pins of dead processes are removed on the way. */
+/** What is pinned now. */
 export async function pinnedDigests(layout: StoreLayout): Promise<Set<Digest>> {
-  const pinned = new Set<Digest>();
+  return new Set((await pinUsers(layout)).keys());
+}
+
+/** What is pinned now, by the numbers of the processes that did. Pins of dead processes are removed on the way. */
+export async function pinUsers(layout: StoreLayout): Promise<Map<Digest, number[]>> {
+  const users = new Map<Digest, number[]>();
   for (const name of await readdir(layout.pins)) {
     const path = join(layout.pins, name);
     const state = await ownerState(name.split(".")[0] ?? "");
@@ -40,9 +45,10 @@ export async function pinnedDigests(layout: StoreLayout): Promise<Set<Digest>> {
       await rm(path, { force: true });
       continue;
     }
-    for (const line of await linesOf(path)) if (isDigest(line)) pinned.add(line);
+    const pid = processOf(name);
+    for (const line of await linesOf(path)) if (isDigest(line)) users.set(line, [...(users.get(line) ?? []), pid]);
   }
-  return pinned;
+  return users;
 }
 
 async function ageMs(path: string): Promise<number> {

@@ -1,4 +1,15 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -254,7 +265,52 @@ describe("clearing", () => {
   });
 });
 
+describe("an image that is held", () => {
+  it("names the processes that hold it", async () => {
+    const record = await addImage("app:1", ["a"]);
+    const pin = await store.pin([record.manifestDigest]);
+    expect((await store.users()).get(record.manifestDigest)).toEqual([process.pid]);
+    await pin.release();
+    expect(await store.users()).toEqual(new Map());
+  });
+
+  it("by its digest is found under whatever name it has", async () => {
+    const record = await addImage("app:1", ["a"]);
+    expect(await store.find(parseReference(`other:2@${record.digest}`), platform)).toEqual(record);
+    expect(await store.find(parseReference(`app:1@${sha256("none")}`), platform)).toBeNull();
+  });
+
+  it("for longer than it was used goes when asked, and not while it is held", async () => {
+    const held = await addImage("held:1", ["h"], 1_000_000);
+    await addImage("old:1", ["o"], 1_000_000);
+    await addImage("new:1", ["n"], 3_000_000);
+    const pin = await store.pin([held.manifestDigest]);
+    const { removedImages } = await store.clear({ unusedSinceMs: 2_000_000 });
+    expect(removedImages.map(({ reference }) => reference)).toEqual(["docker.io/library/old:1"]);
+    await pin.release();
+  });
+});
+
 describe("a store", () => {
+  it("is closed to others, also where it was open", async () => {
+    chmodSync(root, 0o755);
+    await ImageStore.open(root);
+    expect(statSync(root).mode & 0o777).toBe(0o700);
+  });
+
+  it.runIf(process.getuid?.() === 0)("of another user is not used", async () => {
+    chownSync(root, 12_345, 12_345);
+    await expect(ImageStore.open(root)).rejects.toMatchObject({ code: "conflict" });
+  });
+
+  it("has scratch files that nobody sees and that are gone when closed", async () => {
+    const file = await store.scratchFile();
+    await file.writeFile("bytes");
+    expect(parts()).toEqual([]);
+    expect((await file.stat()).size).toBe(5);
+    await file.close();
+  });
+
   it("has one identity, however many processes open it first", async () => {
     const fresh = join(root, "another");
     await Promise.all(Array.from({ length: 5 }, () => ImageStore.open(fresh)));

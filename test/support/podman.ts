@@ -1,0 +1,57 @@
+/** Podman with its own storage and configuration, so that it shares nothing with the machine's. */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { watch } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+export class Podman {
+  readonly env: Readonly<Record<string, string>>;
+  readonly #folder: string;
+  readonly #services: ChildProcess[] = [];
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    mkdirSync(folder, { recursive: true });
+    const conf = join(folder, "containers.conf");
+    const storage = join(folder, "storage.conf");
+    const ulimits = 'default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]';
+    const engine = 'runtime = "runc"\ncgroup_manager = "cgroupfs"\nevents_logger = "none"';
+    writeFileSync(conf, `[containers]\n${ulimits}\n[engine]\n${engine}\n`);
+    const places = `graphroot = "${join(folder, "root")}"\nrunroot = "${join(folder, "run")}"`;
+    writeFileSync(storage, `[storage]\ndriver = "vfs"\n${places}\n`);
+    this.env = {
+      PATH: process.env.PATH ?? "/usr/bin:/bin",
+      HOME: folder,
+      CONTAINERS_CONF: conf,
+      CONTAINERS_STORAGE_CONF: storage,
+    };
+  }
+
+  async run(...words: string[]): Promise<string> {
+    const { stdout } = await promisify(execFile)("podman", words, { env: this.env, maxBuffer: 1e9 });
+    return stdout.trim();
+  }
+
+  /** Its API on a socket; the path of the socket. */
+  async serve(): Promise<string> {
+    const path = join(this.#folder, "podman.sock");
+    const made = watch(this.#folder);
+    const child = spawn("podman", ["system", "service", "--time", "0", `unix://${path}`], {
+      env: this.env,
+      stdio: "ignore",
+    });
+    this.#services.push(child);
+    if (!existsSync(path)) for await (const _change of made) if (existsSync(path)) break;
+    return path;
+  }
+
+  async stop(): Promise<void> {
+    for (const child of this.#services.splice(0)) {
+      const ended = once(child, "exit");
+      child.kill("SIGKILL");
+      await ended;
+    }
+  }
+}
