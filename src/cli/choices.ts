@@ -5,7 +5,7 @@ import { backendNames } from "../core/backend.js";
 import { AgentKernelError } from "../core/errors.js";
 import { detectImage } from "../detect/index.js";
 import { nearest } from "../policy/nearest.js";
-import type { ImageWish } from "../runtime/root-image.js";
+import { type ImageWish, isPlace } from "../runtime/root-image.js";
 import type { Configuration } from "./configuration.js";
 import type { Surroundings } from "./surroundings.js";
 
@@ -38,11 +38,23 @@ export function chooseImage(
   if (option !== undefined) return { name: option, why: "--image", named: true };
   const { [IMAGE_VARIABLE]: variable = "" } = env;
   if (variable !== "") return { name: variable, why: IMAGE_VARIABLE, named: true };
-  if (configured !== null) return { name: configured.reference, why: configured.origin, named: true };
+  if (configured !== null) return fromFile(configured);
   const byCommand = detectImage({ argv, projectFiles: [] });
   if (byCommand.source === "command") return { name: byCommand.image, why: byCommand.why, named: false };
   const { image, why } = detectImage({ argv, projectFiles: namesIn(projectDir), ...procfileOf(projectDir) });
   return { name: image, why, named: false };
+}
+
+/** A file comes with a project: it must not choose what of this machine a sandbox sees. */
+function fromFile({ reference, origin }: NonNullable<Configuration["image"]>): ImageWish {
+  if (!isPlace(reference)) return { name: reference, why: origin, named: true };
+  throw new AgentKernelError(
+    "invalid_policy",
+    `${origin}: an image in a file is a reference, not a place of this machine`,
+    {
+      hint: "import it under a name (agentkernel images import), or use --image",
+    },
+  );
 }
 
 /** A folder that cannot be listed says nothing about its language; that it cannot be shown is said elsewhere. */

@@ -1,31 +1,37 @@
 /** Where images come from and are kept, by the environment and the configuration. */
 import { AgentKernelError } from "../core/errors.js";
 import { imageStoreFolder } from "../core/state-folders.js";
-import { DEFAULT_REGISTRY } from "../images/reference.js";
 import { type ImageSettings, type PullChoice, pullChoices } from "../runtime/root-image.js";
 import type { Configuration } from "./configuration.js";
 import type { Surroundings } from "./surroundings.js";
 
 const PULL_VARIABLE = "AGENTKERNEL_PULL";
 const MIRRORS_VARIABLE = "AGENTKERNEL_IMAGE_MIRRORS";
-/** Last in the list of mirrors: the registry itself is not asked. */
-const ONLY = "only";
 
 export function imageSettings(
-  { env, homeDir }: Surroundings,
+  { env, homeDir, cwd }: Surroundings,
   pullOption: string | undefined,
   configured: Configuration["images"],
 ): ImageSettings {
-  const words = (env[MIRRORS_VARIABLE] ?? "").split(",").map((word) => word.trim());
-  const mirrors = words.filter((word) => word !== "" && word !== ONLY);
+  const { disk_ceiling_mb: ceilingMb } = configured;
   return {
     storeRoot: imageStoreFolder(env, homeDir),
     pull: pullChoice(pullOption, env[PULL_VARIABLE]),
-    mirrors: mirrors.length > 0 ? { [DEFAULT_REGISTRY]: mirrors } : Object.fromEntries(configured.mirrors ?? []),
-    mirrorsOnly: words.includes(ONLY),
+    mirrors: mirrorWords(env, configured),
+    ceilingBytes: ceilingMb === undefined ? null : ceilingMb * 2 ** 20,
+    projectDir: cwd,
     env,
     homeDir,
   };
+}
+
+/** The environment's, separated by commas or blanks, then those of the user's file. */
+export function mirrorWords(env: Surroundings["env"], configured: Configuration["images"]): readonly string[] {
+  const named = (env[MIRRORS_VARIABLE] ?? "").split(/[\s,]+/).filter((word) => word !== "");
+  const listed = [...(configured.mirrors ?? [])].flatMap(([registry, hosts]) =>
+    hosts.map((host) => `${registry}=${host}`),
+  );
+  return [...named, ...listed];
 }
 
 function pullChoice(option: string | undefined, variable: string | undefined): PullChoice {

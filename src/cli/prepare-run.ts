@@ -1,12 +1,12 @@
 /** Options into a policy and, for `run`, into a whole request. All checks that need no sandbox are made here. */
-import { statSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import { AgentKernelError } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
 import { parseReference } from "../images/reference.js";
 import { refuseUnlessAllowed } from "../policy/commands.js";
 import type { PolicyInputs } from "../policy/layers.js";
 import { type ResolvedPolicy, resolve } from "../policy/resolve.js";
-import type { ImageWish } from "../runtime/root-image.js";
+import { type ImageWish, isPlace, rootFolder } from "../runtime/root-image.js";
 import { checkBackend, chooseImage } from "./choices.js";
 import { type Configuration, noConfiguration, protectInUse } from "./configuration.js";
 import { imageSettings } from "./image-settings.js";
@@ -65,16 +65,13 @@ export function prepareRun(
   }
   const resolved = preparePolicy(parsed, surroundings, configuration);
   const { policy, origins } = resolved;
-  refuseUnlessAllowed(parsed.rest[0] ?? "", policy.proc.commands, {
-    allow: origins["proc.commands.allow"],
-    deny: origins["proc.commands.deny"],
-  });
+  if (parsed.rest[0] !== undefined) refuseUnlessAllowed(parsed.rest[0], policy.proc.commands, origins);
   const homeDir = policy.fs.home === "readonly" ? showableHome(surroundings.homeDir) : null;
   return {
     argv: parsed.rest,
     policy,
     origins,
-    image: wantedImage(parsed, surroundings, configuration),
+    image: checkedImage(wantedImage(parsed, surroundings, configuration), policy, surroundings),
     imageSettings: imageSettings(surroundings, parsed.values.get("pull")?.[0], configuration.images),
     audit: configuration.audit,
     projectDir: policy.fs.workspace.mode === "none" ? null : surroundings.cwd,
@@ -94,8 +91,23 @@ export function wantedImage(
   configuration: Configuration = noConfiguration,
 ): ImageWish {
   const wish = chooseImage(parsed.values.get("image")?.[0], configuration.image, parsed.rest, surroundings);
-  if (wish.name !== "host") parseReference(wish.name);
+  if (wish.name !== "host" && !isPlace(wish.name)) parseReference(wish.name);
   return wish;
+}
+
+/** In a folder that is a whole root nothing is hidden, so it must not be one that holds the user's own files. */
+function checkedImage(wish: ImageWish, policy: Policy, { cwd, homeDir }: Surroundings): ImageWish {
+  const folder = rootFolder(wish.name, cwd);
+  if (folder === null) return wish;
+  const path = realpathSync(folder);
+  const what = "the folder of --image";
+  refuseUnlessShowable({ what, path, writable: false, readonlyHint: "" }, policy);
+  if (`${homeDir}/`.startsWith(`${path}/`)) {
+    throw new AgentKernelError("policy_denied", `${what} holds your home folder, of which nothing would be hidden`, {
+      hint: "name a folder that is a root filesystem and nothing else",
+    });
+  }
+  return { ...wish, name: path };
 }
 
 function workingFolder(parsed: ParsedOptions): string | null {

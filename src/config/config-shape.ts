@@ -175,13 +175,11 @@ export const configShape = table({
         shape: dictionary((key) => (isRegistry(key) ? null : "is not a registry such as docker.io"), list(registry())),
         help: "Registries that are asked before the one named in the key.",
         userOnly: true,
-        later: "images",
       },
       disk_ceiling_mb: {
         shape: number(sizeMb),
         help: "The most that the image store may take.",
         userOnly: true,
-        later: "images",
       },
       lock: { shape: path, help: "The file that pins each image to a digest.", later: "images" },
     }),

@@ -8,11 +8,13 @@ import { endpointsOf, type Mirrors } from "./registry/endpoint.js";
 
 export interface TagOptions extends ClientOptions {
   readonly mirrors?: Mirrors;
+  /** A registry that has mirrors is not asked itself. */
+  readonly mirrorsOnly?: boolean;
 }
 
 /** The digest of the index where there is one, so that it holds for every platform. */
 export async function tagDigest(reference: ImageReference, options: TagOptions = {}): Promise<Digest> {
-  const endpoints = endpointsOf(reference.registry, options.mirrors);
+  const endpoints = endpointsOf(reference.registry, options.mirrors, options.mirrorsOnly);
   for (const [position, endpoint] of endpoints.entries()) {
     const client = new RegistryClient(endpoint, reference.repository, options);
     try {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { allowedByBoth, refuseUnlessAllowed, whyInvalidCommandName } from "./commands.js";
 import { resolve } from "./resolve.js";
 
-const origins = { allow: "a.toml:1", deny: "a.toml:2" };
+const origins = { "proc.commands.allow": "a.toml:1", "proc.commands.deny": "a.toml:2" };
 const run = (argv0: string, allow: readonly string[] | null, deny: readonly string[] = []) =>
   refuseUnlessAllowed(argv0, { allow, deny }, origins);
 

@@ -26,22 +26,26 @@ export function allowedByBoth(
 }
 
 export interface CommandOrigins {
-  readonly allow: string;
-  readonly deny: string;
+  readonly "proc.commands.allow": string;
+  readonly "proc.commands.deny": string;
 }
 
 /** `deny` wins. */
 export function refuseUnlessAllowed(argv0: string, { allow, deny }: CommandRules, origins: CommandOrigins): void {
   const name = argv0.slice(argv0.lastIndexOf("/") + 1);
   if (deny.includes(name)) {
-    throw new AgentKernelError("policy_denied", `the command ${name} is denied by ${origins.deny}`, {
+    throw new AgentKernelError("policy_denied", `the command ${name} is denied by ${origins["proc.commands.deny"]}`, {
       hint: "security.commands.deny lists what cannot be run",
     });
   }
   if (allow !== null && !allow.includes(name)) {
-    throw new AgentKernelError("policy_denied", `the command ${name} is not among those that ${origins.allow} allows`, {
-      hint:
-        allow.length === 0 ? "security.commands.allow is empty: nothing can be run" : `allowed: ${allow.join(", ")}`,
-    });
+    throw new AgentKernelError(
+      "policy_denied",
+      `the command ${name} is not among those that ${origins["proc.commands.allow"]} allows`,
+      {
+        hint:
+          allow.length === 0 ? "security.commands.allow is empty: nothing can be run" : `allowed: ${allow.join(", ")}`,
+      },
+    );
   }
 }

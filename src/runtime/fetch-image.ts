@@ -5,18 +5,25 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
+import { nativeBinary } from "../core/native-binary.js";
 import {
   canonicalForm,
-  dockerConfigCredentials,
-  dockerConfigPath,
+  DEFAULT_CEILING_BYTES,
+  digestHex,
+  digestOf,
   familiarForm,
   hostPlatform,
+  type ImageRecord,
   type ImageReference,
   ImageStore,
+  importImage,
   type LayerProgress,
-  type Mirrors,
+  makeRoom,
+  parseReference,
+  parseSource,
   platformText,
   pull,
+  registryOptions,
   shortDigest,
 } from "../images/index.js";
 import type { ReadyImage } from "../images/store/ready.js";
@@ -24,10 +31,12 @@ import { recordKey } from "../images/store/record-key.js";
 
 export interface FetchSettings {
   readonly storeRoot: string;
+  /** Whether a registry is asked: where the image is not here, every time, or never. */
   readonly pull: "missing" | "always" | "never";
-  readonly mirrors: Mirrors;
-  /** Whether the registry itself is asked where its mirrors have nothing. */
-  readonly mirrorsOnly: boolean;
+  /** As users write them. */
+  readonly mirrors: readonly string[];
+  /** How much the store may take; null for the usual. */
+  readonly ceilingBytes: number | null;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly homeDir: string;
 }
@@ -71,16 +80,15 @@ export async function fetchImage(reference: ImageReference, options: FetchOption
   try {
     options.onProgress?.({ kind: "begin", name: familiarForm(reference) });
     const { record, previous } = await pull(reference, {
+      ...registryOptions(options),
       store,
-      mirrors: options.mirrors,
-      mirrorsOnly: options.mirrorsOnly,
-      credentials: dockerConfigCredentials(dockerConfigPath(options.env, options.homeDir), options.env),
       onProgress: (layer) => options.onProgress?.({ kind: "download", layer }),
       ...(remember ? { timeouts: { connectMs: IMPATIENT_CONNECT_MS }, retry: { attempts: 1 } } : {}),
       ...(signal === undefined ? {} : { signal }),
     });
     await rm(notePath, { force: true });
     const ready = await unpack(store, record, options);
+    await makeRoom(store, record, options.ceilingBytes ?? DEFAULT_CEILING_BYTES);
     const hasMoved = previous !== null && previous.digest !== record.digest;
     const notes = hasMoved
       ? [`${familiarForm(reference)} has moved from ${shortDigest(previous.digest)} to ${shortDigest(record.digest)}`]
@@ -94,9 +102,32 @@ export async function fetchImage(reference: ImageReference, options: FetchOption
   }
 }
 
+/** From an archive, a layout or an engine of this machine. It is read anew each time: what it holds may have changed. */
+export async function bringImage(place: string, options: FetchOptions): Promise<Fetched> {
+  const store = await ImageStore.open(options.storeRoot);
+  const name = digestHex(digestOf(place)).slice(0, 16);
+  options.onProgress?.({ kind: "begin", name: place });
+  try {
+    const { record } = await importImage(parseSource(place), {
+      store,
+      reference: parseReference(`localhost/run/${name}:latest`),
+      env: options.env,
+      stdin: process.stdin as AsyncIterable<Buffer>,
+      packBinary: () => nativeBinary("ak-pack"),
+      onProgress: (layer) => options.onProgress?.({ kind: "download", layer }),
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+    });
+    const ready = await unpack(store, record, options);
+    await makeRoom(store, record, options.ceilingBytes ?? DEFAULT_CEILING_BYTES);
+    return { ready, notes: [] };
+  } finally {
+    options.onProgress?.({ kind: "end" });
+  }
+}
+
 async function unpack(
   store: ImageStore,
-  record: Parameters<ImageStore["unpacked"]["makeReady"]>[0],
+  record: ImageRecord,
   { onProgress, signal }: FetchOptions,
 ): Promise<ReadyImage> {
   return await store.unpacked.makeReady(record, {

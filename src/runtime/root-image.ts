@@ -1,17 +1,20 @@
 /**
  * From the image that is wanted to a root that a sandbox can start from. An image that is in the store costs one small
- * file to read; everything that downloads or unpacks is loaded only when it is needed.
+ * file to read; everything that downloads, imports or unpacks is loaded only when it is needed.
  */
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
 import type { ImageSource } from "../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
+import { lockedReference, parseLock } from "../images/image-lock.js";
 import { hostPlatform, platformText } from "../images/platform.js";
 import { canonicalForm, type ImageReference, parseReference } from "../images/reference.js";
-import { holdLayers, type LayerHold } from "../images/store/hold.js";
-import { findReady, layerFolder, type ReadyImage } from "../images/store/ready.js";
-import type { FetchSettings, ImageProgress } from "./fetch-image.js";
+import { holdImage, type LayerHold } from "../images/store/hold.js";
+import { findReady, layerFolder, noteUse, type ReadyImage } from "../images/store/ready.js";
+import type { Fetched, FetchSettings, ImageProgress } from "./fetch-image.js";
 
 export interface ImageWish {
-  /** A reference, or `host`. */
+  /** A reference, a path or another place to import from, or `host`. */
   readonly name: string;
   /** Why this one and no other. */
   readonly why: string;
@@ -23,98 +26,138 @@ export const pullChoices = ["missing", "always", "never"] as const;
 export type PullChoice = (typeof pullChoices)[number];
 
 export interface ImageSettings extends FetchSettings {
-  /** Whether a registry is asked: where the image is not here, every time, or never. */
-  readonly pull: PullChoice;
+  /** Where a lock file may lie, and paths start. */
+  readonly projectDir: string;
 }
+
+/** What an image says of commands in it. */
+export type ImageDefaults = Pick<ReadyImage, "env" | "entrypoint" | "cmd" | "workdir" | "user">;
 
 export interface RootImage {
   readonly name: string;
   readonly why: string;
   readonly source: ImageSource;
-  /** What the image says of commands in it; null for the host's own programs. */
-  readonly ready: ReadyImage | null;
+  /** Null for the host's own programs. */
+  readonly defaults: ImageDefaults | null;
+  /** Null where no digest stands for all of it. */
+  readonly digest: string | null;
   /** What the user should know, one line each. */
   readonly notes: readonly string[];
   /** After the sandbox has ended. */
   release(): Promise<void>;
 }
 
+export interface ImageWatcher {
+  readonly onProgress?: ((progress: ImageProgress) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
 const HOST = "host";
+const LOCK_FILE_NAME = "agentkernel.lock";
+const PLACE = /^(?:\.{0,2}\/|(?:docker-archive|oci-archive|oci|dir|rootfs|docker-daemon|containers-storage|podman):)/;
+
+/** Whether the name is a place to import from, and no reference. */
+export function isPlace(name: string): boolean {
+  return PLACE.test(name);
+}
+
+/** The folder that is a root filesystem as it is; null where the name means something else. */
+export function rootFolder(name: string, cwd: string): string | null {
+  if (!/^(?:\.{0,2}\/|rootfs:)/.test(name)) return null;
+  const path = resolve(cwd, name.replace(/^rootfs:/, ""));
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return null;
+  return existsSync(join(path, "oci-layout")) ? null : path;
+}
 
 export async function rootImage(
   wish: ImageWish,
   settings: ImageSettings,
-  onProgress?: (progress: ImageProgress) => void,
-  signal?: AbortSignal,
+  watcher: ImageWatcher = {},
 ): Promise<RootImage> {
   if (wish.name === HOST) return hostRoot(wish.why, []);
-  const reference = parseReference(wish.name);
+  const folder = rootFolder(wish.name, settings.projectDir);
+  if (folder !== null) return folderRoot(wish, folder);
   try {
-    return await storedRoot(wish, reference, settings, onProgress, signal);
+    return await storedRoot(wish, settings, watcher);
   } catch (error) {
-    if (wish.named || signal?.aborted === true || !isAgentKernelError(error)) throw error;
+    if (wish.named || watcher.signal?.aborted === true || !isAgentKernelError(error)) throw error;
     const why = `${wish.name} could not be had: ${error.message}`;
     return hostRoot(why, [`using this machine's own programs (image host): ${why}`]);
   }
 }
 
 function hostRoot(why: string, notes: readonly string[]): RootImage {
-  return { name: HOST, why, source: { kind: "host" }, ready: null, notes, release: async () => {} };
+  const release = async (): Promise<void> => {};
+  return { name: HOST, why, source: { kind: "host" }, defaults: null, digest: null, notes, release };
 }
 
-async function storedRoot(
-  wish: ImageWish,
-  reference: ImageReference,
-  settings: ImageSettings,
-  onProgress: ((progress: ImageProgress) => void) | undefined,
-  signal: AbortSignal | undefined,
-): Promise<RootImage> {
-  const { storeRoot, pull } = settings;
-  const name = canonicalForm(reference);
-  const platform = platformText(hostPlatform());
-  const find = (): ReadyImage | null => findReady(storeRoot, name, platform);
-  const notes: string[] = [];
-  let ready = pull === "always" ? null : find();
-  if (ready === null) {
-    const { fetchImage } = await import("./fetch-image.js");
-    const fetched = await fetchImage(reference, { ...settings, remember: !wish.named, onProgress, signal });
-    notes.push(...fetched.notes);
-    ready = fetched.ready;
-  }
+function folderRoot({ name, why }: ImageWish, folder: string): RootImage {
+  const defaults = { env: [], entrypoint: [], cmd: [], workdir: null, user: null };
+  const source = { kind: "layers", layers: [folder] } as const;
+  return { name, why, source, defaults, digest: null, notes: [], release: async () => {} };
+}
+
+async function storedRoot(wish: ImageWish, settings: ImageSettings, watcher: ImageWatcher): Promise<RootImage> {
+  const { storeRoot } = settings;
+  const { ready: first, notes } = await readyImage(wish, settings, watcher);
+  const find = (): ReadyImage | null => findReady(storeRoot, first.reference, first.platform);
   // Held first and looked at again after: what is held is not removed any more.
-  const hold = await holdLayers(storeRoot, ready.layers);
-  const held = find();
-  if (held === null) {
+  let hold = await holdImage(storeRoot, first);
+  const ready = find();
+  if (ready === null) {
     await hold.release();
     throw new AgentKernelError("image_unavailable", `${wish.name} was removed from the store meanwhile`, {
       hint: "run it again",
     });
   }
-  const isSame = held.manifestDigest === ready.manifestDigest;
-  return imageRoot(wish, held, storeRoot, notes, isSame ? hold : await exchange(hold, storeRoot, held));
-}
-
-/** The tag may have moved between the two looks. */
-async function exchange(hold: LayerHold, storeRoot: string, held: ReadyImage): Promise<LayerHold> {
-  const fresh = await holdLayers(storeRoot, held.layers);
-  await hold.release();
-  return fresh;
-}
-
-function imageRoot(
-  wish: ImageWish,
-  ready: ReadyImage,
-  storeRoot: string,
-  notes: readonly string[],
-  hold: LayerHold,
-): RootImage {
-  const layers = ready.layers.map((layer) => layerFolder(storeRoot, layer));
+  if (ready.manifestDigest !== first.manifestDigest) hold = await exchange(hold, storeRoot, ready);
+  noteUse(storeRoot, ready.reference, ready.platform);
   return {
     name: wish.name,
     why: wish.why,
-    source: { kind: "layers", layers },
-    ready,
+    source: { kind: "layers", layers: ready.layers.map((layer) => layerFolder(storeRoot, layer)) },
+    defaults: ready,
+    digest: ready.digest,
     notes,
     release: () => hold.release(),
   };
+}
+
+async function readyImage(wish: ImageWish, settings: ImageSettings, watcher: ImageWatcher): Promise<Fetched> {
+  const options = { ...settings, ...watcher, remember: !wish.named };
+  if (isPlace(wish.name)) {
+    const { bringImage } = await import("./fetch-image.js");
+    return await bringImage(wish.name, options);
+  }
+  const reference = locked(parseReference(wish.name), settings.projectDir);
+  const platform = platformText(hostPlatform());
+  const ready = settings.pull === "always" ? null : findReady(settings.storeRoot, canonicalForm(reference), platform);
+  if (ready !== null) return { ready, notes: [] };
+  const { fetchImage } = await import("./fetch-image.js");
+  return await fetchImage(reference, options);
+}
+
+/** With the digest that the project's lock file holds it to, if there is one. */
+function locked(reference: ImageReference, projectDir: string): ImageReference {
+  const path = join(projectDir, LOCK_FILE_NAME);
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) {
+      return reference;
+    }
+    throw new AgentKernelError("invalid_policy", `${LOCK_FILE_NAME} cannot be read`, {
+      hint: "it says which images this project is held to; make it readable or remove it",
+      cause: error,
+    });
+  }
+  return lockedReference(parseLock(bytes, LOCK_FILE_NAME), reference);
+}
+
+/** The tag may have moved between the two looks. */
+async function exchange(hold: LayerHold, storeRoot: string, ready: ReadyImage): Promise<LayerHold> {
+  const fresh = await holdImage(storeRoot, ready);
+  await hold.release();
+  return fresh;
 }

@@ -1,46 +1,34 @@
-/** What every verb of the image store goes by: where the store is, and how registries are asked. */
+/** What every verb of the image store goes by: where the store is, how registries are asked, how much room there is. */
 import { imageStoreFolder } from "../../core/state-folders.js";
-import {
-  DEFAULT_CEILING_BYTES,
-  dockerConfigCredentials,
-  dockerConfigPath,
-  ImageStore,
-  mirrorWords,
-  parseMirrors,
-  proxyFromEnvironment,
-  type TagOptions,
-} from "../../images/index.js";
+import { DEFAULT_CEILING_BYTES, ImageStore, registryOptions, type TagOptions } from "../../images/index.js";
+import { type Configuration, readConfiguration } from "../configuration.js";
+import { mirrorWords } from "../image-settings.js";
 import type { ParsedOptions } from "../option-spec.js";
-import type { Surroundings } from "../surroundings.js";
+import { readSurroundings, type Surroundings } from "../surroundings.js";
 
-export interface ImageSettings {
-  /** As users write mirrors; asked after those of the command line and of the environment. */
-  readonly mirrors?: readonly string[];
-  readonly ceilingBytes?: number;
+export interface ImageVerbSettings {
+  readonly surroundings: Surroundings;
+  readonly registry: TagOptions;
+  readonly ceilingBytes: number;
 }
 
 export function openImageStore({ env, homeDir }: Surroundings): Promise<ImageStore> {
   return ImageStore.open(imageStoreFolder(env, homeDir));
 }
 
-export function registryOptions(
-  parsed: ParsedOptions,
-  { env, homeDir }: Surroundings,
-  settings: ImageSettings = {},
-): TagOptions {
-  const mirrors = [
-    ...(parsed.values.get("mirror") ?? []),
-    ...mirrorWords(env.AGENTKERNEL_IMAGE_MIRRORS),
-    ...(settings.mirrors ?? []),
-  ];
+export async function imageVerbSettings(parsed: ParsedOptions): Promise<ImageVerbSettings> {
+  const surroundings = readSurroundings();
+  const { images } = await readConfiguration(parsed, surroundings);
+  const { env, homeDir } = surroundings;
+  const mirrors = [...(parsed.values.get("mirror") ?? []), ...mirrorWords(env, images)];
+  const privateRedirects = parsed.flags.has("allow-private-redirects");
   return {
-    mirrors: parseMirrors(mirrors),
-    credentials: dockerConfigCredentials(dockerConfigPath(env, homeDir), env),
-    proxy: proxyFromEnvironment(env),
-    privateRedirects: parsed.flags.has("allow-private-redirects"),
+    surroundings,
+    registry: registryOptions({ mirrors, env, homeDir, privateRedirects }),
+    ceilingBytes: ceilingOf(images),
   };
 }
 
-export function ceilingBytes(settings: ImageSettings = {}): number {
-  return settings.ceilingBytes ?? DEFAULT_CEILING_BYTES;
+function ceilingOf({ disk_ceiling_mb: mb }: Configuration["images"]): number {
+  return mb === undefined ? DEFAULT_CEILING_BYTES : mb * 2 ** 20;
 }

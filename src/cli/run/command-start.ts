@@ -1,6 +1,7 @@
 /** What is run, where, as whom and with which variables: the user's words first, then the image's, then our defaults. */
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
+import { refuseUnlessAllowed } from "../../policy/commands.js";
 import { commandEnvironment, commandUser } from "../../policy/environment.js";
 import type { RootImage } from "../../runtime/root-image.js";
 import type { RunRequest } from "../run-request.js";
@@ -14,22 +15,23 @@ export interface CommandStart {
 
 const PROJECT = "/workspace";
 
-export function startOf(request: RunRequest, { ready, name }: RootImage): CommandStart {
+export function startOf(request: RunRequest, { defaults, name }: RootImage): CommandStart {
   const { policy, hostEnv, homeDir, tty, workdir } = request;
   const isOwnCommand = request.argv.length > 0;
-  const argv = isOwnCommand ? request.argv : [...(ready?.entrypoint ?? []), ...(ready?.cmd ?? [])];
+  const argv = isOwnCommand ? request.argv : [...(defaults?.entrypoint ?? []), ...(defaults?.cmd ?? [])];
   if (argv.length === 0) {
     throw new AgentKernelError("invalid_argument", `the image ${escapeText(name)} does not say what to run`, {
       hint: "add a command, for example: agentkernel run --image NAME sh",
     });
   }
-  const user = policy.proc.noRoot ? null : commandUser(policy.proc, ready);
+  if (!isOwnCommand) refuseUnlessAllowed(argv[0] ?? "", policy.proc.commands, request.origins);
+  const user = policy.proc.noRoot ? null : commandUser(policy.proc, defaults);
   // A command is about the project; what an image runs by itself is about the image.
-  const usual = isOwnCommand && policy.fs.workspace.mode !== "none" ? PROJECT : (ready?.workdir ?? PROJECT);
+  const usual = isOwnCommand && policy.fs.workspace.mode !== "none" ? PROJECT : (defaults?.workdir ?? PROJECT);
   return {
     argv,
     cwd: workdir ?? usual,
-    env: commandEnvironment({ proc: policy.proc, hostEnv, shownHome: homeDir, tty, image: ready }),
+    env: commandEnvironment({ proc: policy.proc, hostEnv, shownHome: homeDir, tty, image: defaults }),
     ...(user === null ? {} : { user }),
   };
 }

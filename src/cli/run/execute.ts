@@ -48,7 +48,7 @@ async function openImage(request: RunRequest, signal: AbortSignal): Promise<Root
   if (image.name === "host") return await rootImage(image, imageSettings);
   const progress = json ? undefined : imageProgress();
   try {
-    return await rootImage(image, imageSettings, progress?.report, signal);
+    return await rootImage(image, imageSettings, { onProgress: progress?.report, signal });
   } finally {
     progress?.close();
   }
@@ -142,7 +142,7 @@ function answer(
     timed_out: command.timedOut,
     sandbox: sandbox.id,
     backend: "linux",
-    image: { name: image.name, digest: image.ready?.digest ?? null, why: image.why },
+    image: { name: image.name, digest: image.digest, why: image.why },
     profile: request.policy.profile,
     layers: sandbox.layers,
     usage: {

@@ -4,13 +4,12 @@ import { importImage, makeRoom, parseReference, parseSource } from "../../images
 import { interruptible } from "../images/interruptible.js";
 import { terminalBars } from "../images/progress.js";
 import { remark } from "../images/remark.js";
-import { ceilingBytes, openImageStore } from "../images/settings.js";
+import { imageVerbSettings, openImageStore } from "../images/settings.js";
 import { familiarName, shownImage } from "../images/shown-record.js";
 import { sizeText } from "../images/text.js";
 import { wordsOf } from "../images/words.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
-import { readSurroundings } from "../surroundings.js";
 
 /** More are counted, not listed. */
 const MAX_SKIPPED_LINES = 5;
@@ -19,7 +18,7 @@ export async function execute(parsed: ParsedOptions): Promise<number> {
   const [from = "", name] = wordsOf(parsed, "images import", "a source, and a name for the image", 1, 2);
   const source = parseSource(from);
   const reference = name === undefined ? undefined : parseReference(name);
-  const surroundings = readSurroundings();
+  const { surroundings, ceilingBytes } = await imageVerbSettings(parsed);
   const json = parsed.flags.has("json");
   return await interruptible("the import", async (signal) => {
     const store = await openImageStore(surroundings);
@@ -33,7 +32,8 @@ export async function execute(parsed: ParsedOptions): Promise<number> {
       ...(reference === undefined ? {} : { reference }),
       ...(bars === null ? {} : { onProgress: (progress) => bars.update(progress) }),
     }).finally(() => bars?.clear());
-    const { removedImages } = await makeRoom(store, record, ceilingBytes());
+    await store.unpacked.makeReady(record, { signal });
+    const { removedImages } = await makeRoom(store, record, ceilingBytes);
     const removed = removedImages.map(familiarName);
     for (const { path, why } of skipped.slice(0, MAX_SKIPPED_LINES)) await remark(`left out ${path}: a ${why}`);
     if (skipped.length > MAX_SKIPPED_LINES) await remark(`left out ${skipped.length - MAX_SKIPPED_LINES} more`);

@@ -15,10 +15,10 @@ import {
 } from "../../images/index.js";
 import { interruptible } from "../images/interruptible.js";
 import { readLock, writeLock } from "../images/lock-file.js";
-import { openImageStore, registryOptions } from "../images/settings.js";
+import { imageVerbSettings, openImageStore } from "../images/settings.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
-import { readSurroundings, type Surroundings } from "../surroundings.js";
+import type { Surroundings } from "../surroundings.js";
 
 type State = "locked" | "unchanged" | "moved" | "updated";
 
@@ -32,8 +32,7 @@ interface Outcome {
 }
 
 export async function execute(parsed: ParsedOptions): Promise<number> {
-  const surroundings = readSurroundings();
-  const registry = registryOptions(parsed, surroundings);
+  const { surroundings, registry } = await imageVerbSettings(parsed);
   const lock = await readLock(surroundings.cwd);
   const wanted =
     parsed.rest.length > 0 ? parsed.rest.map(lockable) : [...lock.keys()].map((key) => parseReference(key));

@@ -18,13 +18,12 @@ import { interruptible } from "../images/interruptible.js";
 import { readLock } from "../images/lock-file.js";
 import { terminalBars } from "../images/progress.js";
 import { remark } from "../images/remark.js";
-import { ceilingBytes, openImageStore, registryOptions } from "../images/settings.js";
+import { imageVerbSettings, openImageStore } from "../images/settings.js";
 import { familiarName, shownImage } from "../images/shown-record.js";
 import { sizeText } from "../images/text.js";
 import { wordsOf } from "../images/words.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
-import { readSurroundings } from "../surroundings.js";
 
 export async function execute(parsed: ParsedOptions): Promise<number> {
   const [word = ""] = wordsOf(parsed, "images pull", "the name of one image", 1, 1);
@@ -34,9 +33,8 @@ export async function execute(parsed: ParsedOptions): Promise<number> {
     });
   }
   const named = parseReference(word);
-  const surroundings = readSurroundings();
+  const { surroundings, registry, ceilingBytes } = await imageVerbSettings(parsed);
   const json = parsed.flags.has("json");
-  const registry = registryOptions(parsed, surroundings);
   const reference = lockedReference(await readLock(surroundings.cwd), named);
   const locked = reference !== named;
   return await interruptible(`the pull of ${familiarForm(named)}`, async (signal) => {
@@ -55,9 +53,10 @@ export async function execute(parsed: ParsedOptions): Promise<number> {
     }
     const { record, previous, from, failedMirrors } = pulled;
     await store.records.touch(record);
+    await store.unpacked.makeReady(record, { signal });
     const movedTo = locked ? await movedTag(named, record.digest, { ...registry, signal }) : null;
     const before = locked || previous === null || previous.digest === record.digest ? null : previous.digest;
-    const room = await makeRoom(store, record, ceilingBytes());
+    const room = await makeRoom(store, record, ceilingBytes);
     const removed = room.removedImages.map(familiarName);
     for (const { host, reason } of failedMirrors) await remark(`the mirror ${host} was not used: ${reason}`);
     if (before !== null)

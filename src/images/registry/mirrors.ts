@@ -15,8 +15,3 @@ export function parseMirrors(texts: readonly string[]): Mirrors {
   }
   return mirrors;
 }
-
-/** The environment's: separated by commas or blanks. */
-export function mirrorWords(variable: string | undefined): string[] {
-  return (variable ?? "").split(/[\s,]+/).filter((word) => word !== "");
-}

@@ -2,7 +2,7 @@
  * Images that a sandbox can start from at once: unpacked, with what a command in them starts with. One small file says
  * all of it, read by every run, so nothing here loads more than the file system.
  */
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { recordKey } from "./record-key.js";
 
@@ -36,6 +36,17 @@ export function findReady(root: string, reference: string, platform: string): Re
   const ready = readReady(readyPath(root, reference, platform));
   if (ready === null || ready.reference !== reference) return null;
   return ready.layers.every((layer) => isFolder(layerFolder(root, layer))) ? ready : null;
+}
+
+/** Notes that the image was used now: the least recently used goes first when room is needed. */
+export function noteUse(root: string, reference: string, platform: string): void {
+  const now = new Date();
+  try {
+    utimesSync(join(root, "refs", `${recordKey(reference, platform)}.json`), now, now);
+  } catch (error) {
+    // Removed meanwhile, or a store that is not ours to write: neither is this run's concern.
+    if (!(error instanceof Error && "code" in error)) throw error;
+  }
 }
 
 export function readReady(path: string): ReadyImage | null {
