@@ -9,9 +9,13 @@ export function protectInUse(inUse: readonly string[], cwd: string, { fs }: Poli
   const mounts = fs.mounts.filter((mount) => !mount.readonly).map((mount) => mount.host);
   const itself = mounts.find((host) => inUse.includes(host));
   if (itself !== undefined) {
-    throw new AgentKernelError("policy_denied", `${itself} decides about this sandbox and cannot be mounted writable`, {
-      hint: "mount it read-only, or not at all",
-    });
+    throw new AgentKernelError(
+      "policy_denied",
+      `${itself} is protected: it decides about this sandbox, which must not change it`,
+      {
+        hint: "mount it read-only, or not at all",
+      },
+    );
   }
   const globs = [cwd, ...mounts].flatMap((folder) =>
     inUse

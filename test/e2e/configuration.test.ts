@@ -203,7 +203,7 @@ describe.each(actors)("as $name", (actor) => {
       "a policy that shows itself writable",
       { "p.yaml": "version: 1\nfs:\n  mounts: [ { host: p.yaml, guest: /p, readonly: false } ]\n" },
       ["--policy", "p.yaml"],
-      /p\.yaml decides about this sandbox and cannot be mounted writable/,
+      /p\.yaml is protected: it decides about this sandbox/,
       /read-only/,
     ],
     [
