@@ -32,12 +32,15 @@ const common = {
 
 await rm(staging, { recursive: true, force: true });
 await mkdir(join(staging, "chunks"), { recursive: true });
-const configChunk = await bundleApart("src/config/index.ts", "config");
+const yamlChunk = await bundleApart("src/config/yaml-text.ts", "yaml");
+const configChunk = await bundleApart("src/config/index.ts", "config", [
+  loadedFrom(/\/yaml-text\.js$/, `./${yamlChunk}`),
+]);
 const bundled = await build({
   ...common,
   entryPoints: ["src/cli/main.ts"],
   outfile: join(staging, "cli.cjs"),
-  plugins: [loadedFrom(/\/config\/index\.js$/, configChunk)],
+  plugins: [loadedFrom(/\/config\/index\.js$/, `./chunks/${configChunk}`)],
   // The file is a script whose value is this function, for the entry to call.
   banner: { js: "(function(require,module,exports,__bundleUrl){" },
   footer: { js: "})" },
@@ -55,17 +58,17 @@ await writeFile(join(staging, "package.json"), '{ "type": "commonjs" }\n');
 await recordCode();
 await publish();
 
-/** A module, and all that it needs, as a file beside the bundle. Returns how the bundle requires it. */
-async function bundleApart(entryPoint, name) {
+/** A module, and all that it needs, as a file beside the bundle. Returns its name. */
+async function bundleApart(entryPoint, name, plugins = []) {
   const outfile = join(staging, `${name}.cjs`);
-  const made = await build({ ...common, entryPoints: [entryPoint], outfile }).catch(() => undefined);
+  const made = await build({ ...common, entryPoints: [entryPoint], outfile, plugins }).catch(() => undefined);
   if (made === undefined) process.exit(1);
   const hash = createHash("sha256")
     .update(await readFile(outfile))
     .digest("hex")
     .slice(0, 16);
   await rename(outfile, join(staging, "chunks", `${name}-${hash}.cjs`));
-  return `./chunks/${name}-${hash}.cjs`;
+  return `${name}-${hash}.cjs`;
 }
 
 /** Makes `import()` of what `filter` fits a `require` of that file. */

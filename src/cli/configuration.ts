@@ -2,14 +2,14 @@
  * The files that say what a run may do: the user-wide one, the project's, and the policy file. Finds and reads them.
  * What they mean is for src/config, which is loaded only where there is a file: most runs have none.
  */
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync } from "node:fs";
-import { dirname, isAbsolute, join, relative, resolve } from "node:path";
-import type { ConfigFile, SourceFile } from "../config/index.js";
-import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import type { ConfigFile } from "../config/index.js";
+import { AgentKernelError } from "../core/errors.js";
 import type { NetworkRule } from "../core/policy.js";
 import type { PolicyInputs, PolicyLayer } from "../policy/layers.js";
 import { realMountSource } from "./mount-argument.js";
 import type { ParsedOptions } from "./option-spec.js";
+import { exists, type FoundFile, pathsOf, sourceOf } from "./steering-files.js";
 import type { Surroundings } from "./surroundings.js";
 
 export const projectFileName = "agentkernel.toml";
@@ -40,12 +40,6 @@ export const noConfiguration: Configuration = {
   notes: [],
   mcpServers: () => [],
 };
-
-interface FoundFile {
-  /** As the user knows it. */
-  readonly name: string;
-  readonly path: string;
-}
 
 export async function readConfiguration(parsed: ParsedOptions, surroundings: Surroundings): Promise<Configuration> {
   const { cwd } = surroundings;
@@ -146,66 +140,4 @@ function named(parsed: ParsedOptions, option: string, cwd: string): FoundFile | 
 
 function ifThere(path: string | null, name = path): FoundFile | null {
   return path !== null && name !== null && exists(path) ? { name, path } : null;
-}
-
-/** A link that leads nowhere is there: a file that cannot be read must not look like one that nobody wrote. */
-function exists(path: string): boolean {
-  try {
-    lstatSync(path);
-    return true;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return false;
-    throw unreadable(path, error);
-  }
-}
-
-function pathsOf({ path }: FoundFile): readonly string[] {
-  try {
-    return [path, realpathSync(path)];
-  } catch (error) {
-    throw unreadable(path, error);
-  }
-}
-
-const MAX_READ_BYTES = 1024 * 1024 + 1;
-
-/** Reads a regular file and nothing else, and never more than a parser would take. */
-export function sourceOf({ name, path }: FoundFile): SourceFile {
-  let descriptor: number | null = null;
-  try {
-    descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    if (!fstatSync(descriptor).isFile()) throw unreadable(name, new Error("it is not a regular file"));
-    const bytes = Buffer.allocUnsafe(MAX_READ_BYTES);
-    let length = 0;
-    for (let got = -1; got !== 0 && length < MAX_READ_BYTES; length += got) {
-      got = readSync(descriptor, bytes, length, MAX_READ_BYTES - length, null);
-    }
-    return { name, bytes: bytes.subarray(0, length) };
-  } catch (error) {
-    throw isAgentKernelError(error) ? error : unreadable(name, error);
-  } finally {
-    if (descriptor !== null) closeSync(descriptor);
-  }
-}
-
-function unreadable(name: string, cause: unknown): AgentKernelError {
-  const { code, message } = cause as NodeJS.ErrnoException;
-  const reason = code === "ENOENT" ? "it does not exist" : code === undefined ? message : `${code}`;
-  return new AgentKernelError("invalid_policy", `${name} cannot be read: ${reason}`, {
-    hint: "a run never goes on without a file that it was given; correct its path or its rights",
-    cause,
-  });
-}
-
-/** A layer that protects the files in use where a folder that the sandbox may write holds one. */
-export function protectInUse(inUse: readonly string[], writableFolders: readonly string[]): PolicyLayer[] {
-  const globs = writableFolders.flatMap((folder) =>
-    inUse
-      .map((path) => relative(folder, path))
-      .filter((path) => path !== "" && !path.startsWith("..") && !isAbsolute(path))
-      // A character that a glob cannot have is matched by one that stands for any.
-      .map((path) => path.replace(/[[\]{}\\*?]|\p{Cc}/gu, "?")),
-  );
-  return globs.length === 0 ? [] : [{ origin: "files in use", fields: { "fs.protect": [...new Set(globs)] } }];
 }

@@ -8,7 +8,8 @@ import type { PolicyInputs } from "../policy/layers.js";
 import { type ResolvedPolicy, resolve } from "../policy/resolve.js";
 import { type ImageWish, isPlace, rootFolder } from "../runtime/root-image.js";
 import { checkBackend, chooseImage } from "./choices.js";
-import { type Configuration, noConfiguration, protectInUse } from "./configuration.js";
+import { type Configuration, noConfiguration } from "./configuration.js";
+import { protectInUse } from "./files-in-use.js";
 import { imageSettings } from "./image-settings.js";
 import { parseMount } from "./mount-argument.js";
 import type { ParsedOptions } from "./option-spec.js";
@@ -38,9 +39,8 @@ export function preparePolicy(
 /** Twice where it must: what is shown writable, and whether MCP servers matter, is known only from a policy. */
 function resolveWhole(inputs: PolicyInputs, configuration: Configuration, cwd: string): ResolvedPolicy {
   const first = resolve(inputs);
-  const { fs, net } = first.policy;
-  const writable = [cwd, ...fs.mounts.filter((mount) => !mount.readonly).map((mount) => mount.host)];
-  const protecting = protectInUse(configuration.inUse, writable);
+  const { net } = first.policy;
+  const protecting = protectInUse(configuration.inUse, cwd, first.policy);
   const isAboutMcp = [...net.allow, ...net.deny].some((rule) => "preset" in rule && rule.preset === "mcp-servers");
   if (protecting.length === 0 && !isAboutMcp) return first;
   return resolve({

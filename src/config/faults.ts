@@ -22,6 +22,11 @@ export class TextFault extends Error {
   }
 }
 
+/** Recognised by what it carries: a parser in a chunk of its own has its own copy of the class. */
+export function isTextFault(error: unknown): error is TextFault {
+  return error instanceof Error && "fault" in error;
+}
+
 export function faultSentence({ file, line, column, message }: FileFault): string {
   return `${file}:${line}:${column}: ${message}`;
 }

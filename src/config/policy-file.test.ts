@@ -1,5 +1,7 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { resolve } from "../policy/resolve.js";
+import { readConfigFile } from "./config-file.js";
 import { readPolicyFile } from "./policy-file.js";
 
 const read = async (text: string, name = "p.yaml") =>
@@ -163,4 +165,17 @@ describe("a fault names file, line, column and what was likely meant", () => {
     const { faults } = await read(text, "p.JSON");
     expect(faults[0]).toMatchObject({ line, message: expect.stringContaining(message) });
   });
+});
+
+test.each([
+  ["agentkernel.toml", "project"],
+  ["~/.config/agentkernel/config.toml: all of the above, and", "user"],
+  ["strict.policy.yaml", "policy"],
+] as const)("the example %s in the README is valid", async (title, kind) => {
+  const readme = readFileSync("README.md", "utf8");
+  const start = readme.indexOf(`# ${title}\n`);
+  expect(start).toBeGreaterThan(0);
+  const file = { name: title, bytes: Buffer.from(readme.slice(start, readme.indexOf("```", start))) };
+  const { faults } = kind === "policy" ? await readPolicyFile(file, "/p") : await readConfigFile(file, kind);
+  expect(faults).toEqual([]);
 });

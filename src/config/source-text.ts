@@ -1,5 +1,5 @@
 /** Bytes of a file into text that the parsers can be trusted with: bounded, valid, and not nested without end. */
-import { type Fault, type FileFault, TextFault } from "./faults.js";
+import { type Fault, type FileFault, isTextFault, TextFault } from "./faults.js";
 import type { Located } from "./located.js";
 
 export const maxFileBytes = 1024 * 1024;
@@ -28,7 +28,7 @@ export async function locate(file: SourceFile, language: Language): Promise<Loca
     if (language === "json") return (await import("./json-text.js")).locateJson(text);
     return (await import("./yaml-text.js")).locateYaml(text);
   } catch (error) {
-    if (error instanceof TextFault) return { file: file.name, ...error.fault };
+    if (isTextFault(error)) return { file: file.name, ...error.fault };
     // The one error of the language's own that a text can cause: nesting beyond the stack.
     if (error instanceof RangeError) return { file: file.name, ...start("it is nested too deep") };
     throw error;

@@ -200,6 +200,13 @@ describe.each(actors)("as $name", (actor) => {
       /./,
     ],
     [
+      "a policy that shows itself writable",
+      { "p.yaml": "version: 1\nfs:\n  mounts: [ { host: p.yaml, guest: /p, readonly: false } ]\n" },
+      ["--policy", "p.yaml"],
+      /p\.yaml is protected: it decides about this sandbox/,
+      /read-only/,
+    ],
+    [
       "a backend that is not there",
       { "agentkernel.toml": "sandbox.backend = 'docker'\n" },
       [],

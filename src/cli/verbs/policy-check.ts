@@ -3,9 +3,10 @@ import { dirname, resolve } from "node:path";
 import type { FileFault } from "../../config/index.js";
 import { errorTable } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
-import { sourceOf, userWidePath } from "../configuration.js";
+import { userWidePath } from "../configuration.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
+import { sourceOf } from "../steering-files.js";
 import { readSurroundings } from "../surroundings.js";
 import type { fileKinds } from "../verbs.js";
 

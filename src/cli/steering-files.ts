@@ -1,0 +1,61 @@
+/** Files that steer a run, read from the host: regular files only, bounded, and never passed over in silence. */
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync } from "node:fs";
+import type { SourceFile } from "../config/index.js";
+import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
+
+export interface FoundFile {
+  /** As the user knows it. */
+  readonly name: string;
+  readonly path: string;
+}
+
+/** A link that leads nowhere is there: a file that cannot be read must not look like one that nobody wrote. */
+export function exists(path: string): boolean {
+  try {
+    lstatSync(path);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return false;
+    throw unreadable(path, error);
+  }
+}
+
+/** As it was named, and where it really lies. */
+export function pathsOf({ path }: FoundFile): readonly string[] {
+  try {
+    return [path, realpathSync(path)];
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+const MAX_READ_BYTES = 1024 * 1024 + 1;
+
+/** Reads a regular file and nothing else, and never more than a parser would take. */
+export function sourceOf({ name, path }: FoundFile): SourceFile {
+  let descriptor: number | null = null;
+  try {
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    if (!fstatSync(descriptor).isFile()) throw unreadable(name, new Error("it is not a regular file"));
+    const bytes = Buffer.allocUnsafe(MAX_READ_BYTES);
+    let length = 0;
+    for (let got = -1; got !== 0 && length < MAX_READ_BYTES; length += got) {
+      got = readSync(descriptor, bytes, length, MAX_READ_BYTES - length, null);
+    }
+    return { name, bytes: bytes.subarray(0, length) };
+  } catch (error) {
+    throw isAgentKernelError(error) ? error : unreadable(name, error);
+  } finally {
+    if (descriptor !== null) closeSync(descriptor);
+  }
+}
+
+function unreadable(name: string, cause: unknown): AgentKernelError {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  const reason = code === "ENOENT" ? "it does not exist" : code === undefined ? message : `${code}`;
+  return new AgentKernelError("invalid_policy", `${name} cannot be read: ${reason}`, {
+    hint: "a run never goes on without a file that it was given; correct its path or its rights",
+    cause,
+  });
+}
