@@ -30,6 +30,15 @@ describe("bash", () => {
     [["run", "-e", "A=1", "--works"], ["--workspace"]],
     [["policy", ""], ["explain"]],
     [["policy", "explain", "--js"], ["--json"]],
+    [
+      ["images", "p"],
+      ["pull", "prune"],
+    ],
+    [["images", "pull", "--mi"], ["--mirror"]],
+    [
+      ["images", "export", "--format", ""],
+      ["oci", "docker"],
+    ],
     [["completions", "f"], ["fish"]],
   ])("after %j offers %j", (words, offers) => {
     expect(bashOffers(...words)).toEqual(offers);
