@@ -34,6 +34,15 @@ describe("bash", () => {
     ],
     [["policy", "check", "--kind", "us"], ["user"]],
     [["policy", "explain", "--js"], ["--json"]],
+    [
+      ["images", "p"],
+      ["pull", "prune"],
+    ],
+    [["images", "pull", "--mi"], ["--mirror"]],
+    [
+      ["images", "export", "--format", ""],
+      ["oci", "docker"],
+    ],
     [["completions", "f"], ["fish"]],
   ])("after %j offers %j", (words, offers) => {
     expect(bashOffers(...words)).toEqual(offers);

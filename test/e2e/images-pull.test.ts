@@ -1,5 +1,5 @@
 /** `images pull` and `images lock` as a user runs them, against a registry that does what the test says. */
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { watch } from "node:fs/promises";
 import { join } from "node:path";
@@ -163,6 +163,31 @@ describe("a pull that is cut off", () => {
     await pulledJson(app());
     expect(registry.requestsFor(layer.digest).map(({ range }) => range)).toEqual(["bytes=100000-"]);
   });
+});
+
+describe("an import that is called off", () => {
+  it.each([
+    ["while it reads standard input", "-", { status: 130 }],
+    ["while nobody opens the pipe that it reads", "pipe", { signal: "SIGINT" }],
+  ])("%s ends soon, and leaves nothing", async (_name, source, end) => {
+    execFileSync("mkfifo", ["-m", "666", join(project, "pipe")]);
+    const child = new WatchedCli(actor, ["images", "import", source, "x:1"], { env, cwd: project });
+    child.child.stdin?.write(Buffer.alloc(100_000));
+    await untilItListens(child.pid);
+    child.child.kill("SIGINT");
+    expect(await child.end).toMatchObject(end);
+    expect(["refs", "partial", "pins"].flatMap((folder) => readdirSync(join(store(), folder)))).toEqual([]);
+  });
+
+  /** The kernel says when the process has handlers; SIGQUIT is one that Node itself never has. */
+  async function untilItListens(pid: number): Promise<void> {
+    for (;;) {
+      const status = readFileSync(`/proc/${pid}/status`, "utf8");
+      const caught = BigInt(`0x${/^SigCgt:\s*(\S+)/m.exec(status)?.[1] ?? "0"}`);
+      if ((caught & 4n) !== 0n) return;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
 });
 
 describe("a pull that fails says why", () => {

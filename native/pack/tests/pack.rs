@@ -102,3 +102,21 @@ fn a_folder_that_is_not_there_is_a_fault() {
     let output = pack(Path::new("/nonexistent"));
     assert!(!output.status.success() && output.stdout.is_empty());
 }
+
+#[test]
+fn a_file_capability_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = File::create(folder.path().join("ping")).unwrap();
+    // Revision 2, effective, cap_net_raw permitted.
+    let mut value = [0u8; 20];
+    value[0] = 1;
+    value[3] = 2;
+    value[5] = 0x20;
+    let set = rustix::fs::fsetxattr(&file, "security.capability", &value, rustix::fs::XattrFlags::empty());
+    if set.is_err() {
+        // Only root may give one.
+        return;
+    }
+    let all = unpacked(&pack(folder.path()).stdout);
+    assert_eq!(all[1].1.attributes["SCHILY.xattr.security.capability"], value);
+}

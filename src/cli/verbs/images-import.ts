@@ -1,4 +1,5 @@
 /** `images import`: archives, folders, standard input, engines on this machine. */
+import { addAbortSignal } from "node:stream";
 import { nativeBinary } from "../../core/native-binary.js";
 import { importImage, makeRoom, parseReference, parseSource } from "../../images/index.js";
 import { interruptible } from "../images/interruptible.js";
@@ -26,7 +27,7 @@ export async function execute(parsed: ParsedOptions): Promise<number> {
     const { record, skipped } = await importImage(source, {
       store,
       env: surroundings.env,
-      stdin: process.stdin as AsyncIterable<Buffer>,
+      stdin: () => standardInput(signal),
       packBinary: () => nativeBinary("ak-pack"),
       signal,
       ...(reference === undefined ? {} : { reference }),
@@ -42,4 +43,9 @@ export async function execute(parsed: ParsedOptions): Promise<number> {
     if (json) return await writeJson({ success: true, data: { ...image, skipped, removed } });
     return await writeOut(`${image.reference} ${image.digest} (${image.platform}, ${sizeText(image.size_bytes)})\n`);
   });
+}
+
+/** A generator, so that the stream has its reader before anything can happen to it. */
+async function* standardInput(signal: AbortSignal): AsyncGenerator<Buffer, void, void> {
+  yield* addAbortSignal(signal, process.stdin) as AsyncIterable<Buffer>;
 }

@@ -34,7 +34,7 @@ export interface UnpackLimits {
 export const defaultUnpackLimits: UnpackLimits = {
   maxBytes: 64 * 1024 ** 3,
   maxRatio: 250,
-  freeBytes: 1024 ** 3,
+  freeBytes: 4 * 1024 ** 3,
 };
 
 /** The bytes without their compression. */

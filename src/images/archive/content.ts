@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { AgentKernelError } from "../../core/errors.js";
+import { escapeText } from "../../core/escape.js";
 import { type Digest, digestFromHex } from "../digest.js";
 import { isCode } from "../store/layout.js";
 
@@ -62,7 +63,11 @@ async function openPlain(path: string): Promise<FileHandle | null> {
     file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     if (["ENOENT", "ENOTDIR", "ELOOP", "ENXIO"].some((code) => isCode(error, code))) return null;
-    throw error;
+    const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
+    throw new AgentKernelError("not_found", `${escapeText(path)} cannot be read${code}`, {
+      hint: "whoever reads an image must be allowed to read all of it",
+      cause: error,
+    });
   }
   if ((await file.stat()).isFile()) return file;
   await file.close();

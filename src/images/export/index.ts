@@ -27,7 +27,7 @@ export interface ExportOptions {
 export async function exportImage(record: ImageRecord, out: Writable, options: ExportOptions): Promise<void> {
   const pin = await options.store.pin(digestsOf(record), options.signal);
   try {
-    const tar = new TarWriter(out);
+    const tar = new TarWriter(out, options.signal);
     if (options.format === "oci") await writeLayout(tar, record, options);
     else await writeDockerArchive(tar, record, options);
     await tar.finish();

@@ -5,10 +5,12 @@ import { BLOCK_BYTES, paddingAfter, tarFileHeader } from "../archive/tar-header.
 
 export class TarWriter {
   readonly #out: Writable;
+  readonly #signal: AbortSignal | undefined;
   #failure: Error | null = null;
 
-  constructor(out: Writable) {
+  constructor(out: Writable, signal?: AbortSignal) {
     this.#out = out;
+    this.#signal = signal;
     out.on("error", (error) => {
       this.#failure ??= error;
     });
@@ -34,6 +36,6 @@ export class TarWriter {
     if (this.#failure !== null) throw this.#failure;
     if (bytes.length === 0 || this.#out.write(bytes)) return;
     // Rejects where the stream fails instead.
-    await once(this.#out, "drain");
+    await once(this.#out, "drain", this.#signal === undefined ? {} : { signal: this.#signal });
   }
 }

@@ -41,7 +41,7 @@ function run(source: string, options: Partial<ImportOptions> = {}): Promise<Impo
   const packBinary = (): string => {
     throw new Error("no folder is packed here");
   };
-  return importImage(parseSource(source), { store, platform, env: {}, stdin: nothing(), packBinary, ...options });
+  return importImage(parseSource(source), { store, platform, env: {}, stdin: nothing, packBinary, ...options });
 }
 
 function file(name: string, bytes: Buffer): string {
@@ -101,7 +101,7 @@ describe("an archive of docker save", () => {
       const bytes = saved();
       for (let at = 0; at < bytes.length; at += 1000) yield bytes.subarray(at, at + 1000);
     })();
-    expect((await run("-", { stdin })).record.reference).toBe("docker.io/library/app:1");
+    expect((await run("-", { stdin: () => stdin })).record.reference).toBe("docker.io/library/app:1");
   });
 
   it("has the same digest however it came", async () => {

@@ -31,7 +31,8 @@ export interface ImportOptions {
   readonly reference?: ImageReference;
   readonly platform?: Platform;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly stdin: AsyncIterable<Buffer>;
+  /** Asked for only where it is the source. */
+  readonly stdin: () => AsyncIterable<Buffer>;
   /** The program that packs folders. */
   readonly packBinary: () => string;
   readonly limits?: UnpackLimits;
@@ -88,7 +89,7 @@ class Import {
     const { env, signal, stdin } = this.#options;
     switch (source.kind) {
       case "stdin":
-        return this.#archive(await this.#spool(stdin), "any", { name: null });
+        return this.#archive(await this.#spool(stdin()), "any", { name: null });
       case "docker-engine":
       case "podman-engine": {
         const request = { kind: source.kind, name: source.name, env, ...(signal === undefined ? {} : { signal }) };
@@ -164,9 +165,14 @@ class Import {
         return { file, sizeBytes: info.size };
       }
     }
-    // The stream closes the file.
-    return this.#spool(file.createReadStream({ start: 0, highWaterMark: 1024 * 1024 }) as AsyncIterable<Buffer>);
+    return this.#spool(streamOf(file, this.#options.signal));
   }
+}
+
+/** A generator, so that the stream has its reader before anything can happen to it. The stream closes the file. */
+async function* streamOf(file: FileHandle, signal?: AbortSignal): AsyncGenerator<Buffer, void, void> {
+  const options = { start: 0, highWaterMark: 1024 * 1024, ...(signal === undefined ? {} : { signal }) };
+  yield* file.createReadStream(options) as AsyncIterable<Buffer>;
 }
 
 function folderFiles(folder: string): ImageFiles {

@@ -27,7 +27,9 @@ export async function spool(
     let sizeBytes = 0;
     for await (const part of plain(source, limits)) {
       signal?.throwIfAborted();
-      await file.writeFile(part);
+      await file.writeFile(part).catch((error: unknown) => {
+        throw store.writeFailure(error);
+      });
       sizeBytes += part.length;
     }
     return { file, sizeBytes };

@@ -4,6 +4,7 @@
  * that a live process needs is removed. It never talks to a network. Linux only.
  */
 import type { FileHandle } from "node:fs/promises";
+import type { AgentKernelError } from "../../core/errors.js";
 import type { Digest } from "../digest.js";
 import { type Platform, platformText } from "../platform.js";
 import { canonicalForm, type ImageReference } from "../reference.js";
@@ -13,6 +14,8 @@ import { type Cleared, type ClearingOptions, clear } from "./clearing.js";
 import { StoreLayout, scratchFile } from "./layout.js";
 import { type Pin, pin, pinUsers } from "./pins.js";
 import { digestsOf, type ImageRecord, Records } from "./records.js";
+
+import { storeFailure } from "./store-failure.js";
 
 export type { Download, EnsureOptions } from "./blobs.js";
 export type { Cleared, ClearingOptions } from "./clearing.js";
@@ -108,6 +111,11 @@ export class ImageStore {
   /** Held for as long as a process needs the blobs; ends by itself with the process. */
   pin(digests: readonly Digest[], signal?: AbortSignal): Promise<Pin> {
     return pin(this.#layout, digests, signal);
+  }
+
+  /** A fault of the disk under the store, in words for the user. */
+  writeFailure(error: unknown): AgentKernelError {
+    return storeFailure("be written", this.#layout.root, error);
   }
 
   /** A file without a name for bytes on their way: nobody else sees it, and it is gone when it is closed. */
