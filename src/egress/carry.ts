@@ -3,7 +3,7 @@
  * such, and the client's bytes shown to the inspector for as long as it wants to see them. Owns both streams.
  */
 import type { Buffer } from "node:buffer";
-import type { Socket } from "node:net";
+import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { PeekRefusal } from "./peek/expectation.js";
 import { type Inspector, isPeekRefusal, type Passed } from "./peek/inspector.js";
@@ -66,12 +66,12 @@ class Carrying {
       if (!client.writableEnded && !client.destroyed) client.end();
     });
     server.on("drain", () => this.#resumeClient());
-    server.on("error", (error) => client.destroy(error));
+    server.on("error", (error) => breakOff(client, error));
     server.on("close", () => this.#closed(client, server.readableEnded && server.writableFinished));
     client.on("data", (chunk: Buffer) => this.#fromClient(chunk));
     client.on("end", () => this.#clientEnded());
     client.on("drain", () => server.resume());
-    client.on("error", () => server.destroy());
+    client.on("error", (error) => breakOff(server, error));
     client.on("close", () => this.#closed(server, client.readableEnded && client.writableFinished));
     // What happened before we listened.
     if (client.closed) this.#closed(server, false);
@@ -182,4 +182,11 @@ class Carrying {
     this.#inspector?.release();
     this.#options.onEnd({ sent: this.#sent, received: this.#received, refused: this.#refused });
   }
+}
+
+/** An end that came by force must not look like one that was meant. */
+function breakOff(stream: Duplex, error: Error): void {
+  if (stream.destroyed) return;
+  if (stream instanceof Socket) stream.resetAndDestroy();
+  else stream.destroy(error);
 }
