@@ -232,7 +232,7 @@ describe("carrying", () => {
     const client = await world.client(gateway, addressed(PUBLIC));
     client.resume();
     (await accepted.promise).resetAndDestroy();
-    await once(client, "close");
+    await expect(once(client, "close")).rejects.toMatchObject({ code: "ECONNRESET" });
     await world.decision((decision) => decision.phase === "ended");
     expect(gateway.connections).toBe(0);
   });
@@ -242,7 +242,7 @@ describe("carrying", () => {
     const gateway = world.gateway(everything, { limits: { idleMs: 30 } });
     const client = await world.client(gateway, addressed(PUBLIC));
     client.resume();
-    await once(client, "close");
+    await expect(once(client, "close")).rejects.toMatchObject({ code: "ECONNRESET" });
     expect(await world.decision((decision) => decision.phase === "ended")).toMatchObject({ verdict: "allowed" });
   });
 });
