@@ -72,8 +72,8 @@ export class Turns {
 
   /** Resolves with what gives the turn back; rejects where the signal comes first. */
   take(signal: AbortSignal): Promise<() => void> {
-    signal.throwIfAborted();
     return new Promise((resolve, reject) => {
+      signal.throwIfAborted();
       const abort = () => {
         this.#waiting.delete(start);
         reject(signal.reason);
