@@ -137,8 +137,9 @@ class Carrying {
       clearTimeout(this.#handshake);
       this.#handshake = undefined;
     } else if (this.#handshake === undefined) {
-      const late = () => this.#refuse({ protocol: "http", reason: "a request or handshake that took too long" });
-      this.#handshake = setTimeout(late, this.#options.handshakeMs);
+      this.#handshake = setTimeout(() => {
+        this.#refuse({ protocol: inspector.protocol, reason: "a request or handshake that took too long" });
+      }, this.#options.handshakeMs);
     }
   }
 

@@ -16,6 +16,7 @@ export interface EgressDecision {
   readonly via: Via;
   /** Name or address in canonical form, or escaped text where it has none. */
   readonly host: string;
+  /** 0: the name was only looked up. */
   readonly port: number;
   readonly verdict: "allowed" | "denied";
   /** The rule, in words. */

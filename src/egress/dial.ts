@@ -18,6 +18,7 @@ export type Dial = (target: DialTarget) => Promise<Socket>;
 const KEEP_ALIVE_MS = 60_000;
 const STAGGER_MS = 250;
 const MAX_ATTEMPTS = 8;
+const NOT_WANTED = new Error("another address was quicker, or nobody waits any more");
 
 export const dialTcp: Dial = ({ address, family, port, signal }) =>
   new Promise((resolve, reject) => {
@@ -88,7 +89,7 @@ export function dialFirst(
       clearTimeout(timer);
       signal.removeEventListener("abort", abort);
       settle();
-      race.abort();
+      if (running > 1 || signal.aborted) race.abort(NOT_WANTED);
     };
     const abort = () => finish(() => reject(signal.reason));
     const attempt = () => {

@@ -30,6 +30,9 @@ export interface OpenerOptions {
   onDecision(decision: EgressDecision): void;
 }
 
+/** Asking the system for its interfaces costs more than all else of a decision, and they seldom change. */
+const OWN_ADDRESSES_MS = 1_000;
+
 export interface Opened {
   readonly socket: Socket;
   readonly expected: Expectation;
@@ -42,6 +45,8 @@ export class Opener {
   readonly #options: OpenerOptions;
   readonly #dials: Turns;
   #connections = 0;
+  #ownAddresses: ReadonlySet<string> = new Set();
+  #ownUntilMs = 0;
 
   constructor(options: OpenerOptions) {
     this.#options = options;
@@ -146,7 +151,11 @@ export class Opener {
   }
 
   #own(): ReadonlySet<string> {
-    return new Set(this.#options.hostAddresses().flatMap((text) => parseAddress(text.replace(/%.*$/, ""))?.text ?? []));
+    if (Date.now() < this.#ownUntilMs) return this.#ownAddresses;
+    const texts = this.#options.hostAddresses().map((text) => parseAddress(text.replace(/%.*$/, ""))?.text);
+    this.#ownAddresses = new Set(texts.filter((text) => text !== undefined));
+    this.#ownUntilMs = Date.now() + OWN_ADDRESSES_MS;
+    return this.#ownAddresses;
   }
 
   async #resolve(name: string): Promise<readonly Address[]> {

@@ -14,7 +14,6 @@ export function httpAnswer(status: number, reason: string): Buffer {
     "Content-Type: text/plain; charset=utf-8",
     `Content-Length: ${Buffer.byteLength(body)}`,
     "Connection: close",
-    "X-Agentkernel: denied",
   ];
   return Buffer.from(`${head.join("\r\n")}\r\n\r\n${body}`);
 }

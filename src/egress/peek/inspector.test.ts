@@ -221,7 +221,11 @@ describe("N6 HTTP/1", () => {
     const look = inspector();
     through(get("a.example", "Content-Length: 1000000\r\n"), 100, look);
     const block = Buffer.from("GET / HTTP/1.1\r\nHost: b.example\r\n\r\n".padEnd(100_000));
-    for (let i = 0; i < 10; i++) expect(look.push(block)).toEqual([block]);
+    for (let i = 0; i < 10; i++) {
+      const passed = look.push(block) as readonly Buffer[];
+      // The very same memory, not a copy of it.
+      expect(passed.map((part) => [part.buffer === block.buffer, part.length])).toEqual([[true, block.length]]);
+    }
     expect(through(get("b.example"), 100, look)).toMatch(/b\.example/);
   });
 

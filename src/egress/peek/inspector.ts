@@ -62,6 +62,11 @@ export class Inspector {
     return this.#http?.quiet ?? !this.#serverSpoke;
   }
 
+  /** What the client seems to speak so far. */
+  get protocol(): PeekRefusal["protocol"] {
+    return this.#tls === null ? "http" : "tls";
+  }
+
   push(chunk: Buffer): Passed {
     if (this.#settled) return [chunk];
     if (this.#tls !== null) return this.#pushTls(this.#tls, chunk);

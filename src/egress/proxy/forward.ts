@@ -13,6 +13,7 @@ export async function forward(
   response: ServerResponse,
   opening: Promise<Opened | OutgoingRefusal> | InvalidHost,
   target: Authority | InvalidHost,
+  idleMs: number,
 ): Promise<void> {
   if ("kind" in opening || "kind" in target) {
     const why = "kind" in opening ? opening.why : "it is refused";
@@ -20,6 +21,7 @@ export async function forward(
   }
   const opened = await opening;
   if (!isOpened(opened)) return answer(response, statusOf[opened.code], opened.message);
+  opened.socket.setTimeout(idleMs, () => opened.socket.destroy(new Error("nothing moved for too long")));
   await exchange(request, response, opened, target);
 }
 
@@ -28,7 +30,6 @@ function answer(response: ServerResponse, status: number, reason: string): void 
   response.writeHead(status, {
     "content-type": "text/plain; charset=utf-8",
     connection: "close",
-    "x-agentkernel": "denied",
   });
   response.end(`${escapeText(reason)}\n`);
 }

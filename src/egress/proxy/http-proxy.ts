@@ -40,7 +40,7 @@ export class HttpProxy {
       response.once("close", () => this.#startTimer(request.socket, KEEP_ALIVE_MS));
       const target = plainTarget(request);
       const opened = "kind" in target ? target : this.#open(request.socket, target, 80);
-      forward(request, response, opened, target).catch(() => request.socket.destroy());
+      forward(request, response, opened, target, home.limits.idleMs).catch(() => request.socket.destroy());
     });
     server.on("clientError", (error, stream) => {
       if (stream.writable) stream.end(httpAnswer(400, `the request is malformed: ${error.message}`));
