@@ -1,0 +1,27 @@
+/**
+ * The egress gateway: the only way out of a sandbox. It owns what a destination is (one canonical form of names and
+ * addresses), what a policy says about it, resolving, dialling, the bytes, and the limits on all of these. It must
+ * never resolve a name that is not allowed, dial an address that it did not check, dial a name, or let one sandbox's
+ * connections take from another's. It changes no policy and writes no log: decisions are values for others.
+ *
+ * What was decided where more than one answer is defensible:
+ * - A name with several addresses of which some are not public: those are passed over, the public ones are dialled.
+ * - Allowed by a name (`allowlist`): TLS must carry exactly that name as SNI, and each HTTP/1 request that Host. TLS
+ *   without SNI is refused, and so is an encrypted ClientHello: what it hides may name another site of the same
+ *   provider, and a browser's decoy (GREASE) cannot be told from it. HTTP/2 without TLS is refused: its hosts are
+ *   unreadable. Other protocols pass: an allowed host is trusted with its own port.
+ * - In `on`, names are compared with the deny rules only. A deny rule for a domain cannot recognise a raw address whose
+ *   bytes name nobody; deny its `cidr` as well.
+ * - The Host inside TLS is not seen. A provider that serves another customer's site under an allowed SNI can be used
+ *   to reach that site; secrets are bound to hosts by ending TLS, elsewhere.
+ * - With a proxy of the user's own, that proxy resolves names: the policy on names, ports and literal addresses holds,
+ *   the check of resolved addresses cannot. Destinations that NO_PROXY names are dialled here, with every check.
+ */
+export type { Answer, Ask, Question } from "./approval.js";
+export type { EgressDecision, Via } from "./decision.js";
+export { type Dial, type DialTarget, dialTcp } from "./dial.js";
+export { createGateway, type Gateway, type GatewayOptions, interfaceAddresses } from "./gateway.js";
+export { defaultLimits, type GatewayLimits } from "./limits.js";
+export { type Listener, type ListenerOptions, startListener } from "./listener.js";
+export { type Resolve, type ResolvedName, systemResolver } from "./resolver.js";
+export { type UpstreamSettings, upstreamFromEnvironment } from "./upstream/settings.js";

@@ -1,0 +1,38 @@
+/**
+ * Which protocol a client speaks, by its first bytes. Whatever a lenient server might take for HTTP or TLS counts as
+ * such, so that it is checked (and refused where it is malformed) rather than carried unseen.
+ */
+import type { Buffer } from "node:buffer";
+
+export type Protocol = "tls" | "http" | "other" | "undecided";
+
+const TAB = 9;
+const LF = 10;
+const CR = 13;
+
+/** `from`: how far an earlier call has looked without finding a line end. */
+export function protocolOf(bytes: Buffer, from = 0): Protocol {
+  const first = bytes[0];
+  if (first === undefined) return "undecided";
+  if (first === 0x16) return bytes.length < 2 ? "undecided" : bytes[1] === 3 ? "tls" : "other";
+  if (first >= 0x80) return sslv2(bytes);
+  let start = 0;
+  while (bytes[start] === CR || bytes[start] === LF) start++;
+  const lead = bytes[start];
+  if (lead === undefined) return "undecided";
+  if (lead < 0x20 && lead !== TAB) return "other";
+  const fresh = Math.max(start, from);
+  const end = bytes.indexOf(LF, fresh);
+  const zero = bytes.indexOf(0, fresh);
+  // No server reads a NUL as part of a request line; binary protocols have one early.
+  if (zero >= 0 && (end < 0 || zero < end)) return "other";
+  if (end < 0) return "undecided";
+  return /http\//i.test(bytes.toString("latin1", start, end)) ? "http" : "other";
+}
+
+/** The hello of SSL 2, in which some servers accept newer versions. It has no server name. */
+function sslv2(bytes: Buffer): Protocol {
+  if (bytes.length >= 3 && bytes[2] !== 1) return "other";
+  if (bytes.length < 4) return "undecided";
+  return bytes[3] === 3 || bytes[3] === 0 ? "tls" : "other";
+}
