@@ -11,7 +11,7 @@ export type ModuleGraph = ReadonlyMap<string, readonly string[]>;
 const vocabulary = ["core"];
 const knowledge = [...vocabulary, "policy", "detect", "guest", "images", "doctor"];
 const walls = [...knowledge, "backends", "egress"];
-const lifecycle = [...walls, "runtime"];
+const lifecycle = [...walls, "audit", "runtime"];
 const surfaces = [...lifecycle, "api", "mcp"];
 
 /** Folder of src → folders that it may import, beside itself. A folder that is not here has no place yet. */
@@ -22,9 +22,10 @@ const allowedImports: ReadonlyMap<string, readonly string[]> = new Map([
   ["guest", vocabulary],
   ["images", vocabulary],
   ["doctor", vocabulary],
+  ["audit", vocabulary],
   ["backends", knowledge],
   ["egress", knowledge],
-  ["runtime", walls],
+  ["runtime", [...walls, "audit"]],
   ["api", lifecycle],
   ["mcp", lifecycle],
   ["daemon", [...surfaces, "cli"]],

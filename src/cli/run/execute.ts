@@ -1,4 +1,5 @@
 /** A whole `run`: start, stream, end, clean up, and say what the user should know. Returns the exit status. */
+import type { SandboxAudit } from "../../audit/index.js";
 import type { Layer, SandboxEnd } from "../../core/backend.js";
 import { escapeText } from "../../core/escape.js";
 import type { GuestExec } from "../../guest/index.js";
@@ -6,6 +7,7 @@ import { type CommandEnd, CommandWait, exitStatus } from "../../runtime/command-
 import { TemporarySandbox, temporaryId } from "../../runtime/temporary-sandbox.js";
 import { writeErr, writeJson } from "../output.js";
 import type { RunRequest } from "../run-request.js";
+import { openRunAudit, type RunAudit } from "./audit.js";
 import { openBackend } from "./backend.js";
 import { remarksAtEnd, remarksAtStart } from "./remarks.js";
 import { EndingSignals } from "./signals.js";
@@ -13,17 +15,26 @@ import { openStreams, type RunStreams } from "./streams.js";
 
 export async function execute(request: RunRequest): Promise<number> {
   await say(request.notes);
+  const audit = openRunAudit(temporaryId(), request);
+  try {
+    return await executeAudited(request, audit);
+  } finally {
+    await say(await audit.settle());
+  }
+}
+
+async function executeAudited(request: RunRequest, audit: RunAudit): Promise<number> {
   const startedAt = performance.now();
   const abort = new AbortController();
   const signals = new EndingSignals(() => abort.abort());
   try {
-    const sandbox = await start(request, abort.signal);
+    const sandbox = await start(request, audit, abort.signal);
     if (signals.first !== null) {
-      await sandbox.kill();
+      audit.records.ended(await sandbox.kill());
       return 128 + signals.first;
     }
     if (!request.json) await say(remarksAtStart(request, sandbox.layers));
-    const ran = await runIn(sandbox, request, signals);
+    const ran = await runIn(sandbox, request, audit, signals);
     if (request.json) {
       await writeJson({ success: true, data: answer(request, sandbox, ran, performance.now() - startedAt) });
     }
@@ -40,11 +51,24 @@ async function say(lines: readonly string[]): Promise<void> {
   for (const line of lines) await writeErr(`agentkernel: ${escapeText(line)}\n`);
 }
 
-async function start(request: RunRequest, signal: AbortSignal): Promise<TemporarySandbox> {
-  const id = temporaryId();
+async function start(request: RunRequest, audit: RunAudit, signal: AbortSignal): Promise<TemporarySandbox> {
+  const { id, records } = audit;
   const { policy, projectDir, homeDir, image } = request;
+  const backend = openBackend();
+  const facts = { backend: backend.name, image: { name: image.name, digest: null }, policy, project: projectDir };
   const spec = { id, hostname: id, policy, image: image.source, projectDir, homeDir };
-  return await TemporarySandbox.start(openBackend(), spec, signal);
+  if (audit.isRequired) await audit.insist(() => records.starting(facts));
+  try {
+    const starting = TemporarySandbox.start(backend, spec, signal);
+    // Written while the sandbox boots.
+    if (!audit.isRequired) records.starting(facts);
+    const sandbox = await starting;
+    records.ready(sandbox.layers);
+    return sandbox;
+  } catch (error) {
+    records.failed(error);
+    throw error;
+  }
 }
 
 interface Ran {
@@ -53,20 +77,17 @@ interface Ran {
   readonly streams: RunStreams;
 }
 
-async function runIn(sandbox: TemporarySandbox, request: RunRequest, signals: EndingSignals): Promise<Ran> {
+async function runIn(
+  sandbox: TemporarySandbox,
+  request: RunRequest,
+  { records }: RunAudit,
+  signals: EndingSignals,
+): Promise<Ran> {
   const streams = openStreams(request);
   try {
-    const exec = await sandbox.exec({
-      argv: request.argv,
-      cwd: request.cwd,
-      env: request.env,
-      stdin: streams.hasInput,
-      ...(request.policy.proc.user !== null && !request.policy.proc.noRoot ? { user: request.policy.proc.user } : {}),
-      ...(streams.terminal ? { tty: streams.terminal } : {}),
-    });
-    streams.connect(exec);
-    const command = await waitFor(exec, request, signals, streams);
+    const command = await runCommand(sandbox, request, records, signals, streams);
     const sandboxEnd = await sandbox.finish();
+    records.ended(sandboxEnd);
     // Before anything of ours is printed: the terminal must be the user's own again.
     streams.close();
     if (streams.failure) throw streams.failure;
@@ -74,10 +95,38 @@ async function runIn(sandbox: TemporarySandbox, request: RunRequest, signals: En
     return { command, sandboxEnd, streams };
   } catch (error) {
     // The error says more than a second one about the sandbox that it ended.
-    await sandbox.kill().catch(() => {});
+    records.ended(await sandbox.kill().catch(() => null));
     throw error;
   } finally {
     streams.close();
+  }
+}
+
+async function runCommand(
+  sandbox: TemporarySandbox,
+  request: RunRequest,
+  records: SandboxAudit,
+  signals: EndingSignals,
+  streams: RunStreams,
+): Promise<CommandEnd> {
+  const command = {
+    argv: request.argv,
+    cwd: request.cwd,
+    env: request.env,
+    stdin: streams.hasInput,
+    ...(request.policy.proc.user !== null && !request.policy.proc.noRoot ? { user: request.policy.proc.user } : {}),
+    ...(streams.terminal ? { tty: streams.terminal } : {}),
+  };
+  const recordEnd = records.execStarting(command);
+  try {
+    const exec = await sandbox.exec(command);
+    streams.connect(exec);
+    const end = await waitFor(exec, request, signals, streams);
+    recordEnd(end);
+    return end;
+  } catch (error) {
+    recordEnd({ error });
+    throw error;
   }
 }
 

@@ -1,0 +1,116 @@
+/**
+ * One process's way to the log. Events are taken at once and written soon after, in the order in which they came; the
+ * code that writes is loaded with the first. `flush` waits until everything is in the file.
+ */
+import { AgentKernelError } from "../core/errors.js";
+import type { Redactor } from "../core/redact.js";
+import { type AuditEvent, isUrgent } from "./events.js";
+import { defaultRetention, type RetentionOptions } from "./retention-options.js";
+import type { AuditWriter, PreparedRecord } from "./writer.js";
+
+export interface AuditTrailOptions extends Partial<RetentionOptions> {
+  readonly folder: string;
+}
+
+/** What waits for a log that cannot be written; more would be memory that a sandbox can make us hold. */
+const MOST_WAITING = 10_000;
+
+/** Written at once, within one turn. */
+const MOST_AT_ONCE = 256;
+
+/** Turns last a fraction of a millisecond, so these are long; then the turn is taken from whoever has it. */
+const STOPPED_HOLDER_MS = 2000;
+const SILENT_HOLDER_MS = 10_000;
+
+interface Waiting {
+  readonly event: AuditEvent;
+  readonly secrets: readonly string[];
+  readonly time: string;
+}
+
+export class AuditTrail {
+  readonly #options: RetentionOptions & { readonly folder: string };
+  readonly #redactors = new WeakMap<readonly string[], Redactor>();
+  #waiting: Waiting[] = [];
+  #dropped = 0;
+  #writer: AuditWriter | undefined;
+  #writing: Promise<void> | undefined;
+  #failure: AgentKernelError | null = null;
+
+  constructor(options: AuditTrailOptions) {
+    this.#options = { ...defaultRetention, ...options };
+  }
+
+  /** Never throws and never waits. None of `secrets` will be in the log, nor what is known to look like one. */
+  record(event: AuditEvent, secrets: readonly string[] = []): void {
+    if (this.#waiting.length >= MOST_WAITING) {
+      this.#dropped++;
+      return;
+    }
+    this.#waiting.push({ event, secrets, time: new Date().toISOString() });
+    this.#writing ??= this.#writeSoon();
+  }
+
+  /** Rejects with `audit_unwritable` if something of what was recorded so far is not in the log. */
+  async flush(): Promise<void> {
+    // What failed before is tried once more.
+    if (this.#waiting.length > 0) this.#writing ??= this.#writeSoon();
+    await this.#writing;
+    await this.#writer?.synced().catch((cause: unknown) => this.#fail(cause));
+    if (this.#failure !== null) throw this.#failure;
+  }
+
+  /** Once what goes on now has gone on: a start that waits for nothing is not held up by the record of it. */
+  async #writeSoon(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    try {
+      this.#failure = null;
+      while (this.#waiting.length > 0) await this.#writeSome();
+      if (this.#dropped > 0) throw new Error(`${this.#dropped} events came faster than they could be written`);
+    } catch (cause) {
+      this.#fail(cause);
+    } finally {
+      this.#writing = undefined;
+    }
+  }
+
+  async #writeSome(): Promise<void> {
+    const some = this.#waiting.slice(0, MOST_AT_ONCE);
+    const records = await this.#prepare(some);
+    const durable = some.some(({ event }) => isUrgent(event));
+    const { AuditWriter } = await import("./writer.js");
+    this.#writer ??= new AuditWriter(this.#options);
+    const since = performance.now();
+    let force = false;
+    for (let answer = this.#writer.tryAppend(records, { durable }); answer !== null; ) {
+      if (answer !== "turn-lost") {
+        // Many that wait come one after the other.
+        await pause(1 + Math.random() * 2);
+        const patienceMs = answer.state === "running" ? SILENT_HOLDER_MS : STOPPED_HOLDER_MS;
+        force = performance.now() - since > patienceMs;
+      }
+      answer = this.#writer.tryAppend(records, { durable, force });
+    }
+    this.#waiting.splice(0, some.length);
+  }
+
+  async #prepare(some: readonly Waiting[]): Promise<readonly PreparedRecord[]> {
+    const [{ recordFields }, { redactor }] = await Promise.all([import("./prepare.js"), import("../core/redact.js")]);
+    return some.map(({ event, secrets, time }) => {
+      const known = this.#redactors.get(secrets) ?? redactor(secrets);
+      this.#redactors.set(secrets, known);
+      return { time, type: event.type, fields: recordFields(event, known) };
+    });
+  }
+
+  #fail(cause: unknown): void {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const hint = `look at ${this.#options.folder}: its disk, its owner and its mode; AGENTKERNEL_AUDIT=off runs without`;
+    const message = `the audit log could not be written: ${reason}`;
+    this.#failure = new AgentKernelError("audit_unwritable", message, { hint, cause });
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
