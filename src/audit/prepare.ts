@@ -11,7 +11,7 @@ const MOST_ITEMS = 256;
 
 export function recordFields(event: AuditEvent, redactor: Redactor): object {
   const { type: _, ...fields } = shaped(event, redactor);
-  return bounded(redactDeep(fields, redactor), { left: MOST_CHARS }) as object;
+  return cleaned(fields, redactor, { left: MOST_CHARS }) as object;
 }
 
 /** Values that another type of line needs in another form. Commands and messages are text, where every rule applies. */
@@ -61,44 +61,30 @@ function policySummary(policy: Policy): object {
   return { digest: policyDigest(policy), profile, mode, network: net.egress, workspace: fs.workspace.mode };
 }
 
-/**
- * The same for the same policy, whatever the order of its fields. Values of variables are left out, since a short
- * secret could be guessed from a digest.
- */
+/** Values of variables are left out, since a short secret could be guessed from a digest. */
 export function policyDigest(policy: Policy): string {
   const proc = { ...policy.proc, env: Object.keys(policy.proc.env).sort() };
-  return `sha256:${sha256(JSON.stringify(sorted({ ...policy, proc })))}`;
+  return `sha256:${sha256(JSON.stringify({ ...policy, proc }))}`;
 }
 
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
-  return Object.fromEntries(entries.map(([name, field]) => [name, sorted(field)]));
-}
-
-function redactDeep(value: unknown, redactor: Redactor): unknown {
-  if (typeof value === "string") return redactor.value(value);
-  if (Array.isArray(value)) return value.map((item) => redactDeep(item, redactor));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, redactDeep(field, redactor)]));
-}
-
-/** After redaction, never before: half a secret is not recognised. */
-function bounded(value: unknown, budget: { left: number }): unknown {
+/** Cut after redaction, never before: half a secret is not recognised. */
+function cleaned(value: unknown, redactor: Redactor, budget: { left: number }): unknown {
   if (typeof value === "string") {
+    const text = redactor.value(value);
     const most = Math.min(MOST_CHARS_EACH, budget.left);
-    budget.left -= Math.min(value.length, most);
-    return value.length <= most ? value : `${value.slice(0, most)}… (${value.length - most} more)`;
+    budget.left -= Math.min(text.length, most);
+    return text.length <= most ? text : `${text.slice(0, most)}… (${text.length - most} more)`;
   }
+  if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) {
     const kept: unknown[] = [];
-    for (const item of value.slice(0, MOST_ITEMS)) {
-      if (budget.left <= 0) break;
-      kept.push(bounded(item, budget));
+    for (const item of value) {
+      if (budget.left <= 0 || kept.length === MOST_ITEMS) break;
+      kept.push(cleaned(item, redactor, budget));
     }
     return kept.length === value.length ? kept : [...kept, `… (${value.length - kept.length} more)`];
   }
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, bounded(field, budget)]));
+  const fields: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(value)) fields[name] = cleaned(field, redactor, budget);
+  return fields;
 }

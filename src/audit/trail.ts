@@ -18,14 +18,21 @@ const MOST_WAITING = 10_000;
 /** Written at once, within one turn. */
 const MOST_AT_ONCE = 256;
 
+/** Records that can wait are written together with others, at the latest after this. */
+const LINGER_MS = 100;
+
 /** Turns last a fraction of a millisecond, so these are long; then the turn is taken from whoever has it. */
 const STOPPED_HOLDER_MS = 2000;
 const SILENT_HOLDER_MS = 10_000;
 
+type LoadedCode = Pick<typeof import("./writer.js"), "AuditWriter"> &
+  Pick<typeof import("./prepare.js"), "recordFields"> &
+  Pick<typeof import("../core/redact.js"), "redactor">;
+
 interface Waiting {
   readonly event: AuditEvent;
   readonly secrets: readonly string[];
-  readonly time: string;
+  readonly atMs: number;
 }
 
 export class AuditTrail {
@@ -35,36 +42,56 @@ export class AuditTrail {
   #dropped = 0;
   #writer: AuditWriter | undefined;
   #writing: Promise<void> | undefined;
+  #code: Promise<LoadedCode> | undefined;
+  #linger: NodeJS.Timeout | undefined;
   #failure: AgentKernelError | null = null;
 
   constructor(options: AuditTrailOptions) {
     this.#options = { ...defaultRetention, ...options };
   }
 
-  /** Never throws and never waits. None of `secrets` will be in the log, nor what is known to look like one. */
-  record(event: AuditEvent, secrets: readonly string[] = []): void {
+  /**
+   * Never throws and never waits. None of `secrets` will be in the log, nor what is known to look like one. `later`
+   * leaves the moment to us: where a sandbox is being started or ended, its user waits for that and not for the log.
+   */
+  record(event: AuditEvent, secrets: readonly string[] = [], when: "soon" | "later" = "soon"): void {
     if (this.#waiting.length >= MOST_WAITING) {
       this.#dropped++;
       return;
     }
-    this.#waiting.push({ event, secrets, time: new Date().toISOString() });
-    this.#writing ??= this.#writeSoon();
+    this.#waiting.push({ event, secrets, atMs: Date.now() });
+    if (when === "later" && !isUrgent(event)) this.#linger ??= setTimeout(() => this.#start(), LINGER_MS);
+    else this.#start();
+    // Told by the write that needs it.
+    this.#loaded().catch(() => {});
+  }
+
+  /** Loaded while the sandbox boots and this process has nothing to do. */
+  #loaded(): Promise<LoadedCode> {
+    this.#code ??= turnOfEvents().then(loadCode);
+    return this.#code;
   }
 
   /** Rejects with `audit_unwritable` if something of what was recorded so far is not in the log. */
   async flush(): Promise<void> {
     // What failed before is tried once more.
-    if (this.#waiting.length > 0) this.#writing ??= this.#writeSoon();
+    if (this.#waiting.length > 0) this.#start();
     await this.#writing;
     await this.#writer?.synced().catch((cause: unknown) => this.#fail(cause));
     if (this.#failure !== null) throw this.#failure;
   }
 
-  /** Once what goes on now has gone on: a start that waits for nothing is not held up by the record of it. */
-  async #writeSoon(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve));
+  #start(): void {
+    clearTimeout(this.#linger);
+    this.#linger = undefined;
+    this.#writing ??= this.#write();
+  }
+
+  async #write(): Promise<void> {
     try {
       this.#failure = null;
+      // Once what goes on now has gone on.
+      await turnOfEvents();
       while (this.#waiting.length > 0) await this.#writeSome();
       if (this.#dropped > 0) throw new Error(`${this.#dropped} events came faster than they could be written`);
     } catch (cause) {
@@ -75,32 +102,17 @@ export class AuditTrail {
   }
 
   async #writeSome(): Promise<void> {
+    const { AuditWriter, recordFields, redactor } = await this.#loaded();
     const some = this.#waiting.slice(0, MOST_AT_ONCE);
-    const records = await this.#prepare(some);
-    const durable = some.some(({ event }) => isUrgent(event));
-    const { AuditWriter } = await import("./writer.js");
-    this.#writer ??= new AuditWriter(this.#options);
-    const since = performance.now();
-    let force = false;
-    for (let answer = this.#writer.tryAppend(records, { durable }); answer !== null; ) {
-      if (answer !== "turn-lost") {
-        // Many that wait come one after the other.
-        await pause(1 + Math.random() * 2);
-        const patienceMs = answer.state === "running" ? SILENT_HOLDER_MS : STOPPED_HOLDER_MS;
-        force = performance.now() - since > patienceMs;
-      }
-      answer = this.#writer.tryAppend(records, { durable, force });
-    }
-    this.#waiting.splice(0, some.length);
-  }
-
-  async #prepare(some: readonly Waiting[]): Promise<readonly PreparedRecord[]> {
-    const [{ recordFields }, { redactor }] = await Promise.all([import("./prepare.js"), import("../core/redact.js")]);
-    return some.map(({ event, secrets, time }) => {
+    const records = some.map(({ event, secrets, atMs }) => {
       const known = this.#redactors.get(secrets) ?? redactor(secrets);
       this.#redactors.set(secrets, known);
-      return { time, type: event.type, fields: recordFields(event, known) };
+      return { time: new Date(atMs).toISOString(), type: event.type, fields: recordFields(event, known) };
     });
+    const durable = some.some(({ event }) => isUrgent(event));
+    this.#writer ??= new AuditWriter(this.#options);
+    await append(this.#writer, records, durable);
+    this.#waiting.splice(0, some.length);
   }
 
   #fail(cause: unknown): void {
@@ -109,6 +121,33 @@ export class AuditTrail {
     const message = `the audit log could not be written: ${reason}`;
     this.#failure = new AgentKernelError("audit_unwritable", message, { hint, cause });
   }
+}
+
+async function append(writer: AuditWriter, records: readonly PreparedRecord[], durable: boolean): Promise<void> {
+  const since = performance.now();
+  let force = false;
+  for (let answer = writer.tryAppend(records, { durable }); answer !== null; ) {
+    if (answer !== "turn-lost") {
+      // Many that wait come one after the other.
+      await pause(1 + Math.random() * 2);
+      const patienceMs = answer.state === "running" ? SILENT_HOLDER_MS : STOPPED_HOLDER_MS;
+      force = performance.now() - since > patienceMs;
+    }
+    answer = writer.tryAppend(records, { durable, force });
+  }
+}
+
+async function loadCode(): Promise<LoadedCode> {
+  const [writer, prepare, redact] = await Promise.all([
+    import("./writer.js"),
+    import("./prepare.js"),
+    import("../core/redact.js"),
+  ]);
+  return { ...writer, ...prepare, ...redact };
+}
+
+function turnOfEvents(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function pause(ms: number): Promise<void> {

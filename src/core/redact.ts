@@ -21,22 +21,28 @@ export interface Redactor {
 /** Shorter ones would match everywhere. */
 const MIN_SECRET_CHARS = 4;
 
+/** Nothing shorter has the form of a token, and nothing without these marks names, assigns or addresses anything. */
+const MIN_TOKEN_CHARS = 10;
+const MARKS = /[=:\s]/;
+
 export function redactor(secrets: readonly string[] = []): Redactor {
   const exact = [...new Set(secrets.flatMap(spellings))].filter((one) => one.length >= MIN_SECRET_CHARS);
   const value = (text: string): string => replaceSpans(text, [...exactSpans(text, exact), ...valueSpans(text)]);
   const text = (whole: string): string =>
-    replaceSpans(whole, [
-      ...exactSpans(whole, exact),
-      ...valueSpans(whole),
-      ...loginSpans(whole),
-      ...schemeSpans(whole),
-      ...assignmentSpans(whole),
-    ]);
+    MARKS.test(whole)
+      ? replaceSpans(whole, [
+          ...exactSpans(whole, exact),
+          ...valueSpans(whole),
+          ...loginSpans(whole),
+          ...schemeSpans(whole),
+          ...assignmentSpans(whole),
+        ])
+      : value(whole);
   return { text, value, argv: (words) => redactWords(words, text) };
 }
 
 function valueSpans(text: string): readonly Span[] {
-  return [...tokenSpans(text), ...keyBlockSpans(text)];
+  return text.length < MIN_TOKEN_CHARS ? [] : [...tokenSpans(text), ...keyBlockSpans(text)];
 }
 
 /** The ways in which one value is written where text is encoded. */
