@@ -1,7 +1,7 @@
 /** New records as they are written, across files. Waits for the folder to change; asks nothing in between. */
 import { watch } from "node:fs";
-import { mkdir } from "node:fs/promises";
-import { logFileNumbers } from "./log-files.js";
+import { firstLine, logFileNumbers } from "./log-files.js";
+import { makeFolder } from "./make-folder.js";
 import { type AuditRecord, asRecord, rawLines } from "./reader.js";
 
 interface Position {
@@ -9,12 +9,12 @@ interface Position {
   offset: number;
 }
 
-/** Records after the last one that `from` has seen, until the signal. Null is a line that cannot be read. */
+/** Records after this one, until the signal. Lines that cannot be read are left out. */
 export async function* follow(folder: string, signal: AbortSignal, afterSeq: number): AsyncGenerator<AuditRecord> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   const changes = new Changes(folder, signal);
   try {
-    const at: Position = { file: logFileNumbers(folder).at(-1) ?? 0, offset: 0 };
+    const at: Position = { file: fileWith(folder, afterSeq + 1), offset: 0 };
     let seq = afterSeq;
     while (!signal.aborted) {
       // Asked before reading: what changes while we read is seen by the next round.
@@ -29,6 +29,13 @@ export async function* follow(folder: string, signal: AbortSignal, afterSeq: num
   } finally {
     changes.close();
   }
+}
+
+/** Where that line is, or will be: other files may have begun since somebody looked. */
+function fileWith(folder: string, seq: number): number {
+  const numbers = logFileNumbers(folder);
+  const found = numbers.findLast((number) => (firstLine(folder, number)?.seq ?? Number.POSITIVE_INFINITY) <= seq);
+  return found ?? numbers[0] ?? 0;
 }
 
 /** Only whole lines move the position: half a line may be cut off again by the writer that finds it. */

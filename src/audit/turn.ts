@@ -8,6 +8,7 @@ import { closeSync, mkdirSync, openSync, readdirSync, readSync, renameSync, rmSy
 import { join } from "node:path";
 import { isCode } from "./file-errors.js";
 import { decodeHead, encodeHead, HEAD_BYTES, type Head } from "./head.js";
+import { makeFolder } from "./make-folder.js";
 import { type HolderState, holderState, type ProcessMark } from "./process-mark.js";
 
 export const FREE = "free";
@@ -70,22 +71,34 @@ export class Turn {
   /** The turn, or who has it. With `force` it is taken from a holder that lives. */
   tryTake(force: boolean): HeldTurn | TurnHolder {
     for (;;) {
-      if (this.#rename(FREE)) return this.#held("free");
-      const holder = this.#holder();
-      if (holder === null) {
-        if (this.#make()) return this.#held("made");
-      } else if (holder !== FREE) {
-        const state = holderState(holder, this.#mark);
-        if (state === "dead" && this.#rename(holder)) return this.#held("dead");
-        if (state !== "dead" && !force) return { holder, state };
-        if (state !== "dead" && this.#rename(holder)) return this.#held("forced");
-      }
+      const next = this.#takeNext(force);
+      if (typeof next !== "string") return next;
+      const held = next === "again" ? null : this.#held(next);
+      if (held !== null) return held;
     }
   }
 
-  #held(origin: TurnOrigin): HeldTurn {
-    if (origin === "forced") this.#replace();
-    return new HeldTurn(origin, this.#folder, this.#mark.text);
+  /** How it was taken, or who has it; `again`: it moved on while we looked. */
+  #takeNext(force: boolean): TurnOrigin | "again" | TurnHolder {
+    if (this.#rename(FREE)) return "free";
+    const holder = this.#holder();
+    if (holder === null) return this.#make() ? "made" : "again";
+    if (holder === FREE) return "again";
+    const state = holderState(holder, this.#mark);
+    if (state !== "dead" && !force) return { holder, state };
+    if (!this.#rename(holder)) return "again";
+    return state === "dead" ? "dead" : "forced";
+  }
+
+  /** Null: we were held up ourselves, and it was taken from us before we looked at it. */
+  #held(origin: TurnOrigin): HeldTurn | null {
+    try {
+      if (origin === "forced") this.#replace();
+      return new HeldTurn(origin, this.#folder, this.#mark.text);
+    } catch (error) {
+      if (isCode(error, "ENOENT")) return null;
+      throw error;
+    }
   }
 
   #rename(from: string): boolean {
@@ -110,7 +123,7 @@ export class Turn {
 
   /** A folder of our own becomes the folder, unless another was first: only an empty one can be replaced. */
   #make(): boolean {
-    mkdirSync(this.#parent, { recursive: true, mode: 0o700 });
+    makeFolder(this.#parent);
     const fresh = join(this.#parent, `new.${this.#mark.text}`);
     mkdirSync(fresh, { mode: 0o700 });
     try {

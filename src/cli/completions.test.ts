@@ -30,6 +30,11 @@ describe("bash", () => {
     [["run", "-e", "A=1", "--works"], ["--workspace"]],
     [["policy", ""], ["explain"]],
     [["policy", "explain", "--js"], ["--json"]],
+    [
+      ["audit", ""],
+      ["list", "tail", "verify"],
+    ],
+    [["audit", "list", "--si"], ["--since"]],
     [["completions", "f"], ["fish"]],
   ])("after %j offers %j", (words, offers) => {
     expect(bashOffers(...words)).toEqual(offers);

@@ -86,9 +86,17 @@ function redactWords(words: readonly string[], text: (text: string) => string): 
     const from = known.get(index);
     if (isValue) return HIDDEN;
     if (from !== undefined) return text(word.slice(0, from)) + HIDDEN;
+    if (isScript(words, index)) return text(word);
     const assigned = /^(-{0,2}[A-Za-z_][A-Za-z0-9_.-]{0,63})=/.exec(word);
     if (assigned?.[1] !== undefined && isSecretName(assigned[1])) return `${assigned[1]}=${HIDDEN}`;
     isValueNext = /^--?[A-Za-z][A-Za-z0-9_.-]{1,63}$/.test(word) && isSecretName(word);
     return text(word);
   });
 }
+
+/** What a shell is given with `-c` is text with words of its own. */
+function isScript(words: readonly string[], index: number): boolean {
+  return /^-[a-z]*c$/.test(words[index - 1] ?? "") && words.slice(0, index).some((word) => SHELL.test(word));
+}
+
+const SHELL = /(?:^|\/)(?:sh|bash|dash|ash|ksh|zsh|fish)$/;

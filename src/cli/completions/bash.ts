@@ -4,7 +4,9 @@ import { optionsOf } from "../parse-options.js";
 
 export function bashCompletions(verbs: readonly VerbSpec[]): string {
   const firstWords = [...new Set(verbs.map(({ name }) => name.split(" ", 1)[0]))];
-  const twoWords = verbs.map(({ name }) => name.split(" ")).filter((words) => words.length === 2);
+  const families = [
+    ...new Set(verbs.filter(({ name }) => name.includes(" ")).map(({ name }) => name.split(" ", 1)[0] ?? "")),
+  ];
   return `# bash completions for agentkernel
 _agentkernel() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} verb=\${COMP_WORDS[1]} at=2
@@ -14,7 +16,7 @@ _agentkernel() {
     return
   fi
   case $verb in
-${twoWords.map(([first, second]) => secondWordCase(first ?? "", second ?? "")).join("\n")}
+${families.map((family) => familyCase(family, verbs)).join("\n")}
   esac
   case $verb in
 ${verbs.map(verbCase).join("\n")}
@@ -24,10 +26,13 @@ complete -F _agentkernel agentkernel
 `;
 }
 
-function secondWordCase(first: string, second: string): string {
+function familyCase(first: string, verbs: readonly VerbSpec[]): string {
+  const seconds = verbs
+    .filter(({ name }) => name.startsWith(`${first} `))
+    .map(({ name }) => name.slice(first.length + 1));
   return `    ${first})
       if [ "$COMP_CWORD" -eq 2 ]; then
-        COMPREPLY=($(compgen -W "${second}" -- "$cur"))
+        COMPREPLY=($(compgen -W "${seconds.join(" ")}" -- "$cur"))
         return
       fi
       verb="${first} \${COMP_WORDS[2]}" at=3

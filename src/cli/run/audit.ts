@@ -11,8 +11,8 @@ export interface RunAudit {
   readonly records: SandboxAudit;
   /** A run that cannot be recorded must not happen. */
   readonly isRequired: boolean;
-  /** Returns once the record is in the log; rejects where it cannot be. */
-  insist(record: () => void): Promise<void>;
+  /** Where the log is required: returns once all records are in it, and rejects where they cannot be. */
+  insist(): Promise<void>;
   /** Waits until everything is in the log. Returns what the user should know; rejects where the log is required. */
   settle(): Promise<readonly string[]>;
 }
@@ -27,9 +27,8 @@ export function openRunAudit(id: string, request: Pick<RunRequest, "env">): RunA
     id,
     records: new SandboxAudit(trail, id, [process.env, request.env]),
     isRequired,
-    async insist(record) {
-      record();
-      await trail?.flush();
+    async insist() {
+      if (isRequired) await trail?.flush();
     },
     async settle() {
       try {

@@ -1,5 +1,4 @@
 /** A whole `run`: start, stream, end, clean up, and say what the user should know. Returns the exit status. */
-import type { SandboxAudit } from "../../audit/index.js";
 import type { Layer, SandboxEnd } from "../../core/backend.js";
 import { escapeText } from "../../core/escape.js";
 import type { GuestExec } from "../../guest/index.js";
@@ -36,6 +35,7 @@ async function executeAudited(request: RunRequest, audit: RunAudit): Promise<num
     if (!request.json) await say(remarksAtStart(request, sandbox.layers));
     const ran = await runIn(sandbox, request, audit, signals);
     if (request.json) {
+      await audit.insist();
       await writeJson({ success: true, data: answer(request, sandbox, ran, performance.now() - startedAt) });
     }
     return exitStatus(ran.command);
@@ -57,12 +57,10 @@ async function start(request: RunRequest, audit: RunAudit, signal: AbortSignal):
   const backend = openBackend();
   const facts = { backend: backend.name, image: { name: image.name, digest: null }, policy, project: projectDir };
   const spec = { id, hostname: id, policy, image: image.source, projectDir, homeDir };
-  if (audit.isRequired) await audit.insist(() => records.starting(facts));
+  records.starting(facts);
+  await audit.insist();
   try {
-    const starting = TemporarySandbox.start(backend, spec, signal);
-    // Written while the sandbox boots.
-    if (!audit.isRequired) records.starting(facts);
-    const sandbox = await starting;
+    const sandbox = await TemporarySandbox.start(backend, spec, signal);
     records.ready(sandbox.layers);
     return sandbox;
   } catch (error) {
@@ -80,14 +78,14 @@ interface Ran {
 async function runIn(
   sandbox: TemporarySandbox,
   request: RunRequest,
-  { records }: RunAudit,
+  audit: RunAudit,
   signals: EndingSignals,
 ): Promise<Ran> {
   const streams = openStreams(request);
   try {
-    const command = await runCommand(sandbox, request, records, signals, streams);
+    const command = await runCommand(sandbox, request, audit, signals, streams);
     const sandboxEnd = await sandbox.finish();
-    records.ended(sandboxEnd);
+    audit.records.ended(sandboxEnd);
     // Before anything of ours is printed: the terminal must be the user's own again.
     streams.close();
     if (streams.failure) throw streams.failure;
@@ -95,7 +93,7 @@ async function runIn(
     return { command, sandboxEnd, streams };
   } catch (error) {
     // The error says more than a second one about the sandbox that it ended.
-    records.ended(await sandbox.kill().catch(() => null));
+    audit.records.ended(await sandbox.kill().catch(() => null));
     throw error;
   } finally {
     streams.close();
@@ -105,7 +103,7 @@ async function runIn(
 async function runCommand(
   sandbox: TemporarySandbox,
   request: RunRequest,
-  records: SandboxAudit,
+  audit: RunAudit,
   signals: EndingSignals,
   streams: RunStreams,
 ): Promise<CommandEnd> {
@@ -117,8 +115,9 @@ async function runCommand(
     ...(request.policy.proc.user !== null && !request.policy.proc.noRoot ? { user: request.policy.proc.user } : {}),
     ...(streams.terminal ? { tty: streams.terminal } : {}),
   };
-  const recordEnd = records.execStarting(command);
+  const recordEnd = audit.records.execStarting(command);
   try {
+    await audit.insist();
     const exec = await sandbox.exec(command);
     streams.connect(exec);
     const end = await waitFor(exec, request, signals, streams);
