@@ -44,11 +44,11 @@ export class SandboxAudit {
   }
 
   starting(facts: SandboxFacts): void {
-    this.#trail?.record({ type: "sandbox.start", sandbox: this.#sandbox, ...facts }, this.#secrets, "later");
+    this.#trail?.record({ type: "sandbox.start", sandbox: this.#sandbox, ...facts }, this.#secrets);
   }
 
   ready(layers: readonly Layer[]): void {
-    this.#trail?.record({ type: "sandbox.ready", sandbox: this.#sandbox, layers }, this.#secrets, "later");
+    this.#trail?.record({ type: "sandbox.ready", sandbox: this.#sandbox, layers }, this.#secrets);
   }
 
   failed(error: unknown): void {
@@ -73,11 +73,7 @@ export class SandboxAudit {
           ? { code: null, signal: null, timedOut: false, error: messageOf(result.error) }
           : { code: result.exit.code, signal: result.exit.signal, timedOut: result.timedOut };
       this.#timedOut ||= how.timedOut;
-      this.#trail?.record(
-        { type: "exec.end", sandbox: this.#sandbox, exec, ...how, durationMs },
-        this.#secrets,
-        "later",
-      );
+      this.#trail?.record({ type: "exec.end", sandbox: this.#sandbox, exec, ...how, durationMs }, this.#secrets);
     };
   }
 
@@ -92,7 +88,7 @@ export class SandboxAudit {
   }
 
   egress(decision: EgressDecision): void {
-    this.#trail?.record({ type: "egress", sandbox: this.#sandbox, ...decision }, this.#secrets, "later");
+    this.#trail?.record({ type: "egress", sandbox: this.#sandbox, ...decision }, this.#secrets);
   }
 
   file(access: Bare<FileAccess>): void {

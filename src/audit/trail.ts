@@ -18,7 +18,7 @@ const MOST_WAITING = 10_000;
 /** Written at once, within one turn. */
 const MOST_AT_ONCE = 256;
 
-/** Records that can wait are written together with others, at the latest after this. */
+/** Records are written together with others, at the latest after this. */
 const LINGER_MS = 100;
 
 /** Turns last a fraction of a millisecond, so these are long; then the turn is taken from whoever has it. */
@@ -51,19 +51,26 @@ export class AuditTrail {
   }
 
   /**
-   * Never throws and never waits. None of `secrets` will be in the log, nor what is known to look like one. `later`
-   * leaves the moment to us: where a sandbox is being started or ended, its user waits for that and not for the log.
+   * Never throws and never waits. None of `secrets` will be in the log, nor what is known to look like one. It is
+   * written together with what else comes within a moment; what is urgent, at once.
    */
-  record(event: AuditEvent, secrets: readonly string[] = [], when: "soon" | "later" = "soon"): void {
+  record(event: AuditEvent, secrets: readonly string[] = []): void {
     if (this.#waiting.length >= MOST_WAITING) {
       this.#dropped++;
       return;
     }
     this.#waiting.push({ event, secrets, atMs: Date.now() });
-    if (when === "later" && !isUrgent(event)) this.#linger ??= setTimeout(() => this.#start(), LINGER_MS);
-    else this.#start();
+    if (isUrgent(event)) this.writeSoon();
+    else this.#linger ??= setTimeout(() => this.writeSoon(), LINGER_MS);
     // Told by the write that needs it.
     this.#loaded().catch(() => {});
+  }
+
+  /** This is a good moment to write: nobody waits for this process. */
+  writeSoon(): void {
+    clearTimeout(this.#linger);
+    this.#linger = undefined;
+    if (this.#waiting.length > 0) this.#writing ??= this.#write();
   }
 
   /** Loaded while the sandbox boots and this process has nothing to do. */
@@ -75,16 +82,10 @@ export class AuditTrail {
   /** Rejects with `audit_unwritable` if something of what was recorded so far is not in the log. */
   async flush(): Promise<void> {
     // What failed before is tried once more.
-    if (this.#waiting.length > 0) this.#start();
+    this.writeSoon();
     await this.#writing;
     await this.#writer?.synced().catch((cause: unknown) => this.#fail(cause));
     if (this.#failure !== null) throw this.#failure;
-  }
-
-  #start(): void {
-    clearTimeout(this.#linger);
-    this.#linger = undefined;
-    this.#writing ??= this.#write();
   }
 
   async #write(): Promise<void> {

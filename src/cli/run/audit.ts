@@ -13,6 +13,8 @@ export interface RunAudit {
   readonly isRequired: boolean;
   /** Where the log is required: returns once all records are in it, and rejects where they cannot be. */
   insist(): Promise<void>;
+  /** The command runs and this process waits for it: the moment to write. */
+  writeSoon(): void;
   /** Waits until everything is in the log. Returns what the user should know; rejects where the log is required. */
   settle(): Promise<readonly string[]>;
 }
@@ -29,6 +31,9 @@ export function openRunAudit(id: string, request: Pick<RunRequest, "env">): RunA
     isRequired,
     async insist() {
       if (isRequired) await trail?.flush();
+    },
+    writeSoon() {
+      trail?.writeSoon();
     },
     async settle() {
       try {

@@ -120,6 +120,7 @@ async function runCommand(
     await audit.insist();
     const exec = await sandbox.exec(command);
     streams.connect(exec);
+    audit.writeSoon();
     const end = await waitFor(exec, request, signals, streams);
     recordEnd(end);
     return end;
