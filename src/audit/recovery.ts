@@ -92,7 +92,8 @@ function rebuild(folder: string, boot: string): Recovered {
   for (const number of numbers.toReversed()) {
     const line = lastWholeLine(folder, number);
     if (line === null) continue;
-    const head = { ...empty, file: last, seq: line.seq, hash: line.hash };
+    const bytes = sizeOf(logFile(folder, last));
+    const head = { ...empty, file: last, bytes, seq: line.seq, hash: line.hash };
     const fields = { reason: "the head was missing or damaged", file: logFileName(number), found: { seq: line.seq } };
     return { head, findings: [{ type: "audit.recovered", fields }], needsNewFile: true };
   }

@@ -25,12 +25,15 @@ export class HeldTurn {
   readonly origin: TurnOrigin;
   /** Null where it is new, or damaged. */
   readonly head: Head | null;
+  /** Whom it was taken from although it lives. */
+  readonly passedOver: string | null;
   readonly #mine: string;
   readonly #free: string;
   readonly #fd: number;
 
-  constructor(origin: TurnOrigin, folder: string, mark: string) {
+  constructor(origin: TurnOrigin, folder: string, mark: string, passedOver: string | null) {
     this.origin = origin;
+    this.passedOver = passedOver;
     this.#mine = join(folder, mark);
     this.#free = join(folder, FREE);
     this.#fd = openSync(this.#mine, "r+");
@@ -71,30 +74,26 @@ export class Turn {
   /** The turn, or who has it. With `force` it is taken from a holder that lives. */
   tryTake(force: boolean): HeldTurn | TurnHolder {
     for (;;) {
-      const next = this.#takeNext(force);
-      if (typeof next !== "string") return next;
-      const held = next === "again" ? null : this.#held(next);
-      if (held !== null) return held;
+      const next = this.#rename(FREE) ? this.#held("free", null) : this.#takeFrom(this.#holder(), force);
+      if (next !== null) return next;
     }
   }
 
-  /** How it was taken, or who has it; `again`: it moved on while we looked. */
-  #takeNext(force: boolean): TurnOrigin | "again" | TurnHolder {
-    if (this.#rename(FREE)) return "free";
-    const holder = this.#holder();
-    if (holder === null) return this.#make() ? "made" : "again";
-    if (holder === FREE) return "again";
+  /** Null: it moved on while we looked. */
+  #takeFrom(holder: string | null, force: boolean): HeldTurn | TurnHolder | null {
+    if (holder === null) return this.#make() ? this.#held("made", null) : null;
+    if (holder === FREE) return null;
     const state = holderState(holder, this.#mark);
     if (state !== "dead" && !force) return { holder, state };
-    if (!this.#rename(holder)) return "again";
-    return state === "dead" ? "dead" : "forced";
+    if (!this.#rename(holder)) return null;
+    return state === "dead" ? this.#held("dead", null) : this.#held("forced", holder);
   }
 
   /** Null: we were held up ourselves, and it was taken from us before we looked at it. */
-  #held(origin: TurnOrigin): HeldTurn | null {
+  #held(origin: TurnOrigin, passedOver: string | null): HeldTurn | null {
     try {
       if (origin === "forced") this.#replace();
-      return new HeldTurn(origin, this.#folder, this.#mark.text);
+      return new HeldTurn(origin, this.#folder, this.#mark.text, passedOver);
     } catch (error) {
       if (isCode(error, "ENOENT")) return null;
       throw error;

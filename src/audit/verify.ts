@@ -31,6 +31,8 @@ export async function verify(folder: string, expectedHash: string | null = null)
   const chain = new Chain(head === null ? [] : [head.seq], expectedHash);
   const notes: string[] = [];
   const pruned = await startOf(folder, files, chain);
+  const late: LateLine[] = [];
+  const passedOver = new Set<unknown>();
   let torn: Verdict["torn"] = null;
   let before: number | null = null;
   for (const file of files) {
@@ -39,18 +41,27 @@ export async function verify(folder: string, expectedHash: string | null = null)
       chain.problem("missing", { file: name, line: null }, `no file is there between ${logFileName(before)} and this`);
     }
     before = file;
+    const closedAt = closedLength(folder, file);
+    let start = 0;
     for await (const line of rawLines(folder, file)) {
       const at = { file: name, line: line.number };
+      const isLate = start >= closedAt;
+      start = line.endOffset;
+      if (isLate) {
+        late.push({ at, writer: decodeLine(line.text).line?.writer ?? null });
+        continue;
+      }
       if (!line.isWhole) {
         if (file === files.at(-1)) torn = at;
         else chain.problem("added", at, "half a line stands at the end of a file that is closed");
         continue;
       }
       const type = chain.take(line.text, at);
-      if (type === "audit.recovered") noteRecovery(line.text, at, chain);
+      if (type === "audit.recovered") noteRecovery(line.text, at, chain, passedOver);
       if (type === "audit.torn") notes.push(`${name}:${line.number}: half a line was cut off here by the next writer`);
     }
   }
+  notes.push(...judgeLate(late, passedOver, chain));
   if (pruned !== null) notes.push(`lines up to number ${pruned} were removed for their age, which is on record`);
   compareHead(folder, head, chain, files.length);
   if (!chain.hasSeenExpected) {
@@ -89,9 +100,35 @@ async function startOf(folder: string, files: readonly number[], chain: Chain): 
   return null;
 }
 
+interface LateLine {
+  readonly at: { readonly file: string; readonly line: number };
+  /** Null for a line that is not as it was written. */
+  readonly writer: string | null;
+}
+
+/** How long the file was when the next one was begun; what comes after is not of the chain. */
+function closedLength(folder: string, file: number): number {
+  const next = firstLine(folder, file + 1);
+  const after: unknown = next?.type === "audit.file" ? next.fields.after : null;
+  const isKnown = typeof after === "object" && after !== null && "bytes" in after && "file" in after;
+  return isKnown && after.file === logFileName(file) ? Number(after.bytes) : Number.POSITIVE_INFINITY;
+}
+
+/** A writer that was passed over may have finished its line, which it then wrote once more where it counts. */
+function judgeLate(late: readonly LateLine[], passedOver: ReadonlySet<unknown>, chain: Chain): readonly string[] {
+  const notes: string[] = [];
+  for (const { at, writer } of late) {
+    if (writer !== null && passedOver.has(writer)) {
+      notes.push(`${at.file}:${at.line}: written late by a process that had been stopped; it does not count`);
+    } else chain.problem("added", at, "this line was added after the file had been closed");
+  }
+  return notes;
+}
+
 /** Without a head nobody can say how far the log went. That it was gone once is known for as long as the log is. */
-function noteRecovery(text: string, at: { file: string; line: number }, chain: Chain): void {
+function noteRecovery(text: string, at: LateLine["at"], chain: Chain, passedOver: Set<unknown>): void {
   const fields = decodeLine(text).line?.fields ?? {};
+  passedOver.add(fields.holder);
   const reason = typeof fields.reason === "string" ? fields.reason : "unknown";
   if (!reason.includes("head")) return;
   chain.problem("head", at, "the record of where the log ends was lost before this line: lines may be missing here");

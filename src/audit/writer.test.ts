@@ -121,12 +121,21 @@ describe("a writer that died", () => {
 
   test("that was only held up loses its turn, cannot touch the head, and is told", async () => {
     writer().tryAppend([record("a")]);
-    const held = new Turn(folder, processMark()).tryTake(false) as HeldTurn;
+    const mark = processMark();
+    const held = new Turn(folder, mark).tryTake(false) as HeldTurn;
+    const { head } = await verify(folder);
     expect(writer().tryAppend([record("b")], { force: true })).toBeNull();
     expect(held.release({ file: 9, bytes: 9, begun: 9, seq: 9, hash: "9", boot: "9" })).toBe(false);
     expect(writer().tryAppend([record("c")])).toBeNull();
     expect(await paths()).toEqual(["a", "b", "c"]);
-    expect(await verify(folder)).toMatchObject({ isWhole: true, files: 2 });
+    expect(await verify(folder)).toMatchObject({ isWhole: true, files: 2, notes: [] });
+    // What it still wrote is no part of the chain; what anybody else writes there is a fault.
+    const late = (by: string) =>
+      appendFileSync(file(), encodeLine({ seq: 3, time: "", writer: by, type: "file" }, {}, head?.hash ?? "").text);
+    late(mark.text);
+    expect(await verify(folder)).toMatchObject({ isWhole: true, notes: [expect.stringMatching(/:3: written late/)] });
+    late("another");
+    expect((await verify(folder)).problems).toMatchObject([{ kind: "added", file: "00000001.jsonl", line: 4 }]);
   });
 });
 

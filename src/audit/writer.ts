@@ -49,7 +49,9 @@ export class AuditWriter {
     try {
       const recovered = recover(this.#options.folder, turn.head, this.#mark.boot);
       const findings = recovered.findings.map((finding) => this.#record(finding.type, finding.fields));
-      if (turn.origin === "forced") findings.push(this.#record("audit.recovered", { reason: HELD_UP }));
+      if (turn.passedOver !== null) {
+        findings.push(this.#record("audit.recovered", { reason: HELD_UP, holder: turn.passedOver }));
+      }
       head = recovered.head;
       const isOver = recovered.needsNewFile || turn.origin === "forced" || isFull(head, this.#options, Date.now());
       if (isOver) {
