@@ -43,6 +43,11 @@ describe("bash", () => {
       ["images", "export", "--format", ""],
       ["oci", "docker"],
     ],
+    [
+      ["audit", ""],
+      ["list", "tail", "verify"],
+    ],
+    [["audit", "list", "--si"], ["--since"]],
     [["completions", "f"], ["fish"]],
   ])("after %j offers %j", (words, offers) => {
     expect(bashOffers(...words)).toEqual(offers);

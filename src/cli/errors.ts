@@ -1,6 +1,8 @@
 /** An error as the user sees it: what failed, why, what to do next; never a stack unless it is asked for. */
 import { type AgentKernelError, errorTable, isAgentKernelError } from "../core/errors.js";
 import { escapeText } from "../core/escape.js";
+import { redactor } from "../core/redact.js";
+import { secretValues } from "../core/secret-names.js";
 import { writeErr, writeJson } from "./output.js";
 
 /** Prints it where it belongs and returns the exit status. */
@@ -19,14 +21,19 @@ interface ShownError {
 }
 
 function describe({ code, message, hint }: AgentKernelError): ShownError {
-  return { code, message: escapeText(message), hint: hint === undefined ? null : escapeText(hint) };
+  return { code, message: shownText(message), hint: hint === undefined ? null : shownText(hint) };
+}
+
+/** Messages repeat what the user or a sandbox wrote, and end up in logs of others. */
+function shownText(text: string): string {
+  return escapeText(redactor(secretValues(process.env)).text(text));
 }
 
 function describeFault(error: unknown): ShownError {
   const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return {
     code: "internal",
-    message: `${escapeText(reason)} (this is a fault of agentkernel)`,
+    message: `${shownText(reason)} (this is a fault of agentkernel)`,
     hint: "run it again with AGENTKERNEL_DEBUG=1 to see where it happened, and report it",
   };
 }

@@ -10,6 +10,18 @@ const jsonOption: OptionSpec = { long: "json", help: "print the result as JSON" 
 /** Kinds of file that `policy check` knows. */
 export const fileKinds = ["project", "user", "policy"] as const;
 
+/** Which records of the audit log are meant. */
+const auditFilterOptions: readonly OptionSpec[] = [
+  { long: "sandbox", value: "ID", help: "only of this sandbox, or of those whose id starts so" },
+  {
+    long: "type",
+    value: "TYPE",
+    repeats: true,
+    help: "only these: sandbox, exec, egress, file, policy, approval, audit, or exactly, as exec.start (repeatable)",
+  },
+  { long: "denied", help: "only what was refused" },
+];
+
 export const shells = ["bash", "zsh", "fish"] as const;
 
 export const verbs: readonly VerbSpec[] = [
@@ -68,6 +80,47 @@ export const verbs: readonly VerbSpec[] = [
     ],
     rest: { kind: "files" },
     load: () => import("./verbs/policy-check.js"),
+  },
+  {
+    name: "audit list",
+    summary: "show what sandboxes did, from the audit log",
+    usage: "audit list [options]",
+    examples: ["agentkernel audit list --type exec --since 1h", "agentkernel audit list --denied --json"],
+    options: [
+      ...auditFilterOptions,
+      { long: "since", value: "TIME", help: "from then on: 30m, 12h, 7d ago, or 2030-01-31T12:00:00Z" },
+      { long: "until", value: "TIME", help: "up to then, written the same way" },
+      { long: "limit", value: "N", help: "the newest N that match (100)" },
+      jsonOption,
+    ],
+    rest: { kind: "none" },
+    load: () => import("./verbs/audit-list.js"),
+  },
+  {
+    name: "audit tail",
+    summary: "show the last records of the audit log, and new ones as they come",
+    usage: "audit tail [options]",
+    examples: ["agentkernel audit tail -f", "agentkernel audit tail -f --type egress --json"],
+    options: [
+      { long: "follow", short: "f", help: "go on with what is recorded from now on" },
+      { long: "lines", short: "n", value: "N", help: "how many of the last ones (10)" },
+      ...auditFilterOptions,
+      { long: "json", help: "print one JSON object a line" },
+    ],
+    rest: { kind: "none" },
+    load: () => import("./verbs/audit-tail.js"),
+  },
+  {
+    name: "audit verify",
+    summary: "check that the audit log was neither edited nor cut",
+    usage: "audit verify [options]",
+    examples: ["agentkernel audit verify", "agentkernel audit verify --expect $(cat noted-elsewhere)"],
+    options: [
+      { long: "expect", value: "HASH", help: "a line with this hash, noted earlier, must still be there" },
+      jsonOption,
+    ],
+    rest: { kind: "none" },
+    load: () => import("./verbs/audit-verify.js"),
   },
   {
     name: "completions",

@@ -142,15 +142,14 @@ export const configShape = table({
   audit: {
     help: "The audit log.",
     shape: table({
-      enabled: { shape: flag(), help: "Whether there is one (true).", userOnly: true, later: "audit" },
-      path: { shape: path, help: "The folder it lies in.", userOnly: true, later: "audit" },
+      enabled: { shape: flag(), help: "Whether there is one (true).", userOnly: true },
+      path: { shape: path, help: "The folder it lies in.", userOnly: true },
       max_mb: {
         shape: number(sizeMb),
         help: "A file larger than this is closed and a new one begun.",
         userOnly: true,
-        later: "audit",
       },
-      keep: { shape: number(count), help: "How many closed files are kept.", userOnly: true, later: "audit" },
+      keep: { shape: number(count), help: "How many closed files are kept.", userOnly: true },
     }),
   },
   api: {

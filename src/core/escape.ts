@@ -17,3 +17,8 @@ export function escapeText(text: string): string {
     return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u{${code.toString(16)}}`;
   });
 }
+
+/** JSON whose strings cannot steer a terminal either; it means the same to whoever parses it. */
+export function escapeJson(json: string): string {
+  return json.replace(UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}

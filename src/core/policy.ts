@@ -68,6 +68,9 @@ export interface CommandRules {
   readonly deny: readonly string[];
 }
 
+/** What decides whether a destination may be reached. */
+export type NetworkRules = Pick<NetworkPolicy, "egress" | "allow" | "deny">;
+
 export interface ProcessPolicy {
   /** `name`, `uid` or `uid:gid` inside the sandbox; null: the image's user. */
   readonly user: string | null;

@@ -1,8 +1,14 @@
-import { expect, it } from "vitest";
-import { imageStoreFolder } from "./state-folders.js";
+import { expect, test } from "vitest";
+import { auditFolder, imageStoreFolder, journalFolder } from "./state-folders.js";
 
-it("images lie in the user's data folder, wherever that was moved to", () => {
+test("folders are the user's own, and moved by the variables for them", () => {
+  expect(auditFolder({}, "/home/u")).toBe("/home/u/.local/state/agentkernel/audit");
+  expect(journalFolder({ XDG_STATE_HOME: "/state" }, "/home/u")).toBe("/state/agentkernel/journal");
   expect(imageStoreFolder({}, "/home/u")).toBe("/home/u/.local/share/agentkernel/images");
   expect(imageStoreFolder({ XDG_DATA_HOME: "/data" }, "/home/u")).toBe("/data/agentkernel/images");
+});
+
+test("a variable that is not absolute is ignored", () => {
   expect(imageStoreFolder({ XDG_DATA_HOME: "data" }, "/home/u")).toBe("/home/u/.local/share/agentkernel/images");
+  expect(auditFolder({ XDG_STATE_HOME: "state" }, "/home/u")).toBe("/home/u/.local/state/agentkernel/audit");
 });

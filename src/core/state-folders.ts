@@ -1,15 +1,28 @@
 /** Where agentkernel keeps its own files, by the rules for XDG folders. Pure: nothing is made or looked at here. */
 import { isAbsolute, join } from "node:path";
 
-type Environment = Readonly<Record<string, string | undefined>>;
+export type HostEnvironment = Readonly<Record<string, string | undefined>>;
 
 /** What can be had again only by asking others for it: images. */
-export function dataFolder(env: Environment, homeDir: string): string {
-  return ownFolder(env.XDG_DATA_HOME, homeDir, ".local/share");
+export function dataFolder({ XDG_DATA_HOME: named }: HostEnvironment, homeDir: string): string {
+  return ownFolder(named, homeDir, ".local/share");
 }
 
-export function imageStoreFolder(env: Environment, homeDir: string): string {
+/** What must survive a restart: the audit log and journals. */
+export function stateFolder({ XDG_STATE_HOME: named }: HostEnvironment, homeDir: string): string {
+  return ownFolder(named, homeDir, ".local/state");
+}
+
+export function imageStoreFolder(env: HostEnvironment, homeDir: string): string {
   return join(dataFolder(env, homeDir), "images");
+}
+
+export function auditFolder(env: HostEnvironment, homeDir: string): string {
+  return join(stateFolder(env, homeDir), "audit");
+}
+
+export function journalFolder(env: HostEnvironment, homeDir: string): string {
+  return join(stateFolder(env, homeDir), "journal");
 }
 
 /** A value that is not absolute is to be ignored, by the specification of these variables. */

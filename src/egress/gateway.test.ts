@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { deferred } from "../core/deferred.js";
-import type { NetworkPolicy } from "../core/policy.js";
+import type { NetworkRules } from "../core/policy.js";
 import { allowlist, everything, nothing, PUBLIC, PUBLIC_6, readAll, World } from "./testing/world.js";
 
 let world: World;
@@ -60,7 +60,7 @@ describe("the three modes", () => {
   });
 
   it("a changed policy holds for the next connection, and not for those that are open", async () => {
-    let policy: NetworkPolicy = everything;
+    let policy: NetworkRules = everything;
     const gateway = world.gateway(() => policy);
     const open = await world.client(gateway, named("example.com"));
     policy = nothing;
@@ -70,7 +70,7 @@ describe("the three modes", () => {
   });
 
   it("a policy that becomes unusable denies everything; one that is so from the start is an error", async () => {
-    let policy: NetworkPolicy = everything;
+    let policy: NetworkRules = everything;
     const gateway = world.gateway(() => policy);
     policy = allowlist({ domain: "**" });
     expect(await world.refusal(gateway, named("example.com"))).toMatchObject({ code: "denied" });

@@ -2,7 +2,7 @@
 import { networkInterfaces } from "node:os";
 import type { Duplex } from "node:stream";
 import type { EgressPort, NameFamilies, OutgoingRefusal, OutgoingTarget } from "../core/egress.js";
-import type { NetworkPolicy } from "../core/policy.js";
+import type { NetworkRules } from "../core/policy.js";
 import { Approvals, type Ask } from "./approval.js";
 import { carry } from "./carry.js";
 import type { EgressDecision, Via } from "./decision.js";
@@ -21,7 +21,7 @@ import type { UpstreamSettings } from "./upstream/settings.js";
 export interface GatewayOptions {
   readonly sandbox: string;
   /** Read at each new connection: a changed policy holds from the next one on. */
-  policy(): NetworkPolicy;
+  policy(): NetworkRules;
   onDecision(decision: EgressDecision): void;
   /** Where absent, what no rule covers is denied. */
   readonly ask?: Ask;
@@ -61,7 +61,7 @@ class SandboxGateway implements Gateway {
   readonly #home: ProxyHome;
   /** Loaded with the first who needs it. */
   #proxy: Promise<ProxySpeaker> | null = null;
-  #rules: { readonly policy: NetworkPolicy; readonly rules: Rules } | null = null;
+  #rules: { readonly policy: NetworkRules; readonly rules: Rules } | null = null;
   #closed = false;
 
   constructor(options: GatewayOptions) {
@@ -186,7 +186,7 @@ class SandboxGateway implements Gateway {
     }
   }
 
-  #rulesOf(policy: NetworkPolicy): Rules {
+  #rulesOf(policy: NetworkRules): Rules {
     if (this.#rules?.policy !== policy) this.#rules = { policy, rules: new Rules(policy) };
     return this.#rules.rules;
   }

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { NetworkPolicy, NetworkRule } from "../core/policy.js";
+import type { NetworkRule, NetworkRules } from "../core/policy.js";
 import { whyInvalidDomain } from "../policy/network-rules.js";
 import { presetDomains } from "../policy/presets.js";
 import { parseAddress } from "./address/address.js";
 import { Rules } from "./rules.js";
 
 const none = new Set<string>();
-const rules = (egress: NetworkPolicy["egress"], allow: NetworkRule[] = [], deny: NetworkRule[] = []) =>
+const rules = (egress: NetworkRules["egress"], allow: NetworkRule[] = [], deny: NetworkRule[] = []) =>
   new Rules({ egress, allow, deny });
 const allows = (judged: Rules, name: string, port: number | null = 443) => judged.judgeName(name, port).allowed;
 

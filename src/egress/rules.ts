@@ -3,7 +3,7 @@
  * at before allow; a domain opens public addresses only, a `cidr` whatever lies in it.
  */
 import { AgentKernelError } from "../core/errors.js";
-import type { EgressMode, NetworkPolicy, NetworkRule } from "../core/policy.js";
+import type { EgressMode, NetworkRule, NetworkRules } from "../core/policy.js";
 import { whyInvalidRule } from "../policy/network-rules.js";
 import { expandPresets } from "../policy/presets.js";
 import type { Address } from "./address/address.js";
@@ -97,7 +97,7 @@ export class Rules {
   readonly #allow: RuleList;
   readonly #deny: RuleList;
 
-  constructor(policy: NetworkPolicy) {
+  constructor(policy: NetworkRules) {
     this.egress = policy.egress;
     this.#allow = new RuleList("allow", policy.allow);
     this.#deny = new RuleList("deny", policy.deny);

@@ -112,7 +112,7 @@ export async function bringImage(place: string, options: FetchOptions): Promise<
       store,
       reference: parseReference(`localhost/run/${name}:latest`),
       env: options.env,
-      stdin: process.stdin as AsyncIterable<Buffer>,
+      stdin: () => process.stdin as AsyncIterable<Buffer>,
       packBinary: () => nativeBinary("ak-pack"),
       onProgress: (layer) => options.onProgress?.({ kind: "download", layer }),
       ...(options.signal === undefined ? {} : { signal: options.signal }),

@@ -11,7 +11,7 @@ export type ModuleGraph = ReadonlyMap<string, readonly string[]>;
 const vocabulary = ["core"];
 const knowledge = [...vocabulary, "policy", "detect", "guest", "images", "doctor"];
 const walls = [...knowledge, "backends", "egress"];
-const lifecycle = [...walls, "runtime", "config"];
+const lifecycle = [...walls, "audit", "runtime", "config"];
 const surfaces = [...lifecycle, "api", "mcp"];
 
 /** Folder of src → folders that it may import, beside itself. A folder that is not here has no place yet. */
@@ -23,9 +23,10 @@ const allowedImports: ReadonlyMap<string, readonly string[]> = new Map([
   ["images", vocabulary],
   ["doctor", vocabulary],
   ["config", [...vocabulary, "policy", "detect"]],
+  ["audit", vocabulary],
   ["backends", knowledge],
   ["egress", knowledge],
-  ["runtime", walls],
+  ["runtime", [...walls, "audit"]],
   ["api", lifecycle],
   ["mcp", lifecycle],
   ["daemon", [...surfaces, "cli"]],

@@ -1,5 +1,5 @@
 /** A whole `run`: start, stream, end, clean up, and say what the user should know. Returns the exit status. */
-import type { Layer, SandboxEnd } from "../../core/backend.js";
+import type { SandboxEnd } from "../../core/backend.js";
 import { escapeText } from "../../core/escape.js";
 import type { GuestExec } from "../../guest/index.js";
 import { type CommandEnd, CommandWait, exitStatus } from "../../runtime/command-end.js";
@@ -7,6 +7,8 @@ import { type RootImage, rootImage } from "../../runtime/root-image.js";
 import { TemporarySandbox, temporaryId } from "../../runtime/temporary-sandbox.js";
 import { writeErr, writeJson } from "../output.js";
 import type { RunRequest } from "../run-request.js";
+import { answer } from "./answer.js";
+import { openRunAudit, type RunAudit } from "./audit.js";
 import { openBackend } from "./backend.js";
 import { type CommandStart, startOf } from "./command-start.js";
 import { imageProgress } from "./image-progress.js";
@@ -14,41 +16,58 @@ import { remarksAtEnd, remarksAtStart } from "./remarks.js";
 import { EndingSignals } from "./signals.js";
 import { openStreams, type RunStreams } from "./streams.js";
 
+/** What one run is made of, from its first moment to its last. */
+interface Run {
+  readonly request: RunRequest;
+  readonly audit: RunAudit;
+  readonly signals: EndingSignals;
+  readonly abort: AbortSignal;
+}
+
 export async function execute(request: RunRequest): Promise<number> {
   await say(request.notes);
-  const startedAt = performance.now();
+  const audit = openRunAudit(temporaryId(), request);
   const abort = new AbortController();
   const signals = new EndingSignals(() => abort.abort());
-  let image: RootImage | null = null;
   try {
-    image = await openImage(request, abort.signal);
-    const start = startOf(request, image);
-    const sandbox = await startSandbox(request, image, abort.signal);
-    if (signals.first !== null) {
-      await sandbox.kill();
-      return 128 + signals.first;
-    }
-    if (!request.json) await say([...image.notes, ...remarksAtStart(request, sandbox.layers)]);
-    const ran = await runIn(sandbox, request, start, signals);
-    if (request.json) {
-      await writeJson({ success: true, data: answer(request, image, sandbox, ran, performance.now() - startedAt) });
-    }
-    return exitStatus(ran.command);
+    return await executeWith({ request, audit, signals, abort: abort.signal });
   } catch (error) {
     if (signals.first !== null && abort.signal.aborted) return 128 + signals.first;
     throw error;
   } finally {
-    await image?.release();
     signals.stop();
+    await say(await audit.settle());
   }
 }
 
-async function openImage(request: RunRequest, signal: AbortSignal): Promise<RootImage> {
-  const { image, imageSettings, json } = request;
+async function executeWith(run: Run): Promise<number> {
+  const { request, audit, signals } = run;
+  const startedAt = performance.now();
+  const image = await openImage(run);
+  try {
+    const start = startOf(request, image);
+    const sandbox = await startSandbox(run, image);
+    if (signals.first !== null) {
+      audit.records.ended(await sandbox.kill());
+      return 128 + signals.first;
+    }
+    if (!request.json) await say([...image.notes, ...remarksAtStart(request, sandbox.layers)]);
+    const ran = await runIn(sandbox, run, start);
+    if (request.json) {
+      await audit.insist();
+      await writeJson({ success: true, data: answer(request, image, sandbox, ran, performance.now() - startedAt) });
+    }
+    return exitStatus(ran.command);
+  } finally {
+    await image.release();
+  }
+}
+
+async function openImage({ request: { image, imageSettings, json }, abort }: Run): Promise<RootImage> {
   if (image.name === "host") return await rootImage(image, imageSettings);
   const progress = json ? undefined : imageProgress();
   try {
-    return await rootImage(image, imageSettings, { onProgress: progress?.report, signal });
+    return await rootImage(image, imageSettings, { onProgress: progress?.report, signal: abort });
   } finally {
     progress?.close();
   }
@@ -58,35 +77,37 @@ async function say(lines: readonly string[]): Promise<void> {
   for (const line of lines) await writeErr(`agentkernel: ${escapeText(line)}\n`);
 }
 
-async function startSandbox(request: RunRequest, image: RootImage, signal: AbortSignal): Promise<TemporarySandbox> {
-  const id = temporaryId();
+async function startSandbox({ request, audit, abort }: Run, image: RootImage): Promise<TemporarySandbox> {
+  const { id, records } = audit;
   const { policy, projectDir, homeDir } = request;
-  const spec = { id, hostname: id, policy, image: image.source, projectDir, homeDir };
-  return await TemporarySandbox.start(openBackend(), spec, signal);
+  const backend = openBackend();
+  const { name, digest } = image;
+  records.starting({ backend: backend.name, image: { name, digest }, policy, project: projectDir });
+  await audit.insist();
+  try {
+    const spec = { id, hostname: id, policy, image: image.source, projectDir, homeDir };
+    const sandbox = await TemporarySandbox.start(backend, spec, abort);
+    records.ready(sandbox.layers);
+    return sandbox;
+  } catch (error) {
+    records.failed(error);
+    throw error;
+  }
 }
 
-interface Ran {
+export interface Ran {
   readonly command: CommandEnd;
   readonly sandboxEnd: SandboxEnd;
   readonly streams: RunStreams;
 }
 
-async function runIn(
-  sandbox: TemporarySandbox,
-  request: RunRequest,
-  start: CommandStart,
-  signals: EndingSignals,
-): Promise<Ran> {
+async function runIn(sandbox: TemporarySandbox, run: Run, start: CommandStart): Promise<Ran> {
+  const { request, audit } = run;
   const streams = openStreams(request);
   try {
-    const exec = await sandbox.exec({
-      ...start,
-      stdin: streams.hasInput,
-      ...(streams.terminal ? { tty: streams.terminal } : {}),
-    });
-    streams.connect(exec);
-    const command = await waitFor(exec, request, signals, streams);
+    const command = await runCommand(sandbox, run, start, streams);
     const sandboxEnd = await sandbox.finish();
+    audit.records.ended(sandboxEnd);
     // Before anything of ours is printed: the terminal must be the user's own again.
     streams.close();
     if (streams.failure) throw streams.failure;
@@ -94,19 +115,44 @@ async function runIn(
     return { command, sandboxEnd, streams };
   } catch (error) {
     // The error says more than a second one about the sandbox that it ended.
-    await sandbox.kill().catch(() => {});
+    await sandbox.kill().then(
+      (end) => audit.records.ended(end),
+      () => {},
+    );
     throw error;
   } finally {
     streams.close();
   }
 }
 
-async function waitFor(
-  exec: GuestExec,
-  request: RunRequest,
-  signals: EndingSignals,
+async function runCommand(
+  sandbox: TemporarySandbox,
+  run: Run,
+  start: CommandStart,
   streams: RunStreams,
 ): Promise<CommandEnd> {
+  const { audit } = run;
+  const command = {
+    ...start,
+    stdin: streams.hasInput,
+    ...(streams.terminal ? { tty: streams.terminal } : {}),
+  };
+  const recordEnd = audit.records.execStarting(command);
+  try {
+    await audit.insist();
+    const exec = await sandbox.exec(command);
+    streams.connect(exec);
+    audit.writeSoon();
+    const end = await waitFor(exec, run, streams);
+    recordEnd(end);
+    return end;
+  } catch (error) {
+    recordEnd({ error });
+    throw error;
+  }
+}
+
+async function waitFor(exec: GuestExec, { request, signals }: Run, streams: RunStreams): Promise<CommandEnd> {
   const wait = new CommandWait(exec, request.policy.resources.timeoutMs);
   signals.passTo((signal) => wait.interrupt(signal));
   if (signals.first !== null) wait.interrupt(signals.first);
@@ -121,37 +167,4 @@ async function waitFor(
 
 function interrupted(signals: EndingSignals): Promise<void> {
   return new Promise((resolve) => signals.passTo(() => resolve()));
-}
-
-function answer(
-  request: RunRequest,
-  image: RootImage,
-  sandbox: { id: string; layers: readonly Layer[] },
-  ran: Ran,
-  ms: number,
-): object {
-  const { command, sandboxEnd, streams } = ran;
-  const captured = streams.captured;
-  return {
-    output: captured?.text() ?? "",
-    stdout: captured?.text(1) ?? "",
-    stderr: captured?.text(2) ?? "",
-    dropped_bytes: captured?.droppedBytes ?? 0,
-    exit_code: exitStatus(command),
-    duration_ms: Math.round(ms * 1000) / 1000,
-    timed_out: command.timedOut,
-    sandbox: sandbox.id,
-    backend: "linux",
-    image: { name: image.name, digest: image.digest, why: image.why },
-    profile: request.policy.profile,
-    layers: sandbox.layers,
-    usage: {
-      cpu_us: sandboxEnd.cpuUs,
-      memory_peak_bytes: sandboxEnd.memoryPeakBytes,
-      oom_kills: sandboxEnd.oomKills,
-      processes_denied: sandboxEnd.pidsDenied,
-    },
-    changes: sandboxEnd.carried,
-    notes: [...request.notes, ...image.notes],
-  };
 }

@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { OutgoingRefusal, OutgoingTarget } from "../../core/egress.js";
-import type { NetworkPolicy } from "../../core/policy.js";
+import type { NetworkRules } from "../../core/policy.js";
 import type { EgressDecision } from "../decision.js";
 import { type Dial, dialTcp } from "../dial.js";
 import { createGateway, type Gateway, type GatewayOptions } from "../gateway.js";
@@ -15,13 +15,13 @@ import { createGateway, type Gateway, type GatewayOptions } from "../gateway.js"
 export const PUBLIC = "93.184.216.34";
 export const PUBLIC_6 = "2606:2800:220:1:248:1893:25c8:1946";
 
-export const allowlist = (...allow: NetworkPolicy["allow"]): NetworkPolicy => ({
+export const allowlist = (...allow: NetworkRules["allow"]): NetworkRules => ({
   egress: "allowlist",
   allow,
   deny: [],
 });
-export const everything: NetworkPolicy = { egress: "on", allow: [], deny: [] };
-export const nothing: NetworkPolicy = { egress: "off", allow: [], deny: [] };
+export const everything: NetworkRules = { egress: "on", allow: [], deny: [] };
+export const nothing: NetworkRules = { egress: "off", allow: [], deny: [] };
 
 export class World {
   readonly names = new Map<string, readonly string[]>();
@@ -70,7 +70,7 @@ export class World {
     this.#ports.set(`${address} ${port}`, portOf(server));
   }
 
-  gateway(policy: NetworkPolicy | (() => NetworkPolicy), extra: Partial<GatewayOptions> = {}): Gateway {
+  gateway(policy: NetworkRules | (() => NetworkRules), extra: Partial<GatewayOptions> = {}): Gateway {
     const gateway = createGateway({
       sandbox: "test",
       policy: typeof policy === "function" ? policy : () => policy,

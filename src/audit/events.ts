@@ -1,0 +1,158 @@
+/** What is worth a line of the audit log. Everybody who takes part in a sandbox's life hands in values of these types. */
+import type { BackendName, Layer, SandboxEnd } from "../core/backend.js";
+import type { Policy } from "../core/policy.js";
+
+export const limitNames = ["memory", "pids", "timeout", "disk"] as const;
+export type LimitName = (typeof limitNames)[number];
+
+/** Before anything of it exists: whatever happens later, that it was asked for is on record. */
+export interface SandboxStart {
+  readonly type: "sandbox.start";
+  readonly sandbox: string;
+  readonly backend: BackendName;
+  /** The digest is null for an image that has none: the host's own files. */
+  readonly image: { readonly name: string; readonly digest: string | null };
+  /** Recorded as its digest and a few of its fields; values of variables never. */
+  readonly policy: Policy;
+  readonly project: string | null;
+}
+
+/** It stands, with these walls. */
+export interface SandboxReady {
+  readonly type: "sandbox.ready";
+  readonly sandbox: string;
+  readonly layers: readonly Layer[];
+}
+
+export interface SandboxFailed {
+  readonly type: "sandbox.failed";
+  readonly sandbox: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface SandboxEnded {
+  readonly type: "sandbox.end";
+  readonly sandbox: string;
+  /** Null where its own end could not be learned. */
+  readonly end: SandboxEnd | null;
+  readonly limits: readonly LimitName[];
+}
+
+export interface ExecStart {
+  readonly type: "exec.start";
+  readonly sandbox: string;
+  /** Counts the commands of one sandbox from 1. */
+  readonly exec: number;
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly user: string | null;
+  readonly tty: boolean;
+  /** Names only. */
+  readonly env: readonly string[];
+}
+
+export interface ExecEnd {
+  readonly type: "exec.end";
+  readonly sandbox: string;
+  readonly exec: number;
+  /** One of the two, or neither where it never ran. */
+  readonly code: number | null;
+  readonly signal: number | null;
+  readonly timedOut: boolean;
+  readonly durationMs: number;
+  /** Why it could not be run, or was not waited for. */
+  readonly error?: string;
+}
+
+/** A host-side file operation: `cp`, HTTP files, MCP file tools. */
+export interface FileAccess {
+  readonly type: "file";
+  readonly sandbox: string;
+  readonly operation: "read" | "write" | "delete" | "list";
+  readonly path: string;
+  readonly bytes: number | null;
+  readonly verdict: "allowed" | "denied";
+  readonly reason?: string;
+}
+
+/** One decision of the gateway, as it gives it. */
+export interface EgressDecision {
+  readonly via: "capture" | "proxy" | "listener";
+  /** The name or address that was asked for. */
+  readonly asked: string;
+  readonly port: number;
+  readonly verdict: "allowed" | "denied";
+  /** The rule that decided, in words. */
+  readonly rule: string | null;
+  /** Every address that the name resolved to; empty where it was not resolved. */
+  readonly addresses: readonly string[];
+  readonly dialled: string | null;
+  /** The name that TLS or HTTP spoke of on the connection. */
+  readonly seen: string | null;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+}
+
+export interface Egress extends EgressDecision {
+  readonly type: "egress";
+  readonly sandbox: string;
+}
+
+export interface PolicyChange {
+  readonly type: "policy.change";
+  readonly sandbox: string;
+  readonly policy: Policy;
+  readonly by: string;
+  readonly change: string;
+}
+
+/** A destination was put to the user. */
+export interface Approval {
+  readonly type: "approval";
+  readonly sandbox: string;
+  readonly asked: string;
+  readonly port: number;
+  readonly verdict: "allowed" | "denied";
+  /** For how long it holds. `none`: nobody answered. */
+  readonly answer: "once" | "sandbox" | "never" | "none";
+  readonly by: string;
+}
+
+export type AuditEvent =
+  | SandboxStart
+  | SandboxReady
+  | SandboxFailed
+  | SandboxEnded
+  | ExecStart
+  | ExecEnd
+  | FileAccess
+  | Egress
+  | PolicyChange
+  | Approval;
+
+/** Types of lines, those that the log writes about itself included. */
+export const recordTypes = [
+  "sandbox.start",
+  "sandbox.ready",
+  "sandbox.failed",
+  "sandbox.end",
+  "exec.start",
+  "exec.end",
+  "file",
+  "egress",
+  "policy.change",
+  "approval",
+  "audit.file",
+  "audit.torn",
+  "audit.recovered",
+  "audit.pruned",
+] as const;
+export type RecordType = (typeof recordTypes)[number];
+
+/** Must survive a power cut: what was refused, and what changed the rules. Everything else waits for the kernel. */
+export function isUrgent(event: AuditEvent): boolean {
+  return (
+    event.type === "approval" || event.type === "policy.change" || ("verdict" in event && event.verdict === "denied")
+  );
+}

@@ -1,0 +1,55 @@
+/**
+ * Which process holds the turn, so that another can tell whether it still lives. A number alone is not enough:
+ * numbers come again. Synchronous: a look takes microseconds, and nothing may come between the look and the taking.
+ */
+import { readFileSync, readlinkSync } from "node:fs";
+
+export interface ProcessMark {
+  /** Boot, namespace of process numbers, number, start, and a random part for several writers in one process. */
+  readonly text: string;
+  readonly boot: string;
+  readonly namespace: string;
+}
+
+export type HolderState = "running" | "stopped" | "dead" | "unknown";
+
+export function processMark(): ProcessMark {
+  const boot = readFileSync("/proc/sys/kernel/random/boot_id", "latin1").replaceAll("-", "").slice(0, 12);
+  const namespace = readlinkSync("/proc/self/ns/pid").replace(/\D/g, "");
+  const own = statOf(process.pid);
+  if (own === null) throw new Error("/proc does not show this process");
+  const random = Math.floor(Math.random() * 2 ** 24).toString(16);
+  return { text: [boot, namespace, process.pid, own.startTicks, random].join("-"), boot, namespace };
+}
+
+/** `unknown`: it lives where its processes cannot be seen from here. */
+export function holderState(mark: string, self: ProcessMark): HolderState {
+  const match = /^([0-9a-f]+)-(\d+)-(\d+)-(\d+)-[0-9a-f]+$/.exec(mark);
+  if (match === null) return "dead";
+  const [, boot, namespace, pid, startTicks] = match;
+  if (boot !== self.boot) return "dead";
+  if (namespace !== self.namespace) return "unknown";
+  const stat = statOf(Number(pid));
+  if (stat === null || stat.startTicks !== startTicks) return "dead";
+  return stat.state === "T" || stat.state === "t" ? "stopped" : "running";
+}
+
+interface ProcessStat {
+  readonly state: string;
+  readonly startTicks: string;
+}
+
+/** Null for a process that is gone or a zombie. */
+function statOf(pid: number): ProcessStat | null {
+  let text: string;
+  try {
+    text = readFileSync(`/proc/${pid}/stat`, "latin1");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ESRCH")) return null;
+    throw error;
+  }
+  // The program's name may hold anything, also parentheses; fields are counted from behind it.
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  const [state = "", startTicks = ""] = [fields[0], fields[19]];
+  return state === "Z" || state === "X" ? null : { state, startTicks };
+}

@@ -1,0 +1,109 @@
+/** The records of one sandbox's life, from whoever takes part in it: the runtime, the gateway, the file interface. */
+import type { BackendName, Layer, SandboxEnd } from "../core/backend.js";
+import { isAgentKernelError } from "../core/errors.js";
+import type { ExecExit, ExecRequest } from "../core/exec.js";
+import type { Policy } from "../core/policy.js";
+import { secretValues } from "../core/secret-names.js";
+import type { Approval, EgressDecision, FileAccess, LimitName, SandboxStart } from "./events.js";
+import type { AuditTrail } from "./trail.js";
+
+export interface SandboxFacts {
+  readonly backend: BackendName;
+  readonly image: SandboxStart["image"];
+  readonly policy: Policy;
+  readonly project: string | null;
+}
+
+export interface ExecResult {
+  readonly exit: ExecExit;
+  readonly timedOut: boolean;
+}
+
+/** An event as its maker knows it: the type and the sandbox are added here. */
+type Bare<T> = Omit<T, "type" | "sandbox">;
+
+export class SandboxAudit {
+  readonly #trail: AuditTrail | null;
+  readonly #sandbox: string;
+  readonly #secrets: readonly string[];
+  #execs = 0;
+  #timedOut = false;
+
+  /**
+   * Without a trail nothing is recorded. `environments`: the host's and the command's. Values in them that their names call secret are never recorded.
+   */
+  constructor(
+    trail: AuditTrail | null,
+    sandbox: string,
+    environments: readonly Readonly<Record<string, string | undefined>>[],
+    secrets: readonly string[] = [],
+  ) {
+    this.#trail = trail;
+    this.#sandbox = sandbox;
+    this.#secrets = [...secrets, ...environments.flatMap(secretValues)];
+  }
+
+  starting(facts: SandboxFacts): void {
+    this.#trail?.record({ type: "sandbox.start", sandbox: this.#sandbox, ...facts }, this.#secrets);
+  }
+
+  ready(layers: readonly Layer[]): void {
+    this.#trail?.record({ type: "sandbox.ready", sandbox: this.#sandbox, layers }, this.#secrets);
+  }
+
+  failed(error: unknown): void {
+    const code = isAgentKernelError(error) ? error.code : "internal";
+    this.#trail?.record(
+      { type: "sandbox.failed", sandbox: this.#sandbox, code, message: messageOf(error) },
+      this.#secrets,
+    );
+  }
+
+  /** Returns what is to be called when the command ended, with its end or with why it never had one. */
+  execStarting(request: ExecRequest): (result: ExecResult | { readonly error: unknown }) => void {
+    const exec = ++this.#execs;
+    const startedAt = performance.now();
+    const { argv, cwd, user = null, tty, env } = request;
+    const start = { sandbox: this.#sandbox, exec, argv, cwd, user, tty: tty !== undefined, env: Object.keys(env) };
+    this.#trail?.record({ type: "exec.start", ...start }, this.#secrets);
+    return (result) => {
+      const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
+      const how =
+        "error" in result
+          ? { code: null, signal: null, timedOut: false, error: messageOf(result.error) }
+          : { code: result.exit.code, signal: result.exit.signal, timedOut: result.timedOut };
+      this.#timedOut ||= how.timedOut;
+      this.#trail?.record({ type: "exec.end", sandbox: this.#sandbox, exec, ...how, durationMs }, this.#secrets);
+    };
+  }
+
+  /** Null: it is gone, and nobody could say how. */
+  ended(end: SandboxEnd | null): void {
+    const limits: LimitName[] = [
+      ...(end !== null && end.oomKills > 0 ? ["memory" as const] : []),
+      ...(end !== null && end.pidsDenied > 0 ? ["pids" as const] : []),
+      ...(this.#timedOut ? ["timeout" as const] : []),
+    ];
+    this.#trail?.record({ type: "sandbox.end", sandbox: this.#sandbox, end, limits }, this.#secrets);
+  }
+
+  egress(decision: EgressDecision): void {
+    this.#trail?.record({ type: "egress", sandbox: this.#sandbox, ...decision }, this.#secrets);
+  }
+
+  file(access: Bare<FileAccess>): void {
+    this.#trail?.record({ type: "file", sandbox: this.#sandbox, ...access }, this.#secrets);
+  }
+
+  approval(approval: Bare<Approval>): void {
+    this.#trail?.record({ type: "approval", sandbox: this.#sandbox, ...approval }, this.#secrets);
+  }
+
+  policyChanged(policy: Policy, by: string, change: string): void {
+    this.#trail?.record({ type: "policy.change", sandbox: this.#sandbox, policy, by, change }, this.#secrets);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

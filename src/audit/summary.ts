@@ -1,0 +1,79 @@
+/** A record in one line, for people. What is in it may come from a sandbox, so the caller escapes it. */
+import type { AuditRecord } from "./reader.js";
+
+type Fields = AuditRecord["fields"];
+
+const tellers: Readonly<Record<string, (fields: Fields) => string>> = {
+  "sandbox.start": (f) => `${text(f.backend)} ${text(at(f, "image", "name"))}, ${policyWords(f)}${project(f)}`,
+  "sandbox.ready": (f) => `walls: ${list(f.layers).map(layerWords).join(", ")}`,
+  "sandbox.failed": (f) => `${text(f.code)}: ${text(f.message)}`,
+  "sandbox.end": (f) => (list(f.limits).length === 0 ? "" : `limits reached: ${list(f.limits).map(text).join(", ")}`),
+  "exec.start": (f) => list(f.argv).map(word).join(" "),
+  "exec.end": (f) => `${outcome(f)} after ${text(f.durationMs)} ms`,
+  file: (f) => `${text(f.verdict)}: ${text(f.operation)} ${text(f.path)}${reason(f)}`,
+  egress: (f) => `${text(f.verdict)}: ${text(f.asked)}:${text(f.port)} by ${ruleWords(f)}${traffic(f)}`,
+  "policy.change": (f) => `${text(f.change)}, by ${text(f.by)}; ${text(at(f, "policy", "digest"))}`,
+  approval: (f) => `${text(f.verdict)} (${text(f.answer)}): ${text(f.asked)}:${text(f.port)}, by ${text(f.by)}`,
+  "audit.file": (f) => text(f.file),
+  "audit.torn": (f) => `${text(f.bytes)} bytes of an unfinished line were cut off ${text(f.file)}`,
+  "audit.recovered": (f) => `${text(f.reason)}: ${text(f.file)}`,
+  "audit.pruned": (f) => `removed for their age or size: ${list(f.files).map(text).join(", ")}`,
+};
+
+export function summary({ time, type, sandbox, fields }: AuditRecord): string {
+  const told = tellers[type]?.(fields) ?? "";
+  return `${time}  ${type.padEnd(14)}  ${sandbox ?? "-"}${told === "" ? "" : `  ${told}`}`;
+}
+
+function policyWords(fields: Fields): string {
+  const policy = (name: string) => text(at(fields, "policy", name));
+  return `${policy("profile")}, network ${policy("network")}, ${policy("digest").slice(0, 19)}`;
+}
+
+function project({ project: path }: Fields): string {
+  return typeof path === "string" ? `, ${path}` : "";
+}
+
+function layerWords(layer: unknown): string {
+  return `${text(at(layer, "name"))} ${text(at(layer, "state"))}`;
+}
+
+/** Quoted where a shell would need it, so that words can be told apart. */
+function word(value: unknown): string {
+  const plain = text(value);
+  return /^[\w@%+=:,./-]+$/.test(plain) ? plain : `'${plain.replaceAll("'", `'\\''`)}'`;
+}
+
+function outcome(fields: Fields): string {
+  if (typeof fields.error === "string") return `not run: ${fields.error}`;
+  if (fields.timedOut === true) return "timed out";
+  return typeof fields.code === "number" ? `status ${fields.code}` : `signal ${text(fields.signal)}`;
+}
+
+function ruleWords({ rule }: Fields): string {
+  return typeof rule === "string" ? rule : "no rule";
+}
+
+function traffic({ dialled, bytesIn, bytesOut }: Fields): string {
+  return typeof dialled === "string" ? `, ${dialled}, ${text(bytesIn)} bytes in, ${text(bytesOut)} out` : "";
+}
+
+function reason({ reason: why }: Fields): string {
+  return typeof why === "string" ? ` (${why})` : "";
+}
+
+function at(value: unknown, ...path: readonly string[]): unknown {
+  return path.reduce<unknown>((inner, name) => (isFields(inner) ? inner[name] : undefined), value);
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null;
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : value === undefined ? "?" : JSON.stringify(value);
+}

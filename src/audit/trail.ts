@@ -1,0 +1,156 @@
+/**
+ * One process's way to the log. Events are taken at once and written soon after, in the order in which they came; the
+ * code that writes is loaded with the first. `flush` waits until everything is in the file.
+ */
+import { AgentKernelError } from "../core/errors.js";
+import type { Redactor } from "../core/redact.js";
+import { type AuditEvent, isUrgent } from "./events.js";
+import { defaultRetention, type RetentionOptions } from "./retention-options.js";
+import type { AuditWriter, PreparedRecord } from "./writer.js";
+
+export interface AuditTrailOptions extends Partial<RetentionOptions> {
+  readonly folder: string;
+}
+
+/** What waits for a log that cannot be written; more would be memory that a sandbox can make us hold. */
+const MOST_WAITING = 10_000;
+
+/** Written at once, within one turn. */
+const MOST_AT_ONCE = 256;
+
+/** Records are written together with others, at the latest after this. */
+const LINGER_MS = 100;
+
+/** Turns last a fraction of a millisecond, so these are long; then the turn is taken from whoever has it. */
+const STOPPED_HOLDER_MS = 2000;
+const SILENT_HOLDER_MS = 10_000;
+
+type LoadedCode = Pick<typeof import("./writer.js"), "AuditWriter"> &
+  Pick<typeof import("./prepare.js"), "recordFields"> &
+  Pick<typeof import("../core/redact.js"), "redactor">;
+
+interface Waiting {
+  readonly event: AuditEvent;
+  readonly secrets: readonly string[];
+  readonly atMs: number;
+}
+
+export class AuditTrail {
+  readonly #options: RetentionOptions & { readonly folder: string };
+  readonly #redactors = new WeakMap<readonly string[], Redactor>();
+  #waiting: Waiting[] = [];
+  #dropped = 0;
+  #writer: AuditWriter | undefined;
+  #writing: Promise<void> | undefined;
+  #code: Promise<LoadedCode> | undefined;
+  #linger: NodeJS.Timeout | undefined;
+  #failure: AgentKernelError | null = null;
+
+  constructor(options: AuditTrailOptions) {
+    this.#options = { ...defaultRetention, ...options };
+  }
+
+  /**
+   * Never throws and never waits. None of `secrets` will be in the log, nor what is known to look like one. It is
+   * written together with what else comes within a moment; what is urgent, at once.
+   */
+  record(event: AuditEvent, secrets: readonly string[] = []): void {
+    if (this.#waiting.length >= MOST_WAITING) {
+      this.#dropped++;
+      return;
+    }
+    this.#waiting.push({ event, secrets, atMs: Date.now() });
+    if (isUrgent(event)) this.writeSoon();
+    else this.#linger ??= setTimeout(() => this.writeSoon(), LINGER_MS);
+    // Told by the write that needs it.
+    this.#loaded().catch(() => {});
+  }
+
+  /** This is a good moment to write: nobody waits for this process. */
+  writeSoon(): void {
+    clearTimeout(this.#linger);
+    this.#linger = undefined;
+    if (this.#waiting.length > 0) this.#writing ??= this.#write();
+  }
+
+  /** Loaded while the sandbox boots and this process has nothing to do. */
+  #loaded(): Promise<LoadedCode> {
+    this.#code ??= turnOfEvents().then(loadCode);
+    return this.#code;
+  }
+
+  /** Rejects with `audit_unwritable` if something of what was recorded so far is not in the log. */
+  async flush(): Promise<void> {
+    // What failed before is tried once more.
+    this.writeSoon();
+    await this.#writing;
+    await this.#writer?.synced().catch((cause: unknown) => this.#fail(cause));
+    if (this.#failure !== null) throw this.#failure;
+  }
+
+  async #write(): Promise<void> {
+    try {
+      this.#failure = null;
+      // Once what goes on now has gone on.
+      await turnOfEvents();
+      while (this.#waiting.length > 0) await this.#writeSome();
+      if (this.#dropped > 0) throw new Error(`${this.#dropped} events came faster than they could be written`);
+    } catch (cause) {
+      this.#fail(cause);
+    } finally {
+      this.#writing = undefined;
+    }
+  }
+
+  async #writeSome(): Promise<void> {
+    const { AuditWriter, recordFields, redactor } = await this.#loaded();
+    const some = this.#waiting.slice(0, MOST_AT_ONCE);
+    const records = some.map(({ event, secrets, atMs }) => {
+      const known = this.#redactors.get(secrets) ?? redactor(secrets);
+      this.#redactors.set(secrets, known);
+      return { time: new Date(atMs).toISOString(), type: event.type, fields: recordFields(event, known) };
+    });
+    const durable = some.some(({ event }) => isUrgent(event));
+    this.#writer ??= new AuditWriter(this.#options);
+    await append(this.#writer, records, durable);
+    this.#waiting.splice(0, some.length);
+  }
+
+  #fail(cause: unknown): void {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const hint = `look at ${this.#options.folder}: its disk, its owner and its mode; AGENTKERNEL_AUDIT=off runs without`;
+    const message = `the audit log could not be written: ${reason}`;
+    this.#failure = new AgentKernelError("audit_unwritable", message, { hint, cause });
+  }
+}
+
+async function append(writer: AuditWriter, records: readonly PreparedRecord[], durable: boolean): Promise<void> {
+  const since = performance.now();
+  let force = false;
+  for (let answer = writer.tryAppend(records, { durable }); answer !== null; ) {
+    if (answer !== "turn-lost") {
+      // Many that wait come one after the other.
+      await pause(1 + Math.random() * 2);
+      const patienceMs = answer.state === "running" ? SILENT_HOLDER_MS : STOPPED_HOLDER_MS;
+      force = performance.now() - since > patienceMs;
+    }
+    answer = writer.tryAppend(records, { durable, force });
+  }
+}
+
+async function loadCode(): Promise<LoadedCode> {
+  const [writer, prepare, redact] = await Promise.all([
+    import("./writer.js"),
+    import("./prepare.js"),
+    import("../core/redact.js"),
+  ]);
+  return { ...writer, ...prepare, ...redact };
+}
+
+function turnOfEvents(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

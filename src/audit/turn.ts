@@ -1,0 +1,174 @@
+/**
+ * Whose turn it is to write. The folder `turn` has exactly one entry: `free`, or the mark of the process that writes.
+ * Taking it is a rename, which succeeds for one process only; a holder that died is succeeded by another rename. The
+ * file itself is the log's head, so whoever has the turn also knows where the log ends. Works across namespaces and
+ * needs no lock of the kernel's, which Node does not offer.
+ */
+import { closeSync, mkdirSync, openSync, readdirSync, readSync, renameSync, rmSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { isCode } from "./file-errors.js";
+import { decodeHead, encodeHead, HEAD_BYTES, type Head } from "./head.js";
+import { makeFolder } from "./make-folder.js";
+import { type HolderState, holderState, type ProcessMark } from "./process-mark.js";
+
+export const FREE = "free";
+
+/** How the turn came to us. `forced`: its holder lives, does not write, and may wake up at any time. */
+export type TurnOrigin = "free" | "dead" | "forced" | "made";
+
+export interface TurnHolder {
+  readonly holder: string;
+  readonly state: HolderState;
+}
+
+export class HeldTurn {
+  readonly origin: TurnOrigin;
+  /** Null where it is new, or damaged. */
+  readonly head: Head | null;
+  /** Whom it was taken from although it lives. */
+  readonly passedOver: string | null;
+  readonly #mine: string;
+  readonly #free: string;
+  readonly #fd: number;
+
+  constructor(origin: TurnOrigin, folder: string, mark: string, passedOver: string | null) {
+    this.origin = origin;
+    this.passedOver = passedOver;
+    this.#mine = join(folder, mark);
+    this.#free = join(folder, FREE);
+    this.#fd = openSync(this.#mine, "r+");
+    const bytes = Buffer.alloc(HEAD_BYTES);
+    const length = readSync(this.#fd, bytes, 0, HEAD_BYTES, 0);
+    this.head = decodeHead(bytes.toString("latin1", 0, length));
+  }
+
+  /** False: somebody took the turn away, and what was written under it does not count. */
+  release(head: Head | null): boolean {
+    try {
+      if (head !== null) writeSync(this.#fd, encodeHead(head), 0, HEAD_BYTES, 0);
+    } catch {
+      // A head that could not be written lags behind the log; the next writer reads on from there.
+    }
+    closeSync(this.#fd);
+    try {
+      renameSync(this.#mine, this.#free);
+      return true;
+    } catch (error) {
+      if (isCode(error, "ENOENT")) return false;
+      throw error;
+    }
+  }
+}
+
+export class Turn {
+  readonly #parent: string;
+  readonly #folder: string;
+  readonly #mark: ProcessMark;
+
+  constructor(parent: string, mark: ProcessMark) {
+    this.#parent = parent;
+    this.#folder = join(parent, "turn");
+    this.#mark = mark;
+  }
+
+  /** The turn, or who has it. With `force` it is taken from a holder that lives. */
+  tryTake(force: boolean): HeldTurn | TurnHolder {
+    for (;;) {
+      const next = this.#rename(FREE) ? this.#held("free", null) : this.#takeFrom(this.#holder(), force);
+      if (next !== null) return next;
+    }
+  }
+
+  /** Null: it moved on while we looked. */
+  #takeFrom(holder: string | null, force: boolean): HeldTurn | TurnHolder | null {
+    if (holder === null) return this.#make() ? this.#held("made", null) : null;
+    if (holder === FREE) return null;
+    const state = holderState(holder, this.#mark);
+    if (state !== "dead" && !force) return { holder, state };
+    if (!this.#rename(holder)) return null;
+    return state === "dead" ? this.#held("dead", null) : this.#held("forced", holder);
+  }
+
+  /** Null: we were held up ourselves, and it was taken from us before we looked at it. */
+  #held(origin: TurnOrigin, passedOver: string | null): HeldTurn | null {
+    try {
+      if (origin === "forced") this.#replace();
+      return new HeldTurn(origin, this.#folder, this.#mark.text, passedOver);
+    } catch (error) {
+      if (isCode(error, "ENOENT")) return null;
+      throw error;
+    }
+  }
+
+  #rename(from: string): boolean {
+    try {
+      renameSync(join(this.#folder, from), join(this.#folder, this.#mark.text));
+      return true;
+    } catch (error) {
+      if (isCode(error, "ENOENT")) return false;
+      throw error;
+    }
+  }
+
+  /** The one entry; a folder this small is read in one piece, so a rename is seen before or after, never between. */
+  #holder(): string | null {
+    try {
+      return readdirSync(this.#folder)[0] ?? null;
+    } catch (error) {
+      if (isCode(error, "ENOENT")) return null;
+      throw error;
+    }
+  }
+
+  /** A folder of our own becomes the folder, unless another was first: only an empty one can be replaced. */
+  #make(): boolean {
+    makeFolder(this.#parent);
+    const fresh = join(this.#parent, `new.${this.#mark.text}`);
+    mkdirSync(fresh, { mode: 0o700 });
+    try {
+      closeSync(openSync(join(fresh, this.#mark.text), "wx", 0o600));
+      renameSync(fresh, this.#folder);
+      return true;
+    } catch (error) {
+      rmSync(fresh, { recursive: true, force: true });
+      if (isCode(error, "ENOTEMPTY") || isCode(error, "EEXIST")) return false;
+      throw error;
+    }
+  }
+
+  /** A holder that wakes up writes into the head that it has open: from now on that is another file. */
+  #replace(): void {
+    const mine = join(this.#folder, this.#mark.text);
+    const bytes = Buffer.alloc(HEAD_BYTES);
+    const old = openSync(mine, "r");
+    const length = readSync(old, bytes, 0, HEAD_BYTES, 0);
+    closeSync(old);
+    const fresh = join(this.#parent, `new.${this.#mark.text}`);
+    const fd = openSync(fresh, "wx", 0o600);
+    writeSync(fd, bytes, 0, length, 0);
+    closeSync(fd);
+    renameSync(fresh, mine);
+  }
+}
+
+/** The head as it is now, whoever has the turn; null where there is none that can be read. */
+export function peekHead(parent: string): { readonly head: Head | null; readonly isFree: boolean } {
+  const folder = join(parent, "turn");
+  const TRIES = 100;
+  for (let attempt = 0; attempt < TRIES; attempt++) {
+    try {
+      const [entry] = readdirSync(folder);
+      if (entry === undefined) return { head: null, isFree: true };
+      const fd = openSync(join(folder, entry), "r");
+      const bytes = Buffer.alloc(HEAD_BYTES);
+      const length = readSync(fd, bytes, 0, HEAD_BYTES, 0);
+      closeSync(fd);
+      const head = decodeHead(bytes.toString("latin1", 0, length));
+      // A head that is being written may be seen half; the next look sees it whole.
+      if (head !== null || attempt === TRIES - 1) return { head, isFree: entry === FREE };
+    } catch (error) {
+      if (!isCode(error, "ENOENT")) throw error;
+    }
+  }
+  return { head: null, isFree: true };
+}

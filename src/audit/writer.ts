@@ -1,0 +1,141 @@
+/**
+ * Appends records to the log, in turn with every other process that does. One append is one turn and takes a fraction
+ * of a millisecond; it is synchronous, so that a process cannot lose its place between two steps of its own.
+ */
+import { closeSync, fdatasync, fsync, ftruncateSync, openSync, writeSync } from "node:fs";
+import type { Head } from "./head.js";
+import { encodeLine } from "./line.js";
+import { logFile, logFileName, logFileNumbers } from "./log-files.js";
+import { type ProcessMark, processMark } from "./process-mark.js";
+import { recover } from "./recovery.js";
+import { isFull, pruning, removeFiles } from "./retention.js";
+import type { RetentionOptions } from "./retention-options.js";
+import { HeldTurn, Turn, type TurnHolder } from "./turn.js";
+
+export interface PreparedRecord {
+  readonly time: string;
+  readonly type: string;
+  readonly fields: object;
+}
+
+export interface WriterOptions extends RetentionOptions {
+  readonly folder: string;
+}
+
+/** Null: written. */
+export type AppendAnswer = TurnHolder | "turn-lost" | null;
+
+const HELD_UP = "a process that had the turn did not write";
+
+export class AuditWriter {
+  readonly #options: WriterOptions;
+  readonly #mark: ProcessMark;
+  readonly #turn: Turn;
+  readonly #syncs = new Set<Promise<void>>();
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+    this.#mark = processMark();
+    this.#turn = new Turn(options.folder, this.#mark);
+  }
+
+  /** Who has the turn, where it is not ours to have. `durable`: on the disk itself by the next `synced`. */
+  tryAppend(records: readonly PreparedRecord[], { durable = false, force = false } = {}): AppendAnswer {
+    const turn = this.#turn.tryTake(force);
+    if (!(turn instanceof HeldTurn)) return turn;
+    let head = turn.head;
+    let gone: readonly number[] = [];
+    let isKept = false;
+    try {
+      const recovered = recover(this.#options.folder, turn.head, this.#mark.boot);
+      const findings = recovered.findings.map((finding) => this.#record(finding.type, finding.fields));
+      if (turn.passedOver !== null) {
+        findings.push(this.#record("audit.recovered", { reason: HELD_UP, holder: turn.passedOver }));
+      }
+      head = recovered.head;
+      const isOver = recovered.needsNewFile || turn.origin === "forced" || isFull(head, this.#options, Date.now());
+      if (isOver) {
+        ({ head, gone } = this.#beginFile(head, findings));
+        head = this.#write(head, records, durable);
+      } else {
+        head = this.#write(head, [...findings, ...records], durable);
+      }
+    } finally {
+      isKept = turn.release(head);
+    }
+    if (isKept && gone.length > 0) removeFiles(this.#options.folder, gone, this.#mark);
+    return isKept ? null : "turn-lost";
+  }
+
+  /** Everything that was to be durable is on the disk. */
+  async synced(): Promise<void> {
+    await Promise.all(this.#syncs);
+  }
+
+  #beginFile(before: Head, findings: readonly PreparedRecord[]): { head: Head; gone: readonly number[] } {
+    const { folder } = this.#options;
+    const file = Math.max(before.file, logFileNumbers(folder).at(-1) ?? 0) + 1;
+    closeSync(openSync(logFile(folder, file), "wx", 0o600));
+    if (before.file > 0) this.#sync(logFile(folder, before.file), fdatasync);
+    this.#sync(folder, fsync);
+    const after = before.file === 0 ? null : { file: logFileName(before.file), bytes: before.bytes };
+    const first = this.#record("audit.file", { version: 1, file: logFileName(file), after });
+    const begun = { ...before, file, bytes: 0, begun: Date.now() };
+    const head = this.#write(begun, [first, ...findings], false);
+    const pruned = pruning(folder, file, this.#options, Date.now());
+    if (pruned === null) return { head, gone: [] };
+    return { head: this.#write(head, [this.#record("audit.pruned", pruned.fields)], true), gone: pruned.numbers };
+  }
+
+  #record(type: string, fields: object): PreparedRecord {
+    return { time: new Date().toISOString(), type, fields };
+  }
+
+  #write(head: Head, records: readonly PreparedRecord[], durable: boolean): Head {
+    let { seq, hash } = head;
+    let text = "";
+    for (const { time, type, fields } of records) {
+      seq++;
+      const line = encodeLine({ seq, time, writer: this.#mark.text, type }, fields, hash);
+      hash = line.hash;
+      text += line.text;
+    }
+    const bytes = Buffer.from(text);
+    const path = logFile(this.#options.folder, head.file);
+    appendWhole(path, bytes, head.bytes);
+    if (durable) this.#sync(path, fdatasync);
+    return { ...head, bytes: head.bytes + bytes.length, seq, hash, boot: this.#mark.boot };
+  }
+
+  /** Beside our other work; nobody's turn lasts as long as a disk takes. */
+  #sync(path: string, how: typeof fsync): void {
+    const fd = openSync(path, "r");
+    const done = new Promise<void>((resolve, reject) => {
+      how(fd, (error) => {
+        closeSync(fd);
+        if (error) reject(error);
+        else resolve();
+      });
+    });
+    // Told by `synced`; until somebody asks, it is no unhandled rejection.
+    done.catch(() => {});
+    this.#syncs.add(done);
+    void done.then(
+      () => this.#syncs.delete(done),
+      () => {},
+    );
+  }
+}
+
+/** All of it or nothing. */
+function appendWhole(path: string, bytes: Buffer, lengthBefore: number): void {
+  const fd = openSync(path, "a", 0o600);
+  try {
+    for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written);
+  } catch (error) {
+    ftruncateSync(fd, lengthBefore);
+    throw error;
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,38 @@
+/** What `run --json` prints. */
+import type { Layer } from "../../core/backend.js";
+import { exitStatus } from "../../runtime/command-end.js";
+import type { RootImage } from "../../runtime/root-image.js";
+import type { RunRequest } from "../run-request.js";
+import type { Ran } from "./execute.js";
+
+export function answer(
+  request: RunRequest,
+  image: RootImage,
+  sandbox: { readonly id: string; readonly layers: readonly Layer[] },
+  { command, sandboxEnd, streams }: Ran,
+  ms: number,
+): object {
+  const { captured } = streams;
+  return {
+    output: captured?.text() ?? "",
+    stdout: captured?.text(1) ?? "",
+    stderr: captured?.text(2) ?? "",
+    dropped_bytes: captured?.droppedBytes ?? 0,
+    exit_code: exitStatus(command),
+    duration_ms: Math.round(ms * 1000) / 1000,
+    timed_out: command.timedOut,
+    sandbox: sandbox.id,
+    backend: "linux",
+    image: { name: image.name, digest: image.digest, why: image.why },
+    profile: request.policy.profile,
+    layers: sandbox.layers,
+    usage: {
+      cpu_us: sandboxEnd.cpuUs,
+      memory_peak_bytes: sandboxEnd.memoryPeakBytes,
+      oom_kills: sandboxEnd.oomKills,
+      processes_denied: sandboxEnd.pidsDenied,
+    },
+    changes: sandboxEnd.carried,
+    notes: [...request.notes, ...image.notes],
+  };
+}

@@ -1,0 +1,66 @@
+/** The audit log as a run uses it: on, off or required, by AGENTKERNEL_AUDIT, else by the user's configuration. */
+import { homedir } from "node:os";
+import { AuditTrail, type AuditTrailOptions, defaultRetention, SandboxAudit } from "../../audit/index.js";
+import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
+import { auditFolder } from "../../core/state-folders.js";
+import type { RunRequest } from "../run-request.js";
+
+export interface RunAudit {
+  /** The sandbox that the records are about. */
+  readonly id: string;
+  readonly records: SandboxAudit;
+  /** A run that cannot be recorded must not happen. */
+  readonly isRequired: boolean;
+  /** Where the log is required: returns once all records are in it, and rejects where they cannot be. */
+  insist(): Promise<void>;
+  /** The command runs and this process waits for it: the moment to write. */
+  writeSoon(): void;
+  /** Waits until everything is in the log. Returns what the user should know; rejects where the log is required. */
+  settle(): Promise<readonly string[]>;
+}
+
+const settings = ["on", "off", "required"] as const;
+
+export function openRunAudit(id: string, { audit, hostEnv, policy }: RunRequest): RunAudit {
+  const setting = auditSetting(hostEnv, audit.enabled !== false);
+  const trail = setting === "off" ? null : new AuditTrail(trailOptions(audit, hostEnv));
+  const isRequired = setting === "required";
+  return {
+    id,
+    records: new SandboxAudit(trail, id, [hostEnv, policy.proc.env]),
+    isRequired,
+    async insist() {
+      if (isRequired) await trail?.flush();
+    },
+    writeSoon() {
+      trail?.writeSoon();
+    },
+    async settle() {
+      try {
+        await trail?.flush();
+        return [];
+      } catch (error) {
+        if (isRequired || !isAgentKernelError(error)) throw error;
+        return [error.message];
+      }
+    },
+  };
+}
+
+function trailOptions(audit: RunRequest["audit"], env: RunRequest["hostEnv"]): AuditTrailOptions {
+  const maxFileBytes = (audit.max_mb ?? 0) * 2 ** 20;
+  return {
+    folder: audit.path ?? auditFolder(env, homedir()),
+    ...(maxFileBytes > 0 ? { maxFileBytes } : {}),
+    ...(audit.keep === undefined ? {} : { keepBytes: audit.keep * (maxFileBytes || defaultRetention.maxFileBytes) }),
+  };
+}
+
+function auditSetting(env: RunRequest["hostEnv"], isEnabled: boolean): (typeof settings)[number] {
+  const { AGENTKERNEL_AUDIT: named = isEnabled ? "on" : "off" } = env;
+  const found = settings.find((setting) => setting === named);
+  if (found !== undefined) return found;
+  throw new AgentKernelError("invalid_argument", `AGENTKERNEL_AUDIT is "${named}"`, {
+    hint: `set it to one of ${settings.join(", ")}, or leave it unset`,
+  });
+}

@@ -1,0 +1,78 @@
+/**
+ * Whether a name (of a variable, an option, a header, a field) speaks of a secret. Used for hiding values from records,
+ * so it errs towards yes: a sort key that is hidden costs nothing.
+ */
+
+/** A part of a name that ends with one of these is about a secret: `GITHUBTOKEN`, `authToken`, `x-api-key`. */
+const ENDINGS = [
+  "token",
+  "secret",
+  "secrets",
+  "password",
+  "passwd",
+  "passphrase",
+  "passcode",
+  "apikey",
+  "accesskey",
+  "secretkey",
+  "privatekey",
+  "credential",
+  "credentials",
+  "cookie",
+  "bearer",
+  "authorization",
+];
+
+/** A part of a name that is one of these. */
+const PARTS = new Set([
+  "pass",
+  "pwd",
+  "pw",
+  "key",
+  "auth",
+  "oauth",
+  "pat",
+  "dsn",
+  "jwt",
+  "sig",
+  "signature",
+  "session",
+  "sessionid",
+  "sid",
+  "creds",
+  "cred",
+  "otp",
+  "webhook",
+  "pin",
+]);
+
+/** Longer names are not looked at as a whole; nobody calls a secret so. */
+export const MAX_NAME_CHARS = 64;
+
+export function isSecretName(name: string): boolean {
+  if (name.length > MAX_NAME_CHARS || name === "PWD" || name === "OLDPWD") return false;
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, "$1-$2")
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .some((part) => PARTS.has(part) || ENDINGS.some((ending) => part.endsWith(ending)));
+}
+
+/** Short values and plain words are in every other text: hiding them would hide the text and protect nothing. */
+const MIN_VALUE_CHARS = 6;
+
+/** The values in an environment that must not appear in any record. */
+export function secretValues(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const values: string[] = [];
+  for (const [name, value] of Object.entries(env)) {
+    if (value !== undefined && value.length >= MIN_VALUE_CHARS && !isPlain(value) && isSecretName(name)) {
+      values.push(value);
+    }
+  }
+  return values;
+}
+
+/** A path or a lower-case word, as in `SSH_AUTH_SOCK=/run/…` and `AUTH=enabled`. */
+function isPlain(value: string): boolean {
+  return value.startsWith("/") || /^[a-z]{1,12}$/.test(value);
+}
