@@ -13,7 +13,7 @@ use crate::{
     fault::{During, Outcome},
     filesystems,
     place::{self, Root},
-    spec::{Spec, User},
+    spec::{Network, Spec, User},
 };
 
 /// Beside /usr: links into it on most systems, folders on some.
@@ -127,13 +127,21 @@ fn write_etc(spec: &Spec) -> Outcome<()> {
         ("group", group.as_str()),
         ("hostname", &format!("{name}\n")),
         ("hosts", hosts.as_str()),
-        ("resolv.conf", ""),
+        ("resolv.conf", resolvers(spec.network)),
         ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n"),
         ("shells", "/bin/sh\n/bin/bash\n"),
     ] {
         fs::write(Path::new("root/etc").join(file), text).during(format_args!("write /etc/{file}"))?;
     }
     Ok(())
+}
+
+/// The guest's stub answers at loopback.
+fn resolvers(network: Network) -> &'static str {
+    match network {
+        Network::None => "",
+        Network::Captured => "nameserver 127.0.0.1\n",
+    }
 }
 
 fn own_folders(user: User, readonly: bool, tmp_mib: u64) -> Outcome<()> {
