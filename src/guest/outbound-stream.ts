@@ -57,7 +57,7 @@ export class OutboundStream {
     if (this.#state === "over" || chunk.length === 0) return true;
     this.#queue.push(chunk);
     this.#queuedBytes += chunk.length;
-    this.flush();
+    this.#flushOrWait();
     this.#owesDrain = this.#queuedBytes > 0;
     return !this.#owesDrain;
   }
@@ -65,7 +65,7 @@ export class OutboundStream {
   end(): void {
     if (this.#state !== "open") return;
     this.#state = "ending";
-    this.flush();
+    this.#flushOrWait();
   }
 
   grant(bytes: number): void {
@@ -74,11 +74,16 @@ export class OutboundStream {
       throw new GuestViolation("bad-credit", "more credit than 2^31 - 1 bytes on one stream");
     }
     this.#creditBytes += bytes;
-    this.flush();
+    this.#flushOrWait();
   }
 
-  flush(): void {
-    while (this.#queuedBytes > 0 && this.#creditBytes > 0 && this.#outbox.takesData) {
+  #flushOrWait(): void {
+    if (this.flush()) this.#outbox.waitForRoom(this);
+  }
+
+  /** Sends what may be sent, at most so many frames. True: more could be sent if the socket took it. */
+  flush(frames = Number.POSITIVE_INFINITY): boolean {
+    for (let left = frames; left > 0 && this.#canSend && this.#outbox.takesData; left--) {
       const head = this.#queue[0];
       if (head === undefined) break;
       const length = Math.min(head.length, this.#creditBytes, MAX_DATA_BYTES);
@@ -89,12 +94,18 @@ export class OutboundStream {
       this.#sentBytes += length;
       this.#outbox.sendData(this.#channel, Stream.in, length === head.length ? head : head.subarray(0, length));
     }
-    if (this.#queuedBytes > 0) return;
+    if (this.#queuedBytes > 0) return this.#canSend;
     if (this.#state === "ending") {
       this.#state = "over";
       this.#outbox.send(encodeFrame(FrameType.eof, this.#channel, Stream.in));
     }
     this.#drained();
+    // Whoever was let go may have written more.
+    return this.#canSend;
+  }
+
+  get #canSend(): boolean {
+    return this.#queuedBytes > 0 && this.#creditBytes > 0;
   }
 
   /** The channel is over: whoever waits to write more is let go. */

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { proxyAddress } from "../core/proxy-address.js";
 import { commandEnvironment, passableEnvironment, sandboxHome } from "./environment.js";
 import { resolve } from "./resolve.js";
 
 const { proc } = resolve({}).policy;
-const base = { proc, hostEnv: {}, shownHome: null, tty: false };
+const base = { proc, egress: "off", hostEnv: {}, shownHome: null, tty: false } as const;
 
 describe("what is passed on from the host", () => {
   test.each([
@@ -81,6 +82,24 @@ describe("the environment of a command", () => {
       hostEnv: { EDITOR: "vim", PAGER: "less", HOME: "/root" },
     });
     expect(env).toMatchObject({ EDITOR: "ed", PAGER: "less", HOME: "/elsewhere" });
+  });
+
+  test.each(["on", "allowlist"] as const)(
+    "leads programs that look for a proxy to the sandbox's own (%s)",
+    (egress) => {
+      const hostEnv = { HTTPS_PROXY: "http://proxy.example:8080", no_proxy: "*" };
+      const passing = { ...proc, passHostEnv: true, env: { ALL_PROXY: "" } };
+      const env = commandEnvironment({ ...base, egress, hostEnv, proc: passing });
+      const proxy = `http://${proxyAddress.host}:${proxyAddress.port}`;
+      expect(env).toMatchObject({ HTTP_PROXY: proxy, http_proxy: proxy, HTTPS_PROXY: proxy, https_proxy: proxy });
+      expect(env.NO_PROXY).toBe("localhost,127.0.0.1,::1");
+      expect(env.no_proxy).toBe(env.NO_PROXY);
+      expect(env.ALL_PROXY).toBe("");
+    },
+  );
+
+  test("names no proxy where there is no network", () => {
+    expect(Object.keys(commandEnvironment(base)).filter((name) => /proxy/i.test(name))).toEqual([]);
   });
 
   test("names the home that is shown, and the user that runs", () => {

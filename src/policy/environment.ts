@@ -2,7 +2,8 @@
  * The environment of a command: a small base, what may be passed on from the host, and what the policy sets. A
  * pure function of the host's variables that the caller hands in.
  */
-import type { ProcessPolicy } from "../core/policy.js";
+import type { EgressMode, ProcessPolicy } from "../core/policy.js";
+import { proxyAddress } from "../core/proxy-address.js";
 import { isEnvName } from "./fields.js";
 
 export type Environment = Readonly<Record<string, string>>;
@@ -49,6 +50,7 @@ function isPassable(name: string, value: string): boolean {
 
 export interface EnvironmentInputs {
   readonly proc: ProcessPolicy;
+  readonly egress: EgressMode;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
   /** The user's home folder where the sandbox shows it, else null. */
   readonly shownHome: string | null;
@@ -56,18 +58,37 @@ export interface EnvironmentInputs {
 }
 
 /** The whole environment of a command: nothing else is inherited. */
-export function commandEnvironment({ proc, hostEnv, shownHome, tty }: EnvironmentInputs): Environment {
+export function commandEnvironment({ proc, egress, hostEnv, shownHome, tty }: EnvironmentInputs): Environment {
   const user = userName(proc);
   return {
     PATH: SANDBOX_PATH,
     LANG: "C.UTF-8",
     ...(proc.passHostEnv ? passableEnvironment(hostEnv) : {}),
+    ...(egress === "off" ? {} : proxyEnvironment),
     HOME: shownHome ?? sandboxHome,
     ...(user === null ? {} : { USER: user, LOGNAME: user }),
     ...(tty ? { TERM: safeTerm(hostEnv.TERM) } : {}),
     ...proc.env,
   };
 }
+
+/**
+ * For programs that look for a proxy; all others are captured. The host's own proxy is out of a sandbox's reach, so
+ * these replace what was passed on. ALL_PROXY is not the SOCKS address, which the same port serves: programs whose
+ * HTTP library lacks SOCKS (httpx of Python, for one) refuse to start with it.
+ */
+const proxyUrl = `http://${proxyAddress.host}:${proxyAddress.port}`;
+const proxyEnvironment: Environment = Object.fromEntries(
+  Object.entries({
+    HTTP_PROXY: proxyUrl,
+    HTTPS_PROXY: proxyUrl,
+    ALL_PROXY: proxyUrl,
+    NO_PROXY: "localhost,127.0.0.1,::1",
+  }).flatMap(([name, value]) => [
+    [name, value],
+    [name.toLowerCase(), value],
+  ]),
+);
 
 /** An id alone has no name that could be known here. */
 function userName({ user, noRoot }: ProcessPolicy): string | null {

@@ -1,0 +1,91 @@
+/**
+ * The two byte streams of one channel as a Node stream, for a TCP connection that goes over it. Half-close is kept:
+ * each direction ends by itself. Destroyed before both have ended, the connection is cut off.
+ */
+import type { Buffer } from "node:buffer";
+import { Duplex } from "node:stream";
+import type { InboundStream, OutputSink } from "./inbound-stream.js";
+import type { OutboundStream } from "./outbound-stream.js";
+
+export interface StreamEnds {
+  readonly inbound: InboundStream;
+  readonly outbound: OutboundStream;
+  /** Something is about to be sent, bytes or their end. */
+  beforeSend(): void;
+  /** Nobody uses the stream any more. `cutOff`: before both directions had ended. */
+  released(cutOff: boolean): void;
+}
+
+/** What waits on the readable side beyond the channel's window. */
+const READ_AHEAD_BYTES = 65_536;
+const WRITE_AHEAD_BYTES = 262_144;
+
+type Done = (error?: Error | null) => void;
+
+export class ChannelStream extends Duplex {
+  readonly #ends: StreamEnds;
+  /** Chunks that the reader has not come to; until then the guest is not granted their bytes again. */
+  readonly #held: (() => void)[] = [];
+
+  /** Precondition: what `inbound` hands out belongs to whoever takes it. */
+  constructor(ends: StreamEnds) {
+    super({
+      allowHalfOpen: true,
+      readableHighWaterMark: READ_AHEAD_BYTES,
+      writableHighWaterMark: WRITE_AHEAD_BYTES,
+    });
+    this.#ends = ends;
+    ends.inbound.attach(this.#sink());
+  }
+
+  #sink(): OutputSink {
+    return {
+      write: (chunk, done) => {
+        if (this.destroyed || this.push(chunk)) done();
+        else this.#held.push(done);
+      },
+      end: (error) => {
+        if (error) this.destroy(error);
+        else if (!this.destroyed) this.push(null);
+      },
+    };
+  }
+
+  override _read(): void {
+    for (const done of this.#held.splice(0)) done();
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: Done): void {
+    this.#ends.beforeSend();
+    this.#send([chunk], done);
+  }
+
+  override _writev(chunks: readonly { readonly chunk: Buffer }[], done: Done): void {
+    this.#ends.beforeSend();
+    this.#send(
+      chunks.map(({ chunk }) => chunk),
+      done,
+    );
+  }
+
+  #send(chunks: readonly Buffer[], done: Done): void {
+    const { outbound } = this.#ends;
+    let taken = true;
+    for (const chunk of chunks) taken = outbound.write(chunk);
+    if (taken) done();
+    else outbound.onceDrained(() => done());
+  }
+
+  override _final(done: Done): void {
+    this.#ends.beforeSend();
+    this.#ends.outbound.end();
+    done();
+  }
+
+  override _destroy(error: Error | null, done: Done): void {
+    const { inbound, outbound } = this.#ends;
+    this.#ends.released(!inbound.ended || !outbound.eofSent);
+    for (const release of this.#held.splice(0)) release();
+    done(error);
+  }
+}
