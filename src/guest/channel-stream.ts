@@ -1,6 +1,7 @@
 /**
  * The two byte streams of one channel as a Node stream, for a TCP connection that goes over it. Half-close is kept:
- * each direction ends by itself. Destroyed before both have ended, the connection is cut off.
+ * each direction ends by itself. Destroyed before both have ended, the connection is cut off. A write is done when
+ * its bytes have left this process: its buffer may then be used again.
  */
 import type { Buffer } from "node:buffer";
 import { Duplex } from "node:stream";
@@ -55,25 +56,17 @@ export class ChannelStream extends Duplex {
     for (const done of this.#held.splice(0)) done();
   }
 
-  override _write(chunk: Buffer, _encoding: BufferEncoding, done: Done): void {
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
     this.#ends.beforeSend();
-    this.#send([chunk], done);
+    this.#ends.outbound.write(chunk, done);
   }
 
-  override _writev(chunks: readonly { readonly chunk: Buffer }[], done: Done): void {
+  override _writev(chunks: readonly { readonly chunk: Buffer }[], done: () => void): void {
     this.#ends.beforeSend();
-    this.#send(
-      chunks.map(({ chunk }) => chunk),
-      done,
-    );
-  }
-
-  #send(chunks: readonly Buffer[], done: Done): void {
-    const { outbound } = this.#ends;
-    let taken = true;
-    for (const chunk of chunks) taken = outbound.write(chunk);
-    if (taken) done();
-    else outbound.onceDrained(() => done());
+    const last = chunks.length - 1;
+    chunks.forEach(({ chunk }, index) => {
+      this.#ends.outbound.write(chunk, index === last ? done : undefined);
+    });
   }
 
   override _final(done: Done): void {

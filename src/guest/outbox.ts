@@ -71,11 +71,14 @@ export class Outbox {
     });
   }
 
-  /** The payload is not copied; it belongs to the socket until it is written. */
-  sendData(channel: number, stream: StreamId, payload: Buffer): void {
-    if (!this.#cork()) return;
+  /** The payload is not copied; it belongs to the socket until it is written, which `left` tells. */
+  sendData(channel: number, stream: StreamId, payload: Buffer, left?: () => void): void {
+    if (!this.#cork()) {
+      left?.();
+      return;
+    }
     this.#socket.write(encodeDataHeader(channel, stream, payload.length));
-    this.#socket.write(payload);
+    this.#socket.write(payload, left);
   }
 
   #cork(): boolean {

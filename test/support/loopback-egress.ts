@@ -5,6 +5,7 @@
 import { connect } from "node:net";
 import { type Duplex, finished } from "node:stream";
 import type { EgressPort, NameFamilies, OutgoingRefusal, OutgoingTarget } from "../../src/core/egress.js";
+import { PooledReads } from "../../src/core/pooled-reads.js";
 
 export interface Known {
   readonly ipv4?: boolean;
@@ -37,12 +38,14 @@ export class LoopbackEgress implements EgressPort {
     const port = this.#portFor(target);
     if (typeof port !== "number") return port;
     return await new Promise((resolve) => {
-      const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true, noDelay: true });
+      const reads = new PooledReads((chunk, release) => stream.write(chunk, release));
+      const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true, noDelay: true, onread: reads.onread });
       socket.once("error", () => resolve({ code: "refused", message: "nobody listens" }));
+      stream.on("drain", () => socket.resume());
+      socket.once("end", () => stream.end());
       socket.once("connect", () => {
         this.open++;
         // Each direction ends by itself; what goes wrong in one cuts off both.
-        socket.pipe(stream);
         stream.pipe(socket);
         finished(stream, (error) => {
           this.open--;
