@@ -17,8 +17,8 @@ export interface StreamEnds {
   released(cutOff: boolean): void;
 }
 
-/** What waits on the readable side beyond the channel's window. */
-const READ_AHEAD_BYTES = 65_536;
+/** What waits on the readable side beyond the channel's window; too little to earn the guest more credit. */
+const READ_AHEAD_BYTES = 16_384;
 const WRITE_AHEAD_BYTES = 262_144;
 
 type Done = (error?: Error | null) => void;
