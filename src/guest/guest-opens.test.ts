@@ -197,9 +197,7 @@ describe("a connection out of the sandbox", () => {
     await guest.sees(of(FrameType.opened, 4));
     expect(guest.frames.some(of(FrameType.credit, 2))).toBe(false);
     stream.resume();
-    expect((await guest.sees(of(FrameType.credit, 2))).payload.readUInt32LE(0)).toBeGreaterThanOrEqual(
-      GUEST_CHANNEL_WINDOW_BYTES,
-    );
+    await guest.sees(of(FrameType.credit, 2));
   });
 
   it("that is read as fast as it comes may send further ahead, up to the session's window", async () => {
