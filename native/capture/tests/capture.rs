@@ -8,19 +8,13 @@ use std::time::{Duration, Instant};
 
 use ak_capture::{Listeners, Role, original_destination};
 use rustix::net::{RecvFlags, SendFlags, SocketFlags, accept_with, recvfrom, sendto};
-use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+#[path = "../../guest/tests/harness/namespace.rs"]
+mod namespace;
+use namespace::in_own_network;
 
 fn captured() -> Listeners {
-    let mut flags = UnshareFlags::NEWNET;
-    if !rustix::process::geteuid().is_root() {
-        flags |= UnshareFlags::NEWUSER;
-    }
-    // SAFETY: descriptors stay shared; only the namespaces of this test's own thread change.
-    unsafe { unshare_unsafe(flags) }.expect("a network namespace");
-    let started = Instant::now();
-    let listeners = ak_capture::set_up().expect("capture works here");
-    println!("set-up took {:?}", started.elapsed());
-    listeners
+    ak_capture::set_up().expect("capture works here")
 }
 
 fn socket(listeners: &Listeners, wanted: (Role, bool)) -> &OwnedFd {
@@ -40,76 +34,91 @@ fn connect(listeners: &Listeners, to: SocketAddr) -> (TcpStream, TcpStream, Sock
 
 #[test]
 fn tcp_to_any_address_arrives_with_its_destination_known() {
-    let listeners = captured();
-    for to in ["192.0.2.1:80", "169.254.169.254:80", "10.1.2.3:65535", "[2001:db8::1]:443", "[fd00:ec2::254]:80"] {
-        let to: SocketAddr = to.parse().expect("an address");
-        let (mut client, mut accepted, original) = connect(&listeners, to);
-        assert_eq!(original, to);
-        client.write_all(b"ping").expect("sent");
-        let mut read = [0; 4];
-        accepted.read_exact(&mut read).expect("received");
-        assert_eq!(&read, b"ping");
-        assert_eq!(client.peer_addr().expect("a peer"), to);
-    }
+    in_own_network("tcp_to_any_address_arrives_with_its_destination_known", || {
+        let listeners = captured();
+        for to in ["192.0.2.1:80", "169.254.169.254:80", "10.1.2.3:65535", "[2001:db8::1]:443", "[fd00:ec2::254]:80"] {
+            let to: SocketAddr = to.parse().expect("an address");
+            let (mut client, mut accepted, original) = connect(&listeners, to);
+            assert_eq!(original, to);
+            client.write_all(b"ping").expect("sent");
+            let mut read = [0; 4];
+            accepted.read_exact(&mut read).expect("received");
+            assert_eq!(&read, b"ping");
+            assert_eq!(client.peer_addr().expect("a peer"), to);
+        }
+    });
 }
 
 #[test]
 fn an_ipv4_address_written_as_ipv6_arrives_as_ipv4() {
-    let listeners = captured();
-    let (_client, _accepted, original) = connect(&listeners, "[::ffff:192.0.2.7]:443".parse().expect("an address"));
-    assert_eq!(original, "192.0.2.7:443".parse().expect("an address"));
+    in_own_network("an_ipv4_address_written_as_ipv6_arrives_as_ipv4", || {
+        let listeners = captured();
+        let (_client, _accepted, original) = connect(&listeners, "[::ffff:192.0.2.7]:443".parse().expect("an address"));
+        assert_eq!(original, "192.0.2.7:443".parse().expect("an address"));
+    });
 }
 
 #[test]
 fn a_direct_connection_to_the_listener_names_the_listener() {
-    let listeners = captured();
-    let (_client, _accepted, original) = connect(&listeners, "127.0.0.1:1".parse().expect("an address"));
-    assert_eq!(ak_capture::address::meaning(original.ip()), ak_capture::address::Meaning::Own);
+    in_own_network("a_direct_connection_to_the_listener_names_the_listener", || {
+        let listeners = captured();
+        let (_client, _accepted, original) = connect(&listeners, "127.0.0.1:1".parse().expect("an address"));
+        assert_eq!(ak_capture::address::meaning(original.ip()), ak_capture::address::Meaning::Own);
+    });
 }
 
 #[test]
 fn a_query_to_any_resolver_reaches_the_stub_and_is_answered_in_its_name() {
-    let listeners = captured();
-    for (to, from) in [("192.0.2.53:53", "0.0.0.0:0"), ("[2001:db8::53]:53", "[::]:0"), ("127.0.0.1:53", "0.0.0.0:0")] {
-        let resolver: SocketAddr = to.parse().expect("an address");
-        let client = UdpSocket::bind(from).expect("a socket");
-        client.set_read_timeout(Some(Duration::from_secs(2))).expect("a timeout");
-        client.send_to(b"query", resolver).expect("sent");
-        let stub = socket(&listeners, (Role::DnsDatagram, resolver.is_ipv6()));
-        let mut buffer = [0; 64];
-        let (_, length, peer) = recvfrom(stub, &mut buffer, RecvFlags::empty()).expect("it arrives");
-        assert_eq!(&buffer[..length], b"query");
-        sendto(stub, b"answer", SendFlags::empty(), &peer.expect("a sender")).expect("answered");
-        let (length, sender) = client.recv_from(&mut buffer).expect("an answer");
-        assert_eq!((&buffer[..length], sender), (&b"answer"[..], resolver));
-    }
+    in_own_network("a_query_to_any_resolver_reaches_the_stub_and_is_answered_in_its_name", || {
+        let listeners = captured();
+        for (to, from) in
+            [("192.0.2.53:53", "0.0.0.0:0"), ("[2001:db8::53]:53", "[::]:0"), ("127.0.0.1:53", "0.0.0.0:0")]
+        {
+            let resolver: SocketAddr = to.parse().expect("an address");
+            let client = UdpSocket::bind(from).expect("a socket");
+            client.set_read_timeout(Some(Duration::from_secs(2))).expect("a timeout");
+            client.send_to(b"query", resolver).expect("sent");
+            let stub = socket(&listeners, (Role::DnsDatagram, resolver.is_ipv6()));
+            let mut buffer = [0; 64];
+            let (_, length, peer) = recvfrom(stub, &mut buffer, RecvFlags::empty()).expect("it arrives");
+            assert_eq!(&buffer[..length], b"query");
+            sendto(stub, b"answer", SendFlags::empty(), &peer.expect("a sender")).expect("answered");
+            let (length, sender) = client.recv_from(&mut buffer).expect("an answer");
+            assert_eq!((&buffer[..length], sender), (&b"answer"[..], resolver));
+        }
+    });
 }
 
 #[test]
 fn any_other_datagram_fails_at_once() {
-    captured();
-    for (to, from) in [("192.0.2.1:123", "0.0.0.0:0"), ("[2001:db8::1]:443", "[::]:0"), ("239.1.1.1:5353", "0.0.0.0:0")]
-    {
-        let to: SocketAddr = to.parse().expect("an address");
-        let client = UdpSocket::bind(from).expect("a socket");
-        let started = Instant::now();
-        let refused = client.send_to(b"x", to).expect_err("refused");
-        assert_eq!(refused.kind(), ErrorKind::PermissionDenied, "{to}");
-        assert!(started.elapsed() < Duration::from_millis(500));
-    }
+    in_own_network("any_other_datagram_fails_at_once", || {
+        captured();
+        for (to, from) in
+            [("192.0.2.1:123", "0.0.0.0:0"), ("[2001:db8::1]:443", "[::]:0"), ("239.1.1.1:5353", "0.0.0.0:0")]
+        {
+            let to: SocketAddr = to.parse().expect("an address");
+            let client = UdpSocket::bind(from).expect("a socket");
+            let started = Instant::now();
+            let refused = client.send_to(b"x", to).expect_err("refused");
+            assert_eq!(refused.kind(), ErrorKind::PermissionDenied, "{to}");
+            assert!(started.elapsed() < Duration::from_millis(500));
+        }
+    });
 }
 
 #[test]
 fn loopback_and_the_own_address_stay_the_sandboxes_own() {
-    captured();
-    for own in ["127.0.0.1", "127.3.3.3", "::1", "198.18.0.1", "fd61:6b6e:6c00::1"] {
-        let address: IpAddr = own.parse().expect("an address");
-        let server = std::net::TcpListener::bind((address, 0)).expect("a server");
-        let to = server.local_addr().expect("an address");
-        TcpStream::connect_timeout(&to, Duration::from_secs(2)).expect("connected");
-        let (_, peer) = server.accept().expect("it is the own server that answers");
-        assert_eq!(peer.ip().is_ipv4(), address.is_ipv4());
-        let refused = TcpStream::connect_timeout(&SocketAddr::new(address, 9), Duration::from_secs(2));
-        assert_eq!(refused.expect_err("nothing listens").kind(), ErrorKind::ConnectionRefused);
-    }
+    in_own_network("loopback_and_the_own_address_stay_the_sandboxes_own", || {
+        captured();
+        for own in ["127.0.0.1", "127.3.3.3", "::1", "198.18.0.1", "fd61:6b6e:6c00::1"] {
+            let address: IpAddr = own.parse().expect("an address");
+            let server = std::net::TcpListener::bind((address, 0)).expect("a server");
+            let to = server.local_addr().expect("an address");
+            TcpStream::connect_timeout(&to, Duration::from_secs(2)).expect("connected");
+            let (_, peer) = server.accept().expect("it is the own server that answers");
+            assert_eq!(peer.ip().is_ipv4(), address.is_ipv4());
+            let refused = TcpStream::connect_timeout(&SocketAddr::new(address, 9), Duration::from_secs(2));
+            assert_eq!(refused.expect_err("nothing listens").kind(), ErrorKind::ConnectionRefused);
+        }
+    });
 }
