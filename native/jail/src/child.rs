@@ -239,6 +239,8 @@ impl Child<'_> {
         for number in 0..3 {
             sys::place_fd(&null, number).during("place a descriptor")?;
         }
+        // It may lie where a listener goes, and must not close that one later.
+        drop(null);
         let listeners = captured.into_iter().flat_map(|all| &all.sockets);
         let listeners = listeners.map(|s| s.as_ref().map(sys::above_placed).transpose()).collect::<Result<Vec<_>, _>>();
         for (number, listener) in (FIRST_FD..).zip(listeners.during("place the listeners")?) {

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { expect } from "vitest";
 import { LoopbackEgress } from "../../support/loopback-egress.js";
 import { answering, echo, withServer } from "../../support/loopback-server.js";
+import { makeProject } from "../../support/project.js";
 import type { Contract } from "./contract.js";
 import type { Subject } from "./subject.js";
 
@@ -37,6 +38,21 @@ export function networkContract(contract: Contract): void {
         expect(sandbox.layers).toContainEqual(expect.objectContaining({ name: "network capture", state: "applied" }));
         expect((await sandbox.session.ready).features).toEqual(expect.arrayContaining(["tcp-in", "tcp-out", "lookup"]));
       });
+    });
+
+    test("does not depend on what else a sandbox shows", async () => {
+      const egress = new LoopbackEgress({ "service.example": {} }, () => 0);
+      const folders = Array.from({ length: 12 }, () => makeProject(contract.actor, { "a.txt": "a\n" }).path);
+      const mounts = folders.map((host, index) => ({ host, guest: `/seen/${index}`, readonly: true }));
+      for (let shown = 0; shown < folders.length; shown++) {
+        const fields = { ...networked, "fs.mounts": mounts.slice(0, shown) };
+        await contract.sandbox({ fields, projectDir: folders[11] ?? "", egress }, async (sandbox) => {
+          const found = await sandbox.sh(
+            "getent ahostsv4 service.example | head -n 1; cat /proc/net/tcp /proc/net/tcp6 | grep -c ' 0A '",
+          );
+          expect(found.stdout, `${shown} mounts`).toMatch(/^198\.1[89]\..*\n6\n$/);
+        });
+      }
     });
 
     test("a program that knows no proxy reaches a name that the gateway knows", async () => {
