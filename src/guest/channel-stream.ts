@@ -1,6 +1,6 @@
 /**
  * The two byte streams of one channel as a Node stream, for a TCP connection that goes over it. Half-close is kept:
- * each direction ends by itself. Destroyed before both have ended, the connection is cut off. A write is done when
+ * each direction ends by itself. A write is done when
  * its bytes have left this process: its buffer may then be used again.
  */
 import type { Buffer } from "node:buffer";
@@ -13,8 +13,8 @@ export interface StreamEnds {
   readonly outbound: OutboundStream;
   /** Something is about to be sent, bytes or their end. */
   beforeSend(): void;
-  /** Nobody uses the stream any more. `cutOff`: before both directions had ended. */
-  released(cutOff: boolean): void;
+  /** Nobody uses the stream any more, in order or because of an error. */
+  released(error: Error | null): void;
 }
 
 /** What waits on the readable side beyond the channel's window; too little to earn the guest more credit. */
@@ -76,8 +76,7 @@ export class ChannelStream extends Duplex {
   }
 
   override _destroy(error: Error | null, done: Done): void {
-    const { inbound, outbound } = this.#ends;
-    this.#ends.released(!inbound.ended || !outbound.eofSent);
+    this.#ends.released(error);
     for (const release of this.#held.splice(0)) release();
     done(error);
   }

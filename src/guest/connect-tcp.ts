@@ -26,8 +26,8 @@ export function connectTcp(open: OpenChannel, port: number): Promise<Duplex> {
           inbound: channel.inbound(1),
           outbound: channel.requireOutbound(),
           beforeSend: () => {},
-          released: (early) => {
-            if (early) channel.close();
+          released: () => {
+            if (!channel.inbound(1).ended || !channel.requireOutbound().eofSent) channel.close();
           },
         });
         // Whoever holds the stream listens; until then, that it was cut off is known by its being destroyed.

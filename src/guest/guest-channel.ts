@@ -67,7 +67,8 @@ export class OutgoingChannel implements GuestChannel {
       inbound: this.#inbound,
       outbound: this.#outbound,
       beforeSend: () => this.accept(),
-      released: (cutOff) => this.#end(cutOff ? RESET : null),
+      // Once all that it sends is sent, whoever lets go has only stopped listening.
+      released: (error) => this.#end(error || !this.#outbound.eofSent ? RESET : null),
     });
     // A connection that was cut off concerns whoever uses the stream; here its end is all there is to know.
     this.stream.on("error", () => {});

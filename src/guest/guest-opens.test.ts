@@ -153,6 +153,20 @@ describe("a connection out of the sandbox", () => {
     expect(bodyOf(await guest.sees(of(FrameType.close, 2)))).toMatchObject({ code: "reset" });
   });
 
+  it("that the gateway lets go of after its own last byte is closed in order", async () => {
+    const stream = await connected();
+    stream.end("all there is", () => stream.destroy());
+    expect(bodyOf(await guest.sees(of(FrameType.close, 2)))).toEqual({});
+    expect(guest.received(2).toString()).toBe("all there is");
+    expect(guest.frames.some(of(FrameType.eof, 2))).toBe(true);
+  });
+
+  it("that fails for the gateway after its own last byte is closed with a code", async () => {
+    const stream = await connected();
+    stream.end("all there is", () => stream.destroy(new Error("the peer reset it")));
+    expect(bodyOf(await guest.sees(of(FrameType.close, 2)))).toMatchObject({ code: "reset" });
+  });
+
   it("that the guest gives up is cut off for the gateway, and still gets its last word", async () => {
     const stream = await connected();
     const cutOff = new Promise((resolve) => stream.once("error", resolve));

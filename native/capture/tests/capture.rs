@@ -122,3 +122,26 @@ fn loopback_and_the_own_address_stay_the_sandboxes_own() {
         }
     });
 }
+
+#[test]
+fn without_ipv6_the_rest_is_captured_all_the_same() {
+    in_own_network("without_ipv6_the_rest_is_captured_all_the_same", || {
+        std::fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1").expect("IPv6 is switched off");
+        let listeners = captured();
+        assert!(!listeners.has_ipv6());
+        let (_client, _accepted, original) = connect(&listeners, "192.0.2.1:80".parse().expect("an address"));
+        assert_eq!(original, "192.0.2.1:80".parse().expect("an address"));
+        let refused =
+            TcpStream::connect_timeout(&"[2001:db8::1]:80".parse().expect("an address"), Duration::from_secs(2));
+        refused.expect_err("there is no IPv6");
+    });
+}
+
+#[test]
+fn a_second_set_up_fails_and_names_the_step() {
+    in_own_network("a_second_set_up_fails_and_names_the_step", || {
+        let _first = captured();
+        let failure = ak_capture::set_up().err().expect("the ports are taken");
+        assert!(failure.to_string().contains(failure.step));
+    });
+}
