@@ -78,6 +78,8 @@ export interface FileAccess {
 
 /** One decision of the gateway, as it gives it. */
 export interface EgressDecision {
+  /** Decided, or over: only then the bytes are known. */
+  readonly phase: "decided" | "ended";
   readonly via: "capture" | "proxy" | "listener";
   /** The name or address that was asked for. */
   readonly asked: string;

@@ -58,12 +58,15 @@ export const policyOptions: readonly OptionSpec[] = [
     help: "configuration instead of the project's agentkernel.toml",
   },
   { long: "policy", value: "FILE", completes: "file", help: "policy file, YAML or JSON" },
+  {
+    long: "publish",
+    short: "P",
+    value: "[ADDR:]HOST:GUEST",
+    repeats: true,
+    help: "let a port of this machine lead to one inside; loopback unless ADDR says otherwise (repeatable)",
+  },
+  { long: "ask", help: "put destinations that are not allowed to you: once, for this sandbox, never" },
   { long: "backend", short: "B", value: "NAME", help: "what isolates the sandbox: auto, linux (auto)" },
 ];
 
-export const laterPolicyOptions: readonly LaterOption[] = [
-  { long: "secret" },
-  { long: "ask" },
-  { long: "publish", short: "P" },
-  { long: "keep", short: "k" },
-];
+export const laterPolicyOptions: readonly LaterOption[] = [{ long: "secret" }, { long: "keep", short: "k" }];

@@ -15,6 +15,7 @@ import { parseMount } from "./mount-argument.js";
 import type { ParsedOptions } from "./option-spec.js";
 import { policyInputs } from "./policy-flags.js";
 import { policyNotes } from "./policy-notes.js";
+import { parsePublished } from "./publish-argument.js";
 import type { RunRequest } from "./run-request.js";
 import { refuseUnlessShowable } from "./shown-paths.js";
 import type { Surroundings } from "./surroundings.js";
@@ -78,10 +79,27 @@ export function prepareRun(
     homeDir,
     workdir: workingFolder(parsed),
     hostEnv: surroundings.env,
+    publish: (parsed.values.get("publish") ?? []).map(parsePublished),
+    ask: askWanted(parsed, policy),
     tty,
     json,
     notes: [...configuration.notes, ...policyNotes(resolved), ...notesFor(policy, homeDir)],
   };
+}
+
+function askWanted(parsed: ParsedOptions, { net }: Policy): boolean {
+  if (!parsed.flags.has("ask")) return false;
+  if (parsed.flags.has("tty") || parsed.flags.has("json")) {
+    throw new AgentKernelError("invalid_argument", "--ask contradicts --tty and --json", {
+      hint: "questions need the terminal for themselves; leave one of them out",
+    });
+  }
+  if (net.egress === "off") {
+    throw new AgentKernelError("invalid_argument", "--ask has nothing to ask about: the network is off", {
+      hint: "add --network allowlist",
+    });
+  }
+  return true;
 }
 
 /** Also checked: a name that is no reference is told before anything is started. */
@@ -148,9 +166,6 @@ function showableHome(homeDir: string): string | null {
 
 function notesFor(policy: Policy, homeDir: string | null): readonly string[] {
   const notes: string[] = [];
-  if (policy.net.egress !== "off") {
-    notes.push(`network "${policy.net.egress}" is not in this version yet: the sandbox has no network`);
-  }
   if (policy.fs.home === "readonly" && homeDir === null) {
     notes.push("there is no home folder that could be shown: the sandbox has none");
   }

@@ -1,6 +1,7 @@
 /** What `run` asks of the runtime: everything is decided and checked, nothing is started yet. */
 import type { Policy } from "../core/policy.js";
 import type { Origins } from "../policy/resolve.js";
+import type { PublishedPort } from "../runtime/published-ports.js";
 import type { ImageSettings, ImageWish } from "../runtime/root-image.js";
 import type { Configuration } from "./configuration.js";
 
@@ -21,6 +22,9 @@ export interface RunRequest {
   /** Absolute, inside the sandbox; null where the user named none. */
   readonly workdir: string | null;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
+  readonly publish: readonly PublishedPort[];
+  /** Destinations that no rule covers are put to the user. */
+  readonly ask: boolean;
   readonly tty: boolean;
   readonly json: boolean;
   /** Said on stderr before the run, one line each. */

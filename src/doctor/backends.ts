@@ -7,7 +7,7 @@ const linuxNeeds: readonly Check["name"][] = ["userns", "mountns-proc", "overlay
 const linuxWeaknesses: readonly Weakness[] = [
   { layer: "subids", consequence: "a sandbox has a single user id, and files of other owners show as nobody" },
   { layer: "idmap", consequence: "image layers cannot be shared between sandboxes with ids of their own" },
-  { layer: "redirect", consequence: "programs that ignore proxy settings have no network" },
+  { layer: "redirect", consequence: "sandboxes have no network" },
   { layer: "landlock", consequence: "the second wall for writes is missing" },
   { layer: "cgroup", consequence: "memory, processes and cpu are limited only as far as rlimits reach" },
 ];

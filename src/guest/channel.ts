@@ -19,6 +19,8 @@ export interface ChannelShape {
   /** Whether the host sends on stream 0. */
   readonly outbound: boolean;
   readonly terminal: typeof FrameType.exit | typeof FrameType.close;
+  /** What the guest sends is kept by whoever takes it, and so is copied out of what it was read into. */
+  readonly keepsInput?: true;
 }
 
 /** Each may throw a GuestViolation for a body that is not as it must be. After `failed`, `closed` or `lost`: nothing. */
@@ -64,7 +66,12 @@ export class Channel {
       const sinkFault = (error: unknown) => home.sinkFault(error);
       this.#inbound.set(
         stream,
-        new InboundStream({ windowBytes: home.windowBytes, lease: home.lease, grant, sinkFault }),
+        new InboundStream({
+          windowBytes: home.windowBytes,
+          lease: shape.keepsInput ? NO_LEASE : home.lease,
+          grant,
+          sinkFault,
+        }),
       );
     }
   }
@@ -114,6 +121,10 @@ export class Channel {
     const refusal = readRefusal(body);
     this.#end();
     this.#handler.failed(refusal);
+  }
+
+  receiveClose(body: JsonObject): void {
+    this.receiveTerminal(FrameType.close, body);
   }
 
   receiveTerminal(type: typeof FrameType.exit | typeof FrameType.close, body: JsonObject): void {
@@ -176,4 +187,5 @@ export class Channel {
   }
 }
 
+const NO_LEASE: ReadLease = { hold: () => null };
 const CLOSE_BODY = Buffer.from("{}");

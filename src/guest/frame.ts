@@ -42,6 +42,9 @@ export const MAX_HOST_JSON_BYTES = 4_194_304;
 export const MAX_GUEST_JSON_BYTES = 65_536;
 export const MAX_PING_BYTES = 64;
 export const MAX_HOST_CHANNELS = 256;
+export const MAX_GUEST_CHANNELS = 4096;
+/** What may be sent on each stream of a channel that the guest opened, before more is granted. */
+export const GUEST_CHANNEL_WINDOW_BYTES = 65_536;
 export const MIN_WINDOW_BYTES = 65_536;
 export const MAX_WINDOW_BYTES = 16_777_216;
 export const MAX_CREDIT_BYTES = 2 ** 31 - 1;

@@ -1,6 +1,7 @@
 /** THREATS G1: whatever bytes a guest sends, the host only ever answers with a violation, within bounded memory. */
 import { Duplex } from "node:stream";
 import { describe, expect, it } from "vitest";
+import type { EgressPort } from "../core/egress.js";
 import { FrameDecoder } from "./decoder.js";
 import { encodeCredit, encodeFrame, encodeJson, FrameType, HEADER_BYTES, MAX_GUEST_JSON_BYTES } from "./frame.js";
 import { GuestSession } from "./session.js";
@@ -25,11 +26,17 @@ function randomOf(seed: number): (below: number) => number {
 
 type Random = ReturnType<typeof randomOf>;
 
+const OPENS = [
+  { kind: "tcp-out", name: "example.com", port: 443 },
+  { kind: "tcp-out", proxy: true },
+  { kind: "lookup", name: "example.com" },
+];
+
 /** A frame that is right in itself, on channels that the fuzzed session has or might have. */
 function plausibleFrame(random: Random): Buffer {
   const channel = random(12) + 1;
   const stream = random(3) as 0 | 1 | 2;
-  const bodies = [EXIT_0, READY, { pid: 3 }, {}, { code: "io", message: "m" }, { kind: "call" }, { size: 0 }];
+  const bodies = [EXIT_0, READY, { pid: 3 }, {}, { code: "io", message: "m" }, { kind: "call" }, { size: 0 }, ...OPENS];
   const jsonTypes = [
     FrameType.open,
     FrameType.opened,
@@ -117,7 +124,15 @@ class Wire extends Duplex {
 async function busySession(
   wire: Wire,
 ): Promise<{ session: GuestSession; sinks: StuckSink[]; settled: Promise<unknown> }> {
-  const session = new GuestSession(wire, { windowBytes: WINDOW });
+  // A gateway that takes every connection, sends something, and reads nothing of it.
+  const egress: EgressPort = {
+    lookup: async () => ({ ipv4: true, ipv6: true }),
+    connect: async (_target, stream) => {
+      stream.write(Buffer.alloc(1000));
+      return null;
+    },
+  };
+  const session = new GuestSession(wire, { windowBytes: WINDOW, egress });
   const request = { argv: ["x"], cwd: "/", env: {}, stdin: true };
   const plain = await session.exec(request);
   const terminal = await session.exec({ ...request, tty: { cols: 1, rows: 1 } });

@@ -1,32 +1,111 @@
 /**
- * Channels that the guest opens. Version 1 serves none of them, so each is refused at once and nothing is kept but
- * the last id. What the guest sent on a channel before it saw the refusal is dropped.
+ * Channels that the guest opens: connections out of the sandbox, and questions about names. Each is put to the
+ * gateway, which decides; without one all are denied. What is kept is bounded by how many may be open at once.
  */
-import { encodeJson, FrameType } from "./frame.js";
-import { type JsonObject, stringMember } from "./json.js";
+import type { EgressPort, OutgoingRefusal, OutgoingTarget } from "../core/egress.js";
+import type { AgentKernelError } from "../core/errors.js";
+import { encodeJson, FrameType, MAX_GUEST_CHANNELS } from "./frame.js";
+import { type GuestChannel, type GuestChannelHome, LookupChannel, OutgoingChannel } from "./guest-channel.js";
+import type { JsonObject } from "./json.js";
 import type { Outbox } from "./outbox.js";
+import { readGuestRequest } from "./outgoing.js";
 import { GuestViolation } from "./violation.js";
+import { WindowPool } from "./window-pool.js";
+
+/** What the streams of one session may be granted together, beyond the first window of each. */
+const GROWTH_BYTES = 33_554_432;
+
+export interface GuestOpensOptions {
+  readonly outbox: Outbox;
+  readonly egress: EgressPort | null;
+  readonly maxWindowBytes: number;
+  sinkFault(error: unknown): void;
+}
 
 export class GuestOpens {
   readonly #outbox: Outbox;
+  readonly #egress: EgressPort | null;
+  readonly #home: GuestChannelHome;
+  readonly #channels = new Map<number, GuestChannel>();
   #lastId = 0;
 
-  constructor(outbox: Outbox) {
+  constructor({ outbox, egress, maxWindowBytes, sinkFault }: GuestOpensOptions) {
     this.#outbox = outbox;
+    this.#egress = egress;
+    this.#home = {
+      outbox,
+      maxWindowBytes,
+      pool: new WindowPool(GROWTH_BYTES),
+      sinkFault,
+      ended: (id) => this.#channels.delete(id),
+    };
   }
 
-  refuse(id: number, body: JsonObject): void {
+  open(id: number, body: JsonObject): void {
     if (id % 2 !== 0 || id <= this.#lastId) {
       throw new GuestViolation("bad-open-id", `OPEN with id ${id} after ${this.#lastId}`);
     }
     this.#lastId = id;
-    stringMember(body, "kind", 64);
-    const refusal = { code: "unsupported", message: "this kind of channel is not served" };
-    this.#outbox.answer(encodeJson(FrameType.failed, id, refusal));
+    const request = readGuestRequest(body);
+    if (this.#channels.size >= MAX_GUEST_CHANNELS) {
+      throw new GuestViolation("too-many-channels", `more than ${MAX_GUEST_CHANNELS} channels open at once`);
+    }
+    if (request.kind === "other") this.#refuse(id, UNSUPPORTED);
+    else if (this.#egress === null) this.#refuse(id, NO_NETWORK);
+    else if (request.kind === "lookup") this.#lookUp(id, request.name, this.#egress);
+    else this.#connect(id, request.target, this.#egress);
   }
 
-  /** Whether frames of this channel may still be under way. */
-  wasRefused(id: number): boolean {
-    return id % 2 === 0 && id <= this.#lastId;
+  /** The channel that a frame is for; null when it has ended and the guest may not have seen that yet. */
+  find(id: number): GuestChannel | null {
+    if (id > this.#lastId)
+      throw new GuestViolation("unknown-channel", `a frame on channel ${id}, which it never opened`);
+    return this.#channels.get(id) ?? null;
+  }
+
+  lose(error: AgentKernelError): void {
+    const channels = [...this.#channels.values()];
+    this.#channels.clear();
+    for (const channel of channels) channel.lose(error);
+  }
+
+  #lookUp(id: number, name: string, egress: EgressPort): void {
+    const channel = new LookupChannel(id, this.#home);
+    this.#channels.set(id, channel);
+    settle(
+      () => egress.lookup(name),
+      (answer) => ("code" in answer ? channel.refuse(answer) : channel.answer(answer)),
+      () => channel.refuse(GATEWAY_FAILED),
+    );
+  }
+
+  #connect(id: number, target: OutgoingTarget, egress: EgressPort): void {
+    const channel = new OutgoingChannel(id, this.#home);
+    this.#channels.set(id, channel);
+    settle(
+      () => egress.connect(target, channel.stream),
+      (refusal) => (refusal ? channel.refuse(refusal) : channel.accept()),
+      () => channel.refuse(GATEWAY_FAILED),
+    );
+  }
+
+  #refuse(id: number, refusal: { readonly code: string; readonly message: string }): void {
+    this.#outbox.answer(encodeJson(FrameType.failed, id, refusal));
   }
 }
+
+/** A gateway that throws has failed this one request; the program in the sandbox is told, and nothing else ends. */
+function settle<T>(ask: () => Promise<T>, answered: (answer: T) => void, failed: () => void): void {
+  let asked: Promise<T>;
+  try {
+    asked = ask();
+  } catch {
+    failed();
+    return;
+  }
+  asked.then(answered, failed);
+}
+
+const UNSUPPORTED = { code: "unsupported", message: "this kind of channel is not served" };
+const NO_NETWORK: OutgoingRefusal = { code: "denied", message: "the sandbox has no network" };
+const GATEWAY_FAILED: OutgoingRefusal = { code: "failed", message: "the gateway failed" };

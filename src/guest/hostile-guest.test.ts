@@ -172,7 +172,7 @@ describe("an exec", () => {
 });
 
 describe("channels of the guest", () => {
-  it.each(["tcp-out", "call", "anything"])("%s is refused as unsupported", async (kind) => {
+  it.each(["call", "anything"])("%s is refused as unsupported", async (kind) => {
     guest = await FakeGuest.ready();
     guest.json(FrameType.open, 2, { kind });
     const answer = await guest.sees((frame) => frame.type === FrameType.failed);

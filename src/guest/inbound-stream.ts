@@ -6,6 +6,7 @@ import { Buffer } from "node:buffer";
 import type { AgentKernelError } from "../core/errors.js";
 import type { Lent, ReadLease } from "./socket-reader.js";
 import { GuestViolation } from "./violation.js";
+import type { WindowPool } from "./window-pool.js";
 
 /** Where output goes. It is back-pressure by `done`: bytes that are not done with count against the window. */
 export interface OutputSink {
@@ -21,6 +22,9 @@ const BLOCK_BYTES = 65_536;
 
 export interface InboundStreamOptions {
   readonly windowBytes: number;
+  /** With a pool: how far the window grows, as far as the pool allows, while the sink keeps up. */
+  readonly maxWindowBytes?: number;
+  readonly pool?: WindowPool;
   readonly lease: ReadLease;
   grant(bytes: number): void;
   /** The sink threw: a fault of the host's own. */
@@ -29,7 +33,7 @@ export interface InboundStreamOptions {
 
 export class InboundStream {
   readonly #options: InboundStreamOptions;
-  readonly #grantAtBytes: number;
+  #windowBytes: number;
   #allowance: number;
   #takenBytes = 0;
   #sink: OutputSink | null = null;
@@ -46,7 +50,7 @@ export class InboundStream {
   constructor(options: InboundStreamOptions) {
     this.#options = options;
     this.#allowance = options.windowBytes;
-    this.#grantAtBytes = options.windowBytes >>> 1;
+    this.#windowBytes = options.windowBytes;
   }
 
   get ended(): boolean {
@@ -85,16 +89,21 @@ export class InboundStream {
 
   finish(): void {
     if (this.#ended) throw new GuestViolation("second-eof", "EOF on a stream that it had ended");
-    this.#ended = true;
+    this.#over();
     this.#deliver();
   }
 
   /** No more will come. What has arrived still reaches the sink. */
   abort(error?: AgentKernelError): void {
     if (this.#ended) return;
-    this.#ended = true;
+    this.#over();
     this.#endError = error;
     this.#deliver();
+  }
+
+  #over(): void {
+    this.#ended = true;
+    this.#options.pool?.giveBack(this.#windowBytes - this.#options.windowBytes);
   }
 
   #enqueue(piece: Buffer): void {
@@ -159,10 +168,20 @@ export class InboundStream {
 
   #taken(bytes: number): void {
     this.#takenBytes += bytes;
-    if (this.#takenBytes < this.#grantAtBytes || this.#ended) return;
-    const grant = this.#takenBytes;
+    if (this.#takenBytes < this.#windowBytes >>> 1 || this.#ended) return;
+    const grant = this.#takenBytes + this.#growth();
     this.#takenBytes = 0;
     this.#allowance += grant;
     this.#options.grant(grant);
+  }
+
+  /** A sink that takes everything at once is sent further ahead. */
+  #growth(): number {
+    const { pool, maxWindowBytes = 0 } = this.#options;
+    const growth = this.#windowBytes;
+    const keepsUp = this.#queue.length === 0 && this.#writesInFlight === 0;
+    if (!pool || !keepsUp || growth * 2 > maxWindowBytes || !pool.take(growth)) return 0;
+    this.#windowBytes += growth;
+    return growth;
   }
 }

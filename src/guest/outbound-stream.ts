@@ -4,11 +4,17 @@ import { encodeFrame, FrameType, MAX_CREDIT_BYTES, MAX_DATA_BYTES, Stream } from
 import type { Outbox } from "./outbox.js";
 import { GuestViolation } from "./violation.js";
 
+interface Queued {
+  readonly chunk: Buffer;
+  /** Called when the last byte of the chunk has left this process, or never will. */
+  readonly left: (() => void) | undefined;
+}
+
 export class OutboundStream {
   readonly #channel: number;
   readonly #outbox: Outbox;
   #creditBytes: number;
-  readonly #queue: Buffer[] = [];
+  readonly #queue: Queued[] = [];
   #queuedBytes = 0;
   #sentBytes = 0;
   /** `ending`: EOF follows what is queued. `over`: EOF is sent, or nobody is there to read. */
@@ -51,13 +57,17 @@ export class OutboundStream {
   /**
    * The chunk is not copied: it must not change afterwards. False: wait for drain before writing more.
    * When nobody reads any more the bytes are dropped, as they are for a command that does not read them.
+   * After `left` the chunk may be used again.
    */
-  write(chunk: Buffer): boolean {
+  write(chunk: Buffer, left?: () => void): boolean {
     if (this.#state === "ending") throw new TypeError("write after end");
-    if (this.#state === "over" || chunk.length === 0) return true;
-    this.#queue.push(chunk);
+    if (this.#state === "over" || chunk.length === 0) {
+      left?.();
+      return true;
+    }
+    this.#queue.push({ chunk, left });
     this.#queuedBytes += chunk.length;
-    this.flush();
+    this.#flushOrWait();
     this.#owesDrain = this.#queuedBytes > 0;
     return !this.#owesDrain;
   }
@@ -65,7 +75,7 @@ export class OutboundStream {
   end(): void {
     if (this.#state !== "open") return;
     this.#state = "ending";
-    this.flush();
+    this.#flushOrWait();
   }
 
   grant(bytes: number): void {
@@ -74,34 +84,49 @@ export class OutboundStream {
       throw new GuestViolation("bad-credit", "more credit than 2^31 - 1 bytes on one stream");
     }
     this.#creditBytes += bytes;
-    this.flush();
+    this.#flushOrWait();
   }
 
-  flush(): void {
-    while (this.#queuedBytes > 0 && this.#creditBytes > 0 && this.#outbox.takesData) {
+  #flushOrWait(): void {
+    if (this.flush()) this.#outbox.waitForRoom(this);
+  }
+
+  /** Sends what may be sent, at most so many frames. True: more could be sent if the socket took it. */
+  flush(frames = Number.POSITIVE_INFINITY): boolean {
+    for (let sent = 0; sent < frames && this.#canSend && this.#outbox.takesData; sent++) {
       const head = this.#queue[0];
       if (head === undefined) break;
-      const length = Math.min(head.length, this.#creditBytes, MAX_DATA_BYTES);
-      if (length === head.length) this.#queue.shift();
-      else this.#queue[0] = head.subarray(length);
+      const { chunk, left } = head;
+      const length = Math.min(chunk.length, this.#creditBytes, MAX_DATA_BYTES);
+      const isWhole = length === chunk.length;
+      if (isWhole) this.#queue.shift();
+      else this.#queue[0] = { chunk: chunk.subarray(length), left };
       this.#queuedBytes -= length;
       this.#creditBytes -= length;
       this.#sentBytes += length;
-      this.#outbox.sendData(this.#channel, Stream.in, length === head.length ? head : head.subarray(0, length));
+      const part = isWhole ? chunk : chunk.subarray(0, length);
+      this.#outbox.sendData(this.#channel, Stream.in, part, isWhole ? left : undefined);
     }
-    if (this.#queuedBytes > 0) return;
+    if (this.#queuedBytes > 0) return this.#canSend;
     if (this.#state === "ending") {
       this.#state = "over";
       this.#outbox.send(encodeFrame(FrameType.eof, this.#channel, Stream.in));
     }
     this.#drained();
+    // Whoever was let go may have written more.
+    return this.#canSend;
+  }
+
+  get #canSend(): boolean {
+    return this.#queuedBytes > 0 && this.#creditBytes > 0;
   }
 
   /** The channel is over: whoever waits to write more is let go. */
   stop(): void {
     this.#state = "over";
-    this.#queue.length = 0;
+    const dropped = this.#queue.splice(0);
     this.#queuedBytes = 0;
+    for (const { left } of dropped) left?.();
     this.#drained();
   }
 

@@ -10,14 +10,24 @@ import { encodeDataHeader, type StreamId } from "./frame.js";
 
 /** DATA is put on the socket only below this. */
 const DATA_MARK_BYTES = 524_288;
-/** With more unread answers than this the guest is not read any further until it has read some. */
-const MAX_UNREAD_ANSWERS = 4096;
+/**
+ * With more unread answers than this the guest is not read any further until it has read some. One that keeps to the
+ * protocol never has as many: a few for each channel that it may have open (4,096).
+ */
+const MAX_UNREAD_ANSWERS = 32_768;
+
+/** A stream that has DATA to send when there is room. */
+interface WaitingStream {
+  flush(frames: number): boolean;
+}
 
 export class Outbox {
   readonly #socket: Duplex;
   #corked = false;
   #unreadAnswers = 0;
   readonly #onRelief: () => void;
+  /** In the order in which they get their turn. */
+  readonly #waiting = new Set<WaitingStream>();
 
   /** `onRelief`: congestion is over. */
   constructor(socket: Duplex, onRelief: () => void) {
@@ -31,6 +41,20 @@ export class Outbox {
 
   get congested(): boolean {
     return this.#unreadAnswers > MAX_UNREAD_ANSWERS;
+  }
+
+  waitForRoom(stream: WaitingStream): void {
+    this.#waiting.add(stream);
+  }
+
+  /** The socket takes bytes again: one frame for each stream in turn, so that none keeps the others waiting. */
+  drained(): void {
+    while (this.#waiting.size > 0 && this.takesData) {
+      const [first] = this.#waiting;
+      if (first === undefined) return;
+      this.#waiting.delete(first);
+      if (first.flush(1)) this.#waiting.add(first);
+    }
   }
 
   send(frame: Buffer): void {
@@ -47,11 +71,14 @@ export class Outbox {
     });
   }
 
-  /** The payload is not copied; it belongs to the socket until it is written. */
-  sendData(channel: number, stream: StreamId, payload: Buffer): void {
-    if (!this.#cork()) return;
+  /** The payload is not copied; it belongs to the socket until it is written, which `left` tells. */
+  sendData(channel: number, stream: StreamId, payload: Buffer, left?: () => void): void {
+    if (!this.#cork()) {
+      left?.();
+      return;
+    }
     this.#socket.write(encodeDataHeader(channel, stream, payload.length));
-    this.#socket.write(payload);
+    this.#socket.write(payload, left);
   }
 
   #cork(): boolean {

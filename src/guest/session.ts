@@ -6,9 +6,11 @@
 import type { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
 import { deferred } from "../core/deferred.js";
+import type { EgressPort } from "../core/egress.js";
 import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
 import { Channel, type ChannelHandler, type ChannelHome, type ChannelShape } from "./channel.js";
+import { connectTcp } from "./connect-tcp.js";
 import { FrameDecoder, type FrameReceiver } from "./decoder.js";
 import { type GuestExec, openExec } from "./exec.js";
 import { GuestFiles } from "./files.js";
@@ -25,6 +27,7 @@ import {
   MIN_WINDOW_BYTES,
   PROTOCOL_VERSION,
 } from "./frame.js";
+import type { GuestChannel } from "./guest-channel.js";
 import { GuestOpens } from "./guest-opens.js";
 import type { InboundStream } from "./inbound-stream.js";
 import { type GuestReady, readReady } from "./messages.js";
@@ -37,6 +40,8 @@ export const DEFAULT_WINDOW_BYTES = 1_048_576;
 export interface GuestSessionOptions {
   /** What the guest may send ahead on each stream; bounds the memory that one stream takes here. */
   readonly windowBytes?: number;
+  /** Where connections out of the sandbox, and questions about names, are put to. Without it all are denied. */
+  readonly egress?: EgressPort;
 }
 
 export class GuestSession {
@@ -71,7 +76,12 @@ export class GuestSession {
     this.#socket = socket;
     this.#reader = readerOf(socket);
     this.#outbox = new Outbox(socket, () => this.#resumeReading());
-    this.#guestOpens = new GuestOpens(this.#outbox);
+    this.#guestOpens = new GuestOpens({
+      outbox: this.#outbox,
+      egress: options.egress ?? null,
+      maxWindowBytes: windowBytes,
+      sinkFault: (error) => this.#finish(asError(error)),
+    });
     this.ready = this.#ready.promise;
     this.ended = this.#ended.promise;
     this.#home = this.#makeHome();
@@ -88,6 +98,11 @@ export class GuestSession {
   /** Sends the request at once, also before the ready frame; `opened` and `exited` of the result tell what came of it. */
   async exec(request: ExecRequest): Promise<GuestExec> {
     return openExec((shape, body, handler) => this.#open(shape, body, handler), request);
+  }
+
+  /** Connects to a port inside the sandbox: on 127.0.0.1, else on ::1. */
+  async connectTcp(port: number): Promise<Duplex> {
+    return await connectTcp((shape, body, handler) => this.#open(shape, body, handler), port);
   }
 
   /** Asks the guest to end everything; the stream ends when it has. */
@@ -131,7 +146,7 @@ export class GuestSession {
 
   #drained(): void {
     if (this.#over) return;
-    for (const channel of this.#channels.values()) channel.outbound?.flush();
+    this.#outbox.drained();
   }
 
   /** Whatever goes wrong while the guest's bytes are handled ends this session, not the process. */
@@ -151,6 +166,7 @@ export class GuestSession {
     const channels = [...this.#channels.values()];
     this.#channels.clear();
     for (const channel of channels) channel.lose(error);
+    this.#guestOpens.lose(error);
     this.#ended.resolve(this.#endExpected && error.code === "sandbox_died" ? null : error);
   }
 
@@ -175,21 +191,20 @@ export class GuestSession {
     return channel;
   }
 
-  /** Frames on a channel that is not open: a breach, unless the guest opened it and has not seen our refusal yet. */
-  #channel(id: number): Channel | null {
+  /** A frame on a channel that is not open is a breach. */
+  #channel(id: number): Channel {
     const channel = this.#channels.get(id);
     if (channel) return channel;
-    if (this.#guestOpens.wasRefused(id)) return null;
-    if (id % 2 === 1 && id <= this.#lastId) {
+    if (id % 2 === 0) throw new GuestViolation("unknown-channel", `an answer on its own channel ${id}`);
+    if (id <= this.#lastId) {
       throw new GuestViolation("after-terminal", `a frame on channel ${id}, which has ended`);
     }
     throw new GuestViolation("unknown-channel", `a frame on channel ${id}, which was never opened`);
   }
 
-  #hostChannel(id: number): Channel {
-    const channel = this.#channel(id);
-    if (!channel) throw new GuestViolation("unknown-channel", `an answer on its own channel ${id}`);
-    return channel;
+  /** Either side's; null for one of the guest's that has ended without its knowing yet. */
+  #anyChannel(id: number): Channel | GuestChannel | null {
+    return id % 2 === 0 ? this.#guestOpens.find(id) : this.#channel(id);
   }
 
   #hello(ready: GuestReady): void {
@@ -229,22 +244,22 @@ export class GuestSession {
         greeted();
         switch (type) {
           case FrameType.open:
-            return this.#guestOpens.refuse(id, body);
+            return this.#guestOpens.open(id, body);
           case FrameType.opened:
-            return this.#hostChannel(id).receiveOpened(body);
+            return this.#channel(id).receiveOpened(body);
           case FrameType.failed:
-            return this.#hostChannel(id).receiveFailed(body);
+            return this.#channel(id).receiveFailed(body);
           case FrameType.exit:
-            return this.#hostChannel(id).receiveTerminal(type, body);
+            return this.#channel(id).receiveTerminal(type, body);
           case FrameType.close:
-            return this.#channel(id)?.receiveTerminal(type, body);
+            return this.#anyChannel(id)?.receiveClose(body);
         }
       },
       dataStart: (id, stream, length) => {
         target = null;
         if (this.#over) return;
         greeted();
-        target = this.#channel(id)?.receiveDataStart(stream, length) ?? null;
+        target = this.#anyChannel(id)?.receiveDataStart(stream, length) ?? null;
       },
       dataPiece: (piece) => {
         if (!this.#over) target?.push(piece);
@@ -252,12 +267,12 @@ export class GuestSession {
       eof: (id, stream) => {
         if (this.#over) return;
         greeted();
-        this.#channel(id)?.receiveEof(stream);
+        this.#anyChannel(id)?.receiveEof(stream);
       },
       credit: (id, stream, bytes) => {
         if (this.#over) return;
         greeted();
-        this.#channel(id)?.receiveCredit(stream, bytes);
+        this.#anyChannel(id)?.receiveCredit(stream, bytes);
       },
       ping: (payload) => {
         if (this.#over) return;

@@ -17,6 +17,7 @@ export type ViolationReason =
   | "second-hello"
   | "version-mismatch"
   | "bad-open-id"
+  | "too-many-channels"
   | "unknown-channel"
   | "after-terminal"
   | "before-opened"

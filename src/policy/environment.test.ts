@@ -1,9 +1,17 @@
 import { describe, expect, test } from "vitest";
+import { proxyAddress } from "../core/proxy-address.js";
 import { commandEnvironment, passableEnvironment, sandboxHome } from "./environment.js";
 import { resolve } from "./resolve.js";
 
 const { proc } = resolve({}).policy;
-const base = { proc, hostEnv: {}, shownHome: null, tty: false };
+const base = {
+  image: null,
+  proc,
+  egress: "off",
+  hostEnv: {},
+  shownHome: null,
+  tty: false,
+} as const;
 
 describe("what is passed on from the host", () => {
   test.each([
@@ -64,7 +72,6 @@ describe("what is passed on from the host", () => {
 describe("the environment of a command", () => {
   test("is a small base where nothing is passed on", () => {
     const env = commandEnvironment({
-      image: null,
       ...base,
       hostEnv: { EDITOR: "vim", TERM: "xterm", HOSTNAME: "mine" },
     });
@@ -80,7 +87,6 @@ describe("the environment of a command", () => {
   test("has what the policy sets above everything else", () => {
     const passing = { ...proc, passHostEnv: true, env: { EDITOR: "ed", HOME: "/elsewhere" } };
     const env = commandEnvironment({
-      image: null,
       ...base,
       proc: passing,
       hostEnv: { EDITOR: "vim", PAGER: "less", HOME: "/root" },
@@ -88,20 +94,36 @@ describe("the environment of a command", () => {
     expect(env).toMatchObject({ EDITOR: "ed", PAGER: "less", HOME: "/elsewhere" });
   });
 
+  test.each(["on", "allowlist"] as const)(
+    "leads programs that look for a proxy to the sandbox's own (%s)",
+    (egress) => {
+      const hostEnv = { HTTPS_PROXY: "http://proxy.example:8080", no_proxy: "*" };
+      const passing = { ...proc, passHostEnv: true, env: { ALL_PROXY: "" } };
+      const env = commandEnvironment({ ...base, egress, hostEnv, proc: passing });
+      const proxy = `http://${proxyAddress.host}:${proxyAddress.port}`;
+      expect(env).toMatchObject({ HTTP_PROXY: proxy, http_proxy: proxy, HTTPS_PROXY: proxy, https_proxy: proxy });
+      expect(env.NO_PROXY).toBe("localhost,127.0.0.1,::1");
+      expect(env.no_proxy).toBe(env.NO_PROXY);
+      expect(env.ALL_PROXY).toBe("");
+    },
+  );
+
+  test("names no proxy where there is no network", () => {
+    expect(Object.keys(commandEnvironment(base)).filter((name) => /proxy/i.test(name))).toEqual([]);
+  });
+
   test("names the home that is shown, and the user that runs", () => {
-    expect(commandEnvironment({ image: null, ...base, shownHome: "/home/u" }).HOME).toBe("/home/u");
-    expect(commandEnvironment({ image: null, ...base, proc: { ...proc, noRoot: true } }).USER).toBe("sandbox");
-    expect(commandEnvironment({ image: null, ...base, proc: { ...proc, user: "node:node" } }).USER).toBe("node");
-    expect(commandEnvironment({ image: null, ...base, proc: { ...proc, user: "1000" } })).not.toHaveProperty("USER");
+    expect(commandEnvironment({ ...base, shownHome: "/home/u" }).HOME).toBe("/home/u");
+    expect(commandEnvironment({ ...base, proc: { ...proc, noRoot: true } }).USER).toBe("sandbox");
+    expect(commandEnvironment({ ...base, proc: { ...proc, user: "node:node" } }).USER).toBe("node");
+    expect(commandEnvironment({ ...base, proc: { ...proc, user: "1000" } })).not.toHaveProperty("USER");
   });
 
   test("says what terminal it is only where there is one, and only in safe words", () => {
-    expect(commandEnvironment({ image: null, ...base, hostEnv: { TERM: "xterm" } })).not.toHaveProperty("TERM");
-    expect(commandEnvironment({ image: null, ...base, tty: true, hostEnv: { TERM: "screen-256color" } }).TERM).toBe(
+    expect(commandEnvironment({ ...base, hostEnv: { TERM: "xterm" } })).not.toHaveProperty("TERM");
+    expect(commandEnvironment({ ...base, tty: true, hostEnv: { TERM: "screen-256color" } }).TERM).toBe(
       "screen-256color",
     );
-    expect(commandEnvironment({ image: null, ...base, tty: true, hostEnv: { TERM: "../x\u001b[2J" } }).TERM).toBe(
-      "xterm-256color",
-    );
+    expect(commandEnvironment({ ...base, tty: true, hostEnv: { TERM: "../x\u001b[2J" } }).TERM).toBe("xterm-256color");
   });
 });

@@ -2,7 +2,8 @@
  * The environment of a command: a small base, what may be passed on from the host, and what the policy sets. A
  * pure function of the host's variables that the caller hands in.
  */
-import type { ProcessPolicy } from "../core/policy.js";
+import type { EgressMode, ProcessPolicy } from "../core/policy.js";
+import { proxyAddress } from "../core/proxy-address.js";
 import { isEnvName } from "./fields.js";
 
 export type Environment = Readonly<Record<string, string>>;
@@ -49,6 +50,7 @@ function isPassable(name: string, value: string): boolean {
 
 export interface EnvironmentInputs {
   readonly proc: ProcessPolicy;
+  readonly egress: EgressMode;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
   /** The user's home folder where the sandbox shows it, else null. */
   readonly shownHome: string | null;
@@ -65,7 +67,7 @@ export interface ImageDefaults {
 }
 
 /** The whole environment of a command: nothing else is inherited, but the guest adds HOME where an image has its own. */
-export function commandEnvironment({ proc, hostEnv, shownHome, tty, image }: EnvironmentInputs): Environment {
+export function commandEnvironment({ proc, egress, hostEnv, shownHome, tty, image }: EnvironmentInputs): Environment {
   const user = userName(proc, image);
   const home = shownHome ?? (image === null ? sandboxHome : null);
   return {
@@ -73,12 +75,31 @@ export function commandEnvironment({ proc, hostEnv, shownHome, tty, image }: Env
     LANG: "C.UTF-8",
     ...(proc.passHostEnv ? passableEnvironment(hostEnv) : {}),
     ...imageEnvironment(image),
+    ...(egress === "off" ? {} : proxyEnvironment),
     ...(home === null ? {} : { HOME: home }),
     ...(user === null ? {} : { USER: user, LOGNAME: user }),
     ...(tty ? { TERM: safeTerm(hostEnv.TERM) } : {}),
     ...proc.env,
   };
 }
+
+/**
+ * For programs that look for a proxy; all others are captured. The host's own proxy is out of a sandbox's reach, so
+ * these replace what was passed on. ALL_PROXY is not the SOCKS address, which the same port serves: programs whose
+ * HTTP library lacks SOCKS (httpx of Python, for one) refuse to start with it.
+ */
+const proxyUrl = `http://${proxyAddress.host}:${proxyAddress.port}`;
+const proxyEnvironment: Environment = Object.fromEntries(
+  Object.entries({
+    HTTP_PROXY: proxyUrl,
+    HTTPS_PROXY: proxyUrl,
+    ALL_PROXY: proxyUrl,
+    NO_PROXY: "localhost,127.0.0.1,::1",
+  }).flatMap(([name, value]) => [
+    [name, value],
+    [name.toLowerCase(), value],
+  ]),
+);
 
 function imageEnvironment(image: ImageDefaults | null): Record<string, string> {
   const entries = (image?.env ?? []).map((entry) => [

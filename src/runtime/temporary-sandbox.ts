@@ -2,7 +2,9 @@
  * src/runtime owns the lifecycle of sandboxes. A temporary one serves what it was started for and is destroyed; it
  * never outlives its owner and is never handed on.
  */
+import type { Duplex } from "node:stream";
 import type { Backend, BootedSandbox, BootSpec, Layer, SandboxEnd } from "../core/backend.js";
+import type { EgressPort } from "../core/egress.js";
 import type { ExecRequest } from "../core/exec.js";
 import { type GuestExec, GuestSession } from "../guest/index.js";
 
@@ -20,23 +22,34 @@ export class TemporarySandbox {
   readonly #booted: BootedSandbox;
   readonly #session: GuestSession;
 
-  private constructor(id: string, booted: BootedSandbox) {
+  private constructor(id: string, booted: BootedSandbox, egress?: EgressPort) {
     this.id = id;
     this.layers = booted.layers;
     this.ended = booted.ended;
     this.#booted = booted;
-    this.#session = new GuestSession(booted.stream);
+    this.#session = new GuestSession(booted.stream, egress ? { egress } : {});
     this.#session.ready.catch(() => {});
     // A guest that broke the protocol, or is gone, takes its sandbox with it.
     this.#session.ended.then(() => booted.kill()).catch(() => {});
   }
 
-  static async start(backend: Backend, spec: BootSpec, signal?: AbortSignal): Promise<TemporarySandbox> {
-    return new TemporarySandbox(spec.id, await backend.boot(spec, signal));
+  /** Without an `egress` nothing gets out of it, whatever the policy says. */
+  static async start(
+    backend: Backend,
+    spec: BootSpec,
+    signal?: AbortSignal,
+    egress?: EgressPort,
+  ): Promise<TemporarySandbox> {
+    return new TemporarySandbox(spec.id, await backend.boot(spec, signal), egress);
   }
 
   exec(request: ExecRequest): Promise<GuestExec> {
     return this.#session.exec(request);
+  }
+
+  /** Connects to a port inside, for a published port. */
+  connectTcp(port: number): Promise<Duplex> {
+    return this.#session.connectTcp(port);
   }
 
   /** Ends everything in it; carries changes over where the policy says so. */

@@ -1,7 +1,7 @@
 //! What each frame of the host does. Whatever breaks the protocol ends the guest.
 
 use ak_wire::payload::{
-    Hello, OpenExec, OpenFileOp, OpenFileRead, OpenFileWrite, OpenKind, Shutdown, Signal, WindowSize,
+    Hello, OpenExec, OpenFileOp, OpenFileRead, OpenFileWrite, OpenKind, OpenTcpIn, Shutdown, Signal, WindowSize,
 };
 use ak_wire::{Frame, FrameType, MAX_HOST_CHANNELS, WINDOW_RANGE};
 use serde::de::DeserializeOwned;
@@ -63,12 +63,12 @@ impl Server {
         Ok(())
     }
 
-    /// `None` when the channel is answered and over.
+    /// `None` when the channel is answered and over, or is the network's.
     fn open(&mut self, id: u32, payload: &[u8]) -> Result<Option<Channel>, Refusal> {
         if self.shutdown.is_some() {
             return Err(Refusal::new("io", "the sandbox is shutting down"));
         }
-        if self.channels.len() >= MAX_HOST_CHANNELS {
+        if self.channels.len() + self.net.inward() >= MAX_HOST_CHANNELS {
             return Err(Refusal::new("resource", "too many open channels"));
         }
         let credit = self.host_window.unwrap_or(ak_wire::ASSUMED_WINDOW);
@@ -94,6 +94,11 @@ impl Server {
                 let open: OpenFileOp = request(payload)?;
                 files::operate(&open, credit, &mut ctx)
             }
+            "tcp-in" => {
+                let OpenTcpIn { port } = request(payload)?;
+                self.net.open_inward(id, port, credit, (&mut self.outbox, &self.poller, self.now))?;
+                Ok(None)
+            }
             other => {
                 let message = format!("kind {other:.40?} is not served");
                 Err(Refusal::new("unsupported", message))
@@ -103,8 +108,12 @@ impl Server {
 
     fn on_channel_frame(&mut self, frame: &Frame) -> Result<(), End> {
         let id = frame.channel;
-        if !is_of_host(id) || id > self.last_id {
+        let is_known = if is_of_host(id) { id <= self.last_id } else { self.net.has_opened(id) };
+        if !is_known {
             return Err(End::Violation);
+        }
+        if !is_of_host(id) || self.net.has(id) {
+            return Ok(self.net.on_frame(frame, &mut self.outbox, &self.poller, self.now)?);
         }
         // The host may not have seen yet that the channel is over.
         let Some(channel) = self.channels.get_mut(&id) else {
@@ -138,7 +147,7 @@ impl Server {
                 Step::Progress
             }
             (FrameType::Close, _) => channel.on_close(&mut ctx),
-            // The guest opened nothing, so nothing of its own can be answered.
+            // Answers are for what the guest opened.
             _ => return Err(End::Violation),
         };
         if matches!(step, Step::Ended) {
@@ -148,7 +157,7 @@ impl Server {
     }
 }
 
-/// The host opens odd ids, and the guest none at all so far.
+/// The host opens odd ids, the guest even ones.
 fn is_of_host(id: u32) -> bool {
     id & 1 == 1
 }

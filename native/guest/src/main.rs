@@ -1,7 +1,7 @@
 //! `ak-guest`, process 1 of every sandbox.
 //!
 //! It serves the guest protocol on descriptor 3: starts commands, carries their
-//! streams, moves files, reaps. It runs inside all walls and holds nothing that
+//! streams, moves files, carries the connections of a captured network, reaps. It runs inside all walls and holds nothing that
 //! the sandbox must not have; it decides nothing about policy. One thread, one
 //! epoll loop: nothing here may block on the sandbox's or the host's behaviour.
 
@@ -13,6 +13,7 @@ mod channel;
 mod exec;
 mod files;
 mod host_frames;
+mod net;
 mod outbox;
 mod poller;
 mod pty;

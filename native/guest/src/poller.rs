@@ -20,6 +20,14 @@ pub struct Token {
 pub const HOST: Token = Token { channel: 0, slot: 0 };
 pub const CHILD_SIGNALS: Token = Token { channel: 0, slot: 1 };
 
+/// Slots that are no stream of a channel.
+pub mod slot {
+    /// Of the connection: the first of the sockets that a captured network arrives at.
+    pub const FIRST_LISTENER: u8 = 2;
+    /// A client of the stub resolver; its `channel` is a number of the stub's own.
+    pub const DNS_STREAM: u8 = 64;
+}
+
 #[derive(Clone, Copy)]
 pub struct Ready {
     pub token: Token,
@@ -56,7 +64,7 @@ impl Poller {
     /// Waits for events; `None` waits without end. An interrupted wait is empty.
     pub fn wait(&self, timeout: Option<Duration>, into: &mut Vec<Ready>) -> io::Result<()> {
         let blank = epoll::Event { flags: EventFlags::empty(), data: epoll::EventData::new_u64(0) };
-        let mut events = [blank; 32];
+        let mut events = [blank; 64];
         let timeout = timeout.map(|t| Timespec { tv_sec: t.as_secs() as i64, tv_nsec: i64::from(t.subsec_nanos()) });
         into.clear();
         let count = match epoll::wait(&self.epoll, &mut events[..], timeout.as_ref()) {

@@ -9,8 +9,9 @@ use ak_wire::{Decoder, Direction, FrameType, PROTOCOL};
 use rustix::io::{Errno, read};
 
 use crate::channel::{Channel, Context, ProtocolBreach, Step, WINDOW};
+use crate::net::Net;
 use crate::outbox::Outbox;
-use crate::poller::{CHILD_SIGNALS, EventFlags, HOST, Poller, Ready};
+use crate::poller::{CHILD_SIGNALS, EventFlags, HOST, Poller, Ready, slot};
 use crate::shutdown::Shutdown;
 use crate::startup::Prepared;
 
@@ -41,6 +42,7 @@ pub struct Server {
     pub(crate) poller: Poller,
     pub(crate) outbox: Outbox,
     pub(crate) channels: BTreeMap<u32, Channel>,
+    pub(crate) net: Net,
     pub(crate) last_id: u32,
     /// The host's window, once its HELLO came.
     pub(crate) host_window: Option<u32>,
@@ -54,8 +56,9 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn new(process: Prepared) -> io::Result<Self> {
+    pub fn new(mut process: Prepared) -> io::Result<Self> {
         let poller = Poller::new()?;
+        let net = Net::new(std::mem::take(&mut process.listeners), &poller)?;
         poller.watch(&process.host, HOST, EventFlags::IN | EventFlags::OUT)?;
         poller.watch(&process.child_signals, CHILD_SIGNALS, EventFlags::IN)?;
         Ok(Self {
@@ -63,6 +66,7 @@ impl Server {
             poller,
             outbox: Outbox::default(),
             channels: BTreeMap::new(),
+            net,
             last_id: 0,
             host_window: None,
             keepers: Vec::new(),
@@ -80,7 +84,7 @@ impl Server {
             protocol: PROTOCOL,
             guest: Some(env!("CARGO_PKG_VERSION").into()),
             window: WINDOW,
-            features: ["exec", "pty", "files"].map(String::from).into(),
+            features: ["exec", "pty", "files"].iter().chain(self.net.features()).map(|s| (*s).to_owned()).collect(),
         };
         self.outbox.json(FrameType::Hello, 0, &hello);
         let end = match self.serve() {
@@ -97,7 +101,7 @@ impl Server {
         let mut trimmed = false;
         loop {
             self.flush()?;
-            let idle = !busy && self.channels.is_empty();
+            let idle = !busy && self.channels.is_empty() && self.net.is_idle();
             let timeout = match self.next_deadline() {
                 _ if busy => Some(Duration::ZERO),
                 Some(at) => Some(at.saturating_duration_since(Instant::now())),
@@ -109,6 +113,7 @@ impl Server {
             if trimmed {
                 self.outbox.release_memory();
                 self.decoder.release_memory();
+                self.net.release_memory(self.now);
                 ak_footprint::trim();
                 continue;
             }
@@ -132,11 +137,10 @@ impl Server {
             CHILD_SIGNALS => {
                 self.reap();
             }
-            token => {
-                if let Some(channel) = self.channels.get_mut(&token.channel) {
-                    channel.on_ready(event);
-                }
-            }
+            token => match self.channels.get_mut(&token.channel) {
+                Some(channel) if token.slot < slot::DNS_STREAM => channel.on_ready(event),
+                _ => self.net.on_ready(event),
+            },
         }
     }
 
@@ -182,6 +186,7 @@ impl Server {
             for id in order {
                 progress |= self.run_channel(id);
             }
+            progress |= self.net.run(&mut self.outbox, &self.poller, self.now);
             self.flush()?;
             if !progress {
                 return Ok(false);

@@ -63,6 +63,7 @@ impl Server {
         for (id, mut channel) in std::mem::take(&mut self.channels) {
             channel.abandon(&mut Context { id, outbox: &mut self.outbox, now: self.now, keepers: &self.keepers });
         }
+        self.net.abandon(&mut self.outbox, &self.poller, self.now);
         while !self.outbox.is_empty() && Instant::now() < give_up_at {
             self.wait_for_host(give_up_at)?;
         }

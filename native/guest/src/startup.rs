@@ -11,6 +11,8 @@ use crate::sys;
 /// What the server is built from.
 pub struct Prepared {
     pub host: OwnedFd,
+    /// Where a captured network arrives, in the order of `ak_capture::Role::ALL`.
+    pub listeners: [Option<OwnedFd>; sys::LISTENERS],
     pub child_signals: OwnedFd,
     /// Process 1 owns every process of the sandbox; started in any other way
     /// (tests) the guest owns only its own descendants.
@@ -19,7 +21,8 @@ pub struct Prepared {
 
 pub fn prepare() -> io::Result<Prepared> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    let host = sys::take_host_stream()?;
+    let captured = std::env::args_os().nth(1).is_some_and(|word| word == "captured");
+    let (host, listeners) = sys::take_inherited(captured)?;
     fcntl_setfl(&host, fcntl_getfl(&host)? | OFlags::NONBLOCK)?;
     let is_init = getpid().is_init();
     if !is_init {
@@ -30,5 +33,5 @@ pub fn prepare() -> io::Result<Prepared> {
     sys::ignore_signal(libc::SIGPIPE);
     umask(Mode::empty());
     let child_signals = sys::child_signal_fd()?;
-    Ok(Prepared { host, child_signals, is_init })
+    Ok(Prepared { host, listeners, child_signals, is_init })
 }

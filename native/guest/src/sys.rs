@@ -8,20 +8,38 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use ak_wire::payload::Usage;
 
-/// The descriptor on which the jail leaves the stream to the host.
+/// The descriptor on which the jail leaves the stream to the host. Listeners follow it.
 const HOST_FD: RawFd = 3;
+pub const LISTENERS: usize = ak_capture::Role::ALL.len();
 
 fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Takes the host's stream and closes everything above it.
-pub fn take_host_stream() -> io::Result<OwnedFd> {
+/// Takes the host's stream and, where the jail says that the network is captured, the sockets at which it arrives.
+/// Closes everything else above them. Called once, first of all.
+pub fn take_inherited(captured: bool) -> io::Result<(OwnedFd, [Option<OwnedFd>; LISTENERS])> {
+    let host = take(HOST_FD)?;
+    let mut listeners = [const { None }; LISTENERS];
+    if captured {
+        for (number, listener) in (ak_capture::FIRST_FD..).zip(&mut listeners) {
+            // One that is not there is of a family that the kernel lacks.
+            *listener = take(number).ok();
+        }
+        close_between(ak_capture::FIRST_FD + LISTENERS as RawFd, RawFd::MAX);
+    } else {
+        close_between(HOST_FD + 1, RawFd::MAX);
+    }
+    Ok((host, listeners))
+}
+
+/// Commands never inherit it.
+fn take(number: RawFd) -> io::Result<OwnedFd> {
     // SAFETY: fcntl on a number touches no memory; a closed one is an error.
-    checked(unsafe { libc::fcntl(HOST_FD, libc::F_SETFD, libc::FD_CLOEXEC) })?;
-    close_between(HOST_FD + 1, RawFd::MAX);
-    // SAFETY: the descriptor is open (checked above) and nobody else owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(HOST_FD) })
+    checked(unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) })?;
+    // SAFETY: the descriptor is open (checked above), and nobody else owns it: only `take_inherited` calls this, once
+    // for each number, before anything is opened.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
 fn close_between(first: RawFd, last: RawFd) {

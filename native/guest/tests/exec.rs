@@ -92,7 +92,7 @@ fn what_cannot_be_started_says_why() {
     assert_eq!(failure(&["true"], json!({"user": "no-such-user"})), "bad_user");
     assert_eq!(failure(&[], json!({})), "invalid");
     assert_eq!(failure(&["true"], json!({"env": {"A": 1}})), "invalid");
-    assert_eq!(failure(&["true"], json!({"kind": "tcp-in"})), "unsupported");
+    assert_eq!(failure(&["true"], json!({"kind": "call"})), "unsupported");
     let id = guest.open_exec(&[&script, "works"], json!({}));
     assert_eq!(guest.finish(id).text(), "no shebang works\n");
 }

@@ -14,7 +14,10 @@ use rustix::net::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::fault::{During, Fault, Outcome};
+use crate::{
+    fault::{During, Fault, Outcome},
+    sys,
+};
 
 pub struct Channel(OwnedFd);
 
@@ -23,6 +26,11 @@ impl Channel {
         let (a, b) =
             socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).during("socketpair")?;
         Ok((Self(a), Self(b)))
+    }
+
+    /// The same end, at a number above those that the guest's descriptors will have.
+    pub fn above_placed(&self) -> Outcome<Self> {
+        Ok(Self(sys::above_placed(&self.0).during("move the channel")?))
     }
 
     pub fn send<T: Serialize>(&self, message: &T, with: Option<BorrowedFd<'_>>) -> Outcome<()> {

@@ -3,11 +3,13 @@
 
 use std::{
     convert::Infallible,
+    ffi::CStr,
     fs,
     os::fd::{AsFd, OwnedFd},
     path::{Path, PathBuf},
 };
 
+use ak_capture::{FIRST_FD, Listeners};
 use rustix::{
     fs::{CWD, Mode, OFlags, open},
     mount::{MountPropagationFlags, UnmountFlags, mount_change, unmount},
@@ -17,14 +19,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     channel::Channel,
-    control::Layer,
+    control::{Layer, LayerState},
     fault::{During, Fault, Outcome},
     filesystems, host_image,
     identity::Identity,
     image_root,
     layers::Layers,
     place::{self, Root},
-    spec::{RootChoice, Spec, View, ViewForm},
+    spec::{Network, RootChoice, Spec, View, ViewForm},
     sys,
     view::{
         guard::{self, Void},
@@ -34,6 +36,8 @@ use crate::{
     },
     walls,
 };
+
+const CAPTURE_LAYER: &str = "network capture";
 
 /// What the child tells the supervisor before it becomes the guest.
 #[derive(Debug, Serialize, Deserialize)]
@@ -74,15 +78,15 @@ struct Built {
 pub struct Child<'a> {
     pub spec: &'a Spec,
     pub identity: &'a Identity,
-    pub channel: &'a Channel,
+    pub channel: Channel,
     pub guest: OwnedFd,
     pub stream: OwnedFd,
 }
 
 impl Child<'_> {
     /// Does not come back, unless something failed.
-    pub fn become_guest(self, sources: Vec<Source>, layers: Layers) -> Fault {
-        match self.build(sources, layers) {
+    pub fn become_guest(mut self, sources: Vec<Source>, layers: Layers) -> Fault {
+        match self.clear_placed_numbers().and_then(|()| self.build(sources, layers)) {
             Ok(never) => match never {},
             Err(fault) => {
                 // If the supervisor is gone there is nobody to tell.
@@ -92,12 +96,21 @@ impl Child<'_> {
         }
     }
 
+    /// What is needed until the very end must not lie where the guest's own descriptors will.
+    fn clear_placed_numbers(&mut self) -> Outcome<()> {
+        self.guest = sys::above_placed(&self.guest).during("move the guest's program")?;
+        self.stream = sys::above_placed(&self.stream).during("move the stream")?;
+        self.channel = self.channel.above_placed()?;
+        Ok(())
+    }
+
     fn build(&self, sources: Vec<Source>, layers: Layers) -> Outcome<Infallible> {
         // What is made here is for everyone in the sandbox, whatever the caller's mask says.
         umask(Mode::from_raw_mode(0o022));
         let others = libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
         sys::unshare(others).during("make the network, ipc and host name namespaces")?;
-        // The supervisor has written the id maps.
+        // Beside the supervisor, which writes the id maps meanwhile.
+        let captured = self.set_up_network()?;
         self.channel.expect::<()>()?;
         if self.identity.has_range() {
             sys::set_ids(0, 0, true).during("become root of the sandbox")?;
@@ -116,12 +129,34 @@ impl Child<'_> {
         let slash = open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("open the new root")?;
         sys::mount_setattr(slash.as_fd(), false, attributes, None).during("set the root's attributes")?;
         rustix::system::sethostname(self.spec.hostname.as_bytes()).during("set the host name")?;
-        sys::loopback_up().during("bring loopback up")?;
         for (resource, value) in rlimits {
             sys::set_rlimit(resource, value).during("set a resource limit")?;
         }
-        self.place_descriptors()?;
-        self.raise_walls(home)
+        self.place_descriptors(captured.as_ref())?;
+        self.raise_walls(captured.is_some(), home)
+    }
+
+    /// A network that cannot be captured is none at all, and the user is told.
+    fn set_up_network(&self) -> Outcome<Option<Listeners>> {
+        if self.spec.network == Network::Captured {
+            let (listeners, layer) = match ak_capture::set_up() {
+                Ok(listeners) if listeners.has_ipv6() => (Some(listeners), Layer::applied(CAPTURE_LAYER)),
+                Ok(listeners) => {
+                    let detail = "this kernel has no IPv6, so the sandbox has none";
+                    (Some(listeners), Layer::new(CAPTURE_LAYER, LayerState::Applied, detail))
+                }
+                Err(failure) => {
+                    let detail = format!("the sandbox has no network: {failure}; see `agentkernel doctor`");
+                    (None, Layer::new(CAPTURE_LAYER, LayerState::Absent, detail))
+                }
+            };
+            self.channel.send(&Told::Layer(layer), None)?;
+            if listeners.is_some() {
+                return Ok(listeners);
+            }
+        }
+        ak_netlink::route::raise_loopback().during("bring loopback up")?;
+        Ok(None)
     }
 
     fn build_root(&self, sources: Vec<Source>, layers: Layers) -> Outcome<Built> {
@@ -215,17 +250,28 @@ impl Child<'_> {
         Ok(())
     }
 
-    /// 0, 1 and 2 lead nowhere, 3 is the stream to the host, and nothing else is left after exec.
-    fn place_descriptors(&self) -> Outcome<()> {
+    /// 0, 1 and 2 lead nowhere, 3 is the stream to the host, the listeners of a captured network follow, and nothing
+    /// else is left after exec.
+    fn place_descriptors(&self, captured: Option<&Listeners>) -> Outcome<()> {
         sys::close_on_exec_from(3).during("close descriptors")?;
         let null = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).during("open /dev/null")?;
         for number in 0..3 {
             sys::place_fd(&null, number).during("place a descriptor")?;
         }
+        // It may lie where a listener goes, and must not close that one later.
+        drop(null);
+        let listeners = captured.into_iter().flat_map(|all| &all.sockets);
+        let listeners = listeners.map(|s| s.as_ref().map(sys::above_placed).transpose()).collect::<Result<Vec<_>, _>>();
+        for (number, listener) in (FIRST_FD..).zip(listeners.during("place the listeners")?) {
+            // Without one, whatever lies at that number closes by exec.
+            if let Some(listener) = listener {
+                sys::place_fd(&listener, number).during("place a listener")?;
+            }
+        }
         sys::place_fd(&self.stream, 3).during("place the stream")
     }
 
-    fn raise_walls(&self, home: Option<PathBuf>) -> Outcome<Infallible> {
+    fn raise_walls(&self, captured: bool, home: Option<PathBuf>) -> Outcome<Infallible> {
         walls::drop_capabilities(self.spec)?;
         walls::become_user(self.spec, self.identity)?;
         walls::no_new_privileges()?;
@@ -239,7 +285,8 @@ impl Child<'_> {
         if !self.channel.peer_lives() {
             return Err(Fault::start("the supervisor is gone"));
         }
-        Err(sys::exec_fd(self.guest.as_fd(), c"ak-guest")).during("start the guest")
+        let words: &[&CStr] = if captured { &[c"ak-guest", c"captured"] } else { &[c"ak-guest"] };
+        Err(sys::exec_fd(self.guest.as_fd(), words)).during("start the guest")
     }
 }
 

@@ -1,12 +1,20 @@
 //! Files of /etc that speak of the machine that a sandbox is, in every root.
 
-use crate::spec::Spec;
+use crate::spec::{Network, Spec};
 
 pub fn of_the_machine(spec: &Spec) -> [(&'static str, String); 3] {
     let name = &spec.hostname;
     [
         ("hostname", format!("{name}\n")),
         ("hosts", format!("127.0.0.1\tlocalhost {name}\n::1\tlocalhost ip6-localhost ip6-loopback {name}\n")),
-        ("resolv.conf", String::new()),
+        ("resolv.conf", resolvers(spec.network).to_owned()),
     ]
+}
+
+/// The guest's stub answers at loopback.
+fn resolvers(network: Network) -> &'static str {
+    match network {
+        Network::None => "",
+        Network::Captured => "nameserver 127.0.0.1\n",
+    }
 }

@@ -30,6 +30,7 @@ pub struct Spec {
     /// Where Landlock lets the sandbox write.
     pub landlock_writable: Vec<PathBuf>,
     pub limits: Limits,
+    pub network: Network,
     /// Folder for what has to be undone on the host after a crash.
     pub journal: PathBuf,
 }
@@ -82,6 +83,15 @@ pub enum Capabilities {
 pub enum SeccompChoice {
     Default,
     Strict,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Network {
+    /// Loopback, and nothing else.
+    None,
+    /// Loopback, and whatever would go further arrives at the guest.
+    Captured,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -54,7 +54,7 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
         Fork::Parent { pid, pidfd } => (pid, pidfd),
         Fork::Child => {
             drop(ours);
-            let child = Child { spec: &spec, identity: &identity, channel: &theirs, guest, stream };
+            let child = Child { spec: &spec, identity: &identity, channel: theirs, guest, stream };
             child.become_guest(sources, layers);
             std::process::exit(1);
         }

@@ -94,8 +94,9 @@ pub fn mount_setattr(
 }
 
 /// Becomes the program behind `program`. Returns only on failure.
-pub fn exec_fd(program: BorrowedFd<'_>, name: &CStr) -> io::Error {
-    let argv = [name.as_ptr(), std::ptr::null()];
+pub fn exec_fd(program: BorrowedFd<'_>, words: &[&CStr]) -> io::Error {
+    let mut argv: Vec<_> = words.iter().map(|word| word.as_ptr()).collect();
+    argv.push(std::ptr::null());
     let envp = [std::ptr::null::<libc::c_char>()];
     // SAFETY: both arrays are null-terminated and outlive the call.
     unsafe {
@@ -109,6 +110,12 @@ pub fn exec_fd(program: BorrowedFd<'_>, name: &CStr) -> io::Error {
         )
     };
     io::Error::last_os_error()
+}
+
+/// A copy at a number above all those that the guest's own descriptors have, closed by exec.
+pub fn above_placed(fd: impl AsFd) -> io::Result<OwnedFd> {
+    const ABOVE: RawFd = 32;
+    Ok(rustix::io::fcntl_dupfd_cloexec(fd, ABOVE)?)
 }
 
 /// Puts `fd` at number `to`, inherited over exec.
@@ -155,26 +162,6 @@ pub fn set_rlimit(resource: libc::__rlimit_resource_t, value: u64) -> io::Result
         let value = value.min(limit.rlim_max);
         limit = libc::rlimit { rlim_cur: value, rlim_max: value };
         if libc::setrlimit(resource, &raw const limit) < 0 {
-            return Err(io::Error::last_os_error());
-        }
-    }
-    Ok(())
-}
-
-/// Brings the loopback device of this network namespace up.
-pub fn loopback_up() -> io::Result<()> {
-    // SAFETY: socket and ioctl with a zeroed, correctly sized ifreq that outlives the calls.
-    unsafe {
-        let raw = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
-        if raw < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let socket = OwnedFd::from_raw_fd(raw);
-        let mut request: libc::ifreq = std::mem::zeroed();
-        request.ifr_name[0] = b'l' as libc::c_char;
-        request.ifr_name[1] = b'o' as libc::c_char;
-        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
-        if libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) < 0 {
             return Err(io::Error::last_os_error());
         }
     }

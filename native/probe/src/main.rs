@@ -9,7 +9,6 @@
 //! Exit status: 0 when every layer was decided, 1 when the answer could not be written, 2 on wrong usage.
 
 mod namespace;
-mod netlink;
 mod probes;
 mod process;
 mod report;

@@ -23,5 +23,9 @@ pub const WINDOW_RANGE: std::ops::RangeInclusive<u32> = 65_536..=16_777_216;
 pub const ASSUMED_WINDOW: u32 = 65_536;
 /// The most credit that may be outstanding on one stream.
 pub const MAX_CREDIT: u32 = 0x7fff_ffff;
+/// What each side may send on each stream of a channel that the guest opened, before more is granted.
+pub const GUEST_CHANNEL_WINDOW: u32 = 65_536;
+/// The most channels that the guest may have open at once.
+pub const MAX_GUEST_CHANNELS: usize = 4096;
 /// The most channels that the host may have open at once.
 pub const MAX_HOST_CHANNELS: usize = 256;

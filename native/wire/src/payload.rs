@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::IpAddr;
 
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
@@ -77,6 +78,36 @@ pub struct OpenFileOp {
     pub to: Option<String>,
 }
 
+/// What the guest asks the host for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind")]
+pub enum OpenByGuest {
+    #[serde(rename = "tcp-out")]
+    TcpOut(OutgoingTarget),
+    #[serde(rename = "lookup")]
+    Lookup { name: String },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum OutgoingTarget {
+    Name { name: String, port: u16 },
+    Address { address: IpAddr, port: u16 },
+    Proxy { proxy: bool },
+}
+
+/// OPENED of a lookup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NameFamilies {
+    pub ipv4: bool,
+    pub ipv6: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenTcpIn {
+    pub port: u16,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenedExec {
     pub pid: i32,
@@ -120,6 +151,13 @@ pub struct ListEntry {
     pub size: u64,
     pub mode: u32,
     pub mtime_ms: i64,
+}
+
+/// Why something ended before its time; without a code nothing went wrong.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Closed {
+    #[serde(default)]
+    pub code: Option<String>,
 }
 
 /// FAILED, and CLOSE when something went wrong after OPENED.

@@ -12,7 +12,6 @@ export function linuxBackend(programs: JailPrograms): Backend {
     lacks: [
       { capability: "pause", reason: "not in this version" },
       { capability: "snapshot", reason: "processes cannot be saved without a checkpoint service" },
-      { capability: "network", reason: "the egress gateway is not in this version: every sandbox is off the network" },
     ],
     async boot(spec: BootSpec, signal?: AbortSignal): Promise<BootedSandbox> {
       return await startJail(programs, jailSpec(spec, programs), signal);

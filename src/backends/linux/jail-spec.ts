@@ -32,6 +32,8 @@ export interface JailSpec {
     readonly pids: number;
     readonly openFiles: number;
   };
+  /** `captured`: what would leave the sandbox arrives at the guest, which asks the host about it. */
+  readonly network: "none" | "captured";
   readonly journal: string;
 }
 
@@ -69,6 +71,7 @@ export function jailSpec(boot: BootSpec, paths: JailPaths): JailSpec {
       pids: policy.resources.pids,
       openFiles: policy.resources.openFiles,
     },
+    network: policy.net.egress === "off" ? "none" : "captured",
     journal: paths.journalDir,
   };
 }

@@ -2,16 +2,21 @@
 import type { Layer } from "../../core/backend.js";
 import { exitStatus } from "../../runtime/command-end.js";
 import type { RootImage } from "../../runtime/root-image.js";
+import type { Blocked } from "../../runtime/sandbox-egress.js";
 import type { RunRequest } from "../run-request.js";
 import type { Ran } from "./execute.js";
 
-export function answer(
-  request: RunRequest,
-  image: RootImage,
-  sandbox: { readonly id: string; readonly layers: readonly Layer[] },
-  { command, sandboxEnd, streams }: Ran,
-  ms: number,
-): object {
+export interface AnswerParts {
+  readonly request: RunRequest;
+  readonly image: RootImage;
+  readonly sandbox: { readonly id: string; readonly layers: readonly Layer[] };
+  readonly ran: Ran;
+  readonly blocked: readonly Blocked[];
+  readonly ms: number;
+}
+
+export function answer({ request, image, sandbox, ran, blocked, ms }: AnswerParts): object {
+  const { command, sandboxEnd, streams } = ran;
   const { captured } = streams;
   return {
     output: captured?.text() ?? "",
@@ -32,6 +37,7 @@ export function answer(
       oom_kills: sandboxEnd.oomKills,
       processes_denied: sandboxEnd.pidsDenied,
     },
+    network: { mode: request.policy.net.egress, blocked },
     changes: sandboxEnd.carried,
     notes: [...request.notes, ...image.notes],
   };

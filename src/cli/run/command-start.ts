@@ -31,7 +31,14 @@ export function startOf(request: RunRequest, { defaults, name }: RootImage): Com
   return {
     argv,
     cwd: workdir ?? usual,
-    env: commandEnvironment({ proc: policy.proc, hostEnv, shownHome: homeDir, tty, image: defaults }),
+    env: commandEnvironment({
+      proc: policy.proc,
+      egress: policy.net.egress,
+      hostEnv,
+      shownHome: homeDir,
+      tty,
+      image: defaults,
+    }),
     ...(user === null ? {} : { user }),
   };
 }

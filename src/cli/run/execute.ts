@@ -3,6 +3,7 @@ import type { SandboxEnd } from "../../core/backend.js";
 import { escapeText } from "../../core/escape.js";
 import type { GuestExec } from "../../guest/index.js";
 import { type CommandEnd, CommandWait, exitStatus } from "../../runtime/command-end.js";
+import { closePorts, type OpenPort, openPorts } from "../../runtime/published-ports.js";
 import { type RootImage, rootImage } from "../../runtime/root-image.js";
 import { TemporarySandbox, temporaryId } from "../../runtime/temporary-sandbox.js";
 import { writeErr, writeJson } from "../output.js";
@@ -11,8 +12,9 @@ import { answer } from "./answer.js";
 import { openRunAudit, type RunAudit } from "./audit.js";
 import { openBackend } from "./backend.js";
 import { type CommandStart, startOf } from "./command-start.js";
+import { openEgress, type RunEgress } from "./egress.js";
 import { imageProgress } from "./image-progress.js";
-import { remarksAtEnd, remarksAtStart } from "./remarks.js";
+import { blockedRemarks, publishedRemark, remarksAtEnd, remarksAtStart } from "./remarks.js";
 import { EndingSignals } from "./signals.js";
 import { openStreams, type RunStreams } from "./streams.js";
 
@@ -44,21 +46,27 @@ async function executeWith(run: Run): Promise<number> {
   const { request, audit, signals } = run;
   const startedAt = performance.now();
   const image = await openImage(run);
+  const egress = await openEgress(request, audit);
   try {
     const start = startOf(request, image);
-    const sandbox = await startSandbox(run, image);
+    const sandbox = await startSandbox(run, image, egress);
     if (signals.first !== null) {
       audit.records.ended(await sandbox.kill());
       return 128 + signals.first;
     }
     if (!request.json) await say([...image.notes, ...remarksAtStart(request, sandbox.layers)]);
     const ran = await runIn(sandbox, run, start);
+    const blocked = egress?.port.blocked ?? [];
     if (request.json) {
       await audit.insist();
-      await writeJson({ success: true, data: answer(request, image, sandbox, ran, performance.now() - startedAt) });
+      const ms = performance.now() - startedAt;
+      await writeJson({ success: true, data: answer({ request, image, sandbox, ran, blocked, ms }) });
+    } else {
+      await say(blockedRemarks(blocked));
     }
     return exitStatus(ran.command);
   } finally {
+    await egress?.close();
     await image.release();
   }
 }
@@ -77,7 +85,11 @@ async function say(lines: readonly string[]): Promise<void> {
   for (const line of lines) await writeErr(`agentkernel: ${escapeText(line)}\n`);
 }
 
-async function startSandbox({ request, audit, abort }: Run, image: RootImage): Promise<TemporarySandbox> {
+async function startSandbox(
+  { request, audit, abort }: Run,
+  image: RootImage,
+  egress: RunEgress | null,
+): Promise<TemporarySandbox> {
   const { id, records } = audit;
   const { policy, projectDir, homeDir } = request;
   const backend = openBackend();
@@ -86,7 +98,7 @@ async function startSandbox({ request, audit, abort }: Run, image: RootImage): P
   await audit.insist();
   try {
     const spec = { id, hostname: id, policy, image: image.source, projectDir, homeDir };
-    const sandbox = await TemporarySandbox.start(backend, spec, abort);
+    const sandbox = await TemporarySandbox.start(backend, spec, abort, egress?.port);
     records.ready(sandbox.layers);
     return sandbox;
   } catch (error) {
@@ -104,7 +116,10 @@ export interface Ran {
 async function runIn(sandbox: TemporarySandbox, run: Run, start: CommandStart): Promise<Ran> {
   const { request, audit } = run;
   const streams = openStreams(request);
+  let ports: readonly OpenPort[] = [];
   try {
+    ports = await openPorts(request.publish, (port) => sandbox.connectTcp(port));
+    if (!request.json) await say(ports.map(publishedRemark));
     const command = await runCommand(sandbox, run, start, streams);
     const sandboxEnd = await sandbox.finish();
     audit.records.ended(sandboxEnd);
@@ -121,6 +136,7 @@ async function runIn(sandbox: TemporarySandbox, run: Run, start: CommandStart): 
     );
     throw error;
   } finally {
+    await closePorts(ports);
     streams.close();
   }
 }

@@ -1,7 +1,10 @@
 /** What the user should know about a run that its output does not tell. */
+import { isIP } from "node:net";
 import { scratchMiB } from "../../backends/linux/jail-spec.js";
 import type { CarryReport, Layer, SandboxEnd } from "../../core/backend.js";
 import type { CommandEnd } from "../../runtime/command-end.js";
+import type { OpenPort } from "../../runtime/published-ports.js";
+import type { Blocked } from "../../runtime/sandbox-egress.js";
 import type { RunRequest } from "../run-request.js";
 
 const LISTED = 10;
@@ -19,6 +22,28 @@ export function remarksAtStart(request: RunRequest, layers: readonly Layer[]): r
       ? [`disk is ${scratch} MiB, not ${diskMiB}: a temporary sandbox writes to memory; raise --memory for more`]
       : []),
   ];
+}
+
+export function publishedRemark({ address, hostPort, guestPort }: OpenPort): string {
+  const host = isIP(address) === 6 ? `[${address}]` : address;
+  return `port ${guestPort} of the sandbox is ${host}:${hostPort}`;
+}
+
+/** What the gateway refused, and how it could be allowed. */
+export function blockedRemarks(blocked: readonly Blocked[]): readonly string[] {
+  const shown = blocked.slice(0, LISTED).map(blockedRemark);
+  const more = blocked.length - shown.length;
+  return more > 0 ? [...shown, `blocked: ${more} more; agentkernel audit list --denied has all`] : shown;
+}
+
+function blockedRemark({ host, port, rule, times }: Blocked): string {
+  const where = port === null ? host : `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+  const often = times > 1 ? ` (${times} times)` : "";
+  const isName = isIP(host) === 0 && /^[a-z0-9.-]+$/.test(host);
+  const isUncovered = /^no rule/.test(rule);
+  return isName && isUncovered
+    ? `blocked: ${where}${often}, allow with --allow-domain ${host}`
+    : `blocked: ${where}${often}: ${rule}`;
 }
 
 /** After it: what the limits and the host's own changes did. */

@@ -1,4 +1,5 @@
 /** The three streams of a run, from the command to wherever this run wants them. */
+import { isatty } from "node:tty";
 import type { AgentKernelError } from "../../core/errors.js";
 import type { TerminalSize } from "../../core/exec.js";
 import type { GuestExec } from "../../guest/index.js";
@@ -20,8 +21,9 @@ export interface RunStreams {
   close(): void;
 }
 
-export function openStreams(request: Pick<RunRequest, "tty" | "json" | "policy">): RunStreams {
-  const input = standardInput();
+export function openStreams(request: Pick<RunRequest, "tty" | "json" | "policy" | "ask">): RunStreams {
+  // A terminal that questions are put on is not the command's to read from.
+  const input = request.ask && isatty(0) ? null : standardInput();
   const captured = request.json ? new CapturedOutput(request.policy.resources.outputMiB << 20) : null;
   const endings: (() => void)[] = [];
   let failure: AgentKernelError | null = null;

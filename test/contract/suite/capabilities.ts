@@ -36,10 +36,11 @@ const waivable = [
   "limit-open-files",
   "limit-disk",
   "limit-cpu",
+  "network",
 ] as const;
 
 /** Named so that a backend can say it lacks them; the Backend interface has no way to do them yet. */
-export const reserved = ["pause", "snapshot", "network"] as const;
+export const reserved = ["pause", "snapshot"] as const;
 
 export type Capability = (typeof floor)[number] | (typeof waivable)[number] | (typeof reserved)[number];
 

@@ -1,11 +1,11 @@
 /** What the files of the suite are written against: tests by capability, and sandboxes that are always ended. */
-import { describe, it, type TestFunction } from "vitest";
+import { describe, it } from "vitest";
 import type { Backend } from "../../../src/core/backend.js";
 import type { Actor } from "../../support/actors.js";
 import type { Capability } from "./capabilities.js";
 import { type BootOptions, Subject } from "./subject.js";
 
-export type DeclareTest = (name: string, test: TestFunction) => void;
+export type DeclareTest = typeof it | typeof it.skip;
 
 export class Contract {
   readonly actor: Actor;
@@ -21,8 +21,8 @@ export class Contract {
   /** The tests of one capability: run, or skipped with the backend's reason in their title. */
   capability(name: Capability, declare: (test: DeclareTest) => void): void {
     const reason = this.#lacks.get(name);
-    if (reason === undefined) describe(name, () => declare((title, test) => it(title, test)));
-    else describe(`${name} (lacking: ${reason})`, () => declare((title, test) => it.skip(title, test)));
+    if (reason === undefined) describe(name, () => declare(it));
+    else describe(`${name} (lacking: ${reason})`, () => declare(it.skip));
   }
 
   /** A sandbox for as long as `use` takes; afterwards nothing of it is left. */

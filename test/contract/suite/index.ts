@@ -15,6 +15,7 @@ import { filesContract } from "./files.js";
 import { isolationContract } from "./isolation.js";
 import { lifecycleContract } from "./lifecycle.js";
 import { limitsContract } from "./limits.js";
+import { networkContract } from "./network.js";
 import { signalsContract } from "./signals.js";
 import { stdinContract } from "./stdin.js";
 import { streamsContract } from "./streams.js";
@@ -49,6 +50,7 @@ export function describeBackendContract({ name, actor, makeBackend, lacks = [] }
     workspaceContract(contract);
     limitsContract(contract);
     isolationContract(contract);
+    networkContract(contract);
     lifecycleContract(contract);
 
     it.each(reserved)("says that it lacks %s, for which there is no interface yet", (capability) => {

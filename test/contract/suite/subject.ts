@@ -1,6 +1,7 @@
 /** One sandbox under test, booted through the Backend interface and spoken to through the guest session. */
 import { randomBytes } from "node:crypto";
 import type { Backend, BootedSandbox, Layer, SandboxEnd } from "../../../src/core/backend.js";
+import type { EgressPort } from "../../../src/core/egress.js";
 import type { TerminalSize } from "../../../src/core/exec.js";
 import { type GuestFiles, GuestSession } from "../../../src/guest/index.js";
 import type { PolicyFields } from "../../../src/policy/fields.js";
@@ -12,6 +13,8 @@ export interface BootOptions {
   /** Shown as /workspace; without it the workspace is `none`. */
   readonly projectDir?: string;
   readonly homeDir?: string;
+  /** What the sandbox asks about the world outside. */
+  readonly egress?: EgressPort;
 }
 
 export interface CommandOptions {
@@ -47,16 +50,16 @@ export class Subject {
   readonly session: GuestSession;
   readonly #booted: BootedSandbox;
 
-  private constructor(booted: BootedSandbox) {
+  private constructor(booted: BootedSandbox, egress: EgressPort | undefined) {
     this.#booted = booted;
     this.layers = booted.layers;
     this.ended = booted.ended;
-    this.session = new GuestSession(booted.stream);
+    this.session = new GuestSession(booted.stream, egress ? { egress } : {});
     this.session.ready.catch(() => {});
   }
 
   static async boot(backend: Backend, options: BootOptions = {}): Promise<Subject> {
-    return new Subject(await backend.boot(bootSpec(options)));
+    return new Subject(await backend.boot(bootSpec(options)), options.egress);
   }
 
   get files(): GuestFiles {

@@ -55,6 +55,34 @@ impl Guest {
         Self::launch(command, 262_144)
     }
 
+    /// With these sockets as those of a captured network, in the network namespace of the calling thread.
+    pub fn start_captured(listeners: &ak_capture::Listeners) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ak-guest"));
+        command.arg("captured");
+        let numbers: Vec<(i32, i32)> = (ak_capture::FIRST_FD..)
+            .zip(&listeners.sockets)
+            .filter_map(|(to, socket)| socket.as_ref().map(|socket| (socket.as_raw_fd(), to)))
+            .collect();
+        // SAFETY: only fcntl and dup2 run between fork and exec. Through high numbers, so that none overwrites
+        // another that is still to be moved.
+        unsafe {
+            command.pre_exec(move || {
+                for (from, to) in &numbers {
+                    if libc::fcntl(*from, libc::F_DUPFD, to + 100) != to + 100 {
+                        return Err(std::io::Error::other("a descriptor is in the way"));
+                    }
+                }
+                for (_, to) in &numbers {
+                    if libc::dup2(to + 100, *to) < 0 {
+                        return Err(std::io::Error::last_os_error());
+                    }
+                }
+                Ok(())
+            });
+        }
+        Self::launch(command, 262_144)
+    }
+
     fn launch(mut command: Command, window: u32) -> Self {
         let (ours, theirs) = UnixStream::pair().expect("a socket pair");
         let theirs = OwnedFd::from(theirs);

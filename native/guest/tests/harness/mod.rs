@@ -167,14 +167,16 @@ impl Guest {
     fn account(&mut self, frame: &Received) {
         let key = (frame.channel, frame.stream);
         if frame.frame_type == FrameType::Data {
-            let left = self.credit.get_mut(&key).expect("an open stream");
+            // On the guest's own channels the first window is fixed.
+            let left = self.credit.entry(key).or_insert(u64::from(ak_wire::GUEST_CHANNEL_WINDOW));
             let length = frame.payload.len() as u64;
             assert!(length <= *left, "more than granted: {length} > {left}");
             *left -= length;
         }
         if frame.frame_type == FrameType::Credit {
             let amount = u32::from_le_bytes(frame.payload[..].try_into().expect("4 bytes"));
-            *self.send_window.get_mut(&frame.channel).expect("known") += u64::from(amount);
+            let window = self.send_window.entry(frame.channel);
+            *window.or_insert(u64::from(ak_wire::GUEST_CHANNEL_WINDOW)) += u64::from(amount);
         }
     }
 

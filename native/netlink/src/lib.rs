@@ -1,5 +1,6 @@
-//! Just enough netlink to set up a namespace without any program: builds messages, sends a batch, reads the
-//! kernel's answers. Touches only the network namespace of the calling process.
+//! Just enough netlink to set up a network namespace without any program: builds messages, sends a batch, reads the
+//! kernel's answers. It touches only the network namespace of the calling process, and knows nothing of what the
+//! rules are for.
 
 pub mod nft;
 pub mod route;
@@ -14,7 +15,7 @@ use rustix::net::{AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, So
 const HEADER_LENGTH: usize = 16;
 const KIND_ERROR: u16 = libc::NLMSG_ERROR as u16;
 const KIND_DONE: u16 = libc::NLMSG_DONE as u16;
-pub const REQUEST: u16 = libc::NLM_F_REQUEST as u16;
+const REQUEST: u16 = libc::NLM_F_REQUEST as u16;
 pub const ACK: u16 = libc::NLM_F_ACK as u16;
 pub const CREATE: u16 = libc::NLM_F_CREATE as u16;
 pub const DUMP: u16 = libc::NLM_F_DUMP as u16;
@@ -22,7 +23,7 @@ pub const DUMP: u16 = libc::NLM_F_DUMP as u16;
 /// Messages that are sent together.
 #[derive(Default)]
 pub struct Batch {
-    bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     sequence: u32,
     acks: usize,
 }

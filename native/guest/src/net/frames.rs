@@ -1,0 +1,92 @@
+//! What each frame of the host does to a connection or a lookup.
+
+use std::time::Instant;
+
+use ak_wire::payload::{Closed, Failed, NameFamilies};
+use ak_wire::{Frame, FrameType};
+use serde::de::DeserializeOwned;
+
+use super::connection::{Connection, Outcome};
+use super::{Around, Net};
+use crate::channel::{ProtocolBreach, Refusal};
+use crate::outbox::Outbox;
+use crate::poller::Poller;
+
+impl Net {
+    /// The host asks for a port inside.
+    pub fn open_inward(
+        &mut self,
+        id: u32,
+        port: u16,
+        credit: u32,
+        (outbox, poller, now): (&mut Outbox, &Poller, Instant),
+    ) -> Result<(), Refusal> {
+        let Self { budget, channels, .. } = self;
+        let connection = Connection::inward(port, credit, id, &Around { outbox, poller, budget, channels, now })?;
+        self.connections.insert(id, connection);
+        self.inward += 1;
+        Ok(())
+    }
+
+    /// Whether the guest has opened this channel, now or earlier.
+    pub fn has_opened(&self, id: u32) -> bool {
+        id & 1 == 0 && id <= self.channels.last_id
+    }
+
+    pub fn has(&self, id: u32) -> bool {
+        self.connections.contains_key(&id)
+    }
+
+    /// Frames on a channel that is over are ignored: the host may not have seen its end.
+    pub fn on_frame(
+        &mut self,
+        frame: &Frame,
+        outbox: &mut Outbox,
+        poller: &Poller,
+        now: Instant,
+    ) -> Result<(), ProtocolBreach> {
+        let id = frame.channel;
+        let Self { connections, budget, channels, stub, names, .. } = self;
+        let mut around = Around { outbox, poller, budget, channels, now };
+        if let Some(connection) = connections.get_mut(&id) {
+            let outcome = on_connection_frame(connection, frame, &mut around)?;
+            self.settle(id, outcome, now);
+            return Ok(());
+        }
+        if !stub.has_lookup(id) {
+            return Ok(());
+        }
+        let expected = match frame.frame_type {
+            FrameType::Opened => stub.on_opened(id, parse::<NameFamilies>(frame)?, &around, names),
+            FrameType::Failed => stub.on_failed(id, &parse::<Failed>(frame)?, &mut around),
+            FrameType::Close => stub.on_close(id, &mut around),
+            _ => false,
+        };
+        if expected { Ok(()) } else { Err(ProtocolBreach) }
+    }
+}
+
+fn on_connection_frame(
+    connection: &mut Connection,
+    frame: &Frame,
+    around: &mut Around,
+) -> Result<Outcome, ProtocolBreach> {
+    let id = frame.channel;
+    let is_out = connection.is_out();
+    match (frame.frame_type, frame.stream) {
+        (FrameType::Data, 0) => connection.on_data(around, id, frame.payload)?,
+        (FrameType::Eof, 0) => connection.on_eof()?,
+        (FrameType::Credit, 1) => connection.on_credit(frame.credit())?,
+        (FrameType::Credit, _) => {}
+        (FrameType::Opened, _) if is_out => connection.on_opened()?,
+        (FrameType::Failed, _) if is_out => return Ok(connection.on_failed()),
+        (FrameType::Close, _) => return Ok(connection.on_close(around, id, &parse::<Closed>(frame)?)),
+        (FrameType::Signal | FrameType::Resize, _) if !is_out => {}
+        _ => return Err(ProtocolBreach),
+    }
+    Ok(Outcome::Progress)
+}
+
+fn parse<T: DeserializeOwned>(frame: &Frame) -> Result<T, ProtocolBreach> {
+    serde_json::from_slice(frame.payload).map_err(|_| ProtocolBreach)
+}
