@@ -22,6 +22,7 @@ beforeEach(() => {
 afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 const decision: EgressDecision = {
+  phase: "decided",
   via: "capture",
   asked: "example.com",
   port: 443,

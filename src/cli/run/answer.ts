@@ -1,10 +1,17 @@
 /** What `run --json` prints. */
-import type { Layer } from "../../core/backend.js";
-import { exitStatus } from "../../runtime/command-end.js";
+import type { Layer, SandboxEnd } from "../../core/backend.js";
+import { type CommandEnd, exitStatus } from "../../runtime/command-end.js";
 import type { RootImage } from "../../runtime/root-image.js";
 import type { Blocked } from "../../runtime/sandbox-egress.js";
 import type { RunRequest } from "../run-request.js";
-import type { Ran } from "./execute.js";
+import type { RunStreams } from "./streams.js";
+
+/** How a command and its sandbox ended. */
+export interface Ran {
+  readonly command: CommandEnd;
+  readonly sandboxEnd: SandboxEnd;
+  readonly streams: RunStreams;
+}
 
 export interface AnswerParts {
   readonly request: RunRequest;

@@ -1,5 +1,4 @@
 /** A whole `run`: start, stream, end, clean up, and say what the user should know. Returns the exit status. */
-import type { SandboxEnd } from "../../core/backend.js";
 import { escapeText } from "../../core/escape.js";
 import type { GuestExec } from "../../guest/index.js";
 import { type CommandEnd, CommandWait, exitStatus } from "../../runtime/command-end.js";
@@ -8,7 +7,7 @@ import { type RootImage, rootImage } from "../../runtime/root-image.js";
 import { TemporarySandbox, temporaryId } from "../../runtime/temporary-sandbox.js";
 import { writeErr, writeJson } from "../output.js";
 import type { RunRequest } from "../run-request.js";
-import { answer } from "./answer.js";
+import { answer, type Ran } from "./answer.js";
 import { openRunAudit, type RunAudit } from "./audit.js";
 import { openBackend } from "./backend.js";
 import { type CommandStart, startOf } from "./command-start.js";
@@ -105,12 +104,6 @@ async function startSandbox(
     records.failed(error);
     throw error;
   }
-}
-
-export interface Ran {
-  readonly command: CommandEnd;
-  readonly sandboxEnd: SandboxEnd;
-  readonly streams: RunStreams;
 }
 
 async function runIn(sandbox: TemporarySandbox, run: Run, start: CommandStart): Promise<Ran> {
