@@ -8,7 +8,8 @@ export function environmentContract(contract: Contract): void {
       process.env.AGENTKERNEL_CONTRACT_LEAK = "a value of the host";
       try {
         await contract.sandbox({}, async (sandbox) => {
-          const env = { PATH: "/usr/bin:/bin", SPACE: "two words", LINES: "a\nb", EMPTY: "", UNICODE: "zażółć 🐢" };
+          const plain = { SPACE: "two words", LINES: "a\nb", EMPTY: "", UNICODE: "zażółć 🐢" };
+          const env = { PATH: "/usr/bin:/bin", HOME: "/nowhere", ...plain };
           const { stdout } = await sandbox.run(["env", "-0"], { env });
           expect(stdout.split("\0").filter(Boolean).sort()).toEqual(
             Object.entries(env)
@@ -19,6 +20,13 @@ export function environmentContract(contract: Contract): void {
       } finally {
         delete process.env.AGENTKERNEL_CONTRACT_LEAK;
       }
+    });
+
+    test("HOME is the user's own where nobody says another", async () => {
+      await contract.sandbox({}, async (sandbox) => {
+        const { stdout } = await sandbox.run(["sh", "-c", "printf %s $HOME"], { env: { PATH: "/usr/bin:/bin" } });
+        expect(stdout).toBe("/home/sandbox");
+      });
     });
 
     test("the words of a command are passed as they are", async () => {
