@@ -11,10 +11,11 @@ import { encodeDataHeader, type StreamId } from "./frame.js";
 /** DATA is put on the socket only below this. */
 const DATA_MARK_BYTES = 524_288;
 /**
- * With more unread answers than this the guest is not read any further until it has read some. One that keeps to the
- * protocol never has as many: a few for each channel that it may have open (4,096).
+ * With more unread answers than this the guest is not read any further until it has read some. Our own guest asks for
+ * no PONG, but may wait for a few answers on each of 4,096 channels; so a PONG counts as several.
  */
 const MAX_UNREAD_ANSWERS = 32_768;
+const PONG_WEIGHT = 8;
 
 /** A stream that has DATA to send when there is room. */
 interface WaitingStream {
@@ -63,11 +64,20 @@ export class Outbox {
 
   /** A frame that only exists because the guest sent one. */
   answer(frame: Buffer): void {
+    this.#answer(frame, 1);
+  }
+
+  pong(frame: Buffer): void {
+    this.#answer(frame, PONG_WEIGHT);
+  }
+
+  #answer(frame: Buffer, weight: number): void {
     if (!this.#cork()) return;
-    this.#unreadAnswers++;
+    this.#unreadAnswers += weight;
     this.#socket.write(frame, () => {
-      this.#unreadAnswers--;
-      if (this.#unreadAnswers === MAX_UNREAD_ANSWERS) this.#onRelief();
+      const wasCongested = this.congested;
+      this.#unreadAnswers -= weight;
+      if (wasCongested && !this.congested) this.#onRelief();
     });
   }
 

@@ -277,7 +277,7 @@ export class GuestSession {
       ping: (payload) => {
         if (this.#over) return;
         greeted();
-        this.#outbox.answer(encodeFrame(FrameType.pong, 0, 0, payload));
+        this.#outbox.pong(encodeFrame(FrameType.pong, 0, 0, payload));
       },
       pong: () => {
         if (this.#over) return;
