@@ -33,6 +33,7 @@ interface Waiting {
   readonly event: AuditEvent;
   readonly secrets: readonly string[];
   readonly atMs: number;
+  prepared?: PreparedRecord;
 }
 
 export class AuditTrail {
@@ -73,10 +74,26 @@ export class AuditTrail {
     if (this.#waiting.length > 0) this.#writing ??= this.#write();
   }
 
-  /** Loaded while the sandbox boots and this process has nothing to do. */
+  /** Loaded, and what waits made ready, while the sandbox boots and this process has nothing to do. */
   #loaded(): Promise<LoadedCode> {
-    this.#code ??= turnOfEvents().then(loadCode);
+    this.#code ??= turnOfEvents()
+      .then(loadCode)
+      .then((code) => {
+        this.#writer = new code.AuditWriter(this.#options);
+        for (const one of this.#waiting) this.#prepare(one, code);
+        return code;
+      });
     return this.#code;
+  }
+
+  #prepare(one: Waiting, { recordFields, redactor }: LoadedCode): PreparedRecord {
+    if (one.prepared !== undefined) return one.prepared;
+    const { event, secrets, atMs } = one;
+    const known = this.#redactors.get(secrets) ?? redactor(secrets);
+    this.#redactors.set(secrets, known);
+    const time = new Date(atMs).toISOString();
+    one.prepared = { time, type: event.type, fields: recordFields(event, known) };
+    return one.prepared;
   }
 
   /** Rejects with `audit_unwritable` if something of what was recorded so far is not in the log. */
@@ -103,16 +120,15 @@ export class AuditTrail {
   }
 
   async #writeSome(): Promise<void> {
-    const { AuditWriter, recordFields, redactor } = await this.#loaded();
+    const code = await this.#loaded();
+    if (this.#writer === undefined) throw new Error("the code that writes was not loaded");
     const some = this.#waiting.slice(0, MOST_AT_ONCE);
-    const records = some.map(({ event, secrets, atMs }) => {
-      const known = this.#redactors.get(secrets) ?? redactor(secrets);
-      this.#redactors.set(secrets, known);
-      return { time: new Date(atMs).toISOString(), type: event.type, fields: recordFields(event, known) };
-    });
     const durable = some.some(({ event }) => isUrgent(event));
-    this.#writer ??= new AuditWriter(this.#options);
-    await append(this.#writer, records, durable);
+    await append(
+      this.#writer,
+      some.map((one) => this.#prepare(one, code)),
+      durable,
+    );
     this.#waiting.splice(0, some.length);
   }
 
