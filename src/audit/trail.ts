@@ -1,6 +1,6 @@
 /**
  * One process's way to the log. Events are taken at once and written soon after, in the order in which they came; the
- * code that writes is loaded with the first. `flush` waits until everything is in the file.
+ * code that writes is loaded with the first write, never while a sandbox boots unless that takes long. `flush` waits until everything is in the file.
  */
 import { AgentKernelError } from "../core/errors.js";
 import type { Redactor } from "../core/redact.js";
@@ -33,7 +33,6 @@ interface Waiting {
   readonly event: AuditEvent;
   readonly secrets: readonly string[];
   readonly atMs: number;
-  prepared?: PreparedRecord;
 }
 
 export class AuditTrail {
@@ -63,8 +62,6 @@ export class AuditTrail {
     this.#waiting.push({ event, secrets, atMs: Date.now() });
     if (isUrgent(event)) this.writeSoon();
     else this.#linger ??= setTimeout(() => this.writeSoon(), LINGER_MS);
-    // Told by the write that needs it.
-    this.#loaded().catch(() => {});
   }
 
   /** This is a good moment to write: nobody waits for this process. */
@@ -72,28 +69,6 @@ export class AuditTrail {
     clearTimeout(this.#linger);
     this.#linger = undefined;
     if (this.#waiting.length > 0) this.#writing ??= this.#write();
-  }
-
-  /** Loaded, and what waits made ready, while the sandbox boots and this process has nothing to do. */
-  #loaded(): Promise<LoadedCode> {
-    this.#code ??= turnOfEvents()
-      .then(loadCode)
-      .then((code) => {
-        this.#writer = new code.AuditWriter(this.#options);
-        for (const one of this.#waiting) this.#prepare(one, code);
-        return code;
-      });
-    return this.#code;
-  }
-
-  #prepare(one: Waiting, { recordFields, redactor }: LoadedCode): PreparedRecord {
-    if (one.prepared !== undefined) return one.prepared;
-    const { event, secrets, atMs } = one;
-    const known = this.#redactors.get(secrets) ?? redactor(secrets);
-    this.#redactors.set(secrets, known);
-    const time = new Date(atMs).toISOString();
-    one.prepared = { time, type: event.type, fields: recordFields(event, known) };
-    return one.prepared;
   }
 
   /** Rejects with `audit_unwritable` if something of what was recorded so far is not in the log. */
@@ -120,15 +95,17 @@ export class AuditTrail {
   }
 
   async #writeSome(): Promise<void> {
-    const code = await this.#loaded();
-    if (this.#writer === undefined) throw new Error("the code that writes was not loaded");
+    this.#code ??= loadCode();
+    const { AuditWriter, recordFields, redactor } = await this.#code;
+    this.#writer ??= new AuditWriter(this.#options);
     const some = this.#waiting.slice(0, MOST_AT_ONCE);
+    const records = some.map(({ event, secrets, atMs }) => {
+      const known = this.#redactors.get(secrets) ?? redactor(secrets);
+      this.#redactors.set(secrets, known);
+      return { time: new Date(atMs).toISOString(), type: event.type, fields: recordFields(event, known) };
+    });
     const durable = some.some(({ event }) => isUrgent(event));
-    await append(
-      this.#writer,
-      some.map((one) => this.#prepare(one, code)),
-      durable,
-    );
+    await append(this.#writer, records, durable);
     this.#waiting.splice(0, some.length);
   }
 
