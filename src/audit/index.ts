@@ -1,7 +1,7 @@
 /**
  * src/audit owns the audit log: what is recorded, how, and how it is read and checked. It only ever adds to the log,
  * decides nothing about sandboxes, and never holds one up: what cannot be written is told to whoever asked for the
- * record. This file is all that a run loads before its sandbox boots; what writes comes with the first record.
+ * record. This file is all that a run loads before its sandbox boots; what writes is loaded later.
  *
  * A process has one `AuditTrail`; each sandbox of it has a `SandboxAudit` on that trail.
  */

@@ -1,6 +1,6 @@
 /**
  * One process's way to the log. Events are taken at once and written soon after, in the order in which they came; the
- * code that writes is loaded with the first. `flush` waits until everything is in the file.
+ * code that writes is loaded with the first write, never while a sandbox boots unless that takes long. `flush` waits until everything is in the file.
  */
 import { AgentKernelError } from "../core/errors.js";
 import type { Redactor } from "../core/redact.js";
@@ -62,8 +62,6 @@ export class AuditTrail {
     this.#waiting.push({ event, secrets, atMs: Date.now() });
     if (isUrgent(event)) this.writeSoon();
     else this.#linger ??= setTimeout(() => this.writeSoon(), LINGER_MS);
-    // Told by the write that needs it.
-    this.#loaded().catch(() => {});
   }
 
   /** This is a good moment to write: nobody waits for this process. */
@@ -71,12 +69,6 @@ export class AuditTrail {
     clearTimeout(this.#linger);
     this.#linger = undefined;
     if (this.#waiting.length > 0) this.#writing ??= this.#write();
-  }
-
-  /** Loaded while the sandbox boots and this process has nothing to do. */
-  #loaded(): Promise<LoadedCode> {
-    this.#code ??= turnOfEvents().then(loadCode);
-    return this.#code;
   }
 
   /** Rejects with `audit_unwritable` if something of what was recorded so far is not in the log. */
@@ -103,7 +95,9 @@ export class AuditTrail {
   }
 
   async #writeSome(): Promise<void> {
-    const { AuditWriter, recordFields, redactor } = await this.#loaded();
+    this.#code ??= loadCode();
+    const { AuditWriter, recordFields, redactor } = await this.#code;
+    this.#writer ??= new AuditWriter(this.#options);
     const some = this.#waiting.slice(0, MOST_AT_ONCE);
     const records = some.map(({ event, secrets, atMs }) => {
       const known = this.#redactors.get(secrets) ?? redactor(secrets);
@@ -111,7 +105,6 @@ export class AuditTrail {
       return { time: new Date(atMs).toISOString(), type: event.type, fields: recordFields(event, known) };
     });
     const durable = some.some(({ event }) => isUrgent(event));
-    this.#writer ??= new AuditWriter(this.#options);
     await append(this.#writer, records, durable);
     this.#waiting.splice(0, some.length);
   }
