@@ -22,7 +22,12 @@ export interface BootSpec {
   readonly projectDir: string | null;
   /** The user's home folder, absolute, for policies that show it. */
   readonly homeDir: string | null;
+  /** PEM of a certificate that programs in the sandbox are to trust, at `trustPaths`. */
+  readonly trustedCertificate?: string;
 }
+
+/** Where a trusted certificate lies inside: alone, and with what the root trusts besides. */
+export const trustPaths = { own: "/etc/agentkernel/ca.pem", bundle: "/etc/agentkernel/ca-bundle.pem" } as const;
 
 /** One wall of the sandbox and whether it stands. `partial` and `absent` say what is missing in `detail`. */
 export interface Layer {

@@ -27,7 +27,7 @@ use crate::{
     layers::Layers,
     place::{self, Root},
     spec::{Network, RootChoice, Spec, View, ViewForm},
-    sys,
+    sys, trust,
     view::{
         guard::{self, Void},
         overlay,
@@ -182,6 +182,9 @@ impl Child<'_> {
                 (root, Some(home))
             }
         };
+        if let Some(certificate) = &self.spec.trusted_certificate {
+            trust::install(&root, certificate)?;
+        }
         filesystems::build(self.spec.tmp_mib, &void)?;
         // The supervisor has made our cgroup and searched the views for hidden files meanwhile.
         let Prepared { surveys, rlimits } = self.await_supervisor()?;

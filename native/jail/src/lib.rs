@@ -18,5 +18,6 @@ pub mod place;
 pub mod spec;
 pub mod supervisor;
 pub mod sys;
+pub mod trust;
 pub mod view;
 pub mod walls;

@@ -31,6 +31,8 @@ pub struct Spec {
     pub landlock_writable: Vec<PathBuf>,
     pub limits: Limits,
     pub network: Network,
+    /// PEM of a certificate that programs in the sandbox are to trust.
+    pub trusted_certificate: Option<String>,
     /// Folder for what has to be undone on the host after a crash.
     pub journal: PathBuf,
 }

@@ -34,6 +34,7 @@ export interface JailSpec {
   };
   /** `captured`: what would leave the sandbox arrives at the guest, which asks the host about it. */
   readonly network: "none" | "captured";
+  readonly trustedCertificate: string | null;
   readonly journal: string;
 }
 
@@ -72,6 +73,7 @@ export function jailSpec(boot: BootSpec, paths: JailPaths): JailSpec {
       openFiles: policy.resources.openFiles,
     },
     network: policy.net.egress === "off" ? "none" : "captured",
+    trustedCertificate: boot.trustedCertificate ?? null,
     journal: paths.journalDir,
   };
 }

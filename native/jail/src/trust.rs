@@ -1,0 +1,83 @@
+//! A certificate that the programs in a sandbox are to trust, beside what its root trusts already. Programs are told
+//! where by variables; the root's own bundle stays as it is.
+
+use std::{
+    fs::File,
+    io::{Read, Write},
+    os::fd::OwnedFd,
+};
+
+use rustix::{
+    fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2, statat, unlinkat},
+    io::Errno,
+};
+
+use crate::{
+    fault::{During, Outcome},
+    place::Root,
+};
+
+/// Where images and hosts keep what they trust.
+const BUNDLES: [&str; 5] = [
+    "etc/ssl/certs/ca-certificates.crt",
+    "etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "etc/pki/tls/certs/ca-bundle.crt",
+    "etc/ssl/ca-bundle.pem",
+    "etc/ssl/cert.pem",
+];
+/// Far above any bundle there is.
+const MAX_BUNDLE: u64 = 8 << 20;
+const FOLDER: &str = "agentkernel";
+
+/// Makes `/etc/agentkernel/ca.pem` and `/etc/agentkernel/ca-bundle.pem`.
+pub fn install(root: &Root, certificate: &str) -> Outcome<()> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let etc = openat2(root.fd(), "etc", flags, Mode::empty(), ResolveFlags::IN_ROOT).during("open /etc")?;
+    let folder = own_folder(&etc)?;
+    let mut bundle = BUNDLES.iter().find_map(|path| read(root, path)).unwrap_or_default();
+    if bundle.last().is_some_and(|&last| last != b'\n') {
+        bundle.push(b'\n');
+    }
+    bundle.extend_from_slice(certificate.as_bytes());
+    write(&folder, "ca.pem", certificate.as_bytes())?;
+    write(&folder, "ca-bundle.pem", &bundle)
+}
+
+/// Whatever the root has under that name is not believed.
+fn own_folder(etc: &OwnedFd) -> Outcome<OwnedFd> {
+    match statat(etc, FOLDER, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {}
+        Ok(_) => {
+            unlinkat(etc, FOLDER, AtFlags::empty()).during("replace /etc/agentkernel of the image")?;
+            mkdirat(etc, FOLDER, Mode::from_raw_mode(0o755)).during("make /etc/agentkernel")?;
+        }
+        Err(Errno::NOENT) => mkdirat(etc, FOLDER, Mode::from_raw_mode(0o755)).during("make /etc/agentkernel")?,
+        Err(e) => return Err(e).during("look at /etc/agentkernel"),
+    }
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(etc, FOLDER, flags, Mode::empty()).during("open /etc/agentkernel")
+}
+
+fn write(folder: &OwnedFd, name: &str, text: &[u8]) -> Outcome<()> {
+    match unlinkat(folder, name, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(e) => return Err(e).during(format_args!("replace /etc/agentkernel/{name}")),
+    }
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = openat(folder, name, flags, Mode::from_raw_mode(0o644));
+    let mut file = File::from(file.during(format_args!("write /etc/agentkernel/{name}"))?);
+    file.write_all(text).during(format_args!("write /etc/agentkernel/{name}"))
+}
+
+/// None where there is no such file that can be read: another name is tried, or nothing else is trusted.
+fn read(root: &Root, path: &str) -> Option<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = openat2(root.fd(), path, flags, Mode::empty(), ResolveFlags::IN_ROOT).ok()?;
+    let stat = fstat(&file).ok()?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || stat.st_size as u64 > MAX_BUNDLE {
+        return None;
+    }
+    let mut text = Vec::new();
+    File::from(file).take(MAX_BUNDLE).read_to_end(&mut text).ok()?;
+    Some(text)
+}
