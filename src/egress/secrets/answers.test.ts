@@ -173,10 +173,9 @@ describe("the rest of HTTP/1.1", () => {
     const stream = Duplex.from({ readable: outside, writable: outside });
     expect(await world.secretGateway().connect({ kind: "name", name: HOST, port: 443 }, stream)).toBeNull();
     const client = connectTls({ socket: inside, servername: HOST, ca: world.secrets.authority.certificatePem });
-    client.write(request(bearer()));
+    client.end(request(bearer()));
     expect(await readAll(client)).toContain("answer");
     expect(world.received[0]?.headers.authorization).toBe(`Bearer ${VALUE}`);
-    client.end();
     await world.ended();
   });
 });

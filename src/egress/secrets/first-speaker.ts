@@ -12,6 +12,7 @@ export function clientSpeaksTls(client: Duplex, server: Socket, idleMs: number):
     const settle = (tls: boolean) => {
       client.off("readable", read).off("end", other).off("close", other);
       server.off("readable", other).off("close", other).off("timeout", late);
+      server.setTimeout(0);
       resolve(tls);
     };
     const other = () => settle(false);

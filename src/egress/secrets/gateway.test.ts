@@ -2,10 +2,12 @@
 import { Buffer } from "node:buffer";
 import { once } from "node:events";
 import { connect as connectTls } from "node:tls";
+import { inspect } from "node:util";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { HOST, OTHER, request, SecretWorld, VALUE } from "../testing/secret-world.js";
-import { type Certificate, makeCertificate } from "../testing/tls.js";
+import { type Certificate, clientHello, makeCertificate } from "../testing/tls.js";
 import { allowlist, PUBLIC, readAll, readUntilText } from "../testing/world.js";
+import { upstreamFromEnvironment } from "../upstream/settings.js";
 
 let certificate: Certificate;
 let world: SecretWorld;
@@ -49,7 +51,8 @@ describe("a secret in its header, for its host", () => {
   });
 
   it("is put into each request of a connection, one after the other and sent ahead", async () => {
-    const client = await world.tls(world.secretGateway());
+    const gateway = world.secretGateway();
+    const client = await world.tls(gateway);
     const one = (path: string, last: boolean) =>
       `GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\nAuthorization: ${key}\r\n${last ? "Connection: close\r\n" : ""}\r\n`;
     client.write(one("/1", false));
@@ -61,6 +64,33 @@ describe("a secret in its header, for its host", () => {
       ["/2", VALUE],
       ["/3", VALUE],
     ]);
+    client.end();
+    await world.ended();
+    expect(gateway.connections).toBe(0);
+  });
+
+  it("is put in on the way through a proxy of the user's own, which does not see it", async () => {
+    const seen: Buffer[] = [];
+    await world.serve("10.9.9.9", 3128, (socket) => {
+      socket.once("data", async () => {
+        const real = await world.dial({ address: PUBLIC, family: 4, port: 443, signal: new AbortController().signal });
+        socket.write("HTTP/1.1 200 OK\r\n\r\n");
+        socket.on("data", (chunk: Buffer) => seen.push(chunk));
+        socket.pipe(real).pipe(socket);
+      });
+    });
+    const upstream = upstreamFromEnvironment({ HTTPS_PROXY: "http://10.9.9.9:3128" });
+    await world.talk(world.secretGateway({ upstream }), request(`Authorization: ${key}`));
+    expect(world.received[0]?.headers.authorization).toBe(VALUE);
+    expect(Buffer.concat(seen).includes(VALUE)).toBe(false);
+  });
+
+  it("is put in where the client's TLS follows its CONNECT at once", async () => {
+    const proxy = await world.client(world.secretGateway(), { kind: "proxy" });
+    const hello = await clientHello({ servername: HOST });
+    proxy.write(Buffer.concat([Buffer.from(`CONNECT ${HOST}:443 HTTP/1.1\r\n\r\n`), hello]));
+    // The server's part of the handshake begins with a record of its own hello.
+    expect(await readUntilText(proxy, "\r\n\r\n\x16\x03\x03")).toMatch(/^HTTP\/1\.1 200 /);
   });
 
   it("a bound host is reached without a placeholder too", async () => {
@@ -219,6 +249,51 @@ describe("refused, and nothing reaches the server", () => {
   it("a host that the policy does not allow: a secret opens nothing", async () => {
     const gateway = world.gateway(allowlist({ domain: OTHER }), { secrets: world.secrets });
     expect(await world.refusal(gateway, { kind: "name", name: HOST, port: 443 })).toMatchObject({ code: "denied" });
+  });
+});
+
+describe("A6 whatever is written down", () => {
+  it("has no value in it: decisions, refusals, and what the client gets, of all that went right and wrong", async () => {
+    const gateway = world.secretGateway();
+    const right = request(`Authorization: Bearer ${key}`);
+    const answers = [await world.talk(gateway, right)];
+    for (const wrong of [right.replace("GET", "TRACE"), right.replace(HOST, OTHER), right.replace("\r\n", "\n")]) {
+      answers.push(await world.talk(gateway, wrong));
+    }
+    await world.decision((one) => one.phase === "ended" && one.connection === answers.length);
+    const basic = Buffer.from(`:${VALUE}`).toString("base64").slice(2, -3);
+    for (const text of [
+      ...answers,
+      JSON.stringify(world.decisions),
+      inspect(gateway, { depth: 9, showHidden: true }),
+    ]) {
+      expect(text).not.toContain(VALUE);
+      expect(text).not.toContain(basic);
+    }
+    expect(world.decisions.length).toBeGreaterThanOrEqual(8);
+  });
+});
+
+describe("what is no TLS on a bound host", () => {
+  it("passes as anywhere: a server that speaks first, and a client that says something else", async () => {
+    await world.serve(PUBLIC, 22, (socket) => {
+      socket.write("SSH-2.0-server\r\n");
+      socket.pipe(socket);
+    });
+    const client = await world.client(world.secretGateway(), { kind: "name", name: HOST, port: 22 });
+    await readUntilText(client, "SSH-2.0-server\r\n");
+    client.end("SSH-2.0-client\r\n");
+    expect(await readAll(client)).toBe("SSH-2.0-client\r\n");
+    await world.ended();
+  });
+
+  it("is given up when a client says nothing for too long", async () => {
+    await world.serve(PUBLIC, 23, () => {});
+    const gateway = world.secretGateway({ limits: { idleMs: 50 } });
+    const client = await world.client(gateway, { kind: "name", name: HOST, port: 23 });
+    expect(await readAll(client)).toBe("");
+    client.end();
+    await world.ended();
   });
 });
 

@@ -17,7 +17,8 @@
  * - Answers that echo the value get the placeholder in heads, and a mask of the same length in bodies. To that end no
  *   packing is asked for (Accept-Encoding becomes identity). Not covered: bodies that a server packs or codes all the
  *   same, and parts of a value asked for by ranges. A secret is as safe as its host is discreet.
- * - A sandbox can use the secret as its header allows, as often as it likes; it just cannot read it.
+ * - A sandbox can use the secret as its header allows, as often as it likes; it just cannot read it. What the host
+ *   gives for it (a session's cookie, a token made from it) is inside like any other answer.
  * - Revocation of server certificates is not asked for, as by most programs.
  */
 export { parseSecretArgument, type SecretBinding } from "./argument.js";
