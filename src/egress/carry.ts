@@ -41,8 +41,8 @@ export interface Answers {
   flush(): readonly Buffer[];
 }
 
-/** How long the beginning of what might have to be changed waits for its end. */
-const ANSWER_HOLD_MS = 250;
+/** How long the end of an answer so far waits for what follows. */
+const ANSWER_HOLD_MS = 10;
 /** How long a client has to take our refusal. */
 const LINGER_MS = 2_000;
 

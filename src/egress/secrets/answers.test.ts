@@ -66,12 +66,13 @@ describe("an echo of the secret", () => {
     );
   });
 
-  it("of Basic credentials becomes those that were sent inside", async () => {
+  it("within Basic credentials is masked, and in what the server read from them", async () => {
     const basic = (password: string) => Buffer.from(`me:${password}`).toString("base64");
     await serveRaw(`HTTP/1.1 200 OK\r\nX: Basic ${basic(VALUE)}\r\n\r\nBasic ${basic(VALUE)} me:${VALUE}`);
     const answer = await world.talk(world.secretGateway(), request(`Authorization: Basic ${basic(key)}`));
-    expect(answer).toContain(`X: Basic ${basic(key)}\r\n`);
-    expect(answer).not.toContain(basic(VALUE));
+    expect(answer).toMatch(/X: Basic \w+agentkernel-secret-/);
+    // All but the characters at its ends, which others share.
+    expect(answer).not.toContain(basic(VALUE).slice(6, -4));
     expect(answer).not.toContain(VALUE);
   });
 
@@ -94,7 +95,7 @@ describe("an echo of the secret", () => {
     expect(world.received[0]?.headers["accept-encoding"]).toBe("identity");
   });
 
-  it("whose beginning is all that comes for a while is not held back for long", async () => {
+  it("that does not come to its end is not waited for, and what came so far is there", async () => {
     await world.serveTls((socket) => {
       socket.once("data", () => socket.write(`HTTP/1.1 200 OK\r\n\r\nwaits: ${VALUE.slice(0, 3)}`));
     });

@@ -2,12 +2,13 @@
  * Takes secrets out of what a server sends back. In heads and other lines the placeholder takes their place; in bodies
  * as many bytes as the secret has, so that no length that was announced becomes wrong.
  *
- * It finds a secret as it was sent, as a JSON string or URL has it, and in credentials of this connection; also across
- * chunks and segments. It does not find one that a server packed or coded otherwise, or sent in parts of which the
- * next came too late: the host knows the secret, and one that wants to tell it can.
+ * What waits for its continuation must not depend on what it says: data held back because it might begin a secret would
+ * let a sandbox, which can have many hosts send it what it likes, guess the secret letter by letter. So the end of all
+ * data waits, for a short time, and only whole secrets ever make a difference.
  */
 import { Buffer } from "node:buffer";
 import type { BoundSecret } from "./bound-secret.js";
+import { writtenForms } from "./written-forms.js";
 
 interface Needle {
   readonly bytes: Buffer;
@@ -23,28 +24,24 @@ interface Piece {
 
 /** Lines between chunks that wait with the data around them. */
 const MAX_WAITING_LINES = 65_536;
+/** How much waits is a multiple of this, which does not tell how long the secret is. */
+const HELD_STEP = 256;
 
 export class EchoMask {
-  #needles: readonly Needle[];
-  /** From the first byte that may begin a secret. Never as much data as the longest secret. */
+  readonly #needles: readonly Needle[];
+  readonly #held: number;
   #waiting: Piece[] = [];
 
   constructor(secrets: readonly BoundSecret[]) {
-    this.#needles = longestFirst(
-      secrets.flatMap(({ value, placeholder }) => formsOf(value.reveal()).map((form) => needle(form, placeholder))),
-    );
+    const needles = secrets.flatMap(({ value, placeholder }) => writtenForms(value.reveal(), placeholder).map(needle));
+    this.#needles = needles.sort((a, b) => b.bytes.length - a.bytes.length);
+    const longest = this.#needles[0]?.bytes.length ?? 0;
+    this.#held = Math.ceil(longest / HELD_STEP) * HELD_STEP;
   }
 
   /** Something waits for what follows it. */
   get holding(): boolean {
     return this.#waiting.length > 0;
-  }
-
-  /** Also look for this, which was sent. */
-  add(real: string, inside: string): void {
-    if (!this.#needles.some((known) => known.text === real)) {
-      this.#needles = longestFirst([...this.#needles, needle(real, inside)]);
-    }
   }
 
   /** A head, or a line of a trailer or between chunks. */
@@ -63,23 +60,18 @@ export class EchoMask {
     return lines > MAX_WAITING_LINES ? this.flush() : [];
   }
 
+  /** Part of a body, of which more may follow. */
   data(bytes: Buffer): Buffer[] {
     const pieces = [...this.#waiting, { bytes, data: true }];
     const parts = pieces.filter((piece) => piece.data).map((piece) => piece.bytes);
-    const all = this.#masked(parts.length === 1 ? bytes : Buffer.concat(parts));
-    const { passed, waiting } = split(pieces, all, all.length - this.#begun(all));
+    const all = this.whole(parts.length === 1 ? bytes : Buffer.concat(parts));
+    const { passed, waiting } = split(pieces, all, Math.max(0, all.length - this.#held));
     this.#waiting = waiting;
     return passed;
   }
 
-  /** What waits, as it is: nothing follows it. */
-  flush(): Buffer[] {
-    const bytes = this.#waiting.map((piece) => piece.bytes);
-    this.#waiting = [];
-    return bytes;
-  }
-
-  #masked(bytes: Buffer): Buffer {
+  /** Data that waits for nothing, and in which a secret is found only if all of it is there. */
+  whole(bytes: Buffer): Buffer {
     let result = bytes;
     for (const { bytes: wanted, mask } of this.#needles) {
       for (let at = result.indexOf(wanted); at >= 0; at = result.indexOf(wanted, at + wanted.length)) {
@@ -90,20 +82,12 @@ export class EchoMask {
     return result;
   }
 
-  /** How many bytes at the end are the beginning of a secret. */
-  #begun(bytes: Buffer): number {
-    return Math.max(0, ...this.#needles.map((one) => overlap(bytes, one.bytes)));
+  /** What waits, as it is: nothing follows it, or not in time. */
+  flush(): Buffer[] {
+    const bytes = this.#waiting.map((piece) => piece.bytes);
+    this.#waiting = [];
+    return bytes;
   }
-}
-
-function overlap(bytes: Buffer, wanted: Buffer): number {
-  const first = wanted[0] ?? 0;
-  for (let at = bytes.indexOf(first, Math.max(0, bytes.length - wanted.length + 1)); at >= 0; ) {
-    const length = bytes.length - at;
-    if (bytes.compare(wanted, 0, length, at) === 0) return length;
-    at = bytes.indexOf(first, at + 1);
-  }
-  return 0;
 }
 
 /** The pieces with their data replaced by `all`, of which the first `count` bytes pass with what lies before them. */
@@ -112,35 +96,22 @@ function split(pieces: readonly Piece[], all: Buffer, count: number): { passed: 
   const waiting: Piece[] = [];
   let at = 0;
   for (const piece of pieces) {
-    const size = piece.data ? piece.bytes.length : 0;
-    const now = Math.min(size, Math.max(0, count - at));
-    const bytes = piece.data ? all.subarray(at, at + size) : piece.bytes;
-    at += size;
     if (!piece.data) {
-      if (waiting.length === 0) passed.push(bytes);
+      if (waiting.length === 0) passed.push(piece.bytes);
       else waiting.push(piece);
       continue;
     }
+    const bytes = all.subarray(at, at + piece.bytes.length);
+    const now = Math.min(bytes.length, Math.max(0, count - at));
+    at += bytes.length;
     if (now > 0) passed.push(bytes.subarray(0, now));
-    if (now < size) waiting.push({ bytes: bytes.subarray(now), data: true });
+    if (now < bytes.length) waiting.push({ bytes: bytes.subarray(now), data: true });
   }
   return { passed, waiting };
 }
 
-function formsOf(value: string): string[] {
-  return [...new Set([value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)])];
-}
-
-function needle(real: string, inside: string): Needle {
+function needle({ real, inside }: { readonly real: string; readonly inside: string }): Needle {
   const bytes = Buffer.from(real, "latin1");
-  return {
-    bytes,
-    mask: Buffer.from(inside.padEnd(bytes.length, "*").slice(0, bytes.length), "latin1"),
-    text: real,
-    inside,
-  };
-}
-
-function longestFirst(needles: readonly Needle[]): Needle[] {
-  return [...needles].sort((a, b) => b.bytes.length - a.bytes.length);
+  const mask = Buffer.from(inside.padEnd(bytes.length, "*").slice(0, bytes.length), "latin1");
+  return { bytes, mask, text: real, inside };
 }

@@ -25,8 +25,6 @@ interface Pending {
 }
 
 const MAX_UNANSWERED = 256;
-/** Different logins of one connection; answers are searched for each. */
-const MAX_CREDENTIALS = 16;
 const none: readonly Buffer[] = [];
 
 export class SecretExchange implements Watcher {
@@ -40,9 +38,9 @@ export class SecretExchange implements Watcher {
   readonly #mask: EchoMask;
   readonly #body: PlaceholderWatch;
   readonly #unanswered: Pending[] = [];
-  readonly #credentials = new Set<string>();
   #rewritten: Buffer | null = null;
   #upgrade: "granted" | "refused" | null = null;
+  #upgraded = false;
 
   constructor(options: ExchangeOptions) {
     const { headBytes, allowance } = options;
@@ -116,14 +114,9 @@ export class SecretExchange implements Watcher {
   #request(bytes: Buffer): AfterHead | string {
     const head = rewriteRequestHead(bytes, this.#options);
     if (typeof head === "string") return head;
-    const { request, replaced, left, credentials } = head;
+    const { request, replaced, left } = head;
     for (const { name, header } of replaced) this.#options.used({ name, use: "replaced", where: `header ${header}` });
     for (const { name, where } of left) this.#options.used({ name, use: "left", where });
-    for (const { real, inside } of credentials) {
-      this.#credentials.add(real);
-      this.#mask.add(real, inside);
-    }
-    if (this.#credentials.size > MAX_CREDENTIALS) return "too many different logins on one connection";
     if (this.#unanswered.length >= MAX_UNANSWERED) return "too many requests without an answer";
     const upgrade = request.upgrade.length > 0;
     if (request.upgrade.some((token) => token !== "websocket")) return "a change of protocols to other than WebSocket";
@@ -149,6 +142,7 @@ export class SecretExchange implements Watcher {
     if (head.status === 101) {
       if (!pending.upgrade) return "a change of protocols that nobody asked for";
       this.#upgrade = "granted";
+      this.#upgraded = true;
       return { kind: "raw" };
     }
     if (pending.upgrade) this.#upgrade = "refused";
@@ -156,7 +150,8 @@ export class SecretExchange implements Watcher {
   }
 
   #received(part: Part, bytes: Buffer): readonly Buffer[] {
-    if (part === "data") return this.#mask.data(bytes);
+    // Two who talk by turns would wait at every turn.
+    if (part === "data") return this.#upgraded ? [this.#mask.whole(bytes)] : this.#mask.data(bytes);
     return part === "line" ? this.#mask.between(bytes) : [...this.#mask.flush(), this.#mask.line(bytes)];
   }
 }

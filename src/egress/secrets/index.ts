@@ -14,9 +14,11 @@
  *   CONNECT, absolute addresses and changes of protocols other than to WebSocket are refused.
  * - Requests are read strictly (no bare CR or LF, no chunk extensions): a head that a server takes for a body would
  *   store the secret where the sandbox can read it.
- * - Answers that echo the value get the placeholder in heads, and a mask of the same length in bodies. To that end no
- *   packing is asked for (Accept-Encoding becomes identity). Not covered: bodies that a server packs or codes all the
- *   same, and parts of a value asked for by ranges. A secret is as safe as its host is discreet.
+ * - Answers that echo the value (as it is, in a URL, in JSON or in base64) get the placeholder in heads, and a mask of
+ *   the same length in bodies. To that end no packing is asked for (Accept-Encoding becomes identity, TE is left out),
+ *   and the last few hundred bytes of an unfinished body wait up to 10 ms. Not covered: what a server packs or codes in
+ *   other ways, or sends in parts with a pause between; frames of a WebSocket that a value is spread over, or that
+ *   are packed; parts of a value asked for by ranges. A secret is as safe as its host is discreet.
  * - A sandbox can use the secret as its header allows, as often as it likes; it just cannot read it. What the host
  *   gives for it (a session's cookie, a token made from it) is inside like any other answer.
  * - Revocation of server certificates is not asked for, as by most programs.

@@ -9,8 +9,6 @@ export interface Replaced {
   readonly value: string;
   /** Names of the secrets that are now in it. */
   readonly names: readonly string[];
-  /** Credentials that were written anew: how they read outside, and how they read inside. */
-  readonly credentials: { readonly real: string; readonly inside: string } | null;
 }
 
 const BASIC = /^(Basic +)([A-Za-z0-9+/]+={0,2})$/i;
@@ -24,24 +22,16 @@ export function replaceInHeader(
 ): Replaced | null {
   const own = secrets.filter((secret) => secret.header === header);
   const basic = own.length === 0 ? null : BASIC.exec(value);
-  if (basic === null) {
-    const plain = replaceAll(value, own, maxLength);
-    return plain === null ? null : { ...plain, credentials: null };
-  }
-  const [, scheme = "", inside = ""] = basic;
-  const decoded = replaceAll(Buffer.from(inside, "base64").toString("latin1"), own, maxLength);
+  if (basic === null) return replaceAll(value, own, maxLength);
+  const [, scheme = "", coded = ""] = basic;
+  const decoded = replaceAll(Buffer.from(coded, "base64").toString("latin1"), own, maxLength);
   if (decoded === null) return null;
-  if (decoded.names.length === 0) return { value, names: [], credentials: null };
-  const real = Buffer.from(decoded.value, "latin1").toString("base64");
-  if (scheme.length + real.length > maxLength) return null;
-  return { value: `${scheme}${real}`, names: decoded.names, credentials: { real, inside } };
+  if (decoded.names.length === 0) return { value, names: [] };
+  const credentials = `${scheme}${Buffer.from(decoded.value, "latin1").toString("base64")}`;
+  return credentials.length > maxLength ? null : { value: credentials, names: decoded.names };
 }
 
-function replaceAll(
-  value: string,
-  secrets: readonly BoundSecret[],
-  maxLength: number,
-): { readonly value: string; readonly names: readonly string[] } | null {
+function replaceAll(value: string, secrets: readonly BoundSecret[], maxLength: number): Replaced | null {
   let result = value;
   const names: string[] = [];
   for (const { name, placeholder, value: secret } of secrets) {

@@ -6,7 +6,7 @@ import { Buffer } from "node:buffer";
 import { type InvalidHost, parseAuthority } from "../host.js";
 import { parseRequestHead, type RequestHead } from "../peek/http-head.js";
 import type { BoundSecret } from "./bound-secret.js";
-import { type Replaced, replaceInHeader } from "./replacement.js";
+import { replaceInHeader } from "./replacement.js";
 
 export interface BoundHost {
   readonly host: string;
@@ -24,7 +24,6 @@ export interface RewrittenHead {
   readonly replaced: readonly { readonly name: string; readonly header: string }[];
   /** Placeholders that were left, and where. */
   readonly left: readonly { readonly name: string; readonly where: string }[];
-  readonly credentials: readonly NonNullable<Replaced["credentials"]>[];
 }
 
 /** Methods by which a server sends a request back as it came. */
@@ -58,7 +57,6 @@ const isInvalid = (named: object): named is InvalidHost => "kind" in named;
 function rewrite(text: string, request: RequestHead, bound: BoundHost): RewrittenHead | string {
   const [first = "", ...lines] = text.slice(0, -"\r\n\r\n".length).split("\r\n");
   const replaced: RewrittenHead["replaced"][number][] = [];
-  const credentials: RewrittenHead["credentials"][number][] = [];
   const left = bound.all.filter(({ placeholder }) => request.target.includes(placeholder)).map(inUrl);
   const out = [first];
   for (const line of lines) {
@@ -66,16 +64,16 @@ function rewrite(text: string, request: RequestHead, bound: BoundHost): Rewritte
     const header = line.slice(0, colon).toLowerCase();
     const result = replaceInHeader(header, line.slice(colon + 1).trim(), bound.secrets, bound.headBytes);
     if (result === null) return "too large a head, with the secret in it";
-    if (result.credentials !== null) credentials.push(result.credentials);
     replaced.push(...result.names.map((name) => ({ name, header })));
     for (const { name, placeholder } of bound.all) {
       if (result.value.includes(placeholder)) left.push({ name, where: `header ${header}` });
     }
     if (result.names.length > 0) out.push(`${line.slice(0, colon)}: ${result.value}`);
     // What is packed cannot be searched for the secret on its way back.
-    else out.push(header === "accept-encoding" ? `${line.slice(0, colon)}: identity` : line);
+    else if (header === "accept-encoding") out.push(`${line.slice(0, colon)}: identity`);
+    else if (header !== "te") out.push(line);
   }
-  return { request, bytes: Buffer.from(`${out.join("\r\n")}\r\n\r\n`, "latin1"), replaced, left, credentials };
+  return { request, bytes: Buffer.from(`${out.join("\r\n")}\r\n\r\n`, "latin1"), replaced, left };
 }
 
 const inUrl = ({ name }: BoundSecret) => ({ name, where: "the address" });
