@@ -47,7 +47,7 @@ describe("help", () => {
 
   test("does not show what is not there yet", async () => {
     await dispatch(["run", "--help"]);
-    for (const later of ["--secret", "--keep"]) {
+    for (const later of ["--keep"]) {
       expect(printed.out).not.toContain(later);
     }
   });

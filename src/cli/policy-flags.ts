@@ -1,6 +1,7 @@
 /** Flags into layers of a policy, one layer for each flag, so that `explain` can name the flag. */
 import { AgentKernelError } from "../core/errors.js";
 import type { EgressMode, Mount, WorkspaceMode } from "../core/policy.js";
+import { parseSecretArgument } from "../egress/secrets/argument.js";
 import { isEnvName, type PolicyFields } from "../policy/fields.js";
 import { isCompatibilityMode, isProfileName, type PolicyInputs, type PolicyLayer } from "../policy/layers.js";
 import { parseDomain } from "../policy/network-rules.js";
@@ -35,7 +36,13 @@ export function policyInputs(
     ...(mode !== undefined && isCompatibilityMode(mode)
       ? { mode: { name: mode, origin: "--compatibility-mode" } }
       : {}),
-    flags: [...singleFlags(parsed), ...networkFlags(parsed), ...mountFlags(mounts), ...envFlags(parsed, hostEnv)],
+    flags: [
+      ...singleFlags(parsed),
+      ...networkFlags(parsed),
+      ...secretFlags(parsed),
+      ...mountFlags(mounts),
+      ...envFlags(parsed, hostEnv),
+    ],
   };
 }
 
@@ -64,6 +71,12 @@ function networkFlags(parsed: ParsedOptions): PolicyLayer[] {
   }
   if (isOff) return [{ origin: "--no-network", fields: { "net.egress": "off" } }];
   return network === undefined ? [] : [{ origin: "--network", fields: { "net.egress": network } }];
+}
+
+function secretFlags(parsed: ParsedOptions): PolicyLayer[] {
+  const words = parsed.values.get("secret") ?? [];
+  if (words.length === 0) return [];
+  return [{ origin: "--secret", fields: { "net.secrets": words.map(parseSecretArgument) } }];
 }
 
 function mountFlags(mounts: readonly Mount[]): PolicyLayer[] {

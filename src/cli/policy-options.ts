@@ -21,6 +21,12 @@ export const policyOptions: readonly OptionSpec[] = [
     repeats: true,
     help: "reach this name; means --network allowlist (repeatable)",
   },
+  {
+    long: "secret",
+    value: "NAME:HOST[:HEADER]",
+    repeats: true,
+    help: "give HOST the variable NAME in a header; the sandbox sees a placeholder only (repeatable)",
+  },
   { long: "user", short: "u", value: "USER", help: "name, uid, name:group or uid:gid inside the sandbox" },
   {
     long: "env",

@@ -6,7 +6,7 @@ import type { Buffer } from "node:buffer";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { PeekRefusal } from "./peek/expectation.js";
-import { type Inspector, isPeekRefusal, type Passed } from "./peek/inspector.js";
+import { isPeekRefusal, type Passed, type Watcher } from "./peek/inspector.js";
 import { refusalAnswer } from "./refusal-answer.js";
 
 export interface Carried {
@@ -19,9 +19,13 @@ export interface Carried {
 export interface CarryOptions {
   readonly client: Duplex;
   readonly server: Socket;
-  readonly inspector: Inspector;
+  readonly inspector: Watcher;
   /** False: it sees the client's first bytes, for the log, and stops nothing. */
   readonly enforce: boolean;
+  /** What the client gets in place of the server's bytes; those themselves where absent. */
+  readonly answers?: Answers;
+  /** Told of the bytes that go to the server. */
+  readonly onSent?: (chunk: Buffer) => void;
   /** What the client has sent already. */
   readonly first?: Buffer;
   readonly handshakeMs: number;
@@ -29,6 +33,16 @@ export interface CarryOptions {
   onEnd(carried: Carried): void;
 }
 
+export interface Answers {
+  /** Some bytes wait for those that follow. */
+  readonly holding: boolean;
+  pass(chunk: Buffer): Passed;
+  /** All that waits. */
+  flush(): readonly Buffer[];
+}
+
+/** How long the end of an answer so far waits for what follows. */
+const ANSWER_HOLD_MS = 10;
 /** How long a client has to take our refusal. */
 const LINGER_MS = 2_000;
 
@@ -41,8 +55,9 @@ class Carrying {
   readonly #client: Duplex;
   readonly #server: Socket;
   /** Null: nothing is looked at any more. */
-  #inspector: Inspector | null;
+  #inspector: Watcher | null;
   #handshake: NodeJS.Timeout | undefined;
+  #answerHold: NodeJS.Timeout | undefined;
   #linger: NodeJS.Timeout | undefined;
   #sent = 0;
   #received = 0;
@@ -63,6 +78,7 @@ class Carrying {
     server.setTimeout(this.#options.idleMs, () => server.destroy(new Error("nothing moved for too long")));
     server.on("data", (chunk: Buffer) => this.#fromServer(chunk));
     server.on("end", () => {
+      this.#flushAnswers();
       if (!client.writableEnded && !client.destroyed) client.end();
     });
     server.on("drain", () => this.#resumeClient());
@@ -84,12 +100,40 @@ class Carrying {
   #fromServer(chunk: Buffer): void {
     if (this.#refused !== null) return;
     this.#received += chunk.length;
-    if (!this.#client.write(chunk)) this.#server.pause();
+    if (!this.#passAnswer(chunk)) return;
     const inspector = this.#inspector;
     if (inspector === null || !this.#options.enforce) return;
     const waited = inspector.waiting;
     this.#pass(inspector.observe(chunk));
     if (waited && !inspector.waiting) this.#resumeClient();
+  }
+
+  /** False where the connection is over. */
+  #passAnswer(chunk: Buffer): boolean {
+    const answers = this.#options.answers;
+    if (answers === undefined) {
+      this.#writeToClient([chunk]);
+      return true;
+    }
+    const passed = answers.pass(chunk);
+    if (isPeekRefusal(passed)) {
+      this.#refuse(passed);
+      return false;
+    }
+    this.#writeToClient(passed);
+    clearTimeout(this.#answerHold);
+    if (answers.holding) this.#answerHold = setTimeout(() => this.#flushAnswers(), ANSWER_HOLD_MS);
+    return true;
+  }
+
+  #flushAnswers(): void {
+    clearTimeout(this.#answerHold);
+    if (this.#refused === null) this.#writeToClient(this.#options.answers?.flush() ?? []);
+  }
+
+  #writeToClient(chunks: readonly Buffer[]): void {
+    if (this.#client.writableEnded || this.#client.destroyed) return;
+    for (const chunk of chunks) if (!this.#client.write(chunk)) this.#server.pause();
   }
 
   #fromClient(chunk: Buffer): void {
@@ -123,6 +167,7 @@ class Carrying {
 
   #write(chunk: Buffer): void {
     this.#sent += chunk.length;
+    this.#options.onSent?.(chunk);
     if (!this.#server.write(chunk)) this.#client.pause();
   }
 
@@ -132,7 +177,7 @@ class Carrying {
   }
 
   /** Runs from the first held byte; further bytes do not prolong it. */
-  #watchTime(inspector: Inspector): void {
+  #watchTime(inspector: Watcher): void {
     if (!inspector.holding) {
       clearTimeout(this.#handshake);
       this.#handshake = undefined;
@@ -158,6 +203,7 @@ class Carrying {
     if (this.#refused !== null) return;
     this.#refused = refusal.reason;
     clearTimeout(this.#handshake);
+    clearTimeout(this.#answerHold);
     const answer = refusalAnswer(refusal, this.#inspector?.answerable ?? false);
     this.#inspector?.release();
     this.#inspector = null;
@@ -180,6 +226,7 @@ class Carrying {
     if (this.#open > 0) return;
     clearTimeout(this.#handshake);
     clearTimeout(this.#linger);
+    clearTimeout(this.#answerHold);
     this.#inspector?.release();
     this.#options.onEnd({ sent: this.#sent, received: this.#received, refused: this.#refused });
   }
@@ -188,6 +235,7 @@ class Carrying {
 /** An end that came by force must not look like one that was meant. */
 function breakOff(stream: Duplex, error: Error): void {
   if (stream.destroyed) return;
-  if (stream instanceof Socket) stream.resetAndDestroy();
+  // A socket of TLS cannot be reset; going without its farewell says the same.
+  if (stream instanceof Socket && !("encrypted" in stream)) stream.resetAndDestroy();
   else stream.destroy(error);
 }

@@ -7,6 +7,13 @@ import type { OutgoingFailure } from "../core/egress.js";
 
 export type Via = "capture" | "proxy" | "listener";
 
+/** What became of a placeholder that a sandbox sent, without the secret that it stands for. */
+export interface SecretUse {
+  readonly name: string;
+  readonly use: "replaced" | "left";
+  readonly where: string;
+}
+
 export interface EgressDecision {
   readonly phase: "decided" | "ended";
   readonly timeMs: number;
@@ -31,7 +38,12 @@ export interface EgressDecision {
   /** Why an allowed connection did not come about. */
   readonly failure: OutgoingFailure | null;
   readonly bytes: { readonly sent: number; readonly received: number } | null;
+  /** Each kind of use once, so far as placeholders could be seen: nothing inside TLS that is not ended here. */
+  readonly secrets: readonly SecretUse[];
 }
+
+/** A sandbox chooses the names of headers; what is logged of them stays within bounds. */
+const MAX_SECRET_USES = 32;
 
 type Known = Pick<EgressDecision, "sandbox" | "connection" | "via" | "host" | "port">;
 type Found = Partial<Pick<EgressDecision, "resolved" | "dialled" | "upstream" | "seen" | "failure">>;
@@ -40,6 +52,7 @@ type Found = Partial<Pick<EgressDecision, "resolved" | "dialled" | "upstream" | 
 export class DecisionRecord {
   readonly #known: Known;
   readonly #report: (decision: EgressDecision) => void;
+  readonly #secrets: SecretUse[] = [];
   #found: Found = {};
   #verdict: "allowed" | "denied" = "allowed";
   #rule = "";
@@ -53,6 +66,11 @@ export class DecisionRecord {
 
   note(found: Found): void {
     this.#found = { ...this.#found, ...found };
+  }
+
+  noteSecret(use: SecretUse): void {
+    const known = this.#secrets.some((one) => one.name === use.name && one.use === use.use && one.where === use.where);
+    if (!known && this.#secrets.length < MAX_SECRET_USES) this.#secrets.push(use);
   }
 
   decide(verdict: "allowed" | "denied", rule: string): void {
@@ -88,6 +106,7 @@ export class DecisionRecord {
       failure: null,
       ...this.#found,
       bytes,
+      secrets: [...this.#secrets],
     });
   }
 }

@@ -270,6 +270,7 @@ describe("decisions", () => {
       upstream: null,
       seen: null,
       failure: null,
+      secrets: [],
     };
     expect(world.decisions.map(({ timeMs, ...rest }) => rest)).toEqual([
       { ...common, phase: "decided", bytes: null },

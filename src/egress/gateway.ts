@@ -16,6 +16,8 @@ import type { ProxyHome } from "./proxy/home.js";
 import type { ProxySpeaker } from "./proxy/speaker.js";
 import { NameCache, type Resolve, systemResolver } from "./resolver.js";
 import { Rules } from "./rules.js";
+import type { SandboxSecrets } from "./secrets/bound-secret.js";
+import type { TlsEnding } from "./secrets/ending.js";
 import type { UpstreamSettings } from "./upstream/settings.js";
 
 export interface GatewayOptions {
@@ -33,6 +35,8 @@ export interface GatewayOptions {
   readonly upstream?: UpstreamSettings | null;
   /** True for a gateway that serves programs outside our sandboxes, through a listener. */
   readonly external?: boolean;
+  /** Which secrets are put in for which hosts. They open nothing: the policy must allow the hosts as well. */
+  readonly secrets?: SandboxSecrets;
 }
 
 export interface Gateway extends EgressPort {
@@ -61,6 +65,7 @@ class SandboxGateway implements Gateway {
   readonly #home: ProxyHome;
   /** Loaded with the first who needs it. */
   #proxy: Promise<ProxySpeaker> | null = null;
+  #ending: Promise<TlsEnding> | null = null;
   #rules: { readonly policy: NetworkRules; readonly rules: Rules } | null = null;
   #closed = false;
 
@@ -80,6 +85,7 @@ class SandboxGateway implements Gateway {
       rules: () => this.#currentRules(),
       hostAddresses: options.hostAddresses ?? interfaceAddresses,
       onDecision: options.onDecision,
+      secrets: options.secrets?.bound ?? [],
     });
     this.#home = {
       limits: this.#limits,
@@ -153,7 +159,36 @@ class SandboxGateway implements Gateway {
     if (this.#closed) stream.destroy();
   }
 
-  #carry(client: Duplex, { socket, expected, record }: Opened, first?: Buffer): void {
+  #carry(client: Duplex, opened: Opened, first?: Buffer): void {
+    const { secrets } = this.#options;
+    const { host } = opened.expected;
+    const bound = host.kind === "name" && secrets?.bound.some((secret) => secret.host === host.name);
+    if (!bound || secrets === undefined) this.#carryAsIs(client, opened, first);
+    else this.#carryWithSecrets(client, opened, host.name, secrets, first);
+  }
+
+  #carryWithSecrets(client: Duplex, opened: Opened, host: string, secrets: SandboxSecrets, first?: Buffer): void {
+    if (first !== undefined && first.length > 0) client.unshift(first);
+    client.on("error", () => client.destroy());
+    opened.socket.on("error", () => opened.socket.destroy());
+    this.#ending ??= import("./secrets/ending.js").then(
+      ({ TlsEnding }) => new TlsEnding(secrets, this.#limits, this.#held),
+    );
+    this.#ending
+      .then((ending) => ending.take(client, opened, host))
+      .then(
+        (taken) => {
+          if (!taken) this.#carryAsIs(client, opened);
+        },
+        (error: unknown) => {
+          client.destroy();
+          opened.socket.destroy();
+          opened.record.end({ sent: 0, received: 0 }, error instanceof Error ? error.message : String(error));
+        },
+      );
+  }
+
+  #carryAsIs(client: Duplex, { socket, expected, record, placeholders }: Opened, first?: Buffer): void {
     const { headBytes, helloBytes, handshakeMs, idleMs } = this.#limits;
     const inspector = new Inspector({
       expected,
@@ -168,6 +203,7 @@ class SandboxGateway implements Gateway {
       inspector,
       enforce: expected.exact || expected.rules.deniesDomains,
       ...(first === undefined ? {} : { first }),
+      ...(placeholders === null ? {} : { onSent: (chunk: Buffer) => placeholders.push(chunk) }),
       handshakeMs,
       idleMs,
       onEnd: ({ sent, received, refused }) => record.end({ sent, received }, refused),

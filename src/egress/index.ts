@@ -13,15 +13,17 @@
  * - In `on`, names are compared with the deny rules only. A deny rule for a domain cannot recognise a raw address whose
  *   bytes name nobody; deny its `cidr` as well.
  * - The Host inside TLS is not seen. A provider that serves another customer's site under an allowed SNI can be used
- *   to reach that site; secrets are bound to hosts by ending TLS, elsewhere.
+ *   to reach that site. For hosts that secrets are bound to TLS is ended, and the Host compared (`secrets/`).
  * - With a proxy of the user's own, that proxy resolves names: the policy on names, ports and literal addresses holds,
  *   the check of resolved addresses cannot. Destinations that NO_PROXY names are dialled here, with every check.
  */
 export type { Answer, Ask, Question } from "./approval.js";
-export type { EgressDecision, Via } from "./decision.js";
+export type { EgressDecision, SecretUse, Via } from "./decision.js";
 export { type Dial, type DialTarget, dialTcp } from "./dial.js";
 export { createGateway, type Gateway, type GatewayOptions, interfaceAddresses } from "./gateway.js";
 export { defaultLimits, type GatewayLimits } from "./limits.js";
 export { type Listener, type ListenerOptions, startListener } from "./listener.js";
 export { type Resolve, type ResolvedName, systemResolver } from "./resolver.js";
+/** Making them is in `secrets/index.js`, which is loaded where there are any. */
+export type { BoundSecret, SandboxSecrets } from "./secrets/bound-secret.js";
 export { type UpstreamSettings, upstreamFromEnvironment } from "./upstream/settings.js";

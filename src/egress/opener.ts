@@ -14,6 +14,8 @@ import { type GatewayLimits, Turns } from "./limits.js";
 import type { Expectation } from "./peek/expectation.js";
 import type { NameCache } from "./resolver.js";
 import type { Rules, Verdict } from "./rules.js";
+import type { BoundSecret } from "./secrets/bound-secret.js";
+import { PlaceholderWatch } from "./secrets/placeholder-watch.js";
 import { type UpstreamProxy, type UpstreamSettings, upstreamFor } from "./upstream/settings.js";
 import { openTunnel } from "./upstream/tunnel.js";
 
@@ -28,6 +30,8 @@ export interface OpenerOptions {
   rules(): Rules | string;
   hostAddresses(): readonly string[];
   onDecision(decision: EgressDecision): void;
+  /** All of the sandbox's, whatever they are bound to. */
+  readonly secrets: readonly BoundSecret[];
 }
 
 /** Asking the system for its interfaces costs more than all else of a decision, and they seldom change. */
@@ -37,6 +41,8 @@ export interface Opened {
   readonly socket: Socket;
   readonly expected: Expectation;
   readonly record: DecisionRecord;
+  /** For what is sent without any secret being put in; null where the sandbox has none. */
+  readonly placeholders: PlaceholderWatch | null;
 }
 
 export const isOpened = (result: Opened | OutgoingRefusal): result is Opened => "socket" in result;
@@ -80,7 +86,8 @@ export class Opener {
           ? await this.#direct(rules, host, port, record, signal)
           : await this.#throughProxy(proxy, host, port, record, signal);
       record.decide("allowed", verdict.rule);
-      return { socket, expected: this.#expectation(rules, host, port), record };
+      const placeholders = this.#placeholderWatch(record);
+      return { socket, expected: this.#expectation(rules, host, port), record, placeholders };
     } catch (error) {
       const code = failureOf(error);
       const detail = error instanceof EgressFailure ? error.message : undefined;
@@ -148,6 +155,13 @@ export class Opener {
   #expectation(rules: Rules, host: Host, port: number): Expectation {
     const exact = host.kind === "name" && rules.egress === "allowlist";
     return { host, port, exact, rules, judge: (other, otherPort) => this.#policyOn(rules, other, otherPort) };
+  }
+
+  #placeholderWatch(record: DecisionRecord): PlaceholderWatch | null {
+    const { secrets } = this.#options;
+    const where = "a connection on which no secret is replaced";
+    if (secrets.length === 0) return null;
+    return new PlaceholderWatch(secrets, (name) => record.noteSecret({ name, use: "left", where }));
   }
 
   #own(): ReadonlySet<string> {

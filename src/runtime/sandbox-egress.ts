@@ -4,7 +4,7 @@
  */
 import type { EgressPort, NameFamilies, OutgoingRefusal, OutgoingTarget } from "../core/egress.js";
 import type { NetworkRules } from "../core/policy.js";
-import type { Ask, EgressDecision, Gateway } from "../egress/index.js";
+import type { Ask, EgressDecision, Gateway, SandboxSecrets } from "../egress/index.js";
 
 export interface SandboxEgressOptions {
   readonly sandbox: string;
@@ -13,6 +13,7 @@ export interface SandboxEgressOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onDecision: (decision: EgressDecision) => void;
   readonly ask?: Ask | undefined;
+  readonly secrets?: SandboxSecrets | undefined;
 }
 
 /** Something that the sandbox was not let through to. */
@@ -62,13 +63,14 @@ export class SandboxEgress implements EgressPort {
 
   async #load(): Promise<Gateway> {
     const { createGateway, upstreamFromEnvironment } = await import("../egress/index.js");
-    const { sandbox, rules, env, ask } = this.#options;
+    const { sandbox, rules, env, ask, secrets } = this.#options;
     const gateway = createGateway({
       sandbox,
       policy: rules,
       onDecision: (decision) => this.#note(decision),
       upstream: upstreamFromEnvironment(env),
       ...(ask === undefined ? {} : { ask }),
+      ...(secrets === undefined ? {} : { secrets }),
     });
     if (this.#closed) gateway.close();
     return gateway;

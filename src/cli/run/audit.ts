@@ -27,7 +27,7 @@ export function openRunAudit(id: string, { audit, hostEnv, policy }: RunRequest)
   const isRequired = setting === "required";
   return {
     id,
-    records: new SandboxAudit(trail, id, [hostEnv, policy.proc.env]),
+    records: new SandboxAudit(trail, id, [hostEnv, policy.proc.env], secretsOf(policy, hostEnv)),
     isRequired,
     async insist() {
       if (isRequired) await trail?.flush();
@@ -45,6 +45,10 @@ export function openRunAudit(id: string, { audit, hostEnv, policy }: RunRequest)
       }
     },
   };
+}
+
+function secretsOf({ net }: RunRequest["policy"], hostEnv: RunRequest["hostEnv"]): readonly string[] {
+  return net.secrets.flatMap(({ name }) => hostEnv[name] ?? []);
 }
 
 function trailOptions(audit: RunRequest["audit"], env: RunRequest["hostEnv"]): AuditTrailOptions {

@@ -1,5 +1,8 @@
 /** A run's way out of its sandbox: none, or the gateway under the run's policy, with every decision on record. */
-import type { EgressDecision } from "../../egress/index.js";
+import { trustPaths } from "../../core/backend.js";
+import { AgentKernelError } from "../../core/errors.js";
+import type { SecretBinding } from "../../core/policy.js";
+import type { EgressDecision, SandboxSecrets } from "../../egress/index.js";
 import { SandboxEgress } from "../../runtime/sandbox-egress.js";
 import type { RunRequest } from "../run-request.js";
 import type { Asker } from "./ask.js";
@@ -7,12 +10,16 @@ import type { RunAudit } from "./audit.js";
 
 export interface RunEgress {
   readonly port: SandboxEgress;
+  /** What programs inside get of secrets: placeholders, and where to find the certificate to trust. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly trustedCertificate: string | null;
   close(): Promise<void>;
 }
 
 export async function openEgress(request: RunRequest, audit: RunAudit): Promise<RunEgress | null> {
   const { net } = request.policy;
   if (net.egress === "off") return null;
+  const secrets = net.secrets.length === 0 ? null : await openSecrets(net.secrets, request.hostEnv);
   const asker: Asker | null = request.ask ? await (await import("./ask.js")).terminalAsker() : null;
   const port = new SandboxEgress({
     sandbox: audit.id,
@@ -20,14 +27,40 @@ export async function openEgress(request: RunRequest, audit: RunAudit): Promise<
     env: request.hostEnv,
     onDecision: (decision) => record(audit, decision),
     ask: asker?.ask,
+    secrets: secrets?.held,
   });
   return {
     port,
+    env: secrets?.env ?? {},
+    trustedCertificate: secrets?.held.authority.certificatePem ?? null,
     close: async () => {
       await port.close();
       await asker?.close();
     },
   };
+}
+
+interface RunSecrets {
+  readonly held: SandboxSecrets;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+async function openSecrets(bindings: readonly SecretBinding[], hostEnv: RunRequest["hostEnv"]): Promise<RunSecrets> {
+  const { createSandboxSecrets, secretEnvironment, trustEnvironment } = await import("../../egress/secrets/index.js");
+  const held = createSandboxSecrets(bindings.map((binding) => ({ ...binding, value: valueOf(binding, hostEnv) })));
+  return { held, env: { ...trustEnvironment(trustPaths), ...secretEnvironment(held) } };
+}
+
+function valueOf({ name }: SecretBinding, hostEnv: RunRequest["hostEnv"]): string {
+  const value = hostEnv[name];
+  if (value !== undefined && value !== "") return value;
+  throw new AgentKernelError(
+    "invalid_argument",
+    `the secret ${name} has no value: the variable ${name} is not set here`,
+    {
+      hint: `set it first, for example: ${name}=... agentkernel run ...`,
+    },
+  );
 }
 
 function record({ records }: RunAudit, decision: EgressDecision): void {

@@ -47,7 +47,7 @@ async function executeWith(run: Run): Promise<number> {
   const image = await openImage(run);
   const egress = await openEgress(request, audit);
   try {
-    const start = startOf(request, image);
+    const start = withSecrets(startOf(request, image), egress);
     const sandbox = await startSandbox(run, image, egress);
     if (signals.first !== null) {
       audit.records.ended(await sandbox.kill());
@@ -80,6 +80,11 @@ async function openImage({ request: { image, imageSettings, json }, abort }: Run
   }
 }
 
+/** Placeholders stand in for what a variable of the same name would have given away. */
+function withSecrets(start: CommandStart, egress: RunEgress | null): CommandStart {
+  return egress === null ? start : { ...start, env: { ...start.env, ...egress.env } };
+}
+
 async function say(lines: readonly string[]): Promise<void> {
   for (const line of lines) await writeErr(`agentkernel: ${escapeText(line)}\n`);
 }
@@ -96,7 +101,9 @@ async function startSandbox(
   records.starting({ backend: backend.name, image: { name, digest }, policy, project: projectDir });
   await audit.insist();
   try {
-    const spec = { id, hostname: id, policy, image: image.source, projectDir, homeDir };
+    const certificate = egress?.trustedCertificate ?? null;
+    const trust = certificate === null ? {} : { trustedCertificate: certificate };
+    const spec = { id, hostname: id, policy, image: image.source, projectDir, homeDir, ...trust };
     const sandbox = await TemporarySandbox.start(backend, spec, abort, egress?.port);
     records.ready(sandbox.layers);
     return sandbox;

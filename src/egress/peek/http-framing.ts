@@ -15,11 +15,21 @@ export interface FramingOptions {
   readonly allowance: Allowance;
   /** A text where the head is refused. */
   head(head: Buffer): AfterHead | string;
+  /** What passes in place of each part; where absent, everything passes as it is. */
+  readonly pass?: (part: Part, bytes: Buffer) => readonly Buffer[];
+  /** Lines between chunks must be as everybody writes them: a size, CR and LF. */
+  readonly strict?: boolean;
 }
+
+/** `line`: of a trailer, or between chunks. */
+export type Part = "head" | "line" | "data";
 
 const LF = 10;
 const CR = 13;
 const MAX_CHUNK_LINE = 4096;
+const STRICT_CHUNK_LINE = /^([0-9a-f]{1,12})\r\n$/i;
+/** A line end that is none to some servers would make one line here two there. */
+const LOOSE_LINE_END = /\r(?!\n)|(?<!\r)\n/;
 const CHUNK_LINE = /^([0-9a-f]{1,12})[ \t]*(?:;[^\r\n]*)?\r?\n$/i;
 
 type State = "head" | "counted" | "chunk-line" | "chunk-end" | "trailer" | "pause" | "raw";
@@ -77,7 +87,7 @@ export class HttpFraming {
   #step(bytes: Buffer, passed: Buffer[]): Buffer | string {
     switch (this.#state) {
       case "raw":
-        passed.push(bytes);
+        this.#pass(passed, "data", bytes);
         return bytes.subarray(bytes.length);
       case "pause":
         return this.#hold(bytes);
@@ -90,6 +100,12 @@ export class HttpFraming {
     }
   }
 
+  #pass(passed: Buffer[], part: Part, bytes: Buffer): void {
+    const { pass } = this.#options;
+    if (pass === undefined) passed.push(bytes);
+    else passed.push(...pass(part, bytes));
+  }
+
   #hold(bytes: Buffer): Buffer | string {
     if (this.#held.length + bytes.length > 2 * this.#options.headBytes) return "too much sent ahead of an answer";
     return this.#held.append(bytes) ? bytes.subarray(bytes.length) : "too many unfinished requests";
@@ -99,7 +115,7 @@ export class HttpFraming {
     const taken = Math.min(this.#left, bytes.length);
     this.#left -= taken;
     if (this.#left === 0) this.#state = this.#afterCount;
-    passed.push(bytes.subarray(0, taken));
+    this.#pass(passed, "data", bytes.subarray(0, taken));
     return bytes.subarray(taken);
   }
 
@@ -117,7 +133,7 @@ export class HttpFraming {
     const head = all.subarray(0, end);
     const after = this.#options.head(head);
     if (typeof after === "string") return after;
-    passed.push(head);
+    this.#pass(passed, "head", head);
     this.#enter(after);
     return all.subarray(end);
   }
@@ -146,11 +162,13 @@ export class HttpFraming {
     const line = this.#held.length > 0 ? this.#held.take() : part;
     const fault = this.#endLine(line);
     if (fault !== null) return fault;
-    passed.push(line);
+    this.#pass(passed, "line", line);
     return bytes.subarray(end + 1);
   }
 
   #endLine(line: Buffer): string | null {
+    const strict = this.#options.strict === true;
+    if (strict && LOOSE_LINE_END.test(line.toString("latin1"))) return "a line that does not end in CR LF";
     const empty = line.length === 1 || (line.length === 2 && line[0] === CR);
     if (this.#state === "chunk-end") {
       this.#state = "chunk-line";
@@ -161,7 +179,7 @@ export class HttpFraming {
       if (empty) this.#state = "head";
       return this.#trailerBytes > this.#options.headBytes ? "too large a trailer" : null;
     }
-    const size = CHUNK_LINE.exec(line.toString("latin1"))?.[1];
+    const size = (strict ? STRICT_CHUNK_LINE : CHUNK_LINE).exec(line.toString("latin1"))?.[1];
     if (size === undefined) return "a malformed chunk";
     const length = Number.parseInt(size, 16);
     this.#trailerBytes = 0;

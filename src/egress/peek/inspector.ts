@@ -25,6 +25,12 @@ const none: readonly Buffer[] = [];
 
 export const isPeekRefusal = (passed: Passed): passed is PeekRefusal => "reason" in passed;
 
+/** Somebody who sees what a client sends before it goes on. */
+export type Watcher = Pick<
+  Inspector,
+  "settled" | "waiting" | "holding" | "answerable" | "protocol" | "push" | "end" | "observe" | "release"
+>;
+
 export class Inspector {
   readonly #options: InspectorOptions;
   readonly #first: HeldBytes;

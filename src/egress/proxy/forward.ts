@@ -1,4 +1,5 @@
 /** One plain request through the proxy, and its answer back: bodies stream both ways, hops keep what is theirs. */
+import { Buffer } from "node:buffer";
 import { type IncomingMessage, type ServerResponse, request as sendRequest } from "node:http";
 import { pipeline } from "node:stream/promises";
 import type { OutgoingRefusal } from "../../core/egress.js";
@@ -37,7 +38,7 @@ function answer(response: ServerResponse, status: number, reason: string): void 
 async function exchange(
   request: IncomingMessage,
   response: ServerResponse,
-  { socket, record }: Opened,
+  { socket, record, placeholders }: Opened,
   target: Authority,
 ): Promise<void> {
   const before = { sent: socket.bytesWritten, received: socket.bytesRead };
@@ -47,7 +48,8 @@ async function exchange(
     record.end(bytes, null);
   });
   try {
-    await relay(request, response, socket, target);
+    placeholders?.push(Buffer.from([request.url, ...request.rawHeaders].join("\n"), "latin1"));
+    await relay(request, response, socket, target, placeholders);
   } catch (error) {
     if (response.headersSent || response.destroyed) response.destroy();
     else answer(response, 502, `the server did not answer: ${error instanceof Error ? error.message : String(error)}`);
@@ -56,11 +58,21 @@ async function exchange(
   }
 }
 
+function watched(placeholders: NonNullable<Opened["placeholders"]>) {
+  return async function* (body: AsyncIterable<Buffer>) {
+    for await (const chunk of body) {
+      placeholders.push(chunk);
+      yield chunk;
+    }
+  };
+}
+
 function relay(
   request: IncomingMessage,
   response: ServerResponse,
   socket: Opened["socket"],
   target: Authority,
+  placeholders: Opened["placeholders"],
 ): Promise<void> {
   const fields = fieldsOf(request.rawHeaders);
   const headers = asRecord(endToEnd(fields));
@@ -87,6 +99,8 @@ function relay(
       pipeline(incoming, response).then(resolve, reject);
     });
     // A server may answer and hang up before it has taken the whole body; its answer still counts.
-    pipeline(request, outgoing).catch(() => {});
+    const sending =
+      placeholders === null ? pipeline(request, outgoing) : pipeline(request, watched(placeholders), outgoing);
+    sending.catch(() => {});
   });
 }

@@ -47,6 +47,14 @@ export class World {
     return dialTcp({ address: "127.0.0.1", family: 4, port: there, signal });
   };
 
+  /** Keeps a decision, and wakes those who wait for one. */
+  readonly note = (decision: EgressDecision): void => {
+    this.decisions.push(decision);
+    const waiting = this.#decided;
+    this.#decided = [];
+    for (const wake of waiting) wake();
+  };
+
   readonly resolve = async (name: string) => {
     this.resolved.push(name);
     return { addresses: this.names.get(name) ?? [], ttlMs: 0 };
@@ -77,12 +85,7 @@ export class World {
       dial: this.dial,
       resolve: this.resolve,
       hostAddresses: () => ["127.0.0.1", "::1", "192.0.2.7", "5.5.5.5"],
-      onDecision: (decision) => {
-        this.decisions.push(decision);
-        const waiting = this.#decided;
-        this.#decided = [];
-        for (const wake of waiting) wake();
-      },
+      onDecision: this.note,
       ...extra,
     });
     this.#gateways.push(gateway);
