@@ -47,18 +47,18 @@ interface RunSecrets {
 
 async function openSecrets(bindings: readonly SecretBinding[], hostEnv: RunRequest["hostEnv"]): Promise<RunSecrets> {
   const { createSandboxSecrets, secretEnvironment, trustEnvironment } = await import("../../egress/secrets/index.js");
-  const held = createSandboxSecrets(bindings.map((binding) => ({ ...binding, value: valueOf(binding, hostEnv) })));
+  const held = createSandboxSecrets(bindings.map((binding) => ({ ...binding, value: heldValue(binding, hostEnv) })));
   return { held, env: { ...trustEnvironment(trustPaths), ...secretEnvironment(held) } };
 }
 
-function valueOf({ name }: SecretBinding, hostEnv: RunRequest["hostEnv"]): string {
+function heldValue({ name }: SecretBinding, hostEnv: RunRequest["hostEnv"]): string {
   const value = hostEnv[name];
   if (value !== undefined && value !== "") return value;
   throw new AgentKernelError(
     "invalid_argument",
     `the secret ${name} has no value: the variable ${name} is not set here`,
     {
-      hint: `set it first, for example: ${name}=... agentkernel run ...`,
+      hint: `export ${name} first; its value is read here and never enters the sandbox`,
     },
   );
 }
