@@ -21,6 +21,7 @@ import {
 } from "../images/index.js";
 import type { ReadyImage } from "../images/store/ready.js";
 import { recordKey } from "../images/store/record-key.js";
+import type { LayerLimits } from "../images/unpack/limits.js";
 
 export interface FetchSettings {
   readonly storeRoot: string;
@@ -28,6 +29,8 @@ export interface FetchSettings {
   readonly mirrors: Mirrors;
   /** Whether the registry itself is asked where its mirrors have nothing. */
   readonly mirrorsOnly: boolean;
+  /** What one layer may become at most. */
+  readonly layerLimits: LayerLimits;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly homeDir: string;
 }
@@ -97,9 +100,10 @@ export async function fetchImage(reference: ImageReference, options: FetchOption
 async function unpack(
   store: ImageStore,
   record: Parameters<ImageStore["unpacked"]["makeReady"]>[0],
-  { onProgress, signal }: FetchOptions,
+  { onProgress, signal, layerLimits: limits }: FetchOptions,
 ): Promise<ReadyImage> {
   return await store.unpacked.makeReady(record, {
+    limits,
     onLayer: (done, total) => onProgress?.({ kind: "unpack", done, total }),
     ...(signal === undefined ? {} : { signal }),
   });
