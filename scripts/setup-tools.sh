@@ -13,6 +13,11 @@ python3|python3
 git|git
 docker-registry|docker-registry
 skopeo|skopeo
+umoci|umoci
+mmdebstrap|mmdebstrap
+busybox|busybox-static
+dpkg-deb|dpkg
+zstd|zstd
 openssl|openssl
 perl|perl"
 
