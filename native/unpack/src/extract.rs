@@ -75,15 +75,20 @@ impl<'a> Extractor<'a> {
         while let Some(member) = archive.next_member()? {
             self.entry(&mut archive, &member)?;
         }
-        // The first that was noted of a folder under several names is the one that it had.
-        for (path, time) in self.touched.iter().rev().chain(&self.times) {
+        // The first that was noted of a folder under several names, by links, is the one that it had.
+        for (path, time) in self.touched.iter().rev() {
+            if let Ok(folder) = self.find(&split(path)) {
+                metadata::set_time(folder.as_fd(), OsStr::new("."), *time)?;
+            }
+        }
+        for (path, time) in &self.times {
             self.set_time(path, *time)?;
         }
         Ok(self.summary)
     }
 
     fn set_time(&self, path: &[u8], time: Time) -> Result<(), Refused> {
-        let parts: Vec<&[u8]> = path.split(|&b| b == b'/').filter(|p| !p.is_empty()).collect();
+        let parts = split(path);
         let Some((name, above)) = parts.split_last() else {
             return metadata::set_time(self.root, OsStr::new("."), time);
         };
@@ -277,4 +282,8 @@ impl<'a> Extractor<'a> {
         // A link to nowhere is there and leads to no folder.
         self.find(parts).map_err(|_| Refused::entry(raw, "is below something that is no folder"))
     }
+}
+
+fn split(path: &[u8]) -> Vec<&[u8]> {
+    path.split(|&byte| byte == b'/').filter(|part| !part.is_empty()).collect()
 }

@@ -185,10 +185,22 @@ fn folders_that_no_entry_speaks_of_keep_their_times() {
     for actor in actors() {
         let mut store = Store::new(actor);
         let root = Item::folder("./").mode(0o711).time(400);
-        store.layer([root, Item::folder("d").time(500), Item::folder("d/e").time(600), Item::file("d/gone", "")]);
-        store.layer([Item::file("d/e/new", ""), Item::file("d/.wh.gone", ""), Item::file("top", "")]);
-        let seen = store.look("stat -c '%a %Y' . d d/e");
-        assert_eq!(seen, "711 400\n755 500\n755 600\n", "{actor:?}");
+        store.layer([
+            root,
+            Item::folder("d").time(500),
+            Item::folder("d/e").time(600),
+            Item::file("d/gone", ""),
+            Item::folder("linked").time(700),
+            Item::symlink("link", "linked"),
+        ]);
+        store.layer([
+            Item::file("d/e/new", ""),
+            Item::file("d/.wh.gone", ""),
+            Item::file("top", ""),
+            Item::file("link/new", ""),
+        ]);
+        let seen = store.look("stat -c '%a %Y' . d d/e linked");
+        assert_eq!(seen, "711 400\n755 500\n755 600\n755 700\n", "{actor:?}");
     }
 }
 
