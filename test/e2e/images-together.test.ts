@@ -21,7 +21,7 @@ let registry: ScriptedRegistry;
 
 beforeAll(async () => {
   registry = await ScriptedRegistry.start();
-  const many = tarOf([folder("many"), ...Array.from({ length: 3000 }, (_, index) => file(`many/${index}`, "some"))]);
+  const many = tarOf([folder("many"), ...Array.from({ length: 300 }, (_, index) => file(`many/${index}`, "some"))]);
   const large = tarOf([file("large", noise(8 * 2 ** 20, "large"))]);
   const tars = [busyboxTar(), many, large, tarOf([...marker("usr/bin/tool", "whole"), file("many/.wh.7", "")])];
   registry.addImage("team/app", "1", imageOf({ tars }));
@@ -66,16 +66,13 @@ function watchedStore(actor: (typeof actors)[number]): TestStore {
 type Moment = (store: TestStore, signal: AbortSignal) => Promise<void>;
 
 const moments: readonly [string, Moment][] = [
-  ...[1, 2, 3, 5, 7].map((n): [string, Moment] => [`at its request number ${n}`, () => untilRequest(n)]),
+  ...[1, 3, 6].map((n): [string, Moment] => [`at its request number ${n}`, () => untilRequest(n)]),
   ...(
     [
       ["pins", 1],
-      ["partial", 2],
       ["blobs/sha256", 3],
-      ["refs", 1],
       ["unpacking", 1],
       ["unpacking", 2],
-      ["unpacking", 3],
       ["unpacking", 4],
       ["layers", 1],
       ["layers", LAYERS],
@@ -104,11 +101,21 @@ describe.each(actors)("as $name", (actor) => {
       registry.script = () => false;
 
       const next = await store.run(["--image", NAME, "sh", "-c", "tool && ls /many | wc -l"]);
-      expect(next.stdout, `${when}: ${next.stderr}`).toMatch(/^whole \n2999\n$/);
+      expect(next.stdout, `${when}: ${next.stderr}`).toMatch(/^whole \n299\n$/);
       await (await ImageStore.open(store.root)).clear({ dropPartial: true });
       expect(store.names("layers"), when).toHaveLength(LAYERS);
       for (const name of ["unpacking", "partial", "pins"]) expect(store.names(name), `${when}: ${name}`).toEqual([]);
     }
+  }, 180_000);
+
+  it("what a killed process left half unpacked is gone after the next run that unpacks", async () => {
+    const store = watchedStore(actor);
+    // Of an earlier boot, so of a process that cannot live any more.
+    const left = join(store.root, "unpacking", "0123456789ab-1-1-1.left");
+    runOutside(actor, ["mkdir", "-p", join(left, "fs", "folder")]);
+    expect(store.names("unpacking")).toHaveLength(1);
+    expect((await store.run(["--image", NAME, "tool"])).stdout).toBe("whole \n");
+    expect(store.names("unpacking")).toEqual([]);
   });
 
   it("two runs at once pull every blob once and unpack every layer once", async () => {
@@ -155,7 +162,7 @@ describe.each(actors)("as $name", (actor) => {
     await opened.clear();
     expect(store.names("layers")).toHaveLength(LAYERS);
     run.type("\n");
-    expect(await run.end).toMatchObject({ status: 0, stdout: "up\nwhole \n2999\n" });
+    expect(await run.end).toMatchObject({ status: 0, stdout: "up\nwhole \n299\n" });
     await opened.clear();
     expect(store.unpackedThings()).toEqual({ ready: [], layers: [], unpacking: [] });
     expect(store.names("blobs/sha256")).toEqual([]);
@@ -164,6 +171,8 @@ describe.each(actors)("as $name", (actor) => {
 
   it("clearing again and again does not disturb runs that pull and unpack", async () => {
     const store = watchedStore(actor);
+    // The store's own files are the actor's.
+    await store.run(["--image", NAME, "true"]);
     let isOver = false;
     const clearing = (async () => {
       const opened = await ImageStore.open(store.root);
