@@ -16,6 +16,9 @@ skopeo|skopeo
 umoci|umoci
 podman|podman
 runc|runc
+mmdebstrap|mmdebstrap
+busybox|busybox-static
+dpkg-deb|dpkg
 zstd|zstd
 openssl|openssl
 ip|iproute2

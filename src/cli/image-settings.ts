@@ -1,11 +1,14 @@
 /** Where images come from and are kept, by the environment and the configuration. */
 import { AgentKernelError } from "../core/errors.js";
 import { imageStoreFolder } from "../core/state-folders.js";
+import { LAYER_LIMITS } from "../images/unpack/limits.js";
 import { type ImageSettings, type PullChoice, pullChoices } from "../runtime/root-image.js";
 import type { Configuration } from "./configuration.js";
 import type { Surroundings } from "./surroundings.js";
 
 const PULL_VARIABLE = "AGENTKERNEL_PULL";
+const MAX_BYTES_VARIABLE = "AGENTKERNEL_LAYER_MAX_BYTES";
+const MAX_ENTRIES_VARIABLE = "AGENTKERNEL_LAYER_MAX_ENTRIES";
 const MIRRORS_VARIABLE = "AGENTKERNEL_IMAGE_MIRRORS";
 
 export function imageSettings(
@@ -20,6 +23,10 @@ export function imageSettings(
     mirrors: mirrorWords(env, configured),
     ceilingBytes: ceilingMb === undefined ? null : ceilingMb * 2 ** 20,
     projectDir: cwd,
+    layerLimits: {
+      maxBytes: limit(env, MAX_BYTES_VARIABLE, LAYER_LIMITS.maxBytes),
+      maxEntries: limit(env, MAX_ENTRIES_VARIABLE, LAYER_LIMITS.maxEntries),
+    },
     env,
     homeDir,
   };
@@ -42,5 +49,16 @@ function pullChoice(option: string | undefined, variable: string | undefined): P
   const what = option === undefined ? PULL_VARIABLE : "--pull";
   throw new AgentKernelError("invalid_argument", `${what}: "${named}" is not one of ${pullChoices.join(", ")}`, {
     hint: "missing asks a registry only for images that are not here, never asks none",
+  });
+}
+
+/** Larger values are taken too: a machine with room may have larger images. */
+function limit(env: Surroundings["env"], variable: string, usual: number): number {
+  const text = env[variable] ?? "";
+  if (text === "") return usual;
+  const value = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value > 0) return value;
+  throw new AgentKernelError("invalid_argument", `${variable}: "${text}" is not a number above zero`, {
+    hint: `leave it out for the usual ${usual}`,
   });
 }

@@ -28,6 +28,7 @@ import {
 } from "../images/index.js";
 import type { ReadyImage } from "../images/store/ready.js";
 import { recordKey } from "../images/store/record-key.js";
+import type { LayerLimits } from "../images/unpack/limits.js";
 
 export interface FetchSettings {
   readonly storeRoot: string;
@@ -37,6 +38,8 @@ export interface FetchSettings {
   readonly mirrors: readonly string[];
   /** How much the store may take; null for the usual. */
   readonly ceilingBytes: number | null;
+  /** What one layer may become at most. */
+  readonly layerLimits: LayerLimits;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly homeDir: string;
 }
@@ -128,9 +131,10 @@ export async function bringImage(place: string, options: FetchOptions): Promise<
 async function unpack(
   store: ImageStore,
   record: ImageRecord,
-  { onProgress, signal }: FetchOptions,
+  { onProgress, signal, layerLimits: limits }: FetchOptions,
 ): Promise<ReadyImage> {
   return await store.unpacked.makeReady(record, {
+    limits,
     onLayer: (done, total) => onProgress?.({ kind: "unpack", done, total }),
     ...(signal === undefined ? {} : { signal }),
   });

@@ -48,7 +48,7 @@ function processes(): string[] {
     const command = read(`/proc/${pid}/comm`).trim();
     const stat = read(`/proc/${pid}/stat`);
     if (stat === "" || / Z /.test(stat.slice(stat.lastIndexOf(")")))) continue;
-    const isOurs = command === "ak-jail" || command === "ak-guest";
+    const isOurs = ["ak-jail", "ak-guest", "ak-unpack"].includes(command);
     const namespace = namespaceOf(pid);
     if (isOurs || (namespace !== null && namespace !== own)) found.push(`${pid} ${command}`);
   }

@@ -280,7 +280,8 @@ impl Child<'_> {
         walls::no_new_privileges()?;
         let mut writable = self.spec.landlock_writable.clone();
         if !writable.contains(&PathBuf::from("/")) {
-            writable.extend(home);
+            // An image that says its users live in the root folder must not open all of it.
+            writable.extend(home.filter(|home| home != Path::new("/")));
         }
         let layer = walls::landlock(&writable)?;
         self.channel.send(&Told::Layer(layer), None)?;

@@ -6,7 +6,7 @@ use std::{
     fs::File,
     io::{Read, Write},
     os::fd::{AsFd, OwnedFd},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use rustix::{
@@ -103,6 +103,10 @@ fn own_etc(root: &Root) -> Outcome<OwnedFd> {
 fn replace(etc: &OwnedFd, name: &str, text: &[u8]) -> Outcome<()> {
     match unlinkat(etc, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => {}
+        Err(Errno::ISDIR) => {
+            return Err(Fault::new("image_invalid", format!("the image has a folder at /etc/{name}, which is a file"))
+                .hint("such an image runs nowhere; use another"));
+        }
         Err(e) => return Err(e).during(format_args!("replace /etc/{name} of the image")),
     }
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -174,14 +178,36 @@ fn build_home(root: &Root, spec: &Spec, home: &Path) -> Outcome<()> {
     if !is_ours && !spec.root_readonly {
         return Ok(());
     }
-    let at = root.folder(home)?;
+    let mut at = home_folder(root, home)?;
     if spec.root_readonly {
         place::attach(&filesystems::tmpfs(spec.tmp_mib, "0700")?, &at).during("make the home folder")?;
+        at = find_home(root, home).during("open the home folder")?;
     }
-    let at = root.find(home, OFlags::DIRECTORY).during("open the home folder")?;
     let own = (rustix::fs::Uid::from_raw(spec.user.uid), rustix::fs::Gid::from_raw(spec.user.gid));
     rustix::fs::chownat(&at, "", Some(own.0), Some(own.1), AtFlags::EMPTY_PATH).during("own the home folder")?;
     chmodat(&at, ".", Mode::from_raw_mode(0o700), AtFlags::empty()).during("make the home folder")
+}
+
+fn find_home(root: &Root, home: &Path) -> rustix::io::Result<OwnedFd> {
+    openat2(root.fd(), home, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::IN_ROOT)
+}
+
+/// Links of the image are followed within it, as some have /home elsewhere. What leads to no folder is replaced.
+fn home_folder(root: &Root, home: &Path) -> Outcome<OwnedFd> {
+    if let Ok(at) = root.folder(home).or_else(|_| find_home(root, home)) {
+        return Ok(at);
+    }
+    if let Some(Component::Normal(top)) = home.components().nth(1)
+        && let Some(top) = top.to_str()
+        && find_home(root, Path::new(top)).is_err()
+    {
+        own_folder(root, top, 0o755)?;
+    }
+    let (Some(above), Some(name)) = (home.parent(), home.file_name()) else { return root.folder(home) };
+    match find_home(root, above).and_then(|folder| mkdirat(&folder, name, Mode::from_raw_mode(0o755))) {
+        Ok(()) => find_home(root, home).during("open the home folder"),
+        Err(_) => root.folder(home),
+    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@ use std::{
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
+use crate::zstd_frames::ZstdFrames;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Compression {
@@ -85,7 +87,7 @@ fn decompress(blob: File, compression: Compression, limit: u64, sender: &SyncSen
     let mut source: Box<dyn Read> = match compression {
         Compression::None => Box::new(buffered),
         Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(buffered)),
-        Compression::Zstd => Box::new(ruzstd::decoding::StreamingDecoder::new(buffered).map_err(io::Error::other)?),
+        Compression::Zstd => Box::new(ZstdFrames::new(buffered)),
     };
     let mut digest = Sha256::new();
     let mut left = limit;

@@ -8,17 +8,20 @@ use std::{
 
 use rustix::fs::{Mode, OFlags, openat};
 
-use crate::refused::Refused;
+use crate::{
+    archive::{Archive, Member, Segment, cut_short},
+    refused::Refused,
+};
 
 /// For the caller's buffer.
 pub const CHUNK: usize = 256 << 10;
 
 /// Makes the file anew. Of a sparse file the empty parts stay empty.
-pub fn write(
-    source: &mut impl Read,
+pub fn write<R: Read>(
+    archive: &mut Archive<R>,
+    member: &Member,
     folder: BorrowedFd<'_>,
     name: &[u8],
-    sparse: bool,
     buffer: &mut [u8],
 ) -> Result<(), Refused> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -26,31 +29,21 @@ pub fn write(
     let fd =
         openat(folder, OsStr::from_bytes(name), flags, Mode::from_raw_mode(0o600)).map_err(|e| failed()(e.into()))?;
     let mut file = std::fs::File::from(fd);
-    let mut size = 0u64;
-    loop {
-        let n = fill(source, buffer).map_err(failed())?;
-        if n == 0 {
-            break;
+    let whole = [Segment { offset: 0, length: member.size }];
+    for segment in member.segments.as_deref().unwrap_or(&whole) {
+        if member.segments.is_some() {
+            file.seek(SeekFrom::Start(segment.offset)).map_err(failed())?;
         }
-        size += n as u64;
-        if sparse && buffer[..n].iter().all(|&b| b == 0) {
-            file.seek(SeekFrom::Current(n as i64)).map_err(failed())?;
-        } else {
+        let mut left = segment.length;
+        while left > 0 {
+            let most = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
+            let n = archive.read(&mut buffer[..most]).map_err(Refused::during("read the archive"))?;
+            if n == 0 {
+                return Err(cut_short());
+            }
             file.write_all(&buffer[..n]).map_err(failed())?;
+            left -= n as u64;
         }
     }
-    if sparse { file.set_len(size).map_err(failed()) } else { Ok(()) }
-}
-
-fn fill(source: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match source.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(n) => filled += n,
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(filled)
+    if member.segments.is_some() { file.set_len(member.size).map_err(failed()) } else { Ok(()) }
 }

@@ -12,14 +12,16 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, linkat, mkdirat, mknodat, openat2, statat, symlinkat},
+    fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, fstat, linkat, mkdirat, mknodat, openat2, statat, symlinkat},
     io::Errno,
     process::{fchdir, getcwd},
 };
-use tar::{Archive, Entry, EntryType};
 
 use crate::{
-    content, metadata,
+    archive::{Archive, Kind, Member, Time},
+    content,
+    hiding::Hiding,
+    metadata,
     path::{MAX_DEPTH, Whiteout, parts, whiteout},
     refused::Refused,
     remove::remove,
@@ -34,6 +36,7 @@ pub struct Limits {
 #[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
+    /// Folders that were made for entries in them are counted too.
     pub entries: u64,
     pub bytes: u64,
     /// Device nodes cannot be made without being root of the host, and no sandbox may use them.
@@ -44,123 +47,164 @@ pub struct Extractor<'a> {
     root: BorrowedFd<'a>,
     limits: Limits,
     summary: Summary,
-    /// Paths that this layer has made: a whiteout speaks of the layers below only.
-    made: HashSet<Vec<u8>>,
+    hiding: Hiding,
+    /// Folders of lower layers that something was put into or taken from, with the times that they had before.
+    touched: Vec<(Vec<u8>, Time)>,
+    touched_paths: HashSet<Vec<u8>>,
     /// Folders with the times to give them when nothing is written into them any more.
-    times: Vec<(Vec<u8>, metadata::Time)>,
+    times: Vec<(Vec<u8>, Time)>,
     buffer: Vec<u8>,
 }
 
 impl<'a> Extractor<'a> {
     pub fn new(root: BorrowedFd<'a>, limits: Limits) -> Self {
-        let buffer = vec![0; content::CHUNK];
-        Self { root, limits, summary: Summary::default(), made: HashSet::new(), times: Vec::new(), buffer }
+        Self {
+            root,
+            limits,
+            summary: Summary::default(),
+            hiding: Hiding::default(),
+            touched: Vec::new(),
+            touched_paths: HashSet::new(),
+            times: Vec::new(),
+            buffer: vec![0; content::CHUNK],
+        }
     }
 
     pub fn apply(mut self, blob: &mut impl Read) -> Result<Summary, Refused> {
         let mut archive = Archive::new(blob);
-        let entries = archive.entries().map_err(Refused::during("read the archive"))?;
-        for entry in entries {
-            self.entry(entry.map_err(Refused::during("read the archive"))?)?;
+        while let Some(member) = archive.next_member()? {
+            self.entry(&mut archive, &member)?;
         }
-        for (path, time) in self.times.iter().rev() {
-            let parts: Vec<&[u8]> = path.split(|&b| b == b'/').filter(|p| !p.is_empty()).collect();
-            // A folder that the layer itself has replaced later has the time of what replaced it.
-            if let Ok(folder) = self.find(&parts) {
+        // The first that was noted of a folder under several names, by links, is the one that it had.
+        for (path, time) in self.touched.iter().rev() {
+            if let Ok(folder) = self.find(&split(path)) {
                 metadata::set_time(folder.as_fd(), OsStr::new("."), *time)?;
             }
+        }
+        for (path, time) in &self.times {
+            self.set_time(path, *time)?;
         }
         Ok(self.summary)
     }
 
-    fn entry<R: Read>(&mut self, mut entry: Entry<'_, R>) -> Result<(), Refused> {
+    fn set_time(&self, path: &[u8], time: Time) -> Result<(), Refused> {
+        let parts = split(path);
+        let Some((name, above)) = parts.split_last() else {
+            return metadata::set_time(self.root, OsStr::new("."), time);
+        };
+        // Whatever has replaced a folder later has a time of its own.
+        let Ok(folder) = self.find(above) else { return Ok(()) };
+        let name = OsStr::from_bytes(name);
+        match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {
+                metadata::set_time(folder.as_fd(), name, time)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn count(&mut self, bytes: u64) -> Result<(), Refused> {
         self.summary.entries += 1;
-        self.summary.bytes = self.summary.bytes.saturating_add(entry.size());
+        self.summary.bytes = self.summary.bytes.saturating_add(bytes);
         if self.summary.entries > self.limits.entries {
             return Err(Refused::Hostile(format!("the layer has more than {} entries", self.limits.entries)));
         }
         if self.summary.bytes > self.limits.bytes {
             return Err(Refused::Hostile(format!("the layer has more than {} bytes", self.limits.bytes)));
         }
-        let raw = entry.path_bytes().into_owned();
-        let parts = parts(&raw)?;
-        let Some((&name, above)) = parts.split_last() else { return self.root_entry(&mut entry) };
-        let folder = self.folder(above, &raw)?;
+        Ok(())
+    }
+
+    fn entry<R: Read>(&mut self, archive: &mut Archive<R>, member: &Member) -> Result<(), Refused> {
+        self.count(member.size)?;
+        let raw = &member.path;
+        let parts = parts(raw)?;
+        let Some((&name, above)) = parts.split_last() else { return self.root_entry(member) };
+        let folder = self.folder(above, raw)?;
+        self.touch(&folder, above)?;
+        let within = above.join(&b'/');
         match whiteout(name) {
-            Some(Whiteout::Opaque) => return self.clear(&folder, &parts[..above.len()]),
-            Some(Whiteout::Of(hidden)) => return self.hide(&folder, above, hidden),
+            Some(Whiteout::Opaque) => return self.hiding.clear(folder.as_fd(), &within),
+            Some(Whiteout::Of(b"." | b"..")) => return Err(Refused::entry(raw, "hides no name")),
+            Some(Whiteout::Of(hidden)) => return self.hiding.hide(folder.as_fd(), &within, hidden),
             Some(Whiteout::Other) => return Ok(()),
             None => {}
         }
         let path = parts.join(&b'/');
-        self.put(&mut entry, &folder, name, &path)?;
-        self.made.insert(path);
+        self.put(archive, member, &folder, name, &path)?;
+        self.hiding.made(path);
         Ok(())
     }
 
     /// Attributes of the root folder itself.
-    fn root_entry<R: Read>(&mut self, entry: &mut Entry<'_, R>) -> Result<(), Refused> {
-        if entry.header().entry_type() != EntryType::Directory {
+    fn root_entry(&mut self, member: &Member) -> Result<(), Refused> {
+        if member.kind != Kind::Folder {
             return Err(Refused::Hostile("the layer has a root that is no folder".into()));
         }
-        let about = metadata::read(entry)?;
-        metadata::give(self.root, OsStr::new("."), &about, false)?;
-        self.times.push((Vec::new(), about.time));
+        metadata::give(self.root, OsStr::new("."), member)?;
+        self.times.push((Vec::new(), member.time));
+        Ok(())
+    }
+
+    /// Notes the time of a lower layer's folder before something in it changes.
+    fn touch(&mut self, folder: &OwnedFd, parts: &[&[u8]]) -> Result<(), Refused> {
+        let path = parts.join(&b'/');
+        if self.touched_paths.contains(&path) {
+            return Ok(());
+        }
+        let stat = fstat(folder).map_err(|e| Refused::Io(format!("look at a folder: {e}")))?;
+        let time = Time { seconds: stat.st_mtime, nanoseconds: stat.st_mtime_nsec as u32 };
+        self.touched.push((path.clone(), time));
+        self.touched_paths.insert(path);
         Ok(())
     }
 
     fn put<R: Read>(
         &mut self,
-        entry: &mut Entry<'_, R>,
+        archive: &mut Archive<R>,
+        member: &Member,
         folder: &OwnedFd,
         name: &[u8],
         path: &[u8],
     ) -> Result<(), Refused> {
         let at = OsStr::from_bytes(name);
         let what = |e: Errno| Refused::during(format!("{:?}", String::from_utf8_lossy(path)))(e.into());
-        let kind = entry.header().entry_type();
-        let about = metadata::read(entry)?;
         let there = match statat(folder, at, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Some(FileType::from_raw_mode(stat.st_mode)),
             Err(Errno::NOENT) => None,
             Err(e) => return Err(what(e)),
         };
-        if kind == EntryType::Directory {
+        if member.kind == Kind::Folder {
             if there != Some(FileType::Directory) {
                 if there.is_some() {
                     remove(folder.as_fd(), name)?;
                 }
                 mkdirat(folder, at, Mode::from_raw_mode(0o700)).map_err(what)?;
             }
-            metadata::give(folder.as_fd(), at, &about, false)?;
-            self.times.push((path.to_vec(), about.time));
+            metadata::give(folder.as_fd(), at, member)?;
+            self.times.push((path.to_vec(), member.time));
             return Ok(());
         }
-        let link = entry.link_name_bytes().map(|l| l.into_owned());
-        if kind == EntryType::Link {
-            let target = link.ok_or_else(|| Refused::entry(path, "is a hard link to nothing"))?;
-            return self.hard_link(folder, at, there, &target, path);
+        if member.kind == Kind::HardLink {
+            return self.hard_link(folder, at, there, &member.link, path);
         }
         if there.is_some() {
             remove(folder.as_fd(), name)?;
         }
-        match kind {
-            EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
-                content::write(entry, folder.as_fd(), name, kind == EntryType::GNUSparse, &mut self.buffer)?;
-            }
-            EntryType::Symlink => {
-                let target = link.ok_or_else(|| Refused::entry(path, "is a link to nothing"))?;
-                symlinkat(OsStr::from_bytes(&target), folder, at).map_err(what)?;
-            }
-            EntryType::Fifo => mknodat(folder, at, FileType::Fifo, Mode::from_raw_mode(0o600), 0).map_err(what)?,
-            EntryType::Char | EntryType::Block => {
+        match member.kind {
+            Kind::File => content::write(archive, member, folder.as_fd(), name, &mut self.buffer)?,
+            Kind::Symlink => symlinkat(OsStr::from_bytes(&member.link), folder, at).map_err(what)?,
+            Kind::Fifo => mknodat(folder, at, FileType::Fifo, Mode::from_raw_mode(0o600), 0).map_err(what)?,
+            Kind::Device => {
                 self.summary.devices_skipped += 1;
                 return Ok(());
             }
-            _ => return Err(Refused::entry(path, "is of a kind that images do not have")),
+            Kind::Folder | Kind::HardLink | Kind::Unknown => {
+                return Err(Refused::entry(path, "is of a kind that images do not have"));
+            }
         }
-        metadata::give(folder.as_fd(), at, &about, kind == EntryType::Symlink)?;
-        metadata::set_time(folder.as_fd(), at, about.time)
+        metadata::give(folder.as_fd(), at, member)?;
+        metadata::set_time(folder.as_fd(), at, member.time)
     }
 
     fn hard_link(
@@ -191,21 +235,6 @@ impl<'a> Extractor<'a> {
         linkat(&from, name, folder, at, AtFlags::empty()).map_err(|e| Refused::during(format!("link {at:?}"))(e.into()))
     }
 
-    /// Hides a name of the layers below, unless this layer has put something there itself.
-    fn hide(&mut self, folder: &OwnedFd, above: &[&[u8]], hidden: &[u8]) -> Result<(), Refused> {
-        let mut path = above.to_vec();
-        path.push(hidden);
-        if self.made.contains(&path.join(&b'/')) { Ok(()) } else { remove(folder.as_fd(), hidden) }
-    }
-
-    /// Hides everything that the layers below have in a folder.
-    fn clear(&mut self, folder: &OwnedFd, path: &[&[u8]]) -> Result<(), Refused> {
-        for name in crate::remove::names(folder.as_fd())? {
-            self.hide(folder, path, &name)?;
-        }
-        Ok(())
-    }
-
     fn find(&self, parts: &[&[u8]]) -> rustix::io::Result<OwnedFd> {
         let path = if parts.is_empty() { b".".to_vec() } else { parts.join(&b'/') };
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -224,7 +253,7 @@ impl<'a> Extractor<'a> {
     }
 
     /// The folder at `parts`, made with its parents where it is not there.
-    fn folder(&self, parts: &[&[u8]], raw: &[u8]) -> Result<OwnedFd, Refused> {
+    fn folder(&mut self, parts: &[&[u8]], raw: &[u8]) -> Result<OwnedFd, Refused> {
         match self.find(parts) {
             Ok(fd) => return Ok(fd),
             Err(Errno::NOENT) => {}
@@ -237,8 +266,13 @@ impl<'a> Extractor<'a> {
         }
         let (name, above) = parts.split_last().ok_or_else(|| Refused::Io("the root is gone".into()))?;
         let parent = self.folder(above, raw)?;
+        self.touch(&parent, above)?;
         match mkdirat(&parent, OsStr::from_bytes(name), Mode::from_raw_mode(0o755)) {
-            Ok(()) | Err(Errno::EXIST) => {}
+            Ok(()) => {
+                self.count(0)?;
+                self.hiding.made(parts.join(&b'/'));
+            }
+            Err(Errno::EXIST) => {}
             Err(e) => {
                 return Err(Refused::during(format!("make the folder of {:?}", String::from_utf8_lossy(raw)))(
                     e.into(),
@@ -248,4 +282,8 @@ impl<'a> Extractor<'a> {
         // A link to nowhere is there and leads to no folder.
         self.find(parts).map_err(|_| Refused::entry(raw, "is below something that is no folder"))
     }
+}
+
+fn split(path: &[u8]) -> Vec<&[u8]> {
+    path.split(|&byte| byte == b'/').filter(|part| !part.is_empty()).collect()
 }

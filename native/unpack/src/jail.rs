@@ -2,8 +2,12 @@
 //! its whole filesystem, reads the archive; this process waits for it, and ends it when whoever gave the order is gone.
 
 use std::{
+    ffi::CString,
     fs::{self, File},
-    os::fd::{AsFd, OwnedFd},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::fs::PermissionsExt,
+    },
     path::Path,
 };
 
@@ -18,11 +22,12 @@ use ak_jail::{
     place::{self, Root},
     spec::{IdChoice, User},
     sys::{self, Fork},
+    view::mask,
     walls,
 };
 use rustix::{
     event::{PollFd, PollFlags, poll},
-    fs::{Mode, OFlags, mkdir, open},
+    fs::{Mode, OFlags, mkdir, open, stat},
     io::Errno,
     mount::{
         FsMountFlags, MountAttrFlags, MountPropagationFlags, fsconfig_create, fsconfig_set_string, fsmount,
@@ -56,7 +61,11 @@ enum Told {
 pub fn apply(order: &Order, control: &Control, blob: File) -> Outcome<Summary> {
     let privileged = is_host_root();
     for name in ["fs", "work"] {
-        fs::create_dir(order.target.join(name)).map_err(|e| store_fault("make the layer's folder", &e))?;
+        let folder = order.target.join(name);
+        // The root of images that do not speak of it, whatever the caller's mask says.
+        fs::create_dir(&folder)
+            .and_then(|()| fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)))
+            .map_err(|e| store_fault("make the layer's folder", &e))?;
     }
     let identity = Identity::choose(IdChoice::Best, ROOT)?;
     let below = Layers::open(&order.below, privileged)?;
@@ -160,6 +169,10 @@ fn build_root(below: Vec<OwnedFd>, target: Vec<OwnedFd>) -> Outcome<Root> {
         place::clone_tree(rustix::fs::CWD, Path::new("t/fs")).during("open the new layer")?
     } else {
         let fs = layers::overlay(&below)?;
+        // A layer that does not speak of the root leaves it as it is.
+        let upper = open("t/fs", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        let like = stat("i0").during("look at the root below")?;
+        mask::resemble(upper.during("open the new layer")?.as_fd(), &CString::from(c"."), &like)?;
         fsconfig_set_string(&fs, "upperdir", "t/fs").during("overlay's writable layer")?;
         fsconfig_set_string(&fs, "workdir", "t/work").during("overlay's work folder")?;
         fsconfig_create(&fs).map_err(|e| {

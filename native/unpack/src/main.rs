@@ -3,9 +3,13 @@
 //! the host's, no network, and no file in sight but the folder that it fills. `ak-unpack remove PATH…` removes such
 //! folders, whoever their files belong to. It decides nothing and downloads nothing.
 
+mod archive;
 mod blob;
 mod content;
 mod extract;
+#[cfg(test)]
+mod fuzz;
+mod hiding;
 mod jail;
 mod metadata;
 mod order;
@@ -13,6 +17,7 @@ mod path;
 mod refused;
 mod removal;
 mod remove;
+mod zstd_frames;
 
 use std::{env, fs::File, path::PathBuf};
 

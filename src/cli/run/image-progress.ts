@@ -17,6 +17,7 @@ export function imageProgress(stream: NodeJS.WriteStream = process.stderr): Prog
   let unpacked = "";
   let drawnAtMs = 0;
   let isDrawn = false;
+  let isSaid = false;
   const draw = (): void => {
     const nowMs = performance.now();
     if (!stream.isTTY || nowMs - drawnAtMs < REDRAW_MS) return;
@@ -28,8 +29,10 @@ export function imageProgress(stream: NodeJS.WriteStream = process.stderr): Prog
     report: (progress) => {
       if (progress.kind === "begin") {
         name = escapeText(progress.name);
-        if (!stream.isTTY) stream.write(`agentkernel: pulling ${name}\n`);
       } else if (progress.kind === "download") {
+        // Only now is it known that there is such an image.
+        if (!stream.isTTY && !isSaid) stream.write(`agentkernel: pulling ${name}\n`);
+        isSaid = true;
         layers.set(progress.layer.digest, { done: progress.layer.doneBytes, total: progress.layer.totalBytes });
       } else if (progress.kind === "unpack") {
         unpacked = `unpacking ${progress.done}/${progress.total}`;

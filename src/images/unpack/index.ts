@@ -6,22 +6,24 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { AgentKernelError } from "../../core/errors.js";
+import { type Digest, digestFromHex } from "../digest.js";
 import { parseImageConfig } from "../image-config.js";
 import type { Blobs } from "../store/blobs.js";
 import { isCode, type StoreLayout, syncFolder, writeWhole } from "../store/layout.js";
 import { waitForLock } from "../store/lock.js";
 import { ownerState } from "../store/owner.js";
+import { pin } from "../store/pins.js";
 import { layerFolder, type ReadyImage, readReady, readyPath } from "../store/ready.js";
-import type { ImageRecord } from "../store/records.js";
+import { digestsOf, type ImageRecord } from "../store/records.js";
 import { storeFailure } from "../store/store-failure.js";
 import { chainIds } from "./chain-ids.js";
 import { removeFolders, unpackLayer } from "./layer-process.js";
+import { LAYER_LIMITS, type LayerLimits } from "./limits.js";
 
-/** Far above honest layers, far below what would fill a machine by surprise. */
-export const LAYER_LIMITS = { maxBytes: 32 * 2 ** 30, maxEntries: 2_000_000 };
 const LOCK_WAIT_MS = 15 * 60 * 1000;
 
 export interface UnpackOptions {
+  readonly limits?: LayerLimits;
   /** Called when a layer is unpacked, or was already. */
   readonly onLayer?: (done: number, total: number) => void;
   readonly signal?: AbortSignal;
@@ -44,7 +46,14 @@ export class UnpackedLayers {
     if (names.length !== record.layers.length || names.length === 0) {
       throw new AgentKernelError("image_invalid", "the image's layers and its configuration do not agree in number");
     }
-    const lock = await waitForLock(this.#layout.lockName("unpack"), LOCK_WAIT_MS, signal);
+    // From here on no clearing takes away what is needed, nor what is made before the image is ready.
+    const held = await pin(this.#layout, [...digestsOf(record), ...names.map(layerDigest)], signal);
+    const lock = await waitForLock(this.#layout.lockName("unpack"), LOCK_WAIT_MS, signal).catch(
+      async (error: unknown) => {
+        await held.release();
+        throw error;
+      },
+    );
     try {
       await this.#unpackMissing(record, config.diffIds, names, options);
       const { env, entrypoint, cmd, workdir, user } = config;
@@ -55,6 +64,7 @@ export class UnpackedLayers {
       return ready;
     } finally {
       await lock?.release();
+      await held.release();
     }
   }
 
@@ -83,6 +93,11 @@ export class UnpackedLayers {
     return leaving.length;
   }
 
+  /** What cannot be removed now, since what was killed is still ending, is found by the next. */
+  async #sweep(): Promise<void> {
+    await removeFolders(await this.#abandoned()).catch(() => {});
+  }
+
   async #neededLayers(): Promise<string[]> {
     const folder = join(this.#layout.root, "ready");
     const files = await readdir(folder);
@@ -93,12 +108,13 @@ export class UnpackedLayers {
     record: ImageRecord,
     diffIds: readonly string[],
     names: readonly string[],
-    { onLayer, signal }: UnpackOptions,
+    { onLayer, signal, limits = LAYER_LIMITS }: UnpackOptions,
   ): Promise<void> {
     const { root } = this.#layout;
     const unpacked: { readonly name: string; readonly folder: string }[] = [];
     const below: string[] = [];
     const missing = await missingFrom(root, names);
+    if (missing < names.length) await this.#sweep();
     try {
       for (const [index, layer] of record.layers.entries()) {
         const name = names[index] ?? "";
@@ -109,7 +125,7 @@ export class UnpackedLayers {
           await mkdir(folder, { mode: 0o700 });
           unpacked.push({ name, folder });
           const order = {
-            ...LAYER_LIMITS,
+            ...limits,
             target: folder,
             below,
             compression: layer.compression,
@@ -158,8 +174,8 @@ export class UnpackedLayers {
   }
 }
 
-function layerDigest(name: string): string {
-  return `sha256:${name}`;
+function layerDigest(name: string): Digest {
+  return digestFromHex(name);
 }
 
 /** How many of the lowest layers are there already. */

@@ -31,7 +31,12 @@ const ENVIRONMENT = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" };
 
 export async function unpackLayer(blobPath: string, order: LayerOrder, signal?: AbortSignal): Promise<LayerSummary> {
   signal?.throwIfAborted();
-  const blob = await open(blobPath, "r");
+  const blob = await open(blobPath, "r").catch((cause: unknown) => {
+    throw new AgentKernelError("image_unavailable", "a layer of the image is not in the store any more", {
+      hint: "pull the image again",
+      cause,
+    });
+  });
   try {
     return await run(blob, order, signal);
   } finally {
