@@ -91,8 +91,9 @@ describe("an echo of the secret", () => {
 
   it("cannot be hidden from us by asking for a packed answer", async () => {
     await world.serveHttp();
-    await world.talk(world.secretGateway(), request(bearer(), "Accept-Encoding: gzip, br"));
+    await world.talk(world.secretGateway(), request(bearer(), "Accept-Encoding: gzip, br", "TE: gzip"));
     expect(world.received[0]?.headers["accept-encoding"]).toBe("identity");
+    expect(world.received[0]?.headers.te).toBeUndefined();
   });
 
   it("that does not come to its end is not waited for, and what came so far is there", async () => {

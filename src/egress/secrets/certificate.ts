@@ -1,4 +1,7 @@
-/** X.509 certificates (RFC 5280) of two kinds: an authority for a few names, and one server under it. */
+/**
+ * X.509 certificates (RFC 5280) of two kinds: an authority for a few names, and one server under it. Written here, since
+ * Node has keys and signatures but no certificates, and what libraries bring for it is many times as much to load.
+ */
 import { Buffer } from "node:buffer";
 import { createHash, type KeyObject, randomBytes, sign } from "node:crypto";
 import { bits, type Der, explicit, implicit, integer, octets, oid, sequence, set, text, time, yes } from "./der.js";
