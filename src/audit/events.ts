@@ -94,6 +94,8 @@ export interface EgressDecision {
   readonly seen: string | null;
   readonly bytesIn: number;
   readonly bytesOut: number;
+  /** Names of secrets that were put in for their placeholders, or left as such, and where. Never a value. */
+  readonly secrets?: readonly { readonly name: string; readonly use: "replaced" | "left"; readonly where: string }[];
 }
 
 export interface Egress extends EgressDecision {

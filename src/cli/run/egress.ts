@@ -64,7 +64,7 @@ function heldValue({ name }: SecretBinding, hostEnv: RunRequest["hostEnv"]): str
 }
 
 function record({ records }: RunAudit, decision: EgressDecision): void {
-  const { phase, via, host, port, verdict, rule, resolved, dialled, seen, bytes } = decision;
+  const { phase, via, host, port, verdict, rule, resolved, dialled, seen, bytes, secrets } = decision;
   records.egress({
     phase,
     via,
@@ -77,5 +77,6 @@ function record({ records }: RunAudit, decision: EgressDecision): void {
     seen: seen?.name ?? null,
     bytesIn: bytes?.received ?? 0,
     bytesOut: bytes?.sent ?? 0,
+    ...(secrets.length === 0 ? {} : { secrets }),
   });
 }
