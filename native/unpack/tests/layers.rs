@@ -86,7 +86,8 @@ fn whiteouts_of_no_name_are_refused_and_markers_of_others_have_no_meaning() {
 
 #[test]
 fn every_kind_replaces_every_other() {
-    let kinds: [(&str, fn() -> Vec<Item>); 4] = [
+    type Make = fn() -> Vec<Item>;
+    let kinds: [(&str, Make); 4] = [
         ("f", || vec![Item::file("x", "file")]),
         ("d", || vec![Item::folder("x"), Item::file("x/inner", "")]),
         ("l", || vec![Item::symlink("x", "somewhere")]),
