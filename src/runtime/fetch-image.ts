@@ -71,7 +71,11 @@ export async function fetchImage(reference: ImageReference, options: FetchOption
   const { storeRoot, remember, signal } = options;
   const store = await ImageStore.open(storeRoot);
   const stored = await store.find(reference, hostPlatform());
-  if (stored !== null && options.pull !== "always") return { ready: await unpack(store, stored, options), notes: [] };
+  if (stored !== null && options.pull !== "always") {
+    // Found by its digest, it may have been brought under another name.
+    const record = { ...stored, reference: canonicalForm(reference) };
+    return { ready: await unpack(store, record, options), notes: [] };
+  }
   const notePath = join(storeRoot, "failed", `${recordKey(canonicalForm(reference), platformText(hostPlatform()))}`);
   if (options.pull === "never") {
     throw new AgentKernelError("image_unavailable", "it is not in the store, and pulling is off", {

@@ -171,7 +171,7 @@ describe.each(actors)("as $name", (actor) => {
     await images("import", join(folder, "oci.tar"), "localhost/app:1");
     await images("import", join(folder, "docker.tar"));
     const list = await runCli(actor, ["images", "list"], { env });
-    expect(list.stdout).toMatch(/^NAME +TAG +DIGEST +PLATFORM +SIZE +AGE +LAST USED +IN USE BY\n/);
+    expect(list.stdout).toMatch(/^NAME +TAG +DIGEST +PLATFORM +SIZE +UNPACKED +AGE +LAST USED +IN USE BY\n/);
     expect(list.stdout).toMatch(
       /^localhost\/app +1 +sha256:[0-9a-f]{12} +linux\/\w+ +[\d.]+ k?B +seconds +seconds +-$/m,
     );

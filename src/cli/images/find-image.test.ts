@@ -13,7 +13,7 @@ function listed(name: string, platform = "linux/amd64"): ListedImage {
     layers: [],
     pulledAt: "2024-05-06T07:08:09.000Z",
   };
-  return { record, sizeBytes: 1, pulledAtMs: 0, lastUsedMs: 0, whole: true };
+  return { record, sizeBytes: 1, unpackedBytes: null, pulledAtMs: 0, lastUsedMs: 0, whole: true };
 }
 
 const store = [listed("app:1"), listed("app:2"), listed("cafe12:latest"), listed("app:1", "linux/arm64")];

@@ -21,14 +21,15 @@ export async function execute(parsed: ParsedOptions): Promise<number> {
   }));
   if (parsed.flags.has("json")) return await writeJson({ success: true, data: rows.map(jsonRow) });
   if (rows.length === 0) return await writeOut("no images; agentkernel images pull NAME brings one\n");
-  const head = ["NAME", "TAG", "DIGEST", "PLATFORM", "SIZE", "AGE", "LAST USED", "IN USE BY"];
+  const head = ["NAME", "TAG", "DIGEST", "PLATFORM", "SIZE", "UNPACKED", "AGE", "LAST USED", "IN USE BY"];
   return await writeOut(tableText([head, ...rows.map((row) => textRow(row, Date.now()))]));
 }
 
-function jsonRow({ record, sizeBytes, lastUsedMs, whole, usedBy }: Row): object {
+function jsonRow({ record, sizeBytes, unpackedBytes, lastUsedMs, whole, usedBy }: Row): object {
   return {
     ...shownImage(record),
     size_bytes: sizeBytes,
+    unpacked_bytes: unpackedBytes,
     pulled_at: record.pulledAt,
     last_used_at: new Date(lastUsedMs).toISOString(),
     whole,
@@ -36,7 +37,10 @@ function jsonRow({ record, sizeBytes, lastUsedMs, whole, usedBy }: Row): object 
   };
 }
 
-function textRow({ record, sizeBytes, pulledAtMs, lastUsedMs, whole, usedBy }: Row, nowMs: number): string[] {
+function textRow(
+  { record, sizeBytes, unpackedBytes, pulledAtMs, lastUsedMs, whole, usedBy }: Row,
+  nowMs: number,
+): string[] {
   const { tag } = parseReference(record.reference);
   const suffix = record.reference.slice(record.reference.indexOf(`:${tag}`));
   const name = familiarName(record);
@@ -46,6 +50,7 @@ function textRow({ record, sizeBytes, pulledAtMs, lastUsedMs, whole, usedBy }: R
     shortDigest(record.digest),
     record.platform,
     whole ? sizeText(sizeBytes) : "incomplete",
+    unpackedBytes === null ? "-" : sizeText(unpackedBytes),
     ageText(nowMs - pulledAtMs),
     ageText(nowMs - lastUsedMs),
     usedBy.length === 0 ? "-" : usedBy.map((pid) => `process ${pid}`).join(", "),

@@ -24,20 +24,25 @@ const anyRecord: fc.Arbitrary<ImageRecord> = fc
     pulledAt: "",
   }));
 
+/** Beside its blobs an image needs its unpacked layers. */
+const anyImage = fc
+  .tuple(anyRecord, fc.array(anyDigest, { maxLength: 3 }))
+  .map(([record, layers]) => ({ record, needs: [...new Set([...digestsOf(record), ...layers])] }));
+
 it("a plan removes all that nothing needs, nothing that something needs, and no image more than it must", () => {
   const sizes = fc.uniqueArray(anyDigest).map((digests) => new Map(digests.map((digest, at) => [digest, at + 1])));
   fc.assert(
     fc.property(
-      fc.array(anyRecord, { maxLength: 5 }),
+      fc.array(anyImage, { maxLength: 5 }),
       sizes,
       fc.array(anyDigest, { maxLength: 3 }),
       fc.nat(80),
       (images, stored, pins, ceiling) => {
         const kept = new Set(pins);
         const plan = planClearing(images, stored, kept, ceiling);
-        const staying = images.filter((record) => !plan.images.includes(record));
-        const needed = new Set([...kept, ...staying.flatMap(digestsOf)]);
-        expect(new Set(plan.blobs)).toEqual(new Set([...stored.keys()].filter((digest) => !needed.has(digest))));
+        const staying = images.filter(({ record }) => !plan.images.includes(record));
+        const needed = new Set([...kept, ...staying.flatMap(({ needs }) => needs)]);
+        expect(new Set(plan.unneeded)).toEqual(new Set([...stored.keys()].filter((digest) => !needed.has(digest))));
         for (const record of plan.images)
           expect(kept.has(record.manifestDigest) || kept.has(record.digest)).toBe(false);
 
@@ -45,11 +50,11 @@ it("a plan removes all that nothing needs, nothing that something needs, and no 
           [...stored].reduce((sum, [digest, size]) => sum + (digests.has(digest) ? size : 0), 0);
         const last = plan.images.at(-1);
         if (last !== undefined) {
-          const before = new Set([...needed, ...digestsOf(last)]);
+          const before = new Set([...needed, ...images.flatMap((image) => (image.record === last ? image.needs : []))]);
           expect(sizeOf(before)).toBeGreaterThan(ceiling);
         }
         if (sizeOf(needed) > ceiling) {
-          expect(staying.every((record) => kept.has(record.manifestDigest) || kept.has(record.digest))).toBe(true);
+          expect(staying.every(({ record }) => kept.has(record.manifestDigest) || kept.has(record.digest))).toBe(true);
         }
       },
     ),

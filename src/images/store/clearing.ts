@@ -13,7 +13,7 @@ export interface Cleared {
   readonly removedImages: readonly ImageRecord[];
   readonly removedBlobs: number;
   readonly freedBytes: number;
-  /** What the store's blobs take now. */
+  /** What the store's blobs and unpacked layers take now. */
   readonly totalBytes: number;
 }
 
@@ -49,9 +49,10 @@ export async function clear(
   try {
     const kept = new Set<Digest>([...inUse, ...(await pinnedDigests(layout))]);
     const images = (await records.all()).sort((a, b) => a.lastUsedMs - b.lastUsedMs);
-    const sizes = new Map((await blobs.all()).map(({ digest, sizeBytes }) => [digest, sizeBytes]));
+    const blobSizes = new Map((await blobs.all()).map(({ digest, sizeBytes }) => [digest, sizeBytes]));
+    const sizes = new Map([...blobSizes, ...(await unpacked.sizes())]);
     const plan = planClearing(
-      images.map(({ record }) => record),
+      images.map(({ record }) => ({ record, needs: [...digestsOf(record), ...unpacked.layersOf(record)] })),
       sizes,
       kept,
       ceilingBytes,
@@ -62,17 +63,15 @@ export async function clear(
       await records.remove(record);
       await unpacked.forget(record.reference, record.platform);
     }
+    const staying = images.map(({ record }) => record).filter((record) => !plan.images.includes(record));
+    await unpacked.forgetAllBut(staying);
     await unpacked.removeUnneeded(() => pinnedDigests(layout));
-    for (const digest of plan.blobs) await blobs.remove(digest);
+    const leaving = plan.unneeded.filter((digest) => blobSizes.has(digest));
+    for (const digest of leaving) await blobs.remove(digest);
     const freedParts = dropPartial ? await removeLeftParts(layout) : 0;
-    const freedBlobs = plan.blobs.reduce((sum, digest) => sum + (sizes.get(digest) ?? 0), 0);
-    const totalBytes = [...sizes.values()].reduce((sum, size) => sum + size, 0) - freedBlobs;
-    return {
-      removedImages: plan.images,
-      removedBlobs: plan.blobs.length,
-      freedBytes: freedBlobs + freedParts,
-      totalBytes,
-    };
+    const freed = plan.unneeded.reduce((sum, digest) => sum + (sizes.get(digest) ?? 0), 0);
+    const totalBytes = [...sizes.values()].reduce((sum, size) => sum + size, 0) - freed;
+    return { removedImages: plan.images, removedBlobs: leaving.length, freedBytes: freed + freedParts, totalBytes };
   } finally {
     await lock.release();
   }
@@ -80,36 +79,41 @@ export async function clear(
 
 export interface ClearingPlan {
   readonly images: readonly ImageRecord[];
-  readonly blobs: readonly Digest[];
+  /** Blobs, and unpacked layers by the digest of their chain. */
+  readonly unneeded: readonly Digest[];
+}
+
+export interface ClearableImage {
+  readonly record: ImageRecord;
+  readonly needs: readonly Digest[];
 }
 
 /** Pure. `images` are in the order in which they may go; the first `mustGo` of them go whatever room there is. */
 export function planClearing(
-  images: readonly ImageRecord[],
+  images: readonly ClearableImage[],
   sizes: ReadonlyMap<Digest, number>,
   kept: ReadonlySet<Digest>,
   ceilingBytes: number,
   mustGo = 0,
 ): ClearingPlan {
   const users = new Map<Digest, number>();
-  const isUsed = (record: ImageRecord): boolean => digestsOf(record).some((digest) => inUseBy(record, digest, kept));
   for (const digest of kept) users.set(digest, 1);
-  for (const record of images) for (const digest of digestsOf(record)) users.set(digest, (users.get(digest) ?? 0) + 1);
+  for (const { needs } of images) for (const digest of needs) users.set(digest, (users.get(digest) ?? 0) + 1);
   let neededBytes = 0;
   for (const [digest, size] of sizes) if (users.has(digest)) neededBytes += size;
 
   const leaving: ImageRecord[] = [];
-  for (const [position, record] of images.entries()) {
+  for (const [position, { record, needs }] of images.entries()) {
     if (neededBytes <= ceilingBytes && position >= mustGo) break;
-    if (isUsed(record)) continue;
+    if (needs.some((digest) => inUseBy(record, digest, kept))) continue;
     leaving.push(record);
-    for (const digest of digestsOf(record)) {
+    for (const digest of needs) {
       const left = (users.get(digest) ?? 1) - 1;
       users.set(digest, left);
       if (left === 0) neededBytes -= sizes.get(digest) ?? 0;
     }
   }
-  return { images: leaving, blobs: [...sizes.keys()].filter((digest) => (users.get(digest) ?? 0) === 0) };
+  return { images: leaving, unneeded: [...sizes.keys()].filter((digest) => (users.get(digest) ?? 0) === 0) };
 }
 
 /** An image is used when its manifest is; that one of its layers is also used by another image does not count. */

@@ -28,6 +28,8 @@ export interface ListedImage {
   readonly sizeBytes: number;
   readonly pulledAtMs: number;
   readonly lastUsedMs: number;
+  /** Of its layers once unpacked; null where it is not. */
+  readonly unpackedBytes: number | null;
   /** All of its blobs are there. */
   readonly whole: boolean;
 }
@@ -81,11 +83,13 @@ export class ImageStore {
 
   async list(): Promise<ListedImage[]> {
     const listed: ListedImage[] = [];
+    const unpacked = await this.unpacked.sizes();
     for (const { record, lastUsedMs } of await this.records.all()) {
       const sizes = await Promise.all(digestsOf(record).map((digest) => this.blobs.sizeOf(digest)));
       listed.push({
         record,
         sizeBytes: sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0),
+        unpackedBytes: sumOf(this.unpacked.layersOf(record), unpacked),
         pulledAtMs: Date.parse(record.pulledAt),
         lastUsedMs,
         whole: !sizes.includes(null),
@@ -126,4 +130,10 @@ export class ImageStore {
   clear(options: ClearingOptions = {}): Promise<Cleared> {
     return clear(this.#layout, this.blobs, this.records, this.unpacked, options);
   }
+}
+
+/** Null where there is nothing to add up. */
+function sumOf(digests: readonly Digest[], sizes: ReadonlyMap<Digest, number>): number | null {
+  if (digests.length === 0) return null;
+  return digests.reduce((sum, digest) => sum + (sizes.get(digest) ?? 0), 0);
 }

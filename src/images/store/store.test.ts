@@ -177,7 +177,8 @@ describe("an image", () => {
     expect(await store.find(parseReference("docker.io/library/app:1"), platform)).toEqual(record);
     expect(await store.find(parseReference("app:2"), platform)).toBeNull();
     expect(await store.find(parseReference("app:1"), { ...platform, architecture: "s390x" })).toBeNull();
-    const pulledAtMs = Date.parse(record.pulledAt);
+    const unpackedBytes: null,
+        pulledAtMs = Date.parse(record.pulledAt);
     expect(await store.list()).toEqual([{ record, sizeBytes: 2020, pulledAtMs, lastUsedMs: 1_000_000, whole: true }]);
   });
 

@@ -3,7 +3,7 @@
  * A layer is visible only when it is whole. What reads the archives is a process of its own, in a jail.
  */
 import { randomBytes } from "node:crypto";
-import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AgentKernelError } from "../../core/errors.js";
 import { type Digest, digestFromHex } from "../digest.js";
@@ -21,6 +21,8 @@ import { removeFolders, unpackLayer } from "./layer-process.js";
 import { LAYER_LIMITS, type LayerLimits } from "./limits.js";
 
 const LOCK_WAIT_MS = 15 * 60 * 1000;
+/** Beside a layer's content: how much it is. */
+const SIZE_FILE = "bytes";
 
 export interface UnpackOptions {
   readonly limits?: LayerLimits;
@@ -68,9 +70,33 @@ export class UnpackedLayers {
     }
   }
 
-  /** Bytes are not known without reading all of a layer, so this is what the folders of a store are. */
-  async names(): Promise<string[]> {
+  /** How much each unpacked layer holds, by the digest of its chain. */
+  async sizes(): Promise<Map<Digest, number>> {
+    const sizes = new Map<Digest, number>();
+    for (const name of await this.#names()) {
+      const text = await readFile(join(this.#layout.root, "layers", name, SIZE_FILE), "utf8").catch(() => "");
+      sizes.set(layerDigest(name), Number(/^\d+$/.exec(text)?.[0] ?? 0));
+    }
+    return sizes;
+  }
+
+  /** The unpacked layers that an image needs; none where it is not unpacked. */
+  layersOf({ reference, platform }: ImageRecord): readonly Digest[] {
+    return (readReady(readyPath(this.#layout.root, reference, platform))?.layers ?? []).map(layerDigest);
+  }
+
+  async #names(): Promise<string[]> {
     return await readdir(join(this.#layout.root, "layers"));
+  }
+
+  /** An image that is used by its digest is ready under that name too, and goes with the last record of it. */
+  async forgetAllBut(records: readonly ImageRecord[]): Promise<void> {
+    const known = new Set<string>(records.map(({ manifestDigest }) => manifestDigest));
+    const folder = join(this.#layout.root, "ready");
+    for (const name of await readdir(folder)) {
+      const ready = readReady(join(folder, name));
+      if (ready === null || !known.has(ready.manifestDigest)) await rm(join(folder, name), { force: true });
+    }
   }
 
   async forget(reference: string, platform: string): Promise<void> {
@@ -81,7 +107,7 @@ export class UnpackedLayers {
   async removeUnneeded(held: () => Promise<ReadonlySet<string>>): Promise<number> {
     const needed = new Set([...(await held()), ...(await this.#neededLayers()).map(layerDigest)]);
     const leaving: string[] = [];
-    for (const name of await this.names()) {
+    for (const name of await this.#names()) {
       if (needed.has(layerDigest(name))) continue;
       const away = this.#workFolder();
       await rename(join(this.#layout.root, "layers", name), away);
@@ -132,7 +158,8 @@ export class UnpackedLayers {
             diffId: diffIds[index] ?? "",
             sync: index === names.length - 1,
           };
-          await unpackLayer(this.#blobs.path(layer.digest), order, signal);
+          const { bytes } = await unpackLayer(this.#blobs.path(layer.digest), order, signal);
+          await writeFile(join(folder, SIZE_FILE), String(bytes), { mode: 0o600 });
           below.unshift(join(folder, "fs"));
         }
         onLayer?.(index + 1, names.length);
