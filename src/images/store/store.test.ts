@@ -177,9 +177,10 @@ describe("an image", () => {
     expect(await store.find(parseReference("docker.io/library/app:1"), platform)).toEqual(record);
     expect(await store.find(parseReference("app:2"), platform)).toBeNull();
     expect(await store.find(parseReference("app:1"), { ...platform, architecture: "s390x" })).toBeNull();
-    const unpackedBytes: null,
-        pulledAtMs = Date.parse(record.pulledAt);
-    expect(await store.list()).toEqual([{ record, sizeBytes: 2020, pulledAtMs, lastUsedMs: 1_000_000, whole: true }]);
+    const pulledAtMs = Date.parse(record.pulledAt);
+    expect(await store.list()).toEqual([
+      { record, sizeBytes: 2020, unpackedBytes: null, pulledAtMs, lastUsedMs: 1_000_000, whole: true },
+    ]);
   });
 
   it("that lacks a blob is not found, and listed as such", async () => {
