@@ -8,7 +8,14 @@ export function environmentContract(contract: Contract): void {
       process.env.AGENTKERNEL_CONTRACT_LEAK = "a value of the host";
       try {
         await contract.sandbox({}, async (sandbox) => {
-          const env = { PATH: "/usr/bin:/bin", SPACE: "two words", LINES: "a\nb", EMPTY: "", UNICODE: "zażółć 🐢" };
+          const env = {
+            PATH: "/usr/bin:/bin",
+            HOME: "/any",
+            SPACE: "two words",
+            LINES: "a\nb",
+            EMPTY: "",
+            UNICODE: "zażółć 🐢",
+          };
           const { stdout } = await sandbox.run(["env", "-0"], { env });
           expect(stdout.split("\0").filter(Boolean).sort()).toEqual(
             Object.entries(env)
@@ -19,6 +26,13 @@ export function environmentContract(contract: Contract): void {
       } finally {
         delete process.env.AGENTKERNEL_CONTRACT_LEAK;
       }
+    });
+
+    test("has the home of the sandbox's own accounts where none was asked for", async () => {
+      await contract.sandbox({}, async (sandbox) => {
+        const { stdout } = await sandbox.run(["env"], { env: {} });
+        expect(stdout).toMatch(/^HOME=\/\S*\n$/);
+      });
     });
 
     test("the words of a command are passed as they are", async () => {
