@@ -33,6 +33,12 @@ function explain({ code, message }: GuestRefusal, { argv, cwd, user }: ExecReque
         hint: "it needs the executable bit (chmod +x) and a format that this machine runs; a folder is no command",
       };
     case "bad_cwd":
+      if (/permission denied/i.test(message)) {
+        return {
+          message: `the working folder ${cwd} may not be entered by the sandbox's user`,
+          hint: "its owner is another user inside: use --user root, or open the folder to others",
+        };
+      }
       return {
         message: `the working folder ${cwd} does not exist in the sandbox`,
         hint: "the project is /workspace; name a folder below it or one of the image with --workdir",

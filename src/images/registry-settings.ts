@@ -12,7 +12,7 @@ export interface RegistrySettings {
   readonly privateRedirects?: boolean;
 }
 
-/** Among the mirrors: a registry that has mirrors is not asked itself. */
+/** Among the mirrors: registries themselves are not asked. */
 const ONLY = "only";
 
 export function registryOptions({ mirrors, env, homeDir, privateRedirects = false }: RegistrySettings): TagOptions {

@@ -8,7 +8,7 @@ import { endpointsOf, type Mirrors } from "./registry/endpoint.js";
 
 export interface TagOptions extends ClientOptions {
   readonly mirrors?: Mirrors;
-  /** A registry that has mirrors is not asked itself. */
+  /** Registries themselves are not asked. */
   readonly mirrorsOnly?: boolean;
 }
 

@@ -33,9 +33,9 @@ fn a_command_killed_by_a_signal_reports_the_signal_and_its_usage() {
 fn the_environment_and_the_folder_are_exactly_what_was_asked_for() {
     let mut guest = Guest::start();
     let id = guest.open(&json!({
-        "kind": "exec", "argv": ["/usr/bin/env"], "env": {"A": "1", "B": "x y"}, "cwd": "/usr"
+        "kind": "exec", "argv": ["/usr/bin/env"], "env": {"A": "1", "B": "x y", "HOME": "/h"}, "cwd": "/usr"
     }));
-    assert_eq!(guest.finish(id).text(), "A=1\nB=x y\n");
+    assert_eq!(guest.finish(id).text(), "A=1\nB=x y\nHOME=/h\n");
     let id = guest.open_exec(&["pwd"], json!({"cwd": "/usr"}));
     assert_eq!(guest.finish(id).text(), "/usr\n");
 }

@@ -22,10 +22,20 @@ export type Mirrors = Readonly<Record<string, readonly string[]>>;
 /** The host behind the name; the name itself serves no images. */
 const apiHosts: ReadonlyMap<string, string> = new Map([[DEFAULT_REGISTRY, "registry-1.docker.io"]]);
 
-/** A registry without mirrors is always its own. */
+/** With mirrors only, a registry itself is asked where it is on this machine and has none. */
 export function endpointsOf(registry: string, mirrors: Mirrors = {}, mirrorsOnly = false): Endpoint[] {
   const named = (Object.hasOwn(mirrors, registry) ? (mirrors[registry] ?? []) : []).map(mirrorEndpoint);
-  return mirrorsOnly && named.length > 0 ? named : [...named, registryEndpoint(registry)];
+  const itself = registryEndpoint(registry);
+  if (!mirrorsOnly) return [...named, itself];
+  if (named.length > 0) return named;
+  if (itself.loopback) return [itself];
+  throw new AgentKernelError(
+    "registry_unreachable",
+    `${escapeText(registry)} has no mirror, and only mirrors are asked`,
+    {
+      hint: `name one as ${escapeText(registry)}=HOST among the mirrors, or leave the word only out`,
+    },
+  );
 }
 
 function registryEndpoint(registry: string): Endpoint {

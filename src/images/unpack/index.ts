@@ -18,8 +18,9 @@ import { digestsOf, type ImageRecord } from "../store/records.js";
 import { storeFailure } from "../store/store-failure.js";
 import { chainIds } from "./chain-ids.js";
 import { removeFolders, unpackLayer } from "./layer-process.js";
-import { LAYER_LIMITS, type LayerLimits } from "./limits.js";
+import { LAYER_LIMITS, type LayerLimits, limitsFor } from "./limits.js";
 
+const UNSEEN_OWNER_MS = 24 * 60 * 60 * 1000;
 const LOCK_WAIT_MS = 15 * 60 * 1000;
 /** Beside a layer's content: how much it is. */
 const SIZE_FILE = "bytes";
@@ -151,7 +152,7 @@ export class UnpackedLayers {
           await mkdir(folder, { mode: 0o700 });
           unpacked.push({ name, folder });
           const order = {
-            ...limits,
+            ...limitsFor(layer.sizeBytes, limits),
             target: folder,
             below,
             compression: layer.compression,
@@ -195,7 +196,7 @@ export class UnpackedLayers {
     const folder = join(this.#layout.root, "unpacking");
     const left: string[] = [];
     for (const name of await readdir(folder)) {
-      if ((await ownerState(name.split(".")[0] ?? "")) === "dead") left.push(join(folder, name));
+      if (await isAbandoned(join(folder, name), name.split(".")[0] ?? "")) left.push(join(folder, name));
     }
     return left;
   }
@@ -203,6 +204,14 @@ export class UnpackedLayers {
 
 function layerDigest(name: string): Digest {
   return digestFromHex(name);
+}
+
+/** Owners that cannot be seen from here are believed for a day: no unpacking takes as long. */
+async function isAbandoned(path: string, mark: string): Promise<boolean> {
+  const state = await ownerState(mark);
+  if (state !== "unknown") return state === "dead";
+  const info = await stat(path).catch(() => null);
+  return info !== null && Date.now() - info.mtimeMs > UNSEEN_OWNER_MS;
 }
 
 /** How many of the lowest layers are there already. */
