@@ -67,7 +67,7 @@ function inHost(request: RunRequest): CommandStart {
     digest: null,
     notes: [],
     release: async () => {},
-  });
+  }).command;
 }
 
 describe("a request", () => {

@@ -5,6 +5,7 @@
 import type { Duplex } from "node:stream";
 import type { Backend, BootedSandbox, BootSpec, Layer, SandboxEnd } from "../core/backend.js";
 import type { EgressPort } from "../core/egress.js";
+import { isAgentKernelError } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
 import { type GuestExec, GuestSession } from "../guest/index.js";
 
@@ -45,6 +46,15 @@ export class TemporarySandbox {
 
   exec(request: ExecRequest): Promise<GuestExec> {
     return this.#session.exec(request);
+  }
+
+  /** Makes a folder with its parents where it is not there. One that cannot be made is missed by whoever needs it. */
+  async makeFolder(path: string): Promise<void> {
+    try {
+      await this.#session.files.mkdir(path, { parents: true });
+    } catch (error) {
+      if (!isAgentKernelError(error) || error.code !== "file_error") throw error;
+    }
   }
 
   /** Connects to a port inside, for a published port. */

@@ -37,12 +37,7 @@ const CONFIG = {
 beforeAll(async () => {
   registry = await ScriptedRegistry.start();
   for (const { image, program } of rows) serve(image, program);
-  const places = tarOf([
-    folder("srv"),
-    folder("srv/app"),
-    folder("home"),
-    { ...folder("home/dev"), uid: 1000, gid: 1000 },
-  ]);
+  const places = tarOf([folder("srv"), folder("home"), { ...folder("home/dev"), uid: 1000, gid: 1000 }]);
   registry.addImage("team/configured", "1", imageOf({ tars: [busyboxTar(), places], config: CONFIG }));
   registry.addImage("team/silent", "1", imageOf({ tars: [busyboxTar()] }));
 });

@@ -13,9 +13,15 @@ export interface CommandStart {
   readonly user?: string;
 }
 
+/** A command, and whether its working folder is the image's, which an image need not have made. */
+export interface PlannedStart {
+  readonly command: CommandStart;
+  readonly makesFolder: boolean;
+}
+
 const PROJECT = "/workspace";
 
-export function startOf(request: RunRequest, { defaults, name }: RootImage): CommandStart {
+export function startOf(request: RunRequest, { defaults, name }: RootImage): PlannedStart {
   const { policy, hostEnv, homeDir, tty, workdir } = request;
   const isOwnCommand = request.argv.length > 0;
   const argv = isOwnCommand ? request.argv : [...(defaults?.entrypoint ?? []), ...(defaults?.cmd ?? [])];
@@ -28,7 +34,7 @@ export function startOf(request: RunRequest, { defaults, name }: RootImage): Com
   const user = policy.proc.noRoot ? null : commandUser(policy.proc, defaults);
   // A command is about the project; what an image runs by itself is about the image.
   const usual = isOwnCommand && policy.fs.workspace.mode !== "none" ? PROJECT : (defaults?.workdir ?? PROJECT);
-  return {
+  const command = {
     argv,
     cwd: workdir ?? usual,
     env: commandEnvironment({
@@ -41,4 +47,5 @@ export function startOf(request: RunRequest, { defaults, name }: RootImage): Com
     }),
     ...(user === null ? {} : { user }),
   };
+  return { command, makesFolder: workdir === null && usual !== PROJECT };
 }

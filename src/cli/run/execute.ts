@@ -47,14 +47,15 @@ async function executeWith(run: Run): Promise<number> {
   const image = await openImage(run);
   const egress = await openEgress(request, audit);
   try {
-    const start = withSecrets(startOf(request, image), egress);
+    const start = startOf(request, image);
     const sandbox = await startSandbox(run, image, egress);
     if (signals.first !== null) {
       audit.records.ended(await sandbox.kill());
       return 128 + signals.first;
     }
     if (!request.json) await say([...image.notes, ...remarksAtStart(request, sandbox.layers)]);
-    const ran = await runIn(sandbox, run, start);
+    if (start.makesFolder) await sandbox.makeFolder(start.command.cwd);
+    const ran = await runIn(sandbox, run, withSecrets(start.command, egress));
     const blocked = egress?.port.blocked ?? [];
     if (request.json) {
       await audit.insist();
