@@ -127,20 +127,15 @@ export class NetworkWorld {
 
   /** Starts a program on the host's side of the world as the actor; its process id is the program's own. */
   spawn(actor: Actor, argv: readonly string[], options: CliOptions = {}): ChildProcess {
-    const [cwd, ...program] = [options.cwd ?? actor.home, ...argv];
-    const enter = [`--net=/proc/${this.#host.pid}/ns/net`, `--mount=/proc/${this.#host.pid}/ns/mnt`, `--wdns=${cwd}`];
-    const become = ["setpriv", `--reuid=${actor.uid}`, `--regid=${actor.gid}`, "--clear-groups", "--"];
-    return spawn("nsenter", [...enter, "--no-fork", "--", ...(actor.uid === 0 ? [] : become), ...program], {
-      env: {
-        PATH: process.env.PATH ?? "/usr/bin:/bin",
-        HOME: actor.home,
-        LANG: "C.UTF-8",
-        AGENTKERNEL_IMAGE: "host",
-        AGENTKERNEL_PULL: "never",
-        ...options.env,
-      },
-      stdio: ["pipe", "pipe", "pipe"],
-    });
+    const { pid } = this.#host;
+    const enter = [`--net=/proc/${pid}/ns/net`, `--mount=/proc/${pid}/ns/mnt`];
+    return spawnIn(enter, actor, argv, options);
+  }
+
+  /** Starts a server of its own in the world. The caller ends it; it does not outlive the test. */
+  spawnInWorld(actor: Actor, argv: readonly string[], options: CliOptions = {}): ChildProcess {
+    const words = ["setpriv", "--pdeathsig", "KILL", "--", ...argv];
+    return spawnIn([`--net=/proc/${this.#servers.pid}/ns/net`], actor, words, options);
   }
 
   startCli(actor: Actor, words: readonly string[], options: CliOptions = {}): ChildProcess {
@@ -202,6 +197,28 @@ async function startServers(folder: string): Promise<ChildProcess> {
   await Promise.race([once(child, "message"), early]);
   early.catch(() => {});
   return child;
+}
+
+function spawnIn(
+  namespaces: readonly string[],
+  actor: Actor,
+  argv: readonly string[],
+  options: CliOptions,
+): ChildProcess {
+  const become = ["setpriv", `--reuid=${actor.uid}`, `--regid=${actor.gid}`, "--clear-groups", "--"];
+  const cwd = `--wdns=${options.cwd ?? actor.home}`;
+  const program = [...(actor.uid === 0 ? [] : become), ...argv];
+  return spawn("nsenter", [...namespaces, cwd, "--no-fork", "--", ...program], {
+    env: {
+      PATH: process.env.PATH ?? "/usr/bin:/bin",
+      HOME: actor.home,
+      LANG: "C.UTF-8",
+      AGENTKERNEL_IMAGE: "host",
+      AGENTKERNEL_PULL: "never",
+      ...options.env,
+    },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
 }
 
 async function ended(child: ChildProcess, options: CliOptions): Promise<CliResult> {

@@ -23,18 +23,23 @@ export function answerHttp(
     serverName: serverName === "" ? false : serverName,
   };
   const url = new URL(seen.path, "http://world.invalid");
-  const file = folder === undefined ? null : fileOf(folder, decodeURIComponent(url.pathname));
+  const file = folder === undefined ? null : fileOf(folder, seen.host, decodeURIComponent(url.pathname));
   if (repositories !== undefined && /\.git\//.test(url.pathname)) answerGit(repositories, url, request, response);
-  else if (file !== null) response.end(file);
+  else if (file !== null) response.setHeader("content-type", typeOf(file)).end(file);
   else if (folder !== undefined) response.writeHead(404).end();
   else response.setHeader("content-type", "application/json").end(`${JSON.stringify(seen)}\n`);
   return seen;
 }
 
-/** A folder is its `index.html`. */
-function fileOf(folder: string, path: string): Buffer | null {
-  const inside = join(folder, normalize(`/${path}`));
-  for (const one of [inside, join(inside, "index.html")]) {
+/** Clients of package indexes look at it. */
+function typeOf(file: Buffer): string {
+  return file.subarray(0, 9).toString("latin1") === "<!DOCTYPE" ? "text/html" : "application/octet-stream";
+}
+
+/** What lies below the host's name goes before what is for every host. A folder is its `index.html`. */
+function fileOf(folder: string, host: string, path: string): Buffer | null {
+  const inside = [join(host.replace(/[^a-z0-9.-]/g, ""), normalize(`/${path}`)), normalize(`/${path}`)];
+  for (const one of inside.flatMap((place) => [join(folder, place), join(folder, place, "index.html")])) {
     if (statSync(one, { throwIfNoEntry: false })?.isFile() === true) return readFileSync(one);
   }
   return null;

@@ -2,7 +2,8 @@
 
 /** One way to serve a port; each connection is on record. */
 export type ServerSpec =
-  /** Answers a request with what it saw of it, as JSON, or with a file below `folder` where that has it. */
+  /** Answers a request with what it saw of it, as JSON, or with a file below `folder` (of
+   * the host's own there, where it has a folder of its name), or with a repository below `repositories`. */
   | { readonly kind: "http"; readonly folder?: string; readonly repositories?: string; readonly tls?: TlsSpec }
   /** Sends back what it gets. */
   | { readonly kind: "echo"; readonly greeting?: string; readonly tls?: TlsSpec }
