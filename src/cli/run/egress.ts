@@ -13,7 +13,7 @@ export interface RunEgress {
 export async function openEgress(request: RunRequest, audit: RunAudit): Promise<RunEgress | null> {
   const { net } = request.policy;
   if (net.egress === "off") return null;
-  const asker: Asker | null = request.ask ? await (await import("./ask.js")).terminalAsker() : null;
+  const asker: Asker | null = request.ask ? (await import("./ask.js")).terminalAsker() : null;
   const port = new SandboxEgress({
     sandbox: audit.id,
     rules: () => net,
@@ -25,7 +25,7 @@ export async function openEgress(request: RunRequest, audit: RunAudit): Promise<
     port,
     close: async () => {
       await port.close();
-      await asker?.close();
+      asker?.close();
     },
   };
 }
