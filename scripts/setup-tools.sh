@@ -22,7 +22,14 @@ dpkg-deb|dpkg
 zstd|zstd
 openssl|openssl
 ip|iproute2
-perl|perl"
+perl|perl
+curl|curl
+nc|netcat-openbsd
+pip3|python3-pip
+psql|postgresql-client
+postgresql-server|postgresql
+javac|default-jdk-headless
+go|golang-go"
 
 have() {
   case $1 in
@@ -30,6 +37,8 @@ have() {
     libc-static)
       case $(cc -print-file-name=libc.a 2>/dev/null) in /*) return 0 ;; *) return 1 ;; esac
       ;;
+    # Its programs are in no folder of the PATH.
+    postgresql-server) ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 ;;
     *) command -v "$1" >/dev/null 2>&1 ;;
   esac
 }

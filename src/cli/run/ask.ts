@@ -1,13 +1,14 @@
 /** Puts destinations that no rule covers to the user, on the terminal, one after the other. */
-import { type FileHandle, open } from "node:fs/promises";
+import { openSync } from "node:fs";
 import { createInterface, type Interface } from "node:readline/promises";
+import { ReadStream, WriteStream } from "node:tty";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import type { Answer, Ask, Question } from "../../egress/index.js";
 
 export interface Asker {
   readonly ask: Ask;
-  close(): Promise<void>;
+  close(): void;
 }
 
 const answers: ReadonlyMap<string, Answer> = new Map<string, Answer>([
@@ -19,10 +20,11 @@ const answers: ReadonlyMap<string, Answer> = new Map<string, Answer>([
   ["never", "never"],
 ]);
 
-export async function terminalAsker(path = "/dev/tty"): Promise<Asker> {
-  const terminal = await openTerminal(path);
-  const input = terminal.createReadStream({ autoClose: false });
-  const output = terminal.createWriteStream({ autoClose: false });
+export function terminalAsker(path = "/dev/tty"): Asker {
+  // Streams of a terminal wait for input without holding a thread: a read of the file itself could not be given up,
+  // and the run would not end before somebody typed a line.
+  const input = openTerminal(() => new ReadStream(openSync(path, "r")));
+  const output = openTerminal(() => new WriteStream(openSync(path, "w")));
   const lines = createInterface({ input, output, terminal: false });
   // One question at a time: two on one terminal could not be told apart.
   let last: Promise<unknown> = Promise.resolve();
@@ -32,18 +34,17 @@ export async function terminalAsker(path = "/dev/tty"): Promise<Asker> {
       last = answer.catch(() => {});
       return answer;
     },
-    close: async () => {
+    close: () => {
       lines.close();
       input.destroy();
       output.destroy();
-      await terminal.close();
     },
   };
 }
 
-async function openTerminal(path: string): Promise<FileHandle> {
+function openTerminal<Stream>(open: () => Stream): Stream {
   try {
-    return await open(path, "r+");
+    return open();
   } catch (cause) {
     throw new AgentKernelError("invalid_argument", "--ask needs a terminal to ask on, and there is none", {
       hint: "leave it out, and name what may be reached with --allow-domain",

@@ -20,7 +20,7 @@ export async function openEgress(request: RunRequest, audit: RunAudit): Promise<
   const { net } = request.policy;
   if (net.egress === "off") return null;
   const secrets = net.secrets.length === 0 ? null : await openSecrets(net.secrets, request.hostEnv);
-  const asker: Asker | null = request.ask ? await (await import("./ask.js")).terminalAsker() : null;
+  const asker: Asker | null = request.ask ? (await import("./ask.js")).terminalAsker() : null;
   const port = new SandboxEgress({
     sandbox: audit.id,
     rules: () => net,
@@ -35,7 +35,7 @@ export async function openEgress(request: RunRequest, audit: RunAudit): Promise<
     trustedCertificate: secrets?.held.authority.certificatePem ?? null,
     close: async () => {
       await port.close();
-      await asker?.close();
+      asker?.close();
     },
   };
 }
