@@ -62,8 +62,10 @@ export async function clear(
       await records.remove(record);
       await unpacked.forget(record.reference, record.platform);
     }
-    await unpacked.removeUnneeded(() => pinnedDigests(layout));
+    // Before the folders, which can take longer than a pull waits for us: what it finds from then on stays.
     for (const digest of plan.blobs) await blobs.remove(digest);
+    await unpacked.forgetUnrecorded((reference, platform) => records.read(reference, platform));
+    await unpacked.removeUnneeded(() => pinnedDigests(layout));
     const freedParts = dropPartial ? await removeLeftParts(layout) : 0;
     const freedBlobs = plan.blobs.reduce((sum, digest) => sum + (sizes.get(digest) ?? 0), 0);
     const totalBytes = [...sizes.values()].reduce((sum, size) => sum + size, 0) - freedBlobs;

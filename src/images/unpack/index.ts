@@ -77,9 +77,20 @@ export class UnpackedLayers {
     await rm(readyPath(this.#layout.root, reference, platform), { force: true });
   }
 
+  /** What a process left that was killed between forgetting an image's record and this: no list shows it any more. */
+  async forgetUnrecorded(
+    recordOf: (reference: string, platform: string) => Promise<ImageRecord | null>,
+  ): Promise<void> {
+    for (const ready of await this.#readyFiles()) {
+      if ((await recordOf(ready.reference, ready.platform)) === null)
+        await this.forget(ready.reference, ready.platform);
+    }
+  }
+
   /** Removes the folders that no image needs and no process holds, and what killed processes left. */
   async removeUnneeded(held: () => Promise<ReadonlySet<string>>): Promise<number> {
-    const needed = new Set([...(await held()), ...(await this.#neededLayers()).map(layerDigest)]);
+    const layers = (await this.#readyFiles()).flatMap((ready) => ready.layers);
+    const needed = new Set([...(await held()), ...layers.map(layerDigest)]);
     const leaving: string[] = [];
     for (const name of await this.names()) {
       if (needed.has(layerDigest(name))) continue;
@@ -98,10 +109,10 @@ export class UnpackedLayers {
     await removeFolders(await this.#abandoned()).catch(() => {});
   }
 
-  async #neededLayers(): Promise<string[]> {
+  async #readyFiles(): Promise<ReadyImage[]> {
     const folder = join(this.#layout.root, "ready");
     const files = await readdir(folder);
-    return files.flatMap((name) => readReady(join(folder, name))?.layers ?? []);
+    return files.flatMap((name) => readReady(join(folder, name)) ?? []);
   }
 
   async #unpackMissing(
