@@ -179,6 +179,8 @@ describe.each(actors)("as $name", (actor) => {
     expect(gone.stdout).toMatch(/^removed localhost\/app:1\nfreed [\d.]+ k?B\n$/);
     expect((await runCli(actor, ["images", "list"], { env })).stdout).toMatch(/^no images/);
     expect((await runCli(actor, ["images", "remove", "localhost/app:1"], { env })).stderr).toMatch(/no image/);
+    const stale = await runCli(actor, ["run", "--pull", "never", "--image", "localhost/app:1", "true"], { env });
+    expect(stale, "a removed image does not run").toMatchObject({ status: 125 });
     await images("import", join(folder, "oci.tar"), "localhost/app:1");
     expect(await images("prune", "--older-than", "1h")).toMatchObject({ removed: [] });
     expect(await images("prune", "--all")).toMatchObject({

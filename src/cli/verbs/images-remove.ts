@@ -22,7 +22,7 @@ export async function execute(parsed: ParsedOptions): Promise<number> {
     if (pids !== undefined) throw inUse(record, pids);
     leaving.set(`${record.reference}\n${record.platform}`, record);
   }
-  for (const record of leaving.values()) await store.records.remove(record);
+  for (const record of leaving.values()) await store.forget(record);
   const { freedBytes } = await store.clear();
   const removed = [...leaving.values()];
   if (parsed.flags.has("json")) {

@@ -63,11 +63,11 @@ export async function clear(
       await records.remove(record);
       await unpacked.forget(record.reference, record.platform);
     }
-    const staying = images.map(({ record }) => record).filter((record) => !plan.images.includes(record));
-    await unpacked.forgetAllBut(staying);
-    await unpacked.removeUnneeded(() => pinnedDigests(layout));
+    // Before the folders, which can take longer than a pull waits for us: what it finds from then on stays.
     const leaving = plan.unneeded.filter((digest) => blobSizes.has(digest));
     for (const digest of leaving) await blobs.remove(digest);
+    await unpacked.forgetUnrecorded(async () => (await records.all()).map(({ record }) => record));
+    await unpacked.removeUnneeded(() => pinnedDigests(layout));
     const freedParts = dropPartial ? await removeLeftParts(layout) : 0;
     const freed = plan.unneeded.reduce((sum, digest) => sum + (sizes.get(digest) ?? 0), 0);
     const totalBytes = [...sizes.values()].reduce((sum, size) => sum + size, 0) - freed;

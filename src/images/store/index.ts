@@ -105,11 +105,16 @@ export class ImageStore {
     for (const { record } of await this.records.all()) {
       if (record.reference !== name) continue;
       if (platform !== undefined && record.platform !== platformText(platform)) continue;
-      await this.records.remove(record);
-      await this.unpacked.forget(record.reference, record.platform);
+      await this.forget(record);
       removed.push(record);
     }
     return removed;
+  }
+
+  /** From here on no run finds the image. */
+  async forget(record: ImageRecord): Promise<void> {
+    await this.records.remove(record);
+    await this.unpacked.forget(record.reference, record.platform);
   }
 
   /** Held for as long as a process needs the blobs; ends by itself with the process. */

@@ -2,6 +2,7 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   rmSync,
@@ -20,6 +21,7 @@ import { canonicalForm, parseReference } from "../reference.js";
 import { type ImageRecord, ImageStore } from "./index.js";
 import { ownMark } from "./owner.js";
 import type { PartialBlob } from "./partial-blob.js";
+import { findReady, layerFolder, readyPath } from "./ready.js";
 
 let root = "";
 let store: ImageStore;
@@ -216,6 +218,22 @@ describe("an image", () => {
 });
 
 describe("clearing", () => {
+  it("forgets what a process left that was killed while it removed an image", async () => {
+    const { reference, digest, manifestDigest } = await addImage("app:1", ["a"]);
+    const config = { env: [], entrypoint: [], cmd: [], workdir: null, user: null };
+    const name = "a".repeat(64);
+    const ready = { reference, platform: platformText(platform), digest, manifestDigest, ...config, layers: [name] };
+    writeFileSync(readyPath(root, reference, ready.platform), JSON.stringify(ready));
+    mkdirSync(layerFolder(root, name), { recursive: true });
+    await store.clear();
+    expect(findReady(root, reference, ready.platform)).toEqual(ready);
+    rmSync(join(root, "refs"), { recursive: true });
+    mkdirSync(join(root, "refs"));
+    await store.clear();
+    expect(findReady(root, reference, ready.platform)).toBeNull();
+    expect(["ready", "layers"].flatMap((folder) => readdirSync(join(root, folder)))).toEqual([]);
+  });
+
   it("keeps what a live process has pinned, and not what a dead one had", async () => {
     const digest = await store.blobs.put(content);
     const pin = await store.pin([digest]);

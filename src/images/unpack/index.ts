@@ -90,23 +90,26 @@ export class UnpackedLayers {
     return await readdir(join(this.#layout.root, "layers"));
   }
 
-  /** An image that is used by its digest is ready under that name too, and goes with the last record of it. */
-  async forgetAllBut(records: readonly ImageRecord[]): Promise<void> {
-    const known = new Set<string>(records.map(({ manifestDigest }) => manifestDigest));
-    const folder = join(this.#layout.root, "ready");
-    for (const name of await readdir(folder)) {
-      const ready = readReady(join(folder, name));
-      if (ready === null || !known.has(ready.manifestDigest)) await rm(join(folder, name), { force: true });
-    }
-  }
-
   async forget(reference: string, platform: string): Promise<void> {
     await rm(readyPath(this.#layout.root, reference, platform), { force: true });
   }
 
+  /**
+   * Forgets what no record speaks of: what a process left that was killed while it forgot an image, and other names
+   * under which an image was used. Records are asked for after, since one is always there before its image is ready.
+   */
+  async forgetUnrecorded(recorded: () => Promise<readonly ImageRecord[]>): Promise<void> {
+    const ready = await this.#readyFiles();
+    const known = new Set<string>((await recorded()).map(({ manifestDigest }) => manifestDigest));
+    for (const { manifestDigest, reference, platform } of ready) {
+      if (!known.has(manifestDigest)) await this.forget(reference, platform);
+    }
+  }
+
   /** Removes the folders that no image needs and no process holds, and what killed processes left. */
   async removeUnneeded(held: () => Promise<ReadonlySet<string>>): Promise<number> {
-    const needed = new Set([...(await held()), ...(await this.#neededLayers()).map(layerDigest)]);
+    const layers = (await this.#readyFiles()).flatMap((ready) => ready.layers);
+    const needed = new Set([...(await held()), ...layers.map(layerDigest)]);
     const leaving: string[] = [];
     for (const name of await this.#names()) {
       if (needed.has(layerDigest(name))) continue;
@@ -125,10 +128,10 @@ export class UnpackedLayers {
     await removeFolders(await this.#abandoned()).catch(() => {});
   }
 
-  async #neededLayers(): Promise<string[]> {
+  async #readyFiles(): Promise<ReadyImage[]> {
     const folder = join(this.#layout.root, "ready");
     const files = await readdir(folder);
-    return files.flatMap((name) => readReady(join(folder, name))?.layers ?? []);
+    return files.flatMap((name) => readReady(join(folder, name)) ?? []);
   }
 
   async #unpackMissing(
