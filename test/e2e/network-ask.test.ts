@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { actors } from "../support/actors.js";
 import { EVERYWHERE, NetworkWorld, WORLD, whyNoWorld } from "../support/network-world.js";
+import { leavesNothingBehind } from "../support/nothing-left.js";
 import { onTerminal } from "../support/on-terminal.js";
 
 const NAME = "asked.example.com";
@@ -21,6 +22,7 @@ describe.skipIf(whyNoWorld() !== null)("a destination that no rule covers", () =
   afterAll(() => world?.stop());
 
   describe.each(actors)("as $name", (actor) => {
+    leavesNothingBehind();
     const ask = (script: string, ...steps: Parameters<typeof onTerminal>[3]) =>
       onTerminal(
         world,
