@@ -8,7 +8,7 @@ import { onTerminal } from "../support/on-terminal.js";
 const NAME = "asked.example.com";
 const question =
   "wants to reach asked\\.example\\.com:80\\. Allow it\\? \\[o\\]nce, for this \\[s\\]andbox, \\[n\\]ever: ";
-const fetchOnce = `curl -sSf -m 40 http://${NAME}/ >/dev/null && echo reached || echo kept out`;
+const fetchOnce = `curl -sf -m 40 http://${NAME}/ >/dev/null && echo reached || echo kept out`;
 const proxyless = "unset HTTP_PROXY HTTPS_PROXY ALL_PROXY http_proxy https_proxy all_proxy";
 
 describe.skipIf(whyNoWorld() !== null)("a destination that no rule covers", () => {
