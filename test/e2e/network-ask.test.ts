@@ -2,12 +2,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { actors } from "../support/actors.js";
 import { EVERYWHERE, NetworkWorld, WORLD, whyNoWorld } from "../support/network-world.js";
+import { leavesNothingBehind } from "../support/nothing-left.js";
 import { onTerminal } from "../support/on-terminal.js";
 
 const NAME = "asked.example.com";
 const question =
   "wants to reach asked\\.example\\.com:80\\. Allow it\\? \\[o\\]nce, for this \\[s\\]andbox, \\[n\\]ever: ";
-const fetchOnce = `curl -sSf -m 40 http://${NAME}/ >/dev/null && echo reached || echo kept out`;
+const fetchOnce = `curl -sf -m 40 http://${NAME}/ >/dev/null && echo reached || echo kept out`;
 const proxyless = "unset HTTP_PROXY HTTPS_PROXY ALL_PROXY http_proxy https_proxy all_proxy";
 
 describe.skipIf(whyNoWorld() !== null)("a destination that no rule covers", () => {
@@ -21,6 +22,7 @@ describe.skipIf(whyNoWorld() !== null)("a destination that no rule covers", () =
   afterAll(() => world?.stop());
 
   describe.each(actors)("as $name", (actor) => {
+    leavesNothingBehind();
     const ask = (script: string, ...steps: Parameters<typeof onTerminal>[3]) =>
       onTerminal(
         world,

@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { actors, root, user } from "../support/actors.js";
 import { type Database, startDatabase } from "../support/network-world/database.js";
 import { EVERYWHERE, NetworkWorld, WORLD, whyNoWorld } from "../support/network-world.js";
+import { leavesNothingBehind } from "../support/nothing-left.js";
 import { makeProject } from "../support/project.js";
-import { clients } from "./network-clients/clients.js";
+import { clients, LARGE_BYTES } from "./network-clients/clients.js";
 import { buildPrograms } from "./network-clients/programs.js";
 import { CONTENT, makeServed } from "./network-clients/served.js";
 
@@ -54,6 +55,8 @@ describe.skipIf(whyNoWorld() !== null)("programs that know nothing of a proxy", 
     await world.listen(EVERYWHERE, 80, { kind: "http", ...served });
     await world.listen(EVERYWHERE, 443, { kind: "http", ...served, tls: world.tls(...HOSTS) });
     await world.listen(EVERYWHERE, 7, { kind: "echo" });
+    await world.listen(EVERYWHERE, 25, { kind: "echo", greeting: CONTENT });
+    await world.listen(EVERYWHERE, 9000, { kind: "source", bytes: LARGE_BYTES });
     await world.name(OVER_IPV4, [WORLD.public4]);
     await world.name(OVER_IPV6, [WORLD.public6]);
     await world.name(DENIED, [WORLD.otherPublic4, WORLD.otherPublic6]);
@@ -72,6 +75,7 @@ describe.skipIf(whyNoWorld() !== null)("programs that know nothing of a proxy", 
   });
 
   describe.each(actors)("as $name", (actor) => {
+    leavesNothingBehind();
     const run = async (network: readonly string[], commands: readonly string[]) => {
       const words = ["run", ...network, "--", "sh", "-c", script(commands)];
       const result = await world.runCli(actor, words, { cwd: projects.get(actor.name) ?? "" });

@@ -6,6 +6,7 @@ import { presetDomains } from "../../src/policy/presets.js";
 import { actors } from "../support/actors.js";
 import { none, probe, reachedAt } from "../support/network-probe.js";
 import { EVERYWHERE, HOST_ADDRESSES, NetworkWorld, WORLD, whyNoWorld } from "../support/network-world.js";
+import { leavesNothingBehind } from "../support/nothing-left.js";
 import { makeProject } from "../support/project.js";
 
 const OVER_IPV4 = "four.example.com";
@@ -55,6 +56,7 @@ describe.skipIf(whyNoWorld() !== null)("the network", () => {
   afterAll(() => world?.stop());
 
   describe.each(actors)("as $name", (actor) => {
+    leavesNothingBehind();
     it("outside a sandbox reaches all of it, so that what a sandbox does not reach was kept from it", async () => {
       for (const host of [...Object.keys(PUBLIC), ...INSIDE_NAMES, ...INSIDE.slice(0, -HOST_ADDRESSES.length)]) {
         const url = `http://${host.includes(":") ? `[${host}]` : host}/`;

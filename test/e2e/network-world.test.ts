@@ -3,6 +3,8 @@ import { actors } from "../support/actors.js";
 import { NetworkWorld, WORLD, whyNoWorld } from "../support/network-world.js";
 
 const NAME = "www.example.com";
+const HALF = "half.example.com";
+const LONG = "long.example.com";
 
 describe.skipIf(whyNoWorld() !== null)("in a world of the test's own", () => {
   let world: NetworkWorld;
@@ -11,6 +13,12 @@ describe.skipIf(whyNoWorld() !== null)("in a world of the test's own", () => {
     world = await NetworkWorld.start();
     await world.serve(NAME, [WORLD.public4, WORLD.public6], 80, { kind: "http" });
     await world.serve(NAME, [WORLD.public4, WORLD.public6], 443, { kind: "http", tls: world.tls(NAME) });
+    await world.name(HALF, [WORLD.public6, WORLD.public4]);
+    await world.listen(WORLD.public4, 8080, { kind: "http" });
+    await world.name(
+      LONG,
+      Array.from({ length: 40 }, () => WORLD.public4),
+    );
   });
   afterAll(() => world?.stop());
 
@@ -28,6 +36,20 @@ describe.skipIf(whyNoWorld() !== null)("in a world of the test's own", () => {
       const unknown = await world.runOutside(actor, ["curl", "-sS", "http://other.example.com/"]);
       expect(unknown.stderr).toContain("Could not resolve host");
       expect((await world.takeRecord()).queries.map(({ name }) => name)).toContain("other.example.com");
+    });
+
+    it("a name of several addresses is reached at the one that answers", async () => {
+      const ok = await world.runCli(actor, ["run", "--allow-domain", HALF, "curl", "-sS", `http://${HALF}:8080/x`]);
+      expect(ok.status, ok.stderr).toBe(0);
+      expect(JSON.parse(ok.stdout)).toMatchObject({ address: WORLD.public4, path: "/x" });
+      await world.takeRecord();
+    });
+
+    it("a name whose answer is too long for one datagram is known", async () => {
+      const ok = await world.runCli(actor, ["run", "--allow-domain", LONG, "curl", "-sS", `http://${LONG}/x`]);
+      expect(ok.status, ok.stderr).toBe(0);
+      const { queries } = await world.takeRecord();
+      expect(queries).toContainEqual({ name: LONG, type: "A", transport: "tcp" });
     });
 
     it("a program in a sandbox does too", async () => {

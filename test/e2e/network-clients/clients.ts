@@ -7,6 +7,7 @@ export interface Client {
   readonly refusal: RegExp;
 }
 
+export const LARGE_BYTES = 64 << 20;
 const CA = "/workspace/authority.crt";
 
 const aptOptions = [
@@ -86,6 +87,20 @@ export const clients: readonly Client[] = [
   {
     name: "nc",
     command: (host) => `printf 'delivered whole\\n' | nc -N ${host} 7`,
+    refusal: /nc: getaddrinfo|name resolution|Name or service not known/,
+  },
+  {
+    name: "a client that lets the server speak first",
+    command: (host) =>
+      `python3 -c 'import socket; s = socket.create_connection(("${host}", 25), 20); print(s.recv(100).decode()); ` +
+      `s.sendall(b"bye\\r\\n"); assert s.recv(5) == b"bye\\r\\n"'`,
+    refusal: /Name or service not known|Temporary failure in name resolution|No address associated/,
+  },
+  {
+    name: "a large download",
+    command: (host) =>
+      `nc -d ${host} 9000 > big && [ $(wc -c < big) = ${LARGE_BYTES} ] && [ -z "$(tr -d '\\0' < big | head -c 1)" ] ` +
+      `&& echo delivered whole`,
     refusal: /nc: getaddrinfo|name resolution|Name or service not known/,
   },
 ];
