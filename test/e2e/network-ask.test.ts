@@ -60,6 +60,12 @@ describe.skipIf(whyNoWorld() !== null)("a destination that no rule covers", () =
       expect(await world.takeRecord()).toEqual({ queries: [], connections: [], requests: [] });
     });
 
+    it("is refused at once when the input ends", async () => {
+      const session = await ask(fetchOnce, { expect: question }, { type: "\u0004" });
+      expect(outcomes(session.output), session.output).toEqual(["kept out"]);
+      expect(session.output).toContain("blocked: asked.example.com:80, allow with --allow-domain asked.example.com");
+    });
+
     it("is asked for again when the answer is none of the three", async () => {
       const session = await ask(
         fetchOnce,

@@ -26,11 +26,14 @@ export function terminalAsker(path = "/dev/tty"): Asker {
   const input = openTerminal(() => new ReadStream(openSync(path, "r")));
   const output = openTerminal(() => new WriteStream(openSync(path, "w")));
   const lines = createInterface({ input, output, terminal: false });
+  // Ctrl-D ends the input: nobody is there to answer any more, and a question must not wait for its time to run out.
+  const gone = new Promise<never>((_, reject) => lines.once("close", () => reject(new Error("the input has ended"))));
+  gone.catch(() => {});
   // One question at a time: two on one terminal could not be told apart.
   let last: Promise<unknown> = Promise.resolve();
   return {
     ask: (question) => {
-      const answer = last.then(() => put(lines, question));
+      const answer = last.then(() => Promise.race([put(lines, question), gone]));
       last = answer.catch(() => {});
       return answer;
     },
