@@ -27,7 +27,13 @@ export function terminalAsker(path = "/dev/tty"): Asker {
   const output = openTerminal(() => new WriteStream(openSync(path, "w")));
   const lines = createInterface({ input, output, terminal: false });
   // Ctrl-D ends the input: nobody is there to answer any more, and a question must not wait for its time to run out.
-  const gone = new Promise<never>((_, reject) => lines.once("close", () => reject(new Error("the input has ended"))));
+  let isOurs = false;
+  const gone = new Promise<never>((_, reject) =>
+    lines.once("close", () => {
+      if (!isOurs) output.write("\n");
+      reject(new Error("the input has ended"));
+    }),
+  );
   gone.catch(() => {});
   // One question at a time: two on one terminal could not be told apart.
   let last: Promise<unknown> = Promise.resolve();
@@ -38,6 +44,7 @@ export function terminalAsker(path = "/dev/tty"): Asker {
       return answer;
     },
     close: () => {
+      isOurs = true;
       lines.close();
       input.destroy();
       output.destroy();
