@@ -1,6 +1,8 @@
 /** What sandboxes could leave behind on this machine, as one value that can be compared before and after. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
+import { testFolder } from "./test-folder.js";
+import { holdersOf, isForeign } from "./whose.js";
 
 export interface Traces {
   /** Processes of ours, or in a namespace that is not this process's own. */
@@ -14,9 +16,9 @@ export interface Traces {
 export function traces(): Traces {
   return {
     processes: processes(),
-    mounts: read("/proc/self/mountinfo").split("\n").filter(Boolean).sort(),
-    cgroups: cgroups("/sys/fs/cgroup", 0).sort(),
-    sockets: [...read("/proc/net/unix").matchAll(/@agentkernel-\S+/g)].map((found) => found[0]).sort(),
+    mounts: mounts(),
+    cgroups: cgroups("/sys/fs/cgroup", 0).filter(isOurCgroup).sort(),
+    sockets: sockets(),
   };
 }
 
@@ -50,9 +52,37 @@ function processes(): string[] {
     if (stat === "" || / Z /.test(stat.slice(stat.lastIndexOf(")")))) continue;
     const isOurs = ["ak-jail", "ak-guest", "ak-unpack"].includes(command);
     const namespace = namespaceOf(pid);
-    if (isOurs || (namespace !== null && namespace !== own)) found.push(`${pid} ${command}`);
+    const isLeft = isOurs || (namespace !== null && namespace !== own);
+    if (isLeft && !isForeign(Number(pid))) found.push(`${pid} ${command}`);
   }
   return found.sort();
+}
+
+/** Places where others mount things of their own while we look. */
+const FOREIGN_MOUNT = / \/tmp\/(?:mmdebstrap\.|agentkernel-)/;
+
+function mounts(): string[] {
+  const lines = read("/proc/self/mountinfo").split("\n").filter(Boolean);
+  return lines.filter((line) => line.includes(testFolder()) || !FOREIGN_MOUNT.test(line)).sort();
+}
+
+/** A group is named after the process that made it; of one that is gone it can only be ours to remove. */
+function isOurCgroup(path: string): boolean {
+  const pid = Number(/agentkernel-(\d+)/.exec(path)?.[1] ?? 0);
+  return pid === 0 || !isForeign(pid);
+}
+
+/** Held by processes of others they are theirs. */
+function sockets(): string[] {
+  const found = new Map<string, string>();
+  for (const [, inode = "", name = ""] of read("/proc/net/unix").matchAll(/^\S+: .* (\d+) (@agentkernel-\S+)$/gm)) {
+    found.set(inode, name);
+  }
+  const holders = holdersOf(new Set(found.keys()));
+  return [...found]
+    .filter(([inode]) => !(holders.get(inode) ?? []).some((pid) => isForeign(pid)))
+    .map(([, name]) => name)
+    .sort();
 }
 
 function namespaceOf(pid: string): string | null {
