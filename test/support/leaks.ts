@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { testFolder } from "./test-folder.js";
-import { holdersOf, isForeign } from "./whose.js";
+import { holdersOf, isForeign, isOurs } from "./whose.js";
 
 export interface Traces {
   /** Processes of ours, or in a namespace that is not this process's own. */
@@ -50,10 +50,10 @@ function processes(): string[] {
     const command = read(`/proc/${pid}/comm`).trim();
     const stat = read(`/proc/${pid}/stat`);
     if (stat === "" || / Z /.test(stat.slice(stat.lastIndexOf(")")))) continue;
-    const isOurs = ["ak-jail", "ak-guest", "ak-unpack"].includes(command);
     const namespace = namespaceOf(pid);
-    const isLeft = isOurs || (namespace !== null && namespace !== own);
-    if (isLeft && !isForeign(Number(pid))) found.push(`${pid} ${command}`);
+    const isProgram = ["ak-jail", "ak-guest", "ak-unpack"].includes(command) && !isForeign(Number(pid));
+    const isInside = namespace !== null && namespace !== own && isOurs(Number(pid));
+    if (isProgram || isInside) found.push(`${pid} ${command}`);
   }
   return found.sort();
 }
@@ -75,7 +75,9 @@ function isOurCgroup(path: string): boolean {
 /** Held by processes of others they are theirs. */
 function sockets(): string[] {
   const found = new Map<string, string>();
-  for (const [, inode = "", name = ""] of read("/proc/net/unix").matchAll(/^\S+: .* (\d+) (@agentkernel-\S+)$/gm)) {
+  for (const [, inode = "", name = ""] of read("/proc/net/unix").matchAll(
+    /^\S+: .* (\d+) (@agentkernel-(?!attack-)\S+)$/gm,
+  )) {
     found.set(inode, name);
   }
   const holders = holdersOf(new Set(found.keys()));

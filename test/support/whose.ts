@@ -15,6 +15,12 @@ export function isForeign(pid: number): boolean {
   return found;
 }
 
+/** Whether this test run started the process, or what started it. */
+export function isOurs(pid: number): boolean {
+  for (let at = pid; at > 1; at = parentOf(at)) if (at === process.pid || runsOurBuild(at)) return true;
+  return false;
+}
+
 /** Processes that hold a socket open, by the number of its inode. */
 export function holdersOf(inodes: ReadonlySet<string>): Map<string, number[]> {
   const holders = new Map<string, number[]>();
