@@ -74,7 +74,7 @@ export async function fetchImage(reference: ImageReference, options: FetchOption
   if (stored !== null && options.pull !== "always") return { ready: await unpack(store, stored, options), notes: [] };
   const notePath = join(storeRoot, "failed", `${recordKey(canonicalForm(reference), platformText(hostPlatform()))}`);
   if (options.pull === "never") {
-    throw new AgentKernelError("image_unavailable", "it is not in the store, and pulling is off", {
+    throw new AgentKernelError("image_unavailable", "the image is not in the store, and pulling is off", {
       hint: `agentkernel images pull ${familiarForm(reference)}`,
     });
   }
