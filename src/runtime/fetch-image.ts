@@ -71,7 +71,10 @@ export async function fetchImage(reference: ImageReference, options: FetchOption
   const { storeRoot, remember, signal } = options;
   const store = await ImageStore.open(storeRoot);
   const stored = await store.find(reference, hostPlatform());
-  if (stored !== null && options.pull !== "always") return { ready: await unpack(store, stored, options), notes: [] };
+  if (stored !== null && options.pull !== "always") {
+    const record = await store.recordAs(reference, stored);
+    return { ready: await unpack(store, record, options), notes: [] };
+  }
   const notePath = join(storeRoot, "failed", `${recordKey(canonicalForm(reference), platformText(hostPlatform()))}`);
   if (options.pull === "never") {
     throw new AgentKernelError("image_unavailable", "the image is not in the store, and pulling is off", {
