@@ -1,8 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { hostPlatform, platformText } from "../images/platform.js";
+import { layerFolder, readyPath } from "../images/store/ready.js";
 import { LAYER_LIMITS } from "../images/unpack/limits.js";
 import { type ImageSettings, rootImage } from "./root-image.js";
 
@@ -46,4 +48,19 @@ describe("an image that nobody named", () => {
       hint: expect.any(String),
     });
   });
+});
+
+it.runIf(process.getuid?.() === 0)("a store that another user can write to is not believed", async () => {
+  const { storeRoot } = settings;
+  const [reference, platform] = ["docker.io/library/python:3.12-alpine", platformText(hostPlatform())];
+  const layer = "a".repeat(64);
+  const nothing = { env: [], entrypoint: [], cmd: [], workdir: null, user: null };
+  const ready = { reference, platform, digest: "sha256:1", manifestDigest: "sha256:2", ...nothing, layers: [layer] };
+  for (const folder of ["ready", "pins", "partial"]) mkdirSync(join(storeRoot, folder), { recursive: true });
+  mkdirSync(layerFolder(storeRoot, layer), { recursive: true });
+  writeFileSync(readyPath(storeRoot, reference, platform), JSON.stringify(ready));
+  const named = { ...detected, named: true };
+  expect(await rootImage(named, settings)).toMatchObject({ name: named.name, digest: "sha256:1" });
+  chownSync(storeRoot, 12_345, 12_345);
+  await expect(rootImage(named, settings)).rejects.toMatchObject({ message: expect.stringContaining("another user") });
 });
