@@ -28,9 +28,9 @@ done
 exec </dev/null 1>&2
 
 node=${AGENTKERNEL_NODE:-node}
-node_floor=20.11
+node_floor=20.16
 [ "$mode" != test ] || node_floor=20.19 # the test runner's own floor
-rust_floor=1.85
+rust_floor=1.88
 log=$root/.build/setup.log
 logging=
 

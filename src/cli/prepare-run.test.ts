@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -206,6 +207,15 @@ describe("is refused", () => {
 });
 
 describe("is not refused", () => {
+  test.each<[string, (path: string) => void]>([
+    ["a pipe that nobody writes", (path) => execFileSync("mkfifo", [path])],
+    ["an endless file", (path) => symlinkSync("/dev/zero", path)],
+  ])("nor held up by a Procfile that is %s", (_, make) => {
+    const folder = mkdtempSync(join(root, "procfile-"));
+    make(join(folder, "Procfile"));
+    expect(prepareAt(folder, "./tool").image).toMatchObject({ name: "alpine:3.20" });
+  });
+
   test.each([
     [["-v", "etc:/conf:ro"]],
     [["-v", ".npmrc:/npmrc:ro"]],

@@ -1,7 +1,8 @@
 /** Files that steer a run, read from the host: regular files only, bounded, and never passed over in silence. */
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync } from "node:fs";
+import { lstatSync, realpathSync } from "node:fs";
 import type { SourceFile } from "../config/index.js";
-import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
+import { AgentKernelError } from "../core/errors.js";
+import { readRegularFile } from "../core/regular-file.js";
 
 export interface FoundFile {
   /** As the user knows it. */
@@ -34,20 +35,10 @@ const MAX_READ_BYTES = 1024 * 1024 + 1;
 
 /** Reads a regular file and nothing else, and never more than a parser would take. */
 export function sourceOf({ name, path }: FoundFile): SourceFile {
-  let descriptor: number | null = null;
   try {
-    descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    if (!fstatSync(descriptor).isFile()) throw unreadable(name, new Error("it is not a regular file"));
-    const bytes = Buffer.allocUnsafe(MAX_READ_BYTES);
-    let length = 0;
-    for (let got = -1; got !== 0 && length < MAX_READ_BYTES; length += got) {
-      got = readSync(descriptor, bytes, length, MAX_READ_BYTES - length, null);
-    }
-    return { name, bytes: bytes.subarray(0, length) };
+    return { name, bytes: readRegularFile(path, MAX_READ_BYTES) };
   } catch (error) {
-    throw isAgentKernelError(error) ? error : unreadable(name, error);
-  } finally {
-    if (descriptor !== null) closeSync(descriptor);
+    throw unreadable(name, error);
   }
 }
 

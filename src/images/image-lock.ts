@@ -10,7 +10,7 @@ import { canonicalForm, familiarForm, type ImageReference, parseReference } from
 
 export const LOCK_FILE_NAME = "agentkernel.lock";
 const VERSION = 1;
-const MAX_LOCK_BYTES = 1024 * 1024;
+export const MAX_LOCK_BYTES = 1024 * 1024;
 
 /** Canonical reference without a digest → what it is held to: an index where the registry has one. */
 export type ImageLock = ReadonlyMap<string, Digest>;

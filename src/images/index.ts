@@ -14,11 +14,11 @@ export {
   LOCK_FILE_NAME,
   lockedReference,
   lockKey,
-  parseLock,
 } from "./image-lock.js";
 export { type Imported, type ImportOptions, type ImportSource, importImage, parseSource } from "./import/index.js";
 export type { BlobDescriptor, LayerDescriptor } from "./manifest.js";
 export { hostPlatform, type Platform, platformText } from "./platform.js";
+export { lockPath, readLock } from "./project-lock.js";
 export { type LayerProgress, type Pulled, type PullOptions, pull } from "./pull.js";
 export { canonicalForm, familiarForm, type ImageReference, parseReference } from "./reference.js";
 export type { CredentialSource, Credentials } from "./registry/credentials.js";

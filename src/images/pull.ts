@@ -48,7 +48,7 @@ export async function pull(reference: ImageReference, options: PullOptions): Pro
   const platform = options.platform ?? hostPlatform();
   const previous = await options.store.find(reference, platform);
   if (previous !== null && reference.digest !== null) {
-    return { record: previous, previous, from: null, failedMirrors: [] };
+    return { record: await options.store.recordAs(reference, previous), previous, from: null, failedMirrors: [] };
   }
   const endpoints = endpointsOf(reference.registry, options.mirrors, options.mirrorsOnly);
   const failedMirrors: { host: string; reason: string }[] = [];

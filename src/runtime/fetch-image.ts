@@ -72,13 +72,12 @@ export async function fetchImage(reference: ImageReference, options: FetchOption
   const store = await ImageStore.open(storeRoot);
   const stored = await store.find(reference, hostPlatform());
   if (stored !== null && options.pull !== "always") {
-    // Found by its digest, it may have been brought under another name.
-    const record = { ...stored, reference: canonicalForm(reference) };
+    const record = await store.recordAs(reference, stored);
     return { ready: await unpack(store, record, options), notes: [] };
   }
   const notePath = join(storeRoot, "failed", `${recordKey(canonicalForm(reference), platformText(hostPlatform()))}`);
   if (options.pull === "never") {
-    throw new AgentKernelError("image_unavailable", "it is not in the store, and pulling is off", {
+    throw new AgentKernelError("image_unavailable", "the image is not in the store, and pulling is off", {
       hint: `agentkernel images pull ${familiarForm(reference)}`,
     });
   }

@@ -69,6 +69,11 @@ async function join(socket: Socket, connecting: Promise<Duplex>): Promise<void> 
     return;
   }
   inside.on("error", () => socket.destroy());
+  if (socket.destroyed) {
+    // Gone while we connected: nothing will ever end the connection inside.
+    inside.destroy();
+    return;
+  }
   inside.once("close", () => {
     if (!socket.writableEnded) socket.destroy();
   });

@@ -2,13 +2,14 @@
  * From the image that is wanted to a root that a sandbox can start from. An image that is in the store costs one small
  * file to read; everything that downloads, imports or unpacks is loaded only when it is needed.
  */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { ImageSource } from "../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
-import { lockedReference, parseLock } from "../images/image-lock.js";
+import { lockedReference } from "../images/image-lock.js";
 import { hostPlatform, platformText } from "../images/platform.js";
-import { canonicalForm, type ImageReference, parseReference } from "../images/reference.js";
+import { readLock } from "../images/project-lock.js";
+import { canonicalForm, parseReference } from "../images/reference.js";
 import { holdImage, type LayerHold } from "../images/store/hold.js";
 import { findReady, layerFolder, noteUse, type ReadyImage } from "../images/store/ready.js";
 import type { Fetched, FetchSettings, ImageProgress } from "./fetch-image.js";
@@ -53,7 +54,6 @@ export interface ImageWatcher {
 }
 
 const HOST = "host";
-const LOCK_FILE_NAME = "agentkernel.lock";
 const PLACE = /^(?:\.{0,2}\/|(?:docker-archive|oci-archive|oci|dir|rootfs|docker-daemon|containers-storage|podman):)/;
 
 /** Whether the name is a place to import from, and no reference. */
@@ -81,6 +81,8 @@ export async function rootImage(
     return await storedRoot(wish, settings, watcher);
   } catch (error) {
     if (wish.named || watcher.signal?.aborted === true || !isAgentKernelError(error)) throw error;
+    // A file that says which image it must be, and cannot be followed, is no leave to take another.
+    if (error.code === "invalid_policy") throw error;
     const why = `${wish.name} could not be had: ${error.message}`;
     return hostRoot(why, [`using this machine's own programs (image host): ${why}`]);
   }
@@ -129,30 +131,12 @@ async function readyImage(wish: ImageWish, settings: ImageSettings, watcher: Ima
     const { bringImage } = await import("./fetch-image.js");
     return await bringImage(wish.name, options);
   }
-  const reference = locked(parseReference(wish.name), settings.projectDir);
+  const reference = lockedReference(readLock(settings.projectDir), parseReference(wish.name));
   const platform = platformText(hostPlatform());
   const ready = settings.pull === "always" ? null : findReady(settings.storeRoot, canonicalForm(reference), platform);
   if (ready !== null) return { ready, notes: [] };
   const { fetchImage } = await import("./fetch-image.js");
   return await fetchImage(reference, options);
-}
-
-/** With the digest that the project's lock file holds it to, if there is one. */
-function locked(reference: ImageReference, projectDir: string): ImageReference {
-  const path = join(projectDir, LOCK_FILE_NAME);
-  let bytes: Buffer;
-  try {
-    bytes = readFileSync(path);
-  } catch (error) {
-    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) {
-      return reference;
-    }
-    throw new AgentKernelError("invalid_policy", `${LOCK_FILE_NAME} cannot be read`, {
-      hint: "it says which images this project is held to; make it readable or remove it",
-      cause: error,
-    });
-  }
-  return lockedReference(parseLock(bytes, LOCK_FILE_NAME), reference);
 }
 
 /** The tag may have moved between the two looks. */

@@ -7,7 +7,7 @@ import { makeProject } from "../support/project.js";
 import { ScriptedRegistry } from "../support/registry-scripted.js";
 import { runCli } from "../support/run-cli.js";
 import { busyboxTar, imageLines, imageOf, marker, TestStore } from "../support/served-images.js";
-import { folder, tarOf } from "../support/tar-maker.js";
+import { file, folder, symlink, tarOf } from "../support/tar-maker.js";
 
 let registry: ScriptedRegistry;
 
@@ -39,6 +39,12 @@ beforeAll(async () => {
   for (const { image, program } of rows) serve(image, program);
   const places = tarOf([folder("srv"), folder("home"), { ...folder("home/dev"), uid: 1000, gid: 1000 }]);
   registry.addImage("team/configured", "1", imageOf({ tars: [busyboxTar(), places], config: CONFIG }));
+  const linked = tarOf([
+    folder("store"),
+    file("store/passwd", "root:x:0:0::/root:/bin/sh\nkeeper:x:77:77::/store:/bin/sh\n"),
+    symlink("etc/passwd", "/store/passwd"),
+  ]);
+  registry.addImage("team/linked", "1", imageOf({ tars: [busyboxTar(), linked] }));
   registry.addImage("team/silent", "1", imageOf({ tars: [busyboxTar()] }));
 });
 afterAll(async () => registry.stop());
@@ -210,6 +216,13 @@ describe.each(actors)("as $name", (actor) => {
       );
       expect((await run(...open, "--user", "4242")).stdout).toBe("4242:4242 /srv from the image by the image /\n");
       expect((await run("--user", "nobody-here")).status).toBe(125);
+    });
+
+    it("has its accounts where a link leads to them", async () => {
+      const store = new TestStore(actor, registry.host);
+      const words = ["--image", "team/linked:1", "--workspace", "none", "-w", "/", "cat", "/etc/passwd"];
+      const { stdout, stderr } = await store.run(words);
+      expect(stdout, stderr).toContain("keeper:x:77:77::/store:/bin/sh\n");
     });
 
     it("that says nothing to run is an error that says so", async () => {

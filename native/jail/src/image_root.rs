@@ -4,7 +4,7 @@
 use std::{
     ffi::CString,
     fs::File,
-    io::{Read, Write},
+    io::Write,
     os::fd::{AsFd, OwnedFd},
     path::{Component, Path, PathBuf},
 };
@@ -62,7 +62,7 @@ pub fn build(root: &Root, spec: &Spec) -> Outcome<PathBuf> {
     for (name, text) in etc_files::of_the_machine(spec) {
         replace(&etc, name, text.as_bytes())?;
     }
-    let home = accounts(&etc, spec.user)?;
+    let home = accounts(root, &etc, spec.user)?;
     build_home(root, spec, &home)?;
     Ok(home)
 }
@@ -114,9 +114,10 @@ fn replace(etc: &OwnedFd, name: &str, text: &[u8]) -> Outcome<()> {
     File::from(file).write_all(text).during(format_args!("write /etc/{name}"))
 }
 
-/// The user's home by the image's list of accounts. A user that is not in it is added.
-fn accounts(etc: &OwnedFd, user: User) -> Outcome<PathBuf> {
-    let mut passwd = read(etc, "passwd")?;
+/// The user's home by the image's list of accounts, where there is one. A user that is not in it is added.
+fn accounts(root: &Root, etc: &OwnedFd, user: User) -> Outcome<PathBuf> {
+    let read = |path| root.read(path, MAX_ACCOUNTS).unwrap_or_default();
+    let mut passwd = read("etc/passwd");
     if let Some(home) = home_of(&passwd, user.uid) {
         return Ok(home);
     }
@@ -124,7 +125,7 @@ fn accounts(etc: &OwnedFd, user: User) -> Outcome<PathBuf> {
     let line = format!("{name}:x:{}:{}::{home}:/bin/sh\n", user.uid, user.gid);
     append(&mut passwd, line.as_bytes());
     replace(etc, "passwd", &passwd)?;
-    let mut group = read(etc, "group")?;
+    let mut group = read("etc/group");
     if !has_group(&group, user.gid) {
         append(&mut group, format!("{name}:x:{}:\n", user.gid).as_bytes());
         replace(etc, "group", &group)?;
@@ -137,18 +138,6 @@ fn append(file: &mut Vec<u8>, line: &[u8]) {
         file.push(b'\n');
     }
     file.extend_from_slice(line);
-}
-
-/// Empty where the image has none that can be read.
-fn read(etc: &OwnedFd, name: &str) -> Outcome<Vec<u8>> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let Ok(file) = openat(etc, name, flags, Mode::empty()) else { return Ok(Vec::new()) };
-    let stat = fstat(&file).during("look at a file of the image")?;
-    let mut text = Vec::new();
-    if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_size as u64 <= MAX_ACCOUNTS {
-        File::from(file).take(MAX_ACCOUNTS).read_to_end(&mut text).during("read a file of the image")?;
-    }
-    Ok(text)
 }
 
 fn home_of(passwd: &[u8], uid: u32) -> Option<PathBuf> {

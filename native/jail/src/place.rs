@@ -2,6 +2,8 @@
 //! project cannot lead a mount anywhere else.
 
 use std::{
+    fs::File,
+    io::Read,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::{Component, Path, PathBuf},
 };
@@ -72,6 +74,19 @@ impl Root {
     pub fn find(&self, path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
         // A link in the way is refused, not followed: a project's own could lead a mount over the system's folders.
         openat2(&self.fd, path, FIND | flags, Mode::empty(), ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS)
+    }
+
+    /// The content of a regular file, links followed within the root; None where there is none of at most so many bytes.
+    pub fn read(&self, path: &str, most: u64) -> Option<Vec<u8>> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = openat2(&self.fd, path, flags, Mode::empty(), ResolveFlags::IN_ROOT).ok()?;
+        let stat = fstat(&file).ok()?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || stat.st_size as u64 > most {
+            return None;
+        }
+        let mut text = Vec::new();
+        File::from(file).take(most).read_to_end(&mut text).ok()?;
+        Some(text)
     }
 
     /// The folder at `path`, made with its parents where it is not there.

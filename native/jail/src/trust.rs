@@ -1,14 +1,10 @@
 //! A certificate that the programs in a sandbox are to trust, beside what its root trusts already. Programs are told
 //! where by variables; the root's own bundle stays as it is.
 
-use std::{
-    fs::File,
-    io::{Read, Write},
-    os::fd::OwnedFd,
-};
+use std::{fs::File, io::Write, os::fd::OwnedFd};
 
 use rustix::{
-    fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2, statat, unlinkat},
+    fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2, statat, unlinkat},
     io::Errno,
 };
 
@@ -34,7 +30,7 @@ pub fn install(root: &Root, certificate: &str) -> Outcome<()> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let etc = openat2(root.fd(), "etc", flags, Mode::empty(), ResolveFlags::IN_ROOT).during("open /etc")?;
     let folder = own_folder(&etc)?;
-    let mut bundle = BUNDLES.iter().find_map(|path| read(root, path)).unwrap_or_default();
+    let mut bundle = BUNDLES.iter().find_map(|path| root.read(path, MAX_BUNDLE)).unwrap_or_default();
     if bundle.last().is_some_and(|&last| last != b'\n') {
         bundle.push(b'\n');
     }
@@ -67,17 +63,4 @@ fn write(folder: &OwnedFd, name: &str, text: &[u8]) -> Outcome<()> {
     let file = openat(folder, name, flags, Mode::from_raw_mode(0o644));
     let mut file = File::from(file.during(format_args!("write /etc/agentkernel/{name}"))?);
     file.write_all(text).during(format_args!("write /etc/agentkernel/{name}"))
-}
-
-/// None where there is no such file that can be read: another name is tried, or nothing else is trusted.
-fn read(root: &Root, path: &str) -> Option<Vec<u8>> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = openat2(root.fd(), path, flags, Mode::empty(), ResolveFlags::IN_ROOT).ok()?;
-    let stat = fstat(&file).ok()?;
-    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || stat.st_size as u64 > MAX_BUNDLE {
-        return None;
-    }
-    let mut text = Vec::new();
-    File::from(file).take(MAX_BUNDLE).read_to_end(&mut text).ok()?;
-    Some(text)
 }

@@ -49,7 +49,7 @@ impl Hiding {
         if self.is_cleared(path) {
             return Ok(());
         }
-        for name in names(folder)? {
+        for name in names(folder).map_err(|e| Refused::during("read a folder")(e.into()))? {
             self.hide(folder, path, &name)?;
         }
         self.cleared.insert(path.to_vec());

@@ -15,7 +15,7 @@ use rustix::{
 
 use crate::refused::Refused;
 
-/// What is not there is removed already.
+/// What is not there is removed already, also where another process removes the same.
 pub fn remove(folder: BorrowedFd<'_>, name: &[u8]) -> Result<(), Refused> {
     let at = OsStr::from_bytes(name);
     let failed = |e: Errno| Refused::during(format!("remove {:?}", String::from_utf8_lossy(name)))(e.into());
@@ -25,24 +25,71 @@ pub fn remove(folder: BorrowedFd<'_>, name: &[u8]) -> Result<(), Refused> {
         Err(e) => return Err(failed(e)),
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let inner = openat(folder, at, flags, Mode::empty()).map_err(failed)?;
-    for child in names(inner.as_fd())? {
-        remove(inner.as_fd(), &child)?;
+    let inner = match openat(folder, at, flags, Mode::empty()) {
+        Err(Errno::NOENT) => return Ok(()),
+        opened => opened.map_err(failed)?,
+    };
+    match names(inner.as_fd()) {
+        Ok(children) => {
+            for child in children {
+                remove(inner.as_fd(), &child)?;
+            }
+        }
+        Err(Errno::NOENT) => return Ok(()),
+        Err(e) => return Err(failed(e)),
     }
-    unlinkat(folder, at, AtFlags::REMOVEDIR).map_err(failed)
+    match unlinkat(folder, at, AtFlags::REMOVEDIR) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(e) => Err(failed(e)),
+    }
 }
 
-pub fn names(folder: BorrowedFd<'_>) -> Result<Vec<Vec<u8>>, Refused> {
-    let failed = |e: Errno| Refused::Io(format!("read a folder: {e}"));
+pub fn names(folder: BorrowedFd<'_>) -> rustix::io::Result<Vec<Vec<u8>>> {
     let mut names = Vec::new();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let readable = openat(folder, ".", flags, Mode::empty()).map_err(failed)?;
-    for entry in Dir::read_from(&readable).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
+    let readable = openat(folder, ".", flags, Mode::empty())?;
+    for entry in Dir::read_from(&readable)? {
+        let entry = entry?;
         let name = entry.file_name().to_bytes();
         if name != b"." && name != b".." {
             names.push(name.to_vec());
         }
     }
     Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, sync::Barrier, thread};
+
+    use rustix::fs::{CWD, open};
+
+    use super::*;
+
+    #[test]
+    fn several_may_remove_the_same() {
+        let folder = tempfile::tempdir().expect("make");
+        let parent = open(folder.path(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).expect("open");
+        for _ in 0..20 {
+            for inner in 0..40 {
+                fs::create_dir_all(folder.path().join(format!("x/{inner}/a/b/c"))).expect("make");
+            }
+            let together = Barrier::new(4);
+            thread::scope(|scope| {
+                let removers: Vec<_> = (0..4)
+                    .map(|_| {
+                        scope.spawn(|| {
+                            together.wait();
+                            remove(parent.as_fd(), b"x")
+                        })
+                    })
+                    .collect();
+                for remover in removers {
+                    remover.join().expect("no panic").expect("removed by one of them");
+                }
+            });
+            assert!(!folder.path().join("x").exists());
+        }
+        assert!(remove(CWD, b"surely not there").is_ok());
+    }
 }

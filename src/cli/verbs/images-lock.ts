@@ -9,13 +9,14 @@ import {
   LOCK_FILE_NAME,
   lockKey,
   parseReference,
+  readLock,
   shortDigest,
   type TagOptions,
   tagDigest,
 } from "../../images/index.js";
 import { interruptible } from "../images/interruptible.js";
-import { readLock, writeLock } from "../images/lock-file.js";
 import { imageVerbSettings, openImageStore } from "../images/settings.js";
+import { writeLock } from "../images/write-lock.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 import type { Surroundings } from "../surroundings.js";
@@ -33,7 +34,7 @@ interface Outcome {
 
 export async function execute(parsed: ParsedOptions): Promise<number> {
   const { surroundings, registry } = await imageVerbSettings(parsed);
-  const lock = await readLock(surroundings.cwd);
+  const lock = readLock(surroundings.cwd);
   const wanted =
     parsed.rest.length > 0 ? parsed.rest.map(lockable) : [...lock.keys()].map((key) => parseReference(key));
   if (wanted.length === 0) {

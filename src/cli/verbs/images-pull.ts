@@ -10,12 +10,12 @@ import {
   type Pulled,
   parseReference,
   pull,
+  readLock,
   shortDigest,
   type TagOptions,
   tagDigest,
 } from "../../images/index.js";
 import { interruptible } from "../images/interruptible.js";
-import { readLock } from "../images/lock-file.js";
 import { terminalBars } from "../images/progress.js";
 import { remark } from "../images/remark.js";
 import { imageVerbSettings, openImageStore } from "../images/settings.js";
@@ -35,7 +35,7 @@ export async function execute(parsed: ParsedOptions): Promise<number> {
   const named = parseReference(word);
   const { surroundings, registry, ceilingBytes } = await imageVerbSettings(parsed);
   const json = parsed.flags.has("json");
-  const reference = lockedReference(await readLock(surroundings.cwd), named);
+  const reference = lockedReference(readLock(surroundings.cwd), named);
   const locked = reference !== named;
   return await interruptible(`the pull of ${familiarForm(named)}`, async (signal) => {
     const store = await openImageStore(surroundings);

@@ -14,7 +14,6 @@ import { type Cleared, type ClearingOptions, clear } from "./clearing.js";
 import { StoreLayout, scratchFile } from "./layout.js";
 import { type Pin, pin, pinUsers } from "./pins.js";
 import { digestsOf, type ImageRecord, Records } from "./records.js";
-
 import { storeFailure } from "./store-failure.js";
 
 export type { Download, EnsureOptions } from "./blobs.js";
@@ -62,6 +61,15 @@ export class ImageStore {
       (await this.records.read(canonicalForm(reference), platformText(platform))) ??
       (reference.digest === null ? null : await this.#findByDigest(reference.digest, platformText(platform)));
     return record !== null && (await this.isWhole(record)) ? record : null;
+  }
+
+  /** Keeps the image by this reference too: it stays when the name that it came by points elsewhere. */
+  async recordAs(reference: ImageReference, found: ImageRecord): Promise<ImageRecord> {
+    const name = canonicalForm(reference);
+    if (found.reference === name) return found;
+    const record = { ...found, reference: name };
+    await this.records.write(record);
+    return record;
   }
 
   /** Under whatever name: what has the digest is what was asked for. */

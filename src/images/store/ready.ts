@@ -31,8 +31,9 @@ export function layerFolder(root: string, layer: string): string {
   return join(root, "layers", layer, "fs");
 }
 
-/** Null where there is none that is whole. */
+/** Null where there is none that is whole. A store of somebody else's is not believed; opening it says why. */
 export function findReady(root: string, reference: string, platform: string): ReadyImage | null {
+  if (statSync(root, { throwIfNoEntry: false })?.uid !== process.geteuid?.()) return null;
   const ready = readReady(readyPath(root, reference, platform));
   if (ready === null || ready.reference !== reference) return null;
   return ready.layers.every((layer) => isFolder(layerFolder(root, layer))) ? ready : null;

@@ -203,6 +203,17 @@ describe("an image", () => {
     },
   );
 
+  it("that was asked for by its digest stays when its tag points elsewhere", async () => {
+    const first = await addImage("app:1", ["a"]);
+    const held = parseReference(`app:1@${first.digest}`);
+    const found = await store.find(held, platform);
+    expect(found).toEqual(first);
+    await store.recordAs(held, first);
+    await addImage("app:1", ["b"]);
+    await store.clear();
+    expect(await store.find(held, platform)).toEqual({ ...first, reference: canonicalForm(held) });
+  });
+
   it("that is removed leaves its blobs to the next clearing, which keeps shared ones", async () => {
     const first = await addImage("app:1", ["shared", "own"]);
     await addImage("app:2", ["shared"]);

@@ -256,10 +256,10 @@ impl Exec {
     }
 
     pub fn step(&mut self, ctx: &mut Context) -> Step {
-        if std::mem::take(&mut self.keeper_ended) {
-            if let Step::Ended = self.on_keeper_gone(ctx) {
-                return Step::Ended;
-            }
+        if std::mem::take(&mut self.keeper_ended)
+            && let Step::Ended = self.on_keeper_gone(ctx)
+        {
+            return Step::Ended;
         }
         if self.exit.is_none() && self.kill_again_at.is_some_and(|at| at <= ctx.now) {
             self.kill_again(ctx);

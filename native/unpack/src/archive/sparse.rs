@@ -55,7 +55,7 @@ impl Said {
 }
 
 fn pairs(numbers: &[u64]) -> Result<Vec<Segment>, Refused> {
-    if numbers.len() % 2 != 0 {
+    if !numbers.len().is_multiple_of(2) {
         return Err(malformed("a sparse file's parts come not in pairs"));
     }
     Ok(numbers.chunks_exact(2).map(|pair| Segment { offset: pair[0], length: pair[1] }).collect())
