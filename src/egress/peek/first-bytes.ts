@@ -9,12 +9,15 @@ export type Protocol = "tls" | "http" | "other" | "undecided";
 const TAB = 9;
 const LF = 10;
 const CR = 13;
+const CHANGE_CIPHER = 20;
+const HANDSHAKE = 22;
+const HEARTBEAT = 24;
 
-/** `from`: how far an earlier call has looked without finding a line end. */
-export function protocolOf(bytes: Buffer, from = 0): Protocol {
+/** `from`: how far an earlier call has looked without finding a line end. `serverSpoke`: before the client did. */
+export function protocolOf(bytes: Buffer, from = 0, serverSpoke = false): Protocol {
   const first = bytes[0];
   if (first === undefined) return "undecided";
-  if (first === 0x16) return bytes.length < 2 ? "undecided" : bytes[1] === 3 ? "tls" : "other";
+  if (first >= CHANGE_CIPHER && first <= HEARTBEAT) return tlsRecord(first, bytes[1], serverSpoke);
   if (first >= 0x80) return sslv2(bytes);
   let start = 0;
   while (bytes[start] === CR || bytes[start] === LF) start++;
@@ -28,6 +31,15 @@ export function protocolOf(bytes: Buffer, from = 0): Protocol {
   if (zero >= 0 && (end < 0 || zero < end)) return "other";
   if (end < 0) return "undecided";
   return /http\//i.test(bytes.toString("latin1", start, end)) ? "http" : "other";
+}
+
+/**
+ * Some servers pass over a record of another type before the ClientHello, if it is empty; others take any version below
+ * 16 in the first record. No server of TLS speaks first, and protocols whose server does may have such a byte there.
+ */
+function tlsRecord(type: number, major: number | undefined, serverSpoke: boolean): Protocol {
+  if (major === undefined) return "undecided";
+  return major === 3 || (type === HANDSHAKE && major < 16 && !serverSpoke) ? "tls" : "other";
 }
 
 /** The hello of SSL 2, in which some servers accept newer versions. It has no server name. */

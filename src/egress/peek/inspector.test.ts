@@ -119,6 +119,27 @@ describe("N6 TLS", () => {
     const data = Buffer.concat([Buffer.from([23, 3, 3, 1, 0]), Buffer.alloc(256, 7)]);
     expect(through(Buffer.concat([early, cipher, data, data, other]), 100)).toMatch(/SNI says b\.example/);
     expect(through(Buffer.concat([hello, data, other]))).not.toMatch(/refused/);
+    const empty = Buffer.from([22, 3, 3, 0, 0]);
+    const canceled = Buffer.from([21, 3, 3, 0, 2, 1, 90]);
+    expect(through(Buffer.concat([hello, cipher, empty, other]), 7)).toMatch(/SNI says b\.example/);
+    expect(through(Buffer.concat([hello, canceled, other]), 7)).toMatch(/SNI says b\.example/);
+  });
+
+  it.each([
+    ["an empty record of another type", [20, 3, 1, 0, 0], 3],
+    ["an empty record of its own type", [22, 3, 1, 0, 0], 3],
+    ["an alert", [21, 3, 1, 0, 2, 1, 90], 3],
+    ["a version that some servers take", [], 2],
+  ])("behind %s is not carried unseen", (_what, before, major) => {
+    const odd = Buffer.from(other);
+    odd[1] = major;
+    expect(through(Buffer.concat([Buffer.from(before), odd]), 1)).toMatch(/^refused: /);
+  });
+
+  it("is not seen in a protocol whose server speaks first, as MySQL's lengths may look like one", () => {
+    const look = inspector();
+    look.observe(Buffer.from([74, 0, 0, 0, 10]));
+    expect(through("\x16\x01\x00\x01login", 99, look)).toBe("\x16\x01\x00\x01login");
   });
 
   it("N8 that never ends its hello is refused at the limit, and what was held is free again", () => {
@@ -296,7 +317,7 @@ describe("other protocols", () => {
     "EHLO me\r\n",
     "AMQP\0\0\x09\x01",
     "PING\r\n",
-    "\x16\x01",
+    "\x16\x20",
     "0032git-upload-pack /p\0host=b\0",
   ])("%j passes, and is not looked at further", (bytes) => {
     const look = inspector();

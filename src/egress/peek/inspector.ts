@@ -115,7 +115,7 @@ export class Inspector {
 
   #pushFirst(chunk: Buffer): Passed {
     if (!this.#first.append(chunk)) return this.#refuse("other", "too many unfinished requests");
-    const protocol: Protocol = protocolOf(this.#first.bytes, this.#scanned);
+    const protocol: Protocol = protocolOf(this.#first.bytes, this.#scanned, this.#serverSpoke);
     this.#scanned = this.#first.length;
     if (protocol === "undecided") {
       return this.#first.length > this.#options.headBytes ? this.#refuse("http", "too large a head") : none;
