@@ -4,7 +4,7 @@
  */
 import type { Buffer } from "node:buffer";
 
-export type Protocol = "tls" | "http" | "other" | "undecided";
+export type Protocol = "tls" | "http" | "socks" | "other" | "undecided";
 
 const TAB = 9;
 const LF = 10;
@@ -19,6 +19,7 @@ export function protocolOf(bytes: Buffer, from = 0, serverSpoke = false): Protoc
   if (first === undefined) return "undecided";
   if (first >= CHANGE_CIPHER && first <= HEARTBEAT) return tlsRecord(first, bytes[1], serverSpoke);
   if (first >= 0x80) return sslv2(bytes);
+  if ((first === 4 || first === 5) && !serverSpoke) return socks(first, bytes[1]);
   let start = 0;
   while (bytes[start] === CR || bytes[start] === LF) start++;
   const lead = bytes[start];
@@ -40,6 +41,12 @@ export function protocolOf(bytes: Buffer, from = 0, serverSpoke = false): Protoc
 function tlsRecord(type: number, major: number | undefined, serverSpoke: boolean): Protocol {
   if (major === undefined) return "undecided";
   return major === 3 || (type === HANDSHAKE && major < 16 && !serverSpoke) ? "tls" : "other";
+}
+
+/** A version, and then the command to connect (4) or a number of ways to log in (5). */
+function socks(version: number, next: number | undefined): Protocol {
+  if (next === undefined) return "undecided";
+  return (version === 4 ? next === 1 : next > 0) ? "socks" : "other";
 }
 
 /** The hello of SSL 2, in which some servers accept newer versions. It has no server name. */

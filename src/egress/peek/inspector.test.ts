@@ -325,6 +325,17 @@ describe("other protocols", () => {
     expect(look.settled).toBe(true);
   });
 
+  it.each(["\x05\x01\x00", "\x05\x02\x00\x02", "\x04\x01\x00\x50"])(
+    "%j is SOCKS, and refused where a name was allowed",
+    (bytes) => {
+      expect(through(bytes, 1)).toBe("refused: SOCKS, which leads on to another host");
+      expect(through(bytes, 1, inspector("8.8.8.8"))).toBe(bytes);
+      const look = inspector();
+      look.observe(Buffer.from("greeting"));
+      expect(through(bytes, 1, look)).toBe(bytes);
+    },
+  );
+
   it("text without the end of its line passes when its sender ends", () => {
     const look = inspector();
     expect(through("hello", 1, look)).toBe("");
