@@ -12,6 +12,8 @@ const CR = 13;
 const CHANGE_CIPHER = 20;
 const HANDSHAKE = 22;
 const HEARTBEAT = 24;
+/** There are servers that take a request line without a version, or with RTSP's, and read a Host behind it. */
+const REQUEST = /^(?:[a-z-]+[ \t]+(?:\/|\*|[a-z][a-z0-9+.-]*:\/\/)|connect[ \t])/i;
 
 /** `from`: how far an earlier call has looked without finding a line end. `serverSpoke`: before the client did. */
 export function protocolOf(bytes: Buffer, from = 0, serverSpoke = false): Protocol {
@@ -28,10 +30,12 @@ export function protocolOf(bytes: Buffer, from = 0, serverSpoke = false): Protoc
   const fresh = Math.max(start, from);
   const end = bytes.indexOf(LF, fresh);
   const zero = bytes.indexOf(0, fresh);
-  // No server reads a NUL as part of a request line; binary protocols have one early.
-  if (zero >= 0 && (end < 0 || zero < end)) return "other";
+  // No server reads on behind a NUL in a request line; binary protocols have one early.
+  if (zero >= 0 && (end < 0 || zero < end))
+    return REQUEST.test(bytes.toString("latin1", start, zero)) ? "http" : "other";
   if (end < 0) return "undecided";
-  return /http\//i.test(bytes.toString("latin1", start, end)) ? "http" : "other";
+  const line = bytes.toString("latin1", start, end);
+  return /http\//i.test(line) || REQUEST.test(line) ? "http" : "other";
 }
 
 /**

@@ -336,6 +336,18 @@ describe("other protocols", () => {
     },
   );
 
+  it.each([
+    "GET /",
+    "OPTIONS *",
+    "GET x://y",
+    "DESCRIBE rtsp://b/ RTSP/1.0",
+    "SOURCE / ICE/1.0",
+    "CONNECT b:80",
+    "GET /\0",
+  ])("%j is a request to some servers, and refused", (line) => {
+    expect(through(`${line}\r\nHost: b.example\r\n\r\n`, 1)).toBe("refused: a malformed request line");
+  });
+
   it("text without the end of its line passes when its sender ends", () => {
     const look = inspector();
     expect(through("hello", 1, look)).toBe("");

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { actors, root } from "../../support/actors.js";
 import { EVERYWHERE, HOST_ADDRESSES, NetworkWorld, WORLD, whyNoWorld } from "../../support/network-world.js";
 import { type Attempt, denied, notReached, tryInside, tryOutside, ways } from "../support/network-attack.js";
-import { HostService } from "../support/network-host-service.js";
+import { HostListener } from "../support/network-host-listener.js";
 
 const PUBLIC = "www.example.com";
 /** IPv6 addresses with 169.254.169.254 or 10.0.0.1 inside. They lie in the world, as with a translator on the way. */
@@ -78,9 +78,9 @@ describe.skipIf(whyNoWorld() !== null)("N2 what is not of the public internet", 
   }
 
   describe.each(actors)("as $name", (actor) => {
-    let service: HostService;
+    let service: HostListener;
     beforeEach(async () => {
-      service = await HostService.start(world, actor);
+      service = await HostListener.start(world, actor);
       await world.takeRecord();
     });
     afterEach(() => service?.stop());
@@ -119,6 +119,10 @@ describe.skipIf(whyNoWorld() !== null)("N2 what is not of the public internet", 
       for (const address of canonical) expect(said).toContain(`${address}:80`);
       for (const own of [...HOST_ADDRESSES, "127.0.0.1", "::1"]) expect(said).toContain(`${own}:${service.port}`);
       for (const name of Object.keys(NAMES)) expect(said).toContain(`${name}:80`);
+      // Nor is it told where a name of the host's network leads.
+      const byName = tried.filter(({ host }) => host in NAMES || host in HOST_NAMES);
+      const told = byName.filter(({ host, answer }) => answer.includes(NAMES[host] ?? HOST_NAMES[host] ?? "-"));
+      expect(told).toEqual([]);
       expect(ran.stderr).toMatch(/blocked: /);
     });
   });

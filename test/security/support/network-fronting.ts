@@ -107,6 +107,8 @@ export function frontingRequests(front: string, hidden: string): Readonly<Record
     "no Host": `GET / HTTP/1.0${CRLF}${CRLF}`,
     "no Host and an absolute address": `GET http://${hidden}/ HTTP/1.0${CRLF}${CRLF}`,
     "after empty lines": `${CRLF}${CRLF}${hiddenLast}`,
+    "no version": `GET /${CRLF}Host: ${hidden}${CRLF}${CRLF}`,
+    "the version of RTSP": `DESCRIBE rtsp://${hidden}/ RTSP/1.0${CRLF}Host: ${hidden}${CRLF}${CRLF}`,
     "HTTP/2 without TLS": `PRI * HTTP/2.0${CRLF}${CRLF}SM${CRLF}${CRLF}`,
     "a change to HTTP/2": get(front, "/", [
       "Connection: Upgrade, HTTP2-Settings",

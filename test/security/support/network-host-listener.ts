@@ -19,7 +19,7 @@ print("port", s.getsockname()[1], flush=True)
 sys.stdin.read()
 `;
 
-export class HostService {
+export class HostListener {
   readonly port: number;
   readonly #run: HeldRun;
 
@@ -28,10 +28,10 @@ export class HostService {
     this.#run = run;
   }
 
-  static async start(world: NetworkWorld, actor: Actor): Promise<HostService> {
+  static async start(world: NetworkWorld, actor: Actor): Promise<HostListener> {
     const run = holdCli(world.spawn(actor, ["/usr/bin/python3", "-c", SERVE]));
     const [, port] = await run.saw(/port (\d+)/);
-    return new HostService(Number(port), run);
+    return new HostListener(Number(port), run);
   }
 
   /** Who has connected so far. */
