@@ -5,6 +5,7 @@ import { parseHost } from "../host.js";
 import { Allowance } from "../limits.js";
 import { Rules } from "../rules.js";
 import { clientHello, inRecords, withExtension } from "../testing/tls.js";
+import { parseRequestHead } from "./http-head.js";
 import { Inspector, isPeekRefusal, type Passed } from "./inspector.js";
 
 const rules = new Rules({ egress: "allowlist", allow: [{ domain: "a.example" }, { domain: "b.example" }], deny: [] });
@@ -48,6 +49,16 @@ function through(bytes: Buffer | string, pieces = Number.POSITIVE_INFINITY, look
 }
 
 const get = (host: string, more = "") => `GET / HTTP/1.1\r\nHost: ${host}\r\n${more}\r\n`;
+
+it.each([
+  ["blanks within a value", `X: a${" ".repeat(60_000)}b\r\n`],
+  ["one name very often", "a:\r\n".repeat(15_000)],
+])("N8 a head with %s takes no longer to read than its size", (_what, fields) => {
+  const head = Buffer.from(`GET / HTTP/1.1\r\nHost: a.example\r\n${fields}\r\n`);
+  const begin = performance.now();
+  expect(parseRequestHead(head)).toMatchObject({ host: "a.example" });
+  expect(performance.now() - begin).toBeLessThan(500);
+});
 
 describe("N6 TLS", () => {
   let hello: Buffer;

@@ -38,6 +38,10 @@ const attacks: readonly (readonly [string, string])[] = [
   ["half of a proxy's greeting", `open_many(500, proxy, b"CONNECT ")\nopen_many(500, proxy, b"\\x05")`],
   ["huge heads to the proxy", `open_many(400, proxy, b"GET http://${NAME}/ HTTP/1.1\\r\\nX: " + b"a" * 60000)`],
   [
+    "heads that are slow to read",
+    `open_many(20, http, b"GET / HTTP/1.1\\r\\nHost: ${NAME}\\r\\nX: a" + b" " * 60000 + b"b\\r\\n\\r\\n")`,
+  ],
+  [
     "requests without end on one connection",
     `open_many(5, http, b"GET / HTTP/1.1\\r\\nHost: ${NAME}\\r\\n\\r\\n" * 20000)`,
   ],
