@@ -80,7 +80,9 @@ describe("a destination that no rule covers", () => {
   it("still may not lead to an address that is not public", async () => {
     world.names.set("new.example", ["10.0.0.1"]);
     answers = ["sandbox"];
-    expect((await world.refusal(world.gateway(allowlist(), { ask }), target)).message).toMatch(/private network/);
+    const { message } = await world.refusal(world.gateway(allowlist(), { ask }), target);
+    expect(message).toMatch(/it resolves to an address that is not allowed/);
+    expect((await world.decision((one) => one.verdict === "denied")).rule).toMatch(/private network/);
   });
 });
 

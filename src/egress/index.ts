@@ -9,7 +9,8 @@
  * - Allowed by a name (`allowlist`): TLS must carry exactly that name as SNI, and each HTTP/1 request that Host. TLS
  *   without SNI is refused, and so is an encrypted ClientHello: what it hides may name another site of the same
  *   provider, and a browser's decoy (GREASE) cannot be told from it. HTTP/2 without TLS is refused: its hosts are
- *   unreadable. Other protocols pass: an allowed host is trusted with its own port.
+ *   unreadable. So are requests without a version and RTSP, in which some servers read a Host, and SOCKS, which leads
+ *   to another host. Other protocols pass: an allowed host is trusted with its own port.
  * - In `on`, names are compared with the deny rules only. A deny rule for a domain cannot recognise a raw address whose
  *   bytes name nobody; deny its `cidr` as well.
  * - The Host inside TLS is not seen. A provider that serves another customer's site under an allowed SNI can be used

@@ -37,6 +37,9 @@ export interface OpenerOptions {
 /** Asking the system for its interfaces costs more than all else of a decision, and they seldom change. */
 const OWN_ADDRESSES_MS = 1_000;
 
+/** To a sandbox: the log has the address, which may be one of the host's own network. */
+const RESOLVES_ELSEWHERE = "it resolves to an address that is not allowed";
+
 export interface Opened {
   readonly socket: Socket;
   readonly expected: Expectation;
@@ -68,9 +71,9 @@ export class Opener {
     signal: AbortSignal,
   ): Promise<Opened | OutgoingRefusal> {
     const record = this.#record(host, asked, port, via);
-    const deny = (destination: string, rule: string): OutgoingRefusal => {
+    const deny = (destination: string, rule: string, told = rule): OutgoingRefusal => {
       record.decide("denied", rule);
-      return refusal("denied", destination, rule);
+      return refusal("denied", destination, told);
     };
     if (host.kind === "invalid") return deny("the destination", host.why);
     if (!isPort(port)) return deny(hostText(host), "its port is not one from 1 to 65535");
@@ -91,7 +94,7 @@ export class Opener {
     } catch (error) {
       const code = failureOf(error);
       const detail = error instanceof EgressFailure ? error.message : undefined;
-      if (code === "denied") return deny(destination, detail ?? "denied");
+      if (code === "denied") return deny(destination, detail ?? "denied", RESOLVES_ELSEWHERE);
       record.note({ failure: code });
       record.decide("allowed", verdict.rule);
       return refusal(code, destination, detail);
@@ -119,7 +122,7 @@ export class Opener {
       const [first] = addresses;
       if (first !== undefined && known.length === 0) {
         const why = rules.judgeAddress(first, null, true, own);
-        return this.#deniedLookup(host, `${first.text} is ${why.rule}`);
+        return this.#deniedLookup(host, `${first.text} is ${why.rule}`, RESOLVES_ELSEWHERE);
       }
       return { ipv4: known.some((one) => one.family === 4), ipv6: known.some((one) => one.family === 6) };
     } catch (error) {
@@ -127,9 +130,9 @@ export class Opener {
     }
   }
 
-  #deniedLookup(host: Host, rule: string): OutgoingRefusal {
+  #deniedLookup(host: Host, rule: string, told = rule): OutgoingRefusal {
     this.#record(host, "", 0, "capture").decide("denied", rule);
-    return refusal("denied", hostText(host), rule);
+    return refusal("denied", hostText(host), told);
   }
 
   #record(host: Host | InvalidHost, asked: string, port: number, via: Via): DecisionRecord {

@@ -9,6 +9,7 @@ import { leavesNothingBehind } from "../support/nothing-left.js";
 import { noise } from "../support/registry-image.js";
 import { ScriptedRegistry } from "../support/registry-scripted.js";
 import { runOutside } from "../support/run-as.js";
+import { runCli } from "../support/run-cli.js";
 import { busyboxTar, imageOf, marker, TestStore } from "../support/served-images.js";
 import { file, folder, tarOf } from "../support/tar-maker.js";
 import { WatchedCli } from "../support/watched-cli.js";
@@ -102,7 +103,8 @@ describe.each(actors)("as $name", (actor) => {
 
       const next = await store.run(["--image", NAME, "sh", "-c", "tool && ls /many | wc -l"]);
       expect(next.stdout, `${when}: ${next.stderr}`).toMatch(/^whole \n299\n$/);
-      await (await ImageStore.open(store.root)).clear({ dropPartial: true });
+      const pruned = await runCli(actor, ["images", "prune"], { env: store.env, cwd: actor.folder() });
+      expect(pruned.status, pruned.stderr).toBe(0);
       expect(store.names("layers"), when).toHaveLength(LAYERS);
       for (const name of ["unpacking", "partial", "pins"]) expect(store.names(name), `${when}: ${name}`).toEqual([]);
     }
@@ -150,26 +152,32 @@ describe.each(actors)("as $name", (actor) => {
     expect(sizes.filter((size) => size !== null)).toEqual([8 * 2 ** 20]);
   });
 
-  it("an image that is removed and cleared away keeps its sandboxes working, and goes when they end", async () => {
-    const store = new TestStore(actor, registry.host);
-    const run = new WatchedCli(actor, words("sh", "-c", "echo up; read line; tool; ls /many | wc -l"), {
-      env: store.env,
-      cwd: actor.folder(),
-    });
-    await run.until(/up\n/);
-    const opened = await ImageStore.open(store.root);
-    expect(await opened.remove(parseReference(NAME))).toHaveLength(1);
-    await opened.clear();
-    expect(store.names("layers")).toHaveLength(LAYERS);
-    run.type("\n");
-    expect(await run.end).toMatchObject({ status: 0, stdout: "up\nwhole \n299\n" });
-    await opened.clear();
-    expect(store.unpackedThings()).toEqual({ ready: [], layers: [], unpacking: [] });
-    expect(store.names("blobs/sha256")).toEqual([]);
-    expect((await store.run(["--image", NAME, "tool"])).stdout).toBe("whole \n");
-  });
+  // A store is only opened by its owner, which this process is of root's.
+  const isOwner = actor.uid === process.getuid?.();
 
-  it("clearing again and again does not disturb runs that pull and unpack", async () => {
+  it.runIf(isOwner)(
+    "an image that is removed and cleared away keeps its sandboxes working, and goes when they end",
+    async () => {
+      const store = new TestStore(actor, registry.host);
+      const run = new WatchedCli(actor, words("sh", "-c", "echo up; read line; tool; ls /many | wc -l"), {
+        env: store.env,
+        cwd: actor.folder(),
+      });
+      await run.until(/up\n/);
+      const opened = await ImageStore.open(store.root);
+      expect(await opened.remove(parseReference(NAME))).toHaveLength(1);
+      await opened.clear();
+      expect(store.names("layers")).toHaveLength(LAYERS);
+      run.type("\n");
+      expect(await run.end).toMatchObject({ status: 0, stdout: "up\nwhole \n299\n" });
+      await opened.clear();
+      expect(store.unpackedThings()).toEqual({ ready: [], layers: [], unpacking: [] });
+      expect(store.names("blobs/sha256")).toEqual([]);
+      expect((await store.run(["--image", NAME, "tool"])).stdout).toBe("whole \n");
+    },
+  );
+
+  it.runIf(isOwner)("clearing again and again does not disturb runs that pull and unpack", async () => {
     const store = watchedStore(actor);
     // The store's own files are the actor's.
     await store.run(["--image", NAME, "true"]);

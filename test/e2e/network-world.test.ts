@@ -58,5 +58,13 @@ describe.skipIf(whyNoWorld() !== null)("in a world of the test's own", () => {
       const { requests } = await world.takeRecord();
       expect(requests).toMatchObject([{ host: NAME, path: "/x" }]);
     });
+
+    it("a proxy of the user's that cannot be used stops a run before its command begins", async () => {
+      const ran = await world.runCli(actor, ["run", "echo", "began"], { env: { HTTPS_PROXY: "ftp://proxy.example" } });
+      expect([ran.status, ran.stdout]).toEqual([125, ""]);
+      expect(ran.stderr).toContain("HTTPS_PROXY does not name a proxy that can be used");
+      const off = await world.runCli(actor, ["run", "--no-network", "true"], { env: { HTTPS_PROXY: "ftp://x" } });
+      expect(off.status).toBe(0);
+    });
   });
 });

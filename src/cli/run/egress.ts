@@ -19,6 +19,10 @@ export interface RunEgress {
 export async function openEgress(request: RunRequest, audit: RunAudit): Promise<RunEgress | null> {
   const { net } = request.policy;
   if (net.egress === "off") return null;
+  if (namesProxy(request.hostEnv)) {
+    // A proxy that cannot be used stops the start, not the first connection of a command that has begun.
+    (await import("../../egress/upstream/settings.js")).upstreamFromEnvironment(request.hostEnv);
+  }
   const secrets = net.secrets.length === 0 ? null : await openSecrets(net.secrets, request.hostEnv);
   const asker: Asker | null = request.ask ? (await import("./ask.js")).terminalAsker() : null;
   const port = new SandboxEgress({
@@ -38,6 +42,10 @@ export async function openEgress(request: RunRequest, audit: RunAudit): Promise<
       asker?.close();
     },
   };
+}
+
+function namesProxy(env: RunRequest["hostEnv"]): boolean {
+  return Object.entries(env).some(([name, value]) => /^(all|https?)_proxy$/i.test(name) && value !== "");
 }
 
 interface RunSecrets {

@@ -112,17 +112,18 @@ export class HttpWatch {
   /** What the request would change to, null where nothing; a text where it is refused. */
   #check(head: RequestHead): Change | null | string {
     const { expected } = this.#options;
-    if (head.host === null) return expected.exact ? "a request without a Host" : this.#changeOf(head);
-    const host = parseAuthority(head.host);
-    if ("kind" in host) return `the Host is not a name: ${host.why}`;
-    this.#options.seen(head.host);
+    if (head.host === null && expected.exact) return "a request without a Host";
+    const host = head.host === null ? null : parseAuthority(head.host);
+    if (host !== null && "kind" in host) return `the Host is not a name: ${host.why}`;
+    if (head.host !== null) this.#options.seen(head.host);
     if (head.method === "CONNECT") return this.#connect(head);
     const target = targetAuthority(head.target);
     if (target === null) {
-      return whyUnexpected(expected, "Host", host.host, expected.port) ?? this.#changeOf(head);
+      const unexpected = host === null ? null : whyUnexpected(expected, "Host", host.host, expected.port);
+      return unexpected ?? this.#changeOf(head);
     }
     if ("kind" in target) return `the request's address is refused: ${target.why}`;
-    if (!sameHost(target, host)) return "the request's address and its Host differ";
+    if (host !== null && !sameHost(target, host)) return "the request's address and its Host differ";
     return this.#judgeProxied(target, 80) ?? this.#changeOf(head);
   }
 

@@ -5,6 +5,7 @@ import { parseHost } from "../host.js";
 import { Allowance } from "../limits.js";
 import { Rules } from "../rules.js";
 import { clientHello, inRecords, withExtension } from "../testing/tls.js";
+import { parseRequestHead } from "./http-head.js";
 import { Inspector, isPeekRefusal, type Passed } from "./inspector.js";
 
 const rules = new Rules({ egress: "allowlist", allow: [{ domain: "a.example" }, { domain: "b.example" }], deny: [] });
@@ -48,6 +49,16 @@ function through(bytes: Buffer | string, pieces = Number.POSITIVE_INFINITY, look
 }
 
 const get = (host: string, more = "") => `GET / HTTP/1.1\r\nHost: ${host}\r\n${more}\r\n`;
+
+it.each([
+  ["blanks within a value", `X: a${" ".repeat(60_000)}b\r\n`],
+  ["one name very often", "a:\r\n".repeat(15_000)],
+])("N8 a head with %s takes no longer to read than its size", (_what, fields) => {
+  const head = Buffer.from(`GET / HTTP/1.1\r\nHost: a.example\r\n${fields}\r\n`);
+  const begin = performance.now();
+  expect(parseRequestHead(head)).toMatchObject({ host: "a.example" });
+  expect(performance.now() - begin).toBeLessThan(500);
+});
 
 describe("N6 TLS", () => {
   let hello: Buffer;
@@ -119,6 +130,27 @@ describe("N6 TLS", () => {
     const data = Buffer.concat([Buffer.from([23, 3, 3, 1, 0]), Buffer.alloc(256, 7)]);
     expect(through(Buffer.concat([early, cipher, data, data, other]), 100)).toMatch(/SNI says b\.example/);
     expect(through(Buffer.concat([hello, data, other]))).not.toMatch(/refused/);
+    const empty = Buffer.from([22, 3, 3, 0, 0]);
+    const canceled = Buffer.from([21, 3, 3, 0, 2, 1, 90]);
+    expect(through(Buffer.concat([hello, cipher, empty, other]), 7)).toMatch(/SNI says b\.example/);
+    expect(through(Buffer.concat([hello, canceled, other]), 7)).toMatch(/SNI says b\.example/);
+  });
+
+  it.each([
+    ["an empty record of another type", [20, 3, 1, 0, 0], 3],
+    ["an empty record of its own type", [22, 3, 1, 0, 0], 3],
+    ["an alert", [21, 3, 1, 0, 2, 1, 90], 3],
+    ["a version that some servers take", [], 2],
+  ])("behind %s is not carried unseen", (_what, before, major) => {
+    const odd = Buffer.from(other);
+    odd[1] = major;
+    expect(through(Buffer.concat([Buffer.from(before), odd]), 1)).toMatch(/^refused: /);
+  });
+
+  it("is not seen in a protocol whose server speaks first, as MySQL's lengths may look like one", () => {
+    const look = inspector();
+    look.observe(Buffer.from([74, 0, 0, 0, 10]));
+    expect(through("\x16\x01\x00\x01login", 99, look)).toBe("\x16\x01\x00\x01login");
   });
 
   it("N8 that never ends its hello is refused at the limit, and what was held is free again", () => {
@@ -296,12 +328,35 @@ describe("other protocols", () => {
     "EHLO me\r\n",
     "AMQP\0\0\x09\x01",
     "PING\r\n",
-    "\x16\x01",
+    "\x16\x20",
     "0032git-upload-pack /p\0host=b\0",
   ])("%j passes, and is not looked at further", (bytes) => {
     const look = inspector();
     expect(through(bytes, 1, look)).toBe(bytes);
     expect(look.settled).toBe(true);
+  });
+
+  it.each(["\x05\x01\x00", "\x05\x02\x00\x02", "\x04\x01\x00\x50"])(
+    "%j is SOCKS, and refused where a name was allowed",
+    (bytes) => {
+      expect(through(bytes, 1)).toBe("refused: SOCKS, which leads on to another host");
+      expect(through(bytes, 1, inspector("8.8.8.8"))).toBe(bytes);
+      const look = inspector();
+      look.observe(Buffer.from("greeting"));
+      expect(through(bytes, 1, look)).toBe(bytes);
+    },
+  );
+
+  it.each([
+    "GET /",
+    "OPTIONS *",
+    "GET x://y",
+    "DESCRIBE rtsp://b/ RTSP/1.0",
+    "SOURCE / ICE/1.0",
+    "CONNECT b:80",
+    "GET /\0",
+  ])("%j is a request to some servers, and refused", (line) => {
+    expect(through(`${line}\r\nHost: b.example\r\n\r\n`, 1)).toBe("refused: a malformed request line");
   });
 
   it("text without the end of its line passes when its sender ends", () => {

@@ -115,7 +115,7 @@ export class Inspector {
 
   #pushFirst(chunk: Buffer): Passed {
     if (!this.#first.append(chunk)) return this.#refuse("other", "too many unfinished requests");
-    const protocol: Protocol = protocolOf(this.#first.bytes, this.#scanned);
+    const protocol: Protocol = protocolOf(this.#first.bytes, this.#scanned, this.#serverSpoke);
     this.#scanned = this.#first.length;
     if (protocol === "undecided") {
       return this.#first.length > this.#options.headBytes ? this.#refuse("http", "too large a head") : none;
@@ -123,7 +123,9 @@ export class Inspector {
     // A hello of SSL 2 has no records, and names no server.
     const nameless = protocol === "tls" && (this.#first.bytes[0] ?? 0) >= 0x80 ? this.#checkNameless() : null;
     if (nameless !== null) return this.#refuse("tls", nameless);
-    if (protocol === "other" || (this.#first.bytes[0] ?? 0) >= 0x80) return this.#settle();
+    if (protocol === "socks" && this.#expected.exact)
+      return this.#refuse("other", "SOCKS, which leads on to another host");
+    if (protocol === "other" || protocol === "socks" || (this.#first.bytes[0] ?? 0) >= 0x80) return this.#settle();
     this.#scanned = 0;
     const bytes = this.#first.take();
     const { headBytes, helloBytes, allowance } = this.#options;

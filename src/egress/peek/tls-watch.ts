@@ -10,6 +10,7 @@ import { HeldBytes } from "./held-bytes.js";
 const HEADER = 5;
 const MAX_RECORD = 16_384 + 2_048;
 const CHANGE_CIPHER = 20;
+const ALERT = 21;
 const HANDSHAKE = 22;
 const APPLICATION = 23;
 const CLIENT_HELLO = 1;
@@ -114,7 +115,8 @@ export class TlsWatch {
   }
 
   #follow(type: number | undefined, length: number, first: number | undefined): void {
-    if (type === CHANGE_CIPHER) this.#at += HEADER + length;
+    // None of these names a server, and servers read on behind them.
+    if (type === CHANGE_CIPHER || type === ALERT || length === 0) this.#at += HEADER + length;
     else if (type === HANDSHAKE && first === CLIENT_HELLO) this.#phase = "hello";
     else if (type === APPLICATION && this.#early && this.#earlyBytes < MAX_EARLY_BYTES) {
       this.#earlyBytes += length;

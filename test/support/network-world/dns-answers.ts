@@ -5,6 +5,8 @@ import type { DnsQuery, NameAnswers } from "./messages.js";
 
 const TYPE_A = 1;
 const TYPE_AAAA = 28;
+const TYPE_CNAME = 5;
+const CNAME = "cname:";
 const NAME_ERROR = 3;
 const LARGEST_UDP = 512;
 const TRUNCATED = 0x0200;
@@ -83,12 +85,35 @@ export class NameServer {
     const turn = this.#asked.get(key) ?? 0;
     this.#asked.set(key, turn + 1);
     const addresses = lists[Math.min(turn, lists.length - 1)] ?? [];
-    return response(
-      question,
-      0,
-      addresses.flatMap((one) => recordData(one, type) ?? []),
-    );
+    return response(question, 0, this.#records(addresses, type));
   }
+
+  /** Those of another name in place of a reference to it. */
+  #records(answers: readonly string[], type: number): readonly DnsRecord[] {
+    return answers.flatMap((one) => {
+      if (!one.startsWith(CNAME)) return asRecord(recordData(one, type), type);
+      const target = one.slice(CNAME.length);
+      const followed = this.#names.get(target)?.[0] ?? [];
+      const alias = { owner: null, type: TYPE_CNAME, data: encodedName(target) };
+      return [alias, ...this.#records(followed, type).map((record) => ({ ...record, owner: record.owner ?? target }))];
+    });
+  }
+}
+
+interface DnsRecord {
+  /** Null: the name that was asked for. */
+  readonly owner: string | null;
+  readonly type: number;
+  readonly data: Buffer;
+}
+
+const asRecord = (data: Buffer | null, type: number): DnsRecord[] =>
+  data === null ? [] : [{ owner: null, type, data }];
+
+function encodedName(name: string): Buffer {
+  const labels = name.split(".").map((label) => Buffer.from(`\0${label}`, "latin1"));
+  for (const label of labels) label[0] = label.length - 1;
+  return Buffer.concat([...labels, Buffer.from([0])]);
 }
 
 function readQuestion(message: Buffer): Question | null {
@@ -124,20 +149,19 @@ function ipv6Bytes(text: string): Buffer {
   return Buffer.from(all.flatMap((group) => [group >> 8, group & 255]));
 }
 
-function response({ id, wishes, type, bytes }: Question, code: number, records: readonly Buffer[]): Buffer {
+function response({ id, wishes, bytes }: Question, code: number, records: readonly DnsRecord[]): Buffer {
   const head = Buffer.alloc(12);
   head.writeUInt16BE(id, 0);
   head.writeUInt16BE(RESPONSE | wishes | code, 2);
   head.writeUInt16BE(1, 4);
   head.writeUInt16BE(records.length, 6);
-  const answers = records.map((data) => {
-    const fixed = Buffer.alloc(12);
-    // The name is the one at offset 12.
-    fixed.writeUInt16BE(0xc00c, 0);
-    fixed.writeUInt16BE(type, 2);
-    fixed.writeUInt16BE(1, 4);
-    fixed.writeUInt16BE(data.length, 10);
-    return Buffer.concat([fixed, data]);
+  const answers = records.map(({ owner, type, data }) => {
+    const fixed = Buffer.alloc(10);
+    fixed.writeUInt16BE(type, 0);
+    fixed.writeUInt16BE(1, 2);
+    fixed.writeUInt16BE(data.length, 8);
+    // The name that was asked for is the one at offset 12.
+    return Buffer.concat([owner === null ? Buffer.from([0xc0, 12]) : encodedName(owner), fixed, data]);
   });
   return Buffer.concat([head, bytes, ...answers]);
 }

@@ -10,7 +10,9 @@ export type ServerSpec =
   /** Sends `bytes` zeros when connected, then ends. */
   | { readonly kind: "source"; readonly bytes: number }
   /** Says nothing and never ends. */
-  | { readonly kind: "silent" };
+  | { readonly kind: "silent" }
+  /** A proxy for everybody, to anywhere in the world: CONNECT, absolute addresses and SOCKS 5. */
+  | { readonly kind: "open-proxy" };
 
 export interface TlsSpec {
   readonly key: string;
@@ -18,7 +20,7 @@ export interface TlsSpec {
 }
 
 /**
- * What a name resolves to. Several lists: the first question of each type gets the first list, and so on; the last one
+ * What a name resolves to: addresses, or `cname:` and another name that has them. Several lists: the first question of each type gets the first list, and so on; the last one
  * stays.
  */
 export type NameAnswers = readonly string[] | readonly (readonly string[])[];

@@ -6,6 +6,7 @@ import { createServer as createTls } from "node:tls";
 import { NameServer } from "./dns-answers.js";
 import { answerHttp } from "./http-answers.js";
 import type { ServerSpec, WorldAnswer, WorldCommand, WorldConnection, WorldRequest } from "./messages.js";
+import { openProxy } from "./open-proxy.js";
 
 const names = new NameServer();
 const connections: WorldConnection[] = [];
@@ -18,6 +19,7 @@ function serverOf(spec: ServerSpec): Server {
     };
     return spec.tls === undefined ? createHttp(listener) : createHttps({ ...spec.tls }, listener);
   }
+  if (spec.kind === "open-proxy") return createTcp({ allowHalfOpen: true }, openProxy);
   const serve = (socket: Socket) => {
     socket.on("error", () => socket.destroy());
     if (spec.kind === "silent") socket.resume();
