@@ -5,6 +5,7 @@
 import type { Buffer } from "node:buffer";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { type ReadPool, readPooled } from "../core/pooled-reads.js";
 import type { PeekRefusal } from "./peek/expectation.js";
 import { type Inspector, isPeekRefusal, type Passed } from "./peek/inspector.js";
 import { refusalAnswer } from "./refusal-answer.js";
@@ -19,6 +20,8 @@ export interface Carried {
 export interface CarryOptions {
   readonly client: Duplex;
   readonly server: Socket;
+  /** What the server sends is read into. */
+  readonly pool: ReadPool;
   readonly inspector: Inspector;
   /** False: it sees the client's first bytes, for the log, and stops nothing. */
   readonly enforce: boolean;
@@ -53,7 +56,14 @@ class Carrying {
   constructor(options: CarryOptions) {
     this.#options = options;
     this.#client = options.client;
-    this.#server = options.server;
+    const pooled = readPooled(options.server, options.pool, (chunk, release) => this.#fromServer(chunk, release));
+    this.#server = pooled ?? options.server;
+    if (pooled === null) {
+      const { server } = options;
+      server.on("data", (chunk: Buffer) => {
+        if (!this.#fromServer(chunk)) server.pause();
+      });
+    }
     this.#inspector = options.inspector;
   }
 
@@ -61,7 +71,6 @@ class Carrying {
     const client = this.#client;
     const server = this.#server;
     server.setTimeout(this.#options.idleMs, () => server.destroy(new Error("nothing moved for too long")));
-    server.on("data", (chunk: Buffer) => this.#fromServer(chunk));
     server.on("end", () => {
       if (!client.writableEnded && !client.destroyed) client.end();
     });
@@ -81,15 +90,20 @@ class Carrying {
     if (client.readableEnded) this.#clientEnded();
   }
 
-  #fromServer(chunk: Buffer): void {
-    if (this.#refused !== null) return;
+  /** False: the client takes no more for now. */
+  #fromServer(chunk: Buffer, release?: () => void): boolean {
+    if (this.#refused !== null) {
+      release?.();
+      return true;
+    }
     this.#received += chunk.length;
-    if (!this.#client.write(chunk)) this.#server.pause();
+    const takesMore = this.#client.write(chunk, release);
     const inspector = this.#inspector;
-    if (inspector === null || !this.#options.enforce) return;
+    if (inspector === null || !this.#options.enforce) return takesMore;
     const waited = inspector.waiting;
     this.#pass(inspector.observe(chunk));
     if (waited && !inspector.waiting) this.#resumeClient();
+    return takesMore;
   }
 
   #fromClient(chunk: Buffer): void {
