@@ -11,27 +11,36 @@ const SMALL_BYTES = 16_384;
 const LARGE_BYTES = 524_288;
 /** Large buffers of one pool; sockets beyond go on with small ones. */
 const MOST_LARGE = 32;
+const MOST_IDLE_SMALL = 64;
 /** While one large chunk is on its way to whoever takes it, the next is read. */
 const LARGE_AHEAD = 2;
 
 type Bytes = Buffer<ArrayBuffer>;
 
-/** Large buffers for all sockets of one owner. */
+/** Buffers for all sockets of one owner. */
 export class ReadPool {
-  readonly #idle: Bytes[] = [];
-  #made = 0;
+  readonly #idleSmall: Bytes[] = [];
+  readonly #idleLarge: Bytes[] = [];
+  #largeMade = 0;
 
-  take(): Bytes | null {
-    const idle = this.#idle.pop();
-    if (idle !== undefined || this.#made === MOST_LARGE) return idle ?? null;
-    this.#made++;
-    return Buffer.allocUnsafeSlow(LARGE_BYTES);
+  take(wantsLarge: boolean): Bytes {
+    return (wantsLarge ? this.#takeLarge() : null) ?? this.#idleSmall.pop() ?? Buffer.allocUnsafeSlow(SMALL_BYTES);
   }
 
   give(buffer: Bytes): void {
-    this.#idle.push(buffer);
+    if (isLarge(buffer)) this.#idleLarge.push(buffer);
+    else if (this.#idleSmall.length < MOST_IDLE_SMALL) this.#idleSmall.push(buffer);
+  }
+
+  #takeLarge(): Bytes | null {
+    const idle = this.#idleLarge.pop();
+    if (idle !== undefined || this.#largeMade === MOST_LARGE) return idle ?? null;
+    this.#largeMade++;
+    return Buffer.allocUnsafeSlow(LARGE_BYTES);
   }
 }
+
+const isLarge = (buffer: Bytes): boolean => buffer.length === LARGE_BYTES;
 
 /**
  * False: no more for now; whoever takes then resumes the socket. `release` says that the chunk's bytes are not needed
@@ -42,7 +51,6 @@ export type TakeChunk = (chunk: Buffer, release: () => void) => boolean;
 class PooledReads {
   readonly onread: { buffer(): Bytes; callback(length: number): boolean };
   readonly #pool: ReadPool;
-  #small: Bytes | null = null;
   #current: Bytes | null = null;
   #wantsLarge = false;
   #largeLent = 0;
@@ -53,7 +61,7 @@ class PooledReads {
     this.#pool = pool;
     this.onread = {
       buffer: () => {
-        this.#current ??= (this.#wantsLarge ? pool.take() : null) ?? this.#takeSmall();
+        this.#current ??= pool.take(this.#wantsLarge);
         return this.#current;
       },
       callback: (length) => {
@@ -73,31 +81,20 @@ class PooledReads {
     this.#resume = () => socket.resume();
     socket.once("close", () => {
       this.#resume = null;
-      if (this.#current !== null && isLarge(this.#current)) this.#pool.give(this.#current);
+      if (this.#current !== null) this.#pool.give(this.#current);
       this.#current = null;
     });
   }
 
-  #takeSmall(): Bytes {
-    const small = this.#small ?? Buffer.allocUnsafeSlow(SMALL_BYTES);
-    this.#small = null;
-    return small;
-  }
-
   #release(buffer: Bytes): void {
-    if (!isLarge(buffer)) {
-      this.#small = buffer;
-      return;
-    }
-    this.#largeLent--;
     this.#pool.give(buffer);
+    if (!isLarge(buffer)) return;
+    this.#largeLent--;
     if (!this.#stopped) return;
     this.#stopped = false;
     this.#resume?.();
   }
 }
-
-const isLarge = (buffer: Bytes): boolean => buffer.length === LARGE_BYTES;
 
 /**
  * The same connection as another socket that is read this way; use only that from here on. Null where the socket has
