@@ -24,7 +24,7 @@ export function table(measured) {
       met === null ? "" : met ? "met" : "NOT MET",
       result.subject ? `${round(result.subject.p50Ms)} / ${round(result.subject.p95Ms)}` : "-",
       result.reference ? `${round(result.reference.p50Ms)} / ${round(result.reference.p95Ms)}` : "-",
-      result.ratios ? `${round(result.ratios.p95)} / ${round(result.ratios.min)} / ${round(result.ratios.cpu)}` : "-",
+      result.ratios ? `${[result.ratios.p95, result.ratios.min, result.ratios.cpu].map(round).join(" / ")}` : "-",
     ]);
   }
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
@@ -41,5 +41,6 @@ export function table(measured) {
 }
 
 export function round(value) {
+  if (value === null) return "-";
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
 }

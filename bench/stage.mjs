@@ -40,12 +40,15 @@ export async function stage() {
     jail: [jailBinary, "run"],
     cli: join(checkout, "bin", "agentkernel"),
     entry: join(checkout, "dist", "agentkernel.js"),
-    /** The file with the spec of a default sandbox that shows `projectDir`, or nothing, in the host's image or in layers. */
-    jailSpecFile(projectDir, layers = null) {
+    /**
+     * The file with the spec of a default sandbox that shows `projectDir`, or nothing, in the host's image or in layers;
+     * without a network unless it is asked for.
+     */
+    jailSpecFile(projectDir, { layers = null, egress = "off" } = {}) {
       const root = layers === null ? "host" : "layers";
-      const file = join(folder, `spec-${root}-${projectDir === null ? "none" : basename(projectDir)}.json`);
+      const file = join(folder, `spec-${root}-${egress}-${projectDir === null ? "none" : basename(projectDir)}.json`);
       const image = layers === null ? { kind: "host" } : { kind: "layers", layers };
-      writeFileSync(file, `${JSON.stringify(makeSpec(projectDir, image))}\n`);
+      writeFileSync(file, `${JSON.stringify(makeSpec(projectDir, image, egress))}\n`);
       return file;
     },
   };
@@ -68,8 +71,8 @@ async function specMaker(folder, checkout) {
   });
   const { jailSpec, resolve } = await import(pathToFileURL(outfile).href);
   const paths = { guestBinary: join(checkout, "dist", "native", "ak-guest"), journalDir: join(folder, "journal") };
-  return (projectDir, image) => {
-    const fields = { "net.egress": "off", ...(projectDir === null ? { "fs.workspace.mode": "none" } : {}) };
+  return (projectDir, image, egress) => {
+    const fields = { "net.egress": egress, ...(projectDir === null ? { "fs.workspace.mode": "none" } : {}) };
     const { policy } = resolve({ flags: [{ origin: "bench", fields }] });
     const boot = { id: "bench", hostname: "bench", policy, image, projectDir, homeDir: null };
     return jailSpec(boot, paths);

@@ -10,6 +10,7 @@ export const coldRun = {
     const samples = await interleaved(
       {
         run: () => stopwatch.untilExit([cli, ...run], at),
+        withNetwork: () => stopwatch.untilExit([cli, "run", "--image", "host", "true"], at),
         withoutLauncher: () => stopwatch.untilExit([process.execPath, entry, ...run], at),
         version: () => stopwatch.untilExit([process.execPath, entry, "version"], at),
         node: () => stopwatch.untilExit([process.execPath, "-e", "0"], at),
@@ -19,6 +20,7 @@ export const coldRun = {
     return {
       ...compare(samples.run, samples.node),
       information: {
+        withNetwork: compare(samples.withNetwork, samples.node).ratio,
         withoutLauncher: compare(samples.withoutLauncher, samples.node).ratio,
         versionVerb: compare(samples.version, samples.node).ratio,
         withoutLauncherP50Ms: summary(samples.withoutLauncher).p50Ms,

@@ -21,7 +21,7 @@ export const imageStart = {
     const { emptyProject, jail, jailSpecFile, stopwatch } = context;
     const { image, env } = await pulled(context);
     const layers = layersOf(env, image);
-    const [fromImage, fromHost] = [jailSpecFile(emptyProject, layers), jailSpecFile(emptyProject)];
+    const [fromImage, fromHost] = [jailSpecFile(emptyProject, { layers }), jailSpecFile(emptyProject)];
     const samples = await interleaved(
       {
         image: () => stopwatch.untilReady(jail, fromImage),

@@ -1,5 +1,7 @@
 /** Every figure there is, each under the name that SPECIFICATION.md uses. */
 import { coldRun } from "./cold-run.mjs";
+import { egressBulk, egressBulkSrt } from "./egress-bulk.mjs";
+import { egressConnect } from "./egress-connect.mjs";
 import { idleMemory } from "./idle-memory.mjs";
 import { imagePull } from "./image-pull.mjs";
 import { imagePageCache, imageStart } from "./image-start.mjs";
@@ -20,4 +22,7 @@ export const figures = [
   imagePull,
   imageStart,
   imagePageCache,
+  egressBulk,
+  egressBulkSrt,
+  egressConnect,
 ];

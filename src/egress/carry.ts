@@ -2,9 +2,10 @@
  * Moves the bytes of one connection both ways until both ends are done: with back-pressure, half-closes passed on as
  * such, and the client's bytes shown to the inspector for as long as it wants to see them. Owns both streams.
  */
-import type { Buffer } from "node:buffer";
+import { Buffer } from "node:buffer";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { type ReadPool, readPooled } from "../core/pooled-reads.js";
 import type { PeekRefusal } from "./peek/expectation.js";
 import { isPeekRefusal, type Passed, type Watcher } from "./peek/inspector.js";
 import { refusalAnswer } from "./refusal-answer.js";
@@ -19,6 +20,8 @@ export interface Carried {
 export interface CarryOptions {
   readonly client: Duplex;
   readonly server: Socket;
+  /** What a server's plain socket is read into; TLS has its own memory. */
+  readonly pool?: ReadPool;
   readonly inspector: Watcher;
   /** False: it sees the client's first bytes, for the log, and stops nothing. */
   readonly enforce: boolean;
@@ -68,7 +71,16 @@ class Carrying {
   constructor(options: CarryOptions) {
     this.#options = options;
     this.#client = options.client;
-    this.#server = options.server;
+    const { pool } = options;
+    const take = (chunk: Buffer, release?: () => void): boolean => this.#fromServer(chunk, release);
+    const pooled = pool === undefined ? null : readPooled(options.server, pool, take);
+    this.#server = pooled ?? options.server;
+    if (pooled === null) {
+      const { server } = options;
+      server.on("data", (chunk: Buffer) => {
+        if (!this.#fromServer(chunk)) server.pause();
+      });
+    }
     this.#inspector = options.inspector;
   }
 
@@ -76,7 +88,6 @@ class Carrying {
     const client = this.#client;
     const server = this.#server;
     server.setTimeout(this.#options.idleMs, () => server.destroy(new Error("nothing moved for too long")));
-    server.on("data", (chunk: Buffer) => this.#fromServer(chunk));
     server.on("end", () => {
       this.#flushAnswers();
       if (!client.writableEnded && !client.destroyed) client.end();
@@ -97,43 +108,55 @@ class Carrying {
     if (client.readableEnded) this.#clientEnded();
   }
 
-  #fromServer(chunk: Buffer): void {
-    if (this.#refused !== null) return;
+  /** False: the client takes no more for now. */
+  #fromServer(chunk: Buffer, release?: () => void): boolean {
+    if (this.#refused !== null) {
+      release?.();
+      return true;
+    }
     this.#received += chunk.length;
-    if (!this.#passAnswer(chunk)) return;
+    const takesMore = this.#toClient(chunk, release);
+    if (this.#refused !== null) return true;
     const inspector = this.#inspector;
-    if (inspector === null || !this.#options.enforce) return;
+    if (inspector === null || !this.#options.enforce) return takesMore;
     const waited = inspector.waiting;
     this.#pass(inspector.observe(chunk));
     if (waited && !inspector.waiting) this.#resumeClient();
+    return takesMore;
   }
 
-  /** False where the connection is over. */
-  #passAnswer(chunk: Buffer): boolean {
-    const answers = this.#options.answers;
+  /** False: the client takes no more for now. `release` gives the chunk's memory back, which is used again then. */
+  #toClient(chunk: Buffer, release?: () => void): boolean {
+    const { answers } = this.#options;
     if (answers === undefined) {
-      this.#writeToClient([chunk]);
+      if (!this.#client.writableEnded && !this.#client.destroyed) return this.#client.write(chunk, release);
+      release?.();
       return true;
     }
-    const passed = answers.pass(chunk);
+    // What is held back outlives the chunk.
+    const passed = answers.pass(release === undefined ? chunk : Buffer.from(chunk));
+    release?.();
     if (isPeekRefusal(passed)) {
       this.#refuse(passed);
-      return false;
+      return true;
     }
-    this.#writeToClient(passed);
+    const takesMore = this.#writeToClient(passed);
     clearTimeout(this.#answerHold);
     if (answers.holding) this.#answerHold = setTimeout(() => this.#flushAnswers(), ANSWER_HOLD_MS);
-    return true;
+    return takesMore;
   }
 
   #flushAnswers(): void {
     clearTimeout(this.#answerHold);
-    if (this.#refused === null) this.#writeToClient(this.#options.answers?.flush() ?? []);
+    if (this.#refused === null && !this.#writeToClient(this.#options.answers?.flush() ?? [])) this.#server.pause();
   }
 
-  #writeToClient(chunks: readonly Buffer[]): void {
-    if (this.#client.writableEnded || this.#client.destroyed) return;
-    for (const chunk of chunks) if (!this.#client.write(chunk)) this.#server.pause();
+  /** False: it takes no more for now. */
+  #writeToClient(chunks: readonly Buffer[]): boolean {
+    if (this.#client.writableEnded || this.#client.destroyed) return true;
+    let takesMore = true;
+    for (const chunk of chunks) takesMore = this.#client.write(chunk);
+    return takesMore;
   }
 
   #fromClient(chunk: Buffer): void {

@@ -3,6 +3,7 @@ import { networkInterfaces } from "node:os";
 import type { Duplex } from "node:stream";
 import type { EgressPort, NameFamilies, OutgoingRefusal, OutgoingTarget } from "../core/egress.js";
 import type { NetworkRules } from "../core/policy.js";
+import { ReadPool } from "../core/pooled-reads.js";
 import { Approvals, type Ask } from "./approval.js";
 import { carry } from "./carry.js";
 import type { EgressDecision, Via } from "./decision.js";
@@ -61,6 +62,7 @@ class SandboxGateway implements Gateway {
   readonly #slots: Allowance;
   readonly #lookups: Allowance;
   readonly #held: Allowance;
+  readonly #pool = new ReadPool();
   readonly #streams = new Set<Duplex>();
   readonly #home: ProxyHome;
   /** Loaded with the first who needs it. */
@@ -200,6 +202,7 @@ class SandboxGateway implements Gateway {
     carry({
       client,
       server: socket,
+      pool: this.#pool,
       inspector,
       enforce: expected.exact || expected.rules.deniesDomains,
       ...(first === undefined ? {} : { first }),

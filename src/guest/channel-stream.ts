@@ -11,6 +11,8 @@ import type { OutboundStream } from "./outbound-stream.js";
 export interface StreamEnds {
   readonly inbound: InboundStream;
   readonly outbound: OutboundStream;
+  /** What waits here for credit before whoever writes is asked to wait. */
+  readonly writeAheadBytes: number;
   /** Something is about to be sent, bytes or their end. */
   beforeSend(): void;
   /** Nobody uses the stream any more, in order or because of an error. */
@@ -19,7 +21,6 @@ export interface StreamEnds {
 
 /** What waits on the readable side beyond the channel's window; too little to earn the guest more credit. */
 const READ_AHEAD_BYTES = 16_384;
-const WRITE_AHEAD_BYTES = 262_144;
 
 type Done = (error?: Error | null) => void;
 
@@ -33,7 +34,7 @@ export class ChannelStream extends Duplex {
     super({
       allowHalfOpen: true,
       readableHighWaterMark: READ_AHEAD_BYTES,
-      writableHighWaterMark: WRITE_AHEAD_BYTES,
+      writableHighWaterMark: ends.writeAheadBytes,
     });
     this.#ends = ends;
     ends.inbound.attach(this.#sink());

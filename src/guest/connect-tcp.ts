@@ -7,6 +7,8 @@ import type { OpenChannel } from "./exec.js";
 import { FrameType } from "./frame.js";
 import { type GuestRefusal, readCloseRefusal } from "./messages.js";
 
+const WRITE_AHEAD_BYTES = 262_144;
+
 export function connectTcp(open: OpenChannel, port: number): Promise<Duplex> {
   if (!Number.isInteger(port) || port < 1 || port > 65_535) {
     throw new AgentKernelError("invalid_argument", `${port} is no port of the sandbox: it must be 1 to 65535.`);
@@ -25,6 +27,7 @@ export function connectTcp(open: OpenChannel, port: number): Promise<Duplex> {
         stream = new ChannelStream({
           inbound: channel.inbound(1),
           outbound: channel.requireOutbound(),
+          writeAheadBytes: WRITE_AHEAD_BYTES,
           beforeSend: () => {},
           released: () => {
             if (!channel.inbound(1).ended || !channel.requireOutbound().eofSent) channel.close();

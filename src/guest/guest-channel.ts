@@ -66,6 +66,7 @@ export class OutgoingChannel implements GuestChannel {
     this.stream = new ChannelStream({
       inbound: this.#inbound,
       outbound: this.#outbound,
+      writeAheadBytes: GUEST_CHANNEL_WINDOW_BYTES,
       beforeSend: () => this.accept(),
       // Once all that it sends is sent, whoever lets go has only stopped listening.
       released: (error) => this.#end(error || !this.#outbound.eofSent ? RESET : null),

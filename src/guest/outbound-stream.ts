@@ -4,17 +4,50 @@ import { encodeFrame, FrameType, MAX_CREDIT_BYTES, MAX_DATA_BYTES, Stream } from
 import type { Outbox } from "./outbox.js";
 import { GuestViolation } from "./violation.js";
 
-interface Queued {
-  readonly chunk: Buffer;
-  /** Called when the last byte of the chunk has left this process, or never will. */
-  readonly left: (() => void) | undefined;
+/** What was written at once. Its bytes leave in one or more frames; those on their way are the socket's. */
+class Piece {
+  unsent: Buffer;
+  #framesAway = 0;
+  #isOver = false;
+  readonly #left: (() => void) | undefined;
+
+  /** `left` is called when its last byte has left this process, or never will. */
+  constructor(chunk: Buffer, left: (() => void) | undefined) {
+    this.unsent = chunk;
+    this.#left = left;
+  }
+
+  /** The next bytes, and what to call when they have left. */
+  take(length: number): { readonly part: Buffer; readonly left: () => void } {
+    const part = this.unsent.subarray(0, length);
+    this.unsent = this.unsent.subarray(length);
+    this.#framesAway++;
+    if (this.unsent.length === 0) this.#isOver = true;
+    return {
+      part,
+      left: () => {
+        this.#framesAway--;
+        this.#settle();
+      },
+    };
+  }
+
+  /** What is unsent never will be. */
+  drop(): void {
+    this.#isOver = true;
+    this.#settle();
+  }
+
+  #settle(): void {
+    if (this.#isOver && this.#framesAway === 0) this.#left?.();
+  }
 }
 
 export class OutboundStream {
   readonly #channel: number;
   readonly #outbox: Outbox;
   #creditBytes: number;
-  readonly #queue: Queued[] = [];
+  readonly #queue: Piece[] = [];
   #queuedBytes = 0;
   #sentBytes = 0;
   /** `ending`: EOF follows what is queued. `over`: EOF is sent, or nobody is there to read. */
@@ -65,7 +98,7 @@ export class OutboundStream {
       left?.();
       return true;
     }
-    this.#queue.push({ chunk, left });
+    this.#queue.push(new Piece(chunk, left));
     this.#queuedBytes += chunk.length;
     this.#flushOrWait();
     this.#owesDrain = this.#queuedBytes > 0;
@@ -96,16 +129,13 @@ export class OutboundStream {
     for (let sent = 0; sent < frames && this.#canSend && this.#outbox.takesData; sent++) {
       const head = this.#queue[0];
       if (head === undefined) break;
-      const { chunk, left } = head;
-      const length = Math.min(chunk.length, this.#creditBytes, MAX_DATA_BYTES);
-      const isWhole = length === chunk.length;
-      if (isWhole) this.#queue.shift();
-      else this.#queue[0] = { chunk: chunk.subarray(length), left };
+      const length = Math.min(head.unsent.length, this.#creditBytes, MAX_DATA_BYTES);
+      const { part, left } = head.take(length);
+      if (head.unsent.length === 0) this.#queue.shift();
       this.#queuedBytes -= length;
       this.#creditBytes -= length;
       this.#sentBytes += length;
-      const part = isWhole ? chunk : chunk.subarray(0, length);
-      this.#outbox.sendData(this.#channel, Stream.in, part, isWhole ? left : undefined);
+      this.#outbox.sendData(this.#channel, Stream.in, part, left);
     }
     if (this.#queuedBytes > 0) return this.#canSend;
     if (this.#state === "ending") {
@@ -126,7 +156,7 @@ export class OutboundStream {
     this.#state = "over";
     const dropped = this.#queue.splice(0);
     this.#queuedBytes = 0;
-    for (const { left } of dropped) left?.();
+    for (const piece of dropped) piece.drop();
     this.#drained();
   }
 

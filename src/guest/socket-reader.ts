@@ -6,6 +6,7 @@
 import { Buffer } from "node:buffer";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { takeHandle } from "../core/socket-handle.js";
 
 export interface Lent {
   release(): void;
@@ -140,15 +141,13 @@ export function openStream(fd: number): Socket {
 
 /**
  * The same for a socket that node made, such as a child's extra stdio; use only what this returns from here on.
- * To be called in the turn that made the socket. Node has no public way to say how such a socket is read, so this
- * takes its handle over; a socket whose handle cannot be taken is returned as it is and read through its events.
+ * To be called in the turn that made the socket. A socket whose handle cannot be taken is returned as it is and read
+ * through its events.
  */
 export function adoptStream(socket: Socket): Socket {
-  const handle: unknown = Reflect.get(socket, "_handle");
-  if (typeof handle !== "object" || handle === null || !("useUserBuffer" in handle)) return socket;
-  if (socket.destroyed || socket.connecting || socket.readableLength > 0 || socket.writableLength > 0) return socket;
+  const handle = takeHandle(socket);
+  if (handle === null) return socket;
   const adopted = pooledSocket({ handle });
-  Reflect.set(socket, "_handle", null);
   // The child's own "close" event waits for the socket that node made.
   adopted.once("close", () => socket.destroy());
   return adopted;

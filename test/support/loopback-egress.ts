@@ -5,7 +5,7 @@
 import { connect } from "node:net";
 import { type Duplex, finished } from "node:stream";
 import type { EgressPort, NameFamilies, OutgoingRefusal, OutgoingTarget } from "../../src/core/egress.js";
-import { PooledReads } from "../../src/core/pooled-reads.js";
+import { ReadPool, readPooled } from "../../src/core/pooled-reads.js";
 
 export interface Known {
   readonly ipv4?: boolean;
@@ -17,6 +17,7 @@ export class LoopbackEgress implements EgressPort {
   readonly names: string[] = [];
   /** Connections that are being carried. */
   open = 0;
+  readonly #pool = new ReadPool();
   readonly #known: ReadonlyMap<string, Known>;
   readonly #portFor: (target: OutgoingTarget) => number | OutgoingRefusal;
 
@@ -38,12 +39,14 @@ export class LoopbackEgress implements EgressPort {
     const port = this.#portFor(target);
     if (typeof port !== "number") return port;
     return await new Promise((resolve) => {
-      const reads = new PooledReads((chunk, release) => stream.write(chunk, release));
-      const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true, noDelay: true, onread: reads.onread });
-      socket.once("error", () => resolve({ code: "refused", message: "nobody listens" }));
-      stream.on("drain", () => socket.resume());
-      socket.once("end", () => stream.end());
-      socket.once("connect", () => {
+      const dialled = connect({ port, host: "127.0.0.1", allowHalfOpen: true, noDelay: true });
+      dialled.once("error", () => resolve({ code: "refused", message: "nobody listens" }));
+      dialled.once("connect", () => {
+        const pooled = readPooled(dialled, this.#pool, (chunk, release) => stream.write(chunk, release));
+        const socket = pooled ?? dialled;
+        if (pooled === null) socket.pipe(stream);
+        stream.on("drain", () => socket.resume());
+        socket.once("end", () => stream.end());
         this.open++;
         // Each direction ends by itself; what goes wrong in one cuts off both.
         stream.pipe(socket);

@@ -157,7 +157,7 @@ impl Server {
                 return Ok(false);
             }
             // A frame that came in part is probably a large one.
-            let space = if self.decoder.pending() > 0 { 64 * 1024 } else { 8 * 1024 };
+            let space = if self.decoder.pending() > 0 { 256 * 1024 } else { 8 * 1024 };
             match read(&self.process.host, self.decoder.space(space)) {
                 Ok(0) => return Err(End::StreamEnded),
                 Ok(count) => self.decoder.filled(count),

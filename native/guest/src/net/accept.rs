@@ -78,6 +78,8 @@ impl Net {
         let Some(id) = around.channels.open() else { return refuse(&socket) };
         // Small writes of a program must not wait for each other; without it they are only slower.
         let _ = sockopt::set_tcp_nodelay(&socket, true);
+        // Nothing is congested on a loopback, and what a host has chosen instead may pace, which costs timers.
+        let _ = sockopt::set_tcp_congestion(&socket, "reno");
         let Ok(connection) = Connection::out(socket, name, id, &around) else {
             around.channels.close();
             if let Some(index) = name {

@@ -1,0 +1,26 @@
+/** What our way out is compared with: another sandbox for agents, whose programs reach the network through its proxy. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const PACKAGE = "@anthropic-ai/sandbox-runtime";
+
+let installed;
+
+/** Installed into the benchmark's own folder; it needs bubblewrap, socat and ripgrep on the machine. */
+export function srt(folder, allowedHost) {
+  installed ??= install(join(folder, "srt"), allowedHost);
+  return installed;
+}
+
+function install(folder, allowedHost) {
+  for (const program of ["bwrap", "socat", "rg"]) execFileSync("sh", ["-c", `command -v ${program}`]);
+  mkdirSync(folder);
+  execFileSync("npm", ["install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, PACKAGE], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const settings = join(folder, "settings.json");
+  const network = { allowedDomains: [allowedHost], deniedDomains: [] };
+  writeFileSync(settings, JSON.stringify({ network, filesystem: { denyRead: [], allowWrite: ["."], denyWrite: [] } }));
+  return [join(folder, "node_modules", ".bin", "srt"), "--settings", settings, "-c"];
+}
