@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { expect } from "vitest";
+import { deferred } from "../../../src/core/deferred.js";
 import { LoopbackEgress } from "../../support/loopback-egress.js";
 import { answering, echo, withServer } from "../../support/loopback-server.js";
 import { makeProject } from "../../support/project.js";
@@ -207,9 +208,12 @@ s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)); s.cl
       const block = Buffer.alloc(MEGABYTE, "0123456789abcdef of a block that is not all the same\n");
       const sent = createHash("sha256");
       const received = createHash("sha256");
+      // The program is done when its last bytes are on their way.
+      const arrived = deferred<void>();
       await withServer(
         (socket) => {
           socket.on("data", (chunk) => received.update(chunk));
+          socket.once("end", () => arrived.resolve());
           void (async () => {
             for (let count = 0; count < 100; count++) {
               block.writeUInt32LE(count, count * 1000);
@@ -239,6 +243,7 @@ print(down.hexdigest(), up.hexdigest())
 `;
             const [down, up] = (await sandbox.run(python(script))).stdout.trim().split(" ");
             expect(down).toBe(sent.digest("hex"));
+            await arrived.promise;
             expect(up).toBe(received.digest("hex"));
           });
         },
