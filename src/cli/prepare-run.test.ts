@@ -111,6 +111,20 @@ describe("a request", () => {
     expect(request.origins).toMatchObject({ "resources.pids": "--pids", "fs.mounts": "--mount", profile: "--profile" });
   });
 
+  test("takes a folder as a root, but none that holds the user's home, also where home is a link", () => {
+    expect(prepare("-i", "./vendor", "sh").image).toMatchObject({ name: join(project, "vendor"), named: true });
+    expect(refusal(() => prepare("-i", root, "sh")).message).toContain("holds your home folder");
+    const { verb, rest } = findVerb(["run", "-i", root, "sh"]);
+    const linked = join(tmpdir(), `agentkernel-home-${process.pid}`);
+    symlinkSync(home, linked);
+    try {
+      const surroundings = { cwd: project, homeDir: linked, env: {} };
+      expect(refusal(() => prepareRun(parseOptions(verb, rest), surroundings)).message).toContain("holds your home");
+    } finally {
+      rmSync(linked);
+    }
+  });
+
   test("passes a token on only when it is named", () => {
     expect(inHost(prepare("-p", "permissive", "ls")).env).not.toHaveProperty("MY_TOKEN");
   });

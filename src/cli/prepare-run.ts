@@ -120,7 +120,8 @@ function checkedImage(wish: ImageWish, policy: Policy, { cwd, homeDir }: Surroun
   const path = realpathSync(folder);
   const what = "the folder of --image";
   refuseUnlessShowable({ what, path, writable: false, readonlyHint: "" }, policy);
-  if (`${homeDir}/`.startsWith(`${path}/`)) {
+  const home = statSync(homeDir, { throwIfNoEntry: false }) === undefined ? homeDir : realpathSync(homeDir);
+  if (`${home}/`.startsWith(`${path}/`)) {
     throw new AgentKernelError("policy_denied", `${what} holds your home folder, of which nothing would be hidden`, {
       hint: "name a folder that is a root filesystem and nothing else",
     });

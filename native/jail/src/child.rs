@@ -280,8 +280,9 @@ impl Child<'_> {
         walls::no_new_privileges()?;
         let mut writable = self.spec.landlock_writable.clone();
         if !writable.contains(&PathBuf::from("/")) {
-            // An image that says its users live in the root folder must not open all of it.
-            writable.extend(home.filter(|home| home != Path::new("/")));
+            // An image that says its users live in the root folder, or in the project, must not open these.
+            let is_view = |home: &Path| self.spec.views.iter().any(|view| home.starts_with(&view.target));
+            writable.extend(home.filter(|home| home != Path::new("/") && !is_view(home)));
         }
         let layer = walls::landlock(&writable)?;
         self.channel.send(&Told::Layer(layer), None)?;

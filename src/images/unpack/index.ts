@@ -112,7 +112,7 @@ export class UnpackedLayers {
     const needed = new Set([...(await held()), ...layers.map(layerDigest)]);
     const leaving: string[] = [];
     for (const name of await this.#names()) {
-      if (needed.has(layerDigest(name))) continue;
+      if (needed.has(layerDigest(name)) || (await held()).has(layerDigest(name))) continue;
       const away = this.#workFolder();
       await rename(join(this.#layout.root, "layers", name), away);
       // Somebody may have begun to hold it a moment before.
