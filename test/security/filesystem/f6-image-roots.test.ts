@@ -165,9 +165,13 @@ describe("F6 an image's configuration is data", () => {
       }
     });
 
-    it("working folders that are none are refused, and none leads out", async () => {
+    it("working folders are made inside, those that can be none are refused, and none leads out", async () => {
       const store = new TestStore(actor, registry.host);
-      for (const WorkingDir of ["/none", "/etc/passwd", "/a/../..", "/\u001b[2J", "relative", "../.."]) {
+      for (const WorkingDir of ["/none", "/deep/er", "/\u001b[2J"]) {
+        const made = await runRoot(store, [], [], { WorkingDir, Cmd: ["/bin/pwd"] });
+        expect(made.stdout, made.stderr).toBe(`${WorkingDir}\n`);
+      }
+      for (const WorkingDir of ["/etc/passwd", "relative", "../.."]) {
         const { status, stderr } = await runRoot(store, [], [], { WorkingDir, Cmd: ["/bin/pwd"] });
         expect(stderr).toMatch(/working folder/);
         expect(stderr).not.toContain("\u001b");
