@@ -64,10 +64,11 @@ describe.skipIf(whyNoWorld() !== null)("N3 a name whose addresses are not what t
       // It was asked again, and the second answer was the private one.
       expect(queries.filter((one) => one.name === `in-${name}` && one.type === "A")).toHaveLength(2);
       expect(connections.map(({ address }) => address)).toEqual([WORLD.public4]);
-      expect(decisions.filter((one) => one.verdict === "denied" && one.asked === `in-${name}`)).toMatchObject([
-        { rule: expect.stringContaining(`${PRIVATE} is not a public address`) },
-        { addresses: [PRIVATE], dialled: null, rule: expect.stringContaining("not a public address") },
-      ]);
+      const denied = decisions.filter((one) => one.verdict === "denied" && one.asked === `in-${name}`);
+      // A program may look a name up for each family.
+      expect(denied.length).toBeGreaterThanOrEqual(2);
+      for (const one of denied) expect(one.rule).toMatch(/not a public address/);
+      expect(denied.at(-1)).toMatchObject({ port: 80, addresses: [PRIVATE], dialled: null });
     });
 
     const mixed = [
