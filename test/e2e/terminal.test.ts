@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { type Actor, actors } from "../support/actors.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
 import { runIn } from "../support/run-cli.js";
+import { testSettings } from "../support/test-settings.js";
 
 type Step =
   | { readonly expect: string }
@@ -28,7 +29,7 @@ function onTerminal(actor: Actor, words: readonly string[], steps: readonly Step
   const job = {
     argv: [process.execPath, join(actor.dist, "agentkernel.js"), "run", "--no-network", ...words],
     cwd: actor.folder(),
-    env: { PATH: "/usr/bin:/bin", HOME: actor.home, TERM: "xterm", AGENTKERNEL_IMAGE: "host" },
+    env: { PATH: "/usr/bin:/bin", HOME: actor.home, TERM: "xterm", ...testSettings },
     rows: 24,
     cols: 80,
     steps,

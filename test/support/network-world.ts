@@ -30,6 +30,7 @@ import { type HostNamespace, joinNamespaces, makeHost, NAME_SERVER } from "./net
 import { repository } from "./repository.js";
 import type { CliOptions, CliResult } from "./run-cli.js";
 import { testFolder } from "./test-folder.js";
+import { testSettings } from "./test-settings.js";
 
 export type { DnsQuery, WorldConnection, WorldRecord, WorldRequest } from "./network-world/messages.js";
 export { HOST_ADDRESSES, NAME_SERVER } from "./network-world/namespaces.js";
@@ -213,8 +214,7 @@ function spawnIn(
       PATH: process.env.PATH ?? "/usr/bin:/bin",
       HOME: actor.home,
       LANG: "C.UTF-8",
-      AGENTKERNEL_IMAGE: "host",
-      AGENTKERNEL_PULL: "never",
+      ...testSettings,
       ...options.env,
     },
     stdio: ["pipe", "pipe", "pipe"],

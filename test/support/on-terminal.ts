@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Actor } from "./actors.js";
 import type { NetworkWorld } from "./network-world.js";
 import { repository } from "./repository.js";
+import { testSettings } from "./test-settings.js";
 
 export type Step = { readonly expect: string } | { readonly type: string };
 
@@ -25,7 +26,7 @@ export async function onTerminal(
   const job = {
     argv: [process.execPath, join(actor.dist, "agentkernel.js"), ...words],
     cwd: actor.folder(),
-    env: { PATH: "/usr/bin:/bin", HOME: actor.home, TERM: "xterm", AGENTKERNEL_IMAGE: "host" },
+    env: { PATH: "/usr/bin:/bin", HOME: actor.home, TERM: "xterm", ...testSettings },
     rows: 24,
     cols: 200,
     steps,

@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Actor } from "./actors.js";
+import { testSettings } from "./test-settings.js";
 
 export interface OutsideResult {
   readonly status: number | null;
@@ -20,7 +21,7 @@ export function runOutside(
     ...(process.getuid?.() === 0 ? { uid: actor.uid, gid: actor.gid } : {}),
     cwd: options.cwd ?? actor.home,
     input: options.stdin ?? "",
-    env: { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: actor.home, LANG: "C.UTF-8" },
+    env: { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: actor.home, LANG: "C.UTF-8", ...testSettings },
     encoding: "utf8",
   });
   if (result.error) throw result.error;

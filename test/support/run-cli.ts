@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import type { Actor } from "./actors.js";
+import { testSettings } from "./test-settings.js";
 
 export interface CliOptions {
   readonly cwd?: string;
@@ -29,8 +30,7 @@ export function startCli(actor: Actor, words: readonly string[], options: CliOpt
       PATH: process.env.PATH ?? "/usr/bin:/bin",
       HOME: actor.home,
       LANG: "C.UTF-8",
-      AGENTKERNEL_IMAGE: "host",
-      AGENTKERNEL_PULL: "never",
+      ...testSettings,
       ...options.env,
     },
     stdio: ["pipe", "pipe", "pipe"],

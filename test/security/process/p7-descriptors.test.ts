@@ -10,6 +10,7 @@ import { own, runOutside } from "../support/process-programs.js";
 /** Lists its open descriptors by trying each number, so that looking opens none. */
 const LIST = `
 import fcntl, os, sys
+import { testSettings } from "../../support/test-settings.js";
 found = []
 for fd in range(4096):
     try: fcntl.fcntl(fd, fcntl.F_GETFD); found.append(fd)
@@ -28,7 +29,7 @@ function withLeaks(actor: Actor, secretFile: string, argv: readonly [string, ...
     return spawn(program, words, {
       ...identity,
       cwd,
-      env: { PATH: process.env.PATH ?? "/usr/bin:/bin", HOME: actor.home },
+      env: { PATH: process.env.PATH ?? "/usr/bin:/bin", HOME: actor.home, ...testSettings },
       stdio: ["pipe", "pipe", "pipe", ...Array<number>(7).fill(leaked)],
     });
   } finally {
