@@ -3,6 +3,7 @@ import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, writeFile
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Actor, actors } from "../../support/actors.js";
+import { testSettings } from "../../support/test-settings.js";
 import { holdCli } from "../support/process-answers.js";
 import { guestOf, marked } from "../support/process-marks.js";
 import { own, runOutside } from "../support/process-programs.js";
@@ -10,7 +11,6 @@ import { own, runOutside } from "../support/process-programs.js";
 /** Lists its open descriptors by trying each number, so that looking opens none. */
 const LIST = `
 import fcntl, os, sys
-import { testSettings } from "../../support/test-settings.js";
 found = []
 for fd in range(4096):
     try: fcntl.fcntl(fd, fcntl.F_GETFD); found.append(fd)
