@@ -77,9 +77,13 @@ export async function fetchImage(reference: ImageReference, options: FetchOption
   }
   const notePath = join(storeRoot, "failed", `${recordKey(canonicalForm(reference), platformText(hostPlatform()))}`);
   if (options.pull === "never") {
-    throw new AgentKernelError("image_unavailable", "the image is not in the store, and pulling is off", {
-      hint: `agentkernel images pull ${familiarForm(reference)}`,
-    });
+    throw new AgentKernelError(
+      "image_unavailable",
+      `${familiarForm(reference)} is not in the store, and pulling is off`,
+      {
+        hint: `agentkernel images pull ${familiarForm(reference)}`,
+      },
+    );
   }
   const earlier = remember ? await recentFailure(notePath) : null;
   if (earlier !== null) throw earlier;

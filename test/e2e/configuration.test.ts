@@ -147,7 +147,7 @@ describe.each(actors)("as $name", (actor) => {
 
   it("an image that a file names is never replaced by another", async () => {
     const project = makeProject(actor, { "agentkernel.toml": "[sandbox]\nbase_image = 'no-such-image.example/x:1'\n" });
-    const result = await runIn(actor, ["true"], { cwd: project.path });
+    const result = await runIn(actor, ["true"], { cwd: project.path, env: { AGENTKERNEL_IMAGE: "" } });
     expect(result).toMatchObject({ status: 125, stdout: "" });
     expectComplaint(result.stderr, /no-such-image\.example\/x:1/);
     expect((await runIn(actor, ["--image", "host", "true"], { cwd: project.path })).status).toBe(0);

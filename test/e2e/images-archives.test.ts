@@ -173,7 +173,7 @@ describe.each(actors)("as $name", (actor) => {
     const list = await runCli(actor, ["images", "list"], { env });
     expect(list.stdout).toMatch(/^NAME +TAG +DIGEST +PLATFORM +SIZE +UNPACKED +AGE +LAST USED +IN USE BY\n/);
     expect(list.stdout).toMatch(
-      /^localhost\/app +1 +sha256:[0-9a-f]{12} +linux\/\w+ +[\d.]+ k?B +seconds +seconds +-$/m,
+      /^localhost\/app +1 +sha256:[0-9a-f]{12} +linux\/\w+ +[\d.]+ k?B +[\d.]+ k?B +seconds +seconds +-$/m,
     );
     const gone = await runCli(actor, ["images", "remove", "localhost/app:1"], { env });
     expect(gone.stdout).toMatch(/^removed localhost\/app:1\nfreed [\d.]+ k?B\n$/);

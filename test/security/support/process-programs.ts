@@ -9,6 +9,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Actor } from "../../support/actors.js";
 import type { CliResult } from "../../support/run-cli.js";
+import { testSettings } from "../../support/test-settings.js";
 
 const security = dirname(dirname(fileURLToPath(import.meta.url)));
 const compiled = new Map<string, string>();
@@ -73,7 +74,13 @@ export async function runOutside(
   const child = spawn(program, words, {
     ...identity,
     cwd: options.cwd ?? actor.home,
-    env: { PATH: process.env.PATH ?? "/usr/bin:/bin", HOME: actor.home, LANG: "C.UTF-8", ...options.env },
+    env: {
+      PATH: process.env.PATH ?? "/usr/bin:/bin",
+      HOME: actor.home,
+      LANG: "C.UTF-8",
+      ...testSettings,
+      ...options.env,
+    },
     stdio: ["pipe", "pipe", "pipe"],
     timeout: options.deadlineMs ?? 30_000,
     killSignal: "SIGKILL",
