@@ -79,9 +79,9 @@ export async function fetchImage(reference: ImageReference, options: FetchOption
   if (options.pull === "never") {
     throw new AgentKernelError(
       "image_unavailable",
-      `${familiarForm(reference)} is not in the store, and pulling is off`,
+      `the image ${familiarForm(reference)} is not in the store, and pulling is off`,
       {
-        hint: `agentkernel images pull ${familiarForm(reference)}`,
+        hint: `agentkernel images pull ${familiarForm(reference)}, or use --image host`,
       },
     );
   }

@@ -108,11 +108,12 @@ describe.each(actors)("as $name", (actor) => {
         timed_out: false,
         sandbox: expect.stringMatching(/^run-[0-9a-f]{10,}$/),
         backend: "linux",
-        image: { name: "host", why: expect.any(String) },
+        image: { digest: null, name: "host", why: expect.any(String) },
         profile: "moderate",
         layers: expect.arrayContaining([expect.objectContaining({ name: "seccomp", state: "applied" })]),
         usage: expect.objectContaining({ cpu_us: expect.any(Number), oom_kills: 0 }),
         changes: null,
+        network: { mode: "off", blocked: [] },
         notes: [],
       },
     });

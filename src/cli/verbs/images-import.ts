@@ -33,7 +33,7 @@ export async function execute(parsed: ParsedOptions): Promise<number> {
       ...(reference === undefined ? {} : { reference }),
       ...(bars === null ? {} : { onProgress: (progress) => bars.update(progress) }),
     }).finally(() => bars?.clear());
-    await store.unpacked.makeReady(record, { signal });
+    await store.unpacked.makeReady(record, { durable: true, signal });
     const { removedImages } = await makeRoom(store, record, ceilingBytes);
     const removed = removedImages.map(familiarName);
     for (const { path, why } of skipped.slice(0, MAX_SKIPPED_LINES)) await remark(`left out ${path}: a ${why}`);

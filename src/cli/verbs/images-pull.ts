@@ -53,7 +53,7 @@ export async function execute(parsed: ParsedOptions): Promise<number> {
     }
     const { record, previous, from, failedMirrors } = pulled;
     await store.records.touch(record);
-    await store.unpacked.makeReady(record, { signal });
+    await store.unpacked.makeReady(record, { durable: true, signal });
     const movedTo = locked ? await movedTag(named, record.digest, { ...registry, signal }) : null;
     const before = locked || previous === null || previous.digest === record.digest ? null : previous.digest;
     const room = await makeRoom(store, record, ceilingBytes);

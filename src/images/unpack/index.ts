@@ -26,6 +26,11 @@ const LOCK_WAIT_MS = 15 * 60 * 1000;
 const SIZE_FILE = "bytes";
 
 export interface UnpackOptions {
+  /**
+   * Return only when a power cut costs nothing any more. Without it, one within about half a minute can leave files of a
+   * layer empty; that everything on the disk is written first can take as long.
+   */
+  readonly durable?: boolean;
   readonly limits?: LayerLimits;
   /** Called when a layer is unpacked, or was already. */
   readonly onLayer?: (done: number, total: number) => void;
@@ -138,7 +143,7 @@ export class UnpackedLayers {
     record: ImageRecord,
     diffIds: readonly string[],
     names: readonly string[],
-    { onLayer, signal, limits = LAYER_LIMITS }: UnpackOptions,
+    { durable = false, onLayer, signal, limits = LAYER_LIMITS }: UnpackOptions,
   ): Promise<void> {
     const { root } = this.#layout;
     const unpacked: { readonly name: string; readonly folder: string }[] = [];
@@ -160,7 +165,7 @@ export class UnpackedLayers {
             below,
             compression: layer.compression,
             diffId: diffIds[index] ?? "",
-            sync: index === names.length - 1,
+            sync: durable && index === names.length - 1,
           };
           const { bytes } = await unpackLayer(this.#blobs.path(layer.digest), order, signal);
           await writeFile(join(folder, SIZE_FILE), String(bytes), { mode: 0o600 });
