@@ -212,5 +212,5 @@ impl Server {
 }
 
 fn no_such_exec() -> Refusal {
-    Refusal::new("not_found", "there is no exec with this key")
+    Refusal::new("unknown_key", "there is no exec with this key")
 }

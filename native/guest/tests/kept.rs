@@ -112,7 +112,7 @@ fn an_end_that_no_host_has_heard_of_is_kept_until_one_has() {
     }
     let mut last = guest.connect();
     assert_eq!(forget(&mut last, "k"), "forgotten");
-    assert_eq!(forget(&mut last, "k"), "not_found");
+    assert_eq!(forget(&mut last, "k"), "unknown_key");
     drop(last);
     assert!(guest.connect().hello["execs"].is_null());
 }
@@ -185,9 +185,9 @@ fn keys_are_checked() {
     assert_eq!(host.finish(second).failure(), "exists");
     let again = attach(&mut host, "k", json!({}));
     assert_eq!(host.finish(again).failure(), "busy");
-    assert_eq!(forget(&mut host, "k"), "not_found");
+    assert_eq!(forget(&mut host, "k"), "unknown_key");
     let none = attach(&mut host, "none", json!({}));
-    assert_eq!(host.finish(none).failure(), "not_found");
+    assert_eq!(host.finish(none).failure(), "unknown_key");
     drop(host);
     assert_eq!(forget(&mut guest.connect(), "k"), "busy");
     let mut temporary = harness::Guest::start();
@@ -269,7 +269,7 @@ fn stopping_ends_it_in_order_with_and_without_a_host() {
     for connected in [true, false] {
         let mut guest = KeptGuest::start();
         let mut host = guest.connect();
-        let id = open_kept(&mut host, "k", "trap 'exit 5' TERM; echo ready; sleep 1000 & wait");
+        let id = open_kept(&mut host, "k", "trap 'exit 5' TERM; sleep 1000 & echo ready; wait");
         assert_eq!(host.read_line(id), "ready");
         if connected {
             guest.stop(20_000);
