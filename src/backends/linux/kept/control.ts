@@ -41,6 +41,7 @@ export class Control {
   readonly #socket: Socket;
   readonly #over = deferred<ControlEnd>();
   readonly #pending: Deferred<Fields>[] = [];
+  #isOver = false;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
@@ -80,6 +81,10 @@ export class Control {
     return await answer.promise;
   }
 
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
   close(): void {
     this.#socket.destroy();
   }
@@ -94,6 +99,7 @@ export class Control {
   }
 
   #finish(end: ControlEnd): void {
+    this.#isOver = true;
     this.#over.resolve(end);
     for (const pending of this.#pending.splice(0)) pending.reject(gone());
     this.#socket.destroy();

@@ -75,7 +75,7 @@ export class OwnedSandbox implements KeptSandbox {
       () => null,
       (error: unknown) => ({ error }),
     );
-    if (refused !== null && !(await isOver(this.#control.over))) throw refused.error;
+    if (refused !== null && !this.#control.isOver) throw refused.error;
     const over = await this.over;
     if (over.how === "ended") return over.end;
     if (over.how === "lost") {
@@ -98,8 +98,4 @@ export class OwnedSandbox implements KeptSandbox {
     }
     return { how: "lost" };
   }
-}
-
-function isOver(over: Promise<unknown>): Promise<boolean> {
-  return Promise.race([over.then(() => true), Promise.resolve(false)]);
 }
