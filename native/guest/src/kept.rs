@@ -127,13 +127,11 @@ impl Server {
         if !is_key(key) {
             return Err(Refusal::invalid("key has 1 to 64 letters, digits, dots, dashes or underscores"));
         }
-        let attached =
-            self.channels.values().filter(|channel| matches!(channel, Channel::Exec(e) if e.key().is_some()));
-        let is_used = |channel: &Channel| matches!(channel, Channel::Exec(e) if e.key() == Some(key.as_str()));
-        if self.kept.find(key).is_some() || attached.clone().any(is_used) {
+        if self.kept.find(key).is_some() || self.has_channel(key) {
             return Err(Refusal::new("exists", "there is an exec with this key"));
         }
         let kept = |exec: &Exec| exec.key().is_some();
+        let attached = self.channels.values().filter(|channel| matches!(channel, Channel::Exec(exec) if kept(exec)));
         let count = attached.count() + self.kept.detached.values().filter(|exec| kept(exec)).count();
         if count < MAX_KEPT_EXECS {
             return Ok(());
@@ -146,17 +144,24 @@ impl Server {
         }
     }
 
+    fn find_detached(&self, key: &str) -> Result<u32, Refusal> {
+        if self.has_channel(key) {
+            return Err(Refusal::new("busy", "it has a channel"));
+        }
+        self.kept.find(key).ok_or_else(no_such_exec)
+    }
+
+    fn has_channel(&self, key: &str) -> bool {
+        self.channels.values().any(|channel| matches!(channel, Channel::Exec(exec) if exec.key() == Some(key)))
+    }
+
     pub(crate) fn attach_exec(
         &mut self,
         id: u32,
         open: &OpenExecAttach,
         credit: u32,
     ) -> Result<Option<Channel>, Refusal> {
-        let is_here = |channel: &Channel| matches!(channel, Channel::Exec(e) if e.key() == Some(open.key.as_str()));
-        if self.channels.values().any(is_here) {
-            return Err(Refusal::new("busy", "it has a channel already"));
-        }
-        let serial = self.kept.find(&open.key).ok_or_else(no_such_exec)?;
+        let serial = self.find_detached(&open.key)?;
         let Some(exec) = self.kept.detached.get_mut(&serial) else { return Err(no_such_exec()) };
         let mut ctx = Context { id, outbox: &mut self.outbox, now: self.now, keepers: &self.keepers };
         if let Step::Ended = exec.attach(&mut ctx, open, credit)? {
@@ -167,7 +172,7 @@ impl Server {
     }
 
     pub(crate) fn forget_exec(&mut self, id: u32, open: &OpenExecForget) -> Result<(), Refusal> {
-        let serial = self.kept.find(&open.key).ok_or_else(no_such_exec)?;
+        let serial = self.find_detached(&open.key)?;
         if self.kept.detached.get(&serial).is_none_or(|exec| !exec.is_ended()) {
             return Err(Refusal::new("busy", "it has not ended"));
         }

@@ -15,6 +15,7 @@ import { exitStatusContract } from "./exit-status.js";
 import { filesContract } from "./files.js";
 import { isolationContract } from "./isolation.js";
 import { keptContract } from "./kept.js";
+import { keptNetworkContract } from "./kept-network.js";
 import { lifecycleContract } from "./lifecycle.js";
 import { limitsContract } from "./limits.js";
 import { networkContract } from "./network.js";
@@ -57,6 +58,7 @@ export function describeBackendContract({ name, actor, makeBackend, programs, la
     networkContract(contract);
     lifecycleContract(contract);
     keptContract(contract);
+    keptNetworkContract(contract);
 
     it.each(reserved)("says that it lacks %s, for which there is no interface yet", (capability) => {
       expect([...admitted.keys()]).toContain(capability);

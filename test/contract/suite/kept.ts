@@ -27,7 +27,7 @@ export function keptContract(contract: Contract): void {
         expect(await kept.adopt(folder)).toBeNull();
         const owned = await startKept(kept, bootSpec({}), folder);
         expect(await owned.sh("echo here; exit 3")).toMatchObject({ stdout: "here\n", code: 3 });
-        const trapped = await owned.start(["sh", "-c", "trap 'exit 9' TERM; sleep 4200 & echo ready; wait"]);
+        const trapped = await owned.start(["sh", "-c", "trap 'exit 9' TERM; echo ready; read go"], { stdin: true });
         await trapped.until(/ready/);
         const end = await owned.sandbox.stop(10_000);
         expect(end).toMatchObject({ code: 0, signal: null });
