@@ -90,12 +90,22 @@ async function survive(
     await writeMark(kept, folder);
     const left = await kill(folder);
     left?.release();
-    const found = await kept.adopt(folder);
-    const owned = found === null ? await startKept(kept, bootSpec({}), folder) : await Owned.of(found);
+    const owned = (await adoptWhole(kept, folder)) ?? (await startKept(kept, bootSpec({}), folder));
     expect((await owned.sh("cat /opt/mark")).stdout, step).toBe("mark\n");
     await owned.sandbox.kill();
   });
   expect(await leaksSince(before), step).toEqual([]);
+}
+
+/** One that is found may have got its signal and not died of it yet; then its owner is told of its end. */
+async function adoptWhole(kept: KeptBackend, folder: string): Promise<Owned | null> {
+  const found = await kept.adopt(folder);
+  if (found === null) return null;
+  return await Owned.of(found).catch(async (error: unknown) => {
+    expect(error).toMatchObject({ code: "sandbox_died" });
+    expect(await found.over).toMatchObject({ how: "ended", end: { signal: 9 } });
+    return null;
+  });
 }
 
 async function writeMark(kept: KeptBackend, folder: string): Promise<void> {

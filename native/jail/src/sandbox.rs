@@ -94,7 +94,8 @@ impl<'a> Sandbox<'a> {
         identity.write_maps(pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
         layers.map_ids(pid, READONLY).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
         if let Some(disk_layer) = &disk_layer {
-            disk_layer.map_ids(pid, WRITABLE).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
+            let mapped = disk_layer.map_ids(pid, WRITABLE);
+            mapped.map_err(|fault| why_gone(&ours).unwrap_or_else(|| no_disk(&fault)))?;
         }
         drop((layers, disk_layer));
         tell(&ours, &(), None)?;
@@ -281,6 +282,11 @@ fn mount_layer(spec: &Spec) -> Option<Layer> {
              that a program of the host makes in it meanwhile can be connected to",
         )
     })
+}
+
+fn no_disk(fault: &Fault) -> Fault {
+    Fault::new("layer_unavailable", format!("the sandbox's state folder cannot be its disk: {}", fault.message))
+        .hint("its filesystem does not take id-mapped mounts; keep the state folder on ext4, xfs or btrfs, or run as an ordinary user instead of root")
 }
 
 fn disk_layer_of_kept() -> Layer {
