@@ -56,13 +56,15 @@ pub struct Ties<'a> {
     pub stream: OwnedFd,
     /// Of a kept one: the folder on disk that takes what it writes.
     pub disk: Option<&'a Path>,
+    /// When the changes began that are still to be carried over; without it, now.
+    pub since: Option<(i64, u64)>,
     /// Is told the first process as soon as there is one.
     pub born: &'a mut dyn FnMut(i32) -> Outcome<()>,
 }
 
 impl<'a> Sandbox<'a> {
     pub fn start(spec: &'a Spec, ties: Ties<'_>) -> Outcome<Self> {
-        let Ties { stream, disk, born: tell_of_birth } = ties;
+        let Ties { stream, disk, since, born: tell_of_birth } = ties;
         let privileged = is_host_root();
         let guest = open(&spec.guest, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
             .map_err(|e| Fault::new("internal", format!("the guest binary {}: {e}", spec.guest.display())))?;
@@ -76,7 +78,7 @@ impl<'a> Sandbox<'a> {
         let create = || Cgroup::create(&spec.limits, disk.is_some());
         let mut limited = born.then(create).transpose()?;
         let (ours, theirs) = Channel::pair()?;
-        let since = carry::now();
+        let since = since.unwrap_or_else(carry::now);
         let birthplace = limited.as_ref().and_then(|(cgroup, _)| cgroup.birthplace());
         let (pid, pidfd) = match sys::fork_into(NAMESPACES, birthplace).map_err(no_namespaces)? {
             Fork::Parent { pid, pidfd } => (pid, pidfd),

@@ -19,7 +19,7 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
         return Ok(());
     };
     let spec = Spec::parse(&line)?;
-    let sandbox = Sandbox::start(&spec, Ties { stream, disk: None, born: &mut |_| Ok(()) })?;
+    let sandbox = Sandbox::start(&spec, Ties { stream, disk: None, since: None, born: &mut |_| Ok(()) })?;
     control.send(&Event::Started { pid: sandbox.pid(), layers: &sandbox.layers });
     let order = await_end(control, &sandbox)?;
     let end = sandbox.end(order == Some(Order::Finish))?;

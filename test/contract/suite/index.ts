@@ -16,6 +16,7 @@ import { filesContract } from "./files.js";
 import { isolationContract } from "./isolation.js";
 import { keptContract } from "./kept.js";
 import { keptNetworkContract } from "./kept-network.js";
+import { keptProjectContract } from "./kept-project.js";
 import { lifecycleContract } from "./lifecycle.js";
 import { limitsContract } from "./limits.js";
 import { networkContract } from "./network.js";
@@ -59,6 +60,7 @@ export function describeBackendContract({ name, actor, makeBackend, programs, la
     lifecycleContract(contract);
     keptContract(contract);
     keptNetworkContract(contract);
+    keptProjectContract(contract);
 
     it.each(reserved)("says that it lacks %s, for which there is no interface yet", (capability) => {
       expect([...admitted.keys()]).toContain(capability);

@@ -92,8 +92,17 @@ impl Clients {
     }
 
     pub fn tell_end(&mut self, end: &End) {
+        self.tell_concerned(&Answer::Ended(end));
+    }
+
+    /// The sandbox is gone, but its changes could not be carried over, or what was made for it not be undone.
+    pub fn tell_failure(&mut self, fault: &Fault) {
+        self.tell_concerned(&Answer::Failed(fault));
+    }
+
+    fn tell_concerned(&mut self, answer: &Answer<'_>) {
         for client in self.all.iter_mut().filter(|client| client.is_owner || client.awaits_end) {
-            client.tell(&Answer::Ended(end));
+            client.tell(answer);
         }
     }
 }

@@ -7,6 +7,7 @@
 //! | `control` | the supervisor's socket |
 //! | `state.json` | what a sweeper needs to know; there while a sandbox is |
 //! | `end.json` | how the last one ended |
+//! | `uncarried.json` | when the changes of a synced project began that are not in it yet |
 //! | `disk` | what the sandbox writes, for its next start |
 
 use std::{
@@ -21,7 +22,7 @@ use rustix::{
     fs::{AtFlags, FlockOperation, Mode, OFlags, flock, fstat, mkdirat, open, openat, renameat, unlinkat},
     io::Errno,
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
     control::End,
@@ -124,8 +125,12 @@ impl StateFolder {
 
     /// None where there is none, or where it cannot be understood: then there is nothing to go by.
     pub fn read_state(&self) -> Option<State> {
-        let text = fs::read(self.path.join(STATE)).ok()?;
-        serde_json::from_slice(&text).ok().filter(|state: &State| state.version == VERSION)
+        self.read(STATE).filter(|state: &State| state.version == VERSION)
+    }
+
+    /// None where there is none that can be understood.
+    pub fn read<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        serde_json::from_slice(&fs::read(self.path.join(name)).ok()?).ok()
     }
 
     pub fn write_end(&self, end: &End) -> Outcome<()> {
@@ -139,17 +144,18 @@ impl StateFolder {
 
     /// There is no sandbox (any more).
     pub fn forget(&self) -> Outcome<()> {
-        for name in [CONTROL, STATE] {
-            match unlinkat(&self.fd, name, AtFlags::empty()) {
-                Ok(()) | Err(Errno::NOENT) => {}
-                Err(e) => return Err(e).during(format_args!("remove {name}")),
-            }
+        self.remove(CONTROL).and_then(|()| self.remove(STATE))
+    }
+
+    pub fn remove(&self, name: &str) -> Outcome<()> {
+        match unlinkat(&self.fd, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(e) => Err(e).during(format_args!("remove {name}")),
         }
-        Ok(())
     }
 
     /// Whole, or as it was before.
-    fn write(&self, name: &str, value: &impl Serialize) -> Outcome<()> {
+    pub fn write(&self, name: &str, value: &impl Serialize) -> Outcome<()> {
         let text = serde_json::to_vec(value).during(format_args!("write {name}"))?;
         let temporary = format!("{name}.new");
         self.write_in_place(&temporary, &text)?;

@@ -11,6 +11,7 @@ mod orders;
 mod removal;
 mod serve;
 mod sweep;
+mod uncarried;
 
 use std::{os::fd::AsFd, time::SystemTime};
 
@@ -91,7 +92,9 @@ fn start_in<'a>(spec: &'a Spec, folder: &StateFolder) -> Outcome<(Sandbox<'a>, D
     let disk = folder.make_disk()?;
     let (door, guests_end) = Door::pair()?;
     let mut born = |pid| folder.write_state(pid, &spec.journal, Vec::new());
-    let sandbox = Sandbox::start(spec, Ties { stream: guests_end, disk: Some(&disk), born: &mut born })?;
+    let since = uncarried::begin(folder, spec)?;
+    let ties = Ties { stream: guests_end, disk: Some(&disk), since, born: &mut born };
+    let sandbox = Sandbox::start(spec, ties)?;
     folder.write_state(sandbox.pid(), &spec.journal, sandbox.cgroup.paths())?;
     Ok((sandbox, door))
 }
@@ -102,8 +105,19 @@ impl Kept<'_> {
         let mut server = Server::new(sandbox, door, clients, started_at);
         let cause = server.run();
         let Server { sandbox, mut clients, .. } = server;
-        let end = sandbox.end(matches!(cause, Ok(serve::Cause::Stopped)))?;
+        let end = match sandbox.end(matches!(cause, Ok(serve::Cause::Stopped))) {
+            Ok(end) => end,
+            Err(fault) => {
+                folder.write_lost().and_then(|()| folder.forget())?;
+                drop(folder);
+                clients.tell_failure(&fault);
+                return Err(fault);
+            }
+        };
         folder.write_end(&end)?;
+        if end.carried.is_some() {
+            uncarried::clear(&folder, spec)?;
+        }
         folder.forget()?;
         // Whoever hears of the end may start it again at once.
         drop(folder);

@@ -7,7 +7,7 @@ use std::{
         fd::{AsFd, BorrowedFd, OwnedFd},
         unix::ffi::OsStrExt,
     },
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use rustix::{
@@ -41,22 +41,27 @@ pub fn remove(path: &Path) -> Outcome<Removed> {
     // Held until all is gone, so that nobody starts it meanwhile.
     let folder = StateFolder::claim(path)?;
     sweep::clear(&folder)?;
-    if is_host_root() {
-        remove_tree(CWD, path)?;
-    } else {
-        remove_with_all_ids(path)?;
-    }
+    remove_all(&[path.to_owned()])?;
     Ok(Removed {})
 }
 
-fn remove_with_all_ids(path: &Path) -> Outcome<()> {
+/// Folders that a sandbox wrote to.
+pub fn remove_all(paths: &[PathBuf]) -> Outcome<()> {
+    if is_host_root() { remove_here(paths) } else { remove_with_all_ids(paths) }
+}
+
+fn remove_here(paths: &[PathBuf]) -> Outcome<()> {
+    paths.iter().try_for_each(|path| remove_tree(CWD, path))
+}
+
+fn remove_with_all_ids(paths: &[PathBuf]) -> Outcome<()> {
     let identity = Identity::choose(IdChoice::Best, User { uid: 0, gid: 0 })?;
     let (ours, theirs) = Channel::pair()?;
     let (pid, pidfd) = match sys::fork_into(libc::CLONE_NEWUSER, None).during("make a user namespace")? {
         Fork::Parent { pid, pidfd } => (pid, pidfd),
         Fork::Child => {
             drop(ours);
-            let outcome = as_root_of_the_ids(&identity, &theirs, path);
+            let outcome = as_root_of_the_ids(&identity, &theirs, paths);
             // If nobody listens any more there is nobody to tell.
             let _ = theirs.send(&outcome.err(), None);
             std::process::exit(0);
@@ -74,13 +79,13 @@ fn remove_with_all_ids(path: &Path) -> Outcome<()> {
     }
 }
 
-fn as_root_of_the_ids(identity: &Identity, channel: &Channel, path: &Path) -> Outcome<()> {
+fn as_root_of_the_ids(identity: &Identity, channel: &Channel, paths: &[PathBuf]) -> Outcome<()> {
     channel.expect::<()>()?;
     if identity.has_range() {
         sys::set_ids(0, 0, true).during("become root of the ids")?;
     }
     walls::die_with_parent()?;
-    remove_tree(CWD, path)
+    remove_here(paths)
 }
 
 /// Folders in folders that are removed from within. A sandbox can nest without end; what lies deeper is moved up first.

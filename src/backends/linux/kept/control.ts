@@ -42,6 +42,7 @@ export class Control {
   readonly #over = deferred<ControlEnd>();
   readonly #pending: Deferred<Fields>[] = [];
   #isOver = false;
+  #failure: AgentKernelError | null = null;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
@@ -85,6 +86,11 @@ export class Control {
     return this.#isOver;
   }
 
+  /** What went wrong when the sandbox ended, where that was not answered to an order. */
+  get failure(): AgentKernelError | null {
+    return this.#failure;
+  }
+
   close(): void {
     this.#socket.destroy();
   }
@@ -94,8 +100,15 @@ export class Control {
     if (!isFields(fields)) throw unexpected(line);
     if (fields.event === "ended") this.#finish({ how: "ended", end: sandboxEnd(fields) });
     else if (fields.event === "replaced") this.#finish({ how: "replaced" });
-    else if (fields.event === "failed") this.#pending.shift()?.reject(failure(fields));
+    else if (fields.event === "failed") this.#fail(failure(fields));
     else this.#pending.shift()?.resolve(fields);
+  }
+
+  /** An order that failed, or with none open, the sandbox's end. */
+  #fail(error: AgentKernelError): void {
+    const order = this.#pending.shift();
+    if (order) order.reject(error);
+    else this.#failure = error;
   }
 
   #finish(end: ControlEnd): void {

@@ -78,6 +78,7 @@ export class OwnedSandbox implements KeptSandbox {
     if (refused !== null && !this.#control.isOver) throw refused.error;
     const over = await this.over;
     if (over.how === "ended") return over.end;
+    if (this.#control.failure !== null) throw this.#control.failure;
     if (over.how === "lost") {
       throw new AgentKernelError(
         "sandbox_died",
