@@ -74,6 +74,7 @@ impl Server {
     }
 
     fn take_host(&mut self, stream: OwnedFd) {
+        self.hear_out();
         self.lose_host();
         let watched = fcntl_getfl(&stream)
             .and_then(|flags| fcntl_setfl(&stream, flags | OFlags::NONBLOCK))
@@ -88,6 +89,19 @@ impl Server {
         self.net.is_offline = false;
         let hello = self.hello();
         self.outbox.json(FrameType::Hello, 0, &hello);
+    }
+
+    /// What the host before had sent still counts, as much of it as a socket holds. It gets no answers.
+    fn hear_out(&mut self) {
+        const MOST_READS: usize = 64;
+        self.outbox = Outbox::void();
+        self.host_readable = true;
+        for _ in 0..MOST_READS {
+            // Its end, or a breach, is where it stops.
+            if !matches!(self.read_host(), Ok(true)) {
+                return;
+            }
+        }
     }
 
     /// Everything that belongs to the present connection ends with it; kept execs are left alone.

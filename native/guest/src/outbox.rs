@@ -39,6 +39,10 @@ impl Outbox {
         Self { is_void: true, ..Self::default() }
     }
 
+    pub fn is_void(&self) -> bool {
+        self.is_void
+    }
+
     pub fn has_room(&self) -> bool {
         self.queued < HIGH_MARK && !self.is_void
     }

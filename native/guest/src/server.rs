@@ -114,9 +114,7 @@ impl Server {
         let mut busy = true;
         let mut trimmed = false;
         loop {
-            if let Err(end) = self.flush() {
-                self.survive(end)?;
-            }
+            self.flush()?;
             let idle = !busy && self.channels.is_empty() && self.net.is_idle();
             let timeout = match self.next_deadline() {
                 _ if busy => Some(Duration::ZERO),
@@ -183,14 +181,24 @@ impl Server {
 
     pub(crate) fn flush(&mut self) -> Result<(), End> {
         let Some(host) = &self.host else { return Ok(()) };
-        self.outbox.flush(host).map_err(|_| End::StreamEnded)
+        match self.outbox.flush(host) {
+            Ok(()) => Ok(()),
+            // What a host said before it died still counts: the stream is read to its end.
+            Err(_) if self.door.is_some() => {
+                self.outbox = Outbox::void();
+                self.host_readable = true;
+                Ok(())
+            }
+            Err(_) => Err(End::StreamEnded),
+        }
     }
 
     /// True when there may be more to read. While the host does not take our
-    /// answers, its requests wait.
-    fn read_host(&mut self) -> Result<bool, End> {
+    /// answers, its requests wait; one that never will is heard to its end.
+    pub(crate) fn read_host(&mut self) -> Result<bool, End> {
         for _ in 0..READS_PER_TURN {
-            let Some(host) = self.host.as_ref().filter(|_| self.host_readable && self.outbox.has_room()) else {
+            let may_answer = self.outbox.has_room() || self.outbox.is_void();
+            let Some(host) = self.host.as_ref().filter(|_| self.host_readable && may_answer) else {
                 return Ok(false);
             };
             // A frame that came in part is probably a large one.

@@ -260,6 +260,7 @@ impl Exec {
         ctx.outbox.json(FrameType::Failed, ctx.id, &failed);
         self.failed = Some(failed);
         self.over = true;
+        self.report = None;
         Step::Ended
     }
 
@@ -334,6 +335,7 @@ impl Exec {
         let exit = self.exit.unwrap_or(killed);
         ctx.outbox.json(FrameType::Exit, ctx.id, &exit);
         self.over = true;
+        self.report = None;
     }
 
     pub fn deadline(&self) -> Option<Instant> {
