@@ -82,4 +82,73 @@ export interface Backend {
   readonly lacks: readonly Lack[];
   /** Rejects with an AgentKernelError and leaves nothing behind if the sandbox could not be started. */
   boot(spec: BootSpec, signal?: AbortSignal): Promise<BootedSandbox>;
+  /** Without it the backend has only sandboxes that die with their owner. */
+  readonly kept?: KeptBackend;
+}
+
+/** What a sandbox uses and has used; null where the backend cannot tell. */
+export interface SandboxUsage {
+  readonly memoryBytes: number | null;
+  readonly memoryPeakBytes: number | null;
+  readonly cpuUs: number | null;
+  readonly processes: number | null;
+  readonly oomKills: number;
+  readonly pidsDenied: number;
+}
+
+export interface KeptStatus {
+  readonly paused: boolean;
+  readonly usage: SandboxUsage;
+}
+
+/** How an owner's time with a kept sandbox ended. */
+export type KeptOver =
+  /** Nothing of it runs any more; its disk is as it was. */
+  | { readonly how: "ended"; readonly end: SandboxEnd }
+  /** Nobody saw how: the process that owned it on the host was killed. */
+  | { readonly how: "lost" }
+  /** It goes on with another owner. */
+  | { readonly how: "replaced" }
+  /** It goes on without one. */
+  | { readonly how: "released" };
+
+/** A running sandbox that outlives its owner. One owner at a time: a newer one takes the place of the one before. */
+export interface KeptSandbox {
+  readonly layers: readonly Layer[];
+  readonly startedAtMs: number;
+  /** Settles once, and never rejects. */
+  readonly over: Promise<KeptOver>;
+  /** A new byte stream to the guest; the one before, whoever had it, is closed. */
+  connect(): Promise<Socket>;
+  status(): Promise<KeptStatus>;
+  /** Rejects with `unsupported` where the layer `freezer` is absent. */
+  pause(): Promise<void>;
+  resume(): Promise<void>;
+  /** Ends it: in order within the grace time, then by force; carries changes over where the policy says so. */
+  stop(graceMs: number): Promise<SandboxEnd>;
+  kill(): Promise<SandboxEnd>;
+  /** Lets go of it. It runs on, and can be adopted. */
+  release(): void;
+}
+
+/** How the last sandbox in a state folder ended. */
+export interface KeptEnd {
+  readonly atMs: number;
+  /** Nobody saw it end; `end` is a guess. */
+  readonly lost: boolean;
+  readonly end: SandboxEnd;
+}
+
+/**
+ * Sandboxes that outlive their owner. Each has a state folder, the caller's own with mode 0700, which also takes what
+ * the sandbox writes to its root and to a copied project, from one start to the next.
+ */
+export interface KeptBackend {
+  /** Rejects with `conflict` where one runs. Clears up after an earlier one that was killed. */
+  start(spec: BootSpec, stateDir: string, signal?: AbortSignal): Promise<KeptSandbox>;
+  /** Takes over what runs there; null where nothing does, and then nothing of it is left but its disk and its end. */
+  adopt(stateDir: string): Promise<KeptSandbox | null>;
+  lastEnd(stateDir: string): Promise<KeptEnd | null>;
+  /** Removes the folder with everything in it. Rejects with `conflict` where one runs. */
+  remove(stateDir: string): Promise<void>;
 }

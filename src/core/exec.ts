@@ -12,6 +12,11 @@ export interface ExecRequest {
   /** false: the command reads from /dev/null. */
   readonly stdin: boolean;
   readonly tty?: TerminalSize;
+  /**
+   * Only in a kept sandbox: the command goes on when the connection to the sandbox is lost, and is found again by this
+   * name. 1 to 64 letters, digits, dots, dashes or underscores.
+   */
+  readonly key?: string;
 }
 
 export interface ResourceUsage {

@@ -18,6 +18,8 @@ export interface ChannelShape {
   readonly inbound: readonly (1 | 2)[];
   /** Whether the host sends on stream 0. */
   readonly outbound: boolean;
+  /** How much may be sent before the guest grants more; by default what its HELLO says. */
+  readonly outboundWindowBytes?: number;
   readonly terminal: typeof FrameType.exit | typeof FrameType.close;
   /** What the guest sends is kept by whoever takes it, and so is copied out of what it was read into. */
   readonly keepsInput?: true;
@@ -58,7 +60,8 @@ export class Channel {
     this.#shape = shape;
     this.#home = home;
     this.#handler = handler;
-    this.outbound = shape.outbound ? new OutboundStream(id, home.peerWindowBytes, home.outbox) : null;
+    const windowBytes = shape.outboundWindowBytes ?? home.peerWindowBytes;
+    this.outbound = shape.outbound ? new OutboundStream(id, windowBytes, home.outbox) : null;
     for (const stream of shape.inbound) {
       const grant = (bytes: number) => {
         if (!this.#ended) home.outbox.send(encodeCredit(id, stream, bytes));

@@ -6,8 +6,9 @@ import type { ExecExit, ExecRequest, SignalScope, TerminalSize } from "../core/e
 import type { Channel, ChannelHandler, ChannelShape } from "./channel.js";
 import { FrameType } from "./frame.js";
 import type { OutputSink } from "./inbound-stream.js";
-import { readExit, readPid } from "./messages.js";
-import { execRefused } from "./refusal.js";
+import { isExecKey, type KeptExec, type KeptOutput } from "./kept-exec.js";
+import { type GuestRefusal, readExit, readPid } from "./messages.js";
+import { attachRefused, execRefused } from "./refusal.js";
 
 export type OpenChannel = (shape: ChannelShape, body: object, handler: ChannelHandler) => Channel;
 
@@ -32,22 +33,84 @@ export interface GuestExec {
 
 export function openExec(open: OpenChannel, request: ExecRequest): GuestExec {
   if (request.argv.length === 0) throw new AgentKernelError("invalid_argument", "A command has at least one word.");
+  if (request.key !== undefined && !isExecKey(request.key)) {
+    throw new AgentKernelError("invalid_argument", `"${request.key}" cannot name a command.`, {
+      hint: "a key has 1 to 64 letters, digits, dots, dashes or underscores",
+    });
+  }
+  const shape: ChannelShape = {
+    inbound: request.tty ? [1] : [1, 2],
+    outbound: request.stdin || request.tty !== undefined,
+    terminal: FrameType.exit,
+  };
+  return execOn(open, shape, openBody(request), (refusal) => execRefused(refusal, request));
+}
+
+/** Where to go on in the output of a kept command; by default where the last host's acknowledgements ended. */
+export interface ResumeAt {
+  readonly stdout?: number;
+  readonly stderr?: number;
+}
+
+/** Takes a command up that an earlier connection had started. */
+export function attachExec(open: OpenChannel, kept: KeptExec, at: ResumeAt): GuestExec {
+  checkResumption(kept, at);
+  const shape: ChannelShape = {
+    inbound: kept.tty ? [1] : [1, 2],
+    outbound: kept.stdin !== null,
+    // The guest says at once how much it has room for.
+    outboundWindowBytes: 0,
+    terminal: FrameType.exit,
+  };
+  const body = { kind: "exec-attach", key: kept.key, stdout: at.stdout, stderr: at.stderr };
+  return execOn(open, shape, body, (refusal) => attachRefused(refusal, kept.key));
+}
+
+function checkResumption({ key, failure, stdout, stderr }: KeptExec, at: ResumeAt): void {
+  if (failure !== null) {
+    throw new AgentKernelError("conflict", `The command ${key} never ran: ${failure.message}.`);
+  }
+  const isIn = (output: KeptOutput | null, from: number | undefined) =>
+    from === undefined || (output !== null && from >= output.acked && from <= output.sent);
+  if (isIn(stdout, at.stdout) && isIn(stderr, at.stderr)) return;
+  throw new AgentKernelError("invalid_argument", `The output of ${key} cannot be had from there on.`, {
+    details: { stdout, stderr, asked: at },
+  });
+}
+
+/** The end of a kept command is on record; the guest need not remember it. */
+export function forgetExec(open: OpenChannel, key: string): Promise<void> {
+  const forgotten = deferred<void>();
+  const shape: ChannelShape = { inbound: [], outbound: false, terminal: FrameType.close };
+  open(
+    shape,
+    { kind: "exec-forget", key },
+    {
+      opened: () => {},
+      failed: (refusal) => forgotten.reject(attachRefused(refusal, key)),
+      closed: () => forgotten.resolve(),
+      lost: (error) => forgotten.reject(error),
+    },
+  );
+  return forgotten.promise;
+}
+
+function execOn(
+  open: OpenChannel,
+  shape: ChannelShape,
+  body: object,
+  refused: (refusal: GuestRefusal) => AgentKernelError,
+): GuestExec {
   const opened = deferred<{ pid: number }>();
   const exited = deferred<ExecExit>();
   const fail = (error: AgentKernelError) => {
     opened.reject(error);
     exited.reject(error);
   };
-  const hasStdin = request.stdin || request.tty !== undefined;
-  const shape: ChannelShape = {
-    inbound: request.tty ? [1] : [1, 2],
-    outbound: hasStdin,
-    terminal: FrameType.exit,
-  };
-  const channel = open(shape, openBody(request), {
-    opened: (body) => opened.resolve({ pid: readPid(body) }),
-    failed: (refusal) => fail(execRefused(refusal, request)),
-    closed: (body) => exited.resolve(readExit(body)),
+  const channel = open(shape, body, {
+    opened: (answer) => opened.resolve({ pid: readPid(answer) }),
+    failed: (refusal) => fail(refused(refusal)),
+    closed: (answer) => exited.resolve(readExit(answer)),
     lost: fail,
   });
   return {
@@ -73,5 +136,6 @@ function openBody(request: ExecRequest): object {
     user: request.user,
     stdin: request.stdin,
     tty: request.tty,
+    key: request.key,
   };
 }

@@ -43,6 +43,8 @@ export const MAX_GUEST_JSON_BYTES = 65_536;
 export const MAX_PING_BYTES = 64;
 export const MAX_HOST_CHANNELS = 256;
 export const MAX_GUEST_CHANNELS = 4096;
+/** Commands that a kept guest keeps beyond a connection. */
+export const MAX_KEPT_EXECS = 128;
 /** What may be sent on each stream of a channel that the guest opened, before more is granted. */
 export const GUEST_CHANNEL_WINDOW_BYTES = 65_536;
 export const MIN_WINDOW_BYTES = 65_536;

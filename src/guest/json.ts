@@ -50,6 +50,17 @@ export function objectMember(body: JsonObject, name: string): JsonObject {
   return value;
 }
 
+/** Absent counts as empty. */
+export function objectListMember(body: JsonObject, name: string, maxItems: number): readonly JsonObject[] {
+  const value = member(body, name);
+  if (value === undefined) return [];
+  if (!Array.isArray(value) || value.length > maxItems) throw badMember(name);
+  return value.map((item: unknown) => {
+    if (!isObject(item)) throw badMember(name);
+    return item;
+  });
+}
+
 export function stringListMember(body: JsonObject, name: string, maxItems: number, maxLength: number): string[] {
   const value = member(body, name);
   if (!Array.isArray(value) || value.length > maxItems) throw badMember(name);

@@ -1,6 +1,5 @@
 /** What the guest's JSON payloads say, as domain types. Anything that is not as the spec has it is a violation. */
 import type { ExecExit } from "../core/exec.js";
-import { MAX_WINDOW_BYTES, MIN_WINDOW_BYTES, PROTOCOL_VERSION } from "./frame.js";
 import {
   badMember,
   integerMember,
@@ -8,7 +7,6 @@ import {
   type JsonObject,
   member,
   objectMember,
-  stringListMember,
   stringMember,
 } from "./json.js";
 import { GuestViolation } from "./violation.js";
@@ -20,28 +18,6 @@ const MAX_MODE = 0xffff;
 const MAX_PATH_LENGTH = 4096;
 const MAX_NAME_LENGTH = 255;
 const MAX_MESSAGE_LENGTH = 1024;
-
-export interface GuestReady {
-  readonly guestVersion: string;
-  readonly windowBytes: number;
-  readonly features: readonly string[];
-}
-
-export function readReady(body: JsonObject): GuestReady {
-  const protocol = integerMember(body, "protocol", 0, Number.MAX_SAFE_INTEGER);
-  if (protocol !== PROTOCOL_VERSION) {
-    throw new GuestViolation(
-      "version-mismatch",
-      `it speaks version ${protocol}, the host speaks version ${PROTOCOL_VERSION}`,
-      { guestProtocol: protocol, hostProtocol: PROTOCOL_VERSION },
-    );
-  }
-  return {
-    guestVersion: stringMember(body, "guest", 64),
-    windowBytes: integerMember(body, "window", MIN_WINDOW_BYTES, MAX_WINDOW_BYTES),
-    features: stringListMember(body, "features", 64, 64),
-  };
-}
 
 export function readPid(body: JsonObject): number {
   return integerMember(body, "pid", 1, MAX_PID);
@@ -79,7 +55,7 @@ export function readCloseRefusal(body: JsonObject): GuestRefusal | null {
   return member(body, "code") === undefined ? null : readRefusal(body);
 }
 
-function plainText(text: string): string {
+export function plainText(text: string): string {
   const cut = text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH)}…` : text;
   return cut.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
 }

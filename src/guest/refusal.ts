@@ -10,6 +10,7 @@ const execCodes: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
   ["bad_user", "bad_user"],
   ["resource", "resource_exhausted"],
   ["unsupported", "unsupported"],
+  ["exists", "conflict"],
 ]);
 
 /** Says it in the words of the request: what the guest says about itself is only a detail. */
@@ -56,6 +57,18 @@ function explain({ code, message }: GuestRefusal, { argv, cwd, user }: ExecReque
     default:
       return { message: `${command}: could not be started: ${message}`, hint: "agentkernel doctor checks the host" };
   }
+}
+
+const keyCodes: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
+  ["unknown_key", "not_found"],
+  ["busy", "conflict"],
+  ["gone", "conflict"],
+]);
+
+/** Why a kept command could not be taken up, or not be forgotten. */
+export function attachRefused(refusal: GuestRefusal, key: string): AgentKernelError {
+  const code = keyCodes.get(refusal.code) ?? "internal";
+  return new AgentKernelError(code, `The command ${key}: ${refusal.message}.`, { details: { code: refusal.code } });
 }
 
 export function fileRefused(refusal: GuestRefusal, path: string): AgentKernelError {

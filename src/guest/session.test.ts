@@ -65,6 +65,7 @@ describe("opening", () => {
       guestVersion: "test",
       windowBytes: 262_144,
       features: ["exec", "pty", "files"],
+      execs: [],
     });
   });
 

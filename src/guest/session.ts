@@ -12,7 +12,7 @@ import type { ExecRequest } from "../core/exec.js";
 import { Channel, type ChannelHandler, type ChannelHome, type ChannelShape } from "./channel.js";
 import { connectTcp } from "./connect-tcp.js";
 import { FrameDecoder, type FrameReceiver } from "./decoder.js";
-import { type GuestExec, openExec } from "./exec.js";
+import { attachExec, forgetExec, type GuestExec, openExec, type ResumeAt } from "./exec.js";
 import { GuestFiles } from "./files.js";
 import {
   ASSUMED_WINDOW_BYTES,
@@ -30,12 +30,15 @@ import {
 import type { GuestChannel } from "./guest-channel.js";
 import { GuestOpens } from "./guest-opens.js";
 import type { InboundStream } from "./inbound-stream.js";
-import { type GuestReady, readReady } from "./messages.js";
+import type { KeptExec } from "./kept-exec.js";
 import { Outbox } from "./outbox.js";
+import { type GuestReady, readReady } from "./ready.js";
 import { readerOf, type SocketReader } from "./socket-reader.js";
 import { GuestViolation } from "./violation.js";
 
 export const DEFAULT_WINDOW_BYTES = 1_048_576;
+/** For kept sandboxes: their guests hold as much of each stream, until it is acknowledged. */
+export const KEPT_WINDOW_BYTES = 262_144;
 
 export interface GuestSessionOptions {
   /** What the guest may send ahead on each stream; bounds the memory that one stream takes here. */
@@ -100,6 +103,19 @@ export class GuestSession {
     return openExec((shape, body, handler) => this.#open(shape, body, handler), request);
   }
 
+  /**
+   * Takes a kept command up that an earlier connection had started and that `ready` lists. Only to be called when
+   * `ready` has settled.
+   */
+  async attach(kept: KeptExec, at: ResumeAt = {}): Promise<GuestExec> {
+    return attachExec((shape, body, handler) => this.#open(shape, body, handler), kept, at);
+  }
+
+  /** The end of a kept command is on record: the guest may forget it. */
+  async forget(key: string): Promise<void> {
+    return await forgetExec((shape, body, handler) => this.#open(shape, body, handler), key);
+  }
+
   /** Connects to a port inside the sandbox: on 127.0.0.1, else on ::1. */
   async connectTcp(port: number): Promise<Duplex> {
     return await connectTcp((shape, body, handler) => this.#open(shape, body, handler), port);
@@ -112,7 +128,7 @@ export class GuestSession {
     this.#outbox.send(encodeJson(FrameType.shutdown, 0, { grace_ms: graceMs }));
   }
 
-  /** Drops the stream; the guest then kills everything. What is still pending rejects. Idempotent. */
+  /** Drops the stream; the guest then kills everything but kept commands. What is still pending rejects. Idempotent. */
   destroy(): void {
     this.#endExpected = true;
     this.#finish(new AgentKernelError("sandbox_died", "The connection to the sandbox was closed."));

@@ -17,6 +17,8 @@ export interface Actor {
   readonly dist: string;
   /** A new empty folder that belongs to the actor. */
   folder(prefix?: string): string;
+  /** The same, in a folder of the actor's, who may therefore remove it. */
+  ownFolder(prefix?: string): string;
 }
 
 const base = testFolder();
@@ -36,6 +38,7 @@ function makeActor(name: Actor["name"], uid: number, gid: number): Actor {
     home,
     dist: join(base, "dist"),
     folder: (prefix = "project") => own(mkdtempSync(join(base, `${prefix}-`))),
+    ownFolder: (prefix = "own") => own(mkdtempSync(join(home, `${prefix}-`))),
   };
 }
 

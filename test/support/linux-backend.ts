@@ -11,9 +11,13 @@ export function journalOf(actor: Actor): string {
 
 const jails = new Map<Actor, string>();
 
-export function linuxBackendOf(actor: Actor): Backend {
+export function linuxProgramsOf(actor: Actor): Parameters<typeof linuxBackend>[0] {
   const native = join(actor.dist, "native");
   const jailBinary = jails.get(actor) ?? startedBy(actor, join(native, "ak-jail"));
   jails.set(actor, jailBinary);
-  return linuxBackend({ jailBinary, guestBinary: join(native, "ak-guest"), journalDir: journalOf(actor) });
+  return { jailBinary, guestBinary: join(native, "ak-guest"), journalDir: journalOf(actor) };
+}
+
+export function linuxBackendOf(actor: Actor): Backend {
+  return linuxBackend(linuxProgramsOf(actor));
 }

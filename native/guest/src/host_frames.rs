@@ -1,7 +1,8 @@
 //! What each frame of the host does. Whatever breaks the protocol ends the guest.
 
 use ak_wire::payload::{
-    Hello, OpenExec, OpenFileOp, OpenFileRead, OpenFileWrite, OpenKind, OpenTcpIn, Shutdown, Signal, WindowSize,
+    Hello, OpenExec, OpenExecAttach, OpenExecForget, OpenFileOp, OpenFileRead, OpenFileWrite, OpenKind, OpenTcpIn,
+    Shutdown, Signal, WindowSize,
 };
 use ak_wire::{Frame, FrameType, MAX_HOST_CHANNELS, WINDOW_RANGE};
 use serde::de::DeserializeOwned;
@@ -49,9 +50,6 @@ impl Server {
         self.last_id = id;
         match self.open(id, frame.payload) {
             Ok(Some(channel)) => {
-                if let Channel::Exec(exec) = &channel {
-                    self.keepers.push(exec.keeper());
-                }
                 self.channels.insert(id, channel);
             }
             Ok(None) => {}
@@ -72,14 +70,21 @@ impl Server {
             return Err(Refusal::new("resource", "too many open channels"));
         }
         let credit = self.host_window.unwrap_or(ak_wire::ASSUMED_WINDOW);
-        let mut ctx = Context { id, outbox: &mut self.outbox, now: self.now, keepers: &self.keepers };
         let OpenKind { kind } = request(payload)?;
         match kind.as_str() {
-            "exec" => {
-                let open: OpenExec = request(payload)?;
-                let exec = Exec::open(&open, id, credit, &self.poller)?;
-                Ok(Some(Channel::Exec(Box::new(exec))))
+            "exec" => return self.open_exec(id, &request(payload)?, credit),
+            "exec-attach" => {
+                let open: OpenExecAttach = request(payload)?;
+                return self.attach_exec(id, &open, credit);
             }
+            "exec-forget" => {
+                let open: OpenExecForget = request(payload)?;
+                return self.forget_exec(id, &open).map(|()| None);
+            }
+            _ => {}
+        }
+        let mut ctx = Context { id, outbox: &mut self.outbox, now: self.now, keepers: &self.keepers };
+        match kind.as_str() {
             "file-read" => {
                 let open: OpenFileRead = request(payload)?;
                 let file = FileRead::open(&open, credit, &mut ctx)?;
@@ -102,6 +107,21 @@ impl Server {
             other => {
                 let message = format!("kind {other:.40?} is not served");
                 Err(Refusal::new("unsupported", message))
+            }
+        }
+    }
+
+    fn open_exec(&mut self, id: u32, open: &OpenExec, credit: u32) -> Result<Option<Channel>, Refusal> {
+        self.admit_key(open)?;
+        let token = self.exec_token(id);
+        match Exec::open(open, token, credit, &self.poller) {
+            Ok(exec) => {
+                self.keepers.push(exec.keeper());
+                Ok(Some(Channel::Exec(Box::new(exec))))
+            }
+            Err(refusal) => {
+                self.retire(id);
+                Err(refusal)
             }
         }
     }
@@ -151,7 +171,7 @@ impl Server {
             _ => return Err(End::Violation),
         };
         if matches!(step, Step::Ended) {
-            self.channels.remove(&id);
+            self.retire(id);
         }
         Ok(())
     }

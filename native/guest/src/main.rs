@@ -1,6 +1,6 @@
 //! `ak-guest`, process 1 of every sandbox.
 //!
-//! It serves the guest protocol on descriptor 3: starts commands, carries their
+//! It serves the guest protocol on descriptor 3 (of a kept sandbox: on the streams that come through it): starts commands, carries their
 //! streams, moves files, carries the connections of a captured network, reaps. It runs inside all walls and holds nothing that
 //! the sandbox must not have; it decides nothing about policy. One thread, one
 //! epoll loop: nothing here may block on the sandbox's or the host's behaviour.
@@ -10,9 +10,11 @@
 #![cfg_attr(not(test), no_main)]
 
 mod channel;
+mod door;
 mod exec;
 mod files;
 mod host_frames;
+mod kept;
 mod net;
 mod outbox;
 mod poller;
@@ -31,7 +33,7 @@ pub extern "C" fn main() -> i32 {
     match startup::prepare().and_then(Server::new) {
         Ok(server) => match server.run() {
             End::ShutDown => 0,
-            End::StreamEnded => 1,
+            End::StreamEnded | End::SupervisorGone => 1,
             End::Violation => 2,
         },
         Err(_) => 3,

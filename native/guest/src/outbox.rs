@@ -30,11 +30,21 @@ pub struct Outbox {
     queued: usize,
     spares: Vec<Vec<u8>>,
     stalled: bool,
+    is_void: bool,
 }
 
 impl Outbox {
+    /// The way to nobody: it takes no output of commands, and what is said to it is forgotten.
+    pub fn void() -> Self {
+        Self { is_void: true, ..Self::default() }
+    }
+
+    pub fn is_void(&self) -> bool {
+        self.is_void
+    }
+
     pub fn has_room(&self) -> bool {
-        self.queued < HIGH_MARK
+        self.queued < HIGH_MARK && !self.is_void
     }
 
     pub fn is_empty(&self) -> bool {
@@ -144,6 +154,9 @@ impl Outbox {
     }
 
     fn append(&mut self, size_hint: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        if self.is_void {
+            return;
+        }
         let fits = |chunk: &Chunk| chunk.bytes.len() == chunk.end && chunk.bytes.capacity() - chunk.end >= size_hint;
         if !self.chunks.back().is_some_and(fits) {
             let busy = self.chunks.back().is_some();

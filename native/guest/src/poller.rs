@@ -19,11 +19,14 @@ pub struct Token {
 
 pub const HOST: Token = Token { channel: 0, slot: 0 };
 pub const CHILD_SIGNALS: Token = Token { channel: 0, slot: 1 };
+pub const DOOR: Token = Token { channel: 0, slot: slot::EXEC - 1 };
 
 /// Slots that are no stream of a channel.
 pub mod slot {
     /// Of the connection: the first of the sockets that a captured network arrives at.
     pub const FIRST_LISTENER: u8 = 2;
+    /// The first of an exec of a kept guest; its `channel` is the exec's serial number, which outlives channels.
+    pub const EXEC: u8 = 32;
     /// A client of the stub resolver; its `channel` is a number of the stub's own.
     pub const DNS_STREAM: u8 = 64;
 }

@@ -3,6 +3,7 @@
 use rustix::io::read;
 
 use crate::channel::{Channel, Context, Step};
+use crate::outbox::Outbox;
 use crate::server::Server;
 use crate::sys;
 
@@ -43,7 +44,14 @@ impl Server {
             exec.on_reaped(reaped);
         }
         for id in ended {
-            self.channels.remove(&id);
+            self.retire(id);
+        }
+        for exec in self.kept.detached.values_mut() {
+            let mut void = Outbox::void();
+            let mut ctx = Context { id: 0, outbox: &mut void, now: self.now, keepers: &self.keepers };
+            exec.look_again();
+            exec.read_reports(&mut ctx);
+            exec.on_reaped(reaped);
         }
     }
 }

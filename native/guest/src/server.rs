@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use ak_wire::payload::Hello;
-use ak_wire::{Decoder, Direction, FrameType, PROTOCOL};
+use ak_wire::{Decoder, Direction, FrameType};
 use rustix::io::{Errno, read};
 
-use crate::channel::{Channel, Context, ProtocolBreach, Step, WINDOW};
+use crate::channel::{Channel, Context, ProtocolBreach, Step};
+use crate::door::Door;
+use crate::kept::KeptExecs;
 use crate::net::Net;
 use crate::outbox::Outbox;
-use crate::poller::{CHILD_SIGNALS, EventFlags, HOST, Poller, Ready, slot};
+use crate::poller::{CHILD_SIGNALS, DOOR, EventFlags, HOST, Poller, Ready, slot};
 use crate::shutdown::Shutdown;
 use crate::startup::Prepared;
 
@@ -21,6 +23,8 @@ pub enum End {
     ShutDown,
     StreamEnded,
     Violation,
+    /// Of a kept sandbox: nobody would let a host in any more.
+    SupervisorGone,
 }
 
 impl From<ProtocolBreach> for End {
@@ -39,6 +43,11 @@ const QUIET: Duration = ak_footprint::IDLE_AFTER;
 
 pub struct Server {
     pub(crate) process: Prepared,
+    /// The stream to the host; none while a kept guest is on its own.
+    pub(crate) host: Option<OwnedFd>,
+    /// Only of a kept guest.
+    pub(crate) door: Option<Door>,
+    pub(crate) kept: KeptExecs,
     pub(crate) poller: Poller,
     pub(crate) outbox: Outbox,
     pub(crate) channels: BTreeMap<u32, Channel>,
@@ -50,21 +59,32 @@ pub struct Server {
     pub(crate) keepers: Vec<i32>,
     pub(crate) shutdown: Option<Shutdown>,
     pub(crate) now: Instant,
-    decoder: Decoder,
-    host_readable: bool,
+    pub(crate) decoder: Decoder,
+    pub(crate) host_readable: bool,
     last_served: u32,
 }
 
 impl Server {
     pub fn new(mut process: Prepared) -> io::Result<Self> {
         let poller = Poller::new()?;
-        let net = Net::new(std::mem::take(&mut process.listeners), &poller)?;
-        poller.watch(&process.host, HOST, EventFlags::IN | EventFlags::OUT)?;
+        let mut net = Net::new(std::mem::take(&mut process.listeners), &poller)?;
+        let (host, door) = (process.host.take(), process.door.take().map(Door::new));
+        if let Some(host) = &host {
+            poller.watch(host, HOST, EventFlags::IN | EventFlags::OUT)?;
+        }
+        if let Some(door) = &door {
+            poller.watch(&door.socket, DOOR, EventFlags::IN)?;
+        }
+        net.is_offline = host.is_none();
         poller.watch(&process.child_signals, CHILD_SIGNALS, EventFlags::IN)?;
         Ok(Self {
             process,
             poller,
-            outbox: Outbox::default(),
+            outbox: if host.is_some() { Outbox::default() } else { Outbox::void() },
+            host_readable: host.is_some(),
+            host,
+            door,
+            kept: KeptExecs::default(),
             channels: BTreeMap::new(),
             net,
             last_id: 0,
@@ -73,19 +93,13 @@ impl Server {
             shutdown: None,
             now: Instant::now(),
             decoder: Decoder::new(Direction::HostToGuest),
-            host_readable: true,
             last_served: 0,
         })
     }
 
     /// Serves until the end; when it returns nothing of the sandbox runs.
     pub fn run(mut self) -> End {
-        let hello = Hello {
-            protocol: PROTOCOL,
-            guest: Some(env!("CARGO_PKG_VERSION").into()),
-            window: WINDOW,
-            features: ["exec", "pty", "files"].iter().chain(self.net.features()).map(|s| (*s).to_owned()).collect(),
-        };
+        let hello = self.hello();
         self.outbox.json(FrameType::Hello, 0, &hello);
         let end = match self.serve() {
             Err(end) => end,
@@ -120,10 +134,19 @@ impl Server {
             for event in &ready {
                 self.on_ready(event);
             }
-            let more_input = self.read_host()?;
-            self.check_shutdown()?;
-            busy = self.run_channels()? || more_input;
+            busy = match self.turn() {
+                Ok(busy) => busy,
+                Err(end) => self.survive(end).map(|()| true)?,
+            };
         }
+    }
+
+    /// True when something is left to do at once.
+    fn turn(&mut self) -> Result<bool, End> {
+        self.answer_door()?;
+        let more_input = self.read_host()?;
+        self.check_shutdown()?;
+        Ok(self.run_channels()? || more_input)
     }
 
     fn on_ready(&mut self, event: &Ready) {
@@ -137,6 +160,18 @@ impl Server {
             CHILD_SIGNALS => {
                 self.reap();
             }
+            DOOR => {
+                if let Some(door) = &mut self.door {
+                    door.ready = true;
+                }
+            }
+            token if (slot::EXEC..slot::DNS_STREAM).contains(&token.slot) => {
+                if let Some(channel) = self.kept.channel_of(token.channel).and_then(|id| self.channels.get_mut(&id)) {
+                    channel.on_ready(event);
+                } else if let Some(exec) = self.kept.detached.get_mut(&token.channel) {
+                    exec.on_ready(event);
+                }
+            }
             token => match self.channels.get_mut(&token.channel) {
                 Some(channel) if token.slot < slot::DNS_STREAM => channel.on_ready(event),
                 _ => self.net.on_ready(event),
@@ -145,20 +180,30 @@ impl Server {
     }
 
     pub(crate) fn flush(&mut self) -> Result<(), End> {
-        let flushed = self.outbox.flush(&self.process.host);
-        flushed.map_err(|_| End::StreamEnded)
+        let Some(host) = &self.host else { return Ok(()) };
+        match self.outbox.flush(host) {
+            Ok(()) => Ok(()),
+            // What a host said before it died still counts: the stream is read to its end.
+            Err(_) if self.door.is_some() => {
+                self.outbox = Outbox::void();
+                self.host_readable = true;
+                Ok(())
+            }
+            Err(_) => Err(End::StreamEnded),
+        }
     }
 
     /// True when there may be more to read. While the host does not take our
-    /// answers, its requests wait.
-    fn read_host(&mut self) -> Result<bool, End> {
+    /// answers, its requests wait; one that never will is heard to its end.
+    pub(crate) fn read_host(&mut self) -> Result<bool, End> {
         for _ in 0..READS_PER_TURN {
-            if !self.host_readable || !self.outbox.has_room() {
+            let may_answer = self.outbox.has_room() || self.outbox.is_void();
+            let Some(host) = self.host.as_ref().filter(|_| self.host_readable && may_answer) else {
                 return Ok(false);
-            }
+            };
             // A frame that came in part is probably a large one.
             let space = if self.decoder.pending() > 0 { 256 * 1024 } else { 8 * 1024 };
-            match read(&self.process.host, self.decoder.space(space)) {
+            match read(host, self.decoder.space(space)) {
                 Ok(0) => return Err(End::StreamEnded),
                 Ok(count) => self.decoder.filled(count),
                 Err(Errno::AGAIN) => self.host_readable = false,
@@ -186,6 +231,7 @@ impl Server {
             for id in order {
                 progress |= self.run_channel(id);
             }
+            progress |= self.run_detached();
             progress |= self.net.run(&mut self.outbox, &self.poller, self.now);
             self.flush()?;
             if !progress {
@@ -214,7 +260,7 @@ impl Server {
                 true
             }
             Step::Ended => {
-                self.channels.remove(&id);
+                self.retire(id);
                 true
             }
         }
@@ -222,6 +268,7 @@ impl Server {
 
     fn next_deadline(&self) -> Option<Instant> {
         let channels = self.channels.values().filter_map(Channel::deadline);
-        channels.chain(self.shutdown.map(|s| s.until)).min()
+        let detached = self.kept.detached.values().filter_map(|exec| exec.deadline());
+        channels.chain(detached).chain(self.shutdown.map(|s| s.until)).min()
     }
 }

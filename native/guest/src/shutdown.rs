@@ -75,9 +75,10 @@ impl Server {
         if self.outbox.is_empty() {
             return Ok(());
         }
+        let Some(host) = &self.host else { return Ok(()) };
         let left = give_up_at.saturating_duration_since(Instant::now());
         let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
-        let mut fds = [PollFd::from_borrowed_fd(self.process.host.as_fd(), PollFlags::OUT)];
+        let mut fds = [PollFd::from_borrowed_fd(host.as_fd(), PollFlags::OUT)];
         poll(&mut fds, Some(&timeout)).map_err(|_| End::StreamEnded)?;
         self.outbox.unstall();
         Ok(())
@@ -99,5 +100,6 @@ impl Server {
     pub(crate) fn kill_everything(&mut self) {
         self.signal_everything(libc::SIGKILL);
         self.channels.clear();
+        self.kept.detached.clear();
     }
 }

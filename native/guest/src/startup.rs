@@ -10,7 +10,10 @@ use crate::sys;
 
 /// What the server is built from.
 pub struct Prepared {
-    pub host: OwnedFd,
+    /// The stream to the host, for the guest's whole life.
+    pub host: Option<OwnedFd>,
+    /// Instead of it, of a kept sandbox: the supervisor passes each stream to a host through it.
+    pub door: Option<OwnedFd>,
     /// Where a captured network arrives, in the order of `ak_capture::Role::ALL`.
     pub listeners: [Option<OwnedFd>; sys::LISTENERS],
     pub child_signals: OwnedFd,
@@ -21,9 +24,10 @@ pub struct Prepared {
 
 pub fn prepare() -> io::Result<Prepared> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    let captured = std::env::args_os().nth(1).is_some_and(|word| word == "captured");
-    let (host, listeners) = sys::take_inherited(captured)?;
-    fcntl_setfl(&host, fcntl_getfl(&host)? | OFlags::NONBLOCK)?;
+    let is_told = |word: &str| std::env::args_os().skip(1).any(|said| said == word);
+    let (stream, listeners) = sys::take_inherited(is_told("captured"))?;
+    fcntl_setfl(&stream, fcntl_getfl(&stream)? | OFlags::NONBLOCK)?;
+    let (host, door) = if is_told("kept") { (None, Some(stream)) } else { (Some(stream), None) };
     let is_init = getpid().is_init();
     if !is_init {
         set_child_subreaper(Some(getpid()))?;
@@ -33,5 +37,5 @@ pub fn prepare() -> io::Result<Prepared> {
     sys::ignore_signal(libc::SIGPIPE);
     umask(Mode::empty());
     let child_signals = sys::child_signal_fd()?;
-    Ok(Prepared { host, listeners, child_signals, is_init })
+    Ok(Prepared { host, door, listeners, child_signals, is_init })
 }

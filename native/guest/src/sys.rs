@@ -8,7 +8,8 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use ak_wire::payload::Usage;
 
-/// The descriptor on which the jail leaves the stream to the host. Listeners follow it.
+/// The descriptor on which the jail leaves the stream to the host or, of a kept sandbox, the door through which
+/// streams come. Listeners follow it.
 const HOST_FD: RawFd = 3;
 pub const LISTENERS: usize = ak_capture::Role::ALL.len();
 
@@ -16,7 +17,7 @@ fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Takes the host's stream and, where the jail says that the network is captured, the sockets at which it arrives.
+/// Takes the host's stream (or the door) and, where the jail says that the network is captured, the sockets at which it arrives.
 /// Closes everything else above them. Called once, first of all.
 pub fn take_inherited(captured: bool) -> io::Result<(OwnedFd, [Option<OwnedFd>; LISTENERS])> {
     let host = take(HOST_FD)?;

@@ -28,6 +28,7 @@ use crate::{
     place::{self, Root},
     spec::{Network, RootChoice, Spec, View, ViewForm},
     sys, trust,
+    upper::Uppers,
     view::{
         guard::{self, Void},
         overlay,
@@ -65,8 +66,12 @@ pub struct Prepared {
     pub rlimits: Vec<(u32, u64)>,
 }
 
-/// What every layer of an image is mounted with.
-pub const READONLY: u64 = sys::MOUNT_ATTR_RDONLY | sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
+/// What every layer of an image is mounted with, and what a kept sandbox writes to.
+pub const READONLY: u64 = WRITABLE | sys::MOUNT_ATTR_RDONLY;
+pub const WRITABLE: u64 = sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
+
+/// Where in the scratch filesystem a kept sandbox's folder on disk is put.
+const DISK: &str = "k";
 
 struct Built {
     root: Root,
@@ -81,12 +86,14 @@ pub struct Child<'a> {
     pub channel: Channel,
     pub guest: OwnedFd,
     pub stream: OwnedFd,
+    /// The stream is a door, and what is written lies on disk.
+    pub is_kept: bool,
 }
 
 impl Child<'_> {
     /// Does not come back, unless something failed.
-    pub fn become_guest(mut self, sources: Vec<Source>, layers: Layers) -> Fault {
-        match self.clear_placed_numbers().and_then(|()| self.build(sources, layers)) {
+    pub fn become_guest(mut self, sources: Vec<Source>, layers: Layers, disk: Option<Layers>) -> Fault {
+        match self.clear_placed_numbers().and_then(|()| self.build(sources, layers, disk)) {
             Ok(never) => match never {},
             Err(fault) => {
                 // If the supervisor is gone there is nobody to tell.
@@ -104,7 +111,7 @@ impl Child<'_> {
         Ok(())
     }
 
-    fn build(&self, sources: Vec<Source>, layers: Layers) -> Outcome<Infallible> {
+    fn build(&self, sources: Vec<Source>, layers: Layers, disk: Option<Layers>) -> Outcome<Infallible> {
         // What is made here is for everyone in the sandbox, whatever the caller's mask says.
         umask(Mode::from_raw_mode(0o022));
         let others = libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
@@ -118,7 +125,7 @@ impl Child<'_> {
         walls::die_with_parent()?;
         let propagation = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
         mount_change("/", propagation).during("make mounts private")?;
-        let Built { root, rlimits, home } = self.build_root(sources, layers)?;
+        let Built { root, rlimits, home } = self.build_root(sources, layers, disk)?;
         // Only now that we are in our cgroups.
         sys::unshare(libc::CLONE_NEWCGROUP).during("make a cgroup namespace")?;
         enter(&root)?;
@@ -159,25 +166,35 @@ impl Child<'_> {
         Ok(None)
     }
 
-    fn build_root(&self, sources: Vec<Source>, layers: Layers) -> Outcome<Built> {
+    fn build_root(&self, sources: Vec<Source>, layers: Layers, disk: Option<Layers>) -> Outcome<Built> {
         // Before anything is mounted over the host's paths.
         let trees = self.spec.views.iter().zip(sources);
         let trees = trees.map(|(v, s)| Ok((s.is_folder(), s.into_tree(v)?))).collect::<Outcome<Vec<_>>>()?;
         let layers = layers.into_trees(READONLY)?;
+        let disk = disk.map(|disk| disk.into_trees(WRITABLE)).transpose()?;
         let scratch = filesystems::tmpfs(self.spec.scratch_mib, "0755")?;
         let over = open("/tmp", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("open /tmp")?;
         place::attach(&scratch, &over).during("mount the scratch filesystem")?;
         chdir("/tmp").during("enter the scratch filesystem")?;
         fs::create_dir("root").during("make the new root")?;
         let void = guard::void(Path::new("void-file"), Path::new("void-folder"))?;
+        let uppers = match disk.iter().flatten().next() {
+            Some(tree) => {
+                fs::create_dir(DISK).during("make a place for the sandbox's disk")?;
+                place::attach_at(tree, Path::new(DISK)).during("attach the sandbox's disk")?;
+                Uppers::Kept(DISK)
+            }
+            None => Uppers::Fresh,
+        };
         let (root, home) = match self.spec.root {
+            RootChoice::Host if self.is_kept => (host_image::build_kept(self.spec, uppers)?, None),
             RootChoice::Host => {
                 let root = host_root()?;
                 host_image::build(&root, self.spec)?;
                 (root, None)
             }
             RootChoice::Layers { .. } => {
-                let root = image_root::mount(&layers)?;
+                let root = image_root::mount(&layers, uppers)?;
                 let home = image_root::build(&root, self.spec)?;
                 (root, Some(home))
             }
@@ -193,7 +210,7 @@ impl Child<'_> {
         for (index, ((view, (is_folder, tree)), survey)) in views {
             self.check_place(&root, view)?;
             if is_folder {
-                self.show_folder(&root, index, view, tree, survey, &void)?;
+                self.show_folder(&root, (index, view), tree, survey, &void, uppers)?;
             } else {
                 if view.readonly || view.form != ViewForm::Mount {
                     place::readonly(&tree).during("make a view read-only")?;
@@ -230,11 +247,11 @@ impl Child<'_> {
     fn show_folder(
         &self,
         root: &Root,
-        index: usize,
-        view: &View,
+        (index, view): (usize, &View),
         tree: OwnedFd,
         survey: &Survey,
         void: &Void,
+        uppers: Uppers,
     ) -> Outcome<()> {
         if view.is_live() {
             let plain = sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
@@ -243,7 +260,7 @@ impl Child<'_> {
             let mounted = root.find(&view.target, OFlags::DIRECTORY).during("open a view")?;
             return guard::apply(mounted.as_fd(), survey, void);
         }
-        let built = overlay::build(index, tree, survey, !view.readonly)?;
+        let built = overlay::build(index, tree, survey, (!view.readonly).then_some(uppers))?;
         root.attach_folder(&built.tree, &view.target)?;
         if view.form == ViewForm::Sync
             && let Some(upper) = &built.upper
@@ -290,8 +307,11 @@ impl Child<'_> {
         if !self.channel.peer_lives() {
             return Err(Fault::start("the supervisor is gone"));
         }
-        let words: &[&CStr] = if captured { &[c"ak-guest", c"captured"] } else { &[c"ak-guest"] };
-        Err(sys::exec_fd(self.guest.as_fd(), words)).during("start the guest")
+        let told = [(captured, c"captured"), (self.is_kept, c"kept")];
+        let words: Vec<&CStr> = std::iter::once(c"ak-guest")
+            .chain(told.into_iter().filter(|(is_so, _)| *is_so).map(|(_, word)| word))
+            .collect();
+        Err(sys::exec_fd(self.guest.as_fd(), &words)).during("start the guest")
     }
 }
 

@@ -44,21 +44,22 @@ impl Layer {
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 pub enum Event<'a> {
-    Started {
-        pid: i32,
-        layers: &'a [Layer],
-    },
+    Started { pid: i32, layers: &'a [Layer] },
     Failed(&'a Fault),
-    #[serde(rename_all = "camelCase")]
-    Exited {
-        code: Option<i32>,
-        signal: Option<i32>,
-        oom_kills: u64,
-        pids_denied: u64,
-        memory_peak_bytes: Option<u64>,
-        cpu_us: u64,
-        carried: Option<Report>,
-    },
+    Exited(&'a End),
+}
+
+/// How a sandbox ended, and what it had used.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct End {
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+    pub oom_kills: u64,
+    pub pids_denied: u64,
+    pub memory_peak_bytes: Option<u64>,
+    pub cpu_us: u64,
+    pub carried: Option<Report>,
 }
 
 #[derive(Debug, PartialEq, Eq, Deserialize)]

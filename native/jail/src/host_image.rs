@@ -3,19 +3,25 @@
 
 use std::{
     fs, io,
-    os::unix::fs::{PermissionsExt, symlink},
-    path::Path,
+    os::{
+        fd::OwnedFd,
+        unix::fs::{PermissionsExt, symlink},
+    },
+    path::{Path, PathBuf},
 };
 
-use rustix::fs::{Mode, mkdirat};
+use rustix::fs::{Mode, OFlags, mkdirat, open};
 
 use crate::{
     etc_files,
     fault::{During, Outcome},
-    filesystems,
+    filesystems, image_root,
     place::{self, Root},
     spec::{Spec, User},
+    upper::Uppers,
 };
+
+const HOME: &str = "home/sandbox";
 
 /// Beside /usr: links into it on most systems, folders on some.
 const SYSTEM: [&str; 6] = ["bin", "sbin", "lib", "lib32", "lib64", "libx32"];
@@ -49,8 +55,74 @@ const FOLDERS: [(&str, u32); 11] = [
     ("workspace", 0o755),
 ];
 
+/// Where something is mounted or written at every start, which must be a folder.
+const PLACES: [(&str, u32); 7] = [
+    ("dev", 0o755),
+    ("etc", 0o755),
+    ("proc", 0o555),
+    ("sys", 0o555),
+    ("tmp", 0o1777),
+    ("usr", 0o755),
+    ("workspace", 0o755),
+];
+
 /// Fills the new root. The current folder is the scratch filesystem that holds it.
 pub fn build(root: &Root, spec: &Spec) -> Outcome<()> {
+    let at = Path::new("root");
+    let shown = fill(at, root, spec)?;
+    for Shown { path, tree } in shown {
+        place::attach_at(&tree, &at.join(&path)).during(format_args!("show /{}", path.display()))?;
+    }
+    if spec.root_readonly {
+        // Programs keep caches and settings at home; these are temporary files like those of /tmp.
+        let home = at.join(HOME);
+        place::attach_at(&filesystems::tmpfs(spec.tmp_mib, "0700")?, &home).during("make the home folder")?;
+        own(&home, spec.user)?;
+    }
+    Ok(())
+}
+
+/// The same with a writable layer that was there before: what is ours lies below it, and nothing in it is believed.
+/// Mounts are put where no link leads; where the sandbox has put something else, it has that.
+pub fn build_kept(spec: &Spec, uppers: Uppers) -> Outcome<Root> {
+    let below = Path::new("i0");
+    fs::create_dir(below).during("make the root's lower layer")?;
+    let skeleton = open(below, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+    let shown = fill(below, &Root::new(skeleton.during("open the root's lower layer")?), spec)?;
+    let root = image_root::join(&["i0".to_owned()], uppers)?;
+    for (name, mode) in PLACES {
+        image_root::own_folder(&root, name, mode)?;
+    }
+    place::attach_at(&filesystems::tmpfs(1, "0755")?, Path::new("root/dev")).during("mount /dev")?;
+    for Shown { path, tree } in shown {
+        let top = path.to_str().filter(|name| !name.contains('/'));
+        if let Some(name) = top {
+            image_root::own_folder(&root, name, 0o755)?;
+        }
+        match root.attach_folder(&tree, &Path::new("/").join(&path)) {
+            Err(fault) if top.is_some() => return Err(fault),
+            _ => {}
+        }
+    }
+    if spec.root_readonly {
+        let home = root.folder(&Path::new("/").join(HOME))?;
+        place::attach(&filesystems::tmpfs(spec.tmp_mib, "0700")?, &home).during("make the home folder")?;
+        let home = root.find(&Path::new("/").join(HOME), OFlags::DIRECTORY).during("open the home folder")?;
+        let (uid, gid) = (rustix::fs::Uid::from_raw(spec.user.uid), rustix::fs::Gid::from_raw(spec.user.gid));
+        rustix::fs::chownat(&home, "", Some(uid), Some(gid), rustix::fs::AtFlags::EMPTY_PATH)
+            .during("own the home folder")?;
+    }
+    Ok(root)
+}
+
+/// A folder of the host's, and where in the root it is shown.
+struct Shown {
+    path: PathBuf,
+    tree: OwnedFd,
+}
+
+/// Makes all files and folders of the root in `at`, and returns what is to be mounted in it.
+fn fill(at: &Path, root: &Root, spec: &Spec) -> Outcome<Vec<Shown>> {
     for (name, mode) in FOLDERS {
         mkdirat(root.fd(), name, Mode::from_raw_mode(0o755)).during("make a folder of the root")?;
         if mode != 0o755 {
@@ -59,31 +131,34 @@ pub fn build(root: &Root, spec: &Spec) -> Outcome<()> {
         }
     }
     let usr = place::clone_readonly(Path::new("/usr")).during("show /usr")?;
-    fs::create_dir("root/usr").during("make /usr")?;
-    place::attach_at(&usr, Path::new("root/usr")).during("show /usr")?;
+    fs::create_dir(at.join("usr")).during("make /usr")?;
+    let mut shown = vec![Shown { path: "usr".into(), tree: usr }];
     for name in SYSTEM {
         let host = Path::new("/").join(name);
         match fs::read_link(&host) {
             Ok(link) => rustix::fs::symlinkat(&link, root.fd(), name).during("link a system folder")?,
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             Err(_) => {
+                fs::create_dir(at.join(name)).during("make a system folder")?;
                 let tree = place::clone_readonly(&host).during("show a system folder")?;
-                root.attach_folder(&tree, &host)?;
+                shown.push(Shown { path: name.into(), tree });
             }
         }
     }
-    show_etc()?;
-    write_etc(spec)?;
-    own_folders(spec.user, spec.root_readonly, spec.tmp_mib)
+    show_etc(at, &mut shown)?;
+    write_etc(at, spec)?;
+    own_folders(at, spec.user)?;
+    Ok(shown)
 }
 
-fn show_etc() -> Outcome<()> {
+fn show_etc(root: &Path, shown: &mut Vec<Shown>) -> Outcome<()> {
     for (name, folder) in ETC_FOLDERS.map(|n| (n, true)).into_iter().chain(ETC_FILES.map(|n| (n, false))) {
         let path = Path::new("/etc").join(name);
         let Ok(kind) = fs::symlink_metadata(&path).map(|m| m.file_type()) else {
             continue;
         };
-        let at = Path::new("root/etc").join(name);
+        let inside = Path::new("etc").join(name);
+        let at = root.join(&inside);
         if name.contains('/')
             && let Some(parent) = at.parent()
         {
@@ -98,7 +173,7 @@ fn show_etc() -> Outcome<()> {
         } else if kind.is_dir() && folder {
             fs::create_dir(&at).during("make a folder of /etc")?;
             let tree = place::clone_readonly(&path).during("show a folder of /etc")?;
-            place::attach_at(&tree, &at).during("show a folder of /etc")?;
+            shown.push(Shown { path: inside, tree });
         } else if kind.is_file() && !folder {
             match fs::read(&path) {
                 Ok(text) => fs::write(&at, text).during("copy a file of /etc")?,
@@ -111,7 +186,7 @@ fn show_etc() -> Outcome<()> {
     Ok(())
 }
 
-fn write_etc(spec: &Spec) -> Outcome<()> {
+fn write_etc(root: &Path, spec: &Spec) -> Outcome<()> {
     let User { uid, gid } = spec.user;
     let mut passwd = "root:x:0:0:root:/home/sandbox:/bin/sh\n".to_owned();
     let mut group = "root:x:0:\ntty:x:5:\n".to_owned();
@@ -127,28 +202,26 @@ fn write_etc(spec: &Spec) -> Outcome<()> {
         ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n"),
         ("shells", "/bin/sh\n/bin/bash\n"),
     ] {
-        fs::write(Path::new("root/etc").join(file), text).during(format_args!("write /etc/{file}"))?;
+        fs::write(root.join("etc").join(file), text).during(format_args!("write /etc/{file}"))?;
     }
     for (file, text) in etc_files::of_the_machine(spec) {
-        fs::write(Path::new("root/etc").join(file), text).during(format_args!("write /etc/{file}"))?;
+        fs::write(root.join("etc").join(file), text).during(format_args!("write /etc/{file}"))?;
     }
     Ok(())
 }
 
-fn own_folders(user: User, readonly: bool, tmp_mib: u64) -> Outcome<()> {
-    let own =
-        |path: &str| std::os::unix::fs::chown(path, Some(user.uid), Some(user.gid)).during(format_args!("own {path}"));
-    fs::create_dir("root/home/sandbox").during("make the home folder")?;
-    if readonly {
-        // Programs keep caches and settings at home; these are temporary files like those of /tmp.
-        place::attach_at(&filesystems::tmpfs(tmp_mib, "0700")?, Path::new("root/home/sandbox"))
-            .during("make the home folder")?;
-    }
-    fs::set_permissions("root/home/sandbox", fs::Permissions::from_mode(0o700)).during("make the home folder")?;
-    own("root/home/sandbox")?;
-    own("root/workspace")?;
+fn own_folders(root: &Path, user: User) -> Outcome<()> {
+    let home = root.join(HOME);
+    fs::create_dir(&home).during("make the home folder")?;
+    fs::set_permissions(&home, fs::Permissions::from_mode(0o700)).during("make the home folder")?;
+    own(&home, user)?;
+    own(&root.join("workspace"), user)?;
     for name in ["lib", "tmp"] {
-        fs::create_dir(Path::new("root/var").join(name)).during("make a folder of /var")?;
+        fs::create_dir(root.join("var").join(name)).during("make a folder of /var")?;
     }
-    fs::set_permissions("root/var/tmp", fs::Permissions::from_mode(0o1777)).during("make /var/tmp")
+    fs::set_permissions(root.join("var/tmp"), fs::Permissions::from_mode(0o1777)).during("make /var/tmp")
+}
+
+fn own(path: &Path, user: User) -> Outcome<()> {
+    std::os::unix::fs::chown(path, Some(user.uid), Some(user.gid)).during(format_args!("own {}", path.display()))
 }

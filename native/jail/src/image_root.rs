@@ -1,21 +1,19 @@
-//! A root from an image's layers: they lie below, a writable layer in memory above. What the image has where we put
+//! A root from an image's layers: they lie below, a writable layer above. What the image has where we put
 //! things of our own is not believed: links and files in the way are replaced in the writable layer.
 
 use std::{
-    ffi::CString,
     fs::File,
     io::Write,
-    os::fd::{AsFd, OwnedFd},
+    os::fd::OwnedFd,
     path::{Component, Path, PathBuf},
 };
 
 use rustix::{
     fs::{
-        AtFlags, FileType, Mode, OFlags, ResolveFlags, chmodat, fstat, mkdir, mkdirat, open, openat, openat2, statat,
-        unlinkat,
+        AtFlags, FileType, Mode, OFlags, ResolveFlags, chmodat, fstat, mkdirat, open, openat, openat2, statat, unlinkat,
     },
     io::Errno,
-    mount::{FsMountFlags, MountAttrFlags, fsconfig_create, fsconfig_set_string, fsmount},
+    mount::{FsMountFlags, MountAttrFlags, fsconfig_create, fsmount},
 };
 
 use crate::{
@@ -24,23 +22,22 @@ use crate::{
     filesystems, layers,
     place::{self, Root},
     spec::{Spec, User},
-    view::mask,
+    upper::Uppers,
 };
 
 /// More than any image's list of accounts.
 const MAX_ACCOUNTS: u64 = 1 << 20;
 
 /// Mounts the overlay at `root` in the current folder, which is the scratch filesystem.
-pub fn mount(trees: &[OwnedFd]) -> Outcome<Root> {
-    let fs = layers::overlay(trees)?;
-    for name in ["iu", "iw"] {
-        mkdir(name, Mode::from_raw_mode(0o755)).during("make the root's writable layer")?;
-    }
+pub fn mount(trees: &[OwnedFd], uppers: Uppers) -> Outcome<Root> {
+    join(&layers::attach(trees)?, uppers)
+}
+
+/// The overlay of these folders of the scratch filesystem, the uppermost first.
+pub fn join(names: &[String], uppers: Uppers) -> Outcome<Root> {
+    let fs = layers::overlay(names)?;
     let top = open_folder(Path::new("i0"))?;
-    let upper = open_folder(Path::new("iu"))?;
-    mask::resemble(upper.as_fd(), &CString::from(c"."), &fstat(&top).during("look at the image's root")?)?;
-    fsconfig_set_string(&fs, "upperdir", "iu").during("overlay's writable layer")?;
-    fsconfig_set_string(&fs, "workdir", "iw").during("overlay's work folder")?;
+    uppers.add_to(&fs, "iu", "iw", &fstat(&top).during("look at the image's root")?)?;
     fsconfig_create(&fs).map_err(|e| {
         Fault::new("layer_unavailable", format!("the image's layers could not be joined: {e}"))
             .hint("kernels before 6.6 cannot do this; see `agentkernel doctor`")
@@ -72,7 +69,7 @@ fn open_folder(path: &Path) -> Outcome<OwnedFd> {
 }
 
 /// A folder at the top that is a folder, whatever the image has there.
-fn own_folder(root: &Root, name: &str, mode: u32) -> Outcome<()> {
+pub fn own_folder(root: &Root, name: &str, mode: u32) -> Outcome<()> {
     match statat(root.fd(), name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => return Ok(()),
         Ok(_) => unlinkat(root.fd(), name, AtFlags::empty()).during(format_args!("replace /{name} of the image"))?,

@@ -69,21 +69,26 @@ fn open_all(paths: &[PathBuf]) -> Outcome<Vec<OwnedFd>> {
     paths.iter().map(open).collect()
 }
 
-/// An overlay of attached layers, without an upper one yet. The current folder is the scratch filesystem, where each
-/// layer gets a short name, since mount tables show it.
-pub fn overlay(trees: &[OwnedFd]) -> Outcome<OwnedFd> {
+/// Puts layers in place. The current folder is the scratch filesystem, where each gets a short name, since mount tables
+/// show it.
+pub fn attach(trees: &[OwnedFd]) -> Outcome<Vec<String>> {
     let names: Vec<String> = (0..trees.len()).map(|index| format!("i{index}")).collect();
     for (tree, name) in trees.iter().zip(&names) {
         mkdir(name.as_str(), Mode::from_raw_mode(0o755)).during("make a layer")?;
         place::attach_at(tree, Path::new(name)).during("attach a layer")?;
     }
+    Ok(names)
+}
+
+/// An overlay of attached layers, without an upper one yet.
+pub fn overlay(names: &[String]) -> Outcome<OwnedFd> {
     let fs = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC).during("open overlay")?;
     fsconfig_set_flag(&fs, "userxattr").during("overlay without trusted attributes")?;
     let together = names.join(":");
     if together.len() <= MAX_VALUE {
         fsconfig_set_string(&fs, "lowerdir", together.as_str()).during("overlay layers")?;
     } else {
-        for name in &names {
+        for name in names {
             fsconfig_set_string(&fs, "lowerdir+", name.as_str()).during("overlay layers (kernels from 6.5 on)")?;
         }
     }

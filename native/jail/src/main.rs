@@ -1,6 +1,8 @@
 //! ak-jail: the linux backend's launcher. `ak-jail run` reads one spec on descriptor 3, builds the sandbox, hands
 //! descriptor 4 to its guest, and stays outside as the sandbox's supervisor. `ak-jail sweep <journal> <pid>`
-//! removes what killed supervisors left behind, that one among them. It decides nothing: the spec says what to build.
+//! removes what killed supervisors left behind, that one among them. `ak-jail keep` starts a sandbox that outlives
+//! whoever started it; `ak-jail sweep-kept <folder>` clears up after one whose supervisor was killed, `ak-jail
+//! remove-kept <folder>` removes one for good. It decides nothing: the spec says what to build.
 
 // Rust's own start-up looks for its stack in /proc and sets handlers that this program does not use; that takes longer
 // than anything it does before the sandbox is forked.
@@ -11,7 +13,8 @@ use std::{env, path::Path};
 use ak_jail::{
     cgroup, claim,
     control::{Control, Event},
-    supervisor, sys, view,
+    fault::Outcome,
+    keep, supervisor, sys, view,
 };
 
 const DONE: i32 = 0;
@@ -25,10 +28,13 @@ pub extern "C" fn main() -> i32 {
     let args: Vec<String> = env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["run"] => run(),
+        ["keep"] => keep(),
+        ["sweep-kept", state] => answer(keep::sweep(Path::new(state))),
+        ["remove-kept", state] => answer(keep::remove(Path::new(state))),
         ["sweep", journal, killed] => sweep_after(Path::new(journal), killed),
         _ => {
             eprintln!(
-                "usage: ak-jail run (spec and control on descriptor 3, guest stream on 4)\n       ak-jail sweep JOURNAL PID"
+                "usage: ak-jail run (spec and control on descriptor 3, guest stream on 4)\n       ak-jail keep (spec and control on descriptor 3)\n       ak-jail sweep JOURNAL PID\n       ak-jail sweep-kept FOLDER\n       ak-jail remove-kept FOLDER"
             );
             MISUSED
         }
@@ -65,4 +71,25 @@ fn run() -> i32 {
             FAILED
         }
     }
+}
+
+fn keep() -> i32 {
+    let Ok(control) = sys::inherited(3) else {
+        eprintln!("ak-jail: descriptor 3 must be open; this program is started by agentkernel");
+        return MISUSED;
+    };
+    match keep::run(Control::new(control)) {
+        Ok(()) => DONE,
+        Err(_) => FAILED,
+    }
+}
+
+/// One line of JSON on stdout, for whoever asked.
+fn answer<T: serde::Serialize>(outcome: Outcome<T>) -> i32 {
+    let (line, status) = match &outcome {
+        Ok(done) => (serde_json::to_string(done), DONE),
+        Err(fault) => (serde_json::to_string(fault), FAILED),
+    };
+    println!("{}", line.unwrap_or_default());
+    status
 }

@@ -35,6 +35,8 @@ pub struct Spec {
     pub trusted_certificate: Option<String>,
     /// Folder for what has to be undone on the host after a crash.
     pub journal: PathBuf,
+    /// `keep`: the folder of the sandbox's own state, and of all that it writes.
+    pub state: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -160,6 +162,9 @@ impl Spec {
         }
         if !self.guest.is_absolute() || !self.journal.is_absolute() {
             return Err("paths of the guest and the journal must be absolute".into());
+        }
+        if self.state.as_ref().is_some_and(|state| !state.is_absolute()) {
+            return Err("the path of the state folder must be absolute".into());
         }
         if matches!(&self.root, RootChoice::Layers { layers } if layers.is_empty()) {
             return Err("a root needs at least one layer".into());

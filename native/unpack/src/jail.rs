@@ -168,7 +168,7 @@ fn build_root(below: Vec<OwnedFd>, target: Vec<OwnedFd>) -> Outcome<Root> {
     let tree = if below.is_empty() {
         place::clone_tree(rustix::fs::CWD, Path::new("t/fs")).during("open the new layer")?
     } else {
-        let fs = layers::overlay(&below)?;
+        let fs = layers::overlay(&layers::attach(&below)?)?;
         // A layer that does not speak of the root leaves it as it is.
         let upper = open("t/fs", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         let like = stat("i0").during("look at the root below")?;

@@ -29,3 +29,7 @@ pub const GUEST_CHANNEL_WINDOW: u32 = 65_536;
 pub const MAX_GUEST_CHANNELS: usize = 4096;
 /// The most channels that the host may have open at once.
 pub const MAX_HOST_CHANNELS: usize = 256;
+/// The most execs that a kept guest keeps beyond a connection; their list fits into one HELLO.
+pub const MAX_KEPT_EXECS: usize = 128;
+/// The longest name of a kept exec.
+pub const MAX_KEY_LEN: usize = 64;

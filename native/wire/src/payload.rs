@@ -16,6 +16,41 @@ pub struct Hello {
     pub window: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<String>,
+    /// Of a kept guest: the execs that outlived an earlier connection.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub execs: Vec<KeptExec>,
+}
+
+/// One exec of a kept guest, as its HELLO tells of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptExec {
+    pub key: String,
+    /// None while the command has not been executed.
+    pub pid: Option<i32>,
+    pub program: String,
+    pub tty: bool,
+    /// None where the command has no stdin of the host's.
+    pub stdin: Option<KeptInput>,
+    pub stdout: KeptOutput,
+    /// None with a PTY.
+    pub stderr: Option<KeptOutput>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<Exit>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<Failed>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptInput {
+    pub received: u64,
+    pub ended: bool,
+}
+
+/// Bytes since the exec's beginning: up to `acked` they are gone, up to `sent` they can be had again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptOutput {
+    pub acked: u64,
+    pub sent: u64,
 }
 
 /// Only the kind of an OPEN; the rest is parsed as the type that the kind names.
@@ -37,6 +72,24 @@ pub struct OpenExec {
     pub stdin: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tty: Option<WindowSize>,
+    /// Kept guests: the exec outlives the connection under this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+}
+
+/// Takes a kept exec up again, from these bytes of its output on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenExecAttach {
+    pub key: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdout: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stderr: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenExecForget {
+    pub key: String,
 }
 
 /// The size of a PTY, in OPEN and in RESIZE.

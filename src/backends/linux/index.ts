@@ -5,16 +5,15 @@
 import type { Backend, BootedSandbox, BootSpec } from "../../core/backend.js";
 import { type JailPrograms, startJail } from "./jail-process.js";
 import { jailSpec } from "./jail-spec.js";
+import { linuxKept } from "./kept/index.js";
 
 export function linuxBackend(programs: JailPrograms): Backend {
   return {
     name: "linux",
-    lacks: [
-      { capability: "pause", reason: "not in this version" },
-      { capability: "snapshot", reason: "processes cannot be saved without a checkpoint service" },
-    ],
+    lacks: [{ capability: "snapshot", reason: "processes cannot be saved without a checkpoint service" }],
     async boot(spec: BootSpec, signal?: AbortSignal): Promise<BootedSandbox> {
       return await startJail(programs, jailSpec(spec, programs), signal);
     },
+    kept: linuxKept(programs),
   };
 }

@@ -7,7 +7,7 @@ export type JailEvent =
   | { readonly event: "failed"; readonly error: AgentKernelError }
   | { readonly event: "exited"; readonly end: SandboxEnd };
 
-type Fields = Record<string, unknown>;
+export type Fields = Record<string, unknown>;
 
 export function parseJailEvent(line: string): JailEvent {
   const fields = JSON.parse(line) as unknown;
@@ -24,12 +24,12 @@ export function parseJailEvent(line: string): JailEvent {
   }
 }
 
-function failure(fields: Fields): AgentKernelError {
+export function failure(fields: Fields): AgentKernelError {
   const { code, message, hint } = fields;
   return new AgentKernelError(errorCodeOf(code), String(message), typeof hint === "string" ? { hint } : {});
 }
 
-function sandboxEnd(fields: Fields): SandboxEnd {
+export function sandboxEnd(fields: Fields): SandboxEnd {
   return {
     code: numberOrNull(fields.code),
     signal: numberOrNull(fields.signal),
@@ -52,7 +52,7 @@ function carryReport(fields: Fields): CarryReport {
   };
 }
 
-function layer(value: unknown): Layer {
+export function layer(value: unknown): Layer {
   if (!isFields(value)) throw unexpected(String(value));
   const { name, state, detail } = value;
   if (typeof name !== "string" || (state !== "applied" && state !== "partial" && state !== "absent")) {
@@ -61,25 +61,25 @@ function layer(value: unknown): Layer {
   return typeof detail === "string" ? { name, state, detail } : { name, state };
 }
 
-function isFields(value: unknown): value is Fields {
+export function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function list(value: unknown): readonly unknown[] {
+export function list(value: unknown): readonly unknown[] {
   if (!Array.isArray(value)) throw unexpected(JSON.stringify(value));
   return value;
 }
 
-function number(fields: Fields, name: string): number {
+export function number(fields: Fields, name: string): number {
   const value = fields[name];
   if (typeof value !== "number") throw unexpected(`${name}: ${JSON.stringify(value)}`);
   return value;
 }
 
-function numberOrNull(value: unknown): number | null {
+export function numberOrNull(value: unknown): number | null {
   return typeof value === "number" ? value : null;
 }
 
-function unexpected(what: string): AgentKernelError {
+export function unexpected(what: string): AgentKernelError {
   return new AgentKernelError("internal", `the jail said something unexpected: ${what.slice(0, 200)}`);
 }

@@ -12,6 +12,8 @@ export interface JailPrograms extends JailPaths {
   readonly jailBinary: string;
 }
 
+/** Only for finding newuidmap and newgidmap. */
+export const JAIL_ENVIRONMENT = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" };
 const CONTROL_FD = 3;
 const STREAM_FD = 4;
 /** How long a start that was called off may take to end by itself. */
@@ -24,8 +26,7 @@ export async function startJail(programs: JailPrograms, spec: JailSpec, signal?:
   const child = spawn(programs.jailBinary, ["run"], {
     // An own session: a signal to our process group must not end the one who cleans up.
     detached: true,
-    // Only for finding newuidmap and newgidmap.
-    env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" },
+    env: JAIL_ENVIRONMENT,
     stdio: ["ignore", "ignore", process.env.AGENTKERNEL_DEBUG === "1" ? "inherit" : "ignore", "pipe", "pipe"],
   });
   if (child.pid === undefined) throw await spawnFailure(child);
@@ -118,7 +119,7 @@ interface JailEvents {
   failure(): unknown;
 }
 
-function readEvents(control: Socket): JailEvents {
+export function readEvents(control: Socket): JailEvents {
   const started = deferred<readonly Layer[]>();
   const ended = deferred<SandboxEnd>();
   let failure: unknown;
@@ -162,7 +163,7 @@ interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-function exitOf(child: ChildProcess): Promise<Exit> {
+export function exitOf(child: ChildProcess): Promise<Exit> {
   return new Promise((resolve) => {
     child.once("exit", (code, signal) => resolve({ code, signal }));
     child.once("error", () => resolve({ code: null, signal: null }));
@@ -170,7 +171,7 @@ function exitOf(child: ChildProcess): Promise<Exit> {
 }
 
 /** Why the jail could not even be started. Without a process there are no streams to it either. */
-function spawnFailure(child: ChildProcess): Promise<AgentKernelError> {
+export function spawnFailure(child: ChildProcess): Promise<AgentKernelError> {
   return new Promise((resolve) => {
     child.once("error", (cause: NodeJS.ErrnoException) => {
       const isExhausted = ["EMFILE", "ENFILE", "EAGAIN", "ENOMEM"].includes(cause.code ?? "");

@@ -36,6 +36,8 @@ export interface JailSpec {
   readonly network: "none" | "captured";
   readonly trustedCertificate: string | null;
   readonly journal: string;
+  /** Of a kept sandbox: its state folder. */
+  readonly state?: string;
 }
 
 /** Whom a sandbox without root runs as. */

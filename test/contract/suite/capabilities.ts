@@ -37,10 +37,12 @@ const waivable = [
   "limit-disk",
   "limit-cpu",
   "network",
+  "kept",
+  "pause",
 ] as const;
 
 /** Named so that a backend can say it lacks them; the Backend interface has no way to do them yet. */
-export const reserved = ["pause", "snapshot"] as const;
+export const reserved = ["snapshot"] as const;
 
 export type Capability = (typeof floor)[number] | (typeof waivable)[number] | (typeof reserved)[number];
 

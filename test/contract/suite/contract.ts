@@ -2,6 +2,7 @@
 import { describe, it } from "vitest";
 import type { Backend } from "../../../src/core/backend.js";
 import type { Actor } from "../../support/actors.js";
+import type { OwnerOrder } from "../../support/kept-owner.js";
 import type { Capability } from "./capabilities.js";
 import { type BootOptions, Subject } from "./subject.js";
 
@@ -11,11 +12,24 @@ export class Contract {
   readonly actor: Actor;
   readonly backend: Backend;
   readonly #lacks: ReadonlyMap<Capability, string>;
+  readonly #programs: OwnerOrder["programs"] | undefined;
 
-  constructor(actor: Actor, backend: Backend, lacks: ReadonlyMap<Capability, string>) {
+  constructor(
+    actor: Actor,
+    backend: Backend,
+    lacks: ReadonlyMap<Capability, string>,
+    programs?: OwnerOrder["programs"],
+  ) {
     this.actor = actor;
     this.backend = backend;
     this.#lacks = lacks;
+    this.#programs = programs;
+  }
+
+  /** What another process makes the same backend from. */
+  get programs(): OwnerOrder["programs"] {
+    if (this.#programs === undefined) throw new Error("this backend's tests do not say what it is made from");
+    return this.#programs;
   }
 
   /** The tests of one capability: run, or skipped with the backend's reason in their title. */

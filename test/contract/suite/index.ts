@@ -6,6 +6,7 @@
 import { describe, expect, it } from "vitest";
 import type { Backend, Lack } from "../../../src/core/backend.js";
 import type { Actor } from "../../support/actors.js";
+import type { OwnerOrder } from "../../support/kept-owner.js";
 import { leavesNothingBehind } from "../../support/nothing-left.js";
 import { admittedLacks, reserved } from "./capabilities.js";
 import { Contract } from "./contract.js";
@@ -13,6 +14,9 @@ import { environmentContract } from "./environment.js";
 import { exitStatusContract } from "./exit-status.js";
 import { filesContract } from "./files.js";
 import { isolationContract } from "./isolation.js";
+import { keptContract } from "./kept.js";
+import { keptNetworkContract } from "./kept-network.js";
+import { keptProjectContract } from "./kept-project.js";
 import { lifecycleContract } from "./lifecycle.js";
 import { limitsContract } from "./limits.js";
 import { networkContract } from "./network.js";
@@ -27,14 +31,16 @@ export interface BackendUnderTest {
   readonly name: string;
   readonly actor: Actor;
   readonly makeBackend: (actor: Actor) => Backend;
+  /** What another process makes the same backend from, where kept sandboxes are to be owned by one. */
+  readonly programs?: OwnerOrder["programs"];
   /** What is lacking on this machine or for this actor, on top of what the backend says of itself. */
   readonly lacks?: readonly Lack[];
 }
 
-export function describeBackendContract({ name, actor, makeBackend, lacks = [] }: BackendUnderTest): void {
+export function describeBackendContract({ name, actor, makeBackend, programs, lacks = [] }: BackendUnderTest): void {
   const backend = makeBackend(actor);
   const admitted = admittedLacks(name, [...backend.lacks, ...lacks]);
-  const contract = new Contract(actor, backend, admitted);
+  const contract = new Contract(actor, backend, admitted, programs);
 
   describe(`the backend ${name} as ${actor.name}`, () => {
     leavesNothingBehind();
@@ -52,6 +58,9 @@ export function describeBackendContract({ name, actor, makeBackend, lacks = [] }
     isolationContract(contract);
     networkContract(contract);
     lifecycleContract(contract);
+    keptContract(contract);
+    keptNetworkContract(contract);
+    keptProjectContract(contract);
 
     it.each(reserved)("says that it lacks %s, for which there is no interface yet", (capability) => {
       expect([...admitted.keys()]).toContain(capability);

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 
+use ak_wire::payload::KeptInput;
 use rustix::io::{Errno, write};
 
 use crate::channel::{Context, ProtocolBreach, WINDOW};
@@ -23,12 +24,17 @@ pub struct Input {
     window_left: u32,
     to_grant: u32,
     ended: bool,
+    received: u64,
+    /// The command was started with a stdin of the host's.
+    is_given: bool,
     pub ready: bool,
 }
 
 impl Input {
     pub fn new(sink: Option<OwnedFd>, is_tty: bool) -> Self {
         Self {
+            is_given: sink.is_some(),
+            received: 0,
             sink,
             is_tty,
             queue: VecDeque::new(),
@@ -46,6 +52,7 @@ impl Input {
             return Err(ProtocolBreach);
         }
         self.window_left -= length;
+        self.received += u64::from(length);
         let taken = if self.queue.is_empty() { self.offer(payload) } else { 0 };
         self.taken(ctx, taken);
         if taken < payload.len() {
@@ -61,6 +68,20 @@ impl Input {
         self.ended = true;
         self.finish_if_drained();
         Ok(())
+    }
+
+    pub fn state(&self) -> Option<KeptInput> {
+        self.is_given.then_some(KeptInput { received: self.received, ended: self.ended })
+    }
+
+    /// Another host goes on sending; it is told at once how much there is room for.
+    pub fn resume(&mut self, ctx: &mut Context) {
+        let queued: usize = self.queue.iter().map(Vec::len).sum::<usize>() - self.written;
+        self.to_grant = 0;
+        self.window_left = WINDOW - queued as u32;
+        if self.is_given && !self.ended && self.window_left > 0 {
+            ctx.outbox.credit(ctx.id, 0, self.window_left);
+        }
     }
 
     /// Writes what the sink takes; true when something moved.

@@ -8,8 +8,10 @@ mod child;
 mod failure;
 mod input;
 mod keeper;
+mod kept;
 mod output;
 mod prepared;
+mod replay;
 mod report;
 mod signals;
 mod spawn;
@@ -19,13 +21,15 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use ak_wire::FrameType;
-use ak_wire::payload::{Exit, OpenExec, OpenedExec, Signal, Usage, WindowSize};
+use ak_wire::payload::{Exit, Failed, OpenExec, OpenedExec, Signal, Usage, WindowSize};
 use rustix::io::{Errno, read};
 
 use crate::channel::{Context, ProtocolBreach, Refusal, Step};
 use crate::poller::{EventFlags, Poller, Ready, Token};
-use crate::{pty, sys};
+use crate::sys;
 use input::Input;
+use kept::Kept;
+pub use kept::is_key;
 use output::{Flow, Output};
 use report::{RECORD_LEN, Report};
 
@@ -37,6 +41,8 @@ const KEEPER_GRACE: Duration = Duration::from_millis(500);
 
 const SLOT_INPUT: u8 = 0;
 const SLOT_REPORT: u8 = 3;
+/// What of a token's slot is the exec's own.
+const SLOT_MASK: u8 = 0b11;
 
 pub struct Exec {
     keeper: i32,
@@ -58,13 +64,22 @@ pub struct Exec {
     closing: bool,
     kill_again_at: Option<Instant>,
     is_tty: bool,
+    kept: Option<Kept>,
+    /// It has a channel; without one it goes on and says nothing.
+    attached: bool,
+    /// The terminal frame is sent, or would be if there were a host.
+    over: bool,
+    /// Why the command never ran.
+    failed: Option<Failed>,
 }
 
 impl Exec {
-    pub fn open(open: &OpenExec, id: u32, credit: u32, poller: &Poller) -> Result<Self, Refusal> {
+    /// Events of its descriptors come with the channel of `token`, and slots from its slot on.
+    pub fn open(open: &OpenExec, token: Token, credit: u32, poller: &Poller) -> Result<Self, Refusal> {
         let spawned = spawn::spawn(open)?;
         let is_tty = open.tty.is_some();
-        let watch = |fd: &OwnedFd, slot, flags| poller.watch(fd, Token { channel: id, slot }, flags);
+        let is_kept = open.key.is_some();
+        let watch = |fd: &OwnedFd, slot, flags| poller.watch(fd, Token { slot: token.slot + slot, ..token }, flags);
         let watched = || -> Result<(), Errno> {
             watch(&spawned.report, SLOT_REPORT, EventFlags::IN)?;
             watch(&spawned.stdout, 1, EventFlags::IN)?;
@@ -91,8 +106,8 @@ impl Exec {
             opened: false,
             input: Input::new(spawned.stdin, is_tty),
             outputs: [
-                Some(Output::new(spawned.stdout, 1, credit, is_tty)),
-                stderr.map(|fd| Output::new(fd, 2, credit, false)),
+                Some(Output::new(spawned.stdout, 1, credit, is_tty, is_kept)),
+                stderr.map(|fd| Output::new(fd, 2, credit, false, is_kept)),
             ],
             early_signals: Vec::new(),
             exit: None,
@@ -100,6 +115,10 @@ impl Exec {
             closing: false,
             kill_again_at: None,
             is_tty,
+            kept: open.key.as_deref().map(|key| Kept::new(key, open)),
+            attached: true,
+            over: false,
+            failed: None,
         })
     }
 
@@ -108,7 +127,7 @@ impl Exec {
     }
 
     pub fn on_ready(&mut self, ready: &Ready) {
-        match ready.token.slot {
+        match ready.token.slot & SLOT_MASK {
             SLOT_INPUT => self.input.ready = true,
             SLOT_REPORT => self.report_ready = true,
             slot => {
@@ -145,8 +164,7 @@ impl Exec {
 
     pub fn on_resize(&self, size: WindowSize) {
         if let (true, Some(master)) = (self.is_tty, &self.outputs[0]) {
-            // A terminal whose command is gone needs no size.
-            let _ = pty::resize(&master.source, size);
+            master.resize(size);
         }
     }
 
@@ -198,9 +216,7 @@ impl Exec {
             Report::Forked { pid } => self.pid = Some(pid),
             Report::Started => self.set_opened(ctx),
             Report::Failed { stage, errno } => {
-                let failed = failure::start_failure(stage, Errno::from_raw_os_error(errno));
-                ctx.outbox.json(FrameType::Failed, ctx.id, &failed);
-                return Step::Ended;
+                return self.fail(ctx, failure::start_failure(stage, Errno::from_raw_os_error(errno)));
             }
             Report::Exited { status, usage } => self.set_exit(status, usage),
         }
@@ -229,9 +245,7 @@ impl Exec {
         self.keeper_lost = true;
         let Some(pid) = self.pid else {
             let message = "the keeper of the command was killed";
-            let failed = Refusal::new("io", message).payload();
-            ctx.outbox.json(FrameType::Failed, ctx.id, &failed);
-            return Step::Ended;
+            return self.fail(ctx, Refusal::new("io", message).payload());
         };
         // The command is now the guest's own child, and is reaped by it.
         self.set_opened(ctx);
@@ -240,6 +254,14 @@ impl Exec {
             self.set_exit(libc::SIGKILL, Usage::default());
         }
         Step::Progress
+    }
+
+    fn fail(&mut self, ctx: &mut Context, failed: Failed) -> Step {
+        ctx.outbox.json(FrameType::Failed, ctx.id, &failed);
+        self.failed = Some(failed);
+        self.over = true;
+        self.report = None;
+        Step::Ended
     }
 
     fn set_exit(&mut self, status: i32, usage: Usage) {
@@ -265,19 +287,19 @@ impl Exec {
             self.kill_again(ctx);
         }
         let mut progress = self.input.step(ctx);
-        // Nothing may reach the host before OPENED.
-        if !self.opened {
+        // Nothing may reach the host before OPENED, and nothing is read for a host that is not there.
+        if !self.opened || (!self.attached && !self.closing) {
             return Step::Waiting;
         }
         if !self.closing {
             for slot in &mut self.outputs {
-                let Some(output) = slot else { continue };
+                let Some(output) = slot.as_mut().filter(|output| !output.ended) else { continue };
                 match output.pump(ctx) {
                     Flow::Blocked => {}
                     Flow::Sent => progress = true,
                     Flow::Ended => {
                         ctx.outbox.eof(ctx.id, output.stream);
-                        *slot = None;
+                        output.close();
                     }
                 }
             }
@@ -293,7 +315,7 @@ impl Exec {
         if self.exit.is_none() {
             return false;
         }
-        let mut open = self.outputs.iter().flatten();
+        let mut open = self.outputs.iter().flatten().filter(|output| !output.ended);
         if self.closing || open.clone().next().is_none() {
             return true;
         }
@@ -305,16 +327,21 @@ impl Exec {
 
     /// Ends all streams and sends the terminal frame, as far as the end is known.
     pub fn end(&mut self, ctx: &mut Context) {
-        for output in self.outputs.iter_mut().filter_map(Option::take) {
+        for output in self.outputs.iter_mut().flatten().filter(|output| !output.ended) {
             ctx.outbox.eof(ctx.id, output.stream);
+            output.close();
         }
         let killed = Exit { code: None, signal: Some(libc::SIGKILL as u8), usage: Usage::default() };
         let exit = self.exit.unwrap_or(killed);
         ctx.outbox.json(FrameType::Exit, ctx.id, &exit);
+        self.over = true;
+        self.report = None;
     }
 
     pub fn deadline(&self) -> Option<Instant> {
-        match (self.hold_until, self.kill_again_at) {
+        let hold = self.hold_until.filter(|_| self.attached && !self.over);
+        let kill = self.kill_again_at.filter(|_| self.exit.is_none() && !self.over);
+        match (hold, kill) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         }

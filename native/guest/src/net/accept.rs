@@ -37,11 +37,15 @@ impl Net {
         for index in 0..self.listeners.len() {
             for _ in 0..PER_TURN {
                 let listener = &mut self.listeners[index];
-                if !listener.ready || self.channels.open >= self.channels.limit {
+                if !listener.ready || (self.channels.open >= self.channels.limit && !self.is_offline) {
                     break;
                 }
                 let (is_proxy, is_ipv6) = (listener.is_proxy, listener.is_ipv6);
                 match accept_with(&listener.socket, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
+                    Ok(socket) if self.is_offline => {
+                        progress = true;
+                        refuse(&socket);
+                    }
                     Ok(socket) => {
                         progress = true;
                         self.admit(socket, is_proxy, is_ipv6, outbox, poller, now);

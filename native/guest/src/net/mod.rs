@@ -66,12 +66,13 @@ pub struct Channels {
     last_id: u32,
     open: usize,
     limit: usize,
+    is_closed: bool,
 }
 
 impl Channels {
     /// The id of a new channel; none when there are as many as there may be.
     pub fn open(&mut self) -> Option<u32> {
-        if self.open >= self.limit {
+        if self.open >= self.limit || self.is_closed {
             return None;
         }
         self.last_id = self.last_id.checked_add(2)?;
@@ -97,6 +98,8 @@ pub struct Net {
     channels: Channels,
     is_captured: bool,
     inward: usize,
+    /// There is no host to ask: connections are refused, names are not known.
+    pub is_offline: bool,
 }
 
 impl Net {
@@ -126,9 +129,10 @@ impl Net {
             stub,
             names: Names::default(),
             budget: Budget { left: GROWTH_BYTES },
-            channels: Channels { last_id: 0, open: 0, limit },
+            channels: Channels { last_id: 0, open: 0, limit, is_closed: false },
             is_captured,
             inward: 0,
+            is_offline: false,
         })
     }
 
@@ -185,11 +189,12 @@ impl Net {
             let Some(id) = self.queue.pop_front() else { break };
             progress |= self.run_one(id, outbox, poller, now);
         }
-        if !outbox.has_room() {
+        if !outbox.has_room() && !self.is_offline {
             return progress;
         }
         progress |= self.accept(outbox, poller, now);
         let Self { stub, names, budget, channels, .. } = self;
+        channels.is_closed = self.is_offline;
         progress |= stub.step(&mut Around { outbox, poller, budget, channels, now }, names);
         progress || !self.queue.is_empty()
     }
@@ -253,6 +258,21 @@ impl Net {
             connection.abandon(&mut Around { outbox, poller, budget, channels, now }, *id);
         }
         self.connections.clear();
+    }
+
+    /// The host is gone, and with it everything that was carried to it.
+    pub fn lose_host(&mut self, poller: &Poller, now: Instant) {
+        self.is_offline = true;
+        for name in self.connections.values().filter_map(|connection| connection.name) {
+            self.names.disconnect(name, now);
+        }
+        self.abandon(&mut Outbox::void(), poller, now);
+        self.queue.clear();
+        self.starved.clear();
+        self.inward = 0;
+        self.budget = Budget { left: GROWTH_BYTES };
+        self.channels = Channels { last_id: 0, open: 0, ..self.channels };
+        self.stub.lose_host();
     }
 
     pub fn release_memory(&mut self, now: Instant) {

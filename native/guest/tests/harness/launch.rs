@@ -1,16 +1,11 @@
 //! The ways to start a guest.
 
-use std::collections::HashMap;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
-use ak_wire::{Decoder, Direction, FrameType};
-use serde_json::json;
-
-use super::Guest;
+use super::{Guest, Host};
 
 impl Guest {
     pub fn start() -> Self {
@@ -100,23 +95,6 @@ impl Guest {
             });
         }
         let child = command.spawn().expect("the guest starts");
-        let limit = Some(Duration::from_secs(20));
-        ours.set_read_timeout(limit).expect("a timeout");
-        ours.set_write_timeout(limit).expect("a timeout");
-        let mut guest = Self {
-            child,
-            stream: ours,
-            decoder: Decoder::new(Direction::GuestToHost),
-            next_id: 1,
-            window,
-            credit: HashMap::new(),
-            send_window: HashMap::new(),
-            guest_window: 0,
-        };
-        let hello = guest.receive();
-        assert_eq!(hello.frame_type, FrameType::Hello);
-        guest.guest_window = hello.json()["window"].as_u64().expect("a window");
-        guest.send_json(FrameType::Hello, 0, &json!({"protocol": 1, "window": window}));
-        guest
+        Self { child, host: Host::greet(ours, window) }
     }
 }

@@ -4,6 +4,7 @@
 #![allow(dead_code, unused_imports, reason = "each test file uses its own part")]
 
 mod gone;
+mod kept;
 mod launch;
 
 use std::collections::HashMap;
@@ -12,10 +13,11 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, ExitStatus};
 
 use ak_wire::payload::{Exit, Failed};
-use ak_wire::{Decoder, FrameType, MAX_DATA, encode_credit, encode_frame};
+use ak_wire::{Decoder, Direction, FrameType, MAX_DATA, encode_credit, encode_frame};
 use serde_json::{Value, json};
 
 pub use gone::{wait_alone, wait_gone};
+pub use kept::KeptGuest;
 
 pub const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
@@ -59,8 +61,27 @@ impl Outcome {
     }
 }
 
+/// A guest that lives as long as its one connection.
 pub struct Guest {
     pub child: Child,
+    host: Host,
+}
+
+impl std::ops::Deref for Guest {
+    type Target = Host;
+    fn deref(&self) -> &Host {
+        &self.host
+    }
+}
+
+impl std::ops::DerefMut for Guest {
+    fn deref_mut(&mut self) -> &mut Host {
+        &mut self.host
+    }
+}
+
+/// The host's end of a connection.
+pub struct Host {
     stream: UnixStream,
     decoder: Decoder,
     next_id: u32,
@@ -69,9 +90,34 @@ pub struct Guest {
     /// Bytes of stream 0 that the guest allows, per channel.
     send_window: HashMap<u32, u64>,
     guest_window: u64,
+    /// What the guest said of itself.
+    pub hello: Value,
 }
 
-impl Guest {
+impl Host {
+    /// Reads the guest's HELLO and answers it.
+    pub fn greet(stream: UnixStream, window: u32) -> Self {
+        let limit = Some(std::time::Duration::from_secs(20));
+        stream.set_read_timeout(limit).expect("a timeout");
+        stream.set_write_timeout(limit).expect("a timeout");
+        let mut host = Self {
+            stream,
+            decoder: Decoder::new(Direction::GuestToHost),
+            next_id: 1,
+            window,
+            credit: HashMap::new(),
+            send_window: HashMap::new(),
+            guest_window: 0,
+            hello: Value::Null,
+        };
+        let hello = host.receive();
+        assert_eq!(hello.frame_type, FrameType::Hello);
+        host.hello = hello.json();
+        host.guest_window = host.hello["window"].as_u64().expect("a window");
+        host.send_json(FrameType::Hello, 0, &json!({"protocol": 1, "window": window}));
+        host
+    }
+
     pub fn send(&mut self, frame_type: FrameType, channel: u32, stream: u8, payload: &[u8]) {
         let mut bytes = Vec::new();
         encode_frame(&mut bytes, frame_type, channel, stream, payload);
@@ -230,7 +276,16 @@ impl Guest {
         input
     }
 
-    fn exchange(&mut self, channel: u32, mut input: &[u8]) -> Outcome {
+    fn exchange(&mut self, channel: u32, input: &[u8]) -> Outcome {
+        self.take_all(channel, input, true)
+    }
+
+    /// As `finish`, and acknowledges nothing.
+    pub fn exchange_without_credit(&mut self, channel: u32) -> Outcome {
+        self.take_all(channel, &[], false)
+    }
+
+    fn take_all(&mut self, channel: u32, mut input: &[u8], grants: bool) -> Outcome {
         let mut outcome = Outcome::default();
         loop {
             let frame = self.receive();
@@ -240,7 +295,9 @@ impl Guest {
                 FrameType::Data => {
                     let into = if frame.stream == 1 { &mut outcome.stdout } else { &mut outcome.stderr };
                     into.extend_from_slice(&frame.payload);
-                    self.grant(channel, frame.stream, frame.payload.len() as u32);
+                    if grants {
+                        self.grant(channel, frame.stream, frame.payload.len() as u32);
+                    }
                 }
                 FrameType::Eof => outcome.ended_streams.push(frame.stream),
                 FrameType::Credit if !input.is_empty() => input = self.send_input(channel, input),
@@ -261,11 +318,13 @@ impl Guest {
             }
         }
     }
+}
 
+impl Guest {
     /// Ends the stream and waits for the guest's end.
     pub fn hang_up(self) -> ExitStatus {
-        let Self { mut child, stream, .. } = self;
-        drop(stream);
+        let Self { mut child, host } = self;
+        drop(host);
         child.wait().expect("the guest ends")
     }
 

@@ -2,8 +2,10 @@
 //! A cgroup is made below the caller's own (v1) or at the nearest place that takes one (v2), and is removed by
 //! whoever is left: the supervisor, or the next sweep.
 
+mod freezer;
 mod place;
 mod stats;
+mod usage;
 
 use std::{
     fs, io,
@@ -16,6 +18,7 @@ use std::{
 use place::Places;
 pub use place::is_pure_v2;
 pub use stats::Stats;
+pub use usage::Usage;
 
 use rustix::fs::{Mode, OFlags, open};
 
@@ -38,14 +41,28 @@ struct Group {
 
 pub struct Cgroup {
     groups: Vec<Group>,
+    freezer: Option<freezer::Freezer>,
+}
+
+/// What of it stands.
+pub struct CgroupLayers {
+    pub limits: Layer,
+    /// Only where it was asked for.
+    pub freezer: Option<Layer>,
+}
+
+impl CgroupLayers {
+    pub fn add_to_limits(&mut self, remark: &str) {
+        self.limits.detail.get_or_insert_default().push_str(remark);
+    }
 }
 
 impl Cgroup {
     /// Makes what can be made, and says what could not.
-    pub fn create(limits: &Limits) -> Outcome<(Self, Layer)> {
+    pub fn create(limits: &Limits, freezes: bool) -> Outcome<(Self, CgroupLayers)> {
         let places = Places::find();
         let name = claim::unique_name();
-        let mut cgroup = Self { groups: Vec::new() };
+        let mut cgroup = Self { groups: Vec::new(), freezer: None };
         let mut missing = Vec::new();
         for controller in NEEDED {
             match places.of(controller) {
@@ -80,7 +97,12 @@ impl Cgroup {
             ),
             _ => Layer::new("cgroup", LayerState::Partial, format!("no limit by cgroup on: {}", missing.join(", "))),
         };
-        Ok((cgroup, layer))
+        let freezer = freezes.then(|| cgroup.add_freezer(&name));
+        Ok((cgroup, CgroupLayers { limits: layer, freezer }))
+    }
+
+    pub fn paths(&self) -> Vec<PathBuf> {
+        self.groups.iter().map(|group| group.path.clone()).collect()
     }
 
     pub fn limits(&self, controller: &str) -> bool {
@@ -127,14 +149,48 @@ pub fn has_of(pid: &str) -> bool {
     Places::find().parents().any(|parent| claim::has_of(parent, pid))
 }
 
+/// The same of a kept sandbox's supervisor.
+pub fn has_of_kept(pid: &str) -> bool {
+    has_of(pid) || freezer::parents().iter().any(|parent| claim::has_of(parent, pid))
+}
+
 /// Removes the groups of supervisors that were killed.
 pub fn sweep() {
     for parent in Places::find().parents() {
-        // A group that still has processes cannot be removed; the next sweep sees it again.
-        claim::sweep(parent, |path| {
-            let _ = fs::remove_dir(path);
-        });
+        sweep_in(parent);
     }
+}
+
+/// The groups of kept sandboxes too.
+pub fn sweep_kept() {
+    sweep();
+    for parent in freezer::parents() {
+        sweep_in(&parent);
+    }
+}
+
+/// Groups that their owner has left: frozen by v1, their processes could not even die.
+pub fn thaw_all(paths: &[PathBuf]) {
+    for file in paths.iter().map(|path| path.join("freezer.state")).filter(|file| file.exists()) {
+        // If it cannot be thawed, the wait for its processes says so.
+        let _ = fs::write(file, "THAWED");
+    }
+}
+
+/// Those whose processes are gone; others are left to a sweep.
+pub fn remove_all(paths: &[PathBuf]) {
+    for path in paths {
+        if let Ok(Some(_lock)) = claim::claim(path) {
+            let _ = fs::remove_dir(path);
+        }
+    }
+}
+
+fn sweep_in(parent: &Path) {
+    // A group that still has processes cannot be removed; the next sweep sees it again.
+    claim::sweep(parent, |path| {
+        let _ = fs::remove_dir(path);
+    });
 }
 
 impl Drop for Cgroup {

@@ -123,6 +123,26 @@ fn usual_mounts(own: &str) -> Option<Vec<CgroupMount<'static>>> {
     mounts.collect()
 }
 
+/// Where a v2 group without controllers can be made beside v1: below the caller's own.
+pub fn unified_place() -> Option<PathBuf> {
+    if is_pure_v2() {
+        return None;
+    }
+    place_in(|mount| mount.v2, "")
+}
+
+/// Where a group of the v1 freezer can be made.
+pub fn freezer_place() -> Option<PathBuf> {
+    place_in(|mount| !mount.v2 && mount.options.split(',').any(|o| o == "freezer"), "freezer")
+}
+
+fn place_in(is_it: impl Fn(&CgroupMount<'_>) -> bool, controller: &str) -> Option<PathBuf> {
+    let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let table = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let mount = table.lines().filter_map(CgroupMount::parse).find(is_it)?;
+    mount.folder(&own_path(&own, controller)?).filter(|folder| writable(folder))
+}
+
 /// The caller's path for a v1 controller, or for v2 with an empty name.
 fn own_path(own: &str, controller: &str) -> Option<String> {
     own.lines().find_map(|line| {

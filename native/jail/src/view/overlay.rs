@@ -21,6 +21,7 @@ use super::{
 use crate::{
     fault::{During, Fault, Outcome},
     place,
+    upper::Uppers,
 };
 
 pub struct Built {
@@ -32,7 +33,7 @@ pub struct Built {
 
 /// Precondition: the current folder is the scratch filesystem. Layers get short names in it, since mount tables
 /// show them.
-pub fn build(index: usize, source: OwnedFd, survey: &Survey, writable: bool) -> Outcome<Built> {
+pub fn build(index: usize, source: OwnedFd, survey: &Survey, writable: Option<Uppers>) -> Outcome<Built> {
     let name = |what: &str| format!("{what}{index}");
     let lower = folder(&name("l"))?;
     place::attach(&source, &lower).during("attach a view")?;
@@ -41,22 +42,14 @@ pub fn build(index: usize, source: OwnedFd, survey: &Survey, writable: bool) -> 
     let mut layers = Vec::new();
     // Read-only views are overlays too, with an empty mask if need be: a bind mount would show the host's path in
     // the mount table and would let sockets that appear in the folder be connected to.
-    if !writable || !survey.hidden.is_empty() {
+    if writable.is_none() || !survey.hidden.is_empty() {
         layers.push(masked(&name("m"), &lower, &survey.hidden)?);
     }
     layers.push(name("l"));
     let fs = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC).during("open overlay")?;
     fsconfig_set_flag(&fs, "userxattr").during("overlay without trusted attributes")?;
     fsconfig_set_string(&fs, "lowerdir", layers.join(":").as_str()).during("overlay layers")?;
-    let mut upper = None;
-    if writable {
-        let top = folder(&name("u"))?;
-        mask::resemble(top.as_fd(), &CString::from(c"."), &like)?;
-        upper = Some(top);
-        folder(&name("w"))?;
-        fsconfig_set_string(&fs, "upperdir", name("u").as_str()).during("overlay's writable layer")?;
-        fsconfig_set_string(&fs, "workdir", name("w").as_str()).during("overlay's work folder")?;
-    }
+    let upper = writable.map(|uppers| uppers.add_to(&fs, &name("u"), &name("w"), &like)).transpose()?;
     fsconfig_create(&fs).map_err(|e| {
         Fault::new("layer_unavailable", format!("the copy-on-write view of a folder could not be made: {e}"))
             .hint("other filesystems mounted below the folder, and kernels before 6.6, do not allow this; see `agentkernel doctor`")

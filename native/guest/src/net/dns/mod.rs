@@ -234,6 +234,17 @@ impl Stub {
         matches!(self.lookups.remove(&id), Some((None, _)))
     }
 
+    /// Nobody will answer what the host was asked.
+    pub fn lose_host(&mut self) {
+        self.asked.clear();
+        self.waiting = 0;
+        for Waiting { query, asker } in std::mem::take(&mut self.lookups).into_values().flat_map(|(_, waiting)| waiting)
+        {
+            let answer = query.answer(Code::ServerFailure, None);
+            self.deliver(&asker, &answer);
+        }
+    }
+
     pub fn has_lookup(&self, id: u32) -> bool {
         self.lookups.contains_key(&id)
     }

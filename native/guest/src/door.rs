@@ -1,0 +1,68 @@
+//! The door of a kept sandbox: a socket pair to the supervisor, through which hosts' connections come in. The supervisor
+//! decides who is let through; nobody in the sandbox holds this descriptor.
+
+use std::io::IoSliceMut;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+
+use rustix::io::Errno;
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+
+pub struct Door {
+    pub socket: OwnedFd,
+    pub ready: bool,
+}
+
+pub enum Knock {
+    /// A host; whoever was connected before is not any more.
+    Host(OwnedFd),
+    /// End everything, with so much time.
+    Stop { grace_ms: u64 },
+    /// The supervisor is gone.
+    Closed,
+}
+
+/// The kinds of messages, their first byte.
+const HOST: u8 = 1;
+const STOP: u8 = 2;
+
+impl Door {
+    pub fn new(socket: OwnedFd) -> Self {
+        Self { socket, ready: true }
+    }
+
+    /// The next message, if there is one.
+    pub fn answer(&mut self) -> Option<Knock> {
+        while self.ready {
+            let mut message = [0; 9];
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+            let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+            let received =
+                recvmsg(&self.socket, &mut [IoSliceMut::new(&mut message)], &mut ancillary, RecvFlags::CMSG_CLOEXEC);
+            let length = match received {
+                Ok(received) => received.bytes,
+                Err(Errno::AGAIN) => {
+                    self.ready = false;
+                    return None;
+                }
+                Err(Errno::INTR) => continue,
+                Err(_) => return Some(Knock::Closed),
+            };
+            let host = ancillary.drain().find_map(|part| match part {
+                RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+                _ => None,
+            });
+            match (message[..length].split_first(), host) {
+                (None, _) => return Some(Knock::Closed),
+                (Some((&HOST, _)), Some(host)) => return Some(Knock::Host(host)),
+                (Some((&STOP, rest)), _) => {
+                    let grace_ms = rest.try_into().map(u64::from_le_bytes).unwrap_or(0);
+                    return Some(Knock::Stop { grace_ms });
+                }
+                // Without its descriptor (there is no room for one) the host finds its connection closed.
+                _ => {}
+            }
+        }
+        None
+    }
+}

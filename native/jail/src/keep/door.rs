@@ -1,0 +1,45 @@
+//! The supervisor's side of the guest's door (native/guest/src/door.rs).
+
+use std::{
+    io::IoSlice,
+    mem::MaybeUninit,
+    os::fd::{BorrowedFd, OwnedFd},
+};
+
+use rustix::net::{
+    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, sendmsg, socketpair,
+};
+
+use crate::fault::{During, Outcome};
+
+const HOST: u8 = 1;
+const STOP: u8 = 2;
+
+pub struct Door(OwnedFd);
+
+impl Door {
+    /// Ours, and the guest's.
+    pub fn pair() -> Outcome<(Self, OwnedFd)> {
+        let flags = SocketFlags::CLOEXEC;
+        let (ours, theirs) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).during("make the guest's door")?;
+        Ok((Self(ours), theirs))
+    }
+
+    /// False where the guest takes no more: it hangs, or is ending.
+    pub fn let_in(&self, host: BorrowedFd<'_>) -> bool {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        let descriptors = [host];
+        ancillary.push(SendAncillaryMessage::ScmRights(&descriptors))
+            && sendmsg(&self.0, &[IoSlice::new(&[HOST])], &mut ancillary, QUICK).is_ok()
+    }
+
+    pub fn stop(&self, grace_ms: u64) -> bool {
+        let mut message = vec![STOP];
+        message.extend(grace_ms.to_le_bytes());
+        rustix::net::send(&self.0, &message, QUICK).is_ok()
+    }
+}
+
+const QUICK: SendFlags = SendFlags::NOSIGNAL.union(SendFlags::DONTWAIT);

@@ -1,0 +1,348 @@
+//! One sandbox, from its birth to its end: what has to be made outside the walls for it, and undone after it. Whoever
+//! holds it decides when it ends; dropped, it ends at once and nothing of it stays.
+
+use std::{
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::Path,
+};
+
+use rustix::{
+    fs::{Mode, OFlags, open, openat},
+    process::{Signal, pidfd_send_signal},
+};
+use serde::Serialize;
+
+use crate::{
+    carry::{self, Carrier, Report},
+    cgroup::{self, Cgroup},
+    channel::Channel,
+    child::{Asked, Child, Prepared, READONLY, Told, WRITABLE},
+    control::{End, Layer, LayerState},
+    fault::{During, Fault, Outcome},
+    identity::{Identity, is_host_root},
+    layers::Layers,
+    spec::{Spec, ViewForm},
+    sys::{self, Fork},
+    view::{
+        matcher::Matcher,
+        placeholder::Placeholders,
+        source::Source,
+        survey::{Rules, Survey},
+    },
+};
+
+/// What the child needs to be in from its first moment. The rest it makes itself, while its ids are being mapped.
+const NAMESPACES: i32 = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID;
+
+/// Its fields go in this order: the processes before the cgroup that they are in.
+pub struct Sandbox<'a> {
+    process: Process,
+    pub cgroup: Cgroup,
+    pub layers: Vec<Layer>,
+    spec: &'a Spec,
+    upper: Option<OwnedFd>,
+    hide: Matcher,
+    protect: Matcher,
+    surveys: Vec<Survey>,
+    sources: Vec<Source>,
+    placeholders: Vec<Placeholders>,
+    since: (i64, u64),
+    _identity: Identity,
+}
+
+/// How a sandbox is tied to what is outside.
+pub struct Ties<'a> {
+    /// The guest's stream to its host; of a kept one, its door.
+    pub stream: OwnedFd,
+    /// Of a kept one: the folder on disk that takes what it writes.
+    pub disk: Option<&'a Path>,
+    /// When the changes began that are still to be carried over; without it, now.
+    pub since: Option<(i64, u64)>,
+    /// Is told the first process as soon as there is one.
+    pub born: &'a mut dyn FnMut(i32) -> Outcome<()>,
+}
+
+impl<'a> Sandbox<'a> {
+    pub fn start(spec: &'a Spec, ties: Ties<'_>) -> Outcome<Self> {
+        let Ties { stream, disk, since, born: tell_of_birth } = ties;
+        let privileged = is_host_root();
+        let guest = open(&spec.guest, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|e| Fault::new("internal", format!("the guest binary {}: {e}", spec.guest.display())))?;
+        let identity = Identity::choose(spec.ids, spec.user)?;
+        let sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
+        let layers = Layers::open(spec.root.layers(), privileged)?;
+        let disk_layer = disk.map(|folder| Layers::open(&[folder.to_owned()], privileged)).transpose()?;
+        let placeholders = make_placeholders(spec)?;
+        // Made while the child is at work, unless it is to be born in it. Declared before the process, to outlive it.
+        let born = cgroup::is_pure_v2();
+        let create = || Cgroup::create(&spec.limits, disk.is_some());
+        let mut limited = born.then(create).transpose()?;
+        let (ours, theirs) = Channel::pair()?;
+        let since = since.unwrap_or_else(carry::now);
+        let birthplace = limited.as_ref().and_then(|(cgroup, _)| cgroup.birthplace());
+        let (pid, pidfd) = match sys::fork_into(NAMESPACES, birthplace).map_err(no_namespaces)? {
+            Fork::Parent { pid, pidfd } => (pid, pidfd),
+            Fork::Child => {
+                drop(ours);
+                let child =
+                    Child { spec, identity: &identity, channel: theirs, guest, stream, is_kept: disk.is_some() };
+                child.become_guest(sources, layers, disk_layer);
+                std::process::exit(1);
+            }
+        };
+        drop((theirs, stream, guest));
+        let process = Process { pid, pidfd, reaped: false };
+        tell_of_birth(pid)?;
+        identity.write_maps(pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
+        layers.map_ids(pid, READONLY).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
+        if let Some(disk_layer) = &disk_layer {
+            let mapped = disk_layer.map_ids(pid, WRITABLE);
+            mapped.map_err(|fault| why_gone(&ours).unwrap_or_else(|| no_disk(&fault)))?;
+        }
+        drop((layers, disk_layer));
+        tell(&ours, &(), None)?;
+        // From here on the child builds; what follows is done beside it and needed only at its end.
+        map_ids(spec, &identity, &sources, pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
+        let hide = Matcher::hiding(&spec.hide);
+        let protect = Matcher::of(&spec.protect);
+        let made = match limited.take() {
+            Some(made) => made,
+            None => create()?,
+        };
+        let (cgroup, cgroup_layers) = limited.insert(made);
+        if identity.has_range() && !cgroup.limits("pids") {
+            // The kernel counts by id, and root of the sandbox can become any of the range.
+            cgroup_layers.add_to_limits("; that limits processes for each id, not in all");
+        }
+        for door in cgroup.doors(born)? {
+            tell(&ours, &Asked::Join, Some(door.as_fd()))?;
+        }
+        let mut surveys = sources.iter().map(|s| survey(s, &hide, &protect)).collect::<Outcome<Vec<_>>>()?;
+        for (view, survey) in spec.views.iter().zip(&mut surveys) {
+            survey.protected.extend(placeholders.iter().flat_map(|p| p.hits(&view.source)));
+            survey.protected.sort();
+            survey.protected.dedup();
+        }
+        tell(&ours, &Asked::Finish, None)?;
+        let prepared = Prepared { surveys, rlimits: rlimits(spec, cgroup) };
+        tell(&ours, &prepared, None)?;
+        let mut walls = vec![
+            Layer::new("namespaces", LayerState::Applied, identity.describe()),
+            Layer::applied("seccomp"),
+            cgroup_layers.limits.clone(),
+        ];
+        walls.extend(cgroup_layers.freezer.clone());
+        let upper = follow_child(&ours, &mut walls)?;
+        walls.extend(mount_layer(spec));
+        walls.extend(disk.map(|_| disk_layer_of_kept()));
+        let Some((cgroup, _)) = limited.take() else { return Err(Fault::new("internal", "the cgroup is gone")) };
+        let Prepared { surveys, .. } = prepared;
+        let _identity = identity;
+        Ok(Self {
+            process,
+            cgroup,
+            layers: walls,
+            spec,
+            upper,
+            hide,
+            protect,
+            surveys,
+            sources,
+            placeholders,
+            since,
+            _identity,
+        })
+    }
+
+    pub fn pid(&self) -> i32 {
+        self.process.pid
+    }
+
+    /// Readable when the first process has ended, and so all others.
+    pub fn pidfd(&self) -> &OwnedFd {
+        &self.process.pidfd
+    }
+
+    pub fn kill(&self) {
+        // It may have ended by itself; then there is nobody to signal.
+        let _ = pidfd_send_signal(&self.process.pidfd, Signal::KILL);
+    }
+
+    /// Ends it, carries changes over if that is asked for and the spec has where to, and undoes what was made for it.
+    pub fn end(self, carries: bool) -> Outcome<End> {
+        let Self { mut process, cgroup, spec, upper, hide, protect, surveys, sources, placeholders, since, .. } = self;
+        let waited = process.end()?;
+        let stats = cgroup.stats();
+        drop(cgroup);
+        let carried = match upper {
+            Some(upper) if carries => Some(carry_over(spec, &sources, &surveys, upper, (&hide, &protect), since)?),
+            _ => None,
+        };
+        // Whoever hears of the end may unmount or remove the project at once.
+        drop((placeholders, sources));
+        let status = waited.status;
+        Ok(End {
+            code: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
+            signal: libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status)),
+            oom_kills: stats.oom_kills,
+            pids_denied: stats.pids_denied,
+            memory_peak_bytes: stats.memory_peak_bytes,
+            cpu_us: waited.cpu_us,
+            carried,
+        })
+    }
+}
+
+/// The sandbox's first process. Dropped, it takes all others with it.
+struct Process {
+    pid: i32,
+    pidfd: OwnedFd,
+    reaped: bool,
+}
+
+impl Process {
+    fn end(&mut self) -> Outcome<sys::Waited> {
+        // It may have ended by itself; then there is nobody to signal, only to wait for.
+        let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
+        let waited = sys::wait_for(self.pid).during("wait for the sandbox")?;
+        self.reaped = true;
+        Ok(waited)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if !self.reaped {
+            // A failure is on its way to the user already.
+            let _ = self.end();
+        }
+    }
+}
+
+fn make_placeholders(spec: &Spec) -> Outcome<Vec<Placeholders>> {
+    let live = spec.views.iter().filter(|v| v.is_live() && v.source.is_dir());
+    live.map(|v| Placeholders::make(&v.source, &spec.protect, &spec.journal)).collect()
+}
+
+fn survey(source: &Source, hide: &Matcher, protect: &Matcher) -> Outcome<Survey> {
+    if !source.is_folder() {
+        return Ok(Survey::default());
+    }
+    Survey::of(source.shown(), source.fd.as_fd(), &Rules { hide, protect })
+}
+
+/// Sends the child something. If it is gone, what it said before is the reason, and not that it cannot be told.
+fn tell<T: Serialize>(channel: &Channel, message: &T, with: Option<BorrowedFd<'_>>) -> Outcome<()> {
+    channel.send(message, with).map_err(|fault| why_gone(channel).unwrap_or(fault))
+}
+
+/// Why the child is gone, if it is: what it said last, or else somebody killed it.
+fn why_gone(channel: &Channel) -> Option<Fault> {
+    // A process that is killed is out of reach a moment before its end of the channel closes.
+    for _ in 0..50 {
+        if !channel.peer_lives() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    if channel.peer_lives() {
+        return None;
+    }
+    let told = follow_child(channel, &mut Vec::new()).err();
+    Some(told.unwrap_or_else(|| Fault::start("the sandbox's first process was killed while it started")))
+}
+
+fn map_ids(spec: &Spec, identity: &Identity, sources: &[Source], pid: i32) -> Outcome<()> {
+    if let Identity::Own { base, .. } = identity {
+        for (view, source) in spec.views.iter().zip(sources) {
+            source.map_ids(view, *base, spec.user, pid)?;
+        }
+    }
+    Ok(())
+}
+
+/// Listens until the child has become the guest (its end of the channel closes) or failed.
+fn follow_child(channel: &Channel, layers: &mut Vec<Layer>) -> Outcome<Option<OwnedFd>> {
+    let mut upper = None;
+    while let Some((told, fd)) = channel.receive::<Told>()? {
+        match told {
+            Told::Upper => upper = fd,
+            Told::Layer(layer) => layers.push(layer),
+            Told::Failed(fault) => return Err(fault),
+        }
+    }
+    Ok(upper)
+}
+
+fn mount_layer(spec: &Spec) -> Option<Layer> {
+    spec.views.iter().any(|v| v.is_live()).then(|| {
+        Layer::new(
+            "protected-paths",
+            LayerState::Partial,
+            "a live mount: a hidden or protected file that the host replaces by rename while the sandbox runs becomes \
+             visible or writable, protected names that do not exist yet can be made in subfolders or where a pattern has a wildcard, and a socket \
+             that a program of the host makes in it meanwhile can be connected to",
+        )
+    })
+}
+
+fn no_disk(fault: &Fault) -> Fault {
+    Fault::new("layer_unavailable", format!("the sandbox's state folder cannot be its disk: {}", fault.message))
+        .hint("its filesystem does not take id-mapped mounts; keep the state folder on ext4, xfs or btrfs, or run as an ordinary user instead of root")
+}
+
+fn disk_layer_of_kept() -> Layer {
+    Layer::new(
+        "disk limit",
+        LayerState::Absent,
+        "what a kept sandbox writes lies on the host's disk, and nothing but the room there limits it",
+    )
+}
+
+fn carry_over(
+    spec: &Spec,
+    sources: &[Source],
+    surveys: &[Survey],
+    upper: OwnedFd,
+    rules: (&Matcher, &Matcher),
+    since: (i64, u64),
+) -> Outcome<Report> {
+    let index = spec.views.iter().position(|v| v.form == ViewForm::Sync);
+    let index = index.ok_or_else(|| Fault::new("internal", "nothing to carry over to"))?;
+    let project = openat(&sources[index].fd, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        .during("open the project")?;
+    let carrier = Carrier::new(rules.0, rules.1, &surveys[index], since, is_host_root());
+    carrier.carry(upper.as_fd(), project.as_fd())
+}
+
+/// Limits for each process, and where no cgroup holds all of them together, the next best thing.
+fn rlimits(spec: &Spec, cgroup: &Cgroup) -> Vec<(u32, u64)> {
+    let mut limits = vec![(libc::RLIMIT_NOFILE, spec.limits.open_files), (libc::RLIMIT_CORE, 0)];
+    if !cgroup.limits("pids") {
+        limits.push((libc::RLIMIT_NPROC, spec.limits.pids));
+    }
+    if !cgroup.limits("memory") {
+        limits.push((libc::RLIMIT_DATA, spec.limits.memory_mib << 20));
+    }
+    limits
+}
+
+fn no_namespaces(e: std::io::Error) -> Fault {
+    if matches!(e.raw_os_error(), Some(libc::EAGAIN | libc::ENOMEM | libc::EMFILE | libc::ENFILE)) {
+        return Fault::new("resource_exhausted", format!("this host has no room for another sandbox: {e}"))
+            .hint("end other processes of yours, or raise the limits on processes, memory or open files");
+    }
+    let fault =
+        Fault::new("backend_unavailable", format!("this host does not let us make the sandbox's namespaces: {e}"));
+    let restricted = |path: &str, value: &str| std::fs::read_to_string(path).is_ok_and(|t| t.trim() == value);
+    let hint = if restricted("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
+        "AppArmor forbids user namespaces: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0, or give agentkernel a profile with `userns,`"
+    } else if restricted("/proc/sys/kernel/unprivileged_userns_clone", "0") {
+        "user namespaces are off: sudo sysctl kernel.unprivileged_userns_clone=1"
+    } else if restricted("/proc/sys/user/max_user_namespaces", "0") {
+        "user namespaces are off: sudo sysctl user.max_user_namespaces=15000"
+    } else {
+        "see `agentkernel doctor` for what is missing"
+    };
+    fault.hint(hint)
+}
