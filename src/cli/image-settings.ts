@@ -3,7 +3,7 @@ import { AgentKernelError } from "../core/errors.js";
 import { imageStoreFolder } from "../core/state-folders.js";
 import { type ImageSettings, type PullChoice, pullChoices } from "../runtime/root-image.js";
 import type { Configuration } from "./configuration.js";
-import type { Surroundings } from "./surroundings.js";
+import type { Surroundings } from "./invocation/index.js";
 
 const PULL_VARIABLE = "AGENTKERNEL_PULL";
 const MIRRORS_VARIABLE = "AGENTKERNEL_IMAGE_MIRRORS";
