@@ -40,12 +40,16 @@ export interface VerbSpec {
   readonly later?: readonly LaterOption[];
   /** Whether words may follow the options, and which ones where they are known. */
   readonly rest: { readonly kind: "none" } | RestCommand | RestWords | { readonly kind: "files" } | RestChoices;
+  /** Runs in a process of its own even where a daemon is up: it is about that process, or would hold others up. */
+  readonly apart?: true;
   readonly load: () => Promise<VerbModule>;
 }
 
 export interface VerbModule {
   /** Returns the exit status. */
   readonly execute: (parsed: ParsedOptions, invocation: Invocation) => Promise<number>;
+  /** Whether these options need a process of its own; see `apart`. */
+  readonly runsApart?: (parsed: ParsedOptions) => boolean;
 }
 
 /** The user's command: options end at its first word. */

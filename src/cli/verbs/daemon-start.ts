@@ -1,0 +1,33 @@
+/** `daemon start`: a daemon in the background, unless one is up. */
+
+import { buildId } from "../../core/build-id.js";
+import { AgentKernelError } from "../../core/errors.js";
+import { escapeText } from "../../core/escape.js";
+import { askDaemon } from "../../daemon/ask.js";
+import { startInBackground } from "../../daemon/process.js";
+import { daemonPlace } from "../../daemon/socket-place.js";
+import type { DaemonStatus } from "../../daemon/status.js";
+import { idleTimeoutMs, logPath } from "../daemon-options.js";
+import type { Invocation } from "../invocation/index.js";
+import type { ParsedOptions } from "../option-spec.js";
+import { writeJson, writeOut } from "../output.js";
+
+export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
+  const place = daemonPlace(invocation.env, invocation.homeDir);
+  const idleMs = idleTimeoutMs(parsed);
+  const before = (await askDaemon(place, "GET", "/daemon")) as DaemonStatus | null;
+  if (before !== null && before.build !== buildId()) {
+    throw new AgentKernelError("conflict", `a daemon of another build is up (process ${before.pid})`, {
+      hint: "it serves none of your command lines; end it with agentkernel daemon stop, then start this one",
+    });
+  }
+  if (before === null) {
+    const log = logPath(parsed, invocation) ?? place.logPath;
+    await startInBackground(["--log", log, ...(idleMs === null ? [] : ["--idle-timeout", `${idleMs}ms`])]);
+  }
+  const status = before ?? ((await askDaemon(place, "GET", "/daemon")) as DaemonStatus | null);
+  if (status === null) throw new AgentKernelError("internal", "the daemon ended as soon as it had started");
+  if (parsed.flags.has("json")) return await writeJson(invocation, { success: true, data: status });
+  const what = before === null ? "the daemon is up" : "a daemon was up already";
+  return await writeOut(invocation, `${what}: process ${status.pid}, ${escapeText(status.socket)}\n`);
+}
