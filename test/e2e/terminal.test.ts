@@ -4,7 +4,8 @@ import { copyFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { type Actor, actors } from "../support/actors.js";
+import type { Actor } from "../support/actors.js";
+import { callers, usesDaemon } from "../support/daemon.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
 import { runIn } from "../support/run-cli.js";
 
@@ -26,9 +27,9 @@ function onTerminal(actor: Actor, words: readonly string[], steps: readonly Step
   const program = join(actor.folder("driver"), "terminal-session.py");
   copyFileSync(driver, program);
   const job = {
-    argv: [process.execPath, join(actor.dist, "agentkernel.js"), "run", "--no-network", ...words],
+    argv: [...actor.program, "run", "--no-network", ...words],
     cwd: actor.folder(),
-    env: { PATH: "/usr/bin:/bin", HOME: actor.home, TERM: "xterm", AGENTKERNEL_IMAGE: "host" },
+    env: { PATH: "/usr/bin:/bin", TERM: "xterm", ...actor.env },
     rows: 24,
     cols: 80,
     steps,
@@ -42,7 +43,8 @@ function onTerminal(actor: Actor, words: readonly string[], steps: readonly Step
   return JSON.parse(result.stdout) as Session;
 }
 
-describe.each(actors)("as $name", (actor) => {
+describe.each(callers)("$title", (actor) => {
+  usesDaemon(actor);
   leavesNothingBehind();
 
   it("the command has a terminal of the window's size, and its own status", () => {

@@ -15,6 +15,10 @@ export interface Actor {
   readonly home: string;
   /** Where the built command line lies, readable by the actor. */
   readonly dist: string;
+  /** The program that is called, and words before all others. */
+  readonly program: readonly string[];
+  /** Variables that the actor always has. */
+  readonly env: Readonly<Record<string, string>>;
   /** A new empty folder that belongs to the actor. */
   folder(prefix?: string): string;
 }
@@ -35,6 +39,9 @@ function makeActor(name: Actor["name"], uid: number, gid: number): Actor {
     gid,
     home,
     dist: join(base, "dist"),
+    program: [process.execPath, join(base, "dist", "agentkernel.js")],
+    // No test asks a registry of the world outside.
+    env: { HOME: home, AGENTKERNEL_IMAGE: "host", AGENTKERNEL_PULL: "never" },
     folder: (prefix = "project") => own(mkdtempSync(join(base, `${prefix}-`))),
   };
 }

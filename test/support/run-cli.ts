@@ -1,6 +1,5 @@
 /** The real command line, run as an actor would. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { join } from "node:path";
 import type { Actor } from "./actors.js";
 
 export interface CliOptions {
@@ -22,15 +21,14 @@ export interface CliResult {
 /** Starts it and hands over the process; the caller ends it. */
 export function startCli(actor: Actor, words: readonly string[], options: CliOptions = {}): ChildProcess {
   const identity = process.getuid?.() === 0 ? { uid: actor.uid, gid: actor.gid } : {};
-  return spawn(process.execPath, [join(actor.dist, "agentkernel.js"), ...words], {
+  const [program = "", ...before] = actor.program;
+  return spawn(program, [...before, ...words], {
     ...identity,
     cwd: options.cwd ?? actor.home,
     env: {
       PATH: process.env.PATH ?? "/usr/bin:/bin",
-      HOME: actor.home,
       LANG: "C.UTF-8",
-      AGENTKERNEL_IMAGE: "host",
-      AGENTKERNEL_PULL: "never",
+      ...actor.env,
       ...options.env,
     },
     stdio: ["pipe", "pipe", "pipe"],
