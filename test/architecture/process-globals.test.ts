@@ -10,7 +10,7 @@ const harmless = new Set(["versions", "platform", "arch", "nextTick", "getBuilti
 
 function globalsIn(text: string): string[] {
   const code = text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "");
-  const members = [...code.matchAll(/\bprocess\.(\w+)/g)].map((found) => found[1] ?? "");
+  const members = [...code.matchAll(/(?<![/\w-])process\.(\w+)/g)].map((found) => found[1] ?? "");
   const taken = [...code.matchAll(/const \{([^}]*)\} = process;/g)].flatMap((found) =>
     (found[1] ?? "").split(",").map((name) => name.trim()),
   );

@@ -1,47 +1,9 @@
 /** `run --tty` on a real terminal, driven by terminal-session.py as a person would. */
-import { spawnSync } from "node:child_process";
-import { copyFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import type { Actor } from "../support/actors.js";
 import { callers, usesDaemon } from "../support/daemon.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
 import { runIn } from "../support/run-cli.js";
-
-type Step =
-  | { readonly expect: string }
-  | { readonly type: string }
-  | { readonly resize: readonly [number, number] }
-  | { readonly signal: number };
-
-interface Session {
-  readonly output: string;
-  readonly status: number;
-  readonly restored: boolean;
-}
-
-const driver = join(dirname(fileURLToPath(import.meta.url)), "terminal-session.py");
-
-function onTerminal(actor: Actor, words: readonly string[], steps: readonly Step[]): Session {
-  const program = join(actor.folder("driver"), "terminal-session.py");
-  copyFileSync(driver, program);
-  const job = {
-    argv: [...actor.program, "run", "--no-network", ...words],
-    cwd: actor.folder(),
-    env: { PATH: "/usr/bin:/bin", TERM: "xterm", ...actor.env },
-    rows: 24,
-    cols: 80,
-    steps,
-  };
-  const result = spawnSync("/usr/bin/python3", [program], {
-    ...(process.getuid?.() === 0 ? { uid: actor.uid, gid: actor.gid } : {}),
-    input: JSON.stringify(job),
-    encoding: "utf8",
-  });
-  if (result.status !== 0) throw new Error(result.stderr);
-  return JSON.parse(result.stdout) as Session;
-}
+import { onTerminal, type Step } from "../support/terminal.js";
 
 describe.each(callers)("$title", (actor) => {
   usesDaemon(actor);

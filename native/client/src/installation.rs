@@ -23,14 +23,13 @@ impl Installation {
         Ok(Self { dist: dist.to_owned() })
     }
 
-    /// None where it is not known, or where a checkout has to be built anew.
-    pub fn current_build(&self) -> Option<String> {
-        let build = fs::read_to_string(self.dist.join("build-id")).ok()?;
-        self.is_up_to_date().then(|| build.trim().to_owned())
+    /// None where it is not known.
+    pub fn build(&self) -> Option<String> {
+        fs::read_to_string(self.dist.join("build-id")).ok().map(|build| build.trim().to_owned())
     }
 
     /// A checkout lists what it was built from, one path a line; a package has no such list.
-    fn is_up_to_date(&self) -> bool {
+    pub fn is_up_to_date(&self) -> bool {
         let Ok(list) = fs::read(self.dist.join("sources.list")) else {
             return true;
         };

@@ -49,10 +49,14 @@ fn through_daemon(installation: &Installation) -> Option<End> {
         return None;
     }
     let mut socket = daemon_socket::connect()?;
-    let build = installation.current_build()?;
+    handshake::ask(&mut socket, &installation.build()?)?;
+    // While the daemon reads that: a checkout whose sources have changed has to be built anew.
+    if !installation.is_up_to_date() {
+        return None;
+    }
     let start = start::start_frame()?;
     let signals = Signals::block().ok()?;
-    let Some(early) = handshake::agree(&mut socket, &build, &start) else {
+    let Some(early) = handshake::agree(&mut socket, &start) else {
         signals.unblock();
         return None;
     };

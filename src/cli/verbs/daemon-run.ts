@@ -1,6 +1,6 @@
 /** `daemon run`: the daemon in the foreground. */
 import { FileLog, StderrLog } from "../../daemon/log.js";
-import { readyLine, runDaemon } from "../../daemon/process.js";
+import { readyLine, runDaemon } from "../../daemon/own-process.js";
 import { daemonPlace } from "../../daemon/socket-place.js";
 import { idleTimeoutMs, logPath } from "../daemon-options.js";
 import type { Invocation } from "../invocation/index.js";

@@ -4,7 +4,7 @@ import { buildId } from "../../core/build-id.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import { askDaemon } from "../../daemon/ask.js";
-import { startInBackground } from "../../daemon/process.js";
+import { startInBackground } from "../../daemon/own-process.js";
 import { daemonPlace } from "../../daemon/socket-place.js";
 import type { DaemonStatus } from "../../daemon/status.js";
 import { idleTimeoutMs, logPath } from "../daemon-options.js";
