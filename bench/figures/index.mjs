@@ -1,5 +1,6 @@
 /** Every figure there is, each under the name that SPECIFICATION.md uses. */
 import { coldRun } from "./cold-run.mjs";
+import { daemonRun } from "./daemon-run.mjs";
 import { idleMemory } from "./idle-memory.mjs";
 import { imagePull } from "./image-pull.mjs";
 import { imagePageCache, imageStart } from "./image-start.mjs";
@@ -11,6 +12,7 @@ import { atOnce, inSequence } from "./throughput.mjs";
 export const figures = [
   jailStart,
   coldRun,
+  daemonRun,
   stdoutGigabyte,
   stdoutGrowth,
   idleMemory,

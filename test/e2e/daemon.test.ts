@@ -159,9 +159,9 @@ describe.each(actors)("as $name", (actor) => {
       expect(await servedBy(client)).toBe(before);
     });
 
-    it("AGENTKERNEL_DAEMON=off does without it", async () => {
+    it.each([{ AGENTKERNEL_DAEMON: "off" }, { AGENTKERNEL_DEBUG: "1" }])("%j does without it", async (env) => {
       const before = await servedBy(client);
-      expect((await runIn(client, ["echo", "alone"], { env: { AGENTKERNEL_DAEMON: "off" } })).stdout).toBe("alone\n");
+      expect((await runIn(client, ["echo", "alone"], { env })).stdout).toBe("alone\n");
       expect(await servedBy(client)).toBe(before);
     });
 

@@ -10,6 +10,8 @@ import type { ClientStart } from "./start.js";
 /** Null where it is served, else why not. */
 export async function refusalOf(start: ClientStart, ownPlace: string): Promise<string | null> {
   if (start.place !== ownPlace) return "the client lives in other namespaces, or under another root";
+  // What is looked for then is told by the processes themselves, on stderr.
+  if (start.env.AGENTKERNEL_DEBUG === "1") return "faults are looked for in the command line itself";
   const [first] = start.words;
   if (first === undefined || first.startsWith("-")) return null;
   try {
