@@ -20,6 +20,8 @@ import type { DaemonStatus } from "./status.js";
 
 /** How long running commands may take to end when the daemon does. */
 const STOP_GRACE_MS = 10_000;
+/** How long the last answers may take to be read. */
+const ANSWER_GRACE_MS = 1000;
 
 export interface DaemonOptions {
   readonly place: DaemonPlace;
@@ -72,6 +74,8 @@ export class Daemon {
 
   get status(): DaemonStatus {
     return {
+      up: true,
+      stopping: this.#stopping !== null,
       pid: process.pid,
       version,
       build: buildId(),
@@ -81,7 +85,7 @@ export class Daemon {
       socket: this.#options.place.socketPath,
       log: this.#options.logPath,
       lost_log_lines: this.#options.log.lost,
-      running: this.#sessions.size,
+      at_work: this.#sessions.size,
       served: this.#served,
       memory_bytes: process.memoryUsage.rss(),
       pool: null,
@@ -136,19 +140,29 @@ export class Daemon {
     const { log, place } = this.#options;
     clearTimeout(this.#idle);
     log.say(`stopping: ${why}; ${this.#sessions.size} at work`);
-    rmSync(place.socketPath, { force: true });
-    this.#server?.close();
     for (const session of this.#sessions) session.signal(constants.signals.SIGTERM);
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, STOP_GRACE_MS);
-    });
-    await Promise.race([Promise.all([...this.#sessions].map(({ over }) => over)), late]);
-    clearTimeout(timer);
+    await within(STOP_GRACE_MS, Promise.all([...this.#sessions].map(({ over }) => over)));
+    // While it is ours, no other daemon's socket can be there.
+    rmSync(place.socketPath, { force: true });
     this.#ownership.release();
     log.say(this.#sessions.size === 0 ? "stopped" : `stopped; ${this.#sessions.size} did not end in time`);
-    this.#settleEnded();
+    void within(ANSWER_GRACE_MS, this.#closed()).then(() => this.#settleEnded());
   }
+
+  /** Those who asked something have their answer. */
+  #closed(): Promise<unknown> {
+    const server = this.#server;
+    return server === null ? Promise.resolve() : new Promise((resolve) => server.close(resolve));
+  }
+}
+
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work, late]);
+  clearTimeout(timer);
 }
 
 function describe(error: unknown): string {

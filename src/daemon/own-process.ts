@@ -13,6 +13,8 @@ export async function runDaemon(options: DaemonOptions, onReady: (daemon: Daemon
   const daemon = await Daemon.start(options);
   // Nobody's folder is kept from being removed, and a path that is not absolute is found out.
   process.chdir("/");
+  // Whoever started it in the background does not listen any more; a warning of Node's must not be its end.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   let isAsked = false;
   for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
     process.on(name, () => {

@@ -1,5 +1,8 @@
 /** What a daemon tells of itself. */
 export interface DaemonStatus {
+  readonly up: true;
+  /** It serves nobody any more, and ends when those at work have. */
+  readonly stopping: boolean;
   readonly pid: number;
   readonly version: string;
   readonly build: string;
@@ -10,7 +13,7 @@ export interface DaemonStatus {
   readonly log: string | null;
   readonly lost_log_lines: number;
   /** Command lines that it serves now, and has served. */
-  readonly running: number;
+  readonly at_work: number;
   readonly served: number;
   readonly memory_bytes: number;
   /** There is no warm pool yet. */
@@ -18,12 +21,12 @@ export interface DaemonStatus {
 }
 
 export function statusText(status: DaemonStatus): string {
-  const { pid, version, uptime_ms: upMs, socket, log, running, served, memory_bytes: bytes } = status;
+  const { pid, version, uptime_ms: upMs, socket, log, at_work: atWork, served, memory_bytes: bytes } = status;
   return [
-    `Daemon: running, process ${pid}, version ${version}, up ${uptimeText(upMs)}, ${Math.round(bytes / 2 ** 20)} MiB`,
+    `Daemon: ${status.stopping ? "stopping" : "running"}, process ${pid}, version ${version}, up ${uptimeText(upMs)}, ${Math.round(bytes / 2 ** 20)} MiB`,
     `Socket: ${socket}`,
     `Log: ${log ?? "stderr of its process"}`,
-    `Command lines: ${running} at work, ${served} served`,
+    `Command lines: ${atWork} at work, ${served} served`,
     "Pool: none yet",
   ].join("\n");
 }

@@ -9,6 +9,7 @@ import { makeProject } from "../support/project.js";
 import { runOutside } from "../support/run-as.js";
 import { runCli, runIn } from "../support/run-cli.js";
 import { shellCli } from "../support/shell-cli.js";
+import { WatchedCli } from "../support/watched-cli.js";
 
 function folderOf(client: Actor): string {
   return join(client.env.XDG_RUNTIME_DIR ?? "", "agentkernel");
@@ -53,6 +54,31 @@ describe.each(actors)("as $name", (actor) => {
     expect(await runCli(client, ["daemon", "stop"])).toMatchObject({ status: 0, stdout: "the daemon has ended\n" });
     expect(await runCli(client, ["daemon", "stop"])).toMatchObject({ status: 0, stdout: "no daemon was up\n" });
     expect((await runIn(client, ["echo", "alone"])).stdout).toBe("alone\n");
+  });
+
+  it("many that start one at the same moment end up with one", async () => {
+    const client = clientOf(actor);
+    const starts = await Promise.all(Array.from({ length: 4 }, () => runCli(client, ["daemon", "start", "--json"])));
+    const pids = starts.map(
+      ({ stdout, stderr }) => (JSON.parse(stdout || stderr) as { data: { pid: number } }).data.pid,
+    );
+    expect(new Set(pids).size).toBe(1);
+    expect((await runCli(client, ["daemon", "stop"])).status).toBe(0);
+  });
+
+  it("a daemon can be stopped and started at once, also while it still ends a command", async () => {
+    const client = clientOf(actor);
+    await runCli(client, ["daemon", "start"]);
+    const deaf = new WatchedCli(client, ["run", "--no-network", "sh", "-c", "trap '' TERM; echo up; exec sleep 4401"]);
+    await deaf.until(/up/);
+    const stopping = runCli(client, ["daemon", "stop"]);
+    const again = await runCli(client, ["daemon", "start"]);
+    expect(again.stdout).toMatch(/^(the daemon is up|a daemon was up already): process \d+/);
+    expect((await stopping).status).toBe(0);
+    await deaf.end;
+    await runCli(client, ["daemon", "start"]);
+    expect((await runIn(onlyThroughDaemon(client), ["echo", "anew"])).stdout).toBe("anew\n");
+    await runCli(client, ["daemon", "stop"]);
   });
 
   it("a daemon that has nothing to do for a while ends by itself, if it was told to", async () => {

@@ -15,7 +15,7 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   const status = (await askDaemon(place, "GET", "/daemon")) as DaemonStatus | null;
   const exit = status === null ? NOT_RUNNING_STATUS : 0;
   if (parsed.flags.has("json")) {
-    await writeJson(invocation, { success: true, data: status === null ? { running: false } : status });
+    await writeJson(invocation, { success: true, data: status ?? { up: false } });
     return exit;
   }
   if (status === null) {
