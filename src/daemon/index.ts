@@ -11,6 +11,7 @@ import { buildId } from "../core/build-id.js";
 import { AgentKernelError } from "../core/errors.js";
 import { version } from "../core/version.js";
 import type { ClientSession } from "./client/session.js";
+import { ResidentJails } from "./jails.js";
 import type { Log } from "./log.js";
 import { type Ownership, takeOwnership } from "./ownership.js";
 import { listen } from "./server.js";
@@ -37,6 +38,7 @@ export class Daemon {
   readonly ended: Promise<void>;
   readonly #options: DaemonOptions;
   readonly #ownership: Ownership;
+  readonly #jails: ResidentJails;
   readonly #sessions = new Set<ClientSession>();
   readonly #startedAtMs = Date.now();
   #served = 0;
@@ -48,6 +50,7 @@ export class Daemon {
   private constructor(options: DaemonOptions, ownership: Ownership) {
     this.#options = options;
     this.#ownership = ownership;
+    this.#jails = new ResidentJails(options.place.folder);
     this.ended = new Promise((resolve) => {
       this.#settleEnded = resolve;
     });
@@ -66,6 +69,7 @@ export class Daemon {
     try {
       await daemon.#listen();
     } catch (error) {
+      daemon.#jails.close();
       ownership.release();
       throw error;
     }
@@ -99,8 +103,10 @@ export class Daemon {
   }
 
   async #listen(): Promise<void> {
+    await this.#jails.open();
     this.#server = await listen(this.#options.place, {
       build: buildId(),
+      resident: { jails: this.#jails },
       answer: (method, path) => this.#answer(method, path),
       isClosed: () => (this.#stopping ? "the daemon is stopping" : null),
       onSession: (session) => this.#serve(session),
@@ -142,6 +148,7 @@ export class Daemon {
     log.say(`stopping: ${why}; ${this.#sessions.size} at work`);
     for (const session of this.#sessions) session.signal(constants.signals.SIGTERM);
     await within(STOP_GRACE_MS, Promise.all([...this.#sessions].map(({ over }) => over)));
+    this.#jails.close();
     // While it is ours, no other daemon's socket can be there.
     rmSync(place.socketPath, { force: true });
     this.#ownership.release();

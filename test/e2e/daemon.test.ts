@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Actor, actors, root, user } from "../support/actors.js";
+import { type Actor, actors, programOf, root, user } from "../support/actors.js";
 import { clientOf, onlyThroughDaemon, TestDaemon } from "../support/daemon.js";
 import { makeProject } from "../support/project.js";
 import { runOutside } from "../support/run-as.js";
@@ -12,7 +12,7 @@ import { shellCli } from "../support/shell-cli.js";
 import { WatchedCli } from "../support/watched-cli.js";
 
 function folderOf(client: Actor): string {
-  return join(client.env.XDG_RUNTIME_DIR ?? "", "agentkernel");
+  return join(client.variables?.XDG_RUNTIME_DIR ?? "", "agentkernel");
 }
 
 function ask(socketPath: string, path: string): Promise<{ status: number | undefined; body: unknown }> {
@@ -101,7 +101,7 @@ describe.each(actors)("as $name", (actor) => {
 
   it("its folder may have a name of any length", async () => {
     const client = clientOf(actor);
-    const env = { XDG_RUNTIME_DIR: join(client.env.XDG_RUNTIME_DIR ?? "", "x".repeat(120)) };
+    const env = { XDG_RUNTIME_DIR: join(client.variables?.XDG_RUNTIME_DIR ?? "", "x".repeat(120)) };
     const made = runOutside(actor, ["mkdir", env.XDG_RUNTIME_DIR]);
     expect(made.status).toBe(0);
     const daemon = new TestDaemon(client, [], env);
@@ -215,7 +215,7 @@ describe.each(actors)("as $name", (actor) => {
 
     it("a client in other namespaces does it alone: it would see other files and another network", async () => {
       const words = actor.uid === 0 ? ["--net"] : ["--user", "--map-current-user", "--net"];
-      const elsewhere = { ...client, program: ["/usr/bin/unshare", ...words, ...client.program] };
+      const elsewhere = { ...client, program: ["/usr/bin/unshare", ...words, ...programOf(client)] };
       const before = await servedBy(client);
       expect((await runCli(elsewhere, ["version"])).stdout).toMatch(/^agentkernel /);
       expect(await servedBy(client)).toBe(before);
@@ -233,7 +233,11 @@ describe.runIf(root !== undefined && user !== undefined)("two users", () => {
       const client = clientOf(owner);
       const daemon = new TestDaemon(client);
       await daemon.ready;
-      const intruder = { ...other, program: client.program, env: { ...other.env, ...only(client.env) } };
+      const intruder = {
+        ...other,
+        program: programOf(client),
+        variables: { XDG_RUNTIME_DIR: client.variables?.XDG_RUNTIME_DIR ?? "" },
+      };
       expect((await runIn(intruder, ["id", "-u"])).status).toBe(0);
       expect(await servedBy(client)).toBe(0);
       await daemon.stop();
@@ -252,7 +256,3 @@ describe.runIf(root !== undefined && user !== undefined)("two users", () => {
     await daemon.stop();
   });
 });
-
-function only({ XDG_RUNTIME_DIR = "" }: Actor["env"]): Record<string, string> {
-  return { XDG_RUNTIME_DIR };
-}

@@ -1,10 +1,10 @@
 /** What dies, fills up or stops around the daemon: nothing is left behind, and the next one works. */
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { type Actor, actors } from "../support/actors.js";
+import { type Actor, actors, programOf } from "../support/actors.js";
 import { clientOf, onlyThroughDaemon, TestDaemon } from "../support/daemon.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
-import { awaitJail, killNow, spinMs } from "../support/process-tree.js";
+import { awaitChild, awaitJail, killNow, spinMs } from "../support/process-tree.js";
 import { runCli, runIn } from "../support/run-cli.js";
 import { onTerminal } from "../support/terminal.js";
 import { WatchedCli } from "../support/watched-cli.js";
@@ -134,10 +134,21 @@ describe.each(actors)("as $name", (actor) => {
     expect((await runIn(client, ["true"])).status).toBe(125);
   });
 
+  it("a launcher that is killed is replaced, and the sandboxes that it started live on", async () => {
+    await withDaemon(actor, [], async ({ client, daemon }) => {
+      const before = new WatchedCli(client, [...run, "echo running; read go; echo $go"]);
+      await before.until(/running/);
+      killNow(awaitChild(daemon.pid, "ak-launcher"));
+      expect((await runIn(client, ["echo", "again"])).stdout).toBe("again\n");
+      before.type("on\n");
+      expect(await before.end).toMatchObject({ status: 0, stdout: "running\non\n" });
+    });
+  });
+
   it("a log that cannot be written costs lines, not runs", async () => {
     await withDaemon(actor, ["--log", "/dev/full"], async ({ client }) => {
       expect((await runIn(client, ["echo", "served"])).stdout).toBe("served\n");
-      const status = await runCli({ ...client, program: actor.program }, ["daemon", "status", "--json"]);
+      const status = await runCli({ ...client, program: programOf(actor) }, ["daemon", "status", "--json"]);
       expect(JSON.parse(status.stdout)).toMatchObject({ data: { lost_log_lines: 1 } });
     });
   });
@@ -163,7 +174,7 @@ describe.each(actors)("as $name", (actor) => {
         Buffer.from([3, 0, 0, 0, 1, 0, 0, 0, 1, 2, 3]),
       ];
       for (const bytes of nonsense) {
-        const socket = connect(`${client.env.XDG_RUNTIME_DIR}/agentkernel/daemon.sock`);
+        const socket = connect(`${client.variables?.XDG_RUNTIME_DIR}/agentkernel/daemon.sock`);
         socket.write(Buffer.concat([Buffer.from(`${head}Agentkernel-Build: ${build}\r\n\r\n`), bytes]));
         socket.resume();
         await new Promise((resolve) => socket.once("close", resolve));
@@ -179,7 +190,7 @@ describe.each(actors)("as $name", (actor) => {
       // A shell with job control around it: a group that nobody looks after is never stopped.
       const shell = {
         ...client,
-        program: ["/bin/bash", "-c", 'set -m; "$0" "$@" & echo client $!; wait -f $!', ...client.program],
+        program: ["/bin/bash", "-c", 'set -m; "$0" "$@" & echo client $!; wait -f $!', ...programOf(client)],
       };
       const cli = new WatchedCli(shell, [...run, "echo running; exec sleep 4305"]);
       const pid = Number((await cli.until(/client (\d+)\n/))[1]);

@@ -15,15 +15,25 @@ export interface Actor {
   readonly home: string;
   /** Where the built command line lies, readable by the actor. */
   readonly dist: string;
-  /** The program that is called, and words before all others. */
-  readonly program: readonly string[];
-  /** Variables that the actor always has. */
-  readonly env: Readonly<Record<string, string>>;
+  /** Another program than that of `dist`, and words before all others. */
+  readonly program?: readonly string[];
+  /** Variables that the actor has beside the usual ones. */
+  readonly variables?: Readonly<Record<string, string>>;
   /** A new empty folder that belongs to the actor. */
   folder(prefix?: string): string;
 }
 
 const base = testFolder();
+
+/** What the actor calls: the program, and words before all others. */
+export function programOf({ dist, program }: Actor): readonly string[] {
+  return program ?? [process.execPath, join(dist, "agentkernel.js")];
+}
+
+/** No test asks a registry of the world outside. */
+export function environmentOf({ home, variables }: Actor): Readonly<Record<string, string>> {
+  return { HOME: home, LANG: "C.UTF-8", AGENTKERNEL_IMAGE: "host", AGENTKERNEL_PULL: "never", ...variables };
+}
 
 function makeActor(name: Actor["name"], uid: number, gid: number): Actor {
   const own = (path: string) => {
@@ -39,9 +49,6 @@ function makeActor(name: Actor["name"], uid: number, gid: number): Actor {
     gid,
     home,
     dist: join(base, "dist"),
-    program: [process.execPath, join(base, "dist", "agentkernel.js")],
-    // No test asks a registry of the world outside.
-    env: { HOME: home, AGENTKERNEL_IMAGE: "host", AGENTKERNEL_PULL: "never" },
     folder: (prefix = "project") => own(mkdtempSync(join(base, `${prefix}-`))),
   };
 }

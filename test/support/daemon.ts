@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
-import { type Actor, actors } from "./actors.js";
+import { type Actor, actors, environmentOf } from "./actors.js";
 
 export interface Caller extends Actor {
   readonly title: string;
@@ -24,7 +24,7 @@ export class TestDaemon {
     this.child = spawn(process.execPath, [join(actor.dist, "agentkernel.js"), "daemon", "run", ...words], {
       ...identity,
       cwd: actor.home,
-      env: { PATH: process.env.PATH ?? "/usr/bin:/bin", ...actor.env, ...env },
+      env: { PATH: process.env.PATH ?? "/usr/bin:/bin", ...environmentOf(actor), ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.child.stderr?.on("data", (chunk: Buffer) => {
@@ -51,13 +51,13 @@ export class TestDaemon {
 
 /** The actor, with a runtime folder of its own, who calls the client. */
 export function clientOf(actor: Actor): Actor {
-  const env = { ...actor.env, XDG_RUNTIME_DIR: actor.folder("runtime") };
-  return { ...actor, program: [join(actor.dist, "native", "ak-client")], env };
+  const variables = { ...actor.variables, XDG_RUNTIME_DIR: actor.folder("runtime") };
+  return { ...actor, program: [join(actor.dist, "native", "ak-client")], variables };
 }
 
 /** Where there is no daemon, the client of this actor fails instead of doing it alone. */
 export function onlyThroughDaemon(client: Actor): Actor {
-  return { ...client, env: { ...client.env, AGENTKERNEL_NODE: "/nonexistent/node" } };
+  return { ...client, variables: { ...client.variables, AGENTKERNEL_NODE: "/nonexistent/node" } };
 }
 
 const daemons = new Map<Caller, TestDaemon>();

@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Actor } from "./actors.js";
+import { type Actor, environmentOf, programOf } from "./actors.js";
 import { repository } from "./repository.js";
 
 export type Step =
@@ -26,9 +26,9 @@ export function onTerminal(actor: Actor, words: readonly string[], steps: readon
   const program = join(actor.folder("driver"), "terminal-session.py");
   copyFileSync(driver, program);
   const job = {
-    argv: [...actor.program, "run", "--no-network", ...words],
+    argv: [...programOf(actor), "run", "--no-network", ...words],
     cwd: actor.folder(),
-    env: { PATH: "/usr/bin:/bin", TERM: "xterm", ...actor.env },
+    env: { PATH: "/usr/bin:/bin", TERM: "xterm", ...environmentOf(actor) },
     rows: 24,
     cols: 80,
     steps,

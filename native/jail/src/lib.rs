@@ -13,6 +13,7 @@ pub mod filesystems;
 pub mod host_image;
 pub mod identity;
 pub mod image_root;
+pub mod launcher;
 pub mod layers;
 pub mod place;
 pub mod spec;

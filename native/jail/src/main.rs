@@ -1,6 +1,7 @@
 //! ak-jail: the linux backend's launcher. `ak-jail run` reads one spec on descriptor 3, builds the sandbox, hands
-//! descriptor 4 to its guest, and stays outside as the sandbox's supervisor. `ak-jail sweep <journal> <pid>`
-//! removes what killed supervisors left behind, that one among them. It decides nothing: the spec says what to build.
+//! descriptor 4 to its guest, and stays outside as the sandbox's supervisor. `ak-jail launch` starts
+//! others of its kind for an owner that is too large to fork often. `ak-jail sweep <journal> <pid>` removes what killed
+//! supervisors left behind, that one among them. It decides nothing: the spec says what to build.
 
 // Rust's own start-up looks for its stack in /proc and sets handlers that this program does not use; that takes longer
 // than anything it does before the sandbox is forked.
@@ -11,7 +12,7 @@ use std::{env, path::Path};
 use ak_jail::{
     cgroup, claim,
     control::{Control, Event},
-    supervisor, sys, view,
+    launcher, supervisor, sys, view,
 };
 
 const DONE: i32 = 0;
@@ -25,10 +26,11 @@ pub extern "C" fn main() -> i32 {
     let args: Vec<String> = env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["run"] => run(),
+        ["launch", socket] => launch(socket),
         ["sweep", journal, killed] => sweep_after(Path::new(journal), killed),
         _ => {
             eprintln!(
-                "usage: ak-jail run (spec and control on descriptor 3, guest stream on 4)\n       ak-jail sweep JOURNAL PID"
+                "usage: ak-jail run (spec and control on descriptor 3, guest stream on 4)\n       ak-jail launch SOCKET (orders on descriptor 0, answers on 1)\n       ak-jail sweep JOURNAL PID"
             );
             MISUSED
         }
@@ -49,7 +51,19 @@ fn sweep_after(journal: &Path, killed: &str) -> i32 {
     FAILED
 }
 
+fn launch(socket: &str) -> i32 {
+    match launcher::run(socket) {
+        Ok(()) => DONE,
+        Err(error) => {
+            eprintln!("ak-jail: the launcher failed: {error}");
+            FAILED
+        }
+    }
+}
+
 fn run() -> i32 {
+    // The launcher executes it by another name.
+    sys::set_name(c"ak-jail");
     let (control, stream) = match (sys::inherited(3), sys::inherited(4)) {
         (Ok(control), Ok(stream)) => (control, stream),
         _ => {

@@ -18,6 +18,7 @@ export function ownInvocation(): Invocation {
     stdout: new OwnOutput(1),
     stderr: new OwnOutput(2),
     signals: ownSignals,
+    resident: null,
     gone: null,
     dieBy: (signal) => {
       // Whoever listened has had its chance, and would keep the signal from its effect.

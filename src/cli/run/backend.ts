@@ -3,12 +3,13 @@ import { linuxBackend } from "../../backends/linux/index.js";
 import type { Backend } from "../../core/backend.js";
 import { nativeBinary } from "../../core/native-binary.js";
 import { journalFolder } from "../../core/state-folders.js";
-import type { Surroundings } from "../invocation/index.js";
+import type { Invocation } from "../invocation/index.js";
 
-export function openBackend({ env, homeDir }: Pick<Surroundings, "env" | "homeDir">): Backend {
+export function openBackend({ env, homeDir, resident }: Pick<Invocation, "env" | "homeDir" | "resident">): Backend {
   return linuxBackend({
     jailBinary: nativeBinary("ak-jail"),
     guestBinary: nativeBinary("ak-guest"),
     journalDir: journalFolder(env, homeDir),
+    ...(resident ? { starter: resident.jails } : {}),
   });
 }

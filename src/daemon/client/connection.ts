@@ -1,6 +1,7 @@
 /** From an upgraded connection to a session: the first frame, the decision, the answer. */
 import { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
+import type { Resident } from "../../cli/invocation/index.js";
 import { refusalOf } from "./admission.js";
 import { ClientFrame, FrameDecoder, type FrameReceiver } from "./frames.js";
 import { ClientSession } from "./session.js";
@@ -14,6 +15,7 @@ const AGREEMENT = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUp
 export interface ConnectionOptions {
   /** Why no client is served at all now; null otherwise. */
   readonly isClosed: () => string | null;
+  readonly resident: Resident;
   readonly onSession: (session: ClientSession) => void;
   readonly onFault: (error: unknown) => void;
 }
@@ -67,7 +69,7 @@ export class ClientConnection implements FrameReceiver {
       return;
     }
     this.#socket.write(AGREEMENT);
-    this.#session = new ClientSession(this.#socket, start);
+    this.#session = new ClientSession(this.#socket, start, this.#options.resident);
     this.#options.onSession(this.#session);
   }
 

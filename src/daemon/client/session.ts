@@ -6,7 +6,7 @@ import { Buffer } from "node:buffer";
 import { constants, userInfo } from "node:os";
 import type { Duplex } from "node:stream";
 import { dispatch } from "../../cli/dispatch.js";
-import type { Invocation } from "../../cli/invocation/index.js";
+import type { Invocation, Resident } from "../../cli/invocation/index.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { TerminalSize } from "../../core/exec.js";
 import { ClientFrame, encodeFrame, encodeHeader, encodeNumber, type FrameReceiver } from "./frames.js";
@@ -32,7 +32,7 @@ export class ClientSession implements FrameReceiver {
   #isAnswered = false;
 
   /** The client has been told that it is served. */
-  constructor(socket: Duplex, start: ClientStart) {
+  constructor(socket: Duplex, start: ClientStart, resident: Resident) {
     this.#socket = socket;
     this.#start = start;
     this.#window = start.window;
@@ -47,7 +47,7 @@ export class ClientSession implements FrameReceiver {
     this.#stdout = this.#output(1, outputs[0]);
     this.#stderr = this.#output(2, outputs[1]);
     socket.once("close", () => this.#lose());
-    this.over = dispatch(start.words, this.#invocation()).then((status) => this.#answer(status & 0xff, 0));
+    this.over = dispatch(start.words, this.#invocation(resident)).then((status) => this.#answer(status & 0xff, 0));
   }
 
   /** As if the client had been sent it. */
@@ -69,7 +69,7 @@ export class ClientSession implements FrameReceiver {
     else throw new RangeError(`a client sends no frames of type ${type}`);
   }
 
-  #invocation(): Invocation {
+  #invocation(resident: Resident): Invocation {
     const { cwd, env } = this.#start;
     return {
       get cwd() {
@@ -84,6 +84,7 @@ export class ClientSession implements FrameReceiver {
       stdout: this.#stdout,
       stderr: this.#stderr,
       signals: this.#signals,
+      resident,
       gone: this.#gone.signal,
       dieBy: (signal) => this.#die(signal),
     };
