@@ -17,7 +17,14 @@ export class ResidentJails implements JailStarter {
   }
 
   async start(): Promise<StartedJail> {
-    return await (await this.#ready()).start();
+    const launcher = await this.#ready();
+    try {
+      return await launcher.start();
+    } catch (error) {
+      // It died with the order in its hands; the next one starts with nothing of it.
+      if (!launcher.isGone) throw error;
+      return await (await this.#ready()).start();
+    }
   }
 
   close(): void {

@@ -145,6 +145,8 @@ export class JailLauncher implements JailStarter {
   #lose(): void {
     this.#isGone = true;
     this.#server.close();
+    // A jail that was started and never told of has its streams here, and ends with them.
+    for (const socket of this.#connections.splice(0)) socket.destroy();
     for (const { fail } of this.#waiting.splice(0)) fail(startFailure("the launcher was killed", false));
   }
 }
