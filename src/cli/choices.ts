@@ -1,9 +1,8 @@
 /** What a run is made of besides its policy: the backend, and which image is wanted. Nothing is fetched here. */
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { backendNames } from "../core/backend.js";
 import { AgentKernelError } from "../core/errors.js";
-import { readRegularFile } from "../core/regular-file.js";
 import { detectImage } from "../detect/index.js";
 import { nearest } from "../policy/nearest.js";
 import { type ImageWish, isPlace } from "../runtime/root-image.js";
@@ -71,7 +70,7 @@ const MAX_PROCFILE_CHARS = 64 << 10;
 
 function procfileOf(folder: string): { readonly procfile?: string } {
   try {
-    return { procfile: readRegularFile(join(folder, "Procfile")).toString().slice(0, MAX_PROCFILE_CHARS) };
+    return { procfile: readFileSync(join(folder, "Procfile"), "utf8").slice(0, MAX_PROCFILE_CHARS) };
   } catch {
     return {};
   }

@@ -2,11 +2,10 @@
  * From the image that is wanted to a root that a sandbox can start from. An image that is in the store costs one small
  * file to read; everything that downloads, imports or unpacks is loaded only when it is needed.
  */
-import { existsSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { ImageSource } from "../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
-import { readRegularFile } from "../core/regular-file.js";
 import { lockedReference, parseLock } from "../images/image-lock.js";
 import { hostPlatform, platformText } from "../images/platform.js";
 import { canonicalForm, type ImageReference, parseReference } from "../images/reference.js";
@@ -145,7 +144,7 @@ function locked(reference: ImageReference, projectDir: string): ImageReference {
   const path = join(projectDir, LOCK_FILE_NAME);
   let bytes: Buffer;
   try {
-    bytes = readRegularFile(path);
+    bytes = readFileSync(path);
   } catch (error) {
     if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) {
       return reference;
