@@ -30,13 +30,18 @@ export async function stage() {
   utimesSync(join(checkout, "dist", ".built"), new Date(), new Date());
   const emptyProject = join(folder, "empty-project");
   mkdirSync(emptyProject);
-  const stopwatch = new Stopwatch(compileStopwatch(folder));
+  const compiled = compileStopwatch(folder);
+  // A daemon that happens to be up must not serve what is measured without one.
+  const stopwatch = new Stopwatch(compiled, { AGENTKERNEL_DAEMON: "off" });
   const jailBinary = join(checkout, "dist", "native", "ak-jail");
   const makeSpec = await specMaker(folder, checkout);
   return {
     folder,
     emptyProject,
     stopwatch,
+    /** Another one, whose programs find a daemon in this folder. */
+    stopwatchWithDaemon: (runtimeFolder) =>
+      new Stopwatch(compiled, { AGENTKERNEL_DAEMON: "", XDG_RUNTIME_DIR: runtimeFolder }),
     jail: [jailBinary, "run"],
     cli: join(checkout, "bin", "agentkernel"),
     entry: join(checkout, "dist", "agentkernel.js"),

@@ -17,8 +17,9 @@ export class Stopwatch {
   #process;
   #answers;
 
-  constructor(binary) {
-    this.#process = spawn(binary, [], { stdio: ["pipe", "pipe", "inherit"] });
+  /** What it starts has these variables beside our own. */
+  constructor(binary, env) {
+    this.#process = spawn(binary, [], { stdio: ["pipe", "pipe", "inherit"], env: { ...process.env, ...env } });
     this.#answers = createInterface({ input: this.#process.stdout })[Symbol.asyncIterator]();
   }
 

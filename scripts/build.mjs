@@ -53,6 +53,8 @@ const source = await readFile(join(staging, "cli.cjs"));
 const chunk = `cli-${createHash("sha256").update(source).digest("hex").slice(0, 16)}`;
 await rename(join(staging, "cli.cjs"), join(staging, "chunks", `${chunk}.cjs`));
 await writeFile(join(staging, "agentkernel.js"), entry(""));
+// By this a client knows whether a running daemon is of the same build; src/core/build-id.ts reads it off the chunk.
+await writeFile(join(staging, "build-id"), `${chunk.replace("cli-", "")}\n`);
 // A package of modules is around it.
 await writeFile(join(staging, "package.json"), '{ "type": "commonjs" }\n');
 await recordCode();
@@ -116,7 +118,8 @@ async function publish() {
   await mkdir(chunks, { recursive: true });
   const staged = await readdir(join(staging, "chunks"));
   for (const name of staged) await rename(join(staging, "chunks", name), join(chunks, name));
-  for (const name of ["package.json", "agentkernel.js"]) await rename(join(staging, name), join(dist, name));
+  for (const name of ["package.json", "agentkernel.js", "build-id"])
+    await rename(join(staging, name), join(dist, name));
   await removeStaleChunks(chunks, new Set(staged));
 }
 

@@ -91,7 +91,8 @@ npm_packages() {
 native_binaries() {
   hash=$(find native -path native/target -prune -o -type f -print0 | hash_files)
   if done_with dist/native/.setup-stamp "$hash" && [ -x dist/native/ak-guest ] && [ -x dist/native/ak-jail ] &&
-    [ -x dist/native/ak-probe ] && [ -x dist/native/ak-unpack ] && [ -x dist/native/ak-pack ]; then
+    [ -x dist/native/ak-probe ] && [ -x dist/native/ak-unpack ] && [ -x dist/native/ak-pack ] &&
+    [ -x dist/native/ak-client ]; then
     return 0
   fi
   step "compiling native binaries" compile_native
@@ -106,7 +107,7 @@ compile_native() {
   (cd native && cargo build --release --workspace --bins --target "$triple" --target-dir ../.build/target) || return 1
   compiled=.build/target/$triple/release
   mkdir -p dist/native || return 1
-  for binary in ak-guest ak-jail ak-probe ak-unpack ak-pack; do
+  for binary in ak-client ak-guest ak-jail ak-probe ak-unpack ak-pack; do
     # A dynamic binary names its loader by path; a guest with one cannot start in a root filesystem that has none.
     if LC_ALL=C grep -q '/lib[0-9]*/ld-linux' "$compiled/$binary"; then
       echo "$binary is not static: native/.cargo/config.toml was not applied"
@@ -126,20 +127,23 @@ bundle() {
       printf '%s\0' scripts/build.mjs package.json package-lock.json
     } | hash_files
   )
-  ! done_with dist/.setup-stamp "$hash" || [ ! -f dist/agentkernel.js ] || return 0
+  ! done_with dist/.setup-stamp "$hash" || [ ! -f dist/agentkernel.js ] || [ ! -f dist/build-id ] || return 0
   step "bundling the command line" "$node" scripts/build.mjs
   write_stamp dist/.setup-stamp "$hash"
 }
 
-# What bin/agentkernel compares with the build at every start: a plain list, since looking for files would take longer
-# than looking at them. Folders are in it too: a file that was added, removed or renamed changes nothing but its folder.
+# What is compared with the build at every start, by the client and by scripts/embedded.sh: a plain list, since looking
+# for files would take longer than looking at them. Folders are in it too: a file that was added, removed or renamed
+# changes nothing but its folder.
 list_sources() {
   {
+    find src native spec -name '*.test.ts' -prune -o -path native/target -prune -o -print
+    printf '%s\n' scripts/build.mjs package.json package-lock.json
+  } >dist/.sources.new
+  mv -f dist/.sources.new dist/sources.list
+  {
     echo 'for source in \'
-    {
-      find src native spec -name '*.test.ts' -prune -o -path native/target -prune -o -print
-      printf '%s\n' scripts/build.mjs package.json package-lock.json
-    } | sed "s/'/'\\\\''/g; s/.*/  \"\$root\"\/'&' \\\\/"
+    sed "s/'/'\\\\''/g; s/.*/  \"\$root\"\/'&' \\\\/" <dist/sources.list
     echo '  ; do'
     echo '  [ ! "$source" -nt "$built" ] || return 1'
     echo 'done'

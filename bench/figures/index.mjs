@@ -1,5 +1,6 @@
 /** Every figure there is, each under the name that SPECIFICATION.md uses. */
 import { coldRun } from "./cold-run.mjs";
+import { daemonRun } from "./daemon-run.mjs";
 import { egressBulk, egressBulkSrt } from "./egress-bulk.mjs";
 import { egressConnect } from "./egress-connect.mjs";
 import { idleMemory } from "./idle-memory.mjs";
@@ -13,6 +14,7 @@ import { atOnce, inSequence } from "./throughput.mjs";
 export const figures = [
   jailStart,
   coldRun,
+  daemonRun,
   stdoutGigabyte,
   stdoutGrowth,
   idleMemory,

@@ -1,5 +1,4 @@
 /** The options of `audit list` and `audit tail`, and what they ask for. */
-import { homedir } from "node:os";
 import { recordTypes } from "../audit/events.js";
 import type { AuditFilter } from "../audit/query.js";
 import type { AuditRecord } from "../audit/reader.js";
@@ -8,13 +7,13 @@ import { escapeJson } from "../core/escape.js";
 import { auditFolder } from "../core/state-folders.js";
 import { parseDurationMs } from "../policy/resources.js";
 import { readConfiguration } from "./configuration.js";
+import type { Surroundings } from "./invocation/index.js";
 import type { ParsedOptions } from "./option-spec.js";
-import { readSurroundings } from "./surroundings.js";
 
 /** Where the user's configuration says, else the usual place. */
-export async function openAuditFolder(parsed: ParsedOptions): Promise<string> {
-  const { audit } = await readConfiguration(parsed, readSurroundings());
-  return audit.path ?? auditFolder(process.env, homedir());
+export async function openAuditFolder(parsed: ParsedOptions, surroundings: Surroundings): Promise<string> {
+  const { audit } = await readConfiguration(parsed, surroundings);
+  return audit.path ?? auditFolder(surroundings.env, surroundings.homeDir);
 }
 
 export function auditFilter(parsed: ParsedOptions, nowMs: number): AuditFilter {

@@ -8,7 +8,7 @@ import { detectImage } from "../detect/index.js";
 import { nearest } from "../policy/nearest.js";
 import { type ImageWish, isPlace } from "../runtime/root-image.js";
 import type { Configuration } from "./configuration.js";
-import type { Surroundings } from "./surroundings.js";
+import type { Surroundings } from "./invocation/index.js";
 
 const aliases: Readonly<Record<string, string>> = { hyperlight: "wasm" };
 

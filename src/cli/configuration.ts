@@ -7,10 +7,10 @@ import type { ConfigFile } from "../config/index.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { NetworkRule } from "../core/policy.js";
 import type { PolicyInputs, PolicyLayer } from "../policy/layers.js";
+import type { Surroundings } from "./invocation/index.js";
 import { realMountSource } from "./mount-argument.js";
 import type { ParsedOptions } from "./option-spec.js";
 import { exists, type FoundFile, pathsOf, sourceOf } from "./steering-files.js";
-import type { Surroundings } from "./surroundings.js";
 
 export const projectFileName = "agentkernel.toml";
 const POLICY_FILE_NAME = "sandbox.policy.yaml";

@@ -1,9 +1,13 @@
 import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from "vitest";
 import { AgentKernelError } from "../core/errors.js";
 import { version } from "../core/version.js";
-import { dispatch } from "./dispatch.js";
-import { reportError } from "./errors.js";
+import { dispatch as dispatchFor } from "./dispatch.js";
+import { reportError as reportErrorTo } from "./errors.js";
+import { ownInvocation } from "./invocation/own-process.js";
 import { verbs } from "./verbs.js";
+
+const dispatch = (words: readonly string[]) => dispatchFor(words, ownInvocation());
+const reportError = (error: unknown, how: { readonly json: boolean }) => reportErrorTo(ownInvocation(), error, how);
 
 let printed: { out: string; err: string };
 let spies: MockInstance[];

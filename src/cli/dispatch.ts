@@ -1,28 +1,32 @@
 /** From the words of the command line to the verb that serves them, and from its errors to an exit status. */
 import { AgentKernelError } from "../core/errors.js";
 import { version } from "../core/version.js";
+import type { Invocation } from "./invocation/index.js";
 import { writeOut } from "./output.js";
 import { parseOptions } from "./parse-options.js";
 import { findVerb } from "./verbs.js";
 
 /** Returns the exit status; rejects never. */
-export async function dispatch(words: readonly string[]): Promise<number> {
+export async function dispatch(words: readonly string[], invocation: Invocation): Promise<number> {
   let json = false;
   try {
     const [first] = words;
-    if (first === "--version" || first === "-V") return await writeOut(`agentkernel ${version}\n`);
-    if (first === "--help" || first === "-h") return await writeOut((await import("./help.js")).overviewHelp());
+    if (first === "--version" || first === "-V") return await writeOut(invocation, `agentkernel ${version}\n`);
+    if (first === "--help" || first === "-h")
+      return await writeOut(invocation, (await import("./help.js")).overviewHelp());
     if (first === undefined) throw new AgentKernelError("invalid_argument", "no verb is given", { hint: helpHint });
     const { verb, rest } = findVerb(words);
     const parsed = parseOptions(verb, rest);
     json = parsed.flags.has("json");
-    if (parsed.flags.has("help")) return await writeOut((await import("./help.js")).verbHelp(verb));
+    if (parsed.flags.has("help")) return await writeOut(invocation, (await import("./help.js")).verbHelp(verb));
     if (parsed.problem) throw parsed.problem;
-    return await (await verb.load()).execute(parsed);
+    return await (await verb.load()).execute(parsed, invocation);
   } catch (error) {
     const { reportError } = await import("./errors.js");
     // Where not even the JSON of the error can be written, stderr is told instead.
-    return await reportError(error, { json }).catch((second: unknown) => reportError(second, { json: false }));
+    return await reportError(invocation, error, { json }).catch((second: unknown) =>
+      reportError(invocation, second, { json: false }),
+    );
   }
 }
 

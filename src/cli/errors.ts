@@ -3,16 +3,26 @@ import { type AgentKernelError, errorTable, isAgentKernelError } from "../core/e
 import { escapeText } from "../core/escape.js";
 import { redactor } from "../core/redact.js";
 import { secretValues } from "../core/secret-names.js";
+import type { Invocation } from "./invocation/index.js";
 import { writeErr, writeJson } from "./output.js";
 
 /** Prints it where it belongs and returns the exit status. */
-export async function reportError(error: unknown, { json }: { readonly json: boolean }): Promise<number> {
-  const shown = isAgentKernelError(error) ? describe(error) : describeFault(error);
-  if (json) await writeJson({ success: false, error: shown });
-  else await writeErr(errorText(shown));
-  if (process.env.AGENTKERNEL_DEBUG === "1") await writeErr(stackText(error));
+export async function reportError(
+  invocation: Pick<Invocation, "env" | "stdout" | "stderr">,
+  error: unknown,
+  { json }: { readonly json: boolean },
+): Promise<number> {
+  // Messages repeat what the user or a sandbox wrote, and end up in logs of others.
+  const redact = redactor(secretValues(invocation.env));
+  const clean: Clean = (text) => escapeText(redact.text(text));
+  const shown = isAgentKernelError(error) ? describe(error, clean) : describeFault(error, clean);
+  if (json) await writeJson(invocation, { success: false, error: shown });
+  else await writeErr(invocation, errorText(shown));
+  if (invocation.env.AGENTKERNEL_DEBUG === "1") await writeErr(invocation, stackText(error));
   return errorTable[shown.code].exit;
 }
+
+type Clean = (text: string) => string;
 
 interface ShownError {
   readonly code: AgentKernelError["code"];
@@ -20,20 +30,15 @@ interface ShownError {
   readonly hint: string | null;
 }
 
-function describe({ code, message, hint }: AgentKernelError): ShownError {
-  return { code, message: shownText(message), hint: hint === undefined ? null : shownText(hint) };
+function describe({ code, message, hint }: AgentKernelError, clean: Clean): ShownError {
+  return { code, message: clean(message), hint: hint === undefined ? null : clean(hint) };
 }
 
-/** Messages repeat what the user or a sandbox wrote, and end up in logs of others. */
-function shownText(text: string): string {
-  return escapeText(redactor(secretValues(process.env)).text(text));
-}
-
-function describeFault(error: unknown): ShownError {
+function describeFault(error: unknown, clean: Clean): ShownError {
   const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return {
     code: "internal",
-    message: `${shownText(reason)} (this is a fault of agentkernel)`,
+    message: `${clean(reason)} (this is a fault of agentkernel)`,
     hint: "run it again with AGENTKERNEL_DEBUG=1 to see where it happened, and report it",
   };
 }

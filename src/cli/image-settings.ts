@@ -4,7 +4,7 @@ import { imageStoreFolder } from "../core/state-folders.js";
 import { LAYER_LIMITS } from "../images/unpack/limits.js";
 import { type ImageSettings, type PullChoice, pullChoices } from "../runtime/root-image.js";
 import type { Configuration } from "./configuration.js";
-import type { Surroundings } from "./surroundings.js";
+import type { Surroundings } from "./invocation/index.js";
 
 const PULL_VARIABLE = "AGENTKERNEL_PULL";
 const MAX_BYTES_VARIABLE = "AGENTKERNEL_LAYER_MAX_BYTES";

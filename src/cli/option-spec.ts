@@ -1,5 +1,6 @@
 /** The vocabulary of option tables. Parsing, help and completions are all made from the same tables. */
 import type { AgentKernelError } from "../core/errors.js";
+import type { Invocation } from "./invocation/index.js";
 
 export interface OptionSpec {
   /** Without the dashes. */
@@ -39,7 +40,16 @@ export interface VerbSpec {
   readonly later?: readonly LaterOption[];
   /** Whether words may follow the options, and which ones where they are known. */
   readonly rest: { readonly kind: "none" } | RestCommand | RestWords | { readonly kind: "files" } | RestChoices;
-  readonly load: () => Promise<{ readonly execute: (parsed: ParsedOptions) => Promise<number> }>;
+  /** Runs in a process of its own even where a daemon is up: it is about that process, or would hold others up. */
+  readonly apart?: true;
+  readonly load: () => Promise<VerbModule>;
+}
+
+export interface VerbModule {
+  /** Returns the exit status. */
+  readonly execute: (parsed: ParsedOptions, invocation: Invocation) => Promise<number>;
+  /** Whether these options need a process of its own; see `apart`. */
+  readonly runsApart?: (parsed: ParsedOptions) => boolean;
 }
 
 /** The user's command: options end at its first word. */

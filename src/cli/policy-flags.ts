@@ -7,8 +7,8 @@ import { isCompatibilityMode, isProfileName, type PolicyInputs, type PolicyLayer
 import { parseDomain } from "../policy/network-rules.js";
 import { parseCount, parseDurationMs, parseSizeMiB, parseVcpus, ranges } from "../policy/resources.js";
 import { isValidUser } from "../policy/users.js";
+import type { Surroundings } from "./invocation/index.js";
 import type { ParsedOptions } from "./option-spec.js";
-import type { Surroundings } from "./surroundings.js";
 
 type FlagReader = (value: string) => PolicyFields;
 

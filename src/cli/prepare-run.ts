@@ -11,6 +11,7 @@ import { checkBackend, chooseImage } from "./choices.js";
 import { type Configuration, noConfiguration } from "./configuration.js";
 import { protectInUse } from "./files-in-use.js";
 import { imageSettings } from "./image-settings.js";
+import type { Surroundings } from "./invocation/index.js";
 import { parseMount } from "./mount-argument.js";
 import type { ParsedOptions } from "./option-spec.js";
 import { policyInputs } from "./policy-flags.js";
@@ -18,7 +19,6 @@ import { policyNotes } from "./policy-notes.js";
 import { parsePublished } from "./publish-argument.js";
 import type { RunRequest } from "./run-request.js";
 import { refuseUnlessShowable } from "./shown-paths.js";
-import type { Surroundings } from "./surroundings.js";
 
 /** The policy that these options and files make here, with everything checked that a run would check. */
 export function preparePolicy(

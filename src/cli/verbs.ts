@@ -1,6 +1,7 @@
 /** Every verb there is: its table, and where its code is. Nothing is listed that does not work. */
 import { AgentKernelError } from "../core/errors.js";
 import { nearest } from "../policy/nearest.js";
+import { daemonVerbs } from "./daemon-options.js";
 import { imageVerbs } from "./images/verb-table.js";
 import type { OptionSpec, VerbSpec } from "./option-spec.js";
 import { laterPolicyOptions, policyOptions } from "./policy-options.js";
@@ -50,6 +51,7 @@ export const verbs: readonly VerbSpec[] = [
     examples: ["agentkernel doctor", "agentkernel doctor --json"],
     options: [jsonOption],
     rest: { kind: "none" },
+    apart: true,
     load: () => import("./verbs/doctor.js"),
   },
   {
@@ -108,6 +110,7 @@ export const verbs: readonly VerbSpec[] = [
       { long: "json", help: "print one JSON object a line" },
     ],
     rest: { kind: "none" },
+    apart: true,
     load: () => import("./verbs/audit-tail.js"),
   },
   {
@@ -120,8 +123,10 @@ export const verbs: readonly VerbSpec[] = [
       jsonOption,
     ],
     rest: { kind: "none" },
+    apart: true,
     load: () => import("./verbs/audit-verify.js"),
   },
+  ...daemonVerbs,
   {
     name: "completions",
     summary: "print completions for a shell",

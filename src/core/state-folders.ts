@@ -25,6 +25,11 @@ export function journalFolder(env: HostEnvironment, homeDir: string): string {
   return join(stateFolder(env, homeDir), "journal");
 }
 
+/** Where the daemon's socket lies where there is no folder for such things that ends with the session. */
+export function daemonStateFolder(env: HostEnvironment, homeDir: string): string {
+  return join(stateFolder(env, homeDir), "daemon");
+}
+
 /** A value that is not absolute is to be ignored, by the specification of these variables. */
 function ownFolder(named: string | undefined, homeDir: string, usual: string): string {
   const base = named !== undefined && isAbsolute(named) ? named : join(homeDir, usual);

@@ -55,6 +55,7 @@ export interface FetchOptions extends FetchSettings {
   readonly remember: boolean;
   readonly onProgress?: ((progress: ImageProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
+  readonly stdin?: (() => AsyncIterable<Buffer> | null) | undefined;
 }
 
 export interface Fetched {
@@ -122,7 +123,7 @@ export async function bringImage(place: string, options: FetchOptions): Promise<
       store,
       reference: parseReference(`localhost/run/${name}:latest`),
       env: options.env,
-      stdin: () => process.stdin as AsyncIterable<Buffer>,
+      stdin: () => options.stdin?.() ?? nothing(),
       packBinary: () => nativeBinary("ak-pack"),
       onProgress: (layer) => options.onProgress?.({ kind: "download", layer }),
       ...(options.signal === undefined ? {} : { signal: options.signal }),
@@ -134,6 +135,8 @@ export async function bringImage(place: string, options: FetchOptions): Promise<
     options.onProgress?.({ kind: "end" });
   }
 }
+
+async function* nothing(): AsyncGenerator<Buffer, void, void> {}
 
 async function unpack(
   store: ImageStore,

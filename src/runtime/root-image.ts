@@ -51,6 +51,8 @@ export interface RootImage {
 export interface ImageWatcher {
   readonly onProgress?: ((progress: ImageProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Where a place may be read from; without it nothing is read. */
+  readonly stdin?: (() => AsyncIterable<Buffer> | null) | undefined;
 }
 
 const HOST = "host";

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { actors } from "../support/actors.js";
+import { callers, usesDaemon } from "../support/daemon.js";
 import { leaksSince, traces } from "../support/leaks.js";
 import { makeProject } from "../support/project.js";
 import { runIn } from "../support/run-cli.js";
@@ -11,7 +11,9 @@ import { WatchedCli } from "../support/watched-cli.js";
 
 const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
 
-describe.each(actors)("as $name", (actor) => {
+describe.each(callers)("$title", (actor) => {
+  usesDaemon(actor);
+
   describe("the exit status", () => {
     it.each([0, 1, 3, 42, 124, 125, 126, 127, 255])("%i of the command's own", async (code) => {
       expect(await runIn(actor, ["sh", "-c", `exit ${code}`])).toMatchObject({ status: code, stdout: "" });

@@ -1,7 +1,8 @@
 """Drives agentkernel on a real terminal. Reads one JSON job on stdin, writes one JSON report on stdout.
 
 job: {"argv": [...], "cwd": ..., "env": {...}, "rows": 24, "cols": 80, "steps": [...]}
-steps: {"expect": regex} waits for it in the output, {"type": text} types, {"resize": [rows, cols]} resizes the window.
+steps: {"expect": regex} waits for it in the output, {"type": text} types, {"resize": [rows, cols]} resizes the window,
+{"signal": number} signals agentkernel, {"kill": pid} kills another process.
 The same terminal is looked at before and after, as the shell that the user comes back to would find it.
 """
 import fcntl, json, os, pty, re, select, struct, sys, termios, time
@@ -52,6 +53,8 @@ for step in job["steps"]:
         resize(*step["resize"])
     elif "signal" in step:
         os.kill(pid, step["signal"])
+    elif "kill" in step:
+        os.kill(step["kill"], 9)
 
 while True:
     done, status = os.waitpid(pid, os.WNOHANG)

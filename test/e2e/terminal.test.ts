@@ -1,49 +1,12 @@
 /** `run --tty` on a real terminal, driven by terminal-session.py as a person would. */
-import { spawnSync } from "node:child_process";
-import { copyFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { type Actor, actors } from "../support/actors.js";
+import { callers, usesDaemon } from "../support/daemon.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
 import { runIn } from "../support/run-cli.js";
-import { testSettings } from "../support/test-settings.js";
+import { onTerminal, type Step } from "../support/terminal.js";
 
-type Step =
-  | { readonly expect: string }
-  | { readonly type: string }
-  | { readonly resize: readonly [number, number] }
-  | { readonly signal: number };
-
-interface Session {
-  readonly output: string;
-  readonly status: number;
-  readonly restored: boolean;
-}
-
-const driver = join(dirname(fileURLToPath(import.meta.url)), "terminal-session.py");
-
-function onTerminal(actor: Actor, words: readonly string[], steps: readonly Step[]): Session {
-  const program = join(actor.folder("driver"), "terminal-session.py");
-  copyFileSync(driver, program);
-  const job = {
-    argv: [process.execPath, join(actor.dist, "agentkernel.js"), "run", "--no-network", ...words],
-    cwd: actor.folder(),
-    env: { PATH: "/usr/bin:/bin", HOME: actor.home, TERM: "xterm", ...testSettings },
-    rows: 24,
-    cols: 80,
-    steps,
-  };
-  const result = spawnSync("/usr/bin/python3", [program], {
-    ...(process.getuid?.() === 0 ? { uid: actor.uid, gid: actor.gid } : {}),
-    input: JSON.stringify(job),
-    encoding: "utf8",
-  });
-  if (result.status !== 0) throw new Error(result.stderr);
-  return JSON.parse(result.stdout) as Session;
-}
-
-describe.each(actors)("as $name", (actor) => {
+describe.each(callers)("$title", (actor) => {
+  usesDaemon(actor);
   leavesNothingBehind();
 
   it("the command has a terminal of the window's size, and its own status", () => {

@@ -1,8 +1,8 @@
 /** The other ends of the standard streams: gone, slow, full. */
 import { createWriteStream } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { actors } from "../support/actors.js";
 import { expectComplaint } from "../support/complaint.js";
+import { callers, usesDaemon } from "../support/daemon.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
 import { startCli } from "../support/run-cli.js";
 import { shellCli } from "../support/shell-cli.js";
@@ -10,7 +10,8 @@ import { shellCli } from "../support/shell-cli.js";
 /** The status of the first program of the pipe before it. */
 const firstStatus = "echo $PIPESTATUS";
 
-describe.each(actors)("as $name", (actor) => {
+describe.each(callers)("$title", (actor) => {
+  usesDaemon(actor);
   leavesNothingBehind();
 
   it("a reader that goes away ends the command, with the status that a local process has", async () => {

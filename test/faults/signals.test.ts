@@ -1,7 +1,7 @@
 /** Signals to the command line: passed on to the command, and in the end everything is gone. */
 import { constants } from "node:os";
 import { describe, expect, it } from "vitest";
-import { actors } from "../support/actors.js";
+import { callers, usesDaemon } from "../support/daemon.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
 import { awaitJail, killNow, spinMs } from "../support/process-tree.js";
 import { WatchedCli } from "../support/watched-cli.js";
@@ -18,7 +18,8 @@ const clinging = [
   "while :; do sleep 4101; done",
 ].join("; ");
 
-describe.each(actors)("as $name", (actor) => {
+describe.each(callers)("$title", (actor) => {
+  usesDaemon(actor);
   leavesNothingBehind();
 
   describe.each(signals)("%s", (signal) => {
@@ -52,7 +53,7 @@ describe.each(actors)("as $name", (actor) => {
     it("while the sandbox starts", async () => {
       for (const delayMs of [0, 1, 2, 3, 4, 6, 8]) {
         const cli = new WatchedCli(actor, [...run, "exec sleep 4101"]);
-        awaitJail(cli.pid);
+        awaitJail(actor.daemonPid() ?? cli.pid);
         spinMs(delayMs);
         killNow(cli.pid, signal);
         expect(await cli.end, `${delayMs} ms into the start`).toMatchObject({

@@ -5,6 +5,7 @@
 import { chownSync, mkdirSync, mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { testFolder } from "./test-folder.js";
+import { testSettings } from "./test-settings.js";
 import { testUser } from "./test-user.js";
 
 export interface Actor {
@@ -15,6 +16,10 @@ export interface Actor {
   readonly home: string;
   /** Where the built command line lies, readable by the actor. */
   readonly dist: string;
+  /** Another program than that of `dist`, and words before all others. */
+  readonly program?: readonly string[];
+  /** Variables that the actor has beside the usual ones. */
+  readonly variables?: Readonly<Record<string, string>>;
   /** A new empty folder that belongs to the actor. */
   folder(prefix?: string): string;
   /** The same, in a folder of the actor's, who may therefore remove it. */
@@ -22,6 +27,15 @@ export interface Actor {
 }
 
 const base = testFolder();
+
+/** What the actor calls: the program, and words before all others. */
+export function programOf({ dist, program }: Actor): readonly string[] {
+  return program ?? [process.execPath, join(dist, "agentkernel.js")];
+}
+
+export function environmentOf({ home, variables }: Actor): Readonly<Record<string, string>> {
+  return { HOME: home, LANG: "C.UTF-8", ...testSettings, ...variables };
+}
 
 function makeActor(name: Actor["name"], uid: number, gid: number): Actor {
   const own = (path: string) => {

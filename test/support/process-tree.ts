@@ -31,7 +31,18 @@ function seek(find: () => number | undefined, what: string): number {
 }
 
 export function awaitJail(cliPid: number): number {
-  return seek(() => childrenOf(cliPid).find((pid) => nameOf(pid) === "ak-jail"), "the jail");
+  const started = (pid: number) => (nameOf(pid) === "ak-launcher" ? childrenOf(pid) : [pid]);
+  return seek(
+    () =>
+      childrenOf(cliPid)
+        .flatMap(started)
+        .find((pid) => nameOf(pid) === "ak-jail"),
+    "the jail",
+  );
+}
+
+export function awaitChild(parentPid: number, name: string): number {
+  return seek(() => childrenOf(parentPid).find((pid) => nameOf(pid) === name), name);
 }
 
 /** Process 1 of the sandbox, from the moment it is made; it is called ak-jail until it has become the guest. */

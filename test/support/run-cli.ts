@@ -1,8 +1,6 @@
 /** The real command line, run as an actor would. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { join } from "node:path";
-import type { Actor } from "./actors.js";
-import { testSettings } from "./test-settings.js";
+import { type Actor, environmentOf, programOf } from "./actors.js";
 
 export interface CliOptions {
   readonly cwd?: string;
@@ -23,14 +21,13 @@ export interface CliResult {
 /** Starts it and hands over the process; the caller ends it. */
 export function startCli(actor: Actor, words: readonly string[], options: CliOptions = {}): ChildProcess {
   const identity = process.getuid?.() === 0 ? { uid: actor.uid, gid: actor.gid } : {};
-  return spawn(process.execPath, [join(actor.dist, "agentkernel.js"), ...words], {
+  const [program = "", ...before] = programOf(actor);
+  return spawn(program, [...before, ...words], {
     ...identity,
     cwd: options.cwd ?? actor.home,
     env: {
       PATH: process.env.PATH ?? "/usr/bin:/bin",
-      HOME: actor.home,
-      LANG: "C.UTF-8",
-      ...testSettings,
+      ...environmentOf(actor),
       ...options.env,
     },
     stdio: ["pipe", "pipe", "pipe"],

@@ -1,22 +1,16 @@
 /** The command line inside a shell's line, as a user types it: pipes, redirections, limits. `agentkernel` is a function. */
 import { spawn } from "node:child_process";
-import { join } from "node:path";
-import type { Actor } from "./actors.js";
+import { type Actor, environmentOf, programOf } from "./actors.js";
 import type { CliOptions, CliResult } from "./run-cli.js";
-import { testSettings } from "./test-settings.js";
 
 export async function shellCli(actor: Actor, line: string, options: CliOptions = {}): Promise<CliResult> {
-  const program = `'${process.execPath}' '${join(actor.dist, "agentkernel.js")}'`;
+  const program = programOf(actor)
+    .map((word) => `'${word}'`)
+    .join(" ");
   const child = spawn("/bin/bash", ["-c", `agentkernel() { ${program} "$@"; }\n${line}`], {
     ...(process.getuid?.() === 0 ? { uid: actor.uid, gid: actor.gid } : {}),
     cwd: options.cwd ?? actor.home,
-    env: {
-      PATH: process.env.PATH ?? "/usr/bin:/bin",
-      HOME: actor.home,
-      LANG: "C.UTF-8",
-      ...testSettings,
-      ...options.env,
-    },
+    env: { PATH: process.env.PATH ?? "/usr/bin:/bin", ...environmentOf(actor), ...options.env },
     stdio: ["pipe", "pipe", "pipe"],
   });
   const stdout: Buffer[] = [];

@@ -14,6 +14,7 @@ pub mod host_image;
 pub mod identity;
 pub mod image_root;
 pub mod keep;
+pub mod launcher;
 pub mod layers;
 pub mod place;
 pub mod sandbox;

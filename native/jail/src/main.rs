@@ -1,5 +1,6 @@
 //! ak-jail: the linux backend's launcher. `ak-jail run` reads one spec on descriptor 3, builds the sandbox, hands
-//! descriptor 4 to its guest, and stays outside as the sandbox's supervisor. `ak-jail sweep <journal> <pid>`
+//! descriptor 4 to its guest, and stays outside as the sandbox's supervisor. `ak-jail launch` starts
+//! others of its kind for an owner that is too large to fork often. `ak-jail sweep <journal> <pid>`
 //! removes what killed supervisors left behind, that one among them. `ak-jail keep` starts a sandbox that outlives
 //! whoever started it; `ak-jail sweep-kept <folder>` clears up after one whose supervisor was killed, `ak-jail
 //! remove-kept <folder>` removes one for good. It decides nothing: the spec says what to build.
@@ -14,7 +15,7 @@ use ak_jail::{
     cgroup, claim,
     control::{Control, Event},
     fault::Outcome,
-    keep, supervisor, sys, view,
+    keep, launcher, supervisor, sys, view,
 };
 
 const DONE: i32 = 0;
@@ -29,12 +30,13 @@ pub extern "C" fn main() -> i32 {
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["run"] => run(),
         ["keep"] => keep(),
+        ["launch", socket] => launch(socket),
         ["sweep-kept", state] => answer(keep::sweep(Path::new(state))),
         ["remove-kept", state] => answer(keep::remove(Path::new(state))),
         ["sweep", journal, killed] => sweep_after(Path::new(journal), killed),
         _ => {
             eprintln!(
-                "usage: ak-jail run (spec and control on descriptor 3, guest stream on 4)\n       ak-jail keep (spec and control on descriptor 3)\n       ak-jail sweep JOURNAL PID\n       ak-jail sweep-kept FOLDER\n       ak-jail remove-kept FOLDER"
+                "usage: ak-jail run (spec and control on descriptor 3, guest stream on 4)\n       ak-jail keep (spec and control on descriptor 3)\n       ak-jail launch SOCKET (orders on descriptor 0, answers on 1)\n       ak-jail sweep JOURNAL PID\n       ak-jail sweep-kept FOLDER\n       ak-jail remove-kept FOLDER"
             );
             MISUSED
         }
@@ -55,7 +57,19 @@ fn sweep_after(journal: &Path, killed: &str) -> i32 {
     FAILED
 }
 
+fn launch(socket: &str) -> i32 {
+    match launcher::run(socket) {
+        Ok(()) => DONE,
+        Err(error) => {
+            eprintln!("ak-jail: the launcher failed: {error}");
+            FAILED
+        }
+    }
+}
+
 fn run() -> i32 {
+    // The launcher executes it by another name.
+    sys::set_name(c"ak-jail");
     let (control, stream) = match (sys::inherited(3), sys::inherited(4)) {
         (Ok(control), Ok(stream)) => (control, stream),
         _ => {

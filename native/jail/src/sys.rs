@@ -3,7 +3,11 @@
 use std::{
     ffi::CStr,
     io,
-    os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
+    os::{
+        fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
+        unix::process::CommandExt,
+    },
+    process::{Child, Command},
 };
 
 fn check(result: libc::c_long) -> io::Result<libc::c_long> {
@@ -227,4 +231,41 @@ pub fn unshare(namespaces: libc::c_int) -> io::Result<()> {
 pub fn ignore_broken_pipes() {
     // SAFETY: ignoring a signal installs no handler.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+}
+
+/// What this process is called in lists of processes.
+pub fn set_name(name: &CStr) {
+    // SAFETY: the name is a string that outlives the call. A name that was not taken changes nothing.
+    unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
+}
+
+/// Becomes readable when a child of this process has ended; SIGCHLD is blocked from here on.
+pub fn watch_children() -> io::Result<OwnedFd> {
+    // SAFETY: sigemptyset fills the set before it is used; signalfd returns a new descriptor that nobody else owns.
+    unsafe {
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, libc::SIGCHLD);
+        check(libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()).into())?;
+        let fd = check(libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK).into())?;
+        Ok(OwnedFd::from_raw_fd(fd as RawFd))
+    }
+}
+
+/// Starts a program in a session of its own, with descriptors at fixed numbers.
+///
+/// Precondition: no descriptor is at one of the numbers.
+pub fn start_with(mut command: Command, descriptors: &[(BorrowedFd<'_>, RawFd)]) -> io::Result<Child> {
+    let placed: Vec<(RawFd, RawFd)> = descriptors.iter().map(|(fd, to)| (fd.as_raw_fd(), *to)).collect();
+    // SAFETY: between fork and exec only setsid and dup2 are called, and the descriptors stay open until spawn returns.
+    unsafe {
+        command.pre_exec(move || {
+            check(libc::setsid().into())?;
+            for (from, to) in &placed {
+                check(libc::dup2(*from, *to).into())?;
+            }
+            Ok(())
+        });
+    }
+    command.spawn()
 }

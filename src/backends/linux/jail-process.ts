@@ -1,21 +1,19 @@
 /** One running jail: the process outside the walls that owns a sandbox, and what it tells us. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import type { BootedSandbox, Layer, SandboxEnd } from "../../core/backend.js";
 import { deferred } from "../../core/deferred.js";
 import { AgentKernelError } from "../../core/errors.js";
-import { adoptStream } from "../../guest/index.js";
 import { type JailEvent, parseJailEvent } from "./jail-events.js";
 import type { JailPaths, JailSpec } from "./jail-spec.js";
+import { exitOf, type JailStarter, type StartedJail, spawnJail } from "./jail-start.js";
 
 export interface JailPrograms extends JailPaths {
   readonly jailBinary: string;
+  /** Starts jails for a process that is too large to fork often; without it each is forked from here. */
+  readonly starter?: JailStarter;
 }
 
-/** Only for finding newuidmap and newgidmap. */
-export const JAIL_ENVIRONMENT = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" };
-const CONTROL_FD = 3;
-const STREAM_FD = 4;
 /** How long a start that was called off may take to end by itself. */
 const ABORT_GRACE_MS = 1000;
 /** A carried-over report of a few thousand paths is far below this. */
@@ -23,21 +21,16 @@ const MAX_LINE_CHARS = 16 << 20;
 
 export async function startJail(programs: JailPrograms, spec: JailSpec, signal?: AbortSignal): Promise<BootedSandbox> {
   signal?.throwIfAborted();
-  const child = spawn(programs.jailBinary, ["run"], {
-    // An own session: a signal to our process group must not end the one who cleans up.
-    detached: true,
-    env: JAIL_ENVIRONMENT,
-    stdio: ["ignore", "ignore", process.env.AGENTKERNEL_DEBUG === "1" ? "inherit" : "ignore", "pipe", "pipe"],
-  });
-  if (child.pid === undefined) throw await spawnFailure(child);
+  const child = await (programs.starter ? programs.starter.start() : spawnJail(programs.jailBinary));
   const jail = new Jail(child, programs);
   jail.order(spec);
   let impatience: NodeJS.Timeout | undefined;
   const kill = () => {
     void jail.kill().catch(() => {});
     // It may be searching a large or a dead folder and not listen. The sandbox dies with it; the rest is swept.
-    impatience = setTimeout(() => child.kill("SIGKILL"), ABORT_GRACE_MS);
+    impatience = setTimeout(() => child.kill(), ABORT_GRACE_MS);
   };
+  if (signal?.aborted) kill();
   signal?.addEventListener("abort", kill, { once: true });
   try {
     const layers = await jail.started;
@@ -67,17 +60,19 @@ class Jail {
   readonly #control: Socket;
   #asked = false;
 
-  constructor(child: ChildProcess, programs: JailPrograms) {
-    this.#control = child.stdio[CONTROL_FD] as Socket;
-    this.stream = adoptStream(child.stdio[STREAM_FD] as Socket);
+  constructor(child: StartedJail, programs: JailPrograms) {
+    this.#control = child.control;
+    this.stream = child.stream;
     // Writing to a jail that is gone is no news: its end is.
     this.#control.on("error", () => {});
     this.stream.on("error", () => {});
     // A sandbox that cannot be spoken to any more has no use left; whoever asked first has had its way.
     this.stream.once("close", () => void this.kill().catch(() => {}));
     const events = readEvents(this.#control);
+    // One that was accepted is not read before somebody listens.
+    this.#control.resume();
     // Its last words may still be on their way when it is gone already.
-    this.gone = Promise.all([exitOf(child), closeOf(this.#control)]).then(async ([how]) => {
+    this.gone = Promise.all([child.exited, closeOf(this.#control)]).then(async ([how]) => {
       if (how.signal !== null) await sweep(programs, child.pid);
     });
     const lost = this.gone.then(() => {
@@ -155,32 +150,6 @@ function closeOf(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     if (socket.destroyed) resolve();
     else socket.once("close", () => resolve());
-  });
-}
-
-interface Exit {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-}
-
-export function exitOf(child: ChildProcess): Promise<Exit> {
-  return new Promise((resolve) => {
-    child.once("exit", (code, signal) => resolve({ code, signal }));
-    child.once("error", () => resolve({ code: null, signal: null }));
-  });
-}
-
-/** Why the jail could not even be started. Without a process there are no streams to it either. */
-export function spawnFailure(child: ChildProcess): Promise<AgentKernelError> {
-  return new Promise((resolve) => {
-    child.once("error", (cause: NodeJS.ErrnoException) => {
-      const isExhausted = ["EMFILE", "ENFILE", "EAGAIN", "ENOMEM"].includes(cause.code ?? "");
-      const hint = isExhausted
-        ? "this process may open or start no more: look at ulimit -n and ulimit -u"
-        : "the installation may be incomplete: install it again";
-      const code = isExhausted ? "resource_exhausted" : "backend_unavailable";
-      resolve(new AgentKernelError(code, `the jail could not be started: ${cause.message}`, { hint, cause }));
-    });
   });
 }
 

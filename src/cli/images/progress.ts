@@ -1,5 +1,6 @@
 /** Layers on their way, a line each, redrawn in place. Only for a person at a terminal; elsewhere nothing is drawn. */
 import { digestHex, type LayerProgress } from "../../images/index.js";
+import type { Invocation } from "../invocation/index.js";
 import { sizeText } from "./text.js";
 
 export interface Screen {
@@ -66,20 +67,19 @@ function barLine({ digest, doneBytes, totalBytes }: LayerProgress, columns: numb
   return `${name}${bar} ${sizes}`.slice(0, columns - 1);
 }
 
-/** The bars of this process's own terminal; null where there is none, or where nobody is to see them. */
-export function terminalBars(quiet: boolean): LayerBars | null {
-  const { stderr, env } = process;
-  if (quiet || stderr.isTTY !== true || env.TERM === "dumb") return null;
+/** The bars of the caller's terminal; null where there is none, or where nobody is to see them. */
+export function terminalBars(quiet: boolean, { stderr, env }: Pick<Invocation, "stderr" | "env">): LayerBars | null {
+  if (quiet || !stderr.isTerminal || env.TERM === "dumb") return null;
   return new LayerBars({
     get columns() {
       // Some terminals say that they have none.
-      return stderr.columns || 80;
+      return stderr.size()?.cols || 80;
     },
     get rows() {
-      return stderr.rows || 24;
+      return stderr.size()?.rows || 24;
     },
     write: (text) => {
-      stderr.write(text);
+      void stderr.write(text);
     },
   });
 }

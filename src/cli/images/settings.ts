@@ -3,11 +3,10 @@ import { imageStoreFolder } from "../../core/state-folders.js";
 import { DEFAULT_CEILING_BYTES, ImageStore, registryOptions, type TagOptions } from "../../images/index.js";
 import { type Configuration, readConfiguration } from "../configuration.js";
 import { mirrorWords } from "../image-settings.js";
+import type { Surroundings } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
-import { readSurroundings, type Surroundings } from "../surroundings.js";
 
 export interface ImageVerbSettings {
-  readonly surroundings: Surroundings;
   readonly registry: TagOptions;
   readonly ceilingBytes: number;
 }
@@ -16,14 +15,12 @@ export function openImageStore({ env, homeDir }: Surroundings): Promise<ImageSto
   return ImageStore.open(imageStoreFolder(env, homeDir));
 }
 
-export async function imageVerbSettings(parsed: ParsedOptions): Promise<ImageVerbSettings> {
-  const surroundings = readSurroundings();
+export async function imageVerbSettings(parsed: ParsedOptions, surroundings: Surroundings): Promise<ImageVerbSettings> {
   const { images } = await readConfiguration(parsed, surroundings);
   const { env, homeDir } = surroundings;
   const mirrors = [...(parsed.values.get("mirror") ?? []), ...mirrorWords(env, images)];
   const privateRedirects = parsed.flags.has("allow-private-redirects");
   return {
-    surroundings,
     registry: registryOptions({ mirrors, env, homeDir, privateRedirects }),
     ceilingBytes: ceilingOf(images),
   };

@@ -24,6 +24,7 @@ export const imageVerbs: readonly VerbSpec[] = [
     ],
     options: [mirror, privateRedirects, json],
     rest: { kind: "words" },
+    apart: true,
     load: () => import("../verbs/images-pull.js"),
   },
   {
@@ -42,6 +43,7 @@ export const imageVerbs: readonly VerbSpec[] = [
     examples: ["agentkernel images remove python:3.12-alpine", "agentkernel images remove sha256:3f1c2a"],
     options: [json],
     rest: { kind: "words" },
+    apart: true,
     load: () => import("../verbs/images-remove.js"),
   },
   {
@@ -56,6 +58,7 @@ export const imageVerbs: readonly VerbSpec[] = [
     ],
     options: [json],
     rest: { kind: "words", completes: "file" },
+    apart: true,
     load: () => import("../verbs/images-import.js"),
   },
   {
@@ -71,6 +74,7 @@ export const imageVerbs: readonly VerbSpec[] = [
       json,
     ],
     rest: { kind: "words", completes: "file" },
+    apart: true,
     load: () => import("../verbs/images-export.js"),
   },
   {
@@ -84,6 +88,7 @@ export const imageVerbs: readonly VerbSpec[] = [
     ],
     options: [{ long: "update", help: "take what the tags point to now" }, mirror, privateRedirects, json],
     rest: { kind: "words" },
+    apart: true,
     load: () => import("../verbs/images-lock.js"),
   },
   {
@@ -102,6 +107,7 @@ export const imageVerbs: readonly VerbSpec[] = [
       json,
     ],
     rest: { kind: "none" },
+    apart: true,
     load: () => import("../verbs/images-prune.js"),
   },
 ];

@@ -1,8 +1,8 @@
 /** The audit log as a run uses it: on, off or required, by AGENTKERNEL_AUDIT, else by the user's configuration. */
-import { homedir } from "node:os";
 import { AuditTrail, type AuditTrailOptions, defaultRetention, SandboxAudit } from "../../audit/index.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { auditFolder } from "../../core/state-folders.js";
+import type { Surroundings } from "../invocation/index.js";
 import type { RunRequest } from "../run-request.js";
 
 export interface RunAudit {
@@ -21,9 +21,9 @@ export interface RunAudit {
 
 const settings = ["on", "off", "required"] as const;
 
-export function openRunAudit(id: string, { audit, hostEnv, policy }: RunRequest): RunAudit {
+export function openRunAudit(id: string, { audit, hostEnv, policy }: RunRequest, surroundings: Surroundings): RunAudit {
   const setting = auditSetting(hostEnv, audit.enabled !== false);
-  const trail = setting === "off" ? null : new AuditTrail(trailOptions(audit, hostEnv));
+  const trail = setting === "off" ? null : new AuditTrail(trailOptions(audit, surroundings));
   const isRequired = setting === "required";
   return {
     id,
@@ -51,10 +51,10 @@ function secretsOf({ net }: RunRequest["policy"], hostEnv: RunRequest["hostEnv"]
   return net.secrets.flatMap(({ name }) => hostEnv[name] ?? []);
 }
 
-function trailOptions(audit: RunRequest["audit"], env: RunRequest["hostEnv"]): AuditTrailOptions {
+function trailOptions(audit: RunRequest["audit"], { env, homeDir }: Surroundings): AuditTrailOptions {
   const maxFileBytes = (audit.max_mb ?? 0) * 2 ** 20;
   return {
-    folder: audit.path ?? auditFolder(env, homedir()),
+    folder: audit.path ?? auditFolder(env, homeDir),
     ...(maxFileBytes > 0 ? { maxFileBytes } : {}),
     ...(audit.keep === undefined ? {} : { keepBytes: audit.keep * (maxFileBytes || defaultRetention.maxFileBytes) }),
   };

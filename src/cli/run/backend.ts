@@ -1,14 +1,15 @@
 /** The backend that a run uses. */
-import { homedir } from "node:os";
 import { linuxBackend } from "../../backends/linux/index.js";
 import type { Backend } from "../../core/backend.js";
 import { nativeBinary } from "../../core/native-binary.js";
 import { journalFolder } from "../../core/state-folders.js";
+import type { Invocation } from "../invocation/index.js";
 
-export function openBackend(): Backend {
+export function openBackend({ env, homeDir, resident }: Pick<Invocation, "env" | "homeDir" | "resident">): Backend {
   return linuxBackend({
     jailBinary: nativeBinary("ak-jail"),
     guestBinary: nativeBinary("ak-guest"),
-    journalDir: journalFolder(process.env, homedir()),
+    journalDir: journalFolder(env, homeDir),
+    ...(resident ? { starter: resident.jails } : {}),
   });
 }

@@ -1,10 +1,13 @@
 /** A whole `run`: start, stream, end, clean up, and say what the user should know. Returns the exit status. */
+import { constants } from "node:os";
+import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import type { GuestExec } from "../../guest/index.js";
 import { type CommandEnd, CommandWait, exitStatus } from "../../runtime/command-end.js";
 import { closePorts, type OpenPort, openPorts } from "../../runtime/published-ports.js";
 import { type RootImage, rootImage } from "../../runtime/root-image.js";
 import { TemporarySandbox, temporaryId } from "../../runtime/temporary-sandbox.js";
+import type { Invocation } from "../invocation/index.js";
 import { writeErr, writeJson } from "../output.js";
 import type { RunRequest } from "../run-request.js";
 import { answer, type Ran } from "./answer.js";
@@ -17,52 +20,57 @@ import { blockedRemarks, publishedRemark, remarksAtEnd, remarksAtStart } from ".
 import { EndingSignals } from "./signals.js";
 import { openStreams, type RunStreams } from "./streams.js";
 
+const { SIGCONT, SIGHUP, SIGSTOP } = constants.signals;
+
 /** What one run is made of, from its first moment to its last. */
 interface Run {
   readonly request: RunRequest;
+  readonly invocation: Invocation;
   readonly audit: RunAudit;
   readonly signals: EndingSignals;
   readonly abort: AbortSignal;
 }
 
-export async function execute(request: RunRequest): Promise<number> {
-  await say(request.notes);
-  const audit = openRunAudit(temporaryId(), request);
+export async function execute(request: RunRequest, invocation: Invocation): Promise<number> {
+  await say(invocation, request.notes);
+  const audit = openRunAudit(temporaryId(), request, invocation);
   const abort = new AbortController();
-  const signals = new EndingSignals(() => abort.abort());
+  const signals = new EndingSignals(invocation.signals, () => abort.abort());
+  invocation.gone?.addEventListener("abort", () => abort.abort(), { once: true });
   try {
-    return await executeWith({ request, audit, signals, abort: abort.signal });
+    return await executeWith({ request, invocation, audit, signals, abort: abort.signal });
   } catch (error) {
     if (signals.first !== null && abort.signal.aborted) return 128 + signals.first;
     throw error;
   } finally {
     signals.stop();
-    await say(await audit.settle());
+    await say(invocation, await audit.settle());
   }
 }
 
 async function executeWith(run: Run): Promise<number> {
-  const { request, audit, signals } = run;
+  const { request, invocation, audit, signals } = run;
   const startedAt = performance.now();
   const image = await openImage(run);
   const egress = await openEgress(request, audit);
   try {
     const start = startOf(request, image);
     const sandbox = await startSandbox(run, image, egress);
-    if (signals.first !== null) {
+    if (signals.first !== null || run.abort.aborted) {
       audit.records.ended(await sandbox.kill());
-      return 128 + signals.first;
+      return 128 + (signals.first ?? SIGHUP);
     }
-    if (!request.json) await say([...image.notes, ...remarksAtStart(request, sandbox.layers)]);
+    if (!request.json) await say(invocation, [...image.notes, ...remarksAtStart(request, sandbox.layers)]);
     if (start.makesFolder) await sandbox.makeFolder(start.command.cwd);
     const ran = await runIn(sandbox, run, withSecrets(start.command, egress));
     const blocked = egress?.port.blocked ?? [];
     if (request.json) {
       await audit.insist();
       const ms = performance.now() - startedAt;
-      await writeJson({ success: true, data: answer({ request, image, sandbox, ran, blocked, ms }) });
+      const data = answer({ request, image, sandbox, ran, blocked, ms });
+      await writeJson(invocation, { success: true, data });
     } else {
-      await say(blockedRemarks(blocked));
+      await say(invocation, blockedRemarks(blocked));
     }
     return exitStatus(ran.command);
   } finally {
@@ -71,11 +79,15 @@ async function executeWith(run: Run): Promise<number> {
   }
 }
 
-async function openImage({ request: { image, imageSettings, json }, abort }: Run): Promise<RootImage> {
+async function openImage({ request: { image, imageSettings, json }, invocation, abort }: Run): Promise<RootImage> {
   if (image.name === "host") return await rootImage(image, imageSettings);
-  const progress = json ? undefined : imageProgress();
+  const progress = json ? undefined : imageProgress(invocation.stderr);
   try {
-    return await rootImage(image, imageSettings, { onProgress: progress?.report, signal: abort });
+    return await rootImage(image, imageSettings, {
+      onProgress: progress?.report,
+      signal: abort,
+      stdin: () => invocation.stdin.open(),
+    });
   } finally {
     progress?.close();
   }
@@ -86,18 +98,18 @@ function withSecrets(start: CommandStart, egress: RunEgress | null): CommandStar
   return egress === null ? start : { ...start, env: { ...start.env, ...egress.env } };
 }
 
-async function say(lines: readonly string[]): Promise<void> {
-  for (const line of lines) await writeErr(`agentkernel: ${escapeText(line)}\n`);
+async function say(invocation: Invocation, lines: readonly string[]): Promise<void> {
+  for (const line of lines) await writeErr(invocation, `agentkernel: ${escapeText(line)}\n`);
 }
 
 async function startSandbox(
-  { request, audit, abort }: Run,
+  { request, invocation, audit, abort }: Run,
   image: RootImage,
   egress: RunEgress | null,
 ): Promise<TemporarySandbox> {
   const { id, records } = audit;
   const { policy, projectDir, homeDir } = request;
-  const backend = openBackend();
+  const backend = openBackend(invocation);
   const { name, digest } = image;
   records.starting({ backend: backend.name, image: { name, digest }, policy, project: projectDir });
   await audit.insist();
@@ -115,19 +127,19 @@ async function startSandbox(
 }
 
 async function runIn(sandbox: TemporarySandbox, run: Run, start: CommandStart): Promise<Ran> {
-  const { request, audit } = run;
-  const streams = openStreams(request);
+  const { request, invocation, audit } = run;
+  const streams = openStreams(request, invocation);
   let ports: readonly OpenPort[] = [];
   try {
     ports = await openPorts(request.publish, (port) => sandbox.connectTcp(port));
-    if (!request.json) await say(ports.map(publishedRemark));
+    if (!request.json) await say(invocation, ports.map(publishedRemark));
     const command = await runCommand(sandbox, run, start, streams);
     const sandboxEnd = await sandbox.finish();
     audit.records.ended(sandboxEnd);
     // Before anything of ours is printed: the terminal must be the user's own again.
     streams.close();
     if (streams.failure) throw streams.failure;
-    if (!request.json) await say(remarksAtEnd(request, command, sandboxEnd));
+    if (!request.json) await say(invocation, remarksAtEnd(request, command, sandboxEnd));
     return { command, sandboxEnd, streams };
   } catch (error) {
     // The error says more than a second one about the sandbox that it ended.
@@ -169,17 +181,35 @@ async function runCommand(
   }
 }
 
-async function waitFor(exec: GuestExec, { request, signals }: Run, streams: RunStreams): Promise<CommandEnd> {
+async function waitFor(exec: GuestExec, run: Run, streams: RunStreams): Promise<CommandEnd> {
+  const { request, invocation, signals } = run;
   const wait = new CommandWait(exec, request.policy.resources.timeoutMs);
+  const vanished = callerVanished(invocation);
   signals.passTo((signal) => wait.interrupt(signal));
   if (signals.first !== null) wait.interrupt(signals.first);
-  // A guest that never answers must not hold up the time limit.
-  await Promise.race([exec.opened, wait.end]);
-  const command = await wait.end;
-  const isOurDoing = command.timedOut || signals.first !== null;
-  // The reader may be slow; unless the time is up or the user has had enough, it gets everything.
-  if (!isOurDoing) await Promise.race([streams.flushed, interrupted(signals)]);
-  return command;
+  // Whoever stops us means the command too, as with a local process in the foreground.
+  const stopPausing = invocation.signals.onPause((isPaused) => exec.signal(isPaused ? SIGSTOP : SIGCONT, "tree"));
+  try {
+    // A guest that never answers must not hold up the time limit.
+    await Promise.race([exec.opened, wait.end, vanished]);
+    const command = await Promise.race([wait.end, vanished]);
+    const isOurDoing = command.timedOut || signals.first !== null;
+    // The reader may be slow; unless the time is up or the user has had enough, it gets everything.
+    if (!isOurDoing) await Promise.race([streams.flushed, interrupted(signals), vanished]);
+    return command;
+  } finally {
+    stopPausing();
+  }
+}
+
+/** Rejects when nobody waits for the command any more. */
+function callerVanished({ gone }: Invocation): Promise<never> {
+  if (gone === null) return new Promise<never>(() => {});
+  return new Promise((_, reject) => {
+    const tell = () => reject(new AgentKernelError("conflict", "whoever asked for this run is gone"));
+    if (gone.aborted) tell();
+    else gone.addEventListener("abort", tell, { once: true });
+  });
 }
 
 function interrupted(signals: EndingSignals): Promise<void> {

@@ -1,6 +1,7 @@
 /** Tells of an image on its way: a line that is redrawn on a terminal, one line at the start elsewhere. */
 import { escapeText } from "../../core/escape.js";
 import type { ImageProgress } from "../../runtime/fetch-image.js";
+import type { StandardOutput } from "../invocation/index.js";
 
 const REDRAW_MS = 100;
 const CLEAR_LINE = "\r\u001b[K";
@@ -11,7 +12,7 @@ export interface ProgressTeller {
   close(): void;
 }
 
-export function imageProgress(stream: NodeJS.WriteStream = process.stderr): ProgressTeller {
+export function imageProgress(stream: StandardOutput): ProgressTeller {
   const layers = new Map<string, { readonly done: number; readonly total: number }>();
   let name = "";
   let unpacked = "";
@@ -20,10 +21,12 @@ export function imageProgress(stream: NodeJS.WriteStream = process.stderr): Prog
   let isSaid = false;
   const draw = (): void => {
     const nowMs = performance.now();
-    if (!stream.isTTY || nowMs - drawnAtMs < REDRAW_MS) return;
+    if (!stream.isTerminal || nowMs - drawnAtMs < REDRAW_MS) return;
     drawnAtMs = nowMs;
     isDrawn = true;
-    stream.write(`${CLEAR_LINE}${lineFor(name, [...layers.values()], unpacked).slice(0, (stream.columns ?? 80) - 1)}`);
+    void stream.write(
+      `${CLEAR_LINE}${lineFor(name, [...layers.values()], unpacked).slice(0, (stream.size()?.cols ?? 80) - 1)}`,
+    );
   };
   return {
     report: (progress) => {
@@ -31,7 +34,7 @@ export function imageProgress(stream: NodeJS.WriteStream = process.stderr): Prog
         name = escapeText(progress.name);
       } else if (progress.kind === "download") {
         // Only now is it known that there is such an image.
-        if (!stream.isTTY && !isSaid) stream.write(`agentkernel: pulling ${name}\n`);
+        if (!stream.isTerminal && !isSaid) void stream.write(`agentkernel: pulling ${name}\n`);
         isSaid = true;
         layers.set(progress.layer.digest, { done: progress.layer.doneBytes, total: progress.layer.totalBytes });
       } else if (progress.kind === "unpack") {
@@ -40,7 +43,7 @@ export function imageProgress(stream: NodeJS.WriteStream = process.stderr): Prog
       draw();
     },
     close: () => {
-      if (isDrawn) stream.write(CLEAR_LINE);
+      if (isDrawn) void stream.write(CLEAR_LINE);
     },
   };
 }

@@ -1,17 +1,16 @@
 /** Signals that mean "end this": passed on to the command, or, before there is one, to whoever is starting it. */
 import { constants } from "node:os";
-
-const ENDING = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
+import type { SignalSource } from "../invocation/index.js";
 
 export class EndingSignals {
-  readonly #listener = (name: NodeJS.Signals) => this.#take(constants.signals[name]);
   #onSignal: (signal: number) => void;
+  readonly #stop: () => void;
   /** The first one that came. */
   first: number | null = null;
 
-  constructor(onSignal: (signal: number) => void) {
+  constructor(source: SignalSource, onSignal: (signal: number) => void) {
     this.#onSignal = onSignal;
-    for (const name of ENDING) process.on(name, this.#listener);
+    this.#stop = source.onEnding((name) => this.#take(constants.signals[name]));
   }
 
   passTo(onSignal: (signal: number) => void): void {
@@ -19,7 +18,7 @@ export class EndingSignals {
   }
 
   stop(): void {
-    for (const name of ENDING) process.off(name, this.#listener);
+    this.#stop();
   }
 
   #take(signal: number): void {

@@ -1,12 +1,11 @@
 /** The three streams of a run, from the command to wherever this run wants them. */
-import { isatty } from "node:tty";
 import type { AgentKernelError } from "../../core/errors.js";
 import type { TerminalSize } from "../../core/exec.js";
 import type { GuestExec } from "../../guest/index.js";
+import type { Invocation, StandardOutput } from "../invocation/index.js";
 import type { RunRequest } from "../run-request.js";
 import { CapturedOutput } from "./captured-output.js";
-import { pumpInput, standardInput } from "./standard-input.js";
-import { standardOutput } from "./standard-output.js";
+import { pumpInput } from "./pump-input.js";
 import { borrowTerminal, terminalSize } from "./terminal.js";
 
 export interface RunStreams {
@@ -21,31 +20,33 @@ export interface RunStreams {
   close(): void;
 }
 
-export function openStreams(request: Pick<RunRequest, "tty" | "json" | "policy" | "ask">): RunStreams {
+export function openStreams(
+  request: Pick<RunRequest, "tty" | "json" | "policy" | "ask">,
+  invocation: Pick<Invocation, "stdin" | "stdout" | "stderr">,
+): RunStreams {
+  const { stdin } = invocation;
   // A terminal that questions are put on is not the command's to read from.
-  const input = request.ask && isatty(0) ? null : standardInput();
+  const input = request.ask && stdin.isTerminal ? null : stdin.open();
+  const outputs = { 1: invocation.stdout, 2: invocation.stderr };
   const captured = request.json ? new CapturedOutput(request.policy.resources.outputMiB << 20) : null;
   const endings: (() => void)[] = [];
   let failure: AgentKernelError | null = null;
-  const fail = (why: AgentKernelError | null) => {
-    failure ??= why;
-  };
   let flush: (all: Promise<unknown>) => void = () => {};
   const flushed = new Promise<unknown>((resolve) => {
     flush = resolve;
   });
   return {
     hasInput: input !== null && !request.tty,
-    terminal: request.tty ? terminalSize() : null,
+    terminal: request.tty ? terminalSize(invocation) : null,
     captured,
     flushed,
     get failure() {
       return failure;
     },
     connect(exec) {
-      const outputs = request.tty ? ([1] as const) : ([1, 2] as const);
-      flush(Promise.all(outputs.map((stream) => connectOutput(exec, stream, captured, endings, fail))));
-      if (request.tty) endings.push(borrowTerminal(exec));
+      const used = request.tty ? ([1] as const) : ([1, 2] as const);
+      flush(Promise.all(used.map((stream) => connectOutput(exec, stream, outputs[stream]))));
+      if (request.tty) endings.push(borrowTerminal(invocation, exec));
       if (input) endings.push(pumpInput(input, exec));
     },
     close() {
@@ -53,23 +54,17 @@ export function openStreams(request: Pick<RunRequest, "tty" | "json" | "policy" 
       input?.destroy();
     },
   };
-}
 
-function connectOutput(
-  exec: GuestExec,
-  stream: 1 | 2,
-  captured: CapturedOutput | null,
-  endings: (() => void)[],
-  fail: (why: AgentKernelError | null) => void,
-): Promise<void> {
-  if (captured) {
-    return new Promise((resolve) => exec.onOutput(stream, captured.sink(stream, resolve)));
+  function connectOutput(exec: GuestExec, stream: 1 | 2, target: StandardOutput): Promise<void> {
+    if (captured) {
+      return new Promise((resolve) => exec.onOutput(stream, captured.sink(stream, resolve)));
+    }
+    const output = target.open((why) => {
+      failure ??= why;
+      exec.stopOutput(stream);
+    });
+    exec.onOutput(stream, output.sink);
+    endings.push(() => output.abandon());
+    return output.done;
   }
-  const output = standardOutput(stream, (why) => {
-    fail(why);
-    exec.stopOutput(stream);
-  });
-  exec.onOutput(stream, output.sink);
-  endings.push(() => output.abandon());
-  return output.done;
 }

@@ -3,22 +3,24 @@ import { type Verdict, verify } from "../../audit/verify.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import { openAuditFolder } from "../audit-options.js";
+import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 
 const DAMAGED_STATUS = 1;
 
-export async function execute(parsed: ParsedOptions): Promise<number> {
+export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
   const [expected = null] = parsed.values.get("expect") ?? [];
   if (expected !== null && !/^[0-9a-f]{64}$/.test(expected)) {
     throw new AgentKernelError("invalid_argument", `--expect: "${expected}" is not a hash`, {
       hint: "it is the one that an earlier audit verify printed: 64 digits 0-9a-f",
     });
   }
-  const verdict = await verify(await openAuditFolder(parsed), expected);
-  if (parsed.flags.has("json")) await writeJson({ success: true, data: answer(verdict) });
+  const verdict = await verify(await openAuditFolder(parsed, invocation), expected);
+  if (parsed.flags.has("json")) await writeJson(invocation, { success: true, data: answer(verdict) });
   else
     await writeOut(
+      invocation,
       lines(verdict)
         .map((line) => `${escapeText(line)}\n`)
         .join(""),

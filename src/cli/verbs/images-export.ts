@@ -14,35 +14,37 @@ import { openImageStore } from "../images/settings.js";
 import { shownImage } from "../images/shown-record.js";
 import { sizeText } from "../images/text.js";
 import { wordsOf } from "../images/words.js";
+import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
-import { readSurroundings } from "../surroundings.js";
 
-export async function execute(parsed: ParsedOptions): Promise<number> {
+export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
   const [word = "", target = ""] = wordsOf(parsed, "images export", "an image and a file", 2, 2);
   const format: ExportFormat = exportFormats.find((known) => known === parsed.values.get("format")?.[0]) ?? "oci";
-  const surroundings = readSurroundings();
   const json = parsed.flags.has("json");
-  if (target === "-" && (json || process.stdout.isTTY === true)) {
+  if (target === "-" && (json || invocation.stdout.isTerminal)) {
     throw new AgentKernelError("invalid_argument", "the archive cannot go to standard output here", {
       hint: json ? "with --json, name a file" : "name a file, or lead standard output into another program",
     });
   }
-  const store = await openImageStore(surroundings);
+  const store = await openImageStore(invocation);
   const records = imagesMeant(word, await store.list());
   const record = records.find(({ platform }) => platform === platformText(hostPlatform())) ?? records[0];
   if (record === undefined) throw new Error("a word that means no image is refused");
-  return await interruptible("the export", async (signal) => {
+  return await interruptible(invocation, "the export", async (signal) => {
     const write = (out: Writable): Promise<void> => exportImage(record, out, { store, format, signal });
     if (target === "-") {
-      await write(process.stdout);
+      await write(invocation.stdout.stream());
       return 0;
     }
-    const path = resolve(surroundings.cwd, target);
+    const path = resolve(invocation.cwd, target);
     const sizeBytes = await writeWhole(path, write);
     if (json)
-      return await writeJson({ success: true, data: { ...shownImage(record), format, path, size_bytes: sizeBytes } });
-    return await writeOut(`${escapeText(path)} (${format}, ${sizeText(sizeBytes)})\n`);
+      return await writeJson(invocation, {
+        success: true,
+        data: { ...shownImage(record), format, path, size_bytes: sizeBytes },
+      });
+    return await writeOut(invocation, `${escapeText(path)} (${format}, ${sizeText(sizeBytes)})\n`);
   });
 }
 

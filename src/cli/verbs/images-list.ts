@@ -3,26 +3,26 @@ import { type ListedImage, parseReference, shortDigest } from "../../images/inde
 import { openImageStore } from "../images/settings.js";
 import { familiarName, shownImage } from "../images/shown-record.js";
 import { ageText, sizeText, tableText } from "../images/text.js";
+import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
-import { readSurroundings } from "../surroundings.js";
 
 interface Row extends ListedImage {
   /** Numbers of processes. */
   readonly usedBy: readonly number[];
 }
 
-export async function execute(parsed: ParsedOptions): Promise<number> {
-  const store = await openImageStore(readSurroundings());
+export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
+  const store = await openImageStore(invocation);
   const users = await store.users();
   const rows: Row[] = (await store.list()).map((image) => ({
     ...image,
     usedBy: [...new Set(users.get(image.record.manifestDigest) ?? [])],
   }));
-  if (parsed.flags.has("json")) return await writeJson({ success: true, data: rows.map(jsonRow) });
-  if (rows.length === 0) return await writeOut("no images; agentkernel images pull NAME brings one\n");
+  if (parsed.flags.has("json")) return await writeJson(invocation, { success: true, data: rows.map(jsonRow) });
+  if (rows.length === 0) return await writeOut(invocation, "no images; agentkernel images pull NAME brings one\n");
   const head = ["NAME", "TAG", "DIGEST", "PLATFORM", "SIZE", "UNPACKED", "AGE", "LAST USED", "IN USE BY"];
-  return await writeOut(tableText([head, ...rows.map((row) => textRow(row, Date.now()))]));
+  return await writeOut(invocation, tableText([head, ...rows.map((row) => textRow(row, Date.now()))]));
 }
 
 function jsonRow({ record, sizeBytes, unpackedBytes, lastUsedMs, whole, usedBy }: Row): object {

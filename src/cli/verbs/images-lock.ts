@@ -17,9 +17,9 @@ import {
 import { interruptible } from "../images/interruptible.js";
 import { imageVerbSettings, openImageStore } from "../images/settings.js";
 import { writeLock } from "../images/write-lock.js";
+import type { Invocation, Surroundings } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
-import type { Surroundings } from "../surroundings.js";
 
 type State = "locked" | "unchanged" | "moved" | "updated";
 
@@ -32,9 +32,9 @@ interface Outcome {
   readonly state: State;
 }
 
-export async function execute(parsed: ParsedOptions): Promise<number> {
-  const { surroundings, registry } = await imageVerbSettings(parsed);
-  const lock = readLock(surroundings.cwd);
+export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
+  const { registry } = await imageVerbSettings(parsed, invocation);
+  const lock = readLock(invocation.cwd);
   const wanted =
     parsed.rest.length > 0 ? parsed.rest.map(lockable) : [...lock.keys()].map((key) => parseReference(key));
   if (wanted.length === 0) {
@@ -42,19 +42,19 @@ export async function execute(parsed: ParsedOptions): Promise<number> {
       hint: "name one: agentkernel images lock python:3.12-alpine",
     });
   }
-  return await interruptible("locking", async (signal) => {
+  return await interruptible(invocation, "locking", async (signal) => {
     const outcomes: Outcome[] = [];
     for (const reference of wanted) {
-      const now = await digestNow(reference, surroundings, { ...registry, signal });
+      const now = await digestNow(reference, invocation, { ...registry, signal });
       outcomes.push(outcomeOf(reference, now, lock, parsed.flags.has("update")));
     }
     const after = new Map(lock);
     for (const { image, digest } of outcomes) after.set(lockKey(parseReference(image)), digest);
     if (outcomes.some(({ state }) => state === "locked" || state === "updated")) {
-      await writeLock(surroundings.cwd, after);
+      await writeLock(invocation.cwd, after);
     }
-    if (parsed.flags.has("json")) return await writeJson({ success: true, data: outcomes });
-    return await writeOut(outcomes.map((outcome) => `${sentence(outcome)}\n`).join(""));
+    if (parsed.flags.has("json")) return await writeJson(invocation, { success: true, data: outcomes });
+    return await writeOut(invocation, outcomes.map((outcome) => `${sentence(outcome)}\n`).join(""));
   });
 }
 

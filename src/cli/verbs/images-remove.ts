@@ -6,13 +6,13 @@ import { openImageStore } from "../images/settings.js";
 import { familiarName, shownImage } from "../images/shown-record.js";
 import { sizeText } from "../images/text.js";
 import { wordsOf } from "../images/words.js";
+import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
-import { readSurroundings } from "../surroundings.js";
 
-export async function execute(parsed: ParsedOptions): Promise<number> {
+export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
   const words = wordsOf(parsed, "images remove", "the name or digest of an image", 1, 1000);
-  const store = await openImageStore(readSurroundings());
+  const store = await openImageStore(invocation);
   const listed = await store.list();
   const users = await store.users();
   // All are looked up before the first goes: a word that is wrong removes nothing.
@@ -26,10 +26,13 @@ export async function execute(parsed: ParsedOptions): Promise<number> {
   const { freedBytes } = await store.clear();
   const removed = [...leaving.values()];
   if (parsed.flags.has("json")) {
-    return await writeJson({ success: true, data: { removed: removed.map(shownImage), freed_bytes: freedBytes } });
+    return await writeJson(invocation, {
+      success: true,
+      data: { removed: removed.map(shownImage), freed_bytes: freedBytes },
+    });
   }
   const lines = removed.map((record) => `removed ${familiarName(record)}\n`);
-  return await writeOut(`${lines.join("")}freed ${sizeText(freedBytes)}\n`);
+  return await writeOut(invocation, `${lines.join("")}freed ${sizeText(freedBytes)}\n`);
 }
 
 function inUse(record: ImageRecord, pids: readonly number[]): AgentKernelError {

@@ -4,10 +4,10 @@ import type { FileFault } from "../../config/index.js";
 import { errorTable } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import { userWidePath } from "../configuration.js";
+import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
 import { sourceOf } from "../steering-files.js";
-import { readSurroundings } from "../surroundings.js";
 import type { fileKinds } from "../verbs.js";
 
 type Config = typeof import("../../config/index.js");
@@ -21,22 +21,21 @@ interface Checked {
   readonly withoutEffect: readonly string[];
 }
 
-export async function execute(parsed: ParsedOptions): Promise<number> {
-  const surroundings = readSurroundings();
+export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
   const named = parsed.values.get("kind")?.[0] as FileKind | undefined;
   const config = await import("../../config/index.js");
   const checked: Checked[] = [];
   for (const name of parsed.rest) {
-    const path = resolve(surroundings.cwd, name);
-    checked.push(await check(config, name, path, named ?? kindOf(path, userWidePath(surroundings))));
+    const path = resolve(invocation.cwd, name);
+    checked.push(await check(config, name, path, named ?? kindOf(path, userWidePath(invocation))));
   }
   const isRight = checked.every(({ faults }) => faults.length === 0);
   const status = isRight ? 0 : errorTable.invalid_policy.exit;
   if (parsed.flags.has("json")) {
-    await writeJson({ success: true, data: { valid: isRight, files: checked.map(forPrograms) } });
+    await writeJson(invocation, { success: true, data: { valid: isRight, files: checked.map(forPrograms) } });
     return status;
   }
-  for (const one of checked) await print(one, config.faultSentence);
+  for (const one of checked) await print(invocation, one, config.faultSentence);
   return status;
 }
 
@@ -63,15 +62,15 @@ function forPrograms({ file, kind, faults, withoutEffect }: Checked): object {
   };
 }
 
-async function print(checked: Checked, faultSentence: Config["faultSentence"]): Promise<void> {
+async function print(invocation: Invocation, checked: Checked, faultSentence: Config["faultSentence"]): Promise<void> {
   const { file, kind, faults, withoutEffect } = checked;
   for (const fault of faults) {
     const hint = fault.hint === undefined ? "" : `  hint: ${escapeText(fault.hint)}\n`;
-    await writeErr(`agentkernel: ${escapeText(faultSentence(fault))}\n${hint}`);
+    await writeErr(invocation, `agentkernel: ${escapeText(faultSentence(fault))}\n${hint}`);
   }
   for (const key of withoutEffect)
-    await writeErr(`agentkernel: ${escapeText(key)} has no effect in this version yet\n`);
-  if (faults.length === 0) await writeOut(`${escapeText(file)}: a valid ${kindNames[kind]}\n`);
+    await writeErr(invocation, `agentkernel: ${escapeText(key)} has no effect in this version yet\n`);
+  if (faults.length === 0) await writeOut(invocation, `${escapeText(file)}: a valid ${kindNames[kind]}\n`);
 }
 
 const kindNames: Readonly<Record<FileKind, string>> = {

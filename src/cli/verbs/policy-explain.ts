@@ -3,20 +3,19 @@
 import { escapeText } from "../../core/escape.js";
 import { explain, explainText } from "../../policy/explain.js";
 import { readConfiguration } from "../configuration.js";
+import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
 import { policyNotes } from "../policy-notes.js";
 import { preparePolicy, wantedImage } from "../prepare-run.js";
-import { readSurroundings } from "../surroundings.js";
 
-export async function execute(parsed: ParsedOptions): Promise<number> {
-  const surroundings = readSurroundings();
-  const configuration = await readConfiguration(parsed, surroundings);
-  const resolved = preparePolicy(parsed, surroundings, configuration);
-  const image = wantedImage(parsed, surroundings, configuration);
+export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
+  const configuration = await readConfiguration(parsed, invocation);
+  const resolved = preparePolicy(parsed, invocation, configuration);
+  const image = wantedImage(parsed, invocation, configuration);
   const rows = [{ field: "image" as const, value: image.name, origin: image.why }, ...explain(resolved)];
-  if (parsed.flags.has("json")) return await writeJson({ success: true, data: rows });
+  if (parsed.flags.has("json")) return await writeJson(invocation, { success: true, data: rows });
   const notes = [...configuration.notes, ...policyNotes(resolved)];
-  for (const note of notes) await writeErr(`agentkernel: ${escapeText(note)}\n`);
-  return await writeOut(explainText(rows, escapeText));
+  for (const note of notes) await writeErr(invocation, `agentkernel: ${escapeText(note)}\n`);
+  return await writeOut(invocation, explainText(rows, escapeText));
 }

@@ -1,11 +1,16 @@
 /** `run`: a temporary sandbox for one command. */
+import { isPlace } from "../../runtime/root-image.js";
 import { readConfiguration } from "../configuration.js";
+import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { prepareRun } from "../prepare-run.js";
-import { readSurroundings } from "../surroundings.js";
 
-export async function execute(parsed: ParsedOptions): Promise<number> {
-  const surroundings = readSurroundings();
-  const request = prepareRun(parsed, surroundings, await readConfiguration(parsed, surroundings));
-  return await (await import("../run/execute.js")).execute(request);
+/** Questions need the terminal itself, and a place may be a pipe that somebody has to wait at. */
+export function runsApart({ flags, values }: ParsedOptions): boolean {
+  return flags.has("ask") || isPlace(values.get("image")?.[0] ?? "");
+}
+
+export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
+  const request = prepareRun(parsed, invocation, await readConfiguration(parsed, invocation));
+  return await (await import("../run/execute.js")).execute(request, invocation);
 }

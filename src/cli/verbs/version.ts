@@ -1,10 +1,11 @@
 /** `version`. */
 import { version } from "../../core/version.js";
+import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 
-export async function execute(parsed: ParsedOptions): Promise<number> {
-  if (!parsed.flags.has("json")) return await writeOut(`agentkernel ${version}\n`);
+export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
+  if (!parsed.flags.has("json")) return await writeOut(invocation, `agentkernel ${version}\n`);
   const { arch, platform } = process;
-  return await writeJson({ success: true, data: { version, node: process.versions.node, platform, arch } });
+  return await writeJson(invocation, { success: true, data: { version, node: process.versions.node, platform, arch } });
 }

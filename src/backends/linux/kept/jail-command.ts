@@ -2,7 +2,8 @@
 import { spawn } from "node:child_process";
 import { AgentKernelError } from "../../../core/errors.js";
 import { failure, isFields, unexpected } from "../jail-events.js";
-import { exitOf, JAIL_ENVIRONMENT, type JailPrograms, spawnFailure } from "../jail-process.js";
+import type { JailPrograms } from "../jail-process.js";
+import { exitOf, JAIL_ENVIRONMENT, spawnFailure } from "../jail-start.js";
 
 /** Clears up after a supervisor that was killed. True: one lives, and nothing was touched. */
 export async function sweepKept(programs: JailPrograms, stateDir: string): Promise<boolean> {

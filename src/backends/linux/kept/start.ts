@@ -3,8 +3,9 @@ import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import type { BootSpec, KeptSandbox } from "../../../core/backend.js";
 import { AgentKernelError } from "../../../core/errors.js";
-import { exitOf, JAIL_ENVIRONMENT, type JailPrograms, readEvents, spawnFailure } from "../jail-process.js";
+import { type JailPrograms, readEvents } from "../jail-process.js";
 import { jailSpec } from "../jail-spec.js";
+import { exitOf, JAIL_ENVIRONMENT, spawnFailure } from "../jail-start.js";
 import { adoptKept } from "./adopt.js";
 import { sweepKept } from "./jail-command.js";
 

@@ -1,18 +1,43 @@
-/** Our own stdin into the command's, no faster than the command reads. */
-import type { Buffer } from "node:buffer";
+/** This process's own stdin, and the terminal that it may be. */
+import { spawnSync } from "node:child_process";
 import { constants, createReadStream, fstatSync, openSync } from "node:fs";
 import { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import { isatty } from "node:tty";
-import type { GuestExec } from "../../guest/index.js";
+import type { StandardInput } from "./index.js";
 
 const READ_BYTES = 65_536;
 
 /** /dev/null, as `rdev` encodes it: character device 1, 3. */
 const NULL_DEVICE = (1 << 8) | 3;
 
-/** What there is to read, or null if there is nothing that could be. */
-export function standardInput(): Readable | null {
+export class OwnInput implements StandardInput {
+  get isTerminal(): boolean {
+    return isatty(0);
+  }
+
+  open(): Readable | null {
+    return openInput();
+  }
+
+  makeRaw(): () => void {
+    // Only a terminal is touched through process.stdin: any other stdin has a reader of its own on that descriptor.
+    const terminal = isatty(0) ? process.stdin : null;
+    const restore = () => {
+      terminal?.setRawMode(false);
+      process.off("exit", restore);
+    };
+    if (terminal) {
+      terminal.setRawMode(true);
+      // Node's raw mode still turns each newline into two characters; a full-screen program means what it writes.
+      spawnSync("stty", ["-opost"], { stdio: ["inherit", "ignore", "ignore"] });
+    }
+    process.on("exit", restore);
+    return restore;
+  }
+}
+
+function openInput(): Readable | null {
   const stat = fstatSync(0);
   if (stat.isFIFO()) return new Socket({ fd: ownOpening() ?? 0, readable: true, writable: false });
   if (stat.isSocket()) return new Socket({ fd: 0, readable: true, writable: false });
@@ -31,27 +56,4 @@ function ownOpening(): number | null {
   } catch {
     return null;
   }
-}
-
-/** Pumps until either side ends. Returns how to stop early. */
-export function pumpInput(input: Readable, exec: GuestExec): () => void {
-  let isOver = false;
-  const stop = () => {
-    isOver = true;
-    input.destroy();
-  };
-  input.on("data", (chunk: Buffer) => {
-    if (!isOver && !exec.writeStdin(chunk)) input.pause();
-  });
-  exec.onDrain(() => {
-    if (!isOver) input.resume();
-  });
-  const end = () => {
-    if (!isOver) exec.endStdin();
-    stop();
-  };
-  input.once("end", end);
-  // A stdin that cannot be read is an empty one for the command, as with a local process that ignores the error.
-  input.once("error", end);
-  return stop;
 }

@@ -1,26 +1,77 @@
 /**
- * A command's output on our own stdout and stderr. A slow reader must hold the command back, and must never hold
- * this process up: a time limit has to fire while a pipe is full.
+ * This process's own stdout and stderr. A slow reader must hold a command back, and must never hold this process up: a
+ * time limit has to fire while a pipe is full.
  */
 import type { Buffer } from "node:buffer";
 import { constants, fstatSync, openSync, writeSync } from "node:fs";
 import { Socket } from "node:net";
+import type { Writable } from "node:stream";
 import { isatty } from "node:tty";
-import { AgentKernelError } from "../../core/errors.js";
-import type { OutputSink } from "../../guest/index.js";
+import type { AgentKernelError } from "../../core/errors.js";
+import type { TerminalSize } from "../../core/exec.js";
+import type { CommandOutput, StandardOutput } from "./index.js";
+import { unwritable } from "./unwritable.js";
 
-export interface StandardOutput {
-  readonly sink: OutputSink;
-  /** Everything that was taken has been written, or nobody reads it any more. */
-  readonly done: Promise<void>;
-  /** Stop writing; what is not written yet is lost. */
-  abandon(): void;
+export class OwnOutput implements StandardOutput {
+  readonly #fd: 1 | 2;
+
+  constructor(fd: 1 | 2) {
+    this.#fd = fd;
+  }
+
+  get isTerminal(): boolean {
+    return isatty(this.#fd);
+  }
+
+  size(): TerminalSize | null {
+    const { columns, rows } = this.#stream();
+    return columns === undefined || rows === undefined ? null : { cols: columns, rows };
+  }
+
+  onResize(listener: () => void): () => void {
+    const stream = this.#stream();
+    stream.on("resize", listener);
+    return () => stream.off("resize", listener);
+  }
+
+  /** Node tells a failed write to the callback and also as an event, which without a listener ends the process. */
+  write(text: string): Promise<NodeJS.ErrnoException | null> {
+    const stream = this.#stream();
+    return new Promise((resolve) => {
+      const listen = (error: Error) => resolve(error);
+      stream.once("error", listen);
+      stream.write(text, (error) => {
+        if (error) {
+          resolve(error);
+          return;
+        }
+        stream.off("error", listen);
+        resolve(null);
+      });
+    });
+  }
+
+  onClosed(listener: () => void): void {
+    this.#stream().once("close", listener);
+  }
+
+  open(onClosed: (why: AgentKernelError | null) => void): CommandOutput {
+    return openCommandOutput(this.#fd, onClosed);
+  }
+
+  stream(): Writable {
+    return this.#stream();
+  }
+
+  /** Made by Node when it is first asked for, which costs time; so it is asked for only where it is needed. */
+  #stream(): NodeJS.WriteStream {
+    return this.#fd === 1 ? process.stdout : process.stderr;
+  }
 }
 
 type Write = (chunk: Buffer, done: (error?: Error | null) => void) => void;
 
-/** `onClosed` is called once when nothing more can be written: the reader has gone, or for the reason that is given. */
-export function standardOutput(fd: 1 | 2, onClosed: (why: AgentKernelError | null) => void): StandardOutput {
+function openCommandOutput(fd: 1 | 2, onClosed: (why: AgentKernelError | null) => void): CommandOutput {
   let finish: () => void = () => {};
   const done = new Promise<void>((resolve) => {
     finish = resolve;
@@ -30,7 +81,7 @@ export function standardOutput(fd: 1 | 2, onClosed: (why: AgentKernelError | nul
   const close = (error: NodeJS.ErrnoException) => {
     if (isClosed) return;
     isClosed = true;
-    onClosed(error.code === "EPIPE" ? null : unwritable(fd, error));
+    onClosed(error.code === "EPIPE" ? null : unwritable(fd, error.code, error));
   };
   target.socket?.on("error", close);
   return {
@@ -51,12 +102,6 @@ export function standardOutput(fd: 1 | 2, onClosed: (why: AgentKernelError | nul
       finish();
     },
   };
-}
-
-function unwritable(fd: 1 | 2, cause: NodeJS.ErrnoException): AgentKernelError {
-  const name = fd === 1 ? "standard output" : "standard error";
-  const hint = `look where ${name} leads: a full disk, or a closed file`;
-  return new AgentKernelError("internal", `${name} cannot be written (${cause.code})`, { hint, cause });
 }
 
 interface Target {

@@ -1,0 +1,68 @@
+//! What the daemon has to know of this process: words, environment, folder, streams, window. Records of a letter, a
+//! length and bytes, in one frame.
+
+use std::env;
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use rustix::fs::{FileType, fstat, major, minor};
+use rustix::stdio::{stderr, stdin, stdout};
+use rustix::termios::isatty;
+
+use crate::frame::{MAX_PAYLOAD, START, encode};
+use crate::terminal;
+
+/// Two processes in the same of all of these see the same files, addresses and users.
+const PLACES: [&str; 5] =
+    ["/proc/self/ns/mnt", "/proc/self/ns/net", "/proc/self/ns/user", "/proc/self/ns/pid", "/proc/self/root"];
+
+/// None if it is more than a frame can hold.
+pub fn start_frame() -> Option<Vec<u8>> {
+    let mut payload = Vec::with_capacity(8192);
+    for word in env::args_os().skip(1) {
+        record(b'a', word.as_bytes(), &mut payload);
+    }
+    for (name, value) in env::vars_os() {
+        let mut pair = name.into_vec();
+        pair.push(b'=');
+        pair.extend_from_slice(value.as_bytes());
+        record(b'e', &pair, &mut payload);
+    }
+    if let Ok(folder) = env::current_dir() {
+        record(b'c', folder.as_os_str().as_bytes(), &mut payload);
+    }
+    for place in PLACES {
+        let link = fs::read_link(place).unwrap_or_default();
+        record(b'p', link.as_os_str().as_bytes(), &mut payload);
+    }
+    record(b's', &[input_kind(), output_kind(isatty(stdout())), output_kind(isatty(stderr()))], &mut payload);
+    if let Some(window) = terminal::window() {
+        record(b'w', &window, &mut payload);
+    }
+    if payload.len() > MAX_PAYLOAD {
+        return None;
+    }
+    let mut frame = Vec::with_capacity(payload.len() + 8);
+    encode(START, 0, &payload, &mut frame);
+    Some(frame)
+}
+
+fn record(letter: u8, bytes: &[u8], into: &mut Vec<u8>) {
+    into.push(letter);
+    into.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+    into.extend_from_slice(bytes);
+}
+
+fn output_kind(is_terminal: bool) -> u8 {
+    if is_terminal { b't' } else { b'o' }
+}
+
+/// Also tells whether there is anything that could be read.
+fn input_kind() -> u8 {
+    let Ok(found) = fstat(stdin()) else { return b'n' };
+    match FileType::from_raw_mode(found.st_mode) {
+        FileType::Directory => b'n',
+        FileType::CharacterDevice if (major(found.st_rdev), minor(found.st_rdev)) == (1, 3) => b'n',
+        _ => output_kind(isatty(stdin())),
+    }
+}

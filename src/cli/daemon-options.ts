@@ -1,0 +1,68 @@
+/** The options of the daemon's verbs. */
+import { resolve } from "node:path";
+import { parseDurationMs } from "../policy/resources.js";
+import type { Surroundings } from "./invocation/index.js";
+import type { OptionSpec, ParsedOptions, VerbSpec } from "./option-spec.js";
+
+const jsonOption: OptionSpec = { long: "json", help: "print the result as JSON" };
+
+const lifeOptions: readonly OptionSpec[] = [
+  { long: "idle-timeout", value: "TIME", help: "end by itself after so long with nothing to do, such as 10m" },
+  { long: "log", value: "FILE", completes: "file", help: "where its log goes" },
+];
+
+/** Each has a process of its own: a daemon cannot be asked to start or to outlive itself. */
+export const daemonVerbs: readonly VerbSpec[] = [
+  {
+    name: "daemon start",
+    summary: "start a daemon in the background, which makes every run faster",
+    usage: "daemon start [options]",
+    examples: ["agentkernel daemon start", "agentkernel daemon start --idle-timeout 1h"],
+    options: [...lifeOptions, jsonOption],
+    rest: { kind: "none" },
+    apart: true,
+    load: () => import("./verbs/daemon-start.js"),
+  },
+  {
+    name: "daemon run",
+    summary: "run the daemon in the foreground",
+    usage: "daemon run [options]",
+    examples: ["agentkernel daemon run"],
+    options: lifeOptions,
+    rest: { kind: "none" },
+    apart: true,
+    load: () => import("./verbs/daemon-run.js"),
+  },
+  {
+    name: "daemon stop",
+    summary: "end the daemon, and the commands that it runs",
+    usage: "daemon stop [options]",
+    examples: ["agentkernel daemon stop"],
+    options: [jsonOption],
+    rest: { kind: "none" },
+    apart: true,
+    load: () => import("./verbs/daemon-stop.js"),
+  },
+  {
+    name: "daemon status",
+    summary: "show whether a daemon is up, and what it does",
+    usage: "daemon status [options]",
+    examples: ["agentkernel daemon status", "agentkernel daemon status --json"],
+    options: [jsonOption],
+    rest: { kind: "none" },
+    apart: true,
+    load: () => import("./verbs/daemon-status.js"),
+  },
+];
+
+/** Null where it was not named. */
+export function idleTimeoutMs(parsed: ParsedOptions): number | null {
+  const text = parsed.values.get("idle-timeout")?.[0];
+  return text === undefined ? null : parseDurationMs("--idle-timeout", text);
+}
+
+/** Null where it was not named. */
+export function logPath(parsed: ParsedOptions, { cwd }: Pick<Surroundings, "cwd">): string | null {
+  const path = parsed.values.get("log")?.[0];
+  return path === undefined ? null : resolve(cwd, path);
+}

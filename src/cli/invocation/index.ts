@@ -1,0 +1,83 @@
+/**
+ * src/cli/invocation owns what a verb knows of whoever called it: folder, environment, standard streams, terminal and
+ * signals, as one value. The command line makes it from its own process, the daemon from a client's connection. A verb
+ * never looks past it at the process that it runs in, since that may serve many at once.
+ */
+import type { Buffer } from "node:buffer";
+import type { Readable, Writable } from "node:stream";
+import type { JailStarter } from "../../backends/linux/jail-start.js";
+import type { AgentKernelError } from "../../core/errors.js";
+import type { TerminalSize } from "../../core/exec.js";
+
+export interface Surroundings {
+  /** Reading it throws where the folder does not exist any more. */
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly homeDir: string;
+}
+
+export interface Invocation extends Surroundings {
+  readonly stdin: StandardInput;
+  readonly stdout: StandardOutput;
+  readonly stderr: StandardOutput;
+  readonly signals: SignalSource;
+  readonly resident: Resident | null;
+  /** Aborted when the caller has vanished and nobody waits for an end any more; null where that ends this process too. */
+  readonly gone: AbortSignal | null;
+  /** To the caller this ends at once, as if killed by the signal, whatever still goes on. */
+  dieBy(signal: number): void;
+}
+
+/** What a process that outlives the call keeps ready for all its callers; null where there is none. */
+export interface Resident {
+  readonly jails: JailStarter;
+}
+
+export interface StandardInput {
+  readonly isTerminal: boolean;
+  /** What there is to read, no faster than it is read; null if there is nothing that could be. */
+  open(): Readable | null;
+  /** Where it is a terminal: what is typed comes as it is, and what is shown goes as it is. Returns how to undo it. */
+  makeRaw(): () => void;
+}
+
+export interface StandardOutput {
+  readonly isTerminal: boolean;
+  /** Of the window that it shows; null where it is no terminal. */
+  size(): TerminalSize | null;
+  /** Returns how to stop listening. */
+  onResize(listener: () => void): () => void;
+  /** Our own words. Resolves when they are written, to null or to why they are not. */
+  write(text: string): Promise<NodeJS.ErrnoException | null>;
+  /** Called once when the reader is found to have gone away. */
+  onClosed(listener: () => void): void;
+  /** For a command's output. `onClosed` is called once when nothing more can be written: see `CommandOutput`. */
+  open(onClosed: (why: AgentKernelError | null) => void): CommandOutput;
+  /** For output that is made as a stream. */
+  stream(): Writable;
+}
+
+/**
+ * A command's output on one of our streams. A slow reader holds the command back, and never this process. It is closed
+ * because the reader has gone (null), or for the reason that is given.
+ */
+export interface CommandOutput {
+  readonly sink: {
+    write(chunk: Buffer, taken: () => void): void;
+    end(): void;
+  };
+  /** Everything that was taken has been written, or nobody reads it any more. */
+  readonly done: Promise<void>;
+  /** Stop writing; what is not written yet is lost. */
+  abandon(): void;
+}
+
+export const endingSignals = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
+export type EndingSignal = (typeof endingSignals)[number];
+
+export interface SignalSource {
+  /** A signal that nobody listens for ends the caller. Returns how to stop listening. */
+  onEnding(listener: (name: EndingSignal) => void): () => void;
+  /** The caller was stopped (Ctrl-Z), or goes on. Returns how to stop listening. */
+  onPause(listener: (isPaused: boolean) => void): () => void;
+}

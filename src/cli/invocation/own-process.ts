@@ -1,0 +1,52 @@
+/** The invocation of a command line that serves only its own process. Everything is looked up when it is asked for. */
+import { homedir } from "node:os";
+import { AgentKernelError } from "../../core/errors.js";
+import { type EndingSignal, endingSignals, type Invocation, type SignalSource } from "./index.js";
+import { OwnInput } from "./own-input.js";
+import { OwnOutput } from "./own-output.js";
+
+export function ownInvocation(): Invocation {
+  return {
+    get cwd() {
+      return currentFolder();
+    },
+    get homeDir() {
+      return homedir();
+    },
+    env: process.env,
+    stdin: new OwnInput(),
+    stdout: new OwnOutput(1),
+    stderr: new OwnOutput(2),
+    signals: ownSignals,
+    resident: null,
+    gone: null,
+    dieBy: (signal) => {
+      // Whoever listened has had its chance, and would keep the signal from its effect.
+      for (const name of endingSignals) process.removeAllListeners(name);
+      process.kill(process.pid, signal);
+    },
+  };
+}
+
+const ownSignals: SignalSource = {
+  onEnding(listener) {
+    const take = (name: NodeJS.Signals) => listener(name as EndingSignal);
+    for (const name of endingSignals) process.on(name, take);
+    return () => {
+      for (const name of endingSignals) process.off(name, take);
+    };
+  },
+  // The signal that stops this process stops it whole, and what it would have told goes unsaid.
+  onPause: () => () => {},
+};
+
+function currentFolder(): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    throw new AgentKernelError("invalid_argument", "the current folder does not exist any more", {
+      hint: "change to a folder that exists: it is the project that the sandbox shows",
+      cause,
+    });
+  }
+}

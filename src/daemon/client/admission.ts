@@ -1,0 +1,28 @@
+/**
+ * Whether the daemon serves a command line. It must do exactly what the command line would do by itself, only faster;
+ * where it cannot, the client is told to do it alone.
+ */
+import { parseOptions } from "../../cli/parse-options.js";
+import { findVerb } from "../../cli/verbs.js";
+import { isAgentKernelError } from "../../core/errors.js";
+import type { ClientStart } from "./start.js";
+
+/** Null where it is served, else why not. */
+export async function refusalOf(start: ClientStart, ownPlace: string): Promise<string | null> {
+  if (start.place !== ownPlace) return "the client lives in other namespaces, or under another root";
+  // What is looked for then is told by the processes themselves, on stderr.
+  if (start.env.AGENTKERNEL_DEBUG === "1") return "faults are looked for in the command line itself";
+  const [first] = start.words;
+  if (first === undefined || first.startsWith("-")) return null;
+  try {
+    const { verb, rest } = findVerb(start.words);
+    const reason = `${verb.name} has a process of its own`;
+    if (verb.apart === true) return reason;
+    const { runsApart } = await verb.load();
+    return runsApart?.(parseOptions(verb, rest)) === true ? reason : null;
+  } catch (error) {
+    // Words that make no sense are answered as everywhere.
+    if (isAgentKernelError(error)) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * One command line that a client has handed over, from its first frame to its exit status. The client is a process of
+ * the same user, so it is trusted with everything but this process's health: what makes no sense ends its connection.
+ */
+import { Buffer } from "node:buffer";
+import { constants, userInfo } from "node:os";
+import type { Duplex } from "node:stream";
+import { dispatch } from "../../cli/dispatch.js";
+import type { Invocation, Resident } from "../../cli/invocation/index.js";
+import { AgentKernelError } from "../../core/errors.js";
+import type { TerminalSize } from "../../core/exec.js";
+import { ClientFrame, encodeFrame, encodeHeader, encodeNumber, type FrameReceiver } from "./frames.js";
+import { ClientInput } from "./input.js";
+import { ClientOutput } from "./output.js";
+import { ClientSignals } from "./signals.js";
+import { type ClientStart, parseWindow } from "./start.js";
+
+const { EPIPE } = constants.errno;
+
+export class ClientSession implements FrameReceiver {
+  /** Settles when nothing of it goes on any more. Never rejects. */
+  readonly over: Promise<void>;
+  readonly #socket: Duplex;
+  readonly #start: ClientStart;
+  readonly #signals = new ClientSignals();
+  readonly #gone = new AbortController();
+  readonly #resized = new Set<() => void>();
+  readonly #stdin: ClientInput;
+  readonly #stdout: ClientOutput;
+  readonly #stderr: ClientOutput;
+  #window: TerminalSize | null;
+  #isAnswered = false;
+
+  /** The client has been told that it is served. */
+  constructor(socket: Duplex, start: ClientStart, resident: Resident) {
+    this.#socket = socket;
+    this.#start = start;
+    this.#window = start.window;
+    const [isTerminal, ...outputs] = start.isTerminal;
+    this.#stdin = new ClientInput({
+      isTerminal,
+      hasInput: start.hasInput,
+      grant: (bytes) => this.#send(encodeNumber(ClientFrame.credit, 0, bytes)),
+      stop: () => this.#send(encodeFrame(ClientFrame.closed, 0)),
+      makeRaw: (isRaw) => this.#send(encodeFrame(ClientFrame.raw, 0, Buffer.from([isRaw ? 1 : 0]))),
+    });
+    this.#stdout = this.#output(1, outputs[0]);
+    this.#stderr = this.#output(2, outputs[1]);
+    socket.once("close", () => this.#lose());
+    this.over = dispatch(start.words, this.#invocation(resident)).then((status) => this.#answer(status & 0xff, 0));
+  }
+
+  /** As if the client had been sent it. */
+  signal(signal: number): void {
+    if (!this.#isAnswered && !this.#signals.deliver(signal)) this.#die(signal);
+  }
+
+  data(stream: number, piece: Buffer): void {
+    if (stream !== 0) throw new RangeError(`a client has no output on stream ${stream}`);
+    this.#stdin.take(piece);
+  }
+
+  frame(type: number, stream: number, payload: Buffer): void {
+    if (type === ClientFrame.eof) this.#stdin.end();
+    else if (type === ClientFrame.credit) this.#outputOf(stream).credit(numberOf(payload));
+    else if (type === ClientFrame.closed) this.#outputOf(stream).close(numberOf(payload));
+    else if (type === ClientFrame.signal) this.signal(numberOf(payload));
+    else if (type === ClientFrame.window) this.#resize(parseWindow(payload));
+    else throw new RangeError(`a client sends no frames of type ${type}`);
+  }
+
+  #invocation(resident: Resident): Invocation {
+    const { cwd, env } = this.#start;
+    return {
+      get cwd() {
+        if (cwd !== null) return cwd;
+        throw new AgentKernelError("invalid_argument", "the current folder does not exist any more", {
+          hint: "change to a folder that exists: it is the project that the sandbox shows",
+        });
+      },
+      env,
+      homeDir: env.HOME ?? userInfo().homedir,
+      stdin: this.#stdin,
+      stdout: this.#stdout,
+      stderr: this.#stderr,
+      signals: this.#signals,
+      resident,
+      gone: this.#gone.signal,
+      dieBy: (signal) => this.#die(signal),
+    };
+  }
+
+  #output(stream: 1 | 2, isTerminal: boolean): ClientOutput {
+    return new ClientOutput({
+      stream,
+      isTerminal,
+      size: () => this.#window,
+      onResize: (listener) => {
+        this.#resized.add(listener);
+        return () => this.#resized.delete(listener);
+      },
+      send: (_, bytes, sent) => this.#sendData(stream, bytes, sent),
+    });
+  }
+
+  #outputOf(stream: number): ClientOutput {
+    if (stream === 1) return this.#stdout;
+    if (stream === 2) return this.#stderr;
+    throw new RangeError(`there is no output stream ${stream}`);
+  }
+
+  #resize(window: TerminalSize | null): void {
+    this.#window = window;
+    for (const listener of [...this.#resized]) listener();
+  }
+
+  #send(frame: Buffer): void {
+    if (!this.#isAnswered && this.#socket.writable) this.#socket.write(frame);
+  }
+
+  /** The bytes are not copied: they belong to the socket until it has written them. */
+  #sendData(stream: 1 | 2, bytes: Buffer, sent: () => void): void {
+    if (this.#isAnswered || !this.#socket.writable) {
+      sent();
+      return;
+    }
+    this.#socket.cork();
+    this.#socket.write(encodeHeader(ClientFrame.data, stream, bytes.length));
+    this.#socket.write(bytes, () => sent());
+    this.#socket.uncork();
+  }
+
+  #answer(status: number, signal: number): void {
+    if (this.#isAnswered) return;
+    this.#send(encodeFrame(ClientFrame.exit, 0, Buffer.from([status, signal])));
+    this.#isAnswered = true;
+    this.#socket.end();
+  }
+
+  /** To the client this is over; what still goes on here is told to end. */
+  #die(signal: number): void {
+    this.#answer(0, signal);
+    this.#lose();
+  }
+
+  #lose(): void {
+    this.#isAnswered = true;
+    this.#stdout.close(EPIPE);
+    this.#stderr.close(EPIPE);
+    this.#gone.abort();
+  }
+}
+
+function numberOf(payload: Buffer): number {
+  if (payload.length !== 4) throw new RangeError("a number is four bytes");
+  return payload.readUInt32LE(0);
+}

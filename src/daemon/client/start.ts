@@ -1,0 +1,76 @@
+/** What a client says of itself in its first frame: records of a letter, a length and bytes. */
+import type { Buffer } from "node:buffer";
+import { readlinkSync } from "node:fs";
+import type { TerminalSize } from "../../core/exec.js";
+
+export interface ClientStart {
+  readonly words: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Null where its folder does not exist any more. */
+  readonly cwd: string | null;
+  /** The namespaces and the root that it lives in. */
+  readonly place: string;
+  readonly hasInput: boolean;
+  readonly isTerminal: readonly [boolean, boolean, boolean];
+  readonly window: TerminalSize | null;
+}
+
+const PLACES = ["ns/mnt", "ns/net", "ns/user", "ns/pid", "root"];
+
+/** Of this process: a client that lives elsewhere sees other files or another network. */
+export function ownPlace(): string {
+  return PLACES.map((name) => readlinkSync(`/proc/self/${name}`)).join("\n");
+}
+
+export function parseStart(payload: Buffer): ClientStart {
+  const words: string[] = [];
+  const env: Record<string, string> = Object.create(null);
+  const place: string[] = [];
+  let cwd: string | null = null;
+  let streams = "";
+  let window: TerminalSize | null = null;
+  for (const [letter, bytes] of records(payload)) {
+    const text = bytes.toString();
+    if (letter === "a") words.push(text);
+    else if (letter === "e") addVariable(env, text);
+    else if (letter === "c") cwd = text;
+    else if (letter === "p") place.push(text);
+    else if (letter === "s") streams = text;
+    else if (letter === "w") window = parseWindow(bytes);
+  }
+  if (!/^[tno][to][to]$/.test(streams)) throw new RangeError("the client does not say what its streams are");
+  const [input, out, err] = streams;
+  return {
+    words,
+    env,
+    cwd,
+    place: place.join("\n"),
+    hasInput: input !== "n",
+    isTerminal: [input === "t", out === "t", err === "t"],
+    window,
+  };
+}
+
+function* records(payload: Buffer): Generator<readonly [string, Buffer]> {
+  for (let at = 0; at < payload.length; ) {
+    if (payload.length - at < 5) throw new RangeError("a record is cut off");
+    const length = payload.readUInt32LE(at + 1);
+    const bytes = payload.subarray(at + 5, at + 5 + length);
+    if (bytes.length < length) throw new RangeError("a record is cut off");
+    yield [String.fromCharCode(payload[at] ?? 0), bytes];
+    at += 5 + length;
+  }
+}
+
+/** The first of two with one name counts, as for a process. */
+function addVariable(env: Record<string, string>, text: string): void {
+  const at = text.indexOf("=", 1);
+  if (at > 0) env[text.slice(0, at)] ??= text.slice(at + 1);
+}
+
+/** Null where the terminal says that it has no size. */
+export function parseWindow(payload: Buffer): TerminalSize | null {
+  if (payload.length !== 4) throw new RangeError("a window's size is two numbers");
+  const [cols, rows] = [payload.readUInt16LE(0), payload.readUInt16LE(2)];
+  return cols === 0 || rows === 0 ? null : { cols, rows };
+}

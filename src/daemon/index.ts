@@ -1,0 +1,177 @@
+/**
+ * src/daemon owns the long-lived process: it listens on a private socket and serves the command lines of its user, with
+ * the same code that serves them without it. It decides nothing that the command line would not decide, and it is never
+ * needed: whatever it does not serve, the client does alone.
+ */
+
+import { rmSync } from "node:fs";
+import type { Server } from "node:http";
+import { constants } from "node:os";
+import { buildId } from "../core/build-id.js";
+import { AgentKernelError } from "../core/errors.js";
+import { version } from "../core/version.js";
+import type { ClientSession } from "./client/session.js";
+import { ResidentJails } from "./jails.js";
+import type { Log } from "./log.js";
+import { type Ownership, takeOwnership } from "./ownership.js";
+import { listen } from "./server.js";
+import { preparePrivateFolder } from "./socket-folder.js";
+import type { DaemonPlace } from "./socket-place.js";
+import type { DaemonStatus } from "./status.js";
+
+/** How long running commands may take to end when the daemon does. */
+const STOP_GRACE_MS = 10_000;
+/** How long the last answers may take to be read. */
+const ANSWER_GRACE_MS = 1000;
+
+export interface DaemonOptions {
+  readonly place: DaemonPlace;
+  readonly log: Log;
+  /** Null where the log goes to stderr. */
+  readonly logPath: string | null;
+  /** After so long with nothing to do it ends by itself; null: never. */
+  readonly idleTimeoutMs: number | null;
+}
+
+export class Daemon {
+  /** Settles when it has ended in good order. */
+  readonly ended: Promise<void>;
+  readonly #options: DaemonOptions;
+  readonly #ownership: Ownership;
+  readonly #jails: ResidentJails;
+  readonly #sessions = new Set<ClientSession>();
+  readonly #startedAtMs = Date.now();
+  #served = 0;
+  #server: Server | null = null;
+  #idle: NodeJS.Timeout | undefined;
+  #stopping: Promise<void> | null = null;
+  #settleEnded: () => void = () => {};
+
+  private constructor(options: DaemonOptions, ownership: Ownership) {
+    this.#options = options;
+    this.#ownership = ownership;
+    this.#jails = new ResidentJails(options.place.folder);
+    this.ended = new Promise((resolve) => {
+      this.#settleEnded = resolve;
+    });
+  }
+
+  /** Listens when it resolves. */
+  static async start(options: DaemonOptions): Promise<Daemon> {
+    preparePrivateFolder(options.place.folder);
+    const ownership = takeOwnership(options.place.folder);
+    if (ownership === null) {
+      throw new AgentKernelError("conflict", "a daemon of yours is running already", {
+        hint: "agentkernel daemon status tells of it, agentkernel daemon stop ends it",
+      });
+    }
+    const daemon = new Daemon(options, ownership);
+    try {
+      await daemon.#listen();
+    } catch (error) {
+      daemon.#jails.close();
+      ownership.release();
+      throw error;
+    }
+    return daemon;
+  }
+
+  get status(): DaemonStatus {
+    return {
+      up: true,
+      stopping: this.#stopping !== null,
+      pid: process.pid,
+      version,
+      build: buildId(),
+      node: process.versions.node,
+      started_at: new Date(this.#startedAtMs).toISOString(),
+      uptime_ms: Date.now() - this.#startedAtMs,
+      socket: this.#options.place.socketPath,
+      log: this.#options.logPath,
+      lost_log_lines: this.#options.log.lost,
+      at_work: this.#sessions.size,
+      served: this.#served,
+      memory_bytes: process.memoryUsage.rss(),
+      pool: null,
+    };
+  }
+
+  /** No new command lines; those at work end as by SIGTERM. Settles when all have. */
+  stop(why: string): Promise<void> {
+    this.#stopping ??= this.#stop(why);
+    return this.#stopping;
+  }
+
+  async #listen(): Promise<void> {
+    await this.#jails.open();
+    this.#server = await listen(this.#options.place, {
+      build: buildId(),
+      resident: { jails: this.#jails },
+      answer: (method, path) => this.#answer(method, path),
+      isClosed: () => (this.#stopping ? "the daemon is stopping" : null),
+      onSession: (session) => this.#serve(session),
+      onFault: (error) => this.#options.log.say(`a connection was cut off: ${describe(error)}`),
+    });
+    this.#options.log.say(`process ${process.pid} listens, version ${version}, build ${buildId()}`);
+    this.#restIfIdle();
+  }
+
+  #serve(session: ClientSession): void {
+    clearTimeout(this.#idle);
+    this.#sessions.add(session);
+    this.#served++;
+    void session.over.then(() => {
+      this.#sessions.delete(session);
+      this.#restIfIdle();
+    });
+  }
+
+  #restIfIdle(): void {
+    const { idleTimeoutMs } = this.#options;
+    clearTimeout(this.#idle);
+    if (idleTimeoutMs === null || this.#sessions.size > 0 || this.#stopping) return;
+    this.#idle = setTimeout(() => void this.stop("nothing was asked of it for a while"), idleTimeoutMs);
+  }
+
+  #answer(method: string, path: string): Promise<object> | null {
+    const key = `${method} ${path}`;
+    if (key === "GET /health") return Promise.resolve({ status: this.#stopping ? "stopping" : "ok" });
+    if (key === "GET /version") return Promise.resolve({ version, build: buildId(), node: process.versions.node });
+    if (key === "GET /daemon") return Promise.resolve(this.status);
+    if (key === "POST /daemon/stop") return this.stop("it was asked to").then(() => ({ stopped: true }));
+    return null;
+  }
+
+  async #stop(why: string): Promise<void> {
+    const { log, place } = this.#options;
+    clearTimeout(this.#idle);
+    log.say(`stopping: ${why}; ${this.#sessions.size} at work`);
+    for (const session of this.#sessions) session.signal(constants.signals.SIGTERM);
+    await within(STOP_GRACE_MS, Promise.all([...this.#sessions].map(({ over }) => over)));
+    this.#jails.close();
+    // While it is ours, no other daemon's socket can be there.
+    rmSync(place.socketPath, { force: true });
+    this.#ownership.release();
+    log.say(this.#sessions.size === 0 ? "stopped" : `stopped; ${this.#sessions.size} did not end in time`);
+    void within(ANSWER_GRACE_MS, this.#closed()).then(() => this.#settleEnded());
+  }
+
+  /** Those who asked something have their answer. */
+  #closed(): Promise<unknown> {
+    const server = this.#server;
+    return server === null ? Promise.resolve() : new Promise((resolve) => server.close(resolve));
+  }
+}
+
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work, late]);
+  clearTimeout(timer);
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message).replaceAll("\n", " | ") : String(error);
+}

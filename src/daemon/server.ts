@@ -1,0 +1,58 @@
+/** The daemon's socket: HTTP, on which a client's command line is an upgrade. */
+import { Buffer } from "node:buffer";
+import { chmodSync, renameSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { join } from "node:path";
+import { AgentKernelError } from "../core/errors.js";
+import { ClientConnection, type ConnectionOptions, refuse } from "./client/connection.js";
+import { shortPath } from "./socket-folder.js";
+import type { DaemonPlace } from "./socket-place.js";
+
+export interface ServerParts extends ConnectionOptions {
+  readonly build: string;
+  /** The answer to a request, or null where there is no such thing. */
+  readonly answer: (method: string, path: string) => Promise<object> | null;
+}
+
+/** Listens when it resolves: the socket appears whole, in the place of one that a dead daemon left. */
+export async function listen({ folder, socketName }: DaemonPlace, parts: ServerParts): Promise<Server> {
+  const server = createServer((request, response) => void respond(request, response, parts));
+  server.on("upgrade", (request, socket, head) => {
+    const wanted = request.url === "/client" && request.headers.upgrade === "agentkernel-client";
+    if (!wanted) refuse(socket, "there is nothing to upgrade to");
+    else if (request.headers["agentkernel-build"] !== parts.build) refuse(socket, "the daemon is of another build");
+    else new ClientConnection(socket, head, parts);
+  });
+  const short = shortPath(folder);
+  const fresh = join(short, `${socketName}.new`);
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ path: fresh, readableAll: false, writableAll: false }, () => resolve());
+  });
+  chmodSync(fresh, 0o600);
+  renameSync(fresh, join(short, socketName));
+  return server;
+}
+
+async function respond(request: IncomingMessage, response: ServerResponse, parts: ServerParts): Promise<void> {
+  const [path = ""] = (request.url ?? "").split("?");
+  const answer = parts.answer(request.method ?? "", path);
+  try {
+    if (answer === null) {
+      const error = { code: "not_found", message: `there is nothing at ${path.slice(0, 100)}`, hint: null };
+      send(response, 404, { success: false, error });
+    } else {
+      send(response, 200, { success: true, data: await answer });
+    }
+  } catch (error) {
+    parts.onFault(error);
+    const fault = new AgentKernelError("internal", "the daemon failed; its log says more", { cause: error });
+    send(response, 500, { success: false, error: { code: fault.code, message: fault.message, hint: null } });
+  }
+}
+
+function send(response: ServerResponse, status: number, body: object): void {
+  const text = `${JSON.stringify(body)}\n`;
+  response.writeHead(status, { "content-type": "application/json", "content-length": Buffer.byteLength(text) });
+  response.end(text);
+}

@@ -1,0 +1,40 @@
+/** What a daemon tells of itself. */
+export interface DaemonStatus {
+  readonly up: true;
+  /** It serves nobody any more, and ends when those at work have. */
+  readonly stopping: boolean;
+  readonly pid: number;
+  readonly version: string;
+  readonly build: string;
+  readonly node: string;
+  readonly started_at: string;
+  readonly uptime_ms: number;
+  readonly socket: string;
+  readonly log: string | null;
+  readonly lost_log_lines: number;
+  /** Command lines that it serves now, and has served. */
+  readonly at_work: number;
+  readonly served: number;
+  readonly memory_bytes: number;
+  /** There is no warm pool yet. */
+  readonly pool: null;
+}
+
+export function statusText(status: DaemonStatus): string {
+  const { pid, version, uptime_ms: upMs, socket, log, at_work: atWork, served, memory_bytes: bytes } = status;
+  return [
+    `Daemon: ${status.stopping ? "stopping" : "running"}, process ${pid}, version ${version}, up ${uptimeText(upMs)}, ${Math.round(bytes / 2 ** 20)} MiB`,
+    `Socket: ${socket}`,
+    `Log: ${log ?? "stderr of its process"}`,
+    `Command lines: ${atWork} at work, ${served} served`,
+    "Pool: none yet",
+  ].join("\n");
+}
+
+function uptimeText(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  if (seconds < 60) return `${seconds}s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}m`;
+  const hours = Math.floor(seconds / 3600);
+  return hours < 48 ? `${hours}h` : `${Math.floor(hours / 24)}d`;
+}
