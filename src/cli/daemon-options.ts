@@ -1,7 +1,7 @@
 /** The options of the daemon's verbs. */
 import { resolve } from "node:path";
+import type { Surroundings } from "../core/surroundings.js";
 import { parseDurationMs } from "../policy/resources.js";
-import type { Surroundings } from "./invocation/index.js";
 import type { OptionSpec, ParsedOptions, VerbSpec } from "./option-spec.js";
 
 const jsonOption: OptionSpec = { long: "json", help: "print the result as JSON" };

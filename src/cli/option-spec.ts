@@ -1,5 +1,6 @@
 /** The vocabulary of option tables. Parsing, help and completions are all made from the same tables. */
 import type { AgentKernelError } from "../core/errors.js";
+import type { Wishes } from "../request/wishes.js";
 import type { Invocation } from "./invocation/index.js";
 
 export interface OptionSpec {
@@ -21,11 +22,8 @@ export interface LaterOption {
   readonly short?: string;
 }
 
-export interface ParsedOptions {
-  readonly flags: ReadonlySet<string>;
-  readonly values: ReadonlyMap<string, readonly string[]>;
-  /** The words after the options, untouched. */
-  readonly rest: readonly string[];
+/** `rest`: the words after the options. */
+export interface ParsedOptions extends Wishes {
   /** The first thing that was wrong, kept until it is known how to report it. */
   readonly problem: AgentKernelError | null;
 }

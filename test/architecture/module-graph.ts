@@ -12,7 +12,7 @@ const vocabulary = ["core"];
 const knowledge = [...vocabulary, "policy", "detect", "guest", "images", "doctor"];
 const walls = [...knowledge, "backends", "egress"];
 const lifecycle = [...walls, "audit", "runtime", "config"];
-const surfaces = [...lifecycle, "api", "mcp"];
+const surfaces = [...lifecycle, "request", "api", "mcp"];
 
 /** Folder of src → folders that it may import, beside itself. A folder that is not here has no place yet. */
 const allowedImports: ReadonlyMap<string, readonly string[]> = new Map([
@@ -27,8 +27,9 @@ const allowedImports: ReadonlyMap<string, readonly string[]> = new Map([
   ["backends", knowledge],
   ["egress", knowledge],
   ["runtime", [...walls, "audit"]],
-  ["api", lifecycle],
-  ["mcp", lifecycle],
+  ["request", lifecycle],
+  ["api", [...lifecycle, "request"]],
+  ["mcp", [...lifecycle, "request"]],
   ["daemon", [...surfaces, "cli"]],
   ["cli", [...surfaces, "daemon"]],
 ]);

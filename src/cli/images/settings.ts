@@ -1,9 +1,9 @@
 /** What every verb of the image store goes by: where the store is, how registries are asked, how much room there is. */
 import { imageStoreFolder } from "../../core/state-folders.js";
+import type { Surroundings } from "../../core/surroundings.js";
 import { DEFAULT_CEILING_BYTES, ImageStore, registryOptions, type TagOptions } from "../../images/index.js";
-import { type Configuration, readConfiguration } from "../configuration.js";
-import { mirrorWords } from "../image-settings.js";
-import type { Surroundings } from "../invocation/index.js";
+import { type Configuration, readConfiguration } from "../../request/configuration.js";
+import { mirrorWords } from "../../request/image-settings.js";
 import type { ParsedOptions } from "../option-spec.js";
 
 export interface ImageVerbSettings {

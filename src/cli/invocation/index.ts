@@ -5,32 +5,22 @@
  */
 import type { Buffer } from "node:buffer";
 import type { Readable, Writable } from "node:stream";
-import type { JailStarter } from "../../backends/linux/jail-start.js";
 import type { AgentKernelError } from "../../core/errors.js";
 import type { TerminalSize } from "../../core/exec.js";
-
-export interface Surroundings {
-  /** Reading it throws where the folder does not exist any more. */
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly homeDir: string;
-}
+import type { Surroundings } from "../../core/surroundings.js";
+import type { Resident } from "../../runtime/resident.js";
 
 export interface Invocation extends Surroundings {
   readonly stdin: StandardInput;
   readonly stdout: StandardOutput;
   readonly stderr: StandardOutput;
   readonly signals: SignalSource;
+  /** Null where there is none. */
   readonly resident: Resident | null;
   /** Aborted when the caller has vanished and nobody waits for an end any more; null where that ends this process too. */
   readonly gone: AbortSignal | null;
   /** To the caller this ends at once, as if killed by the signal, whatever still goes on. */
   dieBy(signal: number): void;
-}
-
-/** What a process that outlives the call keeps ready for all its callers; null where there is none. */
-export interface Resident {
-  readonly jails: JailStarter;
 }
 
 export interface StandardInput {

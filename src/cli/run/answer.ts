@@ -2,8 +2,8 @@
 import type { Layer, SandboxEnd } from "../../core/backend.js";
 import { type CommandEnd, exitStatus } from "../../runtime/command-end.js";
 import type { RootImage } from "../../runtime/root-image.js";
+import type { RunRequest } from "../../runtime/run-request.js";
 import type { Blocked } from "../../runtime/sandbox-egress.js";
-import type { RunRequest } from "../run-request.js";
 import type { RunStreams } from "./streams.js";
 
 /** How a command and its sandbox ended. */

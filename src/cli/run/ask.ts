@@ -4,12 +4,8 @@ import { createInterface, type Interface } from "node:readline/promises";
 import { ReadStream, WriteStream } from "node:tty";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
-import type { Answer, Ask, Question } from "../../egress/index.js";
-
-export interface Asker {
-  readonly ask: Ask;
-  close(): void;
-}
+import type { Answer, Question } from "../../egress/index.js";
+import type { Asker } from "../../runtime/run-egress.js";
 
 const answers: ReadonlyMap<string, Answer> = new Map<string, Answer>([
   ["o", "once"],

@@ -1,9 +1,9 @@
 /** Proof that sandboxes work here: one is booted and a command run in it. */
 import { AgentKernelError } from "../../core/errors.js";
 import { resolve } from "../../policy/resolve.js";
+import { openBackend } from "../../runtime/open-backend.js";
 import { TemporarySandbox, temporaryId } from "../../runtime/temporary-sandbox.js";
 import type { Invocation } from "../invocation/index.js";
-import { openBackend } from "./backend.js";
 
 export async function bootGuest(invocation: Invocation, signal: AbortSignal): Promise<{ readonly ms: number }> {
   const startedAt = performance.now();

@@ -4,17 +4,15 @@ import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import type { GuestExec } from "../../guest/index.js";
 import { type CommandEnd, CommandWait, exitStatus } from "../../runtime/command-end.js";
+import type { CommandStart } from "../../runtime/command-start.js";
+import { type OpenRun, openRun } from "../../runtime/open-run.js";
 import { closePorts, type OpenPort, openPorts } from "../../runtime/published-ports.js";
-import { type RootImage, rootImage } from "../../runtime/root-image.js";
-import { TemporarySandbox, temporaryId } from "../../runtime/temporary-sandbox.js";
+import { openRunAudit, type RunAudit } from "../../runtime/run-audit.js";
+import type { RunRequest } from "../../runtime/run-request.js";
+import { type TemporarySandbox, temporaryId } from "../../runtime/temporary-sandbox.js";
 import type { Invocation } from "../invocation/index.js";
 import { writeErr, writeJson } from "../output.js";
-import type { RunRequest } from "../run-request.js";
 import { answer, type Ran } from "./answer.js";
-import { openRunAudit, type RunAudit } from "./audit.js";
-import { openBackend } from "./backend.js";
-import { type CommandStart, startOf } from "./command-start.js";
-import { openEgress, type RunEgress } from "./egress.js";
 import { imageProgress } from "./image-progress.js";
 import { blockedRemarks, publishedRemark, remarksAtEnd, remarksAtStart } from "./remarks.js";
 import { EndingSignals } from "./signals.js";
@@ -51,18 +49,15 @@ export async function execute(request: RunRequest, invocation: Invocation): Prom
 async function executeWith(run: Run): Promise<number> {
   const { request, invocation, audit, signals } = run;
   const startedAt = performance.now();
-  const image = await openImage(run);
-  const egress = await openEgress(request, audit);
+  const { sandbox, image, egress, start, close } = await open(run);
   try {
-    const start = startOf(request, image);
-    const sandbox = await startSandbox(run, image, egress);
     if (signals.first !== null || run.abort.aborted) {
       audit.records.ended(await sandbox.kill());
       return 128 + (signals.first ?? SIGHUP);
     }
     if (!request.json) await say(invocation, [...image.notes, ...remarksAtStart(request, sandbox.layers)]);
     if (start.makesFolder) await sandbox.makeFolder(start.command.cwd);
-    const ran = await runIn(sandbox, run, withSecrets(start.command, egress));
+    const ran = await runIn(sandbox, run, start.command);
     const blocked = egress?.port.blocked ?? [];
     if (request.json) {
       await audit.insist();
@@ -74,56 +69,26 @@ async function executeWith(run: Run): Promise<number> {
     }
     return exitStatus(ran.command);
   } finally {
-    await egress?.close();
-    await image.release();
+    await close();
   }
 }
 
-async function openImage({ request: { image, imageSettings, json }, invocation, abort }: Run): Promise<RootImage> {
-  if (image.name === "host") return await rootImage(image, imageSettings);
-  const progress = json ? undefined : imageProgress(invocation.stderr);
+async function open({ request, invocation, audit, abort }: Run): Promise<OpenRun> {
+  const progress = request.json ? undefined : imageProgress(invocation.stderr);
+  const asker = request.ask ? (await import("./ask.js")).terminalAsker() : undefined;
   try {
-    return await rootImage(image, imageSettings, {
-      onProgress: progress?.report,
-      signal: abort,
-      stdin: () => invocation.stdin.open(),
-    });
+    const watcher = { onProgress: progress?.report, stdin: () => invocation.stdin.open() };
+    return await openRun(request, { host: invocation, audit, signal: abort, watcher, asker });
+  } catch (error) {
+    asker?.close();
+    throw error;
   } finally {
     progress?.close();
   }
 }
 
-/** Placeholders stand in for what a variable of the same name would have given away. */
-function withSecrets(start: CommandStart, egress: RunEgress | null): CommandStart {
-  return egress === null ? start : { ...start, env: { ...start.env, ...egress.env } };
-}
-
 async function say(invocation: Invocation, lines: readonly string[]): Promise<void> {
   for (const line of lines) await writeErr(invocation, `agentkernel: ${escapeText(line)}\n`);
-}
-
-async function startSandbox(
-  { request, invocation, audit, abort }: Run,
-  image: RootImage,
-  egress: RunEgress | null,
-): Promise<TemporarySandbox> {
-  const { id, records } = audit;
-  const { policy, projectDir, homeDir } = request;
-  const backend = openBackend(invocation);
-  const { name, digest } = image;
-  records.starting({ backend: backend.name, image: { name, digest }, policy, project: projectDir });
-  await audit.insist();
-  try {
-    const certificate = egress?.trustedCertificate ?? null;
-    const trust = certificate === null ? {} : { trustedCertificate: certificate };
-    const spec = { id, hostname: id, policy, image: image.source, projectDir, homeDir, ...trust };
-    const sandbox = await TemporarySandbox.start(backend, spec, abort, egress?.port);
-    records.ready(sandbox.layers);
-    return sandbox;
-  } catch (error) {
-    records.failed(error);
-    throw error;
-  }
 }
 
 async function runIn(sandbox: TemporarySandbox, run: Run, start: CommandStart): Promise<Ran> {

@@ -4,8 +4,8 @@ import { scratchMiB } from "../../backends/linux/jail-spec.js";
 import type { CarryReport, Layer, SandboxEnd } from "../../core/backend.js";
 import type { CommandEnd } from "../../runtime/command-end.js";
 import type { OpenPort } from "../../runtime/published-ports.js";
+import type { RunRequest } from "../../runtime/run-request.js";
 import type { Blocked } from "../../runtime/sandbox-egress.js";
-import type { RunRequest } from "../run-request.js";
 
 const LISTED = 10;
 

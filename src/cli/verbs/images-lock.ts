@@ -1,5 +1,6 @@
 /** `images lock`: which digest each image of the project is held to, and which tags have moved since. */
 import { AgentKernelError } from "../../core/errors.js";
+import type { Surroundings } from "../../core/surroundings.js";
 import {
   type Digest,
   familiarForm,
@@ -17,7 +18,7 @@ import {
 import { interruptible } from "../images/interruptible.js";
 import { imageVerbSettings, openImageStore } from "../images/settings.js";
 import { writeLock } from "../images/write-lock.js";
-import type { Invocation, Surroundings } from "../invocation/index.js";
+import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 

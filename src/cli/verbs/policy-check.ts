@@ -3,11 +3,11 @@ import { dirname, resolve } from "node:path";
 import type { FileFault } from "../../config/index.js";
 import { errorTable } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
-import { userWidePath } from "../configuration.js";
+import { userWidePath } from "../../request/configuration.js";
+import { sourceOf } from "../../request/steering-files.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
-import { sourceOf } from "../steering-files.js";
 import type { fileKinds } from "../verbs.js";
 
 type Config = typeof import("../../config/index.js");

@@ -2,12 +2,12 @@
 
 import { escapeText } from "../../core/escape.js";
 import { explain, explainText } from "../../policy/explain.js";
-import { readConfiguration } from "../configuration.js";
+import { readConfiguration } from "../../request/configuration.js";
+import { policyNotes } from "../../request/policy-notes.js";
+import { preparePolicy, wantedImage } from "../../request/prepare-run.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
-import { policyNotes } from "../policy-notes.js";
-import { preparePolicy, wantedImage } from "../prepare-run.js";
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
   const configuration = await readConfiguration(parsed, invocation);

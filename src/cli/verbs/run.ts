@@ -1,9 +1,10 @@
 /** `run`: a temporary sandbox for one command. */
+
+import { readConfiguration } from "../../request/configuration.js";
+import { prepareRun } from "../../request/prepare-run.js";
 import { isPlace } from "../../runtime/root-image.js";
-import { readConfiguration } from "../configuration.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
-import { prepareRun } from "../prepare-run.js";
 
 /** Questions need the terminal itself, and a place may be a pipe that somebody has to wait at. */
 export function runsApart({ flags, values }: ParsedOptions): boolean {

@@ -1,7 +1,7 @@
 /** From an upgraded connection to a session: the first frame, the decision, the answer. */
 import { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
-import type { Resident } from "../../cli/invocation/index.js";
+import type { Resident } from "../../runtime/resident.js";
 import { refusalOf } from "./admission.js";
 import { ClientFrame, FrameDecoder, type FrameReceiver } from "./frames.js";
 import { ClientSession } from "./session.js";

@@ -6,11 +6,11 @@ import { dirname, isAbsolute, join, resolve } from "node:path";
 import type { ConfigFile } from "../config/index.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { NetworkRule } from "../core/policy.js";
+import type { Surroundings } from "../core/surroundings.js";
 import type { PolicyInputs, PolicyLayer } from "../policy/layers.js";
-import type { Surroundings } from "./invocation/index.js";
 import { realMountSource } from "./mount-argument.js";
-import type { ParsedOptions } from "./option-spec.js";
 import { exists, type FoundFile, pathsOf, sourceOf } from "./steering-files.js";
+import type { Wishes } from "./wishes.js";
 
 export const projectFileName = "agentkernel.toml";
 const POLICY_FILE_NAME = "sandbox.policy.yaml";
@@ -41,7 +41,7 @@ export const noConfiguration: Configuration = {
   mcpServers: () => [],
 };
 
-export async function readConfiguration(parsed: ParsedOptions, surroundings: Surroundings): Promise<Configuration> {
+export async function readConfiguration(parsed: Wishes, surroundings: Surroundings): Promise<Configuration> {
   const { cwd } = surroundings;
   const userWide = ifThere(userWidePath(surroundings));
   const project = named(parsed, "config", cwd) ?? ifThere(join(cwd, projectFileName), projectFileName);
@@ -131,7 +131,7 @@ export function userWidePath({ env, homeDir }: Surroundings): string | null {
   return isAbsolute(homeDir) ? join(homeDir, ".config", "agentkernel", "config.toml") : null;
 }
 
-function named(parsed: ParsedOptions, option: string, cwd: string): FoundFile | null {
+function named(parsed: Wishes, option: string, cwd: string): FoundFile | null {
   const name = parsed.values.get(option)?.[0];
   if (name === undefined) return null;
   // An origin that starts with a dash is a flag.

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { backendNames } from "../core/backend.js";
 import { AgentKernelError } from "../core/errors.js";
 import { readRegularFile } from "../core/regular-file.js";
+import type { Surroundings } from "../core/surroundings.js";
 import { detectImage } from "../detect/index.js";
 import { nearest } from "../policy/nearest.js";
 import { type ImageWish, isPlace } from "../runtime/root-image.js";
 import type { Configuration } from "./configuration.js";
-import type { Surroundings } from "./invocation/index.js";
 
 const aliases: Readonly<Record<string, string>> = { hyperlight: "wasm" };
 

@@ -1,9 +1,16 @@
 /** What `run` asks of the runtime: everything is decided and checked, nothing is started yet. */
 import type { Policy } from "../core/policy.js";
 import type { Origins } from "../policy/resolve.js";
-import type { PublishedPort } from "../runtime/published-ports.js";
-import type { ImageSettings, ImageWish } from "../runtime/root-image.js";
-import type { Configuration } from "./configuration.js";
+import type { PublishedPort } from "./published-ports.js";
+import type { ImageSettings, ImageWish } from "./root-image.js";
+
+/** What the user's configuration says of the log. */
+export interface AuditSettings {
+  readonly enabled?: boolean;
+  readonly path?: string;
+  readonly max_mb?: number;
+  readonly keep?: number;
+}
 
 export interface RunRequest {
   /** Empty: what the image says it is for. */
@@ -14,7 +21,7 @@ export interface RunRequest {
   readonly image: ImageWish;
   readonly imageSettings: ImageSettings;
   /** What the configuration says of the audit log. */
-  readonly audit: Configuration["audit"];
+  readonly audit: AuditSettings;
   /** The folder shown as /workspace; null where the workspace is `none`. */
   readonly projectDir: string | null;
   /** The user's home folder; null where the sandbox does not show it. */

@@ -1,9 +1,9 @@
 /** The audit log as a run uses it: on, off or required, by AGENTKERNEL_AUDIT, else by the user's configuration. */
-import { AuditTrail, type AuditTrailOptions, defaultRetention, SandboxAudit } from "../../audit/index.js";
-import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
-import { auditFolder } from "../../core/state-folders.js";
-import type { Surroundings } from "../invocation/index.js";
-import type { RunRequest } from "../run-request.js";
+import { AuditTrail, type AuditTrailOptions, defaultRetention, SandboxAudit } from "../audit/index.js";
+import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
+import { auditFolder } from "../core/state-folders.js";
+import type { Surroundings } from "../core/surroundings.js";
+import type { RunRequest } from "./run-request.js";
 
 export interface RunAudit {
   /** The sandbox that the records are about. */

@@ -1,12 +1,12 @@
 /** A run's way out of its sandbox: none, or the gateway under the run's policy, with every decision on record. */
-import { trustPaths } from "../../core/backend.js";
-import { AgentKernelError } from "../../core/errors.js";
-import type { SecretBinding } from "../../core/policy.js";
-import type { EgressDecision, SandboxSecrets } from "../../egress/index.js";
-import { SandboxEgress } from "../../runtime/sandbox-egress.js";
-import type { RunRequest } from "../run-request.js";
-import type { Asker } from "./ask.js";
-import type { RunAudit } from "./audit.js";
+
+import { trustPaths } from "../core/backend.js";
+import { AgentKernelError } from "../core/errors.js";
+import type { SecretBinding } from "../core/policy.js";
+import type { Ask, EgressDecision, SandboxSecrets } from "../egress/index.js";
+import type { RunAudit } from "./run-audit.js";
+import type { RunRequest } from "./run-request.js";
+import { SandboxEgress } from "./sandbox-egress.js";
 
 export interface RunEgress {
   readonly port: SandboxEgress;
@@ -16,15 +16,25 @@ export interface RunEgress {
   close(): Promise<void>;
 }
 
-export async function openEgress(request: RunRequest, audit: RunAudit): Promise<RunEgress | null> {
+/** Somebody who answers questions about destinations, for as long as the sandbox may ask. */
+export interface Asker {
+  readonly ask: Ask;
+  close(): void;
+}
+
+/** The asker is closed with it. */
+export async function openEgress(
+  request: Pick<RunRequest, "policy" | "hostEnv">,
+  audit: Pick<RunAudit, "id" | "records">,
+  asker?: Asker,
+): Promise<RunEgress | null> {
   const { net } = request.policy;
   if (net.egress === "off") return null;
   if (namesProxy(request.hostEnv)) {
     // A proxy that cannot be used stops the start, not the first connection of a command that has begun.
-    (await import("../../egress/upstream/settings.js")).upstreamFromEnvironment(request.hostEnv);
+    (await import("../egress/upstream/settings.js")).upstreamFromEnvironment(request.hostEnv);
   }
   const secrets = net.secrets.length === 0 ? null : await openSecrets(net.secrets, request.hostEnv);
-  const asker: Asker | null = request.ask ? (await import("./ask.js")).terminalAsker() : null;
   const port = new SandboxEgress({
     sandbox: audit.id,
     rules: () => net,
@@ -54,7 +64,7 @@ interface RunSecrets {
 }
 
 async function openSecrets(bindings: readonly SecretBinding[], hostEnv: RunRequest["hostEnv"]): Promise<RunSecrets> {
-  const { createSandboxSecrets, secretEnvironment, trustEnvironment } = await import("../../egress/secrets/index.js");
+  const { createSandboxSecrets, secretEnvironment, trustEnvironment } = await import("../egress/secrets/index.js");
   const held = createSandboxSecrets(bindings.map((binding) => ({ ...binding, value: heldValue(binding, hostEnv) })));
   return { held, env: { ...trustEnvironment(trustPaths), ...secretEnvironment(held) } };
 }
@@ -71,7 +81,7 @@ function heldValue({ name }: SecretBinding, hostEnv: RunRequest["hostEnv"]): str
   );
 }
 
-function record({ records }: RunAudit, decision: EgressDecision): void {
+function record({ records }: Pick<RunAudit, "records">, decision: EgressDecision): void {
   const { phase, via, host, port, verdict, rule, resolved, dialled, seen, bytes, secrets } = decision;
   records.egress({
     phase,

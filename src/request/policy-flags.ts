@@ -1,14 +1,14 @@
 /** Flags into layers of a policy, one layer for each flag, so that `explain` can name the flag. */
 import { AgentKernelError } from "../core/errors.js";
 import type { EgressMode, Mount, WorkspaceMode } from "../core/policy.js";
+import type { Surroundings } from "../core/surroundings.js";
 import { parseSecretArgument } from "../egress/secrets/argument.js";
 import { isEnvName, type PolicyFields } from "../policy/fields.js";
 import { isCompatibilityMode, isProfileName, type PolicyInputs, type PolicyLayer } from "../policy/layers.js";
 import { parseDomain } from "../policy/network-rules.js";
 import { parseCount, parseDurationMs, parseSizeMiB, parseVcpus, ranges } from "../policy/resources.js";
 import { isValidUser } from "../policy/users.js";
-import type { Surroundings } from "./invocation/index.js";
-import type { ParsedOptions } from "./option-spec.js";
+import type { Wishes } from "./wishes.js";
 
 type FlagReader = (value: string) => PolicyFields;
 
@@ -24,11 +24,7 @@ const readers: Readonly<Record<string, FlagReader>> = {
   "open-files": (value) => ({ "resources.openFiles": parseCount("--open-files", value, ranges.openFiles) }),
 };
 
-export function policyInputs(
-  parsed: ParsedOptions,
-  mounts: readonly Mount[],
-  hostEnv: Surroundings["env"],
-): PolicyInputs {
+export function policyInputs(parsed: Wishes, mounts: readonly Mount[], hostEnv: Surroundings["env"]): PolicyInputs {
   const profile = parsed.values.get("profile")?.[0];
   const mode = parsed.values.get("compatibility-mode")?.[0];
   return {
@@ -46,7 +42,7 @@ export function policyInputs(
   };
 }
 
-function singleFlags(parsed: ParsedOptions): PolicyLayer[] {
+function singleFlags(parsed: Wishes): PolicyLayer[] {
   return Object.entries(readers).flatMap(([name, read]) => {
     const value = parsed.values.get(name)?.[0];
     return value === undefined ? [] : [{ origin: `--${name}`, fields: read(value) }];
@@ -54,7 +50,7 @@ function singleFlags(parsed: ParsedOptions): PolicyLayer[] {
 }
 
 /** `--network`, `--no-network` and `--allow-domain` all speak of one thing, and must not contradict each other. */
-function networkFlags(parsed: ParsedOptions): PolicyLayer[] {
+function networkFlags(parsed: Wishes): PolicyLayer[] {
   const network = parsed.values.get("network")?.[0] as EgressMode | undefined;
   const domains = parsed.values.get("allow-domain") ?? [];
   const isOff = parsed.flags.has("no-network");
@@ -73,7 +69,7 @@ function networkFlags(parsed: ParsedOptions): PolicyLayer[] {
   return network === undefined ? [] : [{ origin: "--network", fields: { "net.egress": network } }];
 }
 
-function secretFlags(parsed: ParsedOptions): PolicyLayer[] {
+function secretFlags(parsed: Wishes): PolicyLayer[] {
   const words = parsed.values.get("secret") ?? [];
   if (words.length === 0) return [];
   return [{ origin: "--secret", fields: { "net.secrets": words.map(parseSecretArgument) } }];
@@ -83,7 +79,7 @@ function mountFlags(mounts: readonly Mount[]): PolicyLayer[] {
   return mounts.length === 0 ? [] : [{ origin: "--mount", fields: { "fs.mounts": mounts } }];
 }
 
-function envFlags(parsed: ParsedOptions, hostEnv: Surroundings["env"]): PolicyLayer[] {
+function envFlags(parsed: Wishes, hostEnv: Surroundings["env"]): PolicyLayer[] {
   const words = parsed.values.get("env") ?? [];
   if (words.length === 0) return [];
   const env = Object.fromEntries(words.map((word) => parseEnv(word, hostEnv)));

@@ -1,10 +1,10 @@
 /** What is run, where, as whom and with which variables: the user's words first, then the image's, then our defaults. */
-import { AgentKernelError } from "../../core/errors.js";
-import { escapeText } from "../../core/escape.js";
-import { refuseUnlessAllowed } from "../../policy/commands.js";
-import { commandEnvironment, commandUser } from "../../policy/environment.js";
-import type { RootImage } from "../../runtime/root-image.js";
-import type { RunRequest } from "../run-request.js";
+import { AgentKernelError } from "../core/errors.js";
+import { escapeText } from "../core/escape.js";
+import { refuseUnlessAllowed } from "../policy/commands.js";
+import { commandEnvironment, commandUser } from "../policy/environment.js";
+import type { RootImage } from "./root-image.js";
+import type { RunRequest } from "./run-request.js";
 
 export interface CommandStart {
   readonly argv: readonly string[];

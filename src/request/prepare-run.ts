@@ -2,27 +2,27 @@
 import { realpathSync, statSync } from "node:fs";
 import { AgentKernelError } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
+import type { Surroundings } from "../core/surroundings.js";
 import { parseReference } from "../images/reference.js";
 import { refuseUnlessAllowed } from "../policy/commands.js";
 import type { PolicyInputs } from "../policy/layers.js";
 import { type ResolvedPolicy, resolve } from "../policy/resolve.js";
 import { type ImageWish, isPlace, rootFolder } from "../runtime/root-image.js";
+import type { RunRequest } from "../runtime/run-request.js";
 import { checkBackend, chooseImage } from "./choices.js";
 import { type Configuration, noConfiguration } from "./configuration.js";
 import { protectInUse } from "./files-in-use.js";
 import { imageSettings } from "./image-settings.js";
-import type { Surroundings } from "./invocation/index.js";
 import { parseMount } from "./mount-argument.js";
-import type { ParsedOptions } from "./option-spec.js";
 import { policyInputs } from "./policy-flags.js";
 import { policyNotes } from "./policy-notes.js";
 import { parsePublished } from "./publish-argument.js";
-import type { RunRequest } from "./run-request.js";
 import { refuseUnlessShowable } from "./shown-paths.js";
+import type { Wishes } from "./wishes.js";
 
 /** The policy that these options and files make here, with everything checked that a run would check. */
 export function preparePolicy(
-  parsed: ParsedOptions,
+  parsed: Wishes,
   surroundings: Surroundings,
   configuration: Configuration = noConfiguration,
 ): ResolvedPolicy {
@@ -52,7 +52,7 @@ function resolveWhole(inputs: PolicyInputs, configuration: Configuration, cwd: s
 }
 
 export function prepareRun(
-  parsed: ParsedOptions,
+  parsed: Wishes,
   surroundings: Surroundings,
   configuration: Configuration = noConfiguration,
 ): RunRequest {
@@ -87,7 +87,7 @@ export function prepareRun(
   };
 }
 
-function askWanted(parsed: ParsedOptions, { net }: Policy): boolean {
+function askWanted(parsed: Wishes, { net }: Policy): boolean {
   if (!parsed.flags.has("ask")) return false;
   if (parsed.flags.has("tty") || parsed.flags.has("json")) {
     throw new AgentKernelError("invalid_argument", "--ask contradicts --tty and --json", {
@@ -104,7 +104,7 @@ function askWanted(parsed: ParsedOptions, { net }: Policy): boolean {
 
 /** Also checked: a name that is no reference is told before anything is started. */
 export function wantedImage(
-  parsed: ParsedOptions,
+  parsed: Wishes,
   surroundings: Surroundings,
   configuration: Configuration = noConfiguration,
 ): ImageWish {
@@ -129,7 +129,7 @@ function checkedImage(wish: ImageWish, policy: Policy, { cwd, homeDir }: Surroun
   return { ...wish, name: path };
 }
 
-function workingFolder(parsed: ParsedOptions): string | null {
+function workingFolder(parsed: Wishes): string | null {
   const folder = parsed.values.get("workdir")?.[0];
   if (folder === undefined) return null;
   if (!folder.startsWith("/") || folder.includes("\0")) {

@@ -1,10 +1,10 @@
 /** Where images come from and are kept, by the environment and the configuration. */
 import { AgentKernelError } from "../core/errors.js";
 import { imageStoreFolder } from "../core/state-folders.js";
+import type { Surroundings } from "../core/surroundings.js";
 import { LAYER_LIMITS } from "../images/unpack/limits.js";
 import { type ImageSettings, type PullChoice, pullChoices } from "../runtime/root-image.js";
 import type { Configuration } from "./configuration.js";
-import type { Surroundings } from "./invocation/index.js";
 
 const PULL_VARIABLE = "AGENTKERNEL_PULL";
 const MAX_BYTES_VARIABLE = "AGENTKERNEL_LAYER_MAX_BYTES";

@@ -4,12 +4,12 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseOptions } from "../cli/parse-options.js";
+import { findVerb } from "../cli/verbs.js";
 import { isAgentKernelError } from "../core/errors.js";
-import { parseOptions } from "./parse-options.js";
+import { type CommandStart, startOf } from "../runtime/command-start.js";
+import type { RunRequest } from "../runtime/run-request.js";
 import { prepareRun } from "./prepare-run.js";
-import { type CommandStart, startOf } from "./run/command-start.js";
-import type { RunRequest } from "./run-request.js";
-import { findVerb } from "./verbs.js";
 
 let root = "";
 let project = "";

@@ -1,0 +1,75 @@
+/**
+ * All that a command needs before it can start, in order: its image, its way out, and a temporary sandbox, each on
+ * record. What was opened is closed again where the next thing fails.
+ */
+import { type PlannedStart, startOf } from "./command-start.js";
+import { openBackend, type RuntimeHost } from "./open-backend.js";
+import { type ImageWatcher, type RootImage, rootImage } from "./root-image.js";
+import type { RunAudit } from "./run-audit.js";
+import { type Asker, openEgress, type RunEgress } from "./run-egress.js";
+import type { RunRequest } from "./run-request.js";
+import { TemporarySandbox } from "./temporary-sandbox.js";
+
+export interface OpenRun {
+  readonly sandbox: TemporarySandbox;
+  readonly image: RootImage;
+  /** Null where nothing leads out. */
+  readonly egress: RunEgress | null;
+  readonly start: PlannedStart;
+  /** After the sandbox has ended. */
+  close(): Promise<void>;
+}
+
+export interface OpenRunOptions {
+  readonly host: RuntimeHost;
+  readonly audit: RunAudit;
+  readonly signal?: AbortSignal;
+  readonly watcher?: Omit<ImageWatcher, "signal">;
+  /** Who is asked about destinations that no rule covers. */
+  readonly asker?: Asker | undefined;
+}
+
+export async function openRun(request: RunRequest, options: OpenRunOptions): Promise<OpenRun> {
+  const { audit, signal, watcher, asker } = options;
+  const image = await rootImage(request.image, request.imageSettings, { ...watcher, signal });
+  let egress: RunEgress | null = null;
+  const close = async (): Promise<void> => {
+    await egress?.close();
+    await image.release();
+  };
+  try {
+    egress = await openEgress(request, audit, asker);
+    const { command, makesFolder } = startOf(request, image);
+    const sandbox = await startSandbox(request, options, image, egress);
+    // Placeholders stand in for what a variable of the same name would have given away.
+    const env = egress === null ? command.env : { ...command.env, ...egress.env };
+    return { sandbox, image, egress, start: { command: { ...command, env }, makesFolder }, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function startSandbox(
+  { policy, projectDir, homeDir }: RunRequest,
+  { host, audit, signal }: OpenRunOptions,
+  image: RootImage,
+  egress: RunEgress | null,
+): Promise<TemporarySandbox> {
+  const { id, records } = audit;
+  const backend = openBackend(host);
+  const { name, digest } = image;
+  records.starting({ backend: backend.name, image: { name, digest }, policy, project: projectDir });
+  await audit.insist();
+  try {
+    const certificate = egress?.trustedCertificate ?? null;
+    const trust = certificate === null ? {} : { trustedCertificate: certificate };
+    const spec = { id, hostname: id, policy, image: image.source, projectDir, homeDir, ...trust };
+    const sandbox = await TemporarySandbox.start(backend, spec, signal, egress?.port);
+    records.ready(sandbox.layers);
+    return sandbox;
+  } catch (error) {
+    records.failed(error);
+    throw error;
+  }
+}

@@ -1,0 +1,6 @@
+/** What a process that outlives a call keeps ready for all its callers. */
+import type { JailStarter } from "../backends/linux/jail-start.js";
+
+export interface Resident {
+  readonly jails: JailStarter;
+}
