@@ -8,6 +8,7 @@ import type { Readable, Writable } from "node:stream";
 import type { JailStarter } from "../../backends/linux/jail-start.js";
 import type { AgentKernelError } from "../../core/errors.js";
 import type { TerminalSize } from "../../core/exec.js";
+import type { WarmPool } from "../../runtime/pool/index.js";
 
 export interface Surroundings {
   /** Reading it throws where the folder does not exist any more. */
@@ -31,6 +32,7 @@ export interface Invocation extends Surroundings {
 /** What a process that outlives the call keeps ready for all its callers; null where there is none. */
 export interface Resident {
   readonly jails: JailStarter;
+  readonly pool: WarmPool;
 }
 
 export interface StandardInput {
