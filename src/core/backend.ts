@@ -84,6 +84,28 @@ export interface Backend {
   boot(spec: BootSpec, signal?: AbortSignal): Promise<BootedSandbox>;
   /** Without it the backend has only sandboxes that die with their owner. */
   readonly kept?: KeptBackend;
+  /** What of a spec must be fixed before a sandbox is built. Without it, or where it is null, none is built ahead. */
+  shapeOf?(spec: BootSpec): WarmShape | null;
+}
+
+/** A kind of sandbox that can be built before anybody asks for one. */
+export interface WarmShape {
+  /** Equal for all specs that the same sandbox could serve. */
+  readonly key: string;
+  /** For people. */
+  readonly label: string;
+  /** Builds one. Nothing of the spec that the shape was made from is in it. */
+  build(): Promise<WarmSandbox>;
+}
+
+/** A sandbox that is built and belongs to nobody yet. It serves one spec of its shape, and is never handed on. */
+export interface WarmSandbox {
+  /** Settles when nothing of it is left, or when it has been taken. Never rejects. */
+  readonly over: Promise<void>;
+  /** Once. Rejects where it cannot serve this one; then nothing of it is left, and another sandbox may do. */
+  take(spec: BootSpec, signal?: AbortSignal): Promise<BootedSandbox>;
+  /** Ends it, unless it has been taken. */
+  discard(): Promise<void>;
 }
 
 /** What a sandbox uses and has used; null where the backend cannot tell. */

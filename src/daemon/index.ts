@@ -10,6 +10,7 @@ import { constants } from "node:os";
 import { buildId } from "../core/build-id.js";
 import { AgentKernelError } from "../core/errors.js";
 import { version } from "../core/version.js";
+import { WarmPool } from "../runtime/pool/index.js";
 import type { ClientSession } from "./client/session.js";
 import { ResidentJails } from "./jails.js";
 import type { Log } from "./log.js";
@@ -39,6 +40,7 @@ export class Daemon {
   readonly #options: DaemonOptions;
   readonly #ownership: Ownership;
   readonly #jails: ResidentJails;
+  readonly #pool: WarmPool;
   readonly #sessions = new Set<ClientSession>();
   readonly #startedAtMs = Date.now();
   #served = 0;
@@ -51,6 +53,10 @@ export class Daemon {
     this.#options = options;
     this.#ownership = ownership;
     this.#jails = new ResidentJails(options.place.folder);
+    this.#pool = new WarmPool({
+      freeBytes: () => process.availableMemory(),
+      onFault: (error) => options.log.say(`no sandbox could be built ahead: ${describe(error)}`),
+    });
     this.ended = new Promise((resolve) => {
       this.#settleEnded = resolve;
     });
@@ -92,7 +98,7 @@ export class Daemon {
       at_work: this.#sessions.size,
       served: this.#served,
       memory_bytes: process.memoryUsage.rss(),
-      pool: null,
+      pool: this.#pool.status,
     };
   }
 
@@ -106,7 +112,7 @@ export class Daemon {
     await this.#jails.open();
     this.#server = await listen(this.#options.place, {
       build: buildId(),
-      resident: { jails: this.#jails },
+      resident: { jails: this.#jails, pool: this.#pool },
       answer: (method, path) => this.#answer(method, path),
       isClosed: () => (this.#stopping ? "the daemon is stopping" : null),
       onSession: (session) => this.#serve(session),
@@ -120,6 +126,7 @@ export class Daemon {
     clearTimeout(this.#idle);
     this.#sessions.add(session);
     this.#served++;
+    void session.answered.then(this.#pool.serve());
     void session.over.then(() => {
       this.#sessions.delete(session);
       this.#restIfIdle();
@@ -148,6 +155,7 @@ export class Daemon {
     log.say(`stopping: ${why}; ${this.#sessions.size} at work`);
     for (const session of this.#sessions) session.signal(constants.signals.SIGTERM);
     await within(STOP_GRACE_MS, Promise.all([...this.#sessions].map(({ over }) => over)));
+    await this.#pool.close();
     this.#jails.close();
     // While it is ours, no other daemon's socket can be there.
     rmSync(place.socketPath, { force: true });

@@ -1,4 +1,6 @@
 /** What a daemon tells of itself. */
+import type { PoolStatus } from "../runtime/pool/index.js";
+
 export interface DaemonStatus {
   readonly up: true;
   /** It serves nobody any more, and ends when those at work have. */
@@ -16,8 +18,7 @@ export interface DaemonStatus {
   readonly at_work: number;
   readonly served: number;
   readonly memory_bytes: number;
-  /** There is no warm pool yet. */
-  readonly pool: null;
+  readonly pool: PoolStatus;
 }
 
 export function statusText(status: DaemonStatus): string {
@@ -27,8 +28,18 @@ export function statusText(status: DaemonStatus): string {
     `Socket: ${socket}`,
     `Log: ${log ?? "stderr of its process"}`,
     `Command lines: ${atWork} at work, ${served} served`,
-    "Pool: none yet",
+    ...poolLines(status.pool),
   ].join("\n");
+}
+
+function poolLines({ warm, in_use: inUse, min, max, shapes }: PoolStatus): readonly string[] {
+  return [
+    `Pool: Warm VMs: ${warm}, In use: ${inUse}, Min/Max: ${min}/${max}`,
+    ...shapes.map(
+      (one) =>
+        `  ${one.agent}: ${one.warm} warm, ${one.in_use} in use, ${one.taken} taken, ${one.missed} missed; ${one.shape}`,
+    ),
+  ];
 }
 
 function uptimeText(ms: number): string {

@@ -1,4 +1,4 @@
-//! The door of a kept sandbox: a socket pair to the supervisor, through which hosts' connections come in. The supervisor
+//! The door of a kept sandbox, or of one that is built ahead: a socket pair to the supervisor, through which hosts' connections come in. The supervisor
 //! decides who is let through; nobody in the sandbox holds this descriptor.
 
 use std::io::IoSliceMut;
@@ -64,5 +64,17 @@ impl Door {
             }
         }
         None
+    }
+}
+
+/// Of a sandbox that is built before it has a host: waits for the only one that it will have. The door must block.
+pub fn await_host(socket: OwnedFd) -> std::io::Result<OwnedFd> {
+    let mut door = Door::new(socket);
+    loop {
+        match door.answer() {
+            Some(Knock::Host(stream)) => return Ok(stream),
+            Some(Knock::Stop { .. }) => {}
+            Some(Knock::Closed) | None => return Err(Errno::CONNRESET.into()),
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{DumpableBehavior, getpid, set_child_subreaper, set_dumpable_behavior, umask};
 
-use crate::sys;
+use crate::{door, sys};
 
 /// What the server is built from.
 pub struct Prepared {
@@ -25,9 +25,7 @@ pub struct Prepared {
 pub fn prepare() -> io::Result<Prepared> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     let is_told = |word: &str| std::env::args_os().skip(1).any(|said| said == word);
-    let (stream, listeners) = sys::take_inherited(is_told("captured"))?;
-    fcntl_setfl(&stream, fcntl_getfl(&stream)? | OFlags::NONBLOCK)?;
-    let (host, door) = if is_told("kept") { (None, Some(stream)) } else { (Some(stream), None) };
+    let (mut stream, listeners) = sys::take_inherited(is_told("captured"))?;
     let is_init = getpid().is_init();
     if !is_init {
         set_child_subreaper(Some(getpid()))?;
@@ -37,5 +35,10 @@ pub fn prepare() -> io::Result<Prepared> {
     sys::ignore_signal(libc::SIGPIPE);
     umask(Mode::empty());
     let child_signals = sys::child_signal_fd()?;
+    if is_told("warm") {
+        stream = door::await_host(stream)?;
+    }
+    fcntl_setfl(&stream, fcntl_getfl(&stream)? | OFlags::NONBLOCK)?;
+    let (host, door) = if is_told("kept") { (None, Some(stream)) } else { (Some(stream), None) };
     Ok(Prepared { host, door, listeners, child_signals, is_init })
 }

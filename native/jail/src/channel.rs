@@ -5,7 +5,7 @@
 use std::{
     io::{IoSlice, IoSliceMut},
     mem::MaybeUninit,
-    os::fd::{BorrowedFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
 
 use rustix::net::{
@@ -26,6 +26,10 @@ impl Channel {
         let (a, b) =
             socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).during("socketpair")?;
         Ok((Self(a), Self(b)))
+    }
+
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 
     /// The same end, at a number above those that the guest's descriptors will have.

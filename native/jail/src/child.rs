@@ -38,6 +38,12 @@ use crate::{
     walls,
 };
 
+mod placer;
+mod warm;
+
+pub use placer::{Late, Shown, ShownView};
+pub use warm::walls_need_views;
+
 const CAPTURE_LAYER: &str = "network capture";
 
 /// What the child tells the supervisor before it becomes the guest.
@@ -45,6 +51,8 @@ const CAPTURE_LAYER: &str = "network capture";
 pub enum Told {
     /// The writable layer to carry over comes with this message.
     Upper,
+    /// Of a warm one: every view is in its place.
+    Shown,
     Layer(Layer),
     Failed(Fault),
 }
@@ -73,11 +81,13 @@ pub const WRITABLE: u64 = sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
 /// Where in the scratch filesystem a kept sandbox's folder on disk is put.
 const DISK: &str = "k";
 
-struct Built {
+/// A root that shows nothing of the caller's yet.
+struct Base {
     root: Root,
-    rlimits: Vec<(u32, u64)>,
     /// The user's home in an image; the host's image has its own.
     home: Option<PathBuf>,
+    void: Void,
+    uppers: Uppers,
 }
 
 pub struct Child<'a> {
@@ -86,8 +96,17 @@ pub struct Child<'a> {
     pub channel: Channel,
     pub guest: OwnedFd,
     pub stream: OwnedFd,
+    /// What the guest is told of itself.
+    pub manner: Manner,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    Temporary,
     /// The stream is a door, and what is written lies on disk.
-    pub is_kept: bool,
+    Kept,
+    /// The stream is a door through which the only stream comes once everything is in place.
+    Warm,
 }
 
 impl Child<'_> {
@@ -112,6 +131,29 @@ impl Child<'_> {
     }
 
     fn build(&self, sources: Vec<Source>, layers: Layers, disk: Option<Layers>) -> Outcome<Infallible> {
+        let captured = self.begin(MountPropagationFlags::PRIVATE)?;
+        // Before anything is mounted over the host's paths.
+        let trees = self.spec.views.iter().zip(sources);
+        let trees = trees.map(|(v, s)| Ok((s.is_folder(), s.into_tree(v)?))).collect::<Outcome<Vec<_>>>()?;
+        let base = self.build_base(layers, disk)?;
+        // The supervisor has made our cgroup and searched the views for hidden files meanwhile.
+        let Prepared { surveys, rlimits } = self.await_supervisor()?;
+        self.show_views(&base, trees, &surveys)?;
+        let Base { root, home, .. } = base;
+        // Only now that we are in our cgroups.
+        sys::unshare(libc::CLONE_NEWCGROUP).during("make a cgroup namespace")?;
+        enter(&root)?;
+        set_root_attributes(self.spec.root_readonly)?;
+        rustix::system::sethostname(self.spec.hostname.as_bytes()).during("set the host name")?;
+        for (resource, value) in rlimits {
+            sys::set_rlimit(resource, value).during("set a resource limit")?;
+        }
+        self.place_descriptors(captured.as_ref())?;
+        self.raise_walls(captured.is_some(), home)
+    }
+
+    /// Into the namespaces and to the ids that the root is built with.
+    fn begin(&self, propagation: MountPropagationFlags) -> Outcome<Option<Listeners>> {
         // What is made here is for everyone in the sandbox, whatever the caller's mask says.
         umask(Mode::from_raw_mode(0o022));
         let others = libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
@@ -123,24 +165,8 @@ impl Child<'_> {
             sys::set_ids(0, 0, true).during("become root of the sandbox")?;
         }
         walls::die_with_parent()?;
-        let propagation = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-        mount_change("/", propagation).during("make mounts private")?;
-        let Built { root, rlimits, home } = self.build_root(sources, layers, disk)?;
-        // Only now that we are in our cgroups.
-        sys::unshare(libc::CLONE_NEWCGROUP).during("make a cgroup namespace")?;
-        enter(&root)?;
-        let mut attributes = sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
-        if self.spec.root_readonly {
-            attributes |= sys::MOUNT_ATTR_RDONLY;
-        }
-        let slash = open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("open the new root")?;
-        sys::mount_setattr(slash.as_fd(), false, attributes, None).during("set the root's attributes")?;
-        rustix::system::sethostname(self.spec.hostname.as_bytes()).during("set the host name")?;
-        for (resource, value) in rlimits {
-            sys::set_rlimit(resource, value).during("set a resource limit")?;
-        }
-        self.place_descriptors(captured.as_ref())?;
-        self.raise_walls(captured.is_some(), home)
+        mount_change("/", propagation | MountPropagationFlags::REC).during("make mounts private")?;
+        Ok(captured)
     }
 
     /// A network that cannot be captured is none at all, and the user is told.
@@ -166,10 +192,7 @@ impl Child<'_> {
         Ok(None)
     }
 
-    fn build_root(&self, sources: Vec<Source>, layers: Layers, disk: Option<Layers>) -> Outcome<Built> {
-        // Before anything is mounted over the host's paths.
-        let trees = self.spec.views.iter().zip(sources);
-        let trees = trees.map(|(v, s)| Ok((s.is_folder(), s.into_tree(v)?))).collect::<Outcome<Vec<_>>>()?;
+    fn build_base(&self, layers: Layers, disk: Option<Layers>) -> Outcome<Base> {
         let layers = layers.into_trees(READONLY)?;
         let disk = disk.map(|disk| disk.into_trees(WRITABLE)).transpose()?;
         let scratch = filesystems::tmpfs(self.spec.scratch_mib, "0755")?;
@@ -187,7 +210,7 @@ impl Child<'_> {
             None => Uppers::Fresh,
         };
         let (root, home) = match self.spec.root {
-            RootChoice::Host if self.is_kept => (host_image::build_kept(self.spec, uppers)?, None),
+            RootChoice::Host if self.manner == Manner::Kept => (host_image::build_kept(self.spec, uppers)?, None),
             RootChoice::Host => {
                 let root = host_root()?;
                 host_image::build(&root, self.spec)?;
@@ -203,22 +226,22 @@ impl Child<'_> {
             trust::install(&root, certificate)?;
         }
         filesystems::build(self.spec.tmp_mib, &void)?;
-        // The supervisor has made our cgroup and searched the views for hidden files meanwhile.
-        let Prepared { surveys, rlimits } = self.await_supervisor()?;
-        let mut views: Vec<_> = self.spec.views.iter().zip(trees).zip(&surveys).enumerate().collect();
+        Ok(Base { root, home, void, uppers })
+    }
+
+    fn show_views(&self, base: &Base, trees: Vec<(bool, OwnedFd)>, surveys: &[Survey]) -> Outcome<()> {
+        let Base { root, void, uppers, .. } = base;
+        let mut views: Vec<_> = self.spec.views.iter().zip(trees).zip(surveys).enumerate().collect();
         views.sort_by_key(|(_, ((view, _), _))| view.target.components().count());
         for (index, ((view, (is_folder, tree)), survey)) in views {
-            self.check_place(&root, view)?;
+            check_place(&self.spec.views, root, view)?;
             if is_folder {
-                self.show_folder(&root, (index, view), tree, survey, &void, uppers)?;
+                self.show_folder(root, (index, view), tree, survey, void, *uppers)?;
             } else {
-                if view.readonly || view.form != ViewForm::Mount {
-                    place::readonly(&tree).during("make a view read-only")?;
-                }
-                root.attach_file(&tree, &view.target)?;
+                show_file(root, view, &tree)?;
             }
         }
-        Ok(Built { root, rlimits, home })
+        Ok(())
     }
 
     fn await_supervisor(&self) -> Outcome<Prepared> {
@@ -233,17 +256,6 @@ impl Child<'_> {
         }
     }
 
-    /// A mount point that is made inside a folder of the host's would stay there.
-    fn check_place(&self, root: &Root, view: &View) -> Outcome<()> {
-        let within = |v: &&View| v.reaches_host() && v.target != view.target && view.target.starts_with(&v.target);
-        let Some(around) = self.spec.views.iter().find(within) else { return Ok(()) };
-        root.find(&view.target, OFlags::empty()).map(drop).map_err(|_| {
-            let (target, folder) = (view.target.display(), around.target.display());
-            Fault::new("invalid_argument", format!("nothing can be mounted at {target}: it does not exist in {folder}"))
-                .hint("make it in the project first, or mount somewhere else")
-        })
-    }
-
     fn show_folder(
         &self,
         root: &Root,
@@ -254,8 +266,7 @@ impl Child<'_> {
         uppers: Uppers,
     ) -> Outcome<()> {
         if view.is_live() {
-            let plain = sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
-            sys::mount_setattr(tree.as_fd(), true, plain, None).during("set a view's attributes")?;
+            set_live_attributes(&tree)?;
             root.attach_folder(&tree, &view.target)?;
             let mounted = root.find(&view.target, OFlags::DIRECTORY).during("open a view")?;
             return guard::apply(mounted.as_fd(), survey, void);
@@ -307,12 +318,46 @@ impl Child<'_> {
         if !self.channel.peer_lives() {
             return Err(Fault::start("the supervisor is gone"));
         }
-        let told = [(captured, c"captured"), (self.is_kept, c"kept")];
+        let told =
+            [(captured, c"captured"), (self.manner == Manner::Kept, c"kept"), (self.manner == Manner::Warm, c"warm")];
         let words: Vec<&CStr> = std::iter::once(c"ak-guest")
             .chain(told.into_iter().filter(|(is_so, _)| *is_so).map(|(_, word)| word))
             .collect();
         Err(sys::exec_fd(self.guest.as_fd(), &words)).during("start the guest")
     }
+}
+
+/// A mount point that is made inside a folder of the host's would stay there.
+fn check_place(views: &[View], root: &Root, view: &View) -> Outcome<()> {
+    let within = |v: &&View| v.reaches_host() && v.target != view.target && view.target.starts_with(&v.target);
+    let Some(around) = views.iter().find(within) else { return Ok(()) };
+    root.find(&view.target, OFlags::empty()).map(drop).map_err(|_| {
+        let (target, folder) = (view.target.display(), around.target.display());
+        Fault::new("invalid_argument", format!("nothing can be mounted at {target}: it does not exist in {folder}"))
+            .hint("make it in the project first, or mount somewhere else")
+    })
+}
+
+fn show_file(root: &Root, view: &View, tree: &OwnedFd) -> Outcome<()> {
+    if view.readonly || view.form != ViewForm::Mount {
+        place::readonly(tree).during("make a view read-only")?;
+    }
+    root.attach_file(tree, &view.target)
+}
+
+fn set_live_attributes(tree: &OwnedFd) -> Outcome<()> {
+    let plain = sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
+    sys::mount_setattr(tree.as_fd(), true, plain, None).during("set a view's attributes")
+}
+
+/// Of the root that we are in.
+fn set_root_attributes(is_readonly: bool) -> Outcome<()> {
+    let mut attributes = sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
+    if is_readonly {
+        attributes |= sys::MOUNT_ATTR_RDONLY;
+    }
+    let slash = open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("open the new root")?;
+    sys::mount_setattr(slash.as_fd(), false, attributes, None).during("set the root's attributes")
 }
 
 /// The root as a mount of its own, to fill.

@@ -44,7 +44,12 @@ impl Layer {
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 pub enum Event<'a> {
-    Started { pid: i32, layers: &'a [Layer] },
+    /// Built, and waiting for what it is to show.
+    Warm,
+    Started {
+        pid: i32,
+        layers: &'a [Layer],
+    },
     Failed(&'a Fault),
     Exited(&'a End),
 }

@@ -1,13 +1,12 @@
 //! Files of /etc that speak of the machine that a sandbox is, in every root.
 
-use crate::spec::{Network, Spec};
+use crate::spec::Network;
 
-pub fn of_the_machine(spec: &Spec) -> [(&'static str, String); 3] {
-    let name = &spec.hostname;
+pub fn of_the_machine(name: &str, network: Network) -> [(&'static str, String); 3] {
     [
         ("hostname", format!("{name}\n")),
         ("hosts", format!("127.0.0.1\tlocalhost {name}\n::1\tlocalhost ip6-localhost ip6-loopback {name}\n")),
-        ("resolv.conf", resolvers(spec.network).to_owned()),
+        ("resolv.conf", resolvers(network).to_owned()),
     ]
 }
 

@@ -67,9 +67,12 @@ fn mount(kind: &str, options: &[(&str, &str)], attributes: MountAttrFlags) -> ru
 
 /// A filesystem in memory. Small files cost an inode, so these are limited with the size.
 pub fn tmpfs(mib: u64, mode: &str) -> Outcome<OwnedFd> {
-    let size = format!("{mib}m");
-    let inodes = (mib * 256).max(4096).to_string();
-    mount("tmpfs", &[("size", &size), ("nr_inodes", &inodes), ("mode", mode)], NO_DEVICES).during("mount tmpfs")
+    let [size, inodes] = tmpfs_size(mib);
+    mount("tmpfs", &[(size.0, &size.1), (inodes.0, &inodes.1), ("mode", mode)], NO_DEVICES).during("mount tmpfs")
+}
+
+pub fn tmpfs_size(mib: u64) -> [(&'static str, String); 2] {
+    [("size", format!("{mib}m")), ("nr_inodes", (mib * 256).max(4096).to_string())]
 }
 
 /// The current folder is the scratch filesystem, with the fresh root in it.

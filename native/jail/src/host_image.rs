@@ -5,7 +5,7 @@ use std::{
     fs, io,
     os::{
         fd::OwnedFd,
-        unix::fs::{PermissionsExt, symlink},
+        unix::fs::{MetadataExt, PermissionsExt, symlink},
     },
     path::{Path, PathBuf},
 };
@@ -65,6 +65,19 @@ const PLACES: [(&str, u32); 7] = [
     ("usr", 0o755),
     ("workspace", 0o755),
 ];
+
+/// When the files of /etc that are copied were last changed or replaced. A root that was filled before is out of date.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Stamp([Option<(u64, i64, i64)>; ETC_FILES.len()]);
+
+impl Stamp {
+    pub fn now() -> Self {
+        Self(ETC_FILES.map(|name| {
+            let found = fs::symlink_metadata(Path::new("/etc").join(name)).ok()?;
+            Some((found.ino(), found.ctime(), found.ctime_nsec()))
+        }))
+    }
+}
 
 /// Fills the new root. The current folder is the scratch filesystem that holds it.
 pub fn build(root: &Root, spec: &Spec) -> Outcome<()> {
@@ -204,7 +217,7 @@ fn write_etc(root: &Path, spec: &Spec) -> Outcome<()> {
     ] {
         fs::write(root.join("etc").join(file), text).during(format_args!("write /etc/{file}"))?;
     }
-    for (file, text) in etc_files::of_the_machine(spec) {
+    for (file, text) in etc_files::of_the_machine(&spec.hostname, spec.network) {
         fs::write(root.join("etc").join(file), text).during(format_args!("write /etc/{file}"))?;
     }
     Ok(())

@@ -56,12 +56,18 @@ pub fn build(root: &Root, spec: &Spec) -> Outcome<PathBuf> {
     place::attach_at(&filesystems::tmpfs(1, "0755")?, Path::new("root/dev")).during("mount /dev")?;
     give(root, "workspace", spec.user)?;
     let etc = own_etc(root)?;
-    for (name, text) in etc_files::of_the_machine(spec) {
+    for (name, text) in etc_files::of_the_machine(&spec.hostname, spec.network) {
         replace(&etc, name, text.as_bytes())?;
     }
     let home = accounts(root, &etc, spec.user)?;
     build_home(root, spec, &home)?;
     Ok(home)
+}
+
+/// Files of /etc that are others for each sandbox, in place of those that are there.
+pub fn write_machine(root: &Root, files: &[(&str, String)]) -> Outcome<()> {
+    let etc = own_etc(root)?;
+    files.iter().try_for_each(|(name, text)| replace(&etc, name, text.as_bytes()))
 }
 
 fn open_folder(path: &Path) -> Outcome<OwnedFd> {

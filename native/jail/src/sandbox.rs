@@ -16,7 +16,7 @@ use crate::{
     carry::{self, Carrier, Report},
     cgroup::{self, Cgroup},
     channel::Channel,
-    child::{Asked, Child, Prepared, READONLY, Told, WRITABLE},
+    child::{Asked, Child, Manner, Prepared, READONLY, Told, WRITABLE},
     control::{End, Layer, LayerState},
     fault::{During, Fault, Outcome},
     identity::{Identity, is_host_root},
@@ -30,6 +30,10 @@ use crate::{
         survey::{Rules, Survey},
     },
 };
+
+mod warm;
+
+pub use warm::Warm;
 
 /// What the child needs to be in from its first moment. The rest it makes itself, while its ids are being mapped.
 const NAMESPACES: i32 = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID;
@@ -66,8 +70,7 @@ impl<'a> Sandbox<'a> {
     pub fn start(spec: &'a Spec, ties: Ties<'_>) -> Outcome<Self> {
         let Ties { stream, disk, since, born: tell_of_birth } = ties;
         let privileged = is_host_root();
-        let guest = open(&spec.guest, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
-            .map_err(|e| Fault::new("internal", format!("the guest binary {}: {e}", spec.guest.display())))?;
+        let guest = open_guest(spec)?;
         let identity = Identity::choose(spec.ids, spec.user)?;
         let sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
         let layers = Layers::open(spec.root.layers(), privileged)?;
@@ -84,8 +87,8 @@ impl<'a> Sandbox<'a> {
             Fork::Parent { pid, pidfd } => (pid, pidfd),
             Fork::Child => {
                 drop(ours);
-                let child =
-                    Child { spec, identity: &identity, channel: theirs, guest, stream, is_kept: disk.is_some() };
+                let manner = if disk.is_some() { Manner::Kept } else { Manner::Temporary };
+                let child = Child { spec, identity: &identity, channel: theirs, guest, stream, manner };
                 child.become_guest(sources, layers, disk_layer);
                 std::process::exit(1);
             }
@@ -117,12 +120,7 @@ impl<'a> Sandbox<'a> {
         for door in cgroup.doors(born)? {
             tell(&ours, &Asked::Join, Some(door.as_fd()))?;
         }
-        let mut surveys = sources.iter().map(|s| survey(s, &hide, &protect)).collect::<Outcome<Vec<_>>>()?;
-        for (view, survey) in spec.views.iter().zip(&mut surveys) {
-            survey.protected.extend(placeholders.iter().flat_map(|p| p.hits(&view.source)));
-            survey.protected.sort();
-            survey.protected.dedup();
-        }
+        let surveys = search(spec, &sources, (&hide, &protect), &placeholders)?;
         tell(&ours, &Asked::Finish, None)?;
         let prepared = Prepared { surveys, rlimits: rlimits(spec, cgroup) };
         tell(&ours, &prepared, None)?;
@@ -219,6 +217,27 @@ impl Drop for Process {
     }
 }
 
+fn open_guest(spec: &Spec) -> Outcome<OwnedFd> {
+    open(&spec.guest, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|e| Fault::new("internal", format!("the guest binary {}: {e}", spec.guest.display())))
+}
+
+/// What of each view is hidden or protected.
+fn search(
+    spec: &Spec,
+    sources: &[Source],
+    (hide, protect): (&Matcher, &Matcher),
+    placeholders: &[Placeholders],
+) -> Outcome<Vec<Survey>> {
+    let mut surveys = sources.iter().map(|s| survey(s, hide, protect)).collect::<Outcome<Vec<_>>>()?;
+    for (view, survey) in spec.views.iter().zip(&mut surveys) {
+        survey.protected.extend(placeholders.iter().flat_map(|p| p.hits(&view.source)));
+        survey.protected.sort();
+        survey.protected.dedup();
+    }
+    Ok(surveys)
+}
+
 fn make_placeholders(spec: &Spec) -> Outcome<Vec<Placeholders>> {
     let live = spec.views.iter().filter(|v| v.is_live() && v.source.is_dir());
     live.map(|v| Placeholders::make(&v.source, &spec.protect, &spec.journal)).collect()
@@ -267,6 +286,7 @@ fn follow_child(channel: &Channel, layers: &mut Vec<Layer>) -> Outcome<Option<Ow
     while let Some((told, fd)) = channel.receive::<Told>()? {
         match told {
             Told::Upper => upper = fd,
+            Told::Shown => {}
             Told::Layer(layer) => layers.push(layer),
             Told::Failed(fault) => return Err(fault),
         }

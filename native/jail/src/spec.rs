@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::fault::{Fault, Outcome};
 
@@ -35,6 +35,9 @@ pub struct Spec {
     pub trusted_certificate: Option<String>,
     /// Folder for what has to be undone on the host after a crash.
     pub journal: PathBuf,
+    /// Build all but what is shown, and wait for a second spec of the same shape.
+    #[serde(default)]
+    pub warm: bool,
     /// `keep`: the folder of the sandbox's own state, and of all that it writes.
     pub state: Option<PathBuf>,
 }
@@ -50,7 +53,7 @@ pub enum IdChoice {
     Best,
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum RootChoice {
     /// The machine's own programs.
@@ -68,7 +71,7 @@ impl RootChoice {
     }
 }
 
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct User {
     pub uid: u32,
@@ -107,7 +110,7 @@ pub struct HideRule {
 }
 
 /// A folder of the host shown in the sandbox.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct View {
     pub source: PathBuf,
@@ -128,7 +131,7 @@ impl View {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ViewForm {
     /// Copy-on-write; the host's files never change.
@@ -139,7 +142,7 @@ pub enum ViewForm {
     Mount,
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Limits {
     pub vcpus: f64,
@@ -149,6 +152,25 @@ pub struct Limits {
 }
 
 impl Spec {
+    /// Whether a sandbox that was built for one of the two can serve the other: everything is equal but what is brought
+    /// in at the end.
+    pub fn has_shape_of(&self, other: &Self) -> bool {
+        let form = |v: &View| (v.target.clone(), v.form, v.readonly);
+        // With a read-only root, homes are temporary filesystems too, of this size.
+        let has_same_home = !self.root_readonly || self.tmp_mib == other.tmp_mib;
+        has_same_home
+            && self.guest == other.guest
+            && self.ids == other.ids
+            && self.user == other.user
+            && self.root == other.root
+            && self.root_readonly == other.root_readonly
+            && self.views.iter().map(form).eq(other.views.iter().map(form))
+            && self.capabilities == other.capabilities
+            && self.seccomp == other.seccomp
+            && self.landlock_writable == other.landlock_writable
+            && self.network == other.network
+    }
+
     pub fn parse(text: &[u8]) -> Outcome<Self> {
         let spec: Self =
             serde_json::from_slice(text).map_err(|e| Fault::new("internal", format!("the jail's spec: {e}")))?;

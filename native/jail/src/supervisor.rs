@@ -9,7 +9,7 @@ use crate::{
     cgroup,
     control::{Control, Event, Order},
     fault::{During, Outcome},
-    sandbox::{Sandbox, Ties},
+    sandbox::{Sandbox, Ties, Warm},
     spec::Spec,
     view::placeholder::Placeholders,
 };
@@ -19,7 +19,26 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
         return Ok(());
     };
     let spec = Spec::parse(&line)?;
+    if spec.warm {
+        let warm = Warm::start(spec, stream)?;
+        control.send(&Event::Warm);
+        let Some(line) = await_caller(control, &warm)? else {
+            return Ok(());
+        };
+        let spec = Spec::parse(&line)?;
+        let sandbox = warm.take(&spec)?;
+        return see_to_its_end(control, sandbox, &spec);
+    }
     let sandbox = Sandbox::start(&spec, Ties { stream, disk: None, since: None, born: &mut |_| Ok(()) })?;
+    see_to_its_end(control, sandbox, &spec)
+}
+
+/// Waits until somebody wants it. None: nobody will, or it has died.
+fn await_caller(control: &mut Control, warm: &Warm) -> Outcome<Option<Vec<u8>>> {
+    if control.has_line() || is_spoken_to(control, warm.pidfd())? { control.line() } else { Ok(None) }
+}
+
+fn see_to_its_end(control: &mut Control, sandbox: Sandbox<'_>, spec: &Spec) -> Outcome<()> {
     control.send(&Event::Started { pid: sandbox.pid(), layers: &sandbox.layers });
     let order = await_end(control, &sandbox)?;
     let end = sandbox.end(order == Some(Order::Finish))?;
@@ -31,30 +50,27 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
 
 /// Waits for the sandbox to end, for an order, or for the owner to go.
 fn await_end(control: &mut Control, sandbox: &Sandbox<'_>) -> Outcome<Option<Order>> {
+    if !control.has_line() {
+        // Where it has ended by itself, whoever owns it decides what to do with its changes.
+        is_spoken_to(control, sandbox.pidfd())?;
+    }
+    control.order()
+}
+
+/// Whether it is the other side that was heard of first, and not the end of the process.
+fn is_spoken_to(control: &Control, process: &OwnedFd) -> Outcome<bool> {
     let mut patience = Timespec::try_from(ak_footprint::IDLE_AFTER).ok();
     loop {
-        if control.has_line() {
-            return control.order();
-        }
-        let mut fds =
-            [PollFd::new(sandbox.pidfd(), PollFlags::IN), PollFd::from_borrowed_fd(control.as_fd(), PollFlags::IN)];
+        let mut fds = [PollFd::new(process, PollFlags::IN), PollFd::from_borrowed_fd(control.as_fd(), PollFlags::IN)];
         match poll(&mut fds, patience.as_ref()) {
             Ok(0) => {
                 ak_footprint::trim();
                 patience = None;
                 continue;
             }
-            Ok(_) => {}
+            Ok(_) => return Ok(!fds[1].revents().is_empty()),
             Err(rustix::io::Errno::INTR) => continue,
             Err(e) => return Err(e).during("wait for the sandbox"),
-        }
-        let (ended, spoken) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
-        if spoken {
-            return control.order();
-        }
-        if ended {
-            // By itself: whoever owns it decides what to do with its changes.
-            return control.order();
         }
     }
 }

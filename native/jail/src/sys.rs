@@ -97,6 +97,48 @@ pub fn mount_setattr(
     Ok(())
 }
 
+/// Nothing that is mounted on it, or on what it is a copy of, reaches the other.
+pub fn make_private(mount: BorrowedFd<'_>) -> io::Result<()> {
+    let attr = MountAttr { propagation: libc::MS_PRIVATE, ..MountAttr::default() };
+    // SAFETY: attr and the empty path outlive the call.
+    check(unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            mount.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH | libc::AT_RECURSIVE,
+            &raw const attr,
+            size_of::<MountAttr>(),
+        )
+    })?;
+    Ok(())
+}
+
+/// Closes every descriptor from 3 up but these. Only for a forked process that never returns to code which owns any of
+/// the others.
+pub fn close_all_but<const N: usize>(mut keep: [RawFd; N]) {
+    keep.sort_unstable();
+    let mut next = 3;
+    for fd in keep {
+        close_between(next, fd - 1);
+        next = next.max(fd + 1);
+    }
+    close_between(next, RawFd::MAX);
+}
+
+fn close_between(first: RawFd, last: RawFd) {
+    if first <= last {
+        // SAFETY: only numbers are passed; the caller gives up what lies between them.
+        unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+    }
+}
+
+/// Ends a forked process without running anything of its parent's.
+pub fn exit_now(status: i32) -> ! {
+    // SAFETY: _exit takes a number and does not return.
+    unsafe { libc::_exit(status) }
+}
+
 /// Becomes the program behind `program`. Returns only on failure.
 pub fn exec_fd(program: BorrowedFd<'_>, words: &[&CStr]) -> io::Error {
     let mut argv: Vec<_> = words.iter().map(|word| word.as_ptr()).collect();
@@ -168,6 +210,19 @@ pub fn set_rlimit(resource: libc::__rlimit_resource_t, value: u64) -> io::Result
         if libc::setrlimit(resource, &raw const limit) < 0 {
             return Err(io::Error::last_os_error());
         }
+    }
+    Ok(())
+}
+
+/// The same for another process, whose user namespace is one of ours.
+pub fn set_rlimit_of(pid: libc::pid_t, resource: libc::__rlimit_resource_t, value: u64) -> io::Result<()> {
+    // SAFETY: the struct is filled by the kernel, then by us, and outlives both calls.
+    unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        check(libc::prlimit(pid, resource, std::ptr::null(), &raw mut limit).into())?;
+        let value = value.min(limit.rlim_max);
+        limit = libc::rlimit { rlim_cur: value, rlim_max: value };
+        check(libc::prlimit(pid, resource, &raw const limit, std::ptr::null_mut()).into())?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ import type { Backend, BootedSandbox, BootSpec } from "../../core/backend.js";
 import { type JailPrograms, startJail } from "./jail-process.js";
 import { jailSpec } from "./jail-spec.js";
 import { linuxKept } from "./kept/index.js";
+import { warmShape } from "./warm-jail.js";
 
 export function linuxBackend(programs: JailPrograms): Backend {
   return {
@@ -15,5 +16,6 @@ export function linuxBackend(programs: JailPrograms): Backend {
       return await startJail(programs, jailSpec(spec, programs), signal);
     },
     kept: linuxKept(programs),
+    shapeOf: (spec) => warmShape(programs, jailSpec(spec, programs)),
   };
 }

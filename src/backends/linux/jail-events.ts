@@ -3,6 +3,7 @@ import type { CarryReport, Layer, SandboxEnd } from "../../core/backend.js";
 import { AgentKernelError, errorCodeOf } from "../../core/errors.js";
 
 export type JailEvent =
+  | { readonly event: "warm" }
   | { readonly event: "started"; readonly pid: number; readonly layers: readonly Layer[] }
   | { readonly event: "failed"; readonly error: AgentKernelError }
   | { readonly event: "exited"; readonly end: SandboxEnd };
@@ -15,6 +16,8 @@ export function parseJailEvent(line: string): JailEvent {
   switch (fields.event) {
     case "started":
       return { event: "started", pid: number(fields, "pid"), layers: list(fields.layers).map(layer) };
+    case "warm":
+      return { event: "warm" };
     case "failed":
       return { event: "failed", error: failure(fields) };
     case "exited":

@@ -23,12 +23,17 @@ export async function startJail(programs: JailPrograms, spec: JailSpec, signal?:
   signal?.throwIfAborted();
   const child = await (programs.starter ? programs.starter.start() : spawnJail(programs.jailBinary));
   const jail = new Jail(child, programs);
+  return await bootIn(jail, spec, signal);
+}
+
+/** Gives the spec to a jail that waits for one. */
+export async function bootIn(jail: Jail, spec: JailSpec, signal?: AbortSignal): Promise<BootedSandbox> {
   jail.order(spec);
   let impatience: NodeJS.Timeout | undefined;
   const kill = () => {
     void jail.kill().catch(() => {});
     // It may be searching a large or a dead folder and not listen. The sandbox dies with it; the rest is swept.
-    impatience = setTimeout(() => child.kill(), ABORT_GRACE_MS);
+    impatience = setTimeout(() => jail.killProcess(), ABORT_GRACE_MS);
   };
   if (signal?.aborted) kill();
   signal?.addEventListener("abort", kill, { once: true });
@@ -51,16 +56,20 @@ export async function startJail(programs: JailPrograms, spec: JailSpec, signal?:
   }
 }
 
-class Jail {
+export class Jail {
   readonly stream: Socket;
+  /** Built, where it was asked to be built ahead. */
+  readonly warm: Promise<void>;
   readonly started: Promise<readonly Layer[]>;
   readonly ended: Promise<SandboxEnd>;
   /** The jail process itself is gone, and what it might have left is swept. */
   readonly gone: Promise<void>;
+  readonly #child: StartedJail;
   readonly #control: Socket;
   #asked = false;
 
   constructor(child: StartedJail, programs: JailPrograms) {
+    this.#child = child;
     this.#control = child.control;
     this.stream = child.stream;
     // Writing to a jail that is gone is no news: its end is.
@@ -78,10 +87,17 @@ class Jail {
     const lost = this.gone.then(() => {
       throw events.failure() ?? new AgentKernelError("sandbox_died", "the process that owns the sandbox was killed");
     });
+    this.warm = Promise.race([events.warm, lost]);
     this.started = Promise.race([events.started, lost]);
     this.ended = Promise.race([events.ended, lost]);
+    this.warm.catch(() => {});
     this.started.catch(() => {});
     this.ended.catch(() => {});
+  }
+
+  /** Of the jail's own process, which takes the sandbox with it; without a word. */
+  killProcess(): void {
+    this.#child.kill();
   }
 
   order(what: object): void {
@@ -107,6 +123,7 @@ class Jail {
 }
 
 interface JailEvents {
+  readonly warm: Promise<void>;
   /** Rejects at once when the jail tells of a failure. */
   readonly started: Promise<readonly Layer[]>;
   /** Never rejects: after a failure the jail is still about to let go of what it holds, so its end tells. */
@@ -115,15 +132,18 @@ interface JailEvents {
 }
 
 export function readEvents(control: Socket): JailEvents {
+  const warm = deferred<void>();
   const started = deferred<readonly Layer[]>();
   const ended = deferred<SandboxEnd>();
   let failure: unknown;
   const fail = (error: unknown) => {
     failure ??= error;
+    warm.reject(error);
     started.reject(error);
   };
   const take = (event: JailEvent) => {
-    if (event.event === "started") started.resolve(event.layers);
+    if (event.event === "warm") warm.resolve();
+    else if (event.event === "started") started.resolve(event.layers);
     else if (event.event === "exited") ended.resolve(event.end);
     else fail(event.error);
   };
@@ -143,7 +163,7 @@ export function readEvents(control: Socket): JailEvents {
       control.destroy();
     }
   });
-  return { started: started.promise, ended: ended.promise, failure: () => failure };
+  return { warm: warm.promise, started: started.promise, ended: ended.promise, failure: () => failure };
 }
 
 function closeOf(socket: Socket): Promise<void> {

@@ -38,6 +38,8 @@ export interface JailSpec {
   readonly journal: string;
   /** Of a kept sandbox: its state folder. */
   readonly state?: string;
+  /** It is built without what is shown, and waits for a second spec of the same shape. */
+  readonly warm?: true;
 }
 
 /** Whom a sandbox without root runs as. */

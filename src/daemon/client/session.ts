@@ -21,6 +21,8 @@ const { EPIPE } = constants.errno;
 export class ClientSession implements FrameReceiver {
   /** Settles when nothing of it goes on any more. Never rejects. */
   readonly over: Promise<void>;
+  /** Settles when nobody waits for it any more. Never rejects. */
+  readonly answered: Promise<void>;
   readonly #socket: Duplex;
   readonly #start: ClientStart;
   readonly #signals = new ClientSignals();
@@ -31,12 +33,16 @@ export class ClientSession implements FrameReceiver {
   readonly #stderr: ClientOutput;
   #window: TerminalSize | null;
   #isAnswered = false;
+  #tellAnswered: () => void = () => {};
 
   /** The client has been told that it is served. */
   constructor(socket: Duplex, start: ClientStart, resident: Resident) {
     this.#socket = socket;
     this.#start = start;
     this.#window = start.window;
+    this.answered = new Promise((resolve) => {
+      this.#tellAnswered = resolve;
+    });
     const [isTerminal, ...outputs] = start.isTerminal;
     this.#stdin = new ClientInput({
       isTerminal,
@@ -135,6 +141,7 @@ export class ClientSession implements FrameReceiver {
     if (this.#isAnswered) return;
     this.#send(encodeFrame(ClientFrame.exit, 0, Buffer.from([status, signal])));
     this.#isAnswered = true;
+    this.#tellAnswered();
     this.#socket.end();
   }
 
@@ -146,6 +153,7 @@ export class ClientSession implements FrameReceiver {
 
   #lose(): void {
     this.#isAnswered = true;
+    this.#tellAnswered();
     this.#stdout.close(EPIPE);
     this.#stderr.close(EPIPE);
     this.#gone.abort();

@@ -101,6 +101,16 @@ impl Cgroup {
         Ok((cgroup, CgroupLayers { limits: layer, freezer }))
     }
 
+    /// Other limits than those that it was made with.
+    pub fn set_limits(&self, limits: &Limits) -> Outcome<()> {
+        for group in self.groups.iter().filter(|group| !group.v2 && group.controllers.contains(&"memory")) {
+            // This one must never be below the other, in whichever direction they go.
+            group.set_if_there("memory.memsw.limit_in_bytes", "-1")?;
+        }
+        let mut all = self.groups.iter().flat_map(|group| group.controllers.iter().map(move |name| (group, name)));
+        all.try_for_each(|(group, name)| group.limit(name, limits))
+    }
+
     pub fn paths(&self) -> Vec<PathBuf> {
         self.groups.iter().map(|group| group.path.clone()).collect()
     }

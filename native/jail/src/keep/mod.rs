@@ -5,7 +5,7 @@
 //! sandbox lives and dies with this process, which holds the folder's lock for as long.
 
 mod clients;
-mod door;
+pub mod door;
 mod folder;
 mod orders;
 mod removal;

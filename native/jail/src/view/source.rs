@@ -75,21 +75,30 @@ impl Source {
     pub fn into_tree(self, view: &spec::View) -> Outcome<OwnedFd> {
         match self.tree {
             Some(tree) => Ok(tree),
-            None => {
-                let tree =
-                    place::clone_tree(CWD, &view.source).during(format_args!("show {}", view.source.display()))?;
-                // What is shown must be what is searched for secrets.
-                let there = fstat(&tree).during("look at a view")?;
-                if (there.st_dev, there.st_ino) != (self.stat.st_dev, self.stat.st_ino) {
-                    return Err(Fault::start(format!(
-                        "{} was replaced while the sandbox started",
-                        view.source.display()
-                    )));
-                }
-                Ok(tree)
-            }
+            None => clone_same(view, self.identity()),
         }
     }
+
+    /// Device and number of the folder or file.
+    pub fn identity(&self) -> (u64, u64) {
+        (self.stat.st_dev, self.stat.st_ino)
+    }
+
+    /// Made here only for root.
+    pub fn tree(&self) -> Option<&OwnedFd> {
+        self.tree.as_ref()
+    }
+}
+
+/// The mount to put in place, opened by the sandbox itself.
+pub fn clone_same(view: &spec::View, searched: (u64, u64)) -> Outcome<OwnedFd> {
+    let tree = place::clone_tree(CWD, &view.source).during(format_args!("show {}", view.source.display()))?;
+    // What is shown must be what is searched for secrets.
+    let there = fstat(&tree).during("look at a view")?;
+    if (there.st_dev, there.st_ino) != searched {
+        return Err(Fault::start(format!("{} was replaced while the sandbox started", view.source.display())));
+    }
+    Ok(tree)
 }
 
 /// A user namespace that only carries an id map. It lives as long as its descriptor.

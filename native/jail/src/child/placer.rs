@@ -1,0 +1,183 @@
+//! The process that puts the caller's folders into a sandbox which was built without them. It has all capabilities
+//! within the sandbox's user namespace and is done before the first command can run; it holds nothing of the guest's.
+
+use std::{
+    os::fd::{AsFd, AsRawFd, OwnedFd},
+    path::Path,
+};
+
+use rustix::{
+    fs::{CWD, Mode, OFlags, mkdir, open},
+    mount::{FsPickFlags, fsconfig_reconfigure, fsconfig_set_string, fspick},
+    thread::{ThreadNameSpaceType, move_into_thread_name_spaces},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{Base, Told, check_place, set_live_attributes, set_root_attributes, show_file};
+use crate::{
+    channel::Channel,
+    etc_files,
+    fault::{During, Fault, Outcome},
+    filesystems, image_root,
+    place::{self, Root},
+    spec::{Spec, View, ViewForm},
+    sys, trust,
+    view::{guard, overlay, source, survey::Survey},
+};
+
+/// What the supervisor tells the placer.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Late {
+    /// The mount of the next view comes with this message. Without any, the placer opens them by itself.
+    Tree,
+    Show(Box<Shown>),
+}
+
+/// What a caller brings to a sandbox that was built before.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Shown {
+    pub hostname: String,
+    pub scratch_mib: u64,
+    pub tmp_mib: u64,
+    pub trusted_certificate: Option<String>,
+    pub views: Vec<ShownView>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ShownView {
+    pub view: View,
+    pub survey: Survey,
+    pub is_folder: bool,
+    /// Device and number of what was searched.
+    pub identity: (u64, u64),
+}
+
+pub struct Placer<'a> {
+    pub spec: &'a Spec,
+    pub base: Base,
+    /// The mount namespace that the sandbox lives in.
+    pub namespace: OwnedFd,
+    pub orders: Channel,
+}
+
+impl Placer<'_> {
+    pub fn run(self) -> ! {
+        let Base { root, void, .. } = &self.base;
+        let kept = [self.namespace.as_fd(), void.file.as_fd(), void.folder.as_fd(), root.fd(), self.orders.as_fd()];
+        sys::close_all_but(kept.map(|fd| fd.as_raw_fd()));
+        let status = match self.serve() {
+            Ok(()) => 0,
+            Err(fault) => {
+                // If the supervisor is gone there is nobody to tell.
+                let _ = self.orders.send(&Told::Failed(fault), None);
+                1
+            }
+        };
+        sys::exit_now(status)
+    }
+
+    fn serve(&self) -> Outcome<()> {
+        let (shown, mut trees) = self.await_order()?;
+        let Shown { hostname, scratch_mib, tmp_mib, trusted_certificate, views } = shown;
+        if trees.is_empty() {
+            trees = views.iter().map(|v| source::clone_same(&v.view, v.identity)).collect::<Outcome<Vec<_>>>()?;
+        }
+        self.resize(scratch_mib, tmp_mib)?;
+        self.name(&hostname)?;
+        if let Some(certificate) = &trusted_certificate {
+            trust::install(&self.base.root, certificate)?;
+        }
+        let mut built = Vec::new();
+        for (index, (shown, tree)) in views.iter().zip(trees).enumerate() {
+            sys::make_private(tree.as_fd()).during("make a view's mount private")?;
+            built.push((shown, self.build_view(index, shown, tree)?));
+        }
+        // While it is open, the namespace that we leave is not taken apart.
+        let _left = open("root/proc/self/ns/mnt", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+        move_into_thread_name_spaces(self.namespace.as_fd(), ThreadNameSpaceType::MOUNT)
+            .during("enter the sandbox's mount namespace")?;
+        attach(&views, built)?;
+        if self.spec.root_readonly {
+            set_root_attributes(true)?;
+        }
+        self.orders.send(&Told::Shown, None)
+    }
+
+    fn await_order(&self) -> Outcome<(Shown, Vec<OwnedFd>)> {
+        let mut trees = Vec::new();
+        loop {
+            match self.orders.receive()? {
+                Some((Late::Tree, Some(tree))) => trees.push(tree),
+                Some((Late::Show(shown), _)) => return Ok((*shown, trees)),
+                Some((Late::Tree, None)) | None => return Err(Fault::start("the supervisor is gone")),
+            }
+        }
+    }
+
+    /// The mount of a view, whole and attached nowhere.
+    fn build_view(&self, index: usize, shown: &ShownView, tree: OwnedFd) -> Outcome<OwnedFd> {
+        let ShownView { view, survey, is_folder, .. } = shown;
+        if !is_folder {
+            return Ok(tree);
+        }
+        if view.is_live() {
+            set_live_attributes(&tree)?;
+            let name = format!("v{index}");
+            mkdir(name.as_str(), Mode::from_raw_mode(0o755)).during("make a place for a view")?;
+            place::attach_at(&tree, Path::new(&name)).during("attach a view")?;
+            let mounted = open(name.as_str(), OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+            let mounted: OwnedFd = mounted.during("open a view")?;
+            guard::apply(mounted.as_fd(), survey, &self.base.void)?;
+            return place::clone_tree(mounted.as_fd(), Path::new("")).during("take a view along");
+        }
+        let built = overlay::build(index, tree, survey, (!view.readonly).then_some(self.base.uppers))?;
+        if view.form == ViewForm::Sync
+            && let Some(upper) = &built.upper
+        {
+            self.orders.send(&Told::Upper, Some(upper.as_fd()))?;
+        }
+        Ok(built.tree)
+    }
+
+    /// How much the sandbox may write, where this caller may write more or less than was thought.
+    fn resize(&self, scratch_mib: u64, tmp_mib: u64) -> Outcome<()> {
+        if scratch_mib != self.spec.scratch_mib {
+            resize_tmpfs(".", scratch_mib)?;
+        }
+        if tmp_mib != self.spec.tmp_mib {
+            resize_tmpfs("root/tmp", tmp_mib)?;
+            resize_tmpfs("root/dev/shm", tmp_mib)?;
+        }
+        Ok(())
+    }
+
+    fn name(&self, hostname: &str) -> Outcome<()> {
+        rustix::system::sethostname(hostname.as_bytes()).during("set the host name")?;
+        image_root::write_machine(&self.base.root, &etc_files::of_the_machine(hostname, self.spec.network))
+    }
+}
+
+fn resize_tmpfs(path: &str, mib: u64) -> Outcome<()> {
+    let picked = fspick(CWD, path, FsPickFlags::FSPICK_CLOEXEC).during("find a temporary filesystem")?;
+    for (key, value) in filesystems::tmpfs_size(mib) {
+        fsconfig_set_string(&picked, key, value.as_str()).during("size a temporary filesystem")?;
+    }
+    fsconfig_reconfigure(&picked).during("size a temporary filesystem")
+}
+
+/// In the sandbox's own mount namespace. Views around others come first.
+fn attach(views: &[ShownView], mut built: Vec<(&ShownView, OwnedFd)>) -> Outcome<()> {
+    let slash = open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+    let root = Root::new(slash.during("open the sandbox's root")?);
+    let all: Vec<View> = views.iter().map(|shown| shown.view.clone()).collect();
+    built.sort_by_key(|(shown, _)| shown.view.target.components().count());
+    for (ShownView { view, is_folder, .. }, tree) in built {
+        check_place(&all, &root, view)?;
+        if *is_folder {
+            root.attach_folder(&tree, &view.target)?;
+        } else {
+            show_file(&root, view, &tree)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,190 @@
+//! A sandbox that waits, built, for what it is to show and to whom. It is taken once; whatever of it depends on the
+//! caller is looked at then and not before, hidden files above all.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use super::{
+    NAMESPACES, Process, Sandbox, follow_child, make_placeholders, map_ids, mount_layer, no_namespaces, open_guest,
+    rlimits, search, tell, why_gone,
+};
+use crate::{
+    carry,
+    cgroup::{self, Cgroup},
+    channel::Channel,
+    child::{Asked, Child, Late, Manner, Prepared, READONLY, Shown, ShownView, Told, walls_need_views},
+    control::{Layer, LayerState},
+    fault::{During, Fault, Outcome},
+    host_image,
+    identity::{Identity, is_host_root},
+    keep::door::Door,
+    layers::Layers,
+    spec::{RootChoice, Spec},
+    sys::{self, Fork},
+    view::{matcher::Matcher, source::Source, survey::Survey},
+};
+
+pub struct Warm {
+    spec: Spec,
+    process: Process,
+    cgroup: Cgroup,
+    layers: Vec<Layer>,
+    identity: Identity,
+    /// To the process that will show the views.
+    placer: Channel,
+    /// To the process that will be the guest once the views are shown, where it is not the guest yet.
+    builder: Option<Channel>,
+    /// The guest's door, and the stream that it gets through it.
+    entrance: Option<(Door, OwnedFd)>,
+    copied: Option<host_image::Stamp>,
+}
+
+impl Warm {
+    pub fn start(spec: Spec, stream: OwnedFd) -> Outcome<Self> {
+        let guest = open_guest(&spec)?;
+        let identity = Identity::choose(spec.ids, spec.user)?;
+        let layers = Layers::open(spec.root.layers(), is_host_root())?;
+        let copied = (spec.root == RootChoice::Host).then(host_image::Stamp::now);
+        let born = cgroup::is_pure_v2();
+        let mut limited = born.then(|| Cgroup::create(&spec.limits, false)).transpose()?;
+        let (ours, theirs) = Channel::pair()?;
+        let (placer, orders) = Channel::pair()?;
+        let (manner, entrance, guests_end) = if walls_need_views(&spec) {
+            (Manner::Temporary, None, stream)
+        } else {
+            let (door, guests_end) = Door::pair()?;
+            (Manner::Warm, Some((door, stream)), guests_end)
+        };
+        let birthplace = limited.as_ref().and_then(|(cgroup, _)| cgroup.birthplace());
+        let (pid, pidfd) = match sys::fork_into(NAMESPACES, birthplace).map_err(no_namespaces)? {
+            Fork::Parent { pid, pidfd } => (pid, pidfd),
+            Fork::Child => {
+                drop((ours, placer, entrance));
+                let child =
+                    Child { spec: &spec, identity: &identity, channel: theirs, guest, stream: guests_end, manner };
+                child.become_warm_guest(layers, orders);
+                std::process::exit(1);
+            }
+        };
+        drop((theirs, orders, guests_end, guest));
+        let process = Process { pid, pidfd, reaped: false };
+        identity.write_maps(pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
+        layers.map_ids(pid, READONLY).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
+        drop(layers);
+        tell(&ours, &(), None)?;
+        let (cgroup, mut cgroup_layers) = match limited.take() {
+            Some(made) => made,
+            None => Cgroup::create(&spec.limits, false)?,
+        };
+        if identity.has_range() && !cgroup.limits("pids") {
+            cgroup_layers.add_to_limits("; that limits processes for each id, not in all");
+        }
+        for door in cgroup.doors(born)? {
+            tell(&ours, &Asked::Join, Some(door.as_fd()))?;
+        }
+        tell(&ours, &Asked::Finish, None)?;
+        tell(&ours, &Prepared { surveys: Vec::new(), rlimits: Vec::new() }, None)?;
+        let mut walls = vec![
+            Layer::new("namespaces", LayerState::Applied, identity.describe()),
+            Layer::applied("seccomp"),
+            cgroup_layers.limits,
+        ];
+        let builder = if entrance.is_some() {
+            follow_child(&ours, &mut walls)?;
+            None
+        } else {
+            Some(ours)
+        };
+        Ok(Self { spec, process, cgroup, layers: walls, identity, placer, builder, entrance, copied })
+    }
+
+    /// Readable when the first process has ended, and so all others.
+    pub fn pidfd(&self) -> &OwnedFd {
+        &self.process.pidfd
+    }
+
+    /// The sandbox that `spec` asks for.
+    pub fn take(self, spec: &Spec) -> Outcome<Sandbox<'_>> {
+        let Self { spec: built, process, cgroup, mut layers, identity, placer, builder, entrance, copied } = self;
+        if !spec.has_shape_of(&built) {
+            return Err(Fault::new("conflict", "the sandbox was built for another shape"));
+        }
+        if copied.is_some_and(|stamp| stamp != host_image::Stamp::now()) {
+            return Err(Fault::new("conflict", "what the sandbox has of /etc has changed on the host"));
+        }
+        let since = carry::now();
+        let privileged = is_host_root();
+        let sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
+        map_ids(spec, &identity, &sources, process.pid)?;
+        let placeholders = make_placeholders(spec)?;
+        let (hide, protect) = (Matcher::hiding(&spec.hide), Matcher::of(&spec.protect));
+        let surveys = search(spec, &sources, (&hide, &protect), &placeholders)?;
+        for tree in sources.iter().filter_map(Source::tree) {
+            tell(&placer, &Late::Tree, Some(tree.as_fd()))?;
+        }
+        let surveys = show(&placer, spec, &sources, surveys)?;
+        // Beside the placer.
+        if spec.limits != built.limits {
+            cgroup.set_limits(&spec.limits)?;
+        }
+        for (resource, value) in rlimits(spec, &cgroup) {
+            sys::set_rlimit_of(process.pid, resource, value).during("set a resource limit")?;
+        }
+        let upper = await_shown(&placer)?;
+        if let Some(builder) = builder {
+            follow_child(&builder, &mut layers)?;
+        }
+        if let Some((door, stream)) = entrance
+            && !door.let_in(stream.as_fd())
+        {
+            return Err(Fault::start("the guest was killed while it waited"));
+        }
+        layers.extend(mount_layer(spec));
+        Ok(Sandbox {
+            process,
+            cgroup,
+            layers,
+            spec,
+            upper,
+            hide,
+            protect,
+            surveys,
+            sources,
+            placeholders,
+            since,
+            _identity: identity,
+        })
+    }
+}
+
+/// Gives the surveys back: they are needed once more when changes are carried over.
+fn show(placer: &Channel, spec: &Spec, sources: &[Source], surveys: Vec<Survey>) -> Outcome<Vec<Survey>> {
+    let views = spec.views.iter().zip(sources).zip(surveys).map(|((view, source), survey)| ShownView {
+        view: view.clone(),
+        survey,
+        is_folder: source.is_folder(),
+        identity: source.identity(),
+    });
+    let order = Late::Show(Box::new(Shown {
+        hostname: spec.hostname.clone(),
+        scratch_mib: spec.scratch_mib,
+        tmp_mib: spec.tmp_mib,
+        trusted_certificate: spec.trusted_certificate.clone(),
+        views: views.collect(),
+    }));
+    tell(placer, &order, None)?;
+    let Late::Show(shown) = order else { return Ok(Vec::new()) };
+    Ok(shown.views.into_iter().map(|view| view.survey).collect())
+}
+
+fn await_shown(placer: &Channel) -> Outcome<Option<OwnedFd>> {
+    let mut upper = None;
+    while let Some((told, fd)) = placer.receive::<Told>()? {
+        match told {
+            Told::Upper => upper = fd,
+            Told::Shown => return Ok(upper),
+            Told::Failed(fault) => return Err(fault),
+            Told::Layer(_) => {}
+        }
+    }
+    Err(Fault::start("what shows folders in the sandbox was killed"))
+}

@@ -1,0 +1,109 @@
+/** Jails that are built before anybody asks for them, and get the rest of their spec when somebody does. */
+import { statSync } from "node:fs";
+import type { BootedSandbox, BootSpec, WarmSandbox, WarmShape } from "../../core/backend.js";
+import { AgentKernelError } from "../../core/errors.js";
+import { bootIn, Jail, type JailPrograms } from "./jail-process.js";
+import { type JailSpec, jailSpec } from "./jail-spec.js";
+import { spawnJail } from "./jail-start.js";
+
+/** Null where a layer of the image is not there: whoever boots is told why. */
+export function warmShape(programs: JailPrograms, spec: JailSpec): WarmShape | null {
+  const root = rootKey(spec.root);
+  if (root === null) return null;
+  return {
+    key: JSON.stringify([root, fixedParts(spec)]),
+    label: labelOf(spec),
+    build: () => buildWarm(programs, withoutCaller(spec)),
+  };
+}
+
+/** What cannot be changed any more when a jail is built; the jail holds the two specs against each other by the same list. */
+function fixedParts(spec: JailSpec): object {
+  const { guest, ids, user, rootReadonly, views, capabilities, seccomp, landlockWritable, network } = spec;
+  const forms = views.map(({ target, form, readonly }) => ({ target, form, readonly }));
+  const tmpMib = rootReadonly ? spec.tmpMib : null;
+  return { guest, ids, user, rootReadonly, tmpMib, forms, capabilities, seccomp, landlockWritable, network };
+}
+
+/** A layer that was removed and unpacked again has its old name, and is not what a jail shows that was built before. */
+function rootKey(root: JailSpec["root"]): string | null {
+  if (root.kind === "host") return root.kind;
+  const found = root.layers.map((layer) => {
+    const stat = statSync(layer, { throwIfNoEntry: false });
+    return stat === undefined ? null : `${layer}:${stat.dev}:${stat.ino}`;
+  });
+  return found.includes(null) ? null : found.join("\n");
+}
+
+/** Nothing of the caller's whose spec it was: neither folders nor what is hidden in them. */
+function withoutCaller(spec: JailSpec): JailSpec {
+  return {
+    ...spec,
+    hostname: "warm",
+    views: spec.views.map((view) => ({ ...view, source: "/" })),
+    hide: [],
+    protect: [],
+    trustedCertificate: null,
+    warm: true,
+  };
+}
+
+function labelOf({ root, user, views, network, rootReadonly }: JailSpec): string {
+  const image = root.kind === "host" ? "host" : `image of ${root.layers.length} layers`;
+  const project = views.find(({ target }) => target === "/workspace");
+  const mounts = views.length - (project ? 1 : 0);
+  return [
+    image,
+    `workspace ${project ? `${project.form}${project.readonly ? " (read-only)" : ""}` : "none"}`,
+    `network ${network}`,
+    ...(user.uid === 0 ? [] : [`user ${user.uid}`]),
+    ...(rootReadonly ? ["read-only root"] : []),
+    ...(mounts > 0 ? [`${mounts} more folders`] : []),
+  ].join(", ");
+}
+
+async function buildWarm(programs: JailPrograms, spec: JailSpec): Promise<WarmSandbox> {
+  const child = await (programs.starter ? programs.starter.start() : spawnJail(programs.jailBinary));
+  const jail = new Jail(child, programs);
+  jail.order(spec);
+  try {
+    await jail.warm;
+  } catch (error) {
+    jail.stream.destroy();
+    await jail.gone;
+    throw error;
+  }
+  return new WarmJail(jail, programs);
+}
+
+class WarmJail implements WarmSandbox {
+  readonly over: Promise<void>;
+  readonly #jail: Jail;
+  readonly #programs: JailPrograms;
+  #isTaken = false;
+  #tellTaken: () => void = () => {};
+
+  constructor(jail: Jail, programs: JailPrograms) {
+    this.#jail = jail;
+    this.#programs = programs;
+    const taken = new Promise<void>((resolve) => {
+      this.#tellTaken = resolve;
+    });
+    this.over = Promise.race([taken, jail.gone]);
+  }
+
+  async take(spec: BootSpec, signal?: AbortSignal): Promise<BootedSandbox> {
+    if (this.#isTaken) throw new AgentKernelError("internal", "a warm sandbox was taken twice");
+    this.#isTaken = true;
+    this.#tellTaken();
+    return await bootIn(this.#jail, jailSpec(spec, this.#programs), signal);
+  }
+
+  async discard(): Promise<void> {
+    if (this.#isTaken) return;
+    this.#isTaken = true;
+    // It ends when its orders do, and has nothing to tell then.
+    this.#jail.kill().catch(() => {});
+    await this.#jail.gone;
+  }
+}

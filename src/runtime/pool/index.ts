@@ -1,0 +1,242 @@
+/**
+ * src/runtime/pool owns sandboxes that are built before anybody asks for them. Each serves one run and is never handed
+ * on. It knows shapes, counts and ages, and nothing of policies: what may be shared between callers is for the backend
+ * to say. Building one never competes with a run: it waits until nobody is being served.
+ */
+import type { WarmSandbox, WarmShape } from "../../core/backend.js";
+import { ceiling, defaultPoolSettings, type PoolSettings, sameSettings, wantedCounts } from "./sizes.js";
+
+export interface ShapeStatus {
+  readonly agent: string;
+  readonly shape: string;
+  readonly warm: number;
+  readonly in_use: number;
+  readonly taken: number;
+  readonly missed: number;
+}
+
+export interface PoolStatus {
+  readonly warm: number;
+  readonly in_use: number;
+  readonly min: number;
+  readonly max: number;
+  /** How often a warm one was there, and how often not. */
+  readonly taken: number;
+  readonly missed: number;
+  readonly shapes: readonly ShapeStatus[];
+}
+
+export interface ShapeUser {
+  /** One that waited, to be tried; null where there is none left. */
+  next(): WarmSandbox | null;
+  /** Whether one that waited could be taken. */
+  has(how: "taken" | "missed"): void;
+  over(): void;
+}
+
+export interface PoolOptions {
+  readonly freeBytes: () => number;
+  /** A warm sandbox could not be built; runs go on without. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/** With fewer of a shape than this, the next one is built as soon as nobody is served; otherwise after a rest. */
+const FEW = 2;
+/** Nothing was asked for so long: whoever calls again and again has stopped for a moment. */
+const REST_MS = 20;
+/** At once. Two processors are busy with two. */
+const MOST_BUILDING = 2;
+
+class Stock {
+  readonly agent: string;
+  shape: WarmShape;
+  readonly warm: WarmSandbox[] = [];
+  building = 0;
+  inUse = 0;
+  peakInUse = 0;
+  usedAtMs: number;
+  taken = 0;
+  missed = 0;
+  /** It could not be built; tried again when it is next asked for. */
+  hasFailed = false;
+
+  constructor(agent: string, shape: WarmShape, nowMs: number) {
+    this.agent = agent;
+    this.shape = shape;
+    this.usedAtMs = nowMs;
+  }
+}
+
+export class WarmPool {
+  readonly #options: PoolOptions;
+  readonly #stocks = new Map<string, Stock>();
+  #settings: PoolSettings = defaultPoolSettings;
+  #served = 0;
+  #rest: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  readonly #ending = new Set<Promise<void>>();
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+  }
+
+  get status(): PoolStatus {
+    const shapes = [...this.#stocks.values()].map((stock) => ({
+      agent: stock.agent,
+      shape: stock.shape.label,
+      warm: stock.warm.length,
+      in_use: stock.inUse,
+      taken: stock.taken,
+      missed: stock.missed,
+    }));
+    const sum = (field: "warm" | "in_use" | "taken" | "missed") => shapes.reduce((all, one) => all + one[field], 0);
+    const { min, max } = this.#settings;
+    return { warm: sum("warm"), in_use: sum("in_use"), min, max, taken: sum("taken"), missed: sum("missed"), shapes };
+  }
+
+  /** Other settings than before: what is there was built for the old ones, and goes. */
+  configure(settings: PoolSettings): void {
+    if (sameSettings(settings, this.#settings)) return;
+    this.#settings = settings;
+    this.drain();
+  }
+
+  /** Somebody wants one of this shape, and has one from here or of their own until it is over. */
+  use(shape: WarmShape, agent: string): ShapeUser {
+    const stock = this.#stockOf(shape, agent);
+    stock.inUse++;
+    stock.peakInUse = Math.max(stock.peakInUse, stock.inUse);
+    return {
+      next: () => stock.warm.shift() ?? null,
+      has: (how) => {
+        if (how === "taken") stock.taken++;
+        else stock.missed++;
+      },
+      over: () => {
+        stock.inUse--;
+      },
+    };
+  }
+
+  /** Somebody is served; nothing is built until all have their answers. Returns what is to be called then. */
+  serve(): () => void {
+    this.#served++;
+    clearTimeout(this.#rest);
+    return () => {
+      this.#served--;
+      if (this.#served === 0) this.#restSoon();
+    };
+  }
+
+  /** Builds at least so many of a shape. Rejects where one cannot be built. Returns how many there are. */
+  async prewarm(shape: WarmShape, agent: string, count: number): Promise<number> {
+    const stock = this.#stockOf(shape, agent);
+    stock.peakInUse = Math.max(stock.peakInUse, count);
+    const wanted = Math.min(count, this.#wanted().get(stock) ?? 0);
+    const missing = Math.max(0, wanted - stock.warm.length - stock.building);
+    await Promise.all(Array.from({ length: missing }, () => this.#build(stock)));
+    return stock.warm.length;
+  }
+
+  /** Ends all that wait. */
+  drain(): void {
+    for (const [key, stock] of this.#stocks) {
+      this.#discard(stock.warm.splice(0));
+      if (stock.inUse === 0) this.#stocks.delete(key);
+    }
+  }
+
+  /** Nothing of it is left when this settles. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#rest);
+    this.drain();
+    await Promise.all(this.#ending);
+  }
+
+  #stockOf(shape: WarmShape, agent: string): Stock {
+    const key = `${agent}\n${shape.key}`;
+    const known = this.#stocks.get(key) ?? new Stock(agent, shape, Date.now());
+    this.#stocks.set(key, known);
+    known.shape = shape;
+    known.usedAtMs = Date.now();
+    known.hasFailed = false;
+    return known;
+  }
+
+  #restSoon(): void {
+    if (this.#isClosed) return;
+    // First the answer has to leave.
+    setImmediate(() => this.#refill(FEW));
+    clearTimeout(this.#rest);
+    this.#rest = setTimeout(() => {
+      this.#discardUnwanted();
+      this.#refill(Number.POSITIVE_INFINITY);
+    }, REST_MS);
+  }
+
+  /** Builds one of a shape that has fewer than it should, and fewer than `enough`; the next one follows it. */
+  #refill(enough: number): void {
+    if (this.#isClosed || this.#served > 0) return;
+    const all = [...this.#stocks.values()];
+    const count = all.reduce((sum, { warm, building }) => sum + warm.length + building, 0);
+    const building = all.reduce((sum, stock) => sum + stock.building, 0);
+    if (building >= MOST_BUILDING || count >= ceiling(this.#options.freeBytes())) return;
+    for (const [stock, wanted] of this.#wanted()) {
+      const there = stock.warm.length + stock.building;
+      if (stock.hasFailed || there >= Math.min(wanted, enough)) continue;
+      this.#build(stock).then(
+        () => this.#refill(enough),
+        (error: unknown) => this.#options.onFault(error),
+      );
+      return;
+    }
+  }
+
+  #wanted(): Map<Stock, number> {
+    return wantedCounts(this.#stocks.values(), this.#settings, Date.now());
+  }
+
+  async #build(stock: Stock): Promise<void> {
+    stock.building++;
+    try {
+      const warm = await stock.shape.build();
+      const isKnown = [...this.#stocks.values()].includes(stock);
+      if (this.#isClosed || !isKnown) {
+        this.#discard([warm]);
+        return;
+      }
+      stock.warm.push(warm);
+      // One that dies while it waits is nobody's loss, as long as nobody gets it.
+      void warm.over.then(() => {
+        const at = stock.warm.indexOf(warm);
+        if (at >= 0) stock.warm.splice(at, 1);
+      });
+    } catch (error) {
+      stock.hasFailed = true;
+      throw error;
+    } finally {
+      stock.building--;
+    }
+  }
+
+  #discardUnwanted(): void {
+    for (const [stock, wanted] of this.#wanted()) {
+      // Whoever was many at once is not for ever.
+      stock.peakInUse = stock.inUse;
+      this.#discard(stock.warm.splice(wanted));
+    }
+    for (const [key, stock] of this.#stocks) {
+      const isUsed = stock.inUse + stock.building + stock.warm.length > 0;
+      if (!isUsed && (this.#wanted().get(stock) ?? 0) === 0) this.#stocks.delete(key);
+    }
+  }
+
+  #discard(sandboxes: readonly WarmSandbox[]): void {
+    for (const warm of sandboxes) {
+      const ending = warm.discard().catch(this.#options.onFault);
+      this.#ending.add(ending);
+      void ending.then(() => this.#ending.delete(ending));
+    }
+  }
+}

@@ -1,0 +1,37 @@
+/** A backend whose sandboxes are there before they are asked for, where one of the right shape is. */
+import type { Backend, BootedSandbox, BootSpec } from "../../core/backend.js";
+import type { ShapeUser, WarmPool } from "./index.js";
+
+export function pooledBackend(backend: Backend, pool: WarmPool): Backend {
+  return {
+    ...backend,
+    async boot(spec, signal) {
+      const shape = backend.shapeOf?.(spec) ?? null;
+      if (shape === null) return await backend.boot(spec, signal);
+      const user = pool.use(shape, spec.policy.mode);
+      try {
+        const warm = await takeWarm(user, spec, signal);
+        user.has(warm === null ? "missed" : "taken");
+        const booted = warm ?? (await backend.boot(spec, signal));
+        booted.ended.then(user.over, user.over);
+        return booted;
+      } catch (error) {
+        user.over();
+        throw error;
+      }
+    },
+  };
+}
+
+async function takeWarm(user: ShapeUser, spec: BootSpec, signal?: AbortSignal): Promise<BootedSandbox | null> {
+  for (let warm = user.next(); warm !== null; warm = user.next()) {
+    signal?.throwIfAborted();
+    try {
+      return await warm.take(spec, signal);
+    } catch {
+      // It may have died, or be out of date. One that is built now tells why, where the reason lies with the caller.
+      signal?.throwIfAborted();
+    }
+  }
+  return null;
+}
