@@ -8,6 +8,7 @@ import type { Readable, Writable } from "node:stream";
 import type { JailStarter } from "../../backends/linux/jail-start.js";
 import type { AgentKernelError } from "../../core/errors.js";
 import type { TerminalSize } from "../../core/exec.js";
+import type { HoldingRegistry } from "../../core/holding.js";
 
 export interface Surroundings {
   /** Reading it throws where the folder does not exist any more. */
@@ -31,6 +32,8 @@ export interface Invocation extends Surroundings {
 /** What a process that outlives the call keeps ready for all its callers; null where there is none. */
 export interface Resident {
   readonly jails: JailStarter;
+  /** What is to outlive the call is entered here, and the process does not end by itself meanwhile. */
+  readonly holdings: HoldingRegistry;
 }
 
 export interface StandardInput {
