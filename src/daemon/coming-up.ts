@@ -15,7 +15,7 @@ export function hasOwner({ folder }: Pick<DaemonPlace, "folder">): boolean {
     if (entry === undefined || entry === "free") return false;
     return holderState(entry, processMark()) !== "dead";
   } catch (error) {
-    if (isFileError(error, "ENOENT")) return false;
+    if (isFileError(error, "ENOENT", "ENOTDIR")) return false;
     throw error;
   }
 }
