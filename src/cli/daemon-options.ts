@@ -1,7 +1,6 @@
 /** The options of the daemon's verbs. */
 import { resolve } from "node:path";
 import type { Surroundings } from "../core/surroundings.js";
-import { parseDurationMs } from "../policy/resources.js";
 import type { OptionSpec, ParsedOptions, VerbSpec } from "./option-spec.js";
 
 const jsonOption: OptionSpec = { long: "json", help: "print the result as JSON" };
@@ -28,20 +27,33 @@ export const daemonVerbs: readonly VerbSpec[] = [
     summary: "run the daemon in the foreground",
     usage: "daemon run [options]",
     examples: ["agentkernel daemon run"],
-    options: lifeOptions,
+    options: [
+      ...lifeOptions,
+      { long: "on-demand", help: "end by itself once nothing is left to own, as one does that a verb started" },
+    ],
     rest: { kind: "none" },
     apart: true,
     load: () => import("./verbs/daemon-run.js"),
   },
   {
     name: "daemon stop",
-    summary: "end the daemon, and the commands that it runs",
+    summary: "end the daemon, and the commands that it runs; sandboxes that stay go on",
     usage: "daemon stop [options]",
-    examples: ["agentkernel daemon stop"],
-    options: [jsonOption],
+    examples: ["agentkernel daemon stop", "agentkernel daemon stop --all"],
+    options: [{ long: "all", help: "end the sandboxes that stay, too" }, jsonOption],
     rest: { kind: "none" },
     apart: true,
     load: () => import("./verbs/daemon-stop.js"),
+  },
+  {
+    name: "daemon reload",
+    summary: "replace the daemon by one of this build, without dropping what runs",
+    usage: "daemon reload [options]",
+    examples: ["agentkernel daemon reload"],
+    options: [jsonOption],
+    rest: { kind: "none" },
+    apart: true,
+    load: () => import("./verbs/daemon-reload.js"),
   },
   {
     name: "daemon status",
@@ -54,12 +66,6 @@ export const daemonVerbs: readonly VerbSpec[] = [
     load: () => import("./verbs/daemon-status.js"),
   },
 ];
-
-/** Null where it was not named. */
-export function idleTimeoutMs(parsed: ParsedOptions): number | null {
-  const text = parsed.values.get("idle-timeout")?.[0];
-  return text === undefined ? null : parseDurationMs("--idle-timeout", text);
-}
 
 /** Null where it was not named. */
 export function logPath(parsed: ParsedOptions, { cwd }: Pick<Surroundings, "cwd">): string | null {

@@ -40,6 +40,8 @@ export interface VerbSpec {
   readonly rest: { readonly kind: "none" } | RestCommand | RestWords | { readonly kind: "files" } | RestChoices;
   /** Runs in a process of its own even where a daemon is up: it is about that process, or would hold others up. */
   readonly apart?: true;
+  /** Only a daemon can serve it: it owns what outlives the call. Where none is up, the command line starts one. */
+  readonly daemon?: "required";
   readonly load: () => Promise<VerbModule>;
 }
 
@@ -48,6 +50,8 @@ export interface VerbModule {
   readonly execute: (parsed: ParsedOptions, invocation: Invocation) => Promise<number>;
   /** Whether these options need a process of its own; see `apart`. */
   readonly runsApart?: (parsed: ParsedOptions) => boolean;
+  /** Whether these options need a daemon, where the verb itself does not; see `daemon`. */
+  readonly needsDaemon?: (parsed: ParsedOptions) => boolean;
 }
 
 /** The user's command: options end at its first word. */

@@ -2,9 +2,9 @@
 import { backendNames } from "../core/backend.js";
 import { compatibilityModes, profileNames, workspaceModes } from "../core/policy.js";
 import { runtimeNames } from "../detect/runtimes.js";
-import { ranges } from "../policy/resources.js";
+import { parseDurationMs, ranges } from "../policy/resources.js";
 import { domainOrPreset } from "./network-shapes.js";
-import { choice, flag, list, number, text, type ValueOf } from "./shapes.js";
+import { choice, flag, list, number, parsedText, text, type ValueOf } from "./shapes.js";
 import { dictionary, table } from "./table-shape.js";
 
 const port = { min: 1, max: 65_535, whole: true };
@@ -125,8 +125,13 @@ export const configShape = table({
     }),
   },
   daemon: {
-    help: "The warm pool.",
+    help: "The daemon and its warm pool.",
     shape: table({
+      linger: {
+        shape: parsedText("a time such as 5m", "^[0-9.]+(ms|s|m|h)$", parseDurationMs),
+        help: "How long a daemon that a verb started owns nothing before it ends (5m).",
+        userOnly: true,
+      },
       min_warm: { ...warmPool.min_warm, later: "daemon" },
       max_warm: { ...warmPool.max_warm, later: "daemon" },
       agents: {

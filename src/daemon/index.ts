@@ -12,26 +12,44 @@ import { AgentKernelError } from "../core/errors.js";
 import { version } from "../core/version.js";
 import { WarmPool } from "../runtime/pool/index.js";
 import type { ClientSession } from "./client/session.js";
+import { Holdings } from "./holdings.js";
 import { ResidentJails } from "./jails.js";
+import { Lifetime, type Stay } from "./lifetime.js";
 import type { Log } from "./log.js";
 import { type Ownership, takeOwnership } from "./ownership.js";
 import { listen } from "./server.js";
-import { preparePrivateFolder } from "./socket-folder.js";
+import { clearSockets, preparePrivateFolder } from "./socket-folder.js";
 import type { DaemonPlace } from "./socket-place.js";
-import type { DaemonStatus } from "./status.js";
+import { count, type DaemonStatus } from "./status.js";
+import { within } from "./within.js";
 
 /** How long running commands may take to end when the daemon does. */
 const STOP_GRACE_MS = 10_000;
 /** How long the last answers may take to be read. */
 const ANSWER_GRACE_MS = 1000;
 
+/** How a daemon says that another owns the place. */
+export const ANOTHER_IS_UP = "a daemon of yours is running already";
+
 export interface DaemonOptions {
   readonly place: DaemonPlace;
   readonly log: Log;
   /** Null where the log goes to stderr. */
   readonly logPath: string | null;
-  /** After so long with nothing to do it ends by itself; null: never. */
-  readonly idleTimeoutMs: number | null;
+  readonly stay: Stay;
+  /** It was started to outlive whoever started it, and can be replaced by another such. */
+  readonly isBackground: boolean;
+  /** The service of the machine's own that runs it, and would start it again; null where there is none. */
+  readonly service: string | null;
+}
+
+/** What became of a daemon's belongings when it made room for another. */
+export interface HandOver {
+  readonly pid: number;
+  /** How many it let go of, which go on. */
+  readonly released: number;
+  /** Command lines that it still serves to their end. */
+  readonly at_work: number;
 }
 
 export class Daemon {
@@ -43,10 +61,13 @@ export class Daemon {
   readonly #pool: WarmPool;
   readonly #sessions = new Set<ClientSession>();
   readonly #startedAtMs = Date.now();
+  readonly #lifetime: Lifetime;
+  readonly #holdings: Holdings;
   #served = 0;
   #server: Server | null = null;
-  #idle: NodeJS.Timeout | undefined;
   #stopping: Promise<void> | null = null;
+  #handingOver: Promise<HandOver> | null = null;
+  #hasLeft = false;
   #settleEnded: () => void = () => {};
 
   private constructor(options: DaemonOptions, ownership: Ownership) {
@@ -56,6 +77,11 @@ export class Daemon {
     this.#pool = new WarmPool({
       freeBytes: () => process.availableMemory(),
       onFault: (error) => options.log.say(`no sandbox could be built ahead: ${describe(error)}`),
+    });
+    this.#holdings = new Holdings(options.log, () => this.#lifetime.look());
+    this.#lifetime = new Lifetime(options.stay, {
+      heldBy: () => this.#heldBy(),
+      end: (why) => void this.stop(why),
     });
     this.ended = new Promise((resolve) => {
       this.#settleEnded = resolve;
@@ -67,7 +93,7 @@ export class Daemon {
     preparePrivateFolder(options.place.folder);
     const ownership = takeOwnership(options.place.folder);
     if (ownership === null) {
-      throw new AgentKernelError("conflict", "a daemon of yours is running already", {
+      throw new AgentKernelError("conflict", ANOTHER_IS_UP, {
         hint: "agentkernel daemon status tells of it, agentkernel daemon stop ends it",
       });
     }
@@ -85,7 +111,7 @@ export class Daemon {
   get status(): DaemonStatus {
     return {
       up: true,
-      stopping: this.#stopping !== null,
+      stopping: this.#isClosing,
       pid: process.pid,
       version,
       build: buildId(),
@@ -97,70 +123,140 @@ export class Daemon {
       lost_log_lines: this.#options.log.lost,
       at_work: this.#sessions.size,
       served: this.#served,
+      on_demand: this.#lifetime.stay.onDemand,
+      idle_timeout_ms: this.#lifetime.stay.idleTimeoutMs,
+      held_by: this.#heldBy(),
+      background: this.#options.isBackground,
+      service: this.#options.service,
       memory_bytes: process.memoryUsage.rss(),
       pool: this.#pool.status,
     };
   }
 
-  /** No new command lines; those at work end as by SIGTERM. Settles when all have. */
+  /** No new command lines; those at work end as by SIGTERM, what it owns goes on. Settles when all is done. */
   stop(why: string): Promise<void> {
     this.#stopping ??= this.#stop(why);
     return this.#stopping;
   }
 
+  /** Another daemon takes its place at once: what it owns goes on, and so do the command lines at work, to their end. */
+  handOver(): Promise<HandOver> {
+    this.#handingOver ??= this.#handOver();
+    return this.#handingOver;
+  }
+
+  stayAs(stay: Stay): void {
+    this.#lifetime.change(stay);
+  }
+
+  get stay(): Stay {
+    return this.#lifetime.stay;
+  }
+
+  get #isClosing(): boolean {
+    return this.#stopping !== null || this.#handingOver !== null;
+  }
+
+  #heldBy(): readonly string[] {
+    const { size } = this.#sessions;
+    return [...(size > 0 ? [count(size, "command line")] : []), ...this.#holdings.names];
+  }
+
   async #listen(): Promise<void> {
+    clearSockets(this.#options.place);
     await this.#jails.open();
     this.#server = await listen(this.#options.place, {
       build: buildId(),
-      resident: { jails: this.#jails, pool: this.#pool },
+      resident: { jails: this.#jails, pool: this.#pool, holdings: this.#holdings },
       answer: (method, path) => this.#answer(method, path),
-      isClosed: () => (this.#stopping ? "the daemon is stopping" : null),
+      isClosed: () => (this.#isClosing ? "the daemon is stopping" : null),
       onSession: (session) => this.#serve(session),
       onFault: (error) => this.#options.log.say(`a connection was cut off: ${describe(error)}`),
     });
     this.#options.log.say(`process ${process.pid} listens, version ${version}, build ${buildId()}`);
-    this.#restIfIdle();
+    this.#lifetime.look();
   }
 
   #serve(session: ClientSession): void {
-    clearTimeout(this.#idle);
     this.#sessions.add(session);
     this.#served++;
     void session.answered.then(this.#pool.serve());
+    this.#lifetime.look();
     void session.over.then(() => {
       this.#sessions.delete(session);
-      this.#restIfIdle();
+      this.#lifetime.look();
     });
-  }
-
-  #restIfIdle(): void {
-    const { idleTimeoutMs } = this.#options;
-    clearTimeout(this.#idle);
-    if (idleTimeoutMs === null || this.#sessions.size > 0 || this.#stopping) return;
-    this.#idle = setTimeout(() => void this.stop("nothing was asked of it for a while"), idleTimeoutMs);
   }
 
   #answer(method: string, path: string): Promise<object> | null {
     const key = `${method} ${path}`;
-    if (key === "GET /health") return Promise.resolve({ status: this.#stopping ? "stopping" : "ok" });
+    if (key === "GET /health") return Promise.resolve({ status: this.#isClosing ? "stopping" : "ok" });
     if (key === "GET /version") return Promise.resolve({ version, build: buildId(), node: process.versions.node });
     if (key === "GET /daemon") return Promise.resolve(this.status);
     if (key === "POST /daemon/stop") return this.stop("it was asked to").then(() => ({ stopped: true }));
+    if (key === "POST /daemon/stop-all") return this.#stopAll();
+    if (key === "POST /daemon/hand-over") return this.handOver();
+    if (key === "POST /daemon/stay") return this.#stayForGood();
     return null;
   }
 
+  async #stayForGood(): Promise<DaemonStatus> {
+    if (this.#lifetime.stay.onDemand) this.#lifetime.change({ onDemand: false, idleTimeoutMs: null });
+    return this.status;
+  }
+
+  async #stopAll(): Promise<object> {
+    const ended = this.#isClosing ? 0 : await this.#holdings.endAll();
+    await this.stop("it was asked to, with all that it owns");
+    return { stopped: true, ended };
+  }
+
   async #stop(why: string): Promise<void> {
-    const { log, place } = this.#options;
-    clearTimeout(this.#idle);
+    const { log } = this.#options;
+    this.#lifetime.over();
     log.say(`stopping: ${why}; ${this.#sessions.size} at work`);
     for (const session of this.#sessions) session.signal(constants.signals.SIGTERM);
-    await within(STOP_GRACE_MS, Promise.all([...this.#sessions].map(({ over }) => over)));
+    const sessions = within(STOP_GRACE_MS, this.#sessionsOver());
+    await Promise.all([sessions, this.#holdings.releaseAll()]);
     await this.#pool.close();
-    this.#jails.close();
-    // While it is ours, no other daemon's socket can be there.
-    rmSync(place.socketPath, { force: true });
-    this.#ownership.release();
+    this.#leave();
     log.say(this.#sessions.size === 0 ? "stopped" : `stopped; ${this.#sessions.size} did not end in time`);
+    this.#end();
+  }
+
+  async #handOver(): Promise<HandOver> {
+    const { log } = this.#options;
+    if (this.#stopping !== null) {
+      await this.#stopping;
+      return { pid: process.pid, released: 0, at_work: 0 };
+    }
+    this.#lifetime.over();
+    const released = await this.#holdings.releaseAll();
+    await this.#pool.close();
+    this.#leave();
+    log.say(`another daemon takes over: ${released} released, ${this.#sessions.size} still at work`);
+    void this.#sessionsOver().then(() => {
+      if (this.#stopping === null) log.say("ended after the last command line");
+      this.#end();
+    });
+    return { pid: process.pid, released, at_work: this.#sessions.size };
+  }
+
+  #sessionsOver(): Promise<unknown> {
+    return Promise.all([...this.#sessions].map(({ over }) => over));
+  }
+
+  /** The place is free for another daemon. */
+  #leave(): void {
+    if (this.#hasLeft) return;
+    this.#hasLeft = true;
+    // While it is ours, no other daemon's socket can be there.
+    rmSync(this.#options.place.socketPath, { force: true });
+    this.#ownership.release();
+  }
+
+  #end(): void {
+    this.#jails.close();
     void within(ANSWER_GRACE_MS, this.#closed()).then(() => this.#settleEnded());
   }
 
@@ -169,15 +265,6 @@ export class Daemon {
     const server = this.#server;
     return server === null ? Promise.resolve() : new Promise((resolve) => server.close(resolve));
   }
-}
-
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([work, late]);
-  clearTimeout(timer);
 }
 
 function describe(error: unknown): string {

@@ -1,14 +1,16 @@
-/** The process around a daemon: its signals, its folder, its last words; and a daemon in the background. */
-import { spawn } from "node:child_process";
-import { AgentKernelError } from "../core/errors.js";
+/** The process around a daemon: its signals, its folder, its last words. */
+import { isatty } from "node:tty";
 import { Daemon, type DaemonOptions } from "./index.js";
+import type { Stay } from "./lifetime.js";
+import { durationText } from "./status.js";
 
-/** How long a daemon may take to listen. */
-const START_TIMEOUT_MS = 15_000;
-const READY = "ready\n";
+export interface DaemonProcess extends DaemonOptions {
+  /** What the configuration says now about how long it stays. */
+  readonly readStay: () => Promise<Stay>;
+}
 
 /** A whole daemon, in this process. Resolves when it has ended in good order. `onReady` is called when it listens. */
-export async function runDaemon(options: DaemonOptions, onReady: (daemon: Daemon) => Promise<void>): Promise<void> {
+export async function runDaemon(options: DaemonProcess, onReady: (daemon: Daemon) => Promise<void>): Promise<void> {
   const { log } = options;
   const daemon = await Daemon.start(options);
   // Nobody's folder is kept from being removed, and a path that is not absolute is found out.
@@ -16,7 +18,10 @@ export async function runDaemon(options: DaemonOptions, onReady: (daemon: Daemon
   // Whoever started it in the background does not listen any more; a warning of Node's must not be its end.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   let isAsked = false;
-  for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+  // At a terminal it means that the terminal is gone.
+  const hangup = isatty(2) ? (["SIGHUP"] as const) : [];
+  if (hangup.length === 0) process.on("SIGHUP", () => void reread(daemon, options));
+  for (const name of ["SIGTERM", "SIGINT", ...hangup] as const) {
     process.on(name, () => {
       if (isAsked) process.exit(1);
       isAsked = true;
@@ -35,50 +40,16 @@ export async function runDaemon(options: DaemonOptions, onReady: (daemon: Daemon
   await daemon.ended;
 }
 
-/** Says to whoever started it in the background that it listens. */
-export const readyLine = READY;
-
-/** Starts one that outlives this process. Resolves when it listens. `words` are those of `daemon run`. */
-export async function startInBackground(words: readonly string[]): Promise<void> {
-  const [, entry = ""] = process.argv;
-  const child = spawn(process.execPath, [...process.execArgv, entry, "daemon", "run", ...words], {
-    detached: true,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let said = "";
-  let complaint = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    complaint += text;
-  });
-  await new Promise<void>((resolve, reject) => {
-    const fail = (reason: string) =>
-      reject(
-        new AgentKernelError("internal", `the daemon did not start: ${reason}`, {
-          hint: "agentkernel daemon run shows it in the foreground",
-        }),
-      );
-    const timer = setTimeout(() => {
-      child.kill("SIGKILL");
-      fail(`it did not listen within ${START_TIMEOUT_MS / 1000} s`);
-    }, START_TIMEOUT_MS);
-    child.once("error", (error) => fail(error.message));
-    child.once("close", (status) => {
-      clearTimeout(timer);
-      fail(firstLine(complaint) ?? `it ended with status ${status}`);
-    });
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      said += text;
-      if (!said.includes(READY)) return;
-      clearTimeout(timer);
-      resolve();
-    });
-  });
-  child.stdout.destroy();
-  child.stderr.destroy();
-  child.unref();
-}
-
-function firstLine(text: string): string | null {
-  const [line = ""] = text.replace(/^agentkernel: /, "").split("\n");
-  return line === "" ? null : line;
+/** Every line of the log opens its file, so that one that was moved away is begun anew by the line that says so. */
+async function reread(daemon: Daemon, { log, readStay }: DaemonProcess): Promise<void> {
+  try {
+    const stay = await readStay();
+    // The user may have told one that was started on demand to stay.
+    if (stay.onDemand === daemon.stay.onDemand) daemon.stayAs(stay);
+    const { idleTimeoutMs } = daemon.stay;
+    const until = idleTimeoutMs === null ? "until it is stopped" : `for ${durationText(idleTimeoutMs)} without work`;
+    log.say(`by SIGHUP: the configuration was read again; it stays ${until}`);
+  } catch (error) {
+    log.say(`by SIGHUP: the configuration stays as it was: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }

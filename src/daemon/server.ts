@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { join } from "node:path";
 import { AgentKernelError } from "../core/errors.js";
 import { ClientConnection, type ConnectionOptions, refuse } from "./client/connection.js";
-import { shortPath } from "./socket-folder.js";
+import { freshName, shortPath } from "./socket-folder.js";
 import type { DaemonPlace } from "./socket-place.js";
 
 export interface ServerParts extends ConnectionOptions {
@@ -24,7 +24,8 @@ export async function listen({ folder, socketName }: DaemonPlace, parts: ServerP
     else new ClientConnection(socket, head, parts);
   });
   const short = shortPath(folder);
-  const fresh = join(short, `${socketName}.new`);
+  // Under a name of its own: closing the server removes it, and by then another daemon may be at this place.
+  const fresh = join(short, freshName(socketName));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen({ path: fresh, readableAll: false, writableAll: false }, () => resolve());

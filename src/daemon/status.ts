@@ -17,6 +17,13 @@ export interface DaemonStatus {
   /** Command lines that it serves now, and has served. */
   readonly at_work: number;
   readonly served: number;
+  /** A command line that needed it started it; it ends by itself when it owns nothing for a while. */
+  readonly on_demand: boolean;
+  readonly idle_timeout_ms: number | null;
+  /** What keeps it from ending by itself, a phrase each. */
+  readonly held_by: readonly string[];
+  readonly background: boolean;
+  readonly service: string | null;
   readonly memory_bytes: number;
   readonly pool: PoolStatus;
 }
@@ -27,6 +34,7 @@ export function statusText(status: DaemonStatus): string {
     `Daemon: ${status.stopping ? "stopping" : "running"}, process ${pid}, version ${version}, up ${uptimeText(upMs)}, ${Math.round(bytes / 2 ** 20)} MiB`,
     `Socket: ${socket}`,
     `Log: ${log ?? "stderr of its process"}`,
+    `Stays: ${stayText(status)}`,
     `Command lines: ${atWork} at work, ${served} served`,
     ...poolLines(status.pool),
   ].join("\n");
@@ -40,6 +48,25 @@ function poolLines({ warm, in_use: inUse, min, max, shapes }: PoolStatus): reado
         `  ${one.agent}: ${one.warm} warm, ${one.in_use} in use, ${one.taken} taken, ${one.missed} missed; ${one.shape}`,
     ),
   ];
+}
+
+function stayText({ on_demand: onDemand, idle_timeout_ms: idleMs, held_by: heldBy, service }: DaemonStatus): string {
+  const origin = onDemand ? "started on demand" : service === null ? "started by you" : `run by ${service}`;
+  const until = idleMs === null ? "until it is stopped" : `until it has owned nothing for ${durationText(idleMs)}`;
+  return `${until} (${origin})${heldBy.length === 0 ? "" : `; held by ${heldBy.join(", ")}`}`;
+}
+
+/** `1 sandbox`, `2 sandboxes`. */
+export function count(amount: number, what: string): string {
+  const ending = amount === 1 ? "" : what.endsWith("x") ? "es" : "s";
+  return `${amount} ${what}${ending}`;
+}
+
+/** As an option takes it. */
+export function durationText(ms: number): string {
+  if (ms % 3_600_000 === 0) return `${ms / 3_600_000}h`;
+  if (ms % 60_000 === 0) return `${ms / 60_000}m`;
+  return ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`;
 }
 
 function uptimeText(ms: number): string {

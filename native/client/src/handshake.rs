@@ -21,19 +21,24 @@ pub fn ask(socket: &mut UnixStream, build: &str) -> Option<()> {
     socket.write_all(request.as_bytes()).ok()
 }
 
-/// What came behind the agreement; None if the daemon does not serve this, for whatever reason.
-pub fn agree(socket: &mut UnixStream, start: &[u8]) -> Option<Vec<u8>> {
-    socket.write_all(start).ok()?;
+/// What came behind the agreement; where the daemon does not serve this, for whatever reason, what it answered.
+pub fn agree(socket: &mut UnixStream, start: &[u8]) -> Result<Vec<u8>, Vec<u8>> {
     let mut answer = Vec::new();
+    if socket.write_all(start).is_err() {
+        return Err(answer);
+    }
     let mut buffer = [0; 1024];
     loop {
-        let count = socket.read(&mut buffer).ok().filter(|&count| count > 0)?;
-        answer.extend_from_slice(&buffer[..count]);
+        match socket.read(&mut buffer) {
+            Ok(count) if count > 0 => answer.extend_from_slice(&buffer[..count]),
+            _ => return Err(answer),
+        }
         if let Some(at) = answer.windows(HEAD_END.len()).position(|window| window == HEAD_END) {
-            return answer.starts_with(b"HTTP/1.1 101 ").then(|| answer.split_off(at + HEAD_END.len()));
+            let is_agreement = answer.starts_with(b"HTTP/1.1 101 ");
+            return if is_agreement { Ok(answer.split_off(at + HEAD_END.len())) } else { Err(answer) };
         }
         if answer.len() > MAX_HEAD {
-            return None;
+            return Err(answer);
         }
     }
 }

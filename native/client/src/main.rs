@@ -8,6 +8,7 @@ mod handshake;
 mod input;
 mod installation;
 mod output;
+mod relay;
 mod session;
 mod signals;
 mod start;
@@ -17,6 +18,7 @@ use std::env;
 use std::process::exit;
 
 use installation::Installation;
+use relay::Relay;
 use session::{End, Session};
 use signals::Signals;
 
@@ -28,40 +30,55 @@ fn main() {
         Ok(found) => found,
         Err(error) => fail(&format!("this program's own place is not known: {error}"), "mount /proc"),
     };
-    if let Some(end) = through_daemon(&installation) {
-        terminal::restore();
-        match end {
-            End::Status(status) => exit(i32::from(status)),
-            End::Signal(signal) => signals::die_by(signal),
-            End::Lost(why) => fail(
-                &format!("the daemon ended before this was over, and the sandbox with it ({why})"),
-                "run it again; agentkernel daemon status says whether a daemon is up, and where its log is",
-            ),
-        }
+    let relay = Relay::find();
+    let answer = match through_daemon(&installation, relay.as_ref()) {
+        Ok(end) => finish(end),
+        Err(answer) => answer,
+    };
+    if let Some(relay) = relay {
+        relay.decline(&answer);
+        exit(OWN_FAILURE)
     }
     let why = installation.become_embedded(env::args_os().skip(1));
     fail(&why, "install Node.js, or name it with AGENTKERNEL_NODE")
 }
 
-/// None where no daemon serves this; nothing has been read or written then.
-fn through_daemon(installation: &Installation) -> Option<End> {
-    if env::var_os("AGENTKERNEL_DAEMON").is_some_and(|value| value == "off") {
-        return None;
+fn finish(end: End) -> ! {
+    terminal::restore();
+    match end {
+        End::Status(status) => exit(i32::from(status)),
+        End::Signal(signal) => signals::die_by(signal),
+        End::Lost(why) => fail(
+            &format!("the daemon ended before this was over, and the sandbox with it ({why})"),
+            "run it again; agentkernel daemon status says whether a daemon is up, and where its log is",
+        ),
     }
-    let mut socket = daemon_socket::connect()?;
-    handshake::ask(&mut socket, &installation.build()?)?;
-    // While the daemon reads that: a checkout whose sources have changed has to be built anew.
-    if !installation.is_up_to_date() {
-        return None;
+}
+
+/// Where no daemon serves this: its answer, if there was one. Nothing has been read or written then.
+fn through_daemon(installation: &Installation, relay: Option<&Relay>) -> Result<End, Vec<u8>> {
+    if relay.is_none() && env::var_os("AGENTKERNEL_DAEMON").is_some_and(|value| value == "off") {
+        return Err(Vec::new());
     }
-    let start = start::start_frame()?;
-    let signals = Signals::block().ok()?;
-    let Some(early) = handshake::agree(&mut socket, &start) else {
-        signals.unblock();
-        return None;
-    };
-    std::panic::set_hook(Box::new(|_| terminal::restore()));
-    Some(Session::new(socket, signals).run(&early))
+    let mut socket = daemon_socket::connect().ok_or_else(Vec::new)?;
+    let build = installation.build().ok_or_else(Vec::new)?;
+    handshake::ask(&mut socket, &build).ok_or_else(Vec::new)?;
+    // While the daemon reads that: a checkout whose sources have changed has to be built anew. A parent has seen to it.
+    if relay.is_none() && !installation.is_up_to_date() {
+        return Err(Vec::new());
+    }
+    let start = start::start_frame().ok_or_else(Vec::new)?;
+    let signals = Signals::block(relay.map(|relay| relay.parent)).map_err(|_| Vec::new())?;
+    match handshake::agree(&mut socket, &start) {
+        Ok(early) => {
+            std::panic::set_hook(Box::new(|_| terminal::restore()));
+            Ok(Session::new(socket, signals).run(&early))
+        }
+        Err(answer) => {
+            signals.unblock();
+            Err(answer)
+        }
+    }
 }
 
 fn fail(what: &str, hint: &str) -> ! {

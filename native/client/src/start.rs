@@ -10,6 +10,7 @@ use rustix::stdio::{stderr, stdin, stdout};
 use rustix::termios::isatty;
 
 use crate::frame::{MAX_PAYLOAD, START, encode};
+use crate::relay;
 use crate::terminal;
 
 /// Two processes in the same of all of these see the same files, addresses and users.
@@ -22,7 +23,7 @@ pub fn start_frame() -> Option<Vec<u8>> {
     for word in env::args_os().skip(1) {
         record(b'a', word.as_bytes(), &mut payload);
     }
-    for (name, value) in env::vars_os() {
+    for (name, value) in env::vars_os().filter(|(name, _)| name != relay::VARIABLE) {
         let mut pair = name.into_vec();
         pair.push(b'=');
         pair.extend_from_slice(value.as_bytes());

@@ -18,7 +18,8 @@ export interface LauncherPlace {
   readonly shortPath: string;
 }
 
-const SOCKET_NAME = "jails.sock";
+/** Of this process alone: another one may already use the folder while this one still works off what it began. */
+const SOCKET_NAME = `jails.sock.${process.pid}`;
 
 type Answer = { readonly kind: "started"; readonly pid: number } | { readonly kind: "failed"; readonly reason: string };
 

@@ -1,46 +1,24 @@
-/** `daemon start`: a daemon in the background, unless one is up. */
-
-import { buildId } from "../../core/build-id.js";
-import { AgentKernelError } from "../../core/errors.js";
+/** `daemon start`: a daemon in the background that stays, unless one is up. */
 import { escapeText } from "../../core/escape.js";
 import { askDaemon } from "../../daemon/ask.js";
-import { startInBackground } from "../../daemon/own-process.js";
-import { type DaemonPlace, daemonPlace } from "../../daemon/socket-place.js";
-import type { DaemonStatus } from "../../daemon/status.js";
-import { idleTimeoutMs, logPath } from "../daemon-options.js";
+import { bringUp } from "../../daemon/bring-up.js";
+import { daemonPlace } from "../../daemon/socket-place.js";
+import { logPath } from "../daemon-options.js";
+import { readStay } from "../daemon-stay.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
-import { writeJson, writeOut } from "../output.js";
+import { writeErr, writeJson, writeOut } from "../output.js";
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
-  const place = daemonPlace(invocation.env, invocation.homeDir);
-  const idleMs = idleTimeoutMs(parsed);
-  const before = await runningDaemon(place);
-  if (before !== null && before.build !== buildId()) {
-    throw new AgentKernelError("conflict", `a daemon of another build is up (process ${before.pid})`, {
-      hint: "it serves none of your command lines; end it with agentkernel daemon stop, then start this one",
-    });
-  }
-  if (before === null) {
-    const log = logPath(parsed, invocation) ?? place.logPath;
-    try {
-      await startInBackground(["--log", log, ...(idleMs === null ? [] : ["--idle-timeout", `${idleMs}ms`])]);
-    } catch (error) {
-      // Another one, started at the same moment, may have been faster.
-      if ((await runningDaemon(place)) === null) throw error;
-    }
-  }
-  const status = before ?? (await runningDaemon(place));
-  if (status === null) throw new AgentKernelError("internal", "the daemon ended as soon as it had started");
-  if (parsed.flags.has("json")) return await writeJson(invocation, { success: true, data: status });
-  const what = before === null ? "the daemon is up" : "a daemon was up already";
+  const { env, homeDir } = invocation;
+  const place = daemonPlace(env, homeDir);
+  const stay = await readStay(parsed, { env, homeDir, cwd: "/" });
+  const say = (line: string) => writeErr(invocation, `agentkernel: ${line}\n`);
+  const { status, wasUp } = await bringUp({ place, env, stay, logPath: logPath(parsed, invocation), say });
+  const staying = status.on_demand ? await askDaemon(place, "POST", "/daemon/stay") : status;
+  if (parsed.flags.has("json")) return await writeJson(invocation, { success: true, data: staying ?? status });
+  const what = wasUp
+    ? `a daemon was up already${status.on_demand ? ", and stays from now on" : ""}`
+    : "the daemon is up";
   return await writeOut(invocation, `${what}: process ${status.pid}, ${escapeText(status.socket)}\n`);
-}
-
-/** One that is about to end is waited for. */
-async function runningDaemon(place: DaemonPlace): Promise<DaemonStatus | null> {
-  const status = (await askDaemon(place, "GET", "/daemon")) as DaemonStatus | null;
-  if (status?.stopping !== true) return status;
-  await askDaemon(place, "POST", "/daemon/stop");
-  return null;
 }

@@ -11,18 +11,21 @@ import type { ClientStart } from "./start.js";
 export async function refusalOf(start: ClientStart, ownPlace: string): Promise<string | null> {
   if (start.place !== ownPlace) return "the client lives in other namespaces, or under another root";
   // What is looked for then is told by the processes themselves, on stderr.
-  if (start.env.AGENTKERNEL_DEBUG === "1") return "faults are looked for in the command line itself";
+  const debugging = start.env.AGENTKERNEL_DEBUG === "1" ? "faults are looked for in the command line itself" : null;
   const [first] = start.words;
-  if (first === undefined || first.startsWith("-")) return null;
+  if (first === undefined || first.startsWith("-")) return debugging;
   try {
     const { verb, rest } = findVerb(start.words);
     const reason = `${verb.name} has a process of its own`;
     if (verb.apart === true) return reason;
-    const { runsApart } = await verb.load();
-    return runsApart?.(parseOptions(verb, rest)) === true ? reason : null;
+    const { runsApart, needsDaemon } = await verb.load();
+    const parsed = parseOptions(verb, rest);
+    // Nobody else could do it.
+    if (verb.daemon === "required" || needsDaemon?.(parsed) === true) return null;
+    return runsApart?.(parsed) === true ? reason : debugging;
   } catch (error) {
     // Words that make no sense are answered as everywhere.
-    if (isAgentKernelError(error)) return null;
+    if (isAgentKernelError(error)) return debugging;
     throw error;
   }
 }

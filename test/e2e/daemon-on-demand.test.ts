@@ -1,0 +1,338 @@
+/** Verbs that need the daemon: they start it, go through it, and it ends when nothing is left to own. */
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { type Actor, actors } from "../support/actors.js";
+import { clientOf } from "../support/daemon.js";
+import { leavesNothingBehind } from "../support/nothing-left.js";
+import { owningBuild } from "../support/owning-build/index.js";
+import { awaitChild, killNow, spinMs } from "../support/process-tree.js";
+import { runOutside } from "../support/run-as.js";
+import { runCli, runIn } from "../support/run-cli.js";
+import { shellCli } from "../support/shell-cli.js";
+import { onTerminal } from "../support/terminal.js";
+import { WatchedCli } from "../support/watched-cli.js";
+
+interface Status {
+  readonly up: boolean;
+  readonly pid: number;
+  readonly on_demand: boolean;
+  readonly held_by: readonly string[];
+  readonly served: number;
+}
+
+const begun: Actor[] = [];
+
+/** An actor without a daemon, who calls a build whose verbs need one. */
+function caller(actor: Actor, mark = "one", runtime?: Actor): Actor {
+  const dist = owningBuild(mark);
+  const { variables } = runtime ?? clientOf(actor);
+  const made = {
+    ...actor,
+    dist,
+    program: [process.execPath, join(dist, "agentkernel.js")],
+    variables: variables ?? {},
+  };
+  begun.push(made);
+  return made;
+}
+
+async function statusOf(actor: Actor): Promise<Status> {
+  const { stdout } = await runCli(actor, ["daemon", "status", "--json"]);
+  return (JSON.parse(stdout) as { data: Status }).data;
+}
+
+/** Resolves when the process is gone. */
+async function gone(pid: number): Promise<void> {
+  for (const until = Date.now() + 20_000; Date.now() < until; await new Promise(setImmediate)) {
+    const stat = existsSync(`/proc/${pid}/stat`) ? readFileSync(`/proc/${pid}/stat`, "latin1") : "";
+    if (stat === "" || / [ZX] /.test(stat.slice(stat.lastIndexOf(")")))) return;
+  }
+  throw new Error(`process ${pid} did not end`);
+}
+
+function stateFolder(actor: Actor): string {
+  const folder = actor.folder("kept");
+  chmodSync(folder, 0o700);
+  return folder;
+}
+
+async function removeState(actor: Actor, folder: string): Promise<void> {
+  await runCli(actor, ["own", folder]);
+  await runCli(actor, ["daemon", "stop", "--all"]);
+  rmSync(folder, { recursive: true });
+}
+
+describe.each(actors)("as $name", (actor) => {
+  leavesNothingBehind();
+  afterEach(async () => {
+    for (const one of begun.splice(0)) await runCli(one, ["daemon", "stop", "--all"]);
+  });
+
+  it("the daemon is started when it is needed, and serves the verb and those after it", async () => {
+    const client = caller(actor);
+    expect(await runIn(client, ["echo", "first"])).toMatchObject({ status: 0, stdout: "first\n" });
+    const first = await statusOf(client);
+    expect(first).toMatchObject({ up: true, on_demand: true, served: 1 });
+    expect((await runIn(client, ["sh", "-c", "exit 7"])).status).toBe(7);
+    expect(await statusOf(client)).toMatchObject({ pid: first.pid, served: 2 });
+  });
+
+  it("the client starts it through the command line that needs none", async () => {
+    const client = caller(actor);
+    const installed = {
+      ...client,
+      program: [join(client.dist, "native", "ak-client")],
+      variables: { ...client.variables, AGENTKERNEL_NODE: process.execPath },
+    };
+    expect(await runIn(installed, ["echo", "first"])).toMatchObject({ status: 0, stdout: "first\n" });
+    expect(await statusOf(client)).toMatchObject({ on_demand: true, served: 1 });
+  });
+
+  it("it has nothing of whoever started it: session, folder, descriptors, secrets", async () => {
+    const client = caller(actor);
+    const folder = actor.folder();
+    const line = "mkfifo held; exec 7<>held 8>kept; agentkernel run --no-network true; echo status $?";
+    const result = await shellCli(client, line, { cwd: folder, env: { MY_TOKEN: "of-the-caller", LC_TIME: "C" } });
+    expect(result.stdout).toBe("status 0\n");
+    const { pid } = await statusOf(client);
+    const environment = readFileSync(`/proc/${pid}/environ`, "latin1").split("\0");
+    expect(environment).toContain("LC_TIME=C");
+    expect(environment.join()).not.toContain("of-the-caller");
+    const [, , group, session] = /\) (\w) \d+ (\d+) (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, "latin1")) ?? [];
+    expect([Number(group), Number(session)]).toEqual([pid, pid]);
+    const targets = runOutside(actor, ["sh", "-c", `readlink /proc/${pid}/cwd /proc/${pid}/fd/*`]).stdout.split("\n");
+    expect(targets[0]).toBe("/");
+    expect(targets.filter((target) => target.startsWith(folder))).toEqual([]);
+    const launcher = awaitChild(pid, "ak-launcher");
+    const inherited = runOutside(actor, ["sh", "-c", `readlink /proc/${launcher}/fd/*`]).stdout;
+    expect(inherited).not.toContain(folder);
+  });
+
+  it("ten at once end up with one daemon, and each is served", async () => {
+    const client = caller(actor);
+    const runs = await Promise.all(Array.from({ length: 10 }, (_, index) => runIn(client, ["echo", String(index)])));
+    expect(runs.map(({ status, stdout }) => `${status} ${stdout}`)).toEqual(runs.map((_, index) => `0 ${index}\n`));
+    expect(await statusOf(client)).toMatchObject({ served: 10 });
+  });
+
+  it("a start that is killed at whatever step is made good by the next", async () => {
+    const client = caller(actor);
+    for (const delayMs of [50, 90, 130, 170, 210]) {
+      const cli = new WatchedCli(client, ["run", "--no-network", "true"]);
+      spinMs(delayMs);
+      killNow(cli.pid);
+      await cli.end;
+      const status = await statusOf(client);
+      if (status.up) killNow(status.pid);
+    }
+    expect((await runIn(client, ["echo", "at last"])).stdout).toBe("at last\n");
+  });
+
+  it("it ends when it has owned nothing for a while, and not before", async () => {
+    const client = { ...caller(actor) };
+    const variables = { ...client.variables, AGENTKERNEL_DAEMON_LINGER: "300ms" };
+    const brief = { ...client, variables };
+    const folder = stateFolder(actor);
+    expect((await runCli(brief, ["own", folder])).stdout).toMatch(/^started by \d+\n$/);
+    const { pid, held_by: heldBy } = await statusOf(client);
+    expect(heldBy).toEqual([expect.stringMatching(/^sandbox kept-/)]);
+    const text = (await runCli(client, ["daemon", "status"])).stdout;
+    expect(text).toMatch(/Stays: until it has owned nothing for 300ms \(started on demand\); held by sandbox kept-/);
+    const busy = new WatchedCli(brief, ["run", "--no-network", "sh", "-c", "echo up; read line; echo $line"]);
+    await busy.until(/up/);
+    const supervisor = Number(readFileSync(join(folder, "lock"), "utf8"));
+    killNow(supervisor);
+    busy.type("still here\n");
+    expect((await busy.end).stdout).toBe("up\nstill here\n");
+    await gone(pid);
+    expect(await statusOf(client)).toEqual({ up: false });
+    await removeState(client, folder);
+  });
+
+  it("daemon start makes it stay", async () => {
+    const client = caller(actor);
+    await runIn(client, ["true"]);
+    const before = await statusOf(client);
+    expect((await runCli(client, ["daemon", "start"])).stdout).toMatch(
+      /^a daemon was up already, and stays from now on/,
+    );
+    expect(await statusOf(client)).toMatchObject({ pid: before.pid, on_demand: false, idle_timeout_ms: null });
+  });
+
+  it("an idle daemon of another build is replaced, and that is said", async () => {
+    const old = caller(actor, "one");
+    await runIn(old, ["true"]);
+    const before = await statusOf(old);
+    for (const mark of ["two", "one"]) {
+      const next = caller(actor, mark, old);
+      const result = await runIn(next, ["echo", mark]);
+      expect(result.stdout).toBe(`${mark}\n`);
+      expect(result.stderr).toMatch(/^agentkernel: the daemon of another build \(version \S+\) was replaced\n/);
+    }
+    await gone(before.pid);
+    expect(await statusOf(old)).toMatchObject({ on_demand: true, served: 1 });
+  });
+
+  it("one that owns things lets go of sandboxes and finishes commands; the next takes them over", async () => {
+    const old = caller(actor, "one");
+    const next = caller(actor, "two", old);
+    const folder = stateFolder(actor);
+    await runCli(old, ["own", folder]);
+    await runCli(old, ["daemon", "start"]);
+    const supervisor = readFileSync(join(folder, "lock"), "utf8");
+    const running = new WatchedCli(old, ["run", "--no-network", "sh", "-c", "echo up; read line; echo $line"]);
+    await running.until(/up/);
+    const before = await statusOf(old);
+
+    const adopted = await runCli(next, ["own", folder]);
+    expect(adopted.stderr).toMatch(/was replaced; 1 sandbox goes on, it finishes 1 command line\n$/);
+    const after = await statusOf(next);
+    expect(adopted.stdout).toBe(`adopted by ${after.pid}\n`);
+    expect(after).toMatchObject({ on_demand: false });
+    expect(readFileSync(join(folder, "lock"), "utf8")).toBe(supervisor);
+    // What the old one still runs can also start no earlier than this.
+    running.type("to its end\n");
+    expect(await running.end).toMatchObject({ status: 0, stdout: "up\nto its end\n" });
+    await gone(before.pid);
+    expect((await runIn(next, ["echo", "served"])).stdout).toBe("served\n");
+    await removeState(next, folder);
+  });
+
+  it("daemon reload replaces it by another, and drops nothing", async () => {
+    const client = caller(actor);
+    expect(await runCli(client, ["daemon", "reload"])).toMatchObject({ status: 125 });
+    const folder = stateFolder(actor);
+    await runCli(client, ["own", folder]);
+    const before = await statusOf(client);
+    const running = new WatchedCli(client, ["run", "--no-network", "sh", "-c", "echo up; read line; echo $line"]);
+    await running.until(/up/);
+    const reloaded = await runCli(client, ["daemon", "reload"]);
+    expect(reloaded.stdout).toMatch(/^the daemon is up: process \d+/);
+    const after = await statusOf(client);
+    expect(after.pid).not.toBe(before.pid);
+    expect(after).toMatchObject({ on_demand: true, held_by: [] });
+    expect((await runCli(client, ["own", folder])).stdout).toBe(`adopted by ${after.pid}\n`);
+    running.type("on\n");
+    expect((await running.end).stdout).toBe("up\non\n");
+    await gone(before.pid);
+    await removeState(client, folder);
+  });
+
+  it("daemon stop leaves sandboxes that stay alone, with --all it ends them", async () => {
+    const client = caller(actor);
+    const folder = stateFolder(actor);
+    await runCli(client, ["own", folder]);
+    expect((await runCli(client, ["daemon", "stop"])).stdout).toBe("the daemon has ended\n");
+    expect((await runCli(client, ["own", folder])).stdout).toMatch(/^adopted by/);
+    expect((await runCli(client, ["daemon", "stop", "--all"])).stdout).toBe(
+      "the daemon has ended, and 1 sandbox with it\n",
+    );
+    expect((await runCli(client, ["own", folder])).stdout).toMatch(/^started by/);
+    await removeState(client, folder);
+  });
+
+  it("SIGHUP reads the configuration again and begins a log anew that was moved away", async () => {
+    const client = caller(actor);
+    await runIn(client, ["true"]);
+    const { pid } = await statusOf(client);
+    const log = join(actor.home, ".local", "state", "agentkernel", "daemon.log");
+    rmSync(log);
+    killNow(pid, "SIGHUP");
+    for (const until = Date.now() + 10_000; !existsSync(log) && Date.now() < until; ) await new Promise(setImmediate);
+    expect(readFileSync(log, "utf8")).toMatch(/by SIGHUP: the configuration was read again; it stays for 5m/);
+    expect((await runIn(client, ["echo", "on"])).stdout).toBe("on\n");
+  });
+
+  it("without a runtime folder, and with a long path to the state folder, it is the same", async () => {
+    const client = caller(actor);
+    const { XDG_RUNTIME_DIR: _, ...variables } = client.variables ?? {};
+    const state = join(actor.ownFolder("state"), "long".repeat(40));
+    const other = { ...client, variables: { ...variables, XDG_STATE_HOME: state } };
+    expect((await runIn(other, ["echo", "far"])).stdout).toBe("far\n");
+    expect(readdirSync(join(state, "agentkernel", "daemon"))).toContain("daemon.sock");
+    await runCli(other, ["daemon", "stop"]);
+  });
+
+  it("what stands in the way is named", async () => {
+    const client = caller(actor);
+    const off = await runIn(client, ["true"], { env: { AGENTKERNEL_DAEMON: "off" } });
+    expect(off).toMatchObject({ status: 125, stdout: "" });
+    expect(off.stderr).toContain("run needs the daemon, and AGENTKERNEL_DAEMON=off forbids it");
+
+    const file = join(actor.folder("blocked"), "file");
+    writeFileSync(file, "");
+    const env = { XDG_RUNTIME_DIR: "", XDG_STATE_HOME: join(file, "state") };
+    const unwritable = await runIn(client, ["true"], { env });
+    expect(unwritable.status).toBe(125);
+    expect(unwritable.stderr).toMatch(/the daemon did not start: \S+, the daemon's folder, cannot be made \(ENOTDIR\)/);
+
+    const linger = await runIn(client, ["true"], { env: { AGENTKERNEL_DAEMON_LINGER: "soon" } });
+    expect(linger.stderr).toContain('AGENTKERNEL_DAEMON_LINGER: "soon" is not a number with the unit');
+  });
+
+  describe("through the daemon that it started, a command line is what it is without", () => {
+    it("binary streams, closed pipes and the status", async () => {
+      const client = caller(actor);
+      const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7) % 256));
+      const result = await runIn(client, ["sh", "-c", "cat; echo err >&2; exit 3"], { stdin: bytes });
+      expect(result.stdoutBytes.equals(bytes)).toBe(true);
+      expect(result.status).toBe(3);
+      expect(result.stderr).toMatch(/^(agentkernel: cgroup: .*\n)?err\n$/);
+      await runCli(client, ["daemon", "stop"]);
+      const piped = await shellCli(client, "agentkernel run --no-network yes | head -n 1");
+      expect(piped).toMatchObject({ status: 0, stdout: "y\n" });
+    });
+
+    it("a signal comes once, whoever sends it", async () => {
+      const client = caller(actor);
+      const script = "trap 'echo told' TERM; echo up; while read -r line; do echo $line; done";
+      for (const whole of [false, true]) {
+        const shell = { ...client, program: ["/usr/bin/setsid", "-w", ...(client.program ?? [])] };
+        const cli = new WatchedCli(shell, ["run", "--no-network", "bash", "-c", script]);
+        await cli.until(/up/);
+        const pid = childOf(cli.pid) ?? cli.pid;
+        process.kill(whole ? -groupOf(pid) : pid, "SIGTERM");
+        await cli.until(/told/);
+        cli.type("on\n");
+        await cli.until(/on/);
+        cli.child.stdin?.end();
+        expect((await cli.end).stdout.match(/told/g)).toHaveLength(1);
+        await runCli(client, ["daemon", "stop"]);
+      }
+    });
+
+    it("a terminal: its size, what is typed, Ctrl-C, and given back as it was", () => {
+      const client = caller(actor);
+      const script = "stty size; trap 'echo interrupted; exit 9' INT; echo ready; while :; do sleep 0.01; done";
+      const steps = [{ expect: "24 80" }, { expect: "ready" }, { type: "\u0003" }, { expect: "interrupted" }];
+      expect(onTerminal(client, ["-t", "sh", "-c", script], steps)).toMatchObject({ status: 9, restored: true });
+    });
+
+    it("whoever is killed takes the command along", async () => {
+      const client = caller(actor);
+      const cli = new WatchedCli(client, ["run", "--no-network", "sh", "-c", "echo up; exec sleep 4501"]);
+      await cli.until(/up/);
+      const helper = awaitChild(cli.pid, "ak-client");
+      killNow(cli.pid);
+      await cli.end;
+      await gone(helper);
+    });
+
+    it("faults are looked for in it, too", async () => {
+      const client = caller(actor);
+      const result = await runIn(client, ["echo", "served"], { env: { AGENTKERNEL_DEBUG: "1" } });
+      expect(result.stdout).toBe("served\n");
+    });
+  });
+});
+
+function childOf(pid: number): number | undefined {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
+  const children = text.split(" ").filter(Boolean).map(Number);
+  return children.find((child) => readFileSync(`/proc/${child}/comm`, "utf8").startsWith("node"));
+}
+
+function groupOf(pid: number): number {
+  return Number(/\) \w \d+ (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, "latin1"))?.[1]);
+}
