@@ -3,6 +3,7 @@
  * tell me when it died. Everything else (exec, files, PTY, network) travels over the stream to the guest.
  */
 import type { Socket } from "node:net";
+import type { KeptChanges } from "./changes.js";
 import type { Policy } from "./policy.js";
 
 export const backendNames = ["linux", "docker", "podman", "gvisor", "microvm", "wasm", "apple", "kubernetes"] as const;
@@ -173,4 +174,6 @@ export interface KeptBackend {
   lastEnd(stateDir: string): Promise<KeptEnd | null>;
   /** Removes the folder with everything in it. Rejects with `conflict` where one runs. */
   remove(stateDir: string): Promise<void>;
+  /** Without it the backend cannot tell what a sandbox changed. */
+  readonly changes?: KeptChanges;
 }

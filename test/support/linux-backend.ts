@@ -9,13 +9,23 @@ export function journalOf(actor: Actor): string {
   return join(actor.home, ".local", "state", "agentkernel", "journal");
 }
 
-const jails = new Map<Actor, string>();
+const started = new Map<string, string>();
+
+function startedByActor(actor: Actor, name: string): string {
+  const path = join(actor.dist, "native", name);
+  const key = `${actor.name}:${path}`;
+  const wrapper = started.get(key) ?? startedBy(actor, path);
+  started.set(key, wrapper);
+  return wrapper;
+}
 
 export function linuxProgramsOf(actor: Actor): Parameters<typeof linuxBackend>[0] {
-  const native = join(actor.dist, "native");
-  const jailBinary = jails.get(actor) ?? startedBy(actor, join(native, "ak-jail"));
-  jails.set(actor, jailBinary);
-  return { jailBinary, guestBinary: join(native, "ak-guest"), journalDir: journalOf(actor) };
+  return {
+    jailBinary: startedByActor(actor, "ak-jail"),
+    changesBinary: startedByActor(actor, "ak-changes"),
+    guestBinary: join(actor.dist, "native", "ak-guest"),
+    journalDir: journalOf(actor),
+  };
 }
 
 export function linuxBackendOf(actor: Actor): Backend {

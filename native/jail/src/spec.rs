@@ -101,7 +101,7 @@ pub enum Network {
     Captured,
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HideRule {
     pub glob: String,

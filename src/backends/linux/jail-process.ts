@@ -10,6 +10,8 @@ import { exitOf, type JailStarter, type StartedJail, spawnJail } from "./jail-st
 
 export interface JailPrograms extends JailPaths {
   readonly jailBinary: string;
+  /** What looks at changes of kept sandboxes; by default the one that belongs to this build. */
+  readonly changesBinary?: string;
   /** Starts jails for a process that is too large to fork often; without it each is forked from here. */
   readonly starter?: JailStarter;
 }

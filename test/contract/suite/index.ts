@@ -15,6 +15,7 @@ import { exitStatusContract } from "./exit-status.js";
 import { filesContract } from "./files.js";
 import { isolationContract } from "./isolation.js";
 import { keptContract } from "./kept.js";
+import { keptChangesContract } from "./kept-changes.js";
 import { keptNetworkContract } from "./kept-network.js";
 import { keptProjectContract } from "./kept-project.js";
 import { lifecycleContract } from "./lifecycle.js";
@@ -61,6 +62,7 @@ export function describeBackendContract({ name, actor, makeBackend, programs, la
     keptContract(contract);
     keptNetworkContract(contract);
     keptProjectContract(contract);
+    keptChangesContract(contract);
 
     it.each(reserved)("says that it lacks %s, for which there is no interface yet", (capability) => {
       expect([...admitted.keys()]).toContain(capability);

@@ -3,7 +3,7 @@
 //! hidden and protected paths are never touched, and what the host changed meanwhile is left as the host has it.
 
 mod delete;
-mod transfer;
+pub mod transfer;
 
 use std::{
     collections::HashSet,
@@ -27,7 +27,7 @@ use crate::{
 
 const LISTED: usize = 1000;
 /// Folders in folders. Each takes descriptors and stack while it is carried, and the sandbox can nest without end.
-const DEEPEST: usize = 200;
+pub const DEEPEST: usize = 200;
 
 #[derive(Debug, Default, Serialize)]
 pub struct Report {
@@ -215,17 +215,17 @@ fn not_carried(path: &[u8], fault: Fault) -> Fault {
         .hint("what comes before it by name is in the project, the rest is not; make room, and run it again")
 }
 
-fn open_folder(at: BorrowedFd<'_>, name: &CStr) -> Outcome<OwnedFd> {
+pub fn open_folder(at: BorrowedFd<'_>, name: &CStr) -> Outcome<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(at, name, flags, Mode::empty()).during(format_args!("open the folder {}", name.to_string_lossy()))
 }
 
-fn is_opaque(folder: BorrowedFd<'_>) -> bool {
+pub fn is_opaque(folder: BorrowedFd<'_>) -> bool {
     let mut value = [0u8; 4];
     fgetxattr(folder, "user.overlay.opaque", &mut value).is_ok_and(|n| n == 1 && value[0] == b'y')
 }
 
-fn names(folder: BorrowedFd<'_>) -> Outcome<Vec<CString>> {
+pub fn names(folder: BorrowedFd<'_>) -> Outcome<Vec<CString>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(folder).during("read a folder")? {
         let entry = entry.during("read a folder")?;
@@ -238,6 +238,6 @@ fn names(folder: BorrowedFd<'_>) -> Outcome<Vec<CString>> {
     Ok(names)
 }
 
-fn join(path: &[u8], name: &CStr) -> Vec<u8> {
+pub fn join(path: &[u8], name: &CStr) -> Vec<u8> {
     if path.is_empty() { name.to_bytes().to_vec() } else { [path, b"/", name.to_bytes()].concat() }
 }

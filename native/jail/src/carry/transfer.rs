@@ -18,7 +18,7 @@ use crate::fault::{During, Outcome};
 pub const TEMPORARY: &[u8] = b".agentkernel-carry-";
 const CHUNK: usize = 256 << 10;
 /// Larger files are written again without a look: a file of holes can have any length, and reading it any time.
-const COMPARED: i64 = 64 << 20;
+pub const COMPARED: i64 = 64 << 20;
 
 /// Removes what a carry that was killed has left in a folder.
 pub fn clear_leftovers(target: BorrowedFd<'_>, names: &[CString]) -> Outcome<()> {
@@ -59,7 +59,7 @@ pub fn put(
     written.map(|()| true)
 }
 
-fn write_temporary(
+pub fn write_temporary(
     upper: BorrowedFd<'_>,
     target: BorrowedFd<'_>,
     name: &CStr,
@@ -119,7 +119,7 @@ fn copy(from: &OwnedFd, to: &OwnedFd, size: u64) -> Outcome<()> {
     ftruncate(to, size).during("write a file")
 }
 
-fn same(upper: BorrowedFd<'_>, target: BorrowedFd<'_>, name: &CStr, kind: FileType) -> Outcome<bool> {
+pub fn same(upper: BorrowedFd<'_>, target: BorrowedFd<'_>, name: &CStr, kind: FileType) -> Outcome<bool> {
     if kind == FileType::Symlink {
         let read = |at| readlinkat(at, name, Vec::new()).during("read a link");
         return Ok(read(upper)? == read(target)?);

@@ -8,6 +8,8 @@
 //! | `state.json` | what a sweeper needs to know; there while a sandbox is |
 //! | `end.json` | how the last one ended |
 //! | `uncarried.json` | when the changes of a synced project began that are not in it yet |
+//! | `project.json` | which project it has a copy of, and since when |
+//! | `applied` | which of its changes are in the project by the user's order |
 //! | `disk` | what the sandbox writes, for its next start |
 
 use std::{
@@ -33,7 +35,7 @@ pub const CONTROL: &str = "control";
 const LOCK: &str = "lock";
 const STATE: &str = "state.json";
 const END: &str = "end.json";
-const DISK: &str = "disk";
+pub const DISK: &str = "disk";
 const VERSION: u32 = 1;
 
 pub struct StateFolder {

@@ -4,10 +4,12 @@
 //! The folder's mode keeps other users out; inside the sandbox nothing of it can be seen but the folder `disk`. The
 //! sandbox lives and dies with this process, which holds the folder's lock for as long.
 
+mod all_ids;
 mod clients;
 pub mod door;
 mod folder;
 mod orders;
+pub mod project;
 mod removal;
 mod serve;
 mod sweep;
@@ -28,6 +30,7 @@ use crate::{
     spec::Spec,
     view::placeholder::Placeholders,
 };
+pub use all_ids::with_all_ids;
 use clients::Clients;
 use door::Door;
 use folder::StateFolder;
@@ -93,6 +96,7 @@ fn start_in<'a>(spec: &'a Spec, folder: &StateFolder) -> Outcome<(Sandbox<'a>, D
     let (door, guests_end) = Door::pair()?;
     let mut born = |pid| folder.write_state(pid, &spec.journal, Vec::new());
     let since = uncarried::begin(folder, spec)?;
+    project::begin(folder, spec, &disk)?;
     let ties = Ties { stream: guests_end, disk: Some(&disk), since, born: &mut born };
     let sandbox = Sandbox::start(spec, ties)?;
     folder.write_state(sandbox.pid(), &spec.journal, sandbox.cgroup.paths())?;

@@ -1,5 +1,4 @@
-//! The end of a kept sandbox for good. A user's sandbox has files of that user's subordinate ids on its disk, which only
-//! root of a user namespace with these ids may remove.
+//! The end of a kept sandbox for good.
 
 use std::{
     ffi::OsStr,
@@ -13,22 +12,15 @@ use std::{
 use rustix::{
     fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, chmodat, openat, renameat, statat, unlinkat},
     io::Errno,
-    process::{Signal, pidfd_send_signal},
 };
 use serde::Serialize;
 
 use super::{
+    all_ids::with_all_ids,
     folder::{StateFolder, exists},
     sweep,
 };
-use crate::{
-    channel::Channel,
-    fault::{During, Fault, Outcome},
-    identity::{Identity, is_host_root},
-    spec::{IdChoice, User},
-    sys::{self, Fork},
-    walls,
-};
+use crate::fault::{During, Outcome};
 
 #[derive(Serialize)]
 pub struct Removed {}
@@ -47,45 +39,7 @@ pub fn remove(path: &Path) -> Outcome<Removed> {
 
 /// Folders that a sandbox wrote to.
 pub fn remove_all(paths: &[PathBuf]) -> Outcome<()> {
-    if is_host_root() { remove_here(paths) } else { remove_with_all_ids(paths) }
-}
-
-fn remove_here(paths: &[PathBuf]) -> Outcome<()> {
-    paths.iter().try_for_each(|path| remove_tree(CWD, path))
-}
-
-fn remove_with_all_ids(paths: &[PathBuf]) -> Outcome<()> {
-    let identity = Identity::choose(IdChoice::Best, User { uid: 0, gid: 0 })?;
-    let (ours, theirs) = Channel::pair()?;
-    let (pid, pidfd) = match sys::fork_into(libc::CLONE_NEWUSER, None).during("make a user namespace")? {
-        Fork::Parent { pid, pidfd } => (pid, pidfd),
-        Fork::Child => {
-            drop(ours);
-            let outcome = as_root_of_the_ids(&identity, &theirs, paths);
-            // If nobody listens any more there is nobody to tell.
-            let _ = theirs.send(&outcome.err(), None);
-            std::process::exit(0);
-        }
-    };
-    drop(theirs);
-    let told = identity.write_maps(pid).and_then(|()| ours.send(&(), None)).and_then(|()| ours.receive());
-    // It may have ended by itself.
-    let _ = pidfd_send_signal(&pidfd, Signal::KILL);
-    sys::wait_for(pid).during("wait for the removal")?;
-    match told? {
-        Some((None, _)) => Ok(()),
-        Some((Some(fault), _)) => Err(fault),
-        None => Err(Fault::start("the removal was killed")),
-    }
-}
-
-fn as_root_of_the_ids(identity: &Identity, channel: &Channel, paths: &[PathBuf]) -> Outcome<()> {
-    channel.expect::<()>()?;
-    if identity.has_range() {
-        sys::set_ids(0, 0, true).during("become root of the ids")?;
-    }
-    walls::die_with_parent()?;
-    remove_here(paths)
+    with_all_ids(|| paths.iter().try_for_each(|path| remove_tree(CWD, path)))
 }
 
 /// Folders in folders that are removed from within. A sandbox can nest without end; what lies deeper is moved up first.

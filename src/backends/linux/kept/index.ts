@@ -24,5 +24,19 @@ export function linuxKept(programs: JailPrograms): KeptBackend {
       const { removeKept } = await import("./jail-command.js");
       await removeKept(programs, stateDir);
     },
+    changes: {
+      async list(...of) {
+        const { linuxChanges } = await import("./changes.js");
+        return await linuxChanges(programs).list(...of);
+      },
+      async *patch(...of) {
+        const { linuxChanges } = await import("./changes.js");
+        yield* linuxChanges(programs).patch(...of);
+      },
+      async apply(...of) {
+        const { linuxChanges } = await import("./changes.js");
+        return await linuxChanges(programs).apply(...of);
+      },
+    },
   };
 }

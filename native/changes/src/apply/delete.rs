@@ -1,0 +1,36 @@
+//! Something gone from the project.
+
+use std::os::fd::BorrowedFd;
+
+use ak_jail::fault::{During, Outcome};
+use rustix::{
+    fs::{AtFlags, unlinkat},
+    io::Errno,
+};
+
+use super::{Done, put};
+use crate::{
+    change::{Node, Side},
+    contents,
+    record::Print,
+};
+
+pub fn delete(host: BorrowedFd<'_>, path: &[u8], old: Option<&Side>) -> Outcome<Done> {
+    let Some(old) = old else { return Ok(Done::Nothing) };
+    // Without its folder it is gone as well.
+    let Ok((at, name)) = put::parent(host, path) else { return Ok(Done::Nothing) };
+    if old.node == Node::Folder {
+        return match unlinkat(&at, name.as_c_str(), AtFlags::REMOVEDIR) {
+            Ok(()) => Ok(Done::Applied),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(Done::Nothing),
+            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(Done::NotEmpty),
+            Err(e) => Err(e).during("delete a folder"),
+        };
+    }
+    let Some(now) = contents::stat(std::os::fd::AsFd::as_fd(&at), &name)? else { return Ok(Done::Nothing) };
+    if Print::of(&now) != Print::of(&old.stat) {
+        return Ok(Done::Conflict("changed on the host just now"));
+    }
+    unlinkat(&at, name.as_c_str(), AtFlags::empty()).during("delete a file")?;
+    Ok(Done::Applied)
+}

@@ -1,0 +1,103 @@
+//! One change, as it is found and as it is told.
+
+use std::os::fd::BorrowedFd;
+
+use ak_jail::fault::{During, Outcome};
+use rustix::fs::{FileType, Stat, readlinkat};
+use serde::Serialize;
+
+/// The bits that a change can carry; set-id and sticky bits are the sandbox's own business.
+pub const PERMISSIONS: u32 = 0o777;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    Added,
+    Modified,
+    Deleted,
+    Renamed,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Node {
+    #[serde(rename = "file")]
+    File,
+    #[serde(rename = "symlink")]
+    Link,
+    #[serde(rename = "dir")]
+    Folder,
+    #[serde(rename = "other")]
+    Other,
+}
+
+/// A path as one of the two has it.
+#[derive(Debug, Clone)]
+pub struct Side {
+    pub node: Node,
+    pub stat: Stat,
+    /// Where a link leads.
+    pub target: Option<Vec<u8>>,
+}
+
+/// Whether a change can be applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    Ready,
+    /// The host's doing stands against it; the user may decide.
+    Conflict(String),
+    /// Never applied.
+    Refused(String),
+}
+
+#[derive(Debug, Clone)]
+pub struct Change {
+    pub kind: Kind,
+    pub path: Vec<u8>,
+    /// Of a renamed file.
+    pub from: Option<Vec<u8>>,
+    /// The host's side; none for what is new.
+    pub old: Option<Side>,
+    /// The sandbox's side; none for what is gone.
+    pub new: Option<Side>,
+    pub verdict: Verdict,
+}
+
+impl Side {
+    /// Of `name` in a folder. No link is followed.
+    pub fn of(folder: BorrowedFd<'_>, name: &std::ffi::CStr, stat: Stat) -> Outcome<Self> {
+        let node = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Node::File,
+            FileType::Symlink => Node::Link,
+            FileType::Directory => Node::Folder,
+            _ => Node::Other,
+        };
+        let target = match node {
+            Node::Link => Some(readlinkat(folder, name, Vec::new()).during("read a link")?.into_bytes()),
+            _ => None,
+        };
+        Ok(Self { node, stat, target })
+    }
+
+    pub fn size(&self) -> u64 {
+        u64::try_from(self.stat.st_size).unwrap_or(0)
+    }
+
+    pub fn mode(&self) -> u32 {
+        self.stat.st_mode & PERMISSIONS
+    }
+}
+
+impl Change {
+    pub fn is_folder(&self) -> bool {
+        self.new.as_ref().or(self.old.as_ref()).is_some_and(|side| side.node == Node::Folder)
+    }
+
+    pub fn is_ready(&self) -> bool {
+        self.verdict == Verdict::Ready
+    }
+}
+
+/// Paths above a path, without the root.
+pub fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(end, _)| &path[..end])
+}

@@ -1,0 +1,293 @@
+//! Walks the sandbox's layer beside the host's folder and finds what differs.
+
+use std::{
+    collections::HashSet,
+    ffi::{CStr, CString},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::Path,
+};
+
+use ak_jail::{
+    carry::{is_opaque, join, open_folder, transfer},
+    fault::{During, Fault, Outcome},
+    keep::project::Project,
+};
+use rustix::{
+    fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, open, statat},
+    io::Errno,
+};
+
+use crate::{
+    change::{Change, Kind, Node, Side, Verdict},
+    contents,
+    record::{Print, Record},
+    rules::{Rules, is_too_deep},
+};
+
+/// More are counted, not listed.
+const MAX_CHANGES: usize = 200_000;
+/// A sandbox can fill folders without end; beyond this they are not read on.
+const MAX_ENTRIES: usize = 2_000_000;
+const MAX_NAMES: usize = 500_000;
+
+const CHANGED: &str = "changed on the host since";
+
+/// Both sides, and what differs.
+pub struct Comparison {
+    /// Empty where the sandbox has written nothing yet.
+    pub layer: Option<OwnedFd>,
+    pub host: OwnedFd,
+    /// By path.
+    pub changes: Vec<Change>,
+    /// Changes that are not listed, as far as they were seen.
+    pub omitted: u64,
+}
+
+pub fn compare(state: &Path, project: &Project, record: &Record) -> Outcome<Comparison> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let host = open(&project.source, flags, Mode::empty()).map_err(|e| {
+        Fault::new("not_found", format!("the project {} cannot be opened: {e}", project.source.display()))
+            .hint("bring it back to where it was when the sandbox was made")
+    })?;
+    let layer = match open(project.layer(state), flags | OFlags::NOFOLLOW, Mode::empty()) {
+        Ok(layer) => Some(layer),
+        Err(Errno::NOENT) => None,
+        Err(e) => return Err(e).during("open the sandbox's layer"),
+    };
+    let rules = Rules::of(project, host.as_fd())?;
+    let mut walk = Walk { rules: &rules, record, since: project.since, changes: Vec::new(), omitted: 0, seen: 0 };
+    if let Some(layer) = &layer {
+        walk.folder(layer.as_fd(), Some(host.as_fd()), &[], &Verdict::Ready)?;
+    }
+    let Walk { mut changes, omitted, .. } = walk;
+    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(Comparison { layer, host, changes, omitted })
+}
+
+struct Walk<'a> {
+    rules: &'a Rules,
+    record: &'a Record,
+    since: (i64, u64),
+    changes: Vec<Change>,
+    omitted: u64,
+    seen: usize,
+}
+
+impl Walk<'_> {
+    /// `host` is none where the host has no such folder. What stands against the folder stands against all in it.
+    fn folder(
+        &mut self,
+        layer: BorrowedFd<'_>,
+        host: Option<BorrowedFd<'_>>,
+        path: &[u8],
+        above: &Verdict,
+    ) -> Outcome<()> {
+        let names = self.names(layer)?;
+        if let Some(host) = host.filter(|_| is_opaque(layer)) {
+            let kept: HashSet<&CStr> = names.iter().map(CString::as_c_str).collect();
+            for name in self.names(host)?.iter().filter(|name| !kept.contains(name.as_c_str())) {
+                self.gone(host, name, &join(path, name), above)?;
+            }
+        }
+        names.iter().try_for_each(|name| self.entry(layer, host, name, &join(path, name), above))
+    }
+
+    fn entry(
+        &mut self,
+        layer: BorrowedFd<'_>,
+        host: Option<BorrowedFd<'_>>,
+        name: &CStr,
+        path: &[u8],
+        above: &Verdict,
+    ) -> Outcome<()> {
+        let stat = match statat(layer, name, AtFlags::SYMLINK_NOFOLLOW) {
+            // It runs, and has removed it since.
+            Err(Errno::NOENT) => return Ok(()),
+            stat => stat.during("look at a changed file")?,
+        };
+        let is_whiteout = FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice && stat.st_rdev == 0;
+        if is_whiteout {
+            return host.map_or(Ok(()), |host| self.gone(host, name, path, above).map(drop));
+        }
+        let new = Side::of(layer, name, stat)?;
+        if self.rules.is_hidden(path) {
+            // Whether the host has one, and what it is, is nobody's business.
+            self.push(Kind::Added, path, None, Some(new), Verdict::Refused("hidden".into()));
+            return Ok(());
+        }
+        let refusal =
+            self.rules.refusal(path, new.node).or_else(|| self.rules.link_refusal(path, new.target.as_ref()?));
+        let above = match (above, refusal) {
+            (Verdict::Ready, Some(why)) => &Verdict::Refused(why.into()),
+            _ => above,
+        };
+        let old = match host {
+            Some(host) => contents::stat(host, name)?.map(|stat| Side::of(host, name, stat)).transpose()?,
+            None => None,
+        };
+        if new.node == Node::Folder {
+            self.enter((layer, host), name, path, new, old, above)
+        } else {
+            self.replaced((layer, host), name, path, new, old, above)
+        }
+    }
+
+    fn enter(
+        &mut self,
+        (layer, host): (BorrowedFd<'_>, Option<BorrowedFd<'_>>),
+        name: &CStr,
+        path: &[u8],
+        new: Side,
+        old: Option<Side>,
+        above: &Verdict,
+    ) -> Outcome<()> {
+        if is_too_deep(path) {
+            self.push(Kind::Added, path, None, Some(new), above.clone());
+            return Ok(());
+        }
+        let inner = open_folder(layer, name)?;
+        match (host, old) {
+            (Some(host), Some(old)) if old.node == Node::Folder => {
+                let beside = open_folder(host, name)?;
+                self.folder(inner.as_fd(), Some(beside.as_fd()), path, above)
+            }
+            (host, old) => {
+                let above = match host.filter(|_| old.is_some()) {
+                    Some(host) => stricter(above, self.gone(host, name, path, above)?),
+                    None => above.clone(),
+                };
+                self.push(Kind::Added, path, None, Some(new), above.clone());
+                self.folder(inner.as_fd(), None, path, &above)
+            }
+        }
+    }
+
+    fn replaced(
+        &mut self,
+        (layer, host): (BorrowedFd<'_>, Option<BorrowedFd<'_>>),
+        name: &CStr,
+        path: &[u8],
+        new: Side,
+        old: Option<Side>,
+        above: &Verdict,
+    ) -> Outcome<()> {
+        if let (Some(host), Some(Node::Folder)) = (host, old.as_ref().map(|old| old.node)) {
+            let verdict = stricter(above, self.gone(host, name, path, above)?);
+            self.push(Kind::Added, path, None, Some(new), verdict);
+            return Ok(());
+        }
+        if let (Some(host), Some(old)) = (host, &old)
+            && new.node != Node::Other
+            && is_same(layer, host, name, &new, old)?
+        {
+            return Ok(());
+        }
+        if self.is_settled(path, old.as_ref(), &new) {
+            return Ok(());
+        }
+        let verdict = stricter(above, self.against(path, old.as_ref().map(|old| &old.stat)));
+        let kind = if old.is_some() { Kind::Modified } else { Kind::Added };
+        self.push(kind, path, old, Some(new), verdict);
+        Ok(())
+    }
+
+    /// Everything at a path of the host's that the sandbox has removed. Says what stands against that.
+    fn gone(&mut self, host: BorrowedFd<'_>, name: &CStr, path: &[u8], above: &Verdict) -> Outcome<Verdict> {
+        if self.rules.is_hidden(path) {
+            return Ok(Verdict::Conflict("something hidden is there".into()));
+        }
+        let Some(stat) = contents::stat(host, name)? else { return Ok(Verdict::Ready) };
+        if self.record.get(path).is_some_and(|applied| applied.sandbox.is_none()) {
+            // It was removed by an order before; what is there now is the host's own.
+            return Ok(Verdict::Conflict(CHANGED.into()));
+        }
+        let old = Side::of(host, name, stat)?;
+        let verdict = match (above, self.rules.refusal(path, old.node)) {
+            (Verdict::Ready, Some(why)) => Verdict::Refused(why.into()),
+            _ => above.clone(),
+        };
+        let verdict = if old.node == Node::Folder && !is_too_deep(path) {
+            let folder = open_folder(host, name)?;
+            let mut inner = verdict.clone();
+            for name in self.names(folder.as_fd())? {
+                inner = stricter(&inner, self.gone(folder.as_fd(), &name, &join(path, &name), &verdict)?);
+            }
+            // The folder itself goes if nothing is left in it.
+            self.push(Kind::Deleted, path, Some(old), None, verdict);
+            return Ok(inner);
+        } else {
+            stricter(&verdict, self.against(path, Some(&old.stat)))
+        };
+        self.push(Kind::Deleted, path, Some(old), None, verdict.clone());
+        Ok(verdict)
+    }
+
+    /// Whether the sandbox has done nothing since this path was applied; then what differs is the host's doing.
+    fn is_settled(&self, path: &[u8], host: Option<&Side>, new: &Side) -> bool {
+        self.record.get(path).is_some_and(|applied| {
+            let is_as_applied = applied.host == host.map(|host| Print::of(&host.stat));
+            // A mapped file can change without a trace for a while: if both look as they did, the contents decide.
+            applied.sandbox == Some(Print::of(&new.stat)) && (!is_as_applied || new.stat.st_size > transfer::COMPARED)
+        })
+    }
+
+    /// What the host did to a path since the sandbox began, or since it was applied.
+    fn against(&self, path: &[u8], host: Option<&Stat>) -> Verdict {
+        let applied = self.record.get(path).map(|applied| applied.host);
+        let is_changed = match (host, applied) {
+            (Some(host), Some(applied)) => applied != Some(Print::of(host)),
+            (Some(host), None) => (host.st_ctime, host.st_ctime_nsec) >= self.since,
+            (None, applied) => applied.flatten().is_some(),
+        };
+        match (is_changed, host) {
+            (false, _) => Verdict::Ready,
+            (true, Some(_)) => Verdict::Conflict(CHANGED.into()),
+            (true, None) => Verdict::Conflict("deleted on the host since".into()),
+        }
+    }
+
+    fn push(&mut self, kind: Kind, path: &[u8], old: Option<Side>, new: Option<Side>, verdict: Verdict) {
+        if self.changes.len() < MAX_CHANGES {
+            self.changes.push(Change { kind, path: path.to_vec(), from: None, old, new, verdict });
+        } else {
+            self.omitted += 1;
+        }
+    }
+
+    fn names(&mut self, folder: BorrowedFd<'_>) -> Outcome<Vec<CString>> {
+        let mut names = Vec::new();
+        for entry in Dir::read_from(folder).during("read a folder")? {
+            let entry = entry.during("read a folder")?;
+            if matches!(entry.file_name().to_bytes(), b"." | b"..") {
+                continue;
+            }
+            self.seen += 1;
+            if names.len() == MAX_NAMES || self.seen > MAX_ENTRIES {
+                self.omitted += 1;
+                break;
+            }
+            names.push(entry.file_name().to_owned());
+        }
+        names.sort();
+        Ok(names)
+    }
+}
+
+fn stricter(above: &Verdict, own: Verdict) -> Verdict {
+    match (above, own) {
+        (Verdict::Refused(_), _) => above.clone(),
+        (_, Verdict::Refused(why)) => Verdict::Refused(why),
+        (Verdict::Conflict(_), _) => above.clone(),
+        (Verdict::Ready, own) => own,
+    }
+}
+
+fn is_same(layer: BorrowedFd<'_>, host: BorrowedFd<'_>, name: &CStr, new: &Side, old: &Side) -> Outcome<bool> {
+    let kind = match (new.node, old.node) {
+        (Node::File, Node::File) => FileType::RegularFile,
+        (Node::Link, Node::Link) => return Ok(new.target == old.target),
+        _ => return Ok(false),
+    };
+    let alike = new.mode() == old.mode() && new.size() == old.size() && new.stat.st_size <= transfer::COMPARED;
+    Ok(alike && transfer::same(layer, host, name, kind)?)
+}

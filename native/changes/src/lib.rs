@@ -1,0 +1,19 @@
+//! What a kept sandbox changed in its copy of a project: found by comparing its writable layer with the host's folder,
+//! told as a list or a patch, applied on the user's order. It never changes the layer, and changes the project only in
+//! `apply`.
+
+mod apply;
+mod change;
+mod compare;
+mod contents;
+mod list;
+mod order;
+mod patch;
+mod record;
+mod renames;
+mod rules;
+
+pub use apply::apply;
+pub use list::list;
+pub use order::Order;
+pub use patch::patch;

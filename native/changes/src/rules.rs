@@ -1,0 +1,155 @@
+//! What may not be touched, or not even looked at: hidden and protected paths, names that would mislead a reader, links
+//! that lead away.
+
+use std::{collections::HashSet, os::fd::BorrowedFd};
+
+use ak_jail::{
+    carry::{DEEPEST, transfer::TEMPORARY},
+    fault::Outcome,
+    keep::project::Project,
+    view::{
+        matcher::{Match, Matcher},
+        survey::{Hit, Rules as Surveyed, Survey},
+    },
+};
+
+use crate::change::{Node, ancestors};
+
+/// Longer paths cannot be named in one call.
+const LONGEST: usize = 4000;
+
+pub struct Rules {
+    hide: Matcher,
+    protect: Matcher,
+    /// What of the host's files is hidden today, by its name, by what it contains or by another of its names.
+    hidden: HashSet<Vec<u8>>,
+    protected: HashSet<Vec<u8>>,
+}
+
+impl Rules {
+    pub fn of(project: &Project, folder: BorrowedFd<'_>) -> Outcome<Self> {
+        let (hide, protect) = (Matcher::hiding(&project.hide), Matcher::of(&project.protect));
+        let survey = Survey::of(folder, folder, &Surveyed { hide: &hide, protect: &protect })?;
+        let paths = |hits: Vec<Hit>| hits.into_iter().map(|hit| hit.path).collect();
+        let (hidden, protected) = (paths(survey.hidden), paths(survey.protected));
+        Ok(Self { hide, protect, hidden, protected })
+    }
+
+    /// Whether the host's file of that name is a secret, so that nothing about it may be told.
+    pub fn is_hidden(&self, path: &[u8]) -> bool {
+        let (folder, name) = split(path);
+        self.hidden.contains(path)
+            || matches!(self.hide.matches(folder, name), Match::Yes)
+            || name.starts_with(TEMPORARY)
+    }
+
+    /// Why a path is never applied, whatever is there.
+    pub fn refusal(&self, path: &[u8], node: Node) -> Option<&'static str> {
+        let (folder, name) = split(path);
+        let leads_in = match node {
+            Node::File => self.protect.leads_in(folder, name, false),
+            Node::Link => self.protect.leads_in(folder, name, true),
+            _ => false,
+        };
+        if leads_in || self.is_protected(path) {
+            Some("protected")
+        } else if name.iter().any(u8::is_ascii_control) {
+            Some("its name has control characters")
+        } else if is_too_deep(path) {
+            Some("too many folders deep")
+        } else if node == Node::Other {
+            Some("not a file, folder or link")
+        } else {
+            None
+        }
+    }
+
+    fn is_protected(&self, path: &[u8]) -> bool {
+        let (folder, name) = split(path);
+        self.protected.contains(path) || matches!(self.protect.matches(folder, name), Match::Yes)
+    }
+
+    /// Why a link is not applied. It must lead to something in the project that a sandbox may see and change: up first,
+    /// then down by name, since a name followed by `..` could itself be a link to anywhere.
+    pub fn link_refusal(&self, path: &[u8], target: &[u8]) -> Option<&'static str> {
+        if target.is_empty() || target[0] == b'/' {
+            return Some("an absolute link means something else on the host");
+        }
+        let mut at: Vec<&[u8]> = path.split(|&b| b == b'/').collect();
+        at.pop();
+        let mut goes_down = false;
+        for part in target.split(|&b| b == b'/').filter(|part| !part.is_empty() && *part != b".") {
+            match (part, goes_down) {
+                (b"..", false) if at.pop().is_some() => {}
+                (b"..", _) => return Some("the link leads out of the project"),
+                _ => {
+                    goes_down = true;
+                    at.push(part);
+                }
+            }
+        }
+        let leads_to = at.join(&b'/');
+        let closed = ancestors(&leads_to)
+            .chain([leads_to.as_slice()])
+            .any(|path| !path.is_empty() && (self.is_hidden(path) || self.is_protected(path)));
+        closed.then_some("the link leads to a hidden or protected file")
+    }
+}
+
+/// A sandbox can nest without end.
+pub fn is_too_deep(path: &[u8]) -> bool {
+    path.len() > LONGEST || path.iter().filter(|&&b| b == b'/').count() > DEEPEST
+}
+
+/// The folder with its `/`, and the name.
+fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    path.split_at(path.iter().rposition(|&b| b == b'/').map_or(0, |at| at + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules() -> Rules {
+        Rules {
+            hide: Matcher::of(&["**/.env*".to_owned()]),
+            protect: Matcher::of(&["**/.git/hooks".to_owned()]),
+            hidden: HashSet::from([b"by-content".to_vec()]),
+            protected: HashSet::new(),
+        }
+    }
+
+    #[test]
+    fn links_stay_in_the_project_and_out_of_what_is_closed() {
+        let refuses = |path: &str, target: &str| rules().link_refusal(path.as_bytes(), target.as_bytes()).is_some();
+        for (path, target) in [("a", "b"), ("a", "./b/c"), ("d/e/a", "../../b"), ("d/a", ".."), ("d/a", "../d/x")] {
+            assert!(!refuses(path, target), "{path} -> {target}");
+        }
+        for (path, target) in [
+            ("a", "/etc/passwd"),
+            ("a", ".."),
+            ("d/a", "../../b"),
+            ("d/a", "x/../../.."),
+            ("d/a", "x/../y"),
+            ("a", ".env"),
+            ("d/a", "../.git/hooks/pre-commit"),
+            ("a", "by-content"),
+            ("a", ""),
+        ] {
+            assert!(refuses(path, target), "{path} -> {target}");
+        }
+    }
+
+    #[test]
+    fn what_is_never_applied_says_why() {
+        let refusal = |path: &str, node| rules().refusal(path.as_bytes(), node);
+        assert_eq!(refusal("src/a.rs", Node::File), None);
+        assert_eq!(refusal(".git", Node::Folder), None);
+        for (path, node) in [(".git", Node::File), ("a/.git/hooks", Node::Folder), ("a\u{1b}[2J", Node::File)] {
+            assert!(refusal(path, node).is_some(), "{path}");
+        }
+        assert!(refusal("pipe", Node::Other).is_some());
+        assert!(refusal(&"d/".repeat(300), Node::File).is_some());
+        assert!(rules().is_hidden(b"x/.env.local") && rules().is_hidden(b"by-content") && !rules().is_hidden(b"x/env"));
+    }
+}

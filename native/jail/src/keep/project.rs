@@ -1,0 +1,91 @@
+//! Which project a kept sandbox has a copy of. Whoever reads or applies its changes needs to know where that lies, what
+//! of it is hidden or protected, and since when what changes there is the host's doing and not what the sandbox began
+//! with. That moment stays for as long as the sandbox's layer has anything in it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::folder::{DISK, StateFolder};
+use crate::{
+    carry,
+    fault::{During, Fault, Outcome},
+    spec::{HideRule, Spec, ViewForm},
+};
+
+const FILE: &str = "project.json";
+pub const APPLIED: &str = "applied";
+const VERSION: u32 = 1;
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Project {
+    version: u32,
+    /// The folder of the host.
+    pub source: PathBuf,
+    /// Its changes are carried over by a stop, and need no order of their own.
+    pub is_synced: bool,
+    layer: String,
+    pub hide: Vec<HideRule>,
+    pub protect: Vec<String>,
+    /// Seconds and nanoseconds.
+    pub since: (i64, u64),
+}
+
+/// Notes it, before the sandbox can change anything.
+pub(super) fn begin(folder: &StateFolder, spec: &Spec, disk: &Path) -> Outcome<()> {
+    let Some(index) = spec.views.iter().position(|view| view.form != ViewForm::Mount && !view.readonly) else {
+        return folder.remove(FILE);
+    };
+    let view = &spec.views[index];
+    let layer = format!("u{index}");
+    let earlier = folder.read::<Project>(FILE).filter(|earlier| has_changes(&disk.join(&earlier.layer)));
+    if earlier.is_none() {
+        folder.remove(APPLIED)?;
+    }
+    let project = Project {
+        version: VERSION,
+        source: view.source.clone(),
+        is_synced: view.form == ViewForm::Sync,
+        layer,
+        hide: spec.hide.clone(),
+        protect: spec.protect.clone(),
+        since: earlier.map_or_else(carry::now, |earlier| earlier.since),
+    };
+    folder.write(FILE, &project)
+}
+
+/// A layer that cannot be read has something to hide.
+fn has_changes(layer: &Path) -> bool {
+    match fs::read_dir(layer) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(e) => e.kind() != std::io::ErrorKind::NotFound,
+    }
+}
+
+impl Project {
+    /// Of the sandbox in a state folder, whether it runs or not.
+    pub fn of(state: &Path) -> Outcome<Self> {
+        let text = match fs::read(state.join(FILE)) {
+            Ok(text) => text,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                return Err(Fault::new("unsupported", "the sandbox has no copy of a project").hint(
+                    "only --workspace copy and sync have changes to look at; a mounted project has them already",
+                ));
+            }
+            Err(e) => return Err(e).during("read what is known of the sandbox's project"),
+        };
+        let project: Self = serde_json::from_slice(&text).during("read what is known of the sandbox's project")?;
+        if project.version != VERSION {
+            return Err(Fault::new("unsupported", "the sandbox was started by another version"));
+        }
+        Ok(project)
+    }
+
+    /// What the sandbox changed, as an overlay's layer.
+    pub fn layer(&self, state: &Path) -> PathBuf {
+        state.join(DISK).join(&self.layer)
+    }
+}
