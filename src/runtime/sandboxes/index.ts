@@ -17,9 +17,11 @@ import { Sandbox, type SandboxHome } from "./sandbox.js";
 import type { CreateRequest, HostEnv } from "./types.js";
 
 export type { SandboxEvent, SandboxListener, StopReason } from "./events.js";
+export type { LogOptions } from "./execs/follow-log.js";
+export type { LogPiece } from "./execs/log-reader.js";
+export type { SandboxExec } from "./execs/sandbox-exec.js";
 export { checkSandboxName, isSandboxName } from "./name.js";
 export { Sandbox } from "./sandbox.js";
-export type { SandboxExec } from "./sandbox-exec.js";
 export type {
   CreateRequest,
   ExecInfo,

@@ -73,9 +73,18 @@ export class RunningSandbox {
 
   async #close(over: KeptOver): Promise<KeptOver> {
     this.#isReleased = true;
+    // How its last commands ended may still be on its way.
+    if (over.how === "ended") await Promise.race([this.session.ended, lastWords()]);
     this.session.destroy();
     await closePorts(this.#ports);
     await this.egress?.close();
     return over;
   }
+}
+
+/** A guest that is gone has said everything; what is still to be read takes no longer than this. */
+function lastWords(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, 1000).unref();
+  });
 }

@@ -7,13 +7,16 @@ import { openRunAudit, type RunAudit } from "../run-audit.js";
 import type { Clock } from "./clock.js";
 import { elapsedMs } from "./clock.js";
 import type { SandboxHappening, StopReason } from "./events.js";
-import { execRequest } from "./exec-request.js";
-import { ExecTable } from "./exec-table.js";
+import { ExecRecords } from "./execs/exec-records.js";
+import { execRequest } from "./execs/exec-request.js";
+import { ExecTable } from "./execs/exec-table.js";
+import type { LogOptions } from "./execs/follow-log.js";
+import type { LogPiece } from "./execs/log-reader.js";
+import type { SandboxExec } from "./execs/sandbox-exec.js";
 import type { SandboxFolder } from "./folder.js";
 import { Lane } from "./lane.js";
 import type { SandboxRecord } from "./record.js";
 import { RunningSandbox } from "./running.js";
-import type { SandboxExec } from "./sandbox-exec.js";
 import { SecretValues } from "./secret-values.js";
 import type {
   ExecInfo,
@@ -64,7 +67,12 @@ export class Sandbox {
     const setting = auditSetting === null ? {} : { AGENTKERNEL_AUDIT: auditSetting };
     const env = { ...home.env, ...hostEnv };
     this.#audit = openRunAudit(record.id, { policy, audit, hostEnv: { ...env, ...setting } }, home);
-    this.#execs = new ExecTable(folder.execs, (happening) => home.tell(this, happening));
+    this.#execs = new ExecTable({
+      records: new ExecRecords(folder.execs),
+      clock: home.clock,
+      tell: (happening) => home.tell(this, happening),
+      say: (line) => home.say(`${record.name}: ${line}`),
+    });
   }
 
   get name(): string {
@@ -270,6 +278,11 @@ export class Sandbox {
     return this.#execs.find(id);
   }
 
+  /** The output of a detached command, in order of arrival; with `follow`, until it has ended. */
+  logs(id: string, options: LogOptions): AsyncGenerator<LogPiece, void> {
+    return this.#execs.logs(id, options);
+  }
+
   /** Of the running sandbox. */
   get files(): GuestFiles {
     return this.#requireServing().session.files;
@@ -288,6 +301,7 @@ export class Sandbox {
   async release(): Promise<void> {
     const running = this.#running;
     this.#running = null;
+    this.#execs.release();
     running?.release();
     await running?.over;
     await this.#audit.settle();
@@ -314,7 +328,6 @@ export class Sandbox {
       const trust = certificate === null ? {} : { trustedCertificate: certificate };
       const spec: BootSpec = { id, hostname: name, policy, image: image.source, projectDir, homeDir, ...trust };
       kept = await keeper.start(spec, this.folder.jail, signal);
-      await this.#execs.load(null);
       const running = await this.#take(kept, egress);
       await running.session.ready;
       await running.publish(this.#record.publish);
@@ -341,13 +354,15 @@ export class Sandbox {
 
   #settled: Promise<void> = Promise.resolve();
 
-  #ended(running: RunningSandbox, over: KeptOver): void {
+  async #ended(running: RunningSandbox, over: KeptOver): Promise<void> {
     if (this.#running === running) this.#running = null;
     if (over.how === "released") return;
     if (over.how === "replaced") {
+      this.#execs.release();
       this.#home.say(`${this.name}: another process owns it now`);
       return;
     }
+    await this.#execs.end();
     this.#audit.records.ended(over.how === "ended" ? over.end : null);
     const reason = this.#stopReason ?? (over.how === "lost" ? "lost" : "died");
     this.#home.tell(this, { type: "stopped", reason });
