@@ -9,9 +9,14 @@ import type { Server } from "node:http";
 import { constants } from "node:os";
 import { buildId } from "../core/build-id.js";
 import { AgentKernelError } from "../core/errors.js";
+import { sandboxesFolder } from "../core/state-folders.js";
+import type { Surroundings } from "../core/surroundings.js";
 import { version } from "../core/version.js";
+import { openBackend } from "../runtime/open-backend.js";
 import { WarmPool } from "../runtime/pool/index.js";
+import { Sandboxes } from "../runtime/sandboxes/index.js";
 import type { ClientSession } from "./client/session.js";
+import { holdRunning } from "./held-sandboxes.js";
 import { Holdings } from "./holdings.js";
 import { ResidentJails } from "./jails.js";
 import { Lifetime, type Stay } from "./lifetime.js";
@@ -33,6 +38,8 @@ export const ANOTHER_IS_UP = "a daemon of yours is running already";
 
 export interface DaemonOptions {
   readonly place: DaemonPlace;
+  /** Of its own process: where its state lies. */
+  readonly own: Pick<Surroundings, "env" | "homeDir">;
   readonly log: Log;
   /** Null where the log goes to stderr. */
   readonly logPath: string | null;
@@ -65,6 +72,7 @@ export class Daemon {
   readonly #holdings: Holdings;
   #served = 0;
   #server: Server | null = null;
+  #sandboxes: Sandboxes | null = null;
   #stopping: Promise<void> | null = null;
   #handingOver: Promise<HandOver> | null = null;
   #hasLeft = false;
@@ -101,6 +109,7 @@ export class Daemon {
     try {
       await daemon.#listen();
     } catch (error) {
+      await daemon.#sandboxes?.close();
       daemon.#jails.close();
       ownership.release();
       throw error;
@@ -163,17 +172,26 @@ export class Daemon {
   }
 
   async #listen(): Promise<void> {
-    clearSockets(this.#options.place);
+    const { own, place, log } = this.#options;
+    clearSockets(place);
     await this.#jails.open();
-    this.#server = await listen(this.#options.place, {
+    const sandboxes = await Sandboxes.open({
+      backend: openBackend({ ...own, resident: { jails: this.#jails, pool: this.#pool } }),
+      folder: sandboxesFolder(own.env, own.homeDir),
+      ...own,
+      say: (line) => log.say(line),
+    });
+    this.#sandboxes = sandboxes;
+    holdRunning(sandboxes, this.#holdings);
+    this.#server = await listen(place, {
       build: buildId(),
-      resident: { jails: this.#jails, pool: this.#pool, holdings: this.#holdings },
+      resident: { jails: this.#jails, pool: this.#pool, holdings: this.#holdings, sandboxes },
       answer: (method, path) => this.#answer(method, path),
       isClosed: () => (this.#isClosing ? "the daemon is stopping" : null),
       onSession: (session) => this.#serve(session),
-      onFault: (error) => this.#options.log.say(`a connection was cut off: ${describe(error)}`),
+      onFault: (error) => log.say(`a connection was cut off: ${describe(error)}`),
     });
-    this.#options.log.say(`process ${process.pid} listens, version ${version}, build ${buildId()}`);
+    log.say(`process ${process.pid} listens, version ${version}, build ${buildId()}`);
     this.#lifetime.look();
   }
 
@@ -218,6 +236,8 @@ export class Daemon {
     for (const session of this.#sessions) session.signal(constants.signals.SIGTERM);
     const sessions = within(STOP_GRACE_MS, this.#sessionsOver());
     await Promise.all([sessions, this.#holdings.releaseAll()]);
+    // They run on, and the next daemon takes them over.
+    await this.#sandboxes?.close();
     await this.#pool.close();
     this.#leave();
     log.say(this.#sessions.size === 0 ? "stopped" : `stopped; ${this.#sessions.size} did not end in time`);
@@ -232,6 +252,7 @@ export class Daemon {
     }
     this.#lifetime.over();
     const released = await this.#holdings.releaseAll();
+    await this.#sandboxes?.close();
     await this.#pool.close();
     this.#leave();
     log.say(`another daemon takes over: ${released} released, ${this.#sessions.size} still at work`);

@@ -2,10 +2,13 @@
 import type { JailStarter } from "../backends/linux/jail-start.js";
 import type { HoldingRegistry } from "../core/holding.js";
 import type { WarmPool } from "./pool/index.js";
+import type { Sandboxes } from "./sandboxes/index.js";
 
 export interface Resident {
   readonly jails: JailStarter;
   readonly pool: WarmPool;
+  /** The user's sandboxes that stay. */
+  readonly sandboxes: Sandboxes;
   /** What is to outlive the call is entered here, and the process does not end by itself meanwhile. */
   readonly holdings: HoldingRegistry;
 }

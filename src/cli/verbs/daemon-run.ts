@@ -19,7 +19,8 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
     const log = path === null ? new StderrLog() : new FileLog(path);
     const service = env.AGENTKERNEL_SERVICE || null;
     const place = daemonPlace(env, homeDir);
-    const options = { place, log, logPath: path, stay: await read(), readStay: read, isBackground, service };
+    const own = { env, homeDir };
+    const options = { place, own, log, logPath: path, stay: await read(), readStay: read, isBackground, service };
     await runDaemon(options, async () => {
       await sayReady();
     });

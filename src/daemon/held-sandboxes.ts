@@ -1,0 +1,22 @@
+/** Sandboxes that run are held by the daemon: it stays for them, and lets go of them when another takes its place. */
+import type { HoldingRegistry } from "../core/holding.js";
+import type { Sandboxes } from "../runtime/sandboxes/index.js";
+
+export function holdRunning(sandboxes: Sandboxes, holdings: HoldingRegistry): void {
+  const held = new Map<string, () => void>();
+  const look = () => {
+    const running = new Map(sandboxes.running().map((sandbox) => [sandbox.id, sandbox]));
+    for (const [id, takeBack] of held) {
+      if (running.has(id)) continue;
+      held.delete(id);
+      takeBack();
+    }
+    for (const [id, sandbox] of running) {
+      if (held.has(id)) continue;
+      const what = `sandbox ${sandbox.name}`;
+      held.set(id, holdings.add({ what, release: () => sandbox.release(), end: () => sandbox.kill() }));
+    }
+  };
+  sandboxes.onEvent(look);
+  look();
+}
