@@ -7,7 +7,17 @@ import { AgentKernelError } from "./errors.js";
 /** The bundle lies in dist/ or dist/chunks/, a source file two levels below the checkout. Nowhere else is looked. */
 const PLACES = ["native", "../native", "../../dist/native"];
 
-export function nativeBinary(name: "ak-guest" | "ak-jail" | "ak-probe" | "ak-unpack" | "ak-pack"): string {
+type NativeName = "ak-guest" | "ak-jail" | "ak-probe" | "ak-unpack" | "ak-pack";
+
+const known = new Map<NativeName, string>();
+
+export function nativeBinary(name: NativeName): string {
+  const path = known.get(name) ?? findBinary(name);
+  known.set(name, path);
+  return path;
+}
+
+function findBinary(name: NativeName): string {
   const here = dirname(fileURLToPath(import.meta.url));
   const found = PLACES.map((place) => join(here, place, name)).find((candidate) => existsSync(candidate));
   if (found !== undefined) return found;

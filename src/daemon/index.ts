@@ -5,13 +5,14 @@
  */
 
 import { rmSync } from "node:fs";
-import type { Server } from "node:http";
+import type { Server } from "node:net";
 import { constants } from "node:os";
-import { buildId } from "../core/build-id.js";
+import { buildId, distFolder } from "../core/build-id.js";
 import { AgentKernelError } from "../core/errors.js";
 import { version } from "../core/version.js";
 import { WarmPool } from "../runtime/pool/index.js";
 import type { ClientSession } from "./client/session.js";
+import { ownPlace } from "./client/start.js";
 import { ResidentJails } from "./jails.js";
 import type { Log } from "./log.js";
 import { type Ownership, takeOwnership } from "./ownership.js";
@@ -19,6 +20,7 @@ import { listen } from "./server.js";
 import { preparePrivateFolder } from "./socket-folder.js";
 import type { DaemonPlace } from "./socket-place.js";
 import type { DaemonStatus } from "./status.js";
+import { WatchedSources } from "./watched-sources.js";
 
 /** How long running commands may take to end when the daemon does. */
 const STOP_GRACE_MS = 10_000;
@@ -41,6 +43,7 @@ export class Daemon {
   readonly #ownership: Ownership;
   readonly #jails: ResidentJails;
   readonly #pool: WarmPool;
+  readonly #sources: WatchedSources;
   readonly #sessions = new Set<ClientSession>();
   readonly #startedAtMs = Date.now();
   #served = 0;
@@ -57,6 +60,7 @@ export class Daemon {
       freeBytes: () => process.availableMemory(),
       onFault: (error) => options.log.say(`no sandbox could be built ahead: ${describe(error)}`),
     });
+    this.#sources = WatchedSources.open(distFolder(), options.place.folder);
     this.ended = new Promise((resolve) => {
       this.#settleEnded = resolve;
     });
@@ -75,6 +79,7 @@ export class Daemon {
     try {
       await daemon.#listen();
     } catch (error) {
+      daemon.#sources.close();
       daemon.#jails.close();
       ownership.release();
       throw error;
@@ -112,14 +117,20 @@ export class Daemon {
     await this.#jails.open();
     this.#server = await listen(this.#options.place, {
       build: buildId(),
+      place: ownPlace(),
       resident: { jails: this.#jails, pool: this.#pool },
       answer: (method, path) => this.#answer(method, path),
-      isClosed: () => (this.#stopping ? "the daemon is stopping" : null),
+      isClosed: () => this.#whyClosed(),
       onSession: (session) => this.#serve(session),
       onFault: (error) => this.#options.log.say(`a connection was cut off: ${describe(error)}`),
     });
     this.#options.log.say(`process ${process.pid} listens, version ${version}, build ${buildId()}`);
     this.#restIfIdle();
+  }
+
+  #whyClosed(): string | null {
+    if (this.#stopping) return "the daemon is stopping";
+    return this.#sources.haveChanged() ? "the sources of this build have changed" : null;
   }
 
   #serve(session: ClientSession): void {
@@ -155,6 +166,7 @@ export class Daemon {
     log.say(`stopping: ${why}; ${this.#sessions.size} at work`);
     for (const session of this.#sessions) session.signal(constants.signals.SIGTERM);
     await within(STOP_GRACE_MS, Promise.all([...this.#sessions].map(({ over }) => over)));
+    this.#sources.close();
     await this.#pool.close();
     this.#jails.close();
     // While it is ours, no other daemon's socket can be there.

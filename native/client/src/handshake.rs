@@ -10,20 +10,18 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const MAX_HEAD: usize = 4096;
 const HEAD_END: &[u8] = b"\r\n\r\n";
 
-/// Asks; the daemon does nothing yet but to wait for the first frame.
-pub fn ask(socket: &mut UnixStream, build: &str) -> Option<()> {
+/// What came behind the agreement; None if the daemon does not serve this, for whatever reason.
+pub fn agree(socket: &mut UnixStream, build: &str, start: &[u8]) -> Option<Vec<u8>> {
     socket.set_read_timeout(Some(PATIENCE)).ok()?;
     socket.set_write_timeout(Some(PATIENCE)).ok()?;
-    let request = format!(
+    let mut request = format!(
         "GET /client HTTP/1.1\r\nHost: agentkernel\r\nConnection: Upgrade\r\nUpgrade: agentkernel-client\r\n\
          Agentkernel-Build: {build}\r\n\r\n"
-    );
-    socket.write_all(request.as_bytes()).ok()
-}
-
-/// What came behind the agreement; None if the daemon does not serve this, for whatever reason.
-pub fn agree(socket: &mut UnixStream, start: &[u8]) -> Option<Vec<u8>> {
-    socket.write_all(start).ok()?;
+    )
+    .into_bytes();
+    // In one piece: the daemon wakes up once.
+    request.extend_from_slice(start);
+    socket.write_all(&request).ok()?;
     let mut answer = Vec::new();
     let mut buffer = [0; 1024];
     loop {

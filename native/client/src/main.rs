@@ -2,6 +2,9 @@
 //! words, environment, streams and signals; otherwise this becomes the command line that does everything by itself.
 //! It knows no verbs and no options, and decides nothing.
 
+// Rust's own start-up looks for its stack in /proc and sets handlers that this program does not use.
+#![cfg_attr(not(test), no_main)]
+
 mod daemon_socket;
 mod frame;
 mod handshake;
@@ -23,7 +26,10 @@ use signals::Signals;
 /// The status of a failure of agentkernel's own.
 const OWN_FAILURE: i32 = 125;
 
-fn main() {
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub extern "C" fn main() -> i32 {
+    // A reader that is gone is an error to tell the daemon of, not the end of this.
+    signals::ignore_broken_pipes();
     let installation = match Installation::find() {
         Ok(found) => found,
         Err(error) => fail(&format!("this program's own place is not known: {error}"), "mount /proc"),
@@ -48,15 +54,15 @@ fn through_daemon(installation: &Installation) -> Option<End> {
     if env::var_os("AGENTKERNEL_DAEMON").is_some_and(|value| value == "off") {
         return None;
     }
-    let mut socket = daemon_socket::connect()?;
-    handshake::ask(&mut socket, &installation.build()?)?;
-    // While the daemon reads that: a checkout whose sources have changed has to be built anew.
-    if !installation.is_up_to_date() {
+    let (mut socket, folder) = daemon_socket::connect()?;
+    // A checkout whose sources have changed has to be built anew; a daemon of the same checkout watches them.
+    if !installation.is_watched(&folder) && !installation.is_up_to_date() {
         return None;
     }
+    let build = installation.build()?;
     let start = start::start_frame()?;
     let signals = Signals::block().ok()?;
-    let Some(early) = handshake::agree(&mut socket, &start) else {
+    let Some(early) = handshake::agree(&mut socket, &build, &start) else {
         signals.unblock();
         return None;
     };
