@@ -13,13 +13,22 @@ export interface ProcessMark {
 
 export type HolderState = "running" | "stopped" | "dead" | "unknown";
 
+let known: (Omit<ProcessMark, "text"> & { readonly start: string }) | undefined;
+
 export function processMark(): ProcessMark {
+  known ??= ownProcess();
+  const { boot, namespace, start } = known;
+  const random = Math.floor(Math.random() * 2 ** 24).toString(16);
+  return { text: [boot, namespace, process.pid, start, random].join("-"), boot, namespace };
+}
+
+/** Nothing of it changes while the process lives. */
+function ownProcess(): NonNullable<typeof known> {
   const boot = readFileSync("/proc/sys/kernel/random/boot_id", "latin1").replaceAll("-", "").slice(0, 12);
   const namespace = readlinkSync("/proc/self/ns/pid").replace(/\D/g, "");
   const own = statOf(process.pid);
   if (own === null) throw new Error("/proc does not show this process");
-  const random = Math.floor(Math.random() * 2 ** 24).toString(16);
-  return { text: [boot, namespace, process.pid, own.startTicks, random].join("-"), boot, namespace };
+  return { boot, namespace, start: own.startTicks };
 }
 
 /** `unknown`: it lives where its processes cannot be seen from here. */

@@ -60,12 +60,20 @@ export interface SandboxEnd {
   readonly carried: CarryReport | null;
 }
 
+/** How often limits were hit. */
+export interface LimitHits {
+  readonly oomKills: number;
+  readonly pidsDenied: number;
+}
+
 export interface BootedSandbox {
   /** The byte stream to the guest. */
   readonly stream: Socket;
   readonly layers: readonly Layer[];
   /** Settles when the sandbox is gone, whoever ended it, and nothing of it is left. */
   readonly ended: Promise<SandboxEnd>;
+  /** Settles soon after `finish` was called, before the end: what the limits did. May never settle where it ends otherwise. */
+  readonly ending?: Promise<LimitHits>;
   /** Ends it: kills every process, carries changes over where the policy says so, removes all traces. Idempotent. */
   finish(): Promise<SandboxEnd>;
   /** Ends it without carrying anything over. Idempotent. */

@@ -9,7 +9,15 @@ const PLACES = ["native", "../native", "../../dist/native"];
 
 type NativeName = "ak-client" | "ak-guest" | "ak-jail" | "ak-changes" | "ak-probe" | "ak-unpack" | "ak-pack";
 
+const known = new Map<NativeName, string>();
+
 export function nativeBinary(name: NativeName): string {
+  const path = known.get(name) ?? findBinary(name);
+  known.set(name, path);
+  return path;
+}
+
+function findBinary(name: NativeName): string {
   const here = dirname(fileURLToPath(import.meta.url));
   const found = PLACES.map((place) => join(here, place, name)).find((candidate) => existsSync(candidate));
   if (found !== undefined) return found;

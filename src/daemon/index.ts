@@ -5,9 +5,9 @@
  */
 
 import { rmSync } from "node:fs";
-import type { Server } from "node:http";
+import type { Server } from "node:net";
 import { constants } from "node:os";
-import { buildId } from "../core/build-id.js";
+import { buildId, distFolder } from "../core/build-id.js";
 import { AgentKernelError } from "../core/errors.js";
 import { sandboxesFolder } from "../core/state-folders.js";
 import type { Surroundings } from "../core/surroundings.js";
@@ -16,6 +16,7 @@ import { openBackend } from "../runtime/open-backend.js";
 import { WarmPool } from "../runtime/pool/index.js";
 import { Sandboxes } from "../runtime/sandboxes/index.js";
 import type { ClientSession } from "./client/session.js";
+import { ownPlace } from "./client/start.js";
 import { holdRunning } from "./held-sandboxes.js";
 import { Holdings } from "./holdings.js";
 import { ResidentJails } from "./jails.js";
@@ -26,6 +27,7 @@ import { listen } from "./server.js";
 import { clearSockets, preparePrivateFolder } from "./socket-folder.js";
 import type { DaemonPlace } from "./socket-place.js";
 import { count, type DaemonStatus } from "./status.js";
+import { WatchedSources } from "./watched-sources.js";
 import { within } from "./within.js";
 
 /** How long running commands may take to end when the daemon does. */
@@ -66,6 +68,7 @@ export class Daemon {
   readonly #ownership: Ownership;
   readonly #jails: ResidentJails;
   readonly #pool: WarmPool;
+  readonly #sources: WatchedSources;
   readonly #sessions = new Set<ClientSession>();
   readonly #startedAtMs = Date.now();
   readonly #lifetime: Lifetime;
@@ -91,6 +94,7 @@ export class Daemon {
       heldBy: () => this.#heldBy(),
       end: (why) => void this.stop(why),
     });
+    this.#sources = WatchedSources.open(distFolder(), options.place.folder);
     this.ended = new Promise((resolve) => {
       this.#settleEnded = resolve;
     });
@@ -110,6 +114,7 @@ export class Daemon {
       await daemon.#listen();
     } catch (error) {
       await daemon.#sandboxes?.close();
+      daemon.#sources.close();
       daemon.#jails.close();
       ownership.release();
       throw error;
@@ -185,14 +190,20 @@ export class Daemon {
     holdRunning(sandboxes, this.#holdings);
     this.#server = await listen(place, {
       build: buildId(),
+      place: ownPlace(),
       resident: { jails: this.#jails, pool: this.#pool, holdings: this.#holdings, sandboxes },
       answer: (method, path) => this.#answer(method, path),
-      isClosed: () => (this.#isClosing ? "the daemon is stopping" : null),
+      isClosed: () => this.#whyClosed(),
       onSession: (session) => this.#serve(session),
       onFault: (error) => log.say(`a connection was cut off: ${describe(error)}`),
     });
     log.say(`process ${process.pid} listens, version ${version}, build ${buildId()}`);
     this.#lifetime.look();
+  }
+
+  #whyClosed(): string | null {
+    if (this.#isClosing) return "the daemon is stopping";
+    return this.#sources.haveChanged() ? "the sources of this build have changed" : null;
   }
 
   #serve(session: ClientSession): void {
@@ -238,6 +249,7 @@ export class Daemon {
     await Promise.all([sessions, this.#holdings.releaseAll()]);
     // They run on, and the next daemon takes them over.
     await this.#sandboxes?.close();
+    this.#sources.close();
     await this.#pool.close();
     this.#leave();
     log.say(this.#sessions.size === 0 ? "stopped" : `stopped; ${this.#sessions.size} did not end in time`);
@@ -253,6 +265,7 @@ export class Daemon {
     this.#lifetime.over();
     const released = await this.#holdings.releaseAll();
     await this.#sandboxes?.close();
+    this.#sources.close();
     await this.#pool.close();
     this.#leave();
     log.say(`another daemon takes over: ${released} released, ${this.#sessions.size} still at work`);

@@ -1,10 +1,13 @@
 /** The daemon's socket: HTTP, on which a client's command line is an upgrade. */
 import { Buffer } from "node:buffer";
 import { chmodSync, renameSync } from "node:fs";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
+import type { Duplex } from "node:stream";
 import { AgentKernelError } from "../core/errors.js";
 import { ClientConnection, type ConnectionOptions, refuse } from "./client/connection.js";
+import { readClientHead } from "./client/request-head.js";
 import { freshName, shortPath } from "./socket-folder.js";
 import type { DaemonPlace } from "./socket-place.js";
 
@@ -16,13 +19,21 @@ export interface ServerParts extends ConnectionOptions {
 
 /** Listens when it resolves: the socket appears whole, in the place of one that a dead daemon left. */
 export async function listen({ folder, socketName }: DaemonPlace, parts: ServerParts): Promise<Server> {
-  const server = createServer((request, response) => void respond(request, response, parts));
-  server.on("upgrade", (request, socket, head) => {
+  const http = createHttpServer((request, response) => void respond(request, response, parts));
+  http.on("upgrade", (request, socket, head) => {
     const wanted = request.url === "/client" && request.headers.upgrade === "agentkernel-client";
-    if (!wanted) refuse(socket, "there is nothing to upgrade to");
-    else if (request.headers["agentkernel-build"] !== parts.build) refuse(socket, "the daemon is of another build");
-    else new ClientConnection(socket, head, parts);
+    if (wanted) admit(socket, head, String(request.headers["agentkernel-build"]), parts);
+    else refuse(socket, "there is nothing to upgrade to");
   });
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    socket.on("error", () => {});
+    socket.once("data", (bytes) => {
+      const client = readClientHead(bytes);
+      if (client !== null) admit(socket, client.rest, client.build, parts);
+      else passOn(socket, bytes, (connection) => http.emit("connection", connection));
+    });
+  });
+  server.once("close", () => http.close());
   const short = shortPath(folder);
   // Under a name of its own: closing the server removes it, and by then another daemon may be at this place.
   const fresh = join(short, freshName(socketName));
@@ -33,6 +44,19 @@ export async function listen({ folder, socketName }: DaemonPlace, parts: ServerP
   chmodSync(fresh, 0o600);
   renameSync(fresh, join(short, socketName));
   return server;
+}
+
+function admit(socket: Duplex, head: Buffer, build: string, parts: ServerParts): void {
+  if (build === parts.build) new ClientConnection(socket, head, parts);
+  else refuse(socket, "the daemon is of another build");
+}
+
+/** To somebody who reads it from its first byte. */
+function passOn(socket: Socket, bytes: Buffer, to: (socket: Socket) => void): void {
+  socket.pause();
+  socket.unshift(bytes);
+  to(socket);
+  socket.resume();
 }
 
 async function respond(request: IncomingMessage, response: ServerResponse, parts: ServerParts): Promise<void> {

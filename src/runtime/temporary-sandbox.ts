@@ -3,7 +3,7 @@
  * never outlives its owner and is never handed on.
  */
 import type { Duplex } from "node:stream";
-import type { Backend, BootedSandbox, BootSpec, Layer, SandboxEnd } from "../core/backend.js";
+import type { Backend, BootedSandbox, BootSpec, Layer, LimitHits, SandboxEnd } from "../core/backend.js";
 import type { EgressPort } from "../core/egress.js";
 import { isAgentKernelError } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
@@ -42,6 +42,11 @@ export class TemporarySandbox {
     egress?: EgressPort,
   ): Promise<TemporarySandbox> {
     return new TemporarySandbox(spec.id, await backend.boot(spec, signal), egress);
+  }
+
+  /** Settles when `finish` is under way, at the latest with its end: what the limits did. Null where that is not known. */
+  get ending(): Promise<LimitHits | null> {
+    return Promise.race([this.#booted.ending ?? this.ended, this.ended]).catch(() => null);
   }
 
   exec(request: ExecRequest): Promise<GuestExec> {

@@ -16,13 +16,13 @@ const SOCKET_NAME: &str = "daemon.sock";
 /// What an address of a Unix socket can hold, with its last zero.
 const MAX_ADDRESS: usize = 107;
 
-/// None where there is no daemon of this user.
-pub fn connect() -> Option<UnixStream> {
+/// Also the folder that it lies in. None where there is no daemon of this user.
+pub fn connect() -> Option<(UnixStream, PathBuf)> {
     let folder = folder()?;
     let stream = connect_in(&folder).ok()?;
     // A folder of another user's is no place to send one's environment to.
     let peer = socket_peercred(&stream).ok()?;
-    (peer.uid == geteuid()).then_some(stream)
+    (peer.uid == geteuid()).then_some((stream, folder))
 }
 
 fn connect_in(folder: &Path) -> io::Result<UnixStream> {

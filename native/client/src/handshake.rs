@@ -10,21 +10,21 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const MAX_HEAD: usize = 4096;
 const HEAD_END: &[u8] = b"\r\n\r\n";
 
-/// Asks; the daemon does nothing yet but to wait for the first frame.
-pub fn ask(socket: &mut UnixStream, build: &str) -> Option<()> {
-    socket.set_read_timeout(Some(PATIENCE)).ok()?;
-    socket.set_write_timeout(Some(PATIENCE)).ok()?;
-    let request = format!(
+/// What came behind the agreement; where the daemon does not serve this, for whatever reason, what it answered.
+pub fn agree(socket: &mut UnixStream, build: &str, start: &[u8]) -> Result<Vec<u8>, Vec<u8>> {
+    let mut answer = Vec::new();
+    let limits = (socket.set_read_timeout(Some(PATIENCE)), socket.set_write_timeout(Some(PATIENCE)));
+    if limits.0.is_err() || limits.1.is_err() {
+        return Err(answer);
+    }
+    let mut request = format!(
         "GET /client HTTP/1.1\r\nHost: agentkernel\r\nConnection: Upgrade\r\nUpgrade: agentkernel-client\r\n\
          Agentkernel-Build: {build}\r\n\r\n"
-    );
-    socket.write_all(request.as_bytes()).ok()
-}
-
-/// What came behind the agreement; where the daemon does not serve this, for whatever reason, what it answered.
-pub fn agree(socket: &mut UnixStream, start: &[u8]) -> Result<Vec<u8>, Vec<u8>> {
-    let mut answer = Vec::new();
-    if socket.write_all(start).is_err() {
+    )
+    .into_bytes();
+    // In one piece: the daemon wakes up once.
+    request.extend_from_slice(start);
+    if socket.write_all(&request).is_err() {
         return Err(answer);
     }
     let mut buffer = [0; 1024];

@@ -28,6 +28,11 @@ impl Installation {
         fs::read_to_string(self.dist.join("build-id")).ok().map(|build| build.trim().to_owned())
     }
 
+    /// Whether the daemon in this folder is of this installation and knows itself when its sources have changed.
+    pub fn is_watched(&self, daemon_folder: &Path) -> bool {
+        fs::read_link(daemon_folder.join("watched")).is_ok_and(|watched| watched == self.dist)
+    }
+
     /// A checkout lists what it was built from, one path a line; a package has no such list.
     pub fn is_up_to_date(&self) -> bool {
         let Ok(list) = fs::read(self.dist.join("sources.list")) else {

@@ -2,6 +2,9 @@
 //! words, environment, streams and signals; otherwise this becomes the command line that does everything by itself.
 //! It knows no verbs and no options, and decides nothing.
 
+// Rust's own start-up looks for its stack in /proc and sets handlers that this program does not use.
+#![cfg_attr(not(test), no_main)]
+
 mod daemon_socket;
 mod frame;
 mod handshake;
@@ -25,7 +28,10 @@ use signals::Signals;
 /// The status of a failure of agentkernel's own.
 const OWN_FAILURE: i32 = 125;
 
-fn main() {
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub extern "C" fn main() -> i32 {
+    // A reader that is gone is an error to tell the daemon of, not the end of this.
+    signals::ignore_broken_pipes();
     let installation = match Installation::find() {
         Ok(found) => found,
         Err(error) => fail(&format!("this program's own place is not known: {error}"), "mount /proc"),
@@ -60,16 +66,16 @@ fn through_daemon(installation: &Installation, relay: Option<&Relay>) -> Result<
     if relay.is_none() && env::var_os("AGENTKERNEL_DAEMON").is_some_and(|value| value == "off") {
         return Err(Vec::new());
     }
-    let mut socket = daemon_socket::connect().ok_or_else(Vec::new)?;
-    let build = installation.build().ok_or_else(Vec::new)?;
-    handshake::ask(&mut socket, &build).ok_or_else(Vec::new)?;
-    // While the daemon reads that: a checkout whose sources have changed has to be built anew. A parent has seen to it.
-    if relay.is_none() && !installation.is_up_to_date() {
+    let (mut socket, folder) = daemon_socket::connect().ok_or_else(Vec::new)?;
+    // A checkout whose sources have changed has to be built anew; a daemon of the same checkout watches them, and a
+    // parent has seen to it.
+    if relay.is_none() && !installation.is_watched(&folder) && !installation.is_up_to_date() {
         return Err(Vec::new());
     }
+    let build = installation.build().ok_or_else(Vec::new)?;
     let start = start::start_frame().ok_or_else(Vec::new)?;
     let signals = Signals::block(relay.map(|relay| relay.parent)).map_err(|_| Vec::new())?;
-    match handshake::agree(&mut socket, &start) {
+    match handshake::agree(&mut socket, &build, &start) {
         Ok(early) => {
             std::panic::set_hook(Box::new(|_| terminal::restore()));
             Ok(Session::new(socket, signals).run(&early))

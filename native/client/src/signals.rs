@@ -120,3 +120,8 @@ fn set_of(signals: &[i32]) -> libc::sigset_t {
         set.assume_init()
     }
 }
+
+pub fn ignore_broken_pipes() {
+    // SAFETY: ignoring a signal installs no handler.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+}

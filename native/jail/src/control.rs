@@ -51,6 +51,12 @@ pub enum Event<'a> {
         layers: &'a [Layer],
     },
     Failed(&'a Fault),
+    /// It is about to be ended in order. What its limits did up to now.
+    #[serde(rename_all = "camelCase")]
+    Ending {
+        oom_kills: u64,
+        pids_denied: u64,
+    },
     Exited(&'a End),
 }
 

@@ -41,6 +41,10 @@ fn await_caller(control: &mut Control, warm: &Warm) -> Outcome<Option<Vec<u8>>> 
 fn see_to_its_end(control: &mut Control, sandbox: Sandbox<'_>, spec: &Spec) -> Outcome<()> {
     control.send(&Event::Started { pid: sandbox.pid(), layers: &sandbox.layers });
     let order = await_end(control, &sandbox)?;
+    if order == Some(Order::Finish) {
+        let stats = sandbox.cgroup.stats();
+        control.send(&Event::Ending { oom_kills: stats.oom_kills, pids_denied: stats.pids_denied });
+    }
     let end = sandbox.end(order == Some(Order::Finish))?;
     control.send(&Event::Exited(&end));
     cgroup::sweep();

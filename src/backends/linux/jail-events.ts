@@ -1,11 +1,12 @@
 /** What the jail says on its control stream. It runs outside the walls, but its words are checked like any other. */
-import type { CarryReport, Layer, SandboxEnd } from "../../core/backend.js";
+import type { CarryReport, Layer, LimitHits, SandboxEnd } from "../../core/backend.js";
 import { AgentKernelError, errorCodeOf } from "../../core/errors.js";
 
 export type JailEvent =
   | { readonly event: "warm" }
   | { readonly event: "started"; readonly pid: number; readonly layers: readonly Layer[] }
   | { readonly event: "failed"; readonly error: AgentKernelError }
+  | { readonly event: "ending"; readonly hits: LimitHits }
   | { readonly event: "exited"; readonly end: SandboxEnd };
 
 export type Fields = Record<string, unknown>;
@@ -20,6 +21,11 @@ export function parseJailEvent(line: string): JailEvent {
       return { event: "warm" };
     case "failed":
       return { event: "failed", error: failure(fields) };
+    case "ending":
+      return {
+        event: "ending",
+        hits: { oomKills: number(fields, "oomKills"), pidsDenied: number(fields, "pidsDenied") },
+      };
     case "exited":
       return { event: "exited", end: sandboxEnd(fields) };
     default:

@@ -1,7 +1,7 @@
 /** One running jail: the process outside the walls that owns a sandbox, and what it tells us. */
 import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
-import type { BootedSandbox, Layer, SandboxEnd } from "../../core/backend.js";
+import type { BootedSandbox, Layer, LimitHits, SandboxEnd } from "../../core/backend.js";
 import { deferred } from "../../core/deferred.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { type JailEvent, parseJailEvent } from "./jail-events.js";
@@ -45,6 +45,7 @@ export async function bootIn(jail: Jail, spec: JailSpec, signal?: AbortSignal): 
       stream: jail.stream,
       layers,
       ended: jail.ended,
+      ending: jail.ending,
       finish: () => jail.finish(),
       kill: () => jail.kill(),
     };
@@ -64,6 +65,7 @@ export class Jail {
   readonly warm: Promise<void>;
   readonly started: Promise<readonly Layer[]>;
   readonly ended: Promise<SandboxEnd>;
+  readonly ending: Promise<LimitHits>;
   /** The jail process itself is gone, and what it might have left is swept. */
   readonly gone: Promise<void>;
   readonly #child: StartedJail;
@@ -92,6 +94,7 @@ export class Jail {
     this.warm = Promise.race([events.warm, lost]);
     this.started = Promise.race([events.started, lost]);
     this.ended = Promise.race([events.ended, lost]);
+    this.ending = events.ending;
     this.warm.catch(() => {});
     this.started.catch(() => {});
     this.ended.catch(() => {});
@@ -128,6 +131,7 @@ interface JailEvents {
   readonly warm: Promise<void>;
   /** Rejects at once when the jail tells of a failure. */
   readonly started: Promise<readonly Layer[]>;
+  readonly ending: Promise<LimitHits>;
   /** Never rejects: after a failure the jail is still about to let go of what it holds, so its end tells. */
   readonly ended: Promise<SandboxEnd>;
   failure(): unknown;
@@ -136,6 +140,7 @@ interface JailEvents {
 export function readEvents(control: Socket): JailEvents {
   const warm = deferred<void>();
   const started = deferred<readonly Layer[]>();
+  const ending = deferred<LimitHits>();
   const ended = deferred<SandboxEnd>();
   let failure: unknown;
   const fail = (error: unknown) => {
@@ -146,6 +151,7 @@ export function readEvents(control: Socket): JailEvents {
   const take = (event: JailEvent) => {
     if (event.event === "warm") warm.resolve();
     else if (event.event === "started") started.resolve(event.layers);
+    else if (event.event === "ending") ending.resolve(event.hits);
     else if (event.event === "exited") ended.resolve(event.end);
     else fail(event.error);
   };
@@ -165,7 +171,13 @@ export function readEvents(control: Socket): JailEvents {
       control.destroy();
     }
   });
-  return { warm: warm.promise, started: started.promise, ended: ended.promise, failure: () => failure };
+  return {
+    warm: warm.promise,
+    started: started.promise,
+    ending: ending.promise,
+    ended: ended.promise,
+    failure: () => failure,
+  };
 }
 
 function closeOf(socket: Socket): Promise<void> {

@@ -19,6 +19,11 @@ export interface Invocation extends Surroundings {
   readonly resident: Resident | null;
   /** Aborted when the caller has vanished and nobody waits for an end any more; null where that ends this process too. */
   readonly gone: AbortSignal | null;
+  /**
+   * To the caller this ends now, with this status; what is still to be done cannot change it and has nothing to tell.
+   * Null where the caller waits in any case.
+   */
+  readonly release: ((status: number) => void) | null;
   /** To the caller this ends at once, as if killed by the signal, whatever still goes on. */
   dieBy(signal: number): void;
 }

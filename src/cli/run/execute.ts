@@ -6,6 +6,7 @@ import type { CommandStart } from "../../runtime/command-start.js";
 import { type OpenRun, openRun } from "../../runtime/open-run.js";
 import { closePorts, type OpenPort, openPorts } from "../../runtime/published-ports.js";
 import { openRunAudit, type RunAudit } from "../../runtime/run-audit.js";
+import type { RunEgress } from "../../runtime/run-egress.js";
 import type { RunRequest } from "../../runtime/run-request.js";
 import { type TemporarySandbox, temporaryId } from "../../runtime/temporary-sandbox.js";
 import type { Invocation } from "../invocation/index.js";
@@ -56,7 +57,7 @@ async function executeWith(run: Run): Promise<number> {
     }
     if (!request.json) await say(invocation, [...image.notes, ...remarksAtStart(request, sandbox.layers)]);
     if (start.makesFolder) await sandbox.makeFolder(start.command.cwd);
-    const ran = await runIn(sandbox, run, start.command);
+    const ran = await runIn(sandbox, run, start.command, egress);
     const blocked = egress?.port.blocked ?? [];
     if (request.json) {
       await audit.insist();
@@ -90,7 +91,7 @@ async function say(invocation: Invocation, lines: readonly string[]): Promise<vo
   for (const line of lines) await writeErr(invocation, `agentkernel: ${escapeText(line)}\n`);
 }
 
-async function runIn(sandbox: TemporarySandbox, run: Run, start: CommandStart): Promise<Ran> {
+async function runIn(sandbox: TemporarySandbox, run: Run, start: CommandStart, egress: RunEgress | null): Promise<Ran> {
   const { request, invocation, audit } = run;
   const streams = openStreams(request, invocation);
   let ports: readonly OpenPort[] = [];
@@ -98,7 +99,12 @@ async function runIn(sandbox: TemporarySandbox, run: Run, start: CommandStart): 
     ports = await openPorts(request.publish, (port) => sandbox.connectTcp(port));
     if (!request.json) await say(invocation, ports.map(publishedRemark));
     const command = await runCommand(sandbox, run, start, streams);
-    const sandboxEnd = await sandbox.finish();
+    const finished = sandbox.finish();
+    finished.catch(() => {});
+    if (ports.length === 0 && (egress?.port.blocked ?? []).length === 0) {
+      await releaseCaller(sandbox, run, command, streams);
+    }
+    const sandboxEnd = await finished;
     audit.records.ended(sandboxEnd);
     // Before anything of ours is printed: the terminal must be the user's own again.
     streams.close();
@@ -118,13 +124,35 @@ async function runIn(sandbox: TemporarySandbox, run: Run, start: CommandStart): 
   }
 }
 
+/** Where nothing of what is still to come could be news, nobody waits for it. */
+async function releaseCaller(
+  sandbox: TemporarySandbox,
+  { request, invocation, audit, signals }: Run,
+  command: CommandEnd,
+  streams: RunStreams,
+): Promise<void> {
+  const { mode } = request.policy.fs.workspace;
+  // Of these two, something is left in the project until the end.
+  const isDone = mode !== "sync" && mode !== "mount";
+  if (invocation.release === null || !isDone || request.json || audit.isRequired) return;
+  if (command.timedOut || signals.first !== null || streams.failure !== null) return;
+  // While the sandbox looks at its limits.
+  const lost = await audit.settle();
+  const hits = await sandbox.ending;
+  const isNews = hits === null || hits.oomKills > 0 || (command.exit.code !== 0 && hits.pidsDenied > 0);
+  if (isNews) return;
+  streams.close();
+  await say(invocation, lost);
+  invocation.release(exitStatus(command));
+}
+
 async function runCommand(
   sandbox: TemporarySandbox,
   run: Run,
   start: CommandStart,
   streams: RunStreams,
 ): Promise<CommandEnd> {
-  const { audit } = run;
+  const { audit, invocation } = run;
   const command = {
     ...start,
     stdin: streams.hasInput,
@@ -135,9 +163,10 @@ async function runCommand(
     await audit.insist();
     const exec = await sandbox.exec(command);
     streams.connect(exec);
-    audit.writeSoon();
+    // A process that goes on has time for that later.
+    if (invocation.resident === null) audit.writeSoon();
     const wait = new CommandWait(exec, run.request.policy.resources.timeoutMs);
-    const end = await waitInForeground({ exec, wait, invocation: run.invocation, signals: run.signals, streams });
+    const end = await waitInForeground({ exec, wait, invocation, signals: run.signals, streams });
     recordEnd(end);
     return end;
   } catch (error) {

@@ -5,7 +5,7 @@ import type { Resident } from "../../runtime/resident.js";
 import { refusalOf } from "./admission.js";
 import { ClientFrame, FrameDecoder, type FrameReceiver } from "./frames.js";
 import { ClientSession } from "./session.js";
-import { ownPlace, parseStart } from "./start.js";
+import { parseStart } from "./start.js";
 
 /** A client says at once what it wants. */
 const START_TIMEOUT_MS = 5000;
@@ -15,6 +15,8 @@ const AGREEMENT = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUp
 export interface ConnectionOptions {
   /** Why no client is served at all now; null otherwise. */
   readonly isClosed: () => string | null;
+  /** Where this process lives: see `ownPlace`. */
+  readonly place: string;
   readonly resident: Resident;
   readonly onSession: (session: ClientSession) => void;
   readonly onFault: (error: unknown) => void;
@@ -23,7 +25,6 @@ export interface ConnectionOptions {
 export class ClientConnection implements FrameReceiver {
   readonly #socket: Duplex;
   readonly #options: ConnectionOptions;
-  readonly #place = ownPlace();
   readonly #decoder = new FrameDecoder(this);
   readonly #timer: NodeJS.Timeout;
   #session: ClientSession | null = null;
@@ -62,7 +63,7 @@ export class ClientConnection implements FrameReceiver {
   }
 
   async #decide(start: Parameters<typeof refusalOf>[0]): Promise<void> {
-    const refusal = this.#options.isClosed() ?? (await refusalOf(start, this.#place));
+    const refusal = this.#options.isClosed() ?? (await refusalOf(start, this.#options.place));
     if (this.#socket.destroyed) return;
     if (refusal !== null) {
       refuse(this.#socket, refusal);

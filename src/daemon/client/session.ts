@@ -93,6 +93,7 @@ export class ClientSession implements FrameReceiver {
       signals: this.#signals,
       resident,
       gone: this.#gone.signal,
+      release: (status) => this.#answer(status & 0xff, 0),
       dieBy: (signal) => this.#die(signal),
     };
   }
