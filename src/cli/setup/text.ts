@@ -19,12 +19,8 @@ interface ServiceDone {
 export function serviceDoneText({ kind }: FileChange, { isDone, commands }: ServiceDone): string {
   if (kind === "none") return "";
   if (!isDone) return "nothing was changed\n";
-  const isRemoved = kind === "remove";
-  const said = isRemoved
-    ? "removed; if it was running, end it:"
-    : "written; a daemon of yours that is up has to end first:";
-  const lines = isRemoved ? commands : ["agentkernel daemon stop", ...commands];
-  return `${said}\n${lines.map((line) => `  ${line}\n`).join("")}`;
+  const said = kind === "remove" ? "removed; if it is running, end it:" : "written; to start it now and at each login:";
+  return `${said}\n${commands.map((line) => `  ${line}\n`).join("")}`;
 }
 
 export function remediesText(
