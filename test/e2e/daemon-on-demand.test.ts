@@ -1,5 +1,5 @@
 /** Verbs that need the daemon: they start it, go through it, and it ends when nothing is left to own. */
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Actor, actors, programOf } from "../support/actors.js";
@@ -220,18 +220,27 @@ describe.each(actors)("as $name", (actor) => {
   });
 
   it("SIGHUP reads the configuration again and begins a log anew that was moved away", async () => {
-    const client = caller(actor);
+    const config = actor.folder("config");
+    const before = caller(actor);
+    const client = { ...before, variables: { ...before.variables, XDG_CONFIG_HOME: config } };
+    const write = (text: string) => {
+      mkdirSync(join(config, "agentkernel"), { recursive: true });
+      writeFileSync(join(config, "agentkernel", "config.toml"), text);
+    };
+    write("[daemon]\nlinger = '7m'\n");
     await runIn(client, ["true"]);
-    const { pid } = await statusOf(client);
+    const { pid, idle_timeout_ms: idleMs } = await statusOf(client);
+    expect(idleMs).toBe(7 * 60_000);
     const log = join(actor.home, ".local", "state", "agentkernel", "daemon.log");
+    const said = (words: string) => existsSync(log) && readFileSync(log, "utf8").includes(words);
     rmSync(log);
+    write("[daemon]\nlinger = '8m'\n");
     killNow(pid, "SIGHUP");
-    await until(
-      () =>
-        existsSync(log) &&
-        /by SIGHUP: the configuration was read again; it stays for 5m/.test(readFileSync(log, "utf8")),
-    );
-    expect((await runIn(client, ["echo", "on"])).stdout).toBe("on\n");
+    await until(() => said("by SIGHUP: the configuration was read again; it stays for 8m without work"));
+    write("[daemon]\nlinger = 'long'\n");
+    killNow(pid, "SIGHUP");
+    await until(() => said("by SIGHUP: the configuration stays as it was"));
+    expect(await statusOf(client)).toMatchObject({ pid, idle_timeout_ms: 8 * 60_000 });
   });
 
   it("without a runtime folder, and with a long path to the state folder, it is the same", async () => {

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Actor, actors } from "../support/actors.js";
 import { runCli } from "../support/run-cli.js";
+import { verbOnTerminal } from "../support/terminal.js";
 
 interface Json {
   readonly data: Readonly<Record<string, unknown>>;
@@ -55,6 +56,17 @@ describe.each(actors)("as $name", (actor) => {
     const removed = await runCli(client, ["setup", "--service", "daemon", "--remove", "--yes"]);
     expect(removed.stdout).toContain("systemctl --user disable --now agentkernel.service");
     expect(existsSync(path)).toBe(false);
+  });
+
+  it("asks at a terminal, and takes everything but a yes for a no", () => {
+    const { client, path } = configured(actor);
+    const words = ["setup", "--service", "daemon"];
+    const refused = verbOnTerminal(client, words, [{ expect: "Write this file\\? \\[y/N\\] " }, { type: "\n" }]);
+    expect(refused.output).toContain("nothing was changed");
+    expect(existsSync(path)).toBe(false);
+    const agreed = verbOnTerminal(client, words, [{ expect: "Write this file" }, { type: "y\n" }]);
+    expect(agreed.output).toContain("written; to start it now");
+    expect(existsSync(path)).toBe(true);
   });
 
   it("what makes no sense is refused", async () => {

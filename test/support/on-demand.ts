@@ -11,6 +11,7 @@ export interface Status {
   readonly up: boolean;
   readonly pid: number;
   readonly on_demand: boolean;
+  readonly idle_timeout_ms: number | null;
   readonly held_by: readonly string[];
   readonly served: number;
 }
