@@ -23,6 +23,7 @@ zstd|zstd
 openssl|openssl
 ip|iproute2
 perl|perl
+systemd-analyze|systemd
 curl|curl
 nc|netcat-openbsd
 pip3|python3-pip

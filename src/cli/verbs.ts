@@ -6,6 +6,7 @@ import { imageVerbs } from "./images/verb-table.js";
 import type { OptionSpec, VerbSpec } from "./option-spec.js";
 import { laterPolicyOptions, policyOptions } from "./policy-options.js";
 import { sandboxVerbs } from "./sandbox-options.js";
+import { setupVerb } from "./setup-options.js";
 
 const jsonOption: OptionSpec = { long: "json", help: "print the result as JSON" };
 
@@ -56,6 +57,7 @@ export const verbs: readonly VerbSpec[] = [
     apart: true,
     load: () => import("./verbs/doctor.js"),
   },
+  setupVerb,
   {
     name: "policy explain",
     summary: "show the policy that run's options make, and what set each field",

@@ -1,4 +1,7 @@
-/** Starts a daemon that outlives this process: in a session of its own, in `/`, with nothing of this one kept open. */
+/**
+ * Starts a daemon that outlives this process: in a session of its own, in `/`, with nothing of this one kept open. Node
+ * itself sees to the descriptors: what it found open at its start it passes on to nobody.
+ */
 import { spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";

@@ -62,6 +62,12 @@ export async function bringUp(wanted: Wanted): Promise<Up> {
   });
 }
 
+/** For a daemon that a service manager runs: one in the background makes room for it. */
+export async function makeRoom(place: DaemonPlace): Promise<void> {
+  const found = await statusOf(place);
+  if (found?.background === true) await ask(place, "POST", "/daemon/hand-over");
+}
+
 /** False where another process was faster. */
 async function start(parts: Parameters<typeof startInBackground>[0]): Promise<boolean> {
   try {

@@ -1,7 +1,7 @@
 /**
  * src/daemon owns the long-lived process: it listens on a private socket and serves the command lines of its user, with
- * the same code that serves them without it. It decides nothing that the command line would not decide, and it is never
- * needed: whatever it does not serve, the client does alone.
+ * the same code that serves them without it, and owns what outlives them. It decides nothing that the command line would
+ * not decide, and is needed only for what it owns: whatever else it does not serve, the client does alone.
  */
 
 import { rmSync } from "node:fs";

@@ -1,16 +1,17 @@
 /**
  * Hands this process's command line to the client, which hands it to the daemon. Node cannot become another program, so
- * this process stays: the client has its streams and its terminal, and gets the signals that it gets. They share a
- * group, so the client counts a signal only when it comes from here (native/client/src/relay.rs).
+ * this process stays. The client has its streams and its terminal; signals that come here are passed on over a socket,
+ * and the client, which is in the same group, leaves all others of their kind alone (native/client/src/relay.rs).
  */
+import { Buffer } from "node:buffer";
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import type { Socket } from "node:net";
 import { constants } from "node:os";
 import { nativeBinary } from "../core/native-binary.js";
 import type { HostEnvironment } from "../core/state-folders.js";
 
-const DECLINED_FD = 3;
-const PASSED_ON = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGCONT"] as const;
+const SOCKET_FD = 3;
+const PASSED_ON = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
 
 export type RelayEnd =
   | { readonly how: "status"; readonly status: number }
@@ -20,13 +21,20 @@ export type RelayEnd =
 
 export async function relay(words: readonly string[], env: HostEnvironment): Promise<RelayEnd> {
   const child = spawn(nativeBinary("ak-client"), words, {
-    env: { ...env, AGENTKERNEL_RELAY: `${process.pid}:${DECLINED_FD}` },
+    env: { ...env, AGENTKERNEL_RELAY: `${process.pid}:${SOCKET_FD}` },
     stdio: ["inherit", "inherit", "inherit", "pipe"],
   });
-  const stop = passSignals((name) => child.kill(name));
+  const socket = child.stdio[SOCKET_FD] as Socket;
+  // The client's end tells.
+  socket.on("error", () => {});
   let told = "";
-  child.stdio[DECLINED_FD]?.on("data", (chunk: Buffer) => {
+  socket.on("data", (chunk: Buffer) => {
     told += String(chunk);
+  });
+  const stop = passSignals({
+    tell: (name) => void socket.write(Buffer.from([constants.signals[name]])),
+    // One that is stopped reads nothing.
+    wake: () => void child.kill("SIGCONT"),
   });
   try {
     return await new Promise((resolve, reject) => {
@@ -42,28 +50,27 @@ export async function relay(words: readonly string[], env: HostEnvironment): Pro
   }
 }
 
-/** A signal that was ignored when this process started stays ignored. */
-function passSignals(pass: (name: NodeJS.Signals) => void): () => void {
-  const ignored = ignoredSignals();
-  const taken = PASSED_ON.filter((name) => !ignored.has(constants.signals[name]));
-  for (const name of taken) process.on(name, pass);
+interface Passing {
+  tell(name: NodeJS.Signals): void;
+  wake(): void;
+}
+
+function passSignals({ tell, wake }: Passing): () => void {
   const pause = () => {
-    pass("SIGTSTP");
+    tell("SIGTSTP");
     // By the usual effect of the signal, which knows whether there is a shell that could continue this.
     process.off("SIGTSTP", pause);
     process.kill(process.pid, "SIGTSTP");
     process.on("SIGTSTP", pause);
   };
-  if (!ignored.has(constants.signals.SIGTSTP)) process.on("SIGTSTP", pause);
+  for (const name of PASSED_ON) process.on(name, tell);
+  process.on("SIGTSTP", pause);
+  process.on("SIGCONT", wake);
   return () => {
-    for (const name of taken) process.off(name, pass);
+    for (const name of PASSED_ON) process.off(name, tell);
     process.off("SIGTSTP", pause);
+    process.off("SIGCONT", wake);
   };
-}
-
-function ignoredSignals(): ReadonlySet<number> {
-  const mask = BigInt(`0x${/^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "latin1"))?.[1] ?? "0"}`);
-  return new Set(Object.values(constants.signals).filter((number) => (mask >> BigInt(number - 1)) & 1n));
 }
 
 function reasonIn(told: string): string {

@@ -5,7 +5,6 @@
 import { writeSync } from "node:fs";
 import { isAgentKernelError } from "../core/errors.js";
 import type { HostEnvironment } from "../core/state-folders.js";
-import { closeInheritedDescriptors } from "./inherited-descriptors.js";
 
 export const STARTER_VARIABLE = "AGENTKERNEL_STARTER";
 
@@ -18,9 +17,8 @@ export function isInBackground(env: HostEnvironment): boolean {
   return env[STARTER_VARIABLE] === "1";
 }
 
-/** Runs a daemon in the background: nothing is kept of the starter, and a start that fails is told to it. */
+/** Runs a daemon in the background: a start that fails is told to the starter. */
 export async function answeringStarter(work: (sayReady: () => void) => Promise<void>): Promise<void> {
-  closeInheritedDescriptors();
   let isReady = false;
   try {
     await work(() => {

@@ -11,7 +11,7 @@ export type ModuleGraph = ReadonlyMap<string, readonly string[]>;
 const vocabulary = ["core"];
 const knowledge = [...vocabulary, "policy", "detect", "guest", "images", "doctor"];
 const walls = [...knowledge, "backends", "egress"];
-const lifecycle = [...walls, "audit", "runtime", "config"];
+const lifecycle = [...walls, "audit", "runtime", "config", "setup"];
 const surfaces = [...lifecycle, "request", "api", "mcp"];
 
 /** Folder of src → folders that it may import, beside itself. A folder that is not here has no place yet. */
@@ -22,6 +22,7 @@ const allowedImports: ReadonlyMap<string, readonly string[]> = new Map([
   ["guest", vocabulary],
   ["images", vocabulary],
   ["doctor", vocabulary],
+  ["setup", [...vocabulary, "doctor"]],
   ["config", [...vocabulary, "policy", "detect"]],
   ["audit", vocabulary],
   ["backends", knowledge],

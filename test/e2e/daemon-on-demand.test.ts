@@ -1,55 +1,16 @@
 /** Verbs that need the daemon: they start it, go through it, and it ends when nothing is left to own. */
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
-import { type Actor, actors } from "../support/actors.js";
-import { clientOf } from "../support/daemon.js";
+import { describe, expect, it } from "vitest";
+import { type Actor, actors, programOf } from "../support/actors.js";
+import { TestDaemon } from "../support/daemon.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
-import { owningBuild } from "../support/owning-build/index.js";
+import { caller, endsDaemons, gone, statusOf, until } from "../support/on-demand.js";
 import { awaitChild, killNow, spinMs } from "../support/process-tree.js";
 import { runOutside } from "../support/run-as.js";
 import { runCli, runIn } from "../support/run-cli.js";
 import { shellCli } from "../support/shell-cli.js";
-import { onTerminal } from "../support/terminal.js";
 import { WatchedCli } from "../support/watched-cli.js";
-
-interface Status {
-  readonly up: boolean;
-  readonly pid: number;
-  readonly on_demand: boolean;
-  readonly held_by: readonly string[];
-  readonly served: number;
-}
-
-const begun: Actor[] = [];
-
-/** An actor without a daemon, who calls a build whose verbs need one. */
-function caller(actor: Actor, mark = "one", runtime?: Actor): Actor {
-  const dist = owningBuild(mark);
-  const { variables } = runtime ?? clientOf(actor);
-  const made = {
-    ...actor,
-    dist,
-    program: [process.execPath, join(dist, "agentkernel.js")],
-    variables: variables ?? {},
-  };
-  begun.push(made);
-  return made;
-}
-
-async function statusOf(actor: Actor): Promise<Status> {
-  const { stdout } = await runCli(actor, ["daemon", "status", "--json"]);
-  return (JSON.parse(stdout) as { data: Status }).data;
-}
-
-/** Resolves when the process is gone. */
-async function gone(pid: number): Promise<void> {
-  for (const until = Date.now() + 20_000; Date.now() < until; await new Promise(setImmediate)) {
-    const stat = existsSync(`/proc/${pid}/stat`) ? readFileSync(`/proc/${pid}/stat`, "latin1") : "";
-    if (stat === "" || / [ZX] /.test(stat.slice(stat.lastIndexOf(")")))) return;
-  }
-  throw new Error(`process ${pid} did not end`);
-}
 
 function stateFolder(actor: Actor): string {
   const folder = actor.folder("kept");
@@ -65,9 +26,7 @@ async function removeState(actor: Actor, folder: string): Promise<void> {
 
 describe.each(actors)("as $name", (actor) => {
   leavesNothingBehind();
-  afterEach(async () => {
-    for (const one of begun.splice(0)) await runCli(one, ["daemon", "stop", "--all"]);
-  });
+  endsDaemons();
 
   it("the daemon is started when it is needed, and serves the verb and those after it", async () => {
     const client = caller(actor);
@@ -232,16 +191,56 @@ describe.each(actors)("as $name", (actor) => {
     await removeState(client, folder);
   });
 
-  it("SIGHUP reads the configuration again and begins a log anew that was moved away", async () => {
+  it("a daemon that a service runs takes the place of one on demand, and is not replaced behind its back", async () => {
     const client = caller(actor);
     await runIn(client, ["true"]);
-    const { pid } = await statusOf(client);
+    const before = await statusOf(client);
+    const run = new TestDaemon(client, [], { AGENTKERNEL_SERVICE: "agentkernel.service" });
+    await run.ready;
+    await gone(before.pid);
+    expect(await statusOf(client)).toMatchObject({ pid: run.pid, on_demand: false, service: "agentkernel.service" });
+    expect((await runIn(client, ["echo", "served"])).stdout).toBe("served\n");
+    const other = await runIn(caller(actor, "two", client), ["true"]);
+    expect(other.status).toBe(125);
+    expect(other.stderr).toMatch(/a daemon of another build is up \(process \d+\), run by agentkernel\.service\n/);
+    expect(other.stderr).toContain("hint: restart it: systemctl --user restart agentkernel.service");
+    expect(await run.stop()).toBe(0);
+  });
+
+  it("from other namespaces it is not served, and told so", async () => {
+    const client = caller(actor);
+    await runIn(client, ["true"]);
+    const words = actor.uid === 0 ? ["--net"] : ["--user", "--map-current-user", "--net"];
+    const elsewhere = { ...client, program: ["/usr/bin/unshare", ...words, ...programOf(client)] };
+    const result = await runIn(elsewhere, ["true"]);
+    expect(result.status).toBe(125);
+    expect(result.stderr).toContain(
+      "run needs the daemon, which does not serve this: the client lives in other namespaces, or under another root",
+    );
+  });
+
+  it("SIGHUP reads the configuration again and begins a log anew that was moved away", async () => {
+    const config = actor.folder("config");
+    const before = caller(actor);
+    const client = { ...before, variables: { ...before.variables, XDG_CONFIG_HOME: config } };
+    const write = (text: string) => {
+      mkdirSync(join(config, "agentkernel"), { recursive: true });
+      writeFileSync(join(config, "agentkernel", "config.toml"), text);
+    };
+    write("[daemon]\nlinger = '7m'\n");
+    await runIn(client, ["true"]);
+    const { pid, idle_timeout_ms: idleMs } = await statusOf(client);
+    expect(idleMs).toBe(7 * 60_000);
     const log = join(actor.home, ".local", "state", "agentkernel", "daemon.log");
+    const said = (words: string) => existsSync(log) && readFileSync(log, "utf8").includes(words);
     rmSync(log);
+    write("[daemon]\nlinger = '8m'\n");
     killNow(pid, "SIGHUP");
-    for (const until = Date.now() + 10_000; !existsSync(log) && Date.now() < until; ) await new Promise(setImmediate);
-    expect(readFileSync(log, "utf8")).toMatch(/by SIGHUP: the configuration was read again; it stays for 5m/);
-    expect((await runIn(client, ["echo", "on"])).stdout).toBe("on\n");
+    await until(() => said("by SIGHUP: the configuration was read again; it stays for 8m without work"));
+    write("[daemon]\nlinger = 'long'\n");
+    killNow(pid, "SIGHUP");
+    await until(() => said("by SIGHUP: the configuration stays as it was"));
+    expect(await statusOf(client)).toMatchObject({ pid, idle_timeout_ms: 8 * 60_000 });
   });
 
   it("without a runtime folder, and with a long path to the state folder, it is the same", async () => {
@@ -270,69 +269,4 @@ describe.each(actors)("as $name", (actor) => {
     const linger = await runIn(client, ["true"], { env: { AGENTKERNEL_DAEMON_LINGER: "soon" } });
     expect(linger.stderr).toContain('AGENTKERNEL_DAEMON_LINGER: "soon" is not a number with the unit');
   });
-
-  describe("through the daemon that it started, a command line is what it is without", () => {
-    it("binary streams, closed pipes and the status", async () => {
-      const client = caller(actor);
-      const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7) % 256));
-      const result = await runIn(client, ["sh", "-c", "cat; echo err >&2; exit 3"], { stdin: bytes });
-      expect(result.stdoutBytes.equals(bytes)).toBe(true);
-      expect(result.status).toBe(3);
-      expect(result.stderr).toMatch(/^(agentkernel: cgroup: .*\n)?err\n$/);
-      await runCli(client, ["daemon", "stop"]);
-      const piped = await shellCli(client, "agentkernel run --no-network yes | head -n 1");
-      expect(piped).toMatchObject({ status: 0, stdout: "y\n" });
-    });
-
-    it("a signal comes once, whoever sends it", async () => {
-      const client = caller(actor);
-      const script = "trap 'echo told' TERM; echo up; while read -r line; do echo $line; done";
-      for (const whole of [false, true]) {
-        const shell = { ...client, program: ["/usr/bin/setsid", "-w", ...(client.program ?? [])] };
-        const cli = new WatchedCli(shell, ["run", "--no-network", "bash", "-c", script]);
-        await cli.until(/up/);
-        const pid = childOf(cli.pid) ?? cli.pid;
-        process.kill(whole ? -groupOf(pid) : pid, "SIGTERM");
-        await cli.until(/told/);
-        cli.type("on\n");
-        await cli.until(/on/);
-        cli.child.stdin?.end();
-        expect((await cli.end).stdout.match(/told/g)).toHaveLength(1);
-        await runCli(client, ["daemon", "stop"]);
-      }
-    });
-
-    it("a terminal: its size, what is typed, Ctrl-C, and given back as it was", () => {
-      const client = caller(actor);
-      const script = "stty size; trap 'echo interrupted; exit 9' INT; echo ready; while :; do sleep 0.01; done";
-      const steps = [{ expect: "24 80" }, { expect: "ready" }, { type: "\u0003" }, { expect: "interrupted" }];
-      expect(onTerminal(client, ["-t", "sh", "-c", script], steps)).toMatchObject({ status: 9, restored: true });
-    });
-
-    it("whoever is killed takes the command along", async () => {
-      const client = caller(actor);
-      const cli = new WatchedCli(client, ["run", "--no-network", "sh", "-c", "echo up; exec sleep 4501"]);
-      await cli.until(/up/);
-      const helper = awaitChild(cli.pid, "ak-client");
-      killNow(cli.pid);
-      await cli.end;
-      await gone(helper);
-    });
-
-    it("faults are looked for in it, too", async () => {
-      const client = caller(actor);
-      const result = await runIn(client, ["echo", "served"], { env: { AGENTKERNEL_DEBUG: "1" } });
-      expect(result.stdout).toBe("served\n");
-    });
-  });
 });
-
-function childOf(pid: number): number | undefined {
-  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
-  const children = text.split(" ").filter(Boolean).map(Number);
-  return children.find((child) => readFileSync(`/proc/${child}/comm`, "utf8").startsWith("node"));
-}
-
-function groupOf(pid: number): number {
-  return Number(/\) \w \d+ (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, "latin1"))?.[1]);
-}

@@ -23,10 +23,15 @@ const driver = join(repository, "test", "e2e", "terminal-session.py");
 
 /** `run` on a real terminal, driven by terminal-session.py as a person would. */
 export function onTerminal(actor: Actor, words: readonly string[], steps: readonly Step[]): Session {
+  return verbOnTerminal(actor, ["run", "--no-network", ...words], steps);
+}
+
+/** The same for any verb. */
+export function verbOnTerminal(actor: Actor, words: readonly string[], steps: readonly Step[]): Session {
   const program = join(actor.folder("driver"), "terminal-session.py");
   copyFileSync(driver, program);
   const job = {
-    argv: [...programOf(actor), "run", "--no-network", ...words],
+    argv: [...programOf(actor), ...words],
     cwd: actor.folder(),
     env: { PATH: "/usr/bin:/bin", TERM: "xterm", ...environmentOf(actor) },
     rows: 24,

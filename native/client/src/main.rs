@@ -74,7 +74,8 @@ fn through_daemon(installation: &Installation, relay: Option<&Relay>) -> Result<
     }
     let build = installation.build().ok_or_else(Vec::new)?;
     let start = start::start_frame().ok_or_else(Vec::new)?;
-    let signals = Signals::block(relay.map(|relay| relay.parent)).map_err(|_| Vec::new())?;
+    let passed_on = relay.map(Relay::signals).transpose().map_err(|_| Vec::new())?;
+    let signals = Signals::block(passed_on).map_err(|_| Vec::new())?;
     match handshake::agree(&mut socket, &build, &start) {
         Ok(early) => {
             std::panic::set_hook(Box::new(|_| terminal::restore()));

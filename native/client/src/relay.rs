@@ -1,20 +1,20 @@
 //! A command line that found out by itself that it needs a daemon, and has started one, calls this program again and
-//! stays as its parent: `AGENTKERNEL_RELAY` is `PID:FD`, the parent and where it wants to hear that the daemon declined.
-//! The parent passes on the signals that it gets. This process is in the same group and gets most of them too, so only
-//! those of the parent count; and it must not outlive it.
+//! stays as its parent. `AGENTKERNEL_RELAY` is `PID:FD`: the parent, and a socket to it. On the socket the parent passes
+//! on the signals that it gets, one byte each, and hears that the daemon declined. Both are in one group, so this process
+//! gets most of those signals as well; it leaves them to the parent, for one that came twice must count once. It must not
+//! outlive the parent.
 
 use std::env;
-use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::fd::FromRawFd;
+use std::os::unix::net::UnixStream;
 
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 pub const VARIABLE: &str = "AGENTKERNEL_RELAY";
 
 pub struct Relay {
-    pub parent: Pid,
-    declined: File,
+    socket: UnixStream,
 }
 
 impl Relay {
@@ -29,13 +29,19 @@ impl Relay {
             return None;
         }
         // SAFETY: the parent opened this descriptor for us alone, and nothing here has opened any other yet.
-        let declined = unsafe { File::from_raw_fd(descriptor) };
-        Some(Self { parent, declined })
+        let socket = unsafe { UnixStream::from_raw_fd(descriptor) };
+        socket.set_nonblocking(true).ok()?;
+        Some(Self { socket })
+    }
+
+    /// Where the parent's signals come from.
+    pub fn signals(&self) -> io::Result<UnixStream> {
+        self.socket.try_clone()
     }
 
     /// What the daemon answered instead of agreeing; empty where it answered nothing.
     pub fn decline(mut self, answer: &[u8]) {
         // Where it cannot be told, the parent sees that this ended with nothing said.
-        let _ = self.declined.write_all(b"declined\n").and_then(|()| self.declined.write_all(answer));
+        let _ = self.socket.write_all(b"declined\n").and_then(|()| self.socket.write_all(answer));
     }
 }

@@ -93,6 +93,8 @@ impl Session {
         }
         let input = self.input.wanted().filter(|_| self.unsent.len() < MAX_UNSENT);
         let mut polled = vec![PollFd::new(&self.socket, socket_events), PollFd::new(&self.signals, PollFlags::IN)];
+        let relay = self.signals.relay();
+        polled.extend(relay.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         polled.extend(input.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         for output in &self.outputs {
             polled.extend(output.waits().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::OUT)));
@@ -101,6 +103,7 @@ impl Session {
         let mut ready = polled.iter().map(|one| !one.revents().is_empty());
         let socket = ready.next()?;
         let signal = ready.next()?;
+        let signal = (relay.is_some() && ready.next()?) || signal;
         let input = input.is_some() && ready.next()?;
         let mut outputs = [false; 2];
         for (output, is_ready) in self.outputs.iter().zip(&mut outputs) {

@@ -5,8 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd};
-
-use rustix::process::Pid;
+use std::os::unix::net::UnixStream;
 
 /// Passed on to the daemon, which decides what they mean.
 const FORWARDED: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
@@ -16,13 +15,14 @@ const OF_TERMINAL: [i32; 3] = [libc::SIGTSTP, libc::SIGCONT, libc::SIGWINCH];
 pub struct Signals {
     descriptor: File,
     before: libc::sigset_t,
-    only_from: Option<Pid>,
+    /// Whoever passes signals on to us instead of whoever sends them.
+    relay: Option<UnixStream>,
 }
 
 impl Signals {
-    /// A signal that was ignored before stays so, as for a local process in the background. With `only_from`, those that
-    /// are passed on count only if that process sent them.
-    pub fn block(only_from: Option<Pid>) -> io::Result<Self> {
+    /// A signal that was ignored before stays so, as for a local process in the background. With a relay,
+    /// those that are passed on come from it alone.
+    pub fn block(relay: Option<UnixStream>) -> io::Result<Self> {
         let wanted: Vec<i32> = FORWARDED.into_iter().chain(OF_TERMINAL).filter(|&signal| !is_ignored(signal)).collect();
         let set = set_of(&wanted);
         let mut before = MaybeUninit::uninit();
@@ -38,7 +38,7 @@ impl Signals {
                 libc::sigprocmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
                 return Err(error);
             }
-            Ok(Self { descriptor: File::from_raw_fd(descriptor), before, only_from })
+            Ok(Self { descriptor: File::from_raw_fd(descriptor), before, relay })
         }
     }
 
@@ -50,21 +50,33 @@ impl Signals {
 
     /// The next signal that came, if any.
     pub fn next(&self) -> Option<i32> {
-        loop {
-            let mut info = [0u8; size_of::<libc::signalfd_siginfo>()];
-            let read = (&self.descriptor).read(&mut info).ok()?;
-            if read != info.len() {
-                return None;
+        self.relayed().or_else(|| {
+            loop {
+                let signal = self.received()?;
+                let is_of_relay = FORWARDED.contains(&signal) || signal == libc::SIGTSTP;
+                if self.relay.is_none() || !is_of_relay {
+                    return Some(signal);
+                }
             }
-            // The number is the first field, the sender's the fourth.
-            let field = |at: usize| i32::from_ne_bytes([info[at], info[at + 1], info[at + 2], info[at + 3]]);
-            let (signal, sender) = (field(0), field(12));
-            let is_told_by_sender = FORWARDED.contains(&signal) || signal == libc::SIGTSTP;
-            match self.only_from {
-                Some(only) if is_told_by_sender && only.as_raw_nonzero().get() != sender => {}
-                _ => return Some(signal),
-            }
-        }
+        })
+    }
+
+    fn relayed(&self) -> Option<i32> {
+        let mut byte = [0];
+        let mut relay = self.relay.as_ref()?;
+        let read = relay.read(&mut byte).ok()?;
+        (read == 1).then(|| i32::from(byte[0]))
+    }
+
+    fn received(&self) -> Option<i32> {
+        let mut info = [0u8; size_of::<libc::signalfd_siginfo>()];
+        let read = (&self.descriptor).read(&mut info).ok()?;
+        // The number is the first field.
+        (read == info.len()).then(|| i32::from_ne_bytes([info[0], info[1], info[2], info[3]]))
+    }
+
+    pub fn relay(&self) -> Option<BorrowedFd<'_>> {
+        self.relay.as_ref().map(AsFd::as_fd)
     }
 
     /// Stops this process as the terminal wants it. False if it was not stopped: nobody could have continued it.

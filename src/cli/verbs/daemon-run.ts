@@ -1,4 +1,5 @@
 /** `daemon run`: the daemon in the foreground; also what a daemon in the background is. */
+import { makeRoom } from "../../daemon/bring-up.js";
 import { FileLog, StderrLog } from "../../daemon/log.js";
 import { runDaemon } from "../../daemon/own-process.js";
 import { daemonPlace } from "../../daemon/socket-place.js";
@@ -19,6 +20,7 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
     const log = path === null ? new StderrLog() : new FileLog(path);
     const service = env.AGENTKERNEL_SERVICE || null;
     const place = daemonPlace(env, homeDir);
+    if (service !== null) await makeRoom(place);
     const own = { env, homeDir };
     const options = { place, own, log, logPath: path, stay: await read(), readStay: read, isBackground, service };
     await runDaemon(options, async () => {

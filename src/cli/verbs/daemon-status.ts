@@ -27,7 +27,7 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   if (status.build !== buildId()) {
     await writeErr(
       invocation,
-      "agentkernel: the daemon is of another build and serves none of your command lines; stop it and start it again\n",
+      "agentkernel: the daemon is of another build and serves none of your command lines; agentkernel daemon reload replaces it\n",
     );
   }
   return exit;

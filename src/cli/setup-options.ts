@@ -1,0 +1,25 @@
+/** The options of `setup`. */
+import { serviceNames } from "../setup/unit-names.js";
+import type { VerbSpec } from "./option-spec.js";
+
+export const setupVerb: VerbSpec = {
+  name: "setup",
+  summary: "check what sandboxes need on this machine, show how to repair it, and install agentkernel as a service",
+  usage: "setup [options]",
+  examples: ["agentkernel setup", "agentkernel setup --service daemon", "agentkernel setup --service daemon --remove"],
+  options: [
+    {
+      long: "service",
+      value: "NAME",
+      choices: serviceNames,
+      help: "write the file by which systemd or launchd runs this",
+    },
+    { long: "remove", help: "take the service's file away" },
+    { long: "print", help: "only show what would be done" },
+    { long: "yes", short: "y", help: "do it without asking; as root, also run the commands that repair" },
+    { long: "json", help: "print the result as JSON; nothing is asked" },
+  ],
+  rest: { kind: "none" },
+  apart: true,
+  load: () => import("./verbs/setup.js"),
+};

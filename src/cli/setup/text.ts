@@ -1,0 +1,44 @@
+/** What `setup` shows. */
+import { escapeText } from "../../core/escape.js";
+import type { DoctorReport } from "../../doctor/index.js";
+import { type FileChange, lineDiff, type Remedy } from "../../setup/index.js";
+
+export function changeText({ path, kind, before, after }: FileChange): string {
+  const name = escapeText(path);
+  if (kind === "none") return after === null ? `${name} is not there\n` : `${name} is as it should be\n`;
+  const does = { create: "would be written", replace: "would be changed", remove: "would be removed" }[kind];
+  const lines = lineDiff(before ?? "", after ?? "").map(escapeText);
+  return `${name} ${does}:\n${lines.map((line) => `${line}\n`).join("")}`;
+}
+
+interface ServiceDone {
+  readonly isDone: boolean;
+  readonly commands: readonly string[];
+}
+
+export function serviceDoneText({ kind }: FileChange, { isDone, commands }: ServiceDone): string {
+  if (kind === "none") return "";
+  if (!isDone) return "nothing was changed\n";
+  const said = kind === "remove" ? "removed; if it is running, end it:" : "written; to start it now and at each login:";
+  return `${said}\n${commands.map((line) => `  ${line}\n`).join("")}`;
+}
+
+export function remediesText(
+  report: DoctorReport,
+  remedies: readonly Remedy[],
+  { isRoot }: { readonly isRoot: boolean },
+): string {
+  const lines = report.backends.filter(({ usable }) => usable).map(({ name, detail }) => `${name}: ${detail}`);
+  if (!report.ok) lines.push("no backend can run sandboxes here yet");
+  if (remedies.length === 0) lines.push("nothing is missing");
+  for (const { layer, detail, nextStep, commands } of remedies) {
+    lines.push("", `${layer}: ${detail}`);
+    if (commands.length === 0) lines.push(`  ${nextStep}`);
+    else
+      lines.push(
+        isRoot ? "  run, or let setup --yes run:" : "  as root run:",
+        ...commands.map((line) => `    ${line}`),
+      );
+  }
+  return `${lines.map(escapeText).join("\n")}\n`;
+}

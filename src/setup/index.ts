@@ -1,0 +1,12 @@
+/**
+ * src/setup owns what makes a machine ready: commands that repair what `doctor` found missing, and the file by which the
+ * machine's own service manager runs agentkernel. It shows before it does, and never asks for rights that it does not
+ * have.
+ */
+export { type FileChange, makeChange, plannedRemoval, plannedWrite } from "./file-change.js";
+export { lineDiff } from "./line-diff.js";
+export { ownProgram } from "./own-program.js";
+export { type MachineFacts, machineFacts, type Remedy, remediesFor } from "./remedies.js";
+export { runRemedy } from "./run-remedy.js";
+export { type ServiceFile, serviceFile } from "./unit-file.js";
+export { type ServiceName, serviceNames } from "./unit-names.js";

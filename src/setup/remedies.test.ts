@@ -1,0 +1,74 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Check } from "../doctor/index.js";
+import { type MachineFacts, remediesFor, systemsIn } from "./remedies.js";
+
+const debian: MachineFacts = { systems: ["debian"], userName: "ada", isRoot: false };
+
+function failing(name: Check["name"], nextStep: string): Check {
+  return { name, state: "fails", detail: "it does not work", nextStep, ms: 1 };
+}
+
+function commands(name: Check["name"], nextStep: string, facts = debian): readonly string[] {
+  return remediesFor([failing(name, nextStep)], facts)[0]?.commands ?? [];
+}
+
+/** Every text in the probe's sources. */
+function probeTexts(): readonly string[] {
+  const folder = "native/probe/src";
+  const sources = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".rs"));
+  return sources.flatMap((name) =>
+    [...readFileSync(join(folder, name), "utf8").matchAll(/"((?:[^"\\\n]|\\.)*)"/g)].map((found) => found[1] ?? ""),
+  );
+}
+
+describe("what repairs a layer", () => {
+  it("is asked for only where something fails", () => {
+    const works: Check = { name: "userns", state: "works", detail: "", nextStep: null, ms: 1 };
+    const unneeded: Check = { name: "idmap", state: "not-needed", detail: "", nextStep: null, ms: 1 };
+    expect(remediesFor([works, unneeded], debian)).toEqual([]);
+  });
+
+  it("is every command that the probe's own hints name, now and after a restart", () => {
+    const hints = probeTexts().filter((text) => /`(sysctl -w|modprobe|usermod) /.test(text));
+    expect(hints.length).toBeGreaterThanOrEqual(5);
+    for (const hint of hints) expect(commands("userns", hint), hint).not.toEqual([]);
+    const one = hints.find((hint) => hint.includes("max_user_namespaces=15000")) ?? "";
+    expect(commands("userns", one)).toEqual([
+      "sysctl -w user.max_user_namespaces=15000",
+      "echo 'user.max_user_namespaces=15000' >> /etc/sysctl.d/60-agentkernel.conf",
+    ]);
+    const modules = hints.find((hint) => hint.includes("nft_redir")) ?? "";
+    expect(commands("redirect", modules)[0]).toBe("modprobe -a nf_tables nft_chain_nat nft_redir nft_reject_inet");
+  });
+
+  it("is a package of this system, or words where the system is not known", () => {
+    const install = probeTexts().find((text) => text.startsWith("install newuidmap")) ?? "";
+    expect(commands("subids", install)).toEqual(["apt-get install -y uidmap"]);
+    expect(commands("subids", install, { ...debian, systems: ["nobara", "fedora"] })).toEqual([
+      "dnf install -y shadow-utils",
+    ]);
+    expect(commands("subids", install, { ...debian, systems: ["plan9"] })).toEqual([]);
+  });
+
+  it("names the user whose ids are missing, whatever the name is", () => {
+    const assign = probeTexts().find((text) => text.includes("--add-subuids")) ?? "";
+    expect(commands("subids", assign)).toEqual(["usermod --add-subuids 100000-165535 --add-subgids 100000-165535 ada"]);
+    expect(commands("subids", assign, { ...debian, userName: "a'; rm -rf /" })[0]).toMatch(/ 'a'\\''; rm -rf \/'$/);
+  });
+
+  it("delegates cgroups for a user, and says only words to root", () => {
+    const delegate = probeTexts().find((text) => text.includes("Delegate=cpu memory pids")) ?? "";
+    expect(commands("cgroup", delegate)).toHaveLength(3);
+    expect(commands("cgroup", delegate, { ...debian, isRoot: true })).toEqual([]);
+  });
+});
+
+it("a system is known by its own name and by those that it is like", () => {
+  expect(systemsIn('NAME="Linux Mint"\nID=linuxmint\nID_LIKE="ubuntu debian"\n')).toEqual([
+    "linuxmint",
+    "ubuntu",
+    "debian",
+  ]);
+});

@@ -1,0 +1,22 @@
+/** Runs the commands of one remedy, one after the other, by a shell. What they print goes to stderr. */
+import { spawn } from "node:child_process";
+import type { Remedy } from "./remedies.js";
+
+/** The line that failed and how; null where all went well. */
+export async function runRemedy({ commands }: Remedy): Promise<string | null> {
+  for (const line of commands) {
+    const failure = await run(line);
+    if (failure !== null) return `${line}: ${failure}`;
+  }
+  return null;
+}
+
+function run(line: string): Promise<string | null> {
+  return new Promise((resolve) => {
+    const child = spawn("/bin/sh", ["-c", line], { stdio: ["ignore", 2, 2] });
+    child.once("error", (error) => resolve(error.message));
+    child.once("close", (status, signal) =>
+      resolve(status === 0 ? null : `ended with ${signal ?? `status ${status}`}`),
+    );
+  });
+}
