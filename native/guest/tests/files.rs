@@ -245,9 +245,11 @@ fn a_folder_goes_out_and_in_as_one_stream() {
     fs::write(f.path("s/deep/large"), &large).expect("write");
     symlink("/anywhere", f.path("s/link")).expect("link");
     let pipe = f.fifo("s/pipe");
-    let out = f.request(json!({"kind": "tree-read", "path": f.path("s")}));
+    let source = f.path("s");
+    let out = f.request(json!({"kind": "tree-read", "path": source}));
     assert_eq!((&out.opened, &out.close), (&Some(json!({})), &Some(json!({}))));
-    let id = f.guest.open(&json!({"kind": "tree-write", "path": f.path("t"), "name": "s"}));
+    let (whole, half) = (f.path("t"), f.path("half"));
+    let id = f.guest.open(&json!({"kind": "tree-write", "path": whole, "name": "s"}));
     let done = f.guest.finish_with_input(id, &out.stdout).close.expect("CLOSE");
     assert_eq!((&done["files"], &done["folders"], &done["links"]), (&json!(1), &json!(2), &json!(1)));
     assert_eq!(done["notes"][0]["path"], "pipe");
@@ -255,7 +257,7 @@ fn a_folder_goes_out_and_in_as_one_stream() {
     assert_eq!(fs::read_link(f.path("t/link")).expect("link"), Path::new("/anywhere"));
     let refused = f.request(json!({"kind": "tree-read", "path": pipe}));
     assert_eq!(refused.failed.expect("FAILED").code, "not_regular");
-    let id = f.guest.open(&json!({"kind": "tree-write", "path": f.path("half"), "name": "s"}));
+    let id = f.guest.open(&json!({"kind": "tree-write", "path": half, "name": "s"}));
     let broken = f.guest.finish_with_input(id, &out.stdout[..1_000_000]).close.expect("CLOSE");
     assert_eq!(broken["code"], "io");
     assert_eq!(fs::read_dir(f.path("half/deep")).map(|entries| entries.count()).unwrap_or(0), 0);

@@ -46,12 +46,17 @@ export async function writeHostTree(
     await end.finished();
     return readTreeReport(JSON.parse(answer) as Record<string, unknown>);
   } finally {
+    // One that is killed would leave the file that it was writing; one that hears nothing more clears it away.
+    end.child.stdin.destroy();
+    await end.ended;
     end.kill();
   }
 }
 
 interface HostEnd {
   readonly child: ChildProcessWithoutNullStreams;
+  /** Never rejects. */
+  readonly ended: Promise<unknown>;
   /** False once it takes no more; why, `finished` says. */
   send(chunk: Buffer): Promise<boolean>;
   finished(): Promise<void>;
@@ -60,7 +65,12 @@ interface HostEnd {
 
 function startEnd(verb: "read" | "write", order: object, signal?: AbortSignal): HostEnd {
   signal?.throwIfAborted();
-  const child = spawn(nativeBinary("ak-copy"), [verb, JSON.stringify(order)], { env: {}, stdio: "pipe" });
+  const child = spawn(nativeBinary("ak-copy"), [verb, JSON.stringify(order)], {
+    // An own session: a signal to our process group must not end the one who clears up.
+    detached: true,
+    env: {},
+    stdio: "pipe",
+  });
   let words = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     words = (words + text).slice(-MAX_WORDS_CHARS);
@@ -72,9 +82,11 @@ function startEnd(verb: "read" | "write", order: object, signal?: AbortSignal): 
   // Its end tells.
   child.stdin.on("error", () => {});
   const kill = () => void child.kill("SIGKILL");
-  signal?.addEventListener("abort", kill, { once: true });
+  const callOff = verb === "read" ? kill : () => void child.stdin.destroy();
+  signal?.addEventListener("abort", callOff, { once: true });
   return {
     child,
+    ended,
     send(chunk) {
       if (child.stdin.destroyed) return Promise.resolve(false);
       return new Promise((resolve) => {
@@ -88,7 +100,7 @@ function startEnd(verb: "read" | "write", order: object, signal?: AbortSignal): 
       if (status !== 0) throw saidBy(verb, words);
     },
     kill() {
-      signal?.removeEventListener("abort", kill);
+      signal?.removeEventListener("abort", callOff);
       kill();
     },
   };
