@@ -2,7 +2,7 @@
  * What a sandbox changed (`diff`, `apply`) is looked at on the host, beside the host's own files. Nothing that is hidden
  * from the sandbox may come out there, and nothing may be changed that it could not have changed.
  */
-import { linkSync, symlinkSync, writeFileSync } from "node:fs";
+import { linkSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { KeptChanges } from "../../../src/core/changes.js";
@@ -113,7 +113,7 @@ describe.each(actors)("F5 applying what a sandbox changed, as $name", (actor) =>
       expect(refused.sort()).toEqual(["a\u001b[2", "acro", "d", "d/fi", "deep", "pipe", "up"]);
       expect(outside.content()).toEqual(before);
       expect(runOutside(actor, ["du", "-s", "--block-size=1", project.path]).stdout).toMatch(/^\d{1,7}\t/);
-      expect(project.content()).toMatchObject({ "theirs/kept": "attacked\n" });
+      expect(readFileSync(join(project.path, "theirs/kept"), "utf8")).toBe("attacked\n");
     });
   });
 });
