@@ -28,7 +28,13 @@ describe("progress of a copy", () => {
   const drawn = (isTerminal: boolean, quiet = false) => {
     const texts: string[] = [];
     let now = 0;
-    const stderr = { isTerminal, write: (text: string) => Promise.resolve(void texts.push(text) ?? null) };
+    const stderr = {
+      isTerminal,
+      write: async (text: string) => {
+        texts.push(text);
+        return null;
+      },
+    };
     const progress = copyProgress(quiet, { stderr: stderr as never, env: {} }, () => now);
     progress.update(1);
     now = 150;
