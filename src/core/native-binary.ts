@@ -7,7 +7,15 @@ import { AgentKernelError } from "./errors.js";
 /** The bundle lies in dist/ or dist/chunks/, a source file two levels below the checkout. Nowhere else is looked. */
 const PLACES = ["native", "../native", "../../dist/native"];
 
-type NativeName = "ak-client" | "ak-guest" | "ak-jail" | "ak-changes" | "ak-probe" | "ak-unpack" | "ak-pack";
+type NativeName =
+  | "ak-client"
+  | "ak-guest"
+  | "ak-jail"
+  | "ak-changes"
+  | "ak-copy"
+  | "ak-probe"
+  | "ak-unpack"
+  | "ak-pack";
 
 const known = new Map<NativeName, string>();
 

@@ -10,6 +10,7 @@ import { FrameType } from "./frame.js";
 import { flagMember, type JsonObject } from "./json.js";
 import { type DirEntry, type FileInfo, type FileStat, readCloseRefusal, readFileInfo, readStat } from "./messages.js";
 import { fileRefused } from "./refusal.js";
+import { readGuestTree, type TreeReport, type TreeTarget, writeGuestTree } from "./tree.js";
 import { type WriteOptions, writeGuestFile } from "./write-file.js";
 
 const READ_SHAPE: ChannelShape = { inbound: [1], outbound: false, terminal: FrameType.close };
@@ -92,6 +93,16 @@ export class GuestFiles {
     options: WriteOptions = {},
   ): Promise<{ readonly sizeBytes: number }> {
     return writeGuestFile(this.#open, path, content, options);
+  }
+
+  /** A file or folder as a tree stream; to be iterated once. */
+  async readTree(path: string): Promise<AsyncIterable<Buffer>> {
+    return readGuestTree(this.#open, path);
+  }
+
+  /** Makes files and folders of a tree stream. */
+  async writeTree(target: TreeTarget, content: AsyncIterable<Buffer>): Promise<TreeReport> {
+    return writeGuestTree(this.#open, target, content);
   }
 
   /** Does not follow a final link. */

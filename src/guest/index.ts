@@ -11,5 +11,6 @@ export type { DirEntry, FileInfo, FileStat, FileType, GuestRefusal } from "./mes
 export type { GuestReady } from "./ready.js";
 export { DEFAULT_WINDOW_BYTES, GuestSession, type GuestSessionOptions, KEPT_WINDOW_BYTES } from "./session.js";
 export { adoptStream, openStream } from "./socket-reader.js";
+export { readTreeReport, type TreeReport, type TreeTarget } from "./tree.js";
 export { GuestViolation, type ViolationReason } from "./violation.js";
 export type { WriteOptions } from "./write-file.js";

@@ -7,7 +7,7 @@ use ak_wire::FrameType;
 use ak_wire::payload::Failed;
 
 use crate::exec::Exec;
-use crate::files::{FileRead, FileWrite, Listing, Removal};
+use crate::files::{FileRead, FileWrite, Listing, Removal, TreeRead, TreeWrite};
 use crate::outbox::Outbox;
 use crate::poller::Ready;
 
@@ -63,6 +63,8 @@ pub enum Channel {
     FileWrite(FileWrite),
     Listing(Listing),
     Removal(Removal),
+    TreeRead(Box<TreeRead>),
+    TreeWrite(Box<TreeWrite>),
 }
 
 impl Channel {
@@ -82,6 +84,7 @@ impl Channel {
         match self {
             Self::Exec(exec) => exec.on_data(ctx, payload).map(|()| Step::Progress),
             Self::FileWrite(file) => file.on_data(ctx, payload),
+            Self::TreeWrite(tree) => tree.on_data(ctx, payload),
             _ => Err(ProtocolBreach),
         }
     }
@@ -90,6 +93,7 @@ impl Channel {
         match self {
             Self::Exec(exec) => exec.on_eof().map(|()| Step::Progress),
             Self::FileWrite(file) => Ok(file.on_eof(ctx)),
+            Self::TreeWrite(tree) => Ok(tree.on_eof(ctx)),
             _ => Err(ProtocolBreach),
         }
     }
@@ -99,6 +103,7 @@ impl Channel {
             Self::Exec(exec) => exec.on_credit(stream, amount),
             Self::FileRead(file) if stream == 1 => file.credit.add(amount),
             Self::Listing(listing) if stream == 1 => listing.credit.add(amount),
+            Self::TreeRead(tree) if stream == 1 => tree.credit.add(amount),
             _ => Ok(()),
         }
     }
@@ -108,7 +113,8 @@ impl Channel {
         match self {
             Self::Exec(exec) => exec.step(ctx),
             Self::FileRead(file) => file.step(ctx),
-            Self::FileWrite(_) => Step::Waiting,
+            Self::FileWrite(_) | Self::TreeWrite(_) => Step::Waiting,
+            Self::TreeRead(tree) => tree.step(ctx),
             Self::Listing(listing) => listing.step(ctx),
             Self::Removal(removal) => removal.step(ctx),
         }

@@ -2,14 +2,14 @@
 
 use ak_wire::payload::{
     Hello, OpenExec, OpenExecAttach, OpenExecForget, OpenFileOp, OpenFileRead, OpenFileWrite, OpenKind, OpenTcpIn,
-    Shutdown, Signal, WindowSize,
+    OpenTreeRead, OpenTreeWrite, Shutdown, Signal, WindowSize,
 };
 use ak_wire::{Frame, FrameType, MAX_HOST_CHANNELS, WINDOW_RANGE};
 use serde::de::DeserializeOwned;
 
 use crate::channel::{Channel, Context, ProtocolBreach, Refusal, Step};
 use crate::exec::Exec;
-use crate::files::{self, FileRead, FileWrite};
+use crate::files::{self, FileRead, FileWrite, TreeRead, TreeWrite};
 use crate::server::{End, Server};
 
 impl Server {
@@ -94,6 +94,16 @@ impl Server {
                 let open: OpenFileWrite = request(payload)?;
                 let file = FileWrite::open(&open, &mut ctx)?;
                 Ok(Some(Channel::FileWrite(file)))
+            }
+            "tree-read" => {
+                let open: OpenTreeRead = request(payload)?;
+                let tree = TreeRead::open(&open, credit, &mut ctx)?;
+                Ok(Some(Channel::TreeRead(Box::new(tree))))
+            }
+            "tree-write" => {
+                let open: OpenTreeWrite = request(payload)?;
+                let tree = TreeWrite::open(open, &mut ctx)?;
+                Ok(Some(Channel::TreeWrite(Box::new(tree))))
             }
             "file-op" => {
                 let open: OpenFileOp = request(payload)?;

@@ -236,3 +236,29 @@ fn remove_takes_a_whole_deep_tree_but_nothing_behind_its_links() {
     f.op("remove", &link, json!({"recursive": true}));
     assert_eq!(f.names(), ["kept"]);
 }
+
+#[test]
+fn a_folder_goes_out_and_in_as_one_stream() {
+    let mut f = Fixture::new();
+    fs::create_dir_all(f.path("s/deep")).expect("make");
+    let large: Vec<u8> = (0..2_000_000u32).map(|n| (n % 241) as u8).collect();
+    fs::write(f.path("s/deep/large"), &large).expect("write");
+    symlink("/anywhere", f.path("s/link")).expect("link");
+    let pipe = f.fifo("s/pipe");
+    let source = f.path("s");
+    let out = f.request(json!({"kind": "tree-read", "path": source}));
+    assert_eq!((&out.opened, &out.close), (&Some(json!({})), &Some(json!({}))));
+    let (whole, half) = (f.path("t"), f.path("half"));
+    let id = f.guest.open(&json!({"kind": "tree-write", "path": whole, "name": "s"}));
+    let done = f.guest.finish_with_input(id, &out.stdout).close.expect("CLOSE");
+    assert_eq!((&done["files"], &done["folders"], &done["links"]), (&json!(1), &json!(2), &json!(1)));
+    assert_eq!(done["notes"][0]["path"], "pipe");
+    assert!(fs::read(f.path("t/deep/large")).expect("read") == large);
+    assert_eq!(fs::read_link(f.path("t/link")).expect("link"), Path::new("/anywhere"));
+    let refused = f.request(json!({"kind": "tree-read", "path": pipe}));
+    assert_eq!(refused.failed.expect("FAILED").code, "not_regular");
+    let id = f.guest.open(&json!({"kind": "tree-write", "path": half, "name": "s"}));
+    let broken = f.guest.finish_with_input(id, &out.stdout[..1_000_000]).close.expect("CLOSE");
+    assert_eq!(broken["code"], "io");
+    assert_eq!(fs::read_dir(f.path("half/deep")).map(|entries| entries.count()).unwrap_or(0), 0);
+}

@@ -118,6 +118,21 @@ pub struct OpenFileWrite {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenTreeRead {
+    pub path: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenTreeWrite {
+    pub path: String,
+    /// What it is called in a folder that exists.
+    pub name: String,
+    /// What is in the folder is meant, not the folder.
+    #[serde(default)]
+    pub contents: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenFileOp {
     pub op: String,
     pub path: String,

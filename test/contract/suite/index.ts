@@ -10,6 +10,7 @@ import type { OwnerOrder } from "../../support/kept-owner.js";
 import { leavesNothingBehind } from "../../support/nothing-left.js";
 import { admittedLacks, reserved } from "./capabilities.js";
 import { Contract } from "./contract.js";
+import { copiesContract } from "./copies.js";
 import { environmentContract } from "./environment.js";
 import { exitStatusContract } from "./exit-status.js";
 import { filesContract } from "./files.js";
@@ -54,6 +55,7 @@ export function describeBackendContract({ name, actor, makeBackend, programs, la
     signalsContract(contract);
     terminalContract(contract);
     filesContract(contract);
+    copiesContract(contract);
     workspaceContract(contract);
     limitsContract(contract);
     isolationContract(contract);

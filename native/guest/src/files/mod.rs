@@ -11,6 +11,7 @@ mod ops;
 mod read;
 mod remove;
 mod stat;
+mod tree;
 mod write;
 
 use std::ffi::CStr;
@@ -24,6 +25,7 @@ pub use list::Listing;
 pub use ops::operate;
 pub use read::FileRead;
 pub use remove::Removal;
+pub use tree::{TreeRead, TreeWrite};
 pub use write::FileWrite;
 
 /// Flags of every open of something that the sandbox may have put there.

@@ -1,0 +1,113 @@
+//! The host's end of a copy into or out of a sandbox. `ak-copy read ORDER` writes a file or folder to standard output as a
+//! tree stream; `ak-copy write ORDER` makes files and folders of one from standard input, which is a sandbox's and so may
+//! be anything, and prints a report. The order is a JSON object; a failure is one on standard error.
+
+use std::{
+    collections::HashSet,
+    env,
+    io::{self, Read, Write},
+    path::PathBuf,
+};
+
+use ak_jail::{
+    spec::HideRule,
+    view::{
+        matcher::Matcher,
+        survey::{Rules, Survey},
+    },
+};
+use ak_tree::{Destination, Failure, Limits, Links, Reader, Writer};
+use rustix::fs::{FileType, fstat};
+use serde::{Deserialize, de::DeserializeOwned};
+
+const DONE: i32 = 0;
+const FAILED: i32 = 1;
+const MISUSED: i32 = 2;
+const PORTION: usize = 256 << 10;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ReadOrder {
+    path: PathBuf,
+    /// What is left out of a folder: the user's secrets.
+    hide: Vec<HideRule>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct WriteOrder {
+    path: PathBuf,
+    name: String,
+    contents: bool,
+    max_bytes: u64,
+    max_entries: u64,
+}
+
+fn main() {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let done = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["read", order] => parse(order).and_then(|order| read(&order)),
+        ["write", order] => parse(order).and_then(write),
+        _ => {
+            eprintln!("usage: ak-copy read|write ORDER");
+            std::process::exit(MISUSED);
+        }
+    };
+    std::process::exit(match done {
+        Ok(()) => DONE,
+        Err(Failure { code, message }) => {
+            eprintln!("{}", serde_json::json!({ "code": code, "message": message }));
+            FAILED
+        }
+    });
+}
+
+fn parse<T: DeserializeOwned>(order: &str) -> Result<T, Failure> {
+    serde_json::from_str(order).map_err(|e| Failure::new("invalid", format!("the order: {e}")))
+}
+
+fn read(order: &ReadOrder) -> Result<(), Failure> {
+    let mut reader = Reader::open(&order.path, Box::new(|_| None))?;
+    let hidden = hidden_in(&reader, order)?;
+    reader.skip_by(Box::new(move |path| hidden.contains(path).then_some("hidden; name it to copy it")));
+    let mut out = io::stdout().lock();
+    let mut portion = Vec::with_capacity(2 * PORTION);
+    loop {
+        portion.clear();
+        let has_more = reader.fill(&mut portion, PORTION);
+        out.write_all(&portion).and_then(|()| out.flush()).map_err(|e| Failure::new("io", format!("send it: {e}")))?;
+        if !has_more {
+            return Ok(());
+        }
+    }
+}
+
+/// A folder is searched as a project is; a file that is named is meant.
+fn hidden_in(reader: &Reader, order: &ReadOrder) -> Result<HashSet<Vec<u8>>, Failure> {
+    let Some(root) = reader.root().filter(|_| !order.hide.is_empty()) else { return Ok(HashSet::new()) };
+    if !fstat(root).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory) {
+        return Ok(HashSet::new());
+    }
+    let rules = Rules { hide: &Matcher::hiding(&order.hide), protect: &Matcher::of(&[]) };
+    let survey = Survey::of(root, root, &rules).map_err(|fault| Failure::new("io", fault.message))?;
+    Ok(survey.hidden.into_iter().map(|hit| hit.path).collect())
+}
+
+fn write(order: WriteOrder) -> Result<(), Failure> {
+    let WriteOrder { path, name, contents, max_bytes, max_entries } = order;
+    let destination = Destination { path, name: name.into_bytes(), contents };
+    let mut writer = Writer::new(destination, Links::Inside, Limits { bytes: max_bytes, entries: max_entries });
+    let mut input = io::stdin().lock();
+    let mut portion = vec![0; PORTION];
+    loop {
+        match input.read(&mut portion) {
+            Ok(0) => break,
+            Ok(count) => writer.push(&portion[..count])?,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(Failure::new("io", format!("receive it: {e}"))),
+        }
+    }
+    let report = writer.finish()?;
+    println!("{}", serde_json::to_string(&report).map_err(|e| Failure::new("io", e))?);
+    Ok(())
+}

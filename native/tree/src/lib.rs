@@ -1,0 +1,24 @@
+//! Files and folders as one stream of bytes (spec/guest-protocol.md, *Tree streams*), read from a filesystem and written
+//! to one. Both ends are used on both sides of the wall: the guest sends what the host writes, and the other way round.
+//!
+//! The writer trusts nothing that it is sent. It writes below one folder and nowhere else, whatever names and links
+//! come, opens every folder without following a link, never sets a set-id bit, and holds what it writes to a limit.
+//! Neither end waits for a pipe, a device or a socket.
+
+mod failure;
+mod format;
+mod links;
+mod place;
+mod reader;
+mod report;
+mod writer;
+
+pub use failure::Failure;
+pub use links::Links;
+pub use place::Destination;
+pub use reader::Reader;
+pub use report::{Note, Report};
+pub use writer::{Limits, Writer};
+
+/// Folders in folders. Each takes a descriptor while it is worked on.
+pub const DEEPEST: usize = 128;

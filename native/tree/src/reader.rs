@@ -1,0 +1,230 @@
+//! A file or folder as a stream, in portions.
+
+use std::{
+    ffi::{CStr, CString},
+    os::fd::{BorrowedFd, OwnedFd},
+    path::Path,
+};
+
+use rustix::{
+    fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat},
+    io::{Errno, pread},
+};
+
+use crate::{DEEPEST, Failure, format::Record};
+
+const CHUNK: usize = 65_536;
+const SAFE: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+/// Says of a path in the tree why it is left out.
+pub type Skip = Box<dyn Fn(&[u8]) -> Option<&'static str>>;
+
+pub struct Reader {
+    /// Folders on the way down.
+    levels: Vec<Level>,
+    file: Option<OpenFile>,
+    /// Folders of other filesystems are not entered.
+    device: u64,
+    skip: Skip,
+    start: Option<(OwnedFd, Stat)>,
+    is_over: bool,
+}
+
+struct Level {
+    entries: Dir,
+    /// Its own, empty for the root.
+    path: Vec<u8>,
+}
+
+struct OpenFile {
+    file: OwnedFd,
+    at: u64,
+    /// What grows while it is read is read as far as it was at first. Files of the kernel's say that they are empty.
+    end: u64,
+}
+
+impl Reader {
+    /// The named path may be a link; nothing in it is followed.
+    pub fn open(path: &Path, skip: Skip) -> Result<Self, Failure> {
+        let failed = |errno| Failure::at(path.display(), errno);
+        let file = openat(CWD, path, OFlags::RDONLY | SAFE, Mode::empty()).map_err(failed)?;
+        let stat = fstat(&file).map_err(failed)?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile | FileType::Directory => {}
+            other => {
+                return Err(Failure::new("not_regular", format!("{} is {}", path.display(), kind(other))));
+            }
+        }
+        Ok(Self {
+            levels: Vec::new(),
+            file: None,
+            device: stat.st_dev,
+            skip,
+            start: Some((file, stat)),
+            is_over: false,
+        })
+    }
+
+    /// The root's folder or file, before anything was read.
+    pub fn root(&self) -> Option<BorrowedFd<'_>> {
+        self.start.as_ref().map(|(root, _)| std::os::fd::AsFd::as_fd(root))
+    }
+
+    pub fn skip_by(&mut self, skip: Skip) {
+        self.skip = skip;
+    }
+
+    /// Adds to `out` until it has `enough` bytes; false when there is no more.
+    pub fn fill(&mut self, out: &mut Vec<u8>, enough: usize) -> bool {
+        while !self.is_over && out.len() < enough {
+            if let Some((root, stat)) = self.start.take() {
+                self.begin(root, &stat, out);
+            } else if self.file.is_some() {
+                self.read_on(out);
+            } else {
+                self.next_entry(out);
+            }
+        }
+        !self.is_over
+    }
+
+    fn begin(&mut self, root: OwnedFd, stat: &Stat, out: &mut Vec<u8>) {
+        if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
+            self.enter(root, Vec::new(), stat, out);
+        } else {
+            self.start_file(root, &[], stat, out);
+        }
+    }
+
+    fn next_entry(&mut self, out: &mut Vec<u8>) {
+        let Some(level) = self.levels.last_mut() else {
+            Record::End.write(out);
+            self.is_over = true;
+            return;
+        };
+        match level.entries.read() {
+            None => {
+                self.levels.pop();
+            }
+            Some(Err(errno)) => {
+                note(out, &level.path, &errno.to_string());
+                self.levels.pop();
+            }
+            Some(Ok(entry)) if matches!(entry.file_name().to_bytes(), b"." | b"..") => {}
+            Some(Ok(entry)) => {
+                let name = entry.file_name().to_owned();
+                let path = join(&level.path, &name);
+                match (self.skip)(&path) {
+                    Some(why) => note(out, &path, why),
+                    None => self.entry(&name, path, out),
+                }
+            }
+        }
+    }
+
+    fn entry(&mut self, name: &CStr, path: Vec<u8>, out: &mut Vec<u8>) {
+        match self.send(name, &path, out) {
+            Ok(()) => {}
+            // Removed since the folder was read.
+            Err(Errno::NOENT) => {}
+            Err(errno) => note(out, &path, &errno.to_string()),
+        }
+    }
+
+    fn send(&mut self, name: &CStr, path: &[u8], out: &mut Vec<u8>) -> Result<(), Errno> {
+        let Some(level) = self.levels.last() else { return Ok(()) };
+        let at = level.entries.fd()?;
+        let seen = statat(at, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        match FileType::from_raw_mode(seen.st_mode) {
+            FileType::Directory if self.levels.len() >= DEEPEST => note(out, path, "too many folders deep"),
+            FileType::Directory if seen.st_dev != self.device => {
+                note(out, path, "another filesystem is mounted there; copy it by its own name");
+            }
+            FileType::Directory => {
+                let folder =
+                    openat(at, name, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | SAFE, Mode::empty())?;
+                let stat = fstat(&folder)?;
+                self.enter(folder, path.to_vec(), &stat, out);
+            }
+            FileType::RegularFile => {
+                let file = openat(at, name, OFlags::RDONLY | OFlags::NOFOLLOW | SAFE, Mode::empty())?;
+                let stat = fstat(&file)?;
+                match FileType::from_raw_mode(stat.st_mode) {
+                    FileType::RegularFile => self.start_file(file, path, &stat, out),
+                    other => note(out, path, kind(other)),
+                }
+            }
+            FileType::Symlink => {
+                let target: CString = readlinkat(at, name, Vec::new())?;
+                Record::Link { path, target: target.as_bytes() }.write(out);
+            }
+            other => note(out, path, kind(other)),
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, folder: OwnedFd, path: Vec<u8>, stat: &Stat, out: &mut Vec<u8>) {
+        match Dir::new(folder) {
+            Ok(entries) => {
+                Record::Folder { path: &path, mode: stat.st_mode & 0o7777, mtime_ms: mtime_ms(stat) }.write(out);
+                self.levels.push(Level { entries, path });
+            }
+            Err(errno) => note(out, &path, &errno.to_string()),
+        }
+    }
+
+    fn start_file(&mut self, file: OwnedFd, path: &[u8], stat: &Stat, out: &mut Vec<u8>) {
+        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        Record::File { path, mode: stat.st_mode & 0o7777, mtime_ms: mtime_ms(stat), size }.write(out);
+        self.file = Some(OpenFile { file, at: 0, end: if size == 0 { u64::MAX } else { size } });
+    }
+
+    fn read_on(&mut self, out: &mut Vec<u8>) {
+        let Some(open) = &mut self.file else { return };
+        let wanted = usize::try_from(open.end - open.at).unwrap_or(usize::MAX).min(CHUNK);
+        let header = out.len();
+        Record::Chunk { length: wanted }.write(out);
+        let start = out.len();
+        out.resize(start + wanted, 0);
+        let read = if wanted == 0 { Ok(0) } else { pread(&open.file, &mut out[start..], open.at) };
+        match read {
+            Ok(0) => {
+                out.truncate(header);
+                Record::EndOfFile.write(out);
+                self.file = None;
+            }
+            Ok(count) => {
+                out.truncate(start + count);
+                out[start - 4..start].copy_from_slice(&(count as u32).to_le_bytes());
+                open.at += count as u64;
+            }
+            Err(Errno::INTR) => out.truncate(header),
+            Err(errno) => {
+                out.truncate(header);
+                Record::Broken { reason: errno.to_string().as_bytes() }.write(out);
+                self.file = None;
+            }
+        }
+    }
+}
+
+fn note(out: &mut Vec<u8>, path: &[u8], reason: &str) {
+    Record::Note { path, reason: reason.as_bytes() }.write(out);
+}
+
+fn kind(kind: FileType) -> &'static str {
+    match kind {
+        FileType::Fifo => "a pipe",
+        FileType::Socket => "a socket",
+        FileType::CharacterDevice | FileType::BlockDevice => "a device",
+        _ => "not a file",
+    }
+}
+
+fn mtime_ms(stat: &Stat) -> i64 {
+    stat.st_mtime.saturating_mul(1000).saturating_add(stat.st_mtime_nsec as i64 / 1_000_000)
+}
+
+fn join(path: &[u8], name: &CStr) -> Vec<u8> {
+    if path.is_empty() { name.to_bytes().to_vec() } else { [path, b"/", name.to_bytes()].concat() }
+}

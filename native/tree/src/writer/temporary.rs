@@ -1,0 +1,108 @@
+//! A file or link under a name of ours, until it is whole and takes its place.
+
+use std::{
+    ffi::CStr,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+};
+
+use rustix::{
+    fs::{
+        AtFlags, FileType, Gid, Mode, OFlags, Timestamps, Uid, fchmod, fchown, futimens, openat, renameat, statat,
+        unlinkat,
+    },
+    io::{Errno, fcntl_dupfd_cloexec, write},
+};
+
+const ATTEMPTS: usize = 8;
+
+/// Removes its file unless that took its place.
+pub struct Temporary {
+    folder: OwnedFd,
+    name: String,
+    file: OwnedFd,
+    is_placed: bool,
+}
+
+impl Temporary {
+    pub fn create(folder: BorrowedFd<'_>) -> Result<Self, Errno> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        for _ in 0..ATTEMPTS {
+            let name = new_name()?;
+            match openat(folder, &name, flags, Mode::RUSR | Mode::WUSR) {
+                Ok(file) => {
+                    let folder = fcntl_dupfd_cloexec(folder, 0)?;
+                    return Ok(Self { folder, name, file, is_placed: false });
+                }
+                Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        Err(Errno::EXIST)
+    }
+
+    pub fn write(&mut self, mut bytes: &[u8]) -> Result<(), Errno> {
+        while !bytes.is_empty() {
+            match write(&self.file, bytes) {
+                Ok(0) => return Err(Errno::IO),
+                Ok(count) => bytes = &bytes[count..],
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        Ok(())
+    }
+
+    /// A link of that name is replaced and never followed; a folder, pipe or device stays.
+    pub fn place(mut self, name: &CStr, mode: u32, times: Timestamps) -> Result<(), Errno> {
+        if let Some(old) = replaceable(self.folder.as_fd(), name)? {
+            // Who may not give files away keeps them.
+            let _ = fchown(&self.file, Some(Uid::from_raw(old.st_uid)), Some(Gid::from_raw(old.st_gid)));
+        }
+        fchmod(&self.file, Mode::from_raw_mode(mode))?;
+        futimens(&self.file, &times)?;
+        renameat(&self.folder, &self.name, &self.folder, name)?;
+        self.is_placed = true;
+        Ok(())
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.is_placed {
+            // Somebody else may have removed it already.
+            let _ = unlinkat(&self.folder, &self.name, AtFlags::empty());
+        }
+    }
+}
+
+/// The regular file of that name, if there is one.
+fn replaceable(folder: BorrowedFd<'_>, name: &CStr) -> Result<Option<rustix::fs::Stat>, Errno> {
+    let old = match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(old) => old,
+        Err(Errno::NOENT) => return Ok(None),
+        Err(errno) => return Err(errno),
+    };
+    match FileType::from_raw_mode(old.st_mode) {
+        FileType::RegularFile => Ok(Some(old)),
+        FileType::Symlink => Ok(None),
+        FileType::Directory => Err(Errno::ISDIR),
+        _ => Err(Errno::EXIST),
+    }
+}
+
+/// Makes a link beside its place and renames it.
+pub fn link(folder: BorrowedFd<'_>, target: &[u8], name: &CStr) -> Result<(), Errno> {
+    replaceable(folder, name)?;
+    let temporary = new_name()?;
+    rustix::fs::symlinkat(target, folder, &temporary)?;
+    renameat(folder, &temporary, folder, name).inspect_err(|_| {
+        // The first error is the one to tell.
+        let _ = unlinkat(folder, &temporary, AtFlags::empty());
+    })
+}
+
+fn new_name() -> Result<String, Errno> {
+    let mut random = [0u8; 8];
+    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
+    Ok(format!(".ak-{:016x}.tmp", u64::from_ne_bytes(random)))
+}
