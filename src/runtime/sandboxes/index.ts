@@ -9,12 +9,16 @@ import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { rootImage } from "../root-image.js";
 import { type Clock, systemClock } from "./clock.js";
 import type { SandboxListener } from "./events.js";
-import { nameTaken, SandboxFolders } from "./folder.js";
+import { SandboxFolders } from "./folder.js";
+import type { Named, SandboxHome } from "./home.js";
+import { Lives, REBOOT_GRACE_MS } from "./life.js";
 import { checkSandboxName } from "./name.js";
 import { parseRecord, type SandboxRecord } from "./record.js";
 import { RECORD_VERSION } from "./record-versions.js";
-import { Sandbox, type SandboxHome } from "./sandbox.js";
+import { nameTaken, notFound, unreadable } from "./refusals.js";
+import { Sandbox } from "./sandbox.js";
 import type { CreateRequest, HostEnv } from "./types.js";
+import { within } from "./within.js";
 
 export type { SandboxEvent, SandboxListener, StopReason } from "./events.js";
 export type { LogOptions } from "./execs/follow-log.js";
@@ -53,22 +57,28 @@ export interface UnreadableSandbox {
   readonly error: AgentKernelError;
 }
 
+/** How long the first caller may have to wait for sandboxes that do not answer. */
+const ADOPTION_MS = 2000;
+
 export class Sandboxes {
   readonly #options: SandboxesOptions;
   readonly #kept: KeptBackend;
   readonly #folders: SandboxFolders;
   readonly #home: SandboxHome;
+  readonly #lives: Lives;
   readonly #sandboxes = new Map<string, Sandbox>();
   readonly #unreadable = new Map<string, AgentKernelError>();
   /** Names that are being made. */
   readonly #coming = new Set<string>();
   readonly #listeners = new Set<SandboxListener>();
+  #adopted: Promise<void> = Promise.resolve();
 
   private constructor(options: SandboxesOptions, kept: KeptBackend) {
     this.#options = options;
     this.#kept = kept;
     this.#folders = new SandboxFolders(options.folder, kept);
     const { backend, env, homeDir, say, clock = systemClock() } = options;
+    this.#lives = new Lives({ say, sandboxes: () => this.list() });
     this.#home = {
       backend,
       kept,
@@ -76,6 +86,8 @@ export class Sandboxes {
       env,
       homeDir,
       say,
+      knownSince: clock.now(),
+      lookAtLives: () => this.#lives.look(),
       tell: ({ name, id, owner }, happening) => {
         const event = { ...happening, atMs: Date.now(), sandbox: name, id, owner };
         for (const listener of [...this.#listeners]) listener(event);
@@ -85,8 +97,8 @@ export class Sandboxes {
   }
 
   /**
-   * Knows all that are there when it resolves; running ones are taken over meanwhile, and whatever is asked of one waits
-   * for that.
+   * Knows all that are there when it resolves, and owns those that run. One that does not answer is waited for only so
+   * long; whatever is asked of that one waits for it.
    */
   static async open(options: SandboxesOptions): Promise<Sandboxes> {
     const { kept, name } = options.backend;
@@ -96,6 +108,7 @@ export class Sandboxes {
     const all = new Sandboxes(options, kept);
     await all.#folders.open();
     await all.#load();
+    await within(ADOPTION_MS, all.adopted, () => {});
     return all;
   }
 
@@ -106,9 +119,7 @@ export class Sandboxes {
     if (found !== undefined) return found;
     const error = this.#unreadable.get(name);
     if (error !== undefined) throw error;
-    throw new AgentKernelError("not_found", `there is no sandbox ${name}`, {
-      hint: "agentkernel list shows those that there are",
-    });
+    throw notFound(name);
   }
 
   /** By name. */
@@ -120,10 +131,13 @@ export class Sandboxes {
     return [...this.#unreadable].map(([name, error]) => ({ name, error }));
   }
 
-  /** How many this process must stay for: those that run, and those that are being made. */
+  /** How many this process must stay for: those that run, are being made, or are about to be removed. */
   get owned(): number {
-    const running = this.list().filter(({ state }) => state === "running" || state === "paused");
-    return running.length + this.#coming.size;
+    const concerned = this.list().filter((sandbox) => {
+      const { state, ttlLeftMs } = sandbox.summary();
+      return state === "running" || state === "paused" || (ttlLeftMs !== null && ttlLeftMs <= REBOOT_GRACE_MS);
+    });
+    return concerned.length + this.#coming.size;
   }
 
   /** Returns how to stop listening. A listener must not throw. */
@@ -150,7 +164,7 @@ export class Sandboxes {
     if (!this.#unreadable.has(name) || !options.force) return await this.get(name).remove(options);
     const kept = await this.#kept.adopt(this.#folders.of(name).jail);
     await kept?.kill();
-    await this.#folders.remove(name);
+    await this.#removeFolder(name);
     this.#unreadable.delete(name);
   }
 
@@ -163,21 +177,29 @@ export class Sandboxes {
 
   /** Lets go of all. They run on, and the next process takes them over. */
   async close(): Promise<void> {
+    this.#lives.close();
     await Promise.all(this.list().map((sandbox) => sandbox.release()));
   }
 
   async #load(): Promise<void> {
     for (const failure of await this.#folders.sweep()) this.#options.say(failure.message);
+    const adoptions: Promise<void>[] = [];
     for (const name of await this.#folders.names()) {
       const folder = this.#folders.of(name);
       try {
         const sandbox = new Sandbox(parseRecord(await folder.readRecord(), name), folder, this.#home);
         this.#sandboxes.set(name, sandbox);
-        void sandbox.adopt().catch((error: unknown) => this.#options.say(`${name}: ${String(error)}`));
+        adoptions.push(sandbox.adopt().catch((error: unknown) => this.#options.say(`${name}: ${String(error)}`)));
       } catch (error) {
         this.#unreadable.set(name, isAgentKernelError(error) ? error : unreadable(name, error));
       }
     }
+    this.#adopted = Promise.all(adoptions).then(() => this.#lives.look());
+  }
+
+  /** Settles when all that ran has been taken over. */
+  get adopted(): Promise<void> {
+    return this.#adopted;
   }
 
   async #create(name: string, request: CreateRequest): Promise<Sandbox> {
@@ -185,14 +207,16 @@ export class Sandboxes {
     const image = await rootImage(run.image, run.imageSettings, { ...watcher, signal });
     try {
       const { policy, origins, projectDir, homeDir, workdir, publish, audit } = run;
+      const now = this.#home.clock.now();
       const record: SandboxRecord = {
         version: RECORD_VERSION,
         id: `${name}.${randomBytes(3).toString("hex")}`,
         name,
         owner,
-        created: this.#home.clock.now(),
+        created: now,
         hasRun: false,
         ttlMs,
+        ttlFrom: now,
         idleTimeoutMs,
         policy,
         policyVersion: 1,
@@ -220,16 +244,12 @@ export class Sandboxes {
     }
   }
 
-  async #forget({ name }: Sandbox): Promise<void> {
-    await this.#folders.remove(name);
+  async #forget({ name }: Named): Promise<void> {
+    await this.#removeFolder(name);
     this.#sandboxes.delete(name);
   }
-}
 
-function unreadable(name: string, cause: unknown): AgentKernelError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new AgentKernelError("conflict", `the record of the sandbox ${name} cannot be read: ${reason}`, {
-    hint: "agentkernel remove --force removes the sandbox; the others are not concerned",
-    cause,
-  });
+  async #removeFolder(name: string): Promise<void> {
+    for (const failure of await this.#folders.remove(name)) this.#options.say(failure.message);
+  }
 }
