@@ -6,10 +6,11 @@
 import { randomBytes } from "node:crypto";
 import type { Backend, KeptBackend } from "../../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
+import { holdForSandbox, releaseForSandbox } from "../../images/store/kept-hold.js";
 import { rootImage } from "../root-image.js";
 import { type Clock, systemClock } from "./clock.js";
 import type { SandboxListener } from "./events.js";
-import { SandboxFolders } from "./folder.js";
+import { type SandboxFolder, SandboxFolders } from "./folder.js";
 import type { Named, SandboxHome } from "./home.js";
 import { Lives, REBOOT_GRACE_MS } from "./life.js";
 import { checkSandboxName } from "./name.js";
@@ -49,6 +50,8 @@ export interface SandboxesOptions {
   /** Rare lines about what went wrong without anybody waiting for it. */
   readonly say: (line: string) => void;
   readonly clock?: Clock;
+  /** Why they are not this process's to own: then nothing is touched, and everybody is told. */
+  readonly unavailable?: AgentKernelError | null;
 }
 
 /** A sandbox whose record this version cannot use. */
@@ -78,7 +81,7 @@ export class Sandboxes {
     this.#kept = kept;
     this.#folders = new SandboxFolders(options.folder, kept);
     const { backend, env, homeDir, say, clock = systemClock() } = options;
-    this.#lives = new Lives({ say, sandboxes: () => this.list() });
+    this.#lives = new Lives({ say, sandboxes: () => this.#all() });
     this.#home = {
       backend,
       kept,
@@ -106,6 +109,7 @@ export class Sandboxes {
       throw new AgentKernelError("unsupported", `the backend ${name} has no sandboxes that stay`);
     }
     const all = new Sandboxes(options, kept);
+    if (options.unavailable) return all;
     await all.#folders.open();
     await all.#load();
     await within(ADOPTION_MS, all.adopted, () => {});
@@ -114,6 +118,7 @@ export class Sandboxes {
 
   /** Rejects with `not_found`, or with what is wrong with its record. */
   get(name: string): Sandbox {
+    this.#refuseIfUnavailable();
     checkSandboxName(name);
     const found = this.#sandboxes.get(name);
     if (found !== undefined) return found;
@@ -124,6 +129,15 @@ export class Sandboxes {
 
   /** By name. */
   list(): readonly Sandbox[] {
+    this.#refuseIfUnavailable();
+    return this.#all();
+  }
+
+  #refuseIfUnavailable(): void {
+    if (this.#options.unavailable) throw this.#options.unavailable;
+  }
+
+  #all(): readonly Sandbox[] {
     return [...this.#sandboxes.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
@@ -133,7 +147,7 @@ export class Sandboxes {
 
   /** How many this process must stay for: those that run, are being made, or are about to be removed. */
   get owned(): number {
-    const concerned = this.list().filter((sandbox) => {
+    const concerned = this.#all().filter((sandbox) => {
       const { state, ttlLeftMs } = sandbox.summary();
       return state === "running" || state === "paused" || (ttlLeftMs !== null && ttlLeftMs <= REBOOT_GRACE_MS);
     });
@@ -148,6 +162,7 @@ export class Sandboxes {
 
   /** Made, and not started. */
   async create(request: CreateRequest): Promise<Sandbox> {
+    this.#refuseIfUnavailable();
     const name = checkSandboxName(request.name);
     if (this.#sandboxes.has(name) || this.#unreadable.has(name) || this.#coming.has(name)) throw nameTaken(name);
     this.#coming.add(name);
@@ -178,7 +193,7 @@ export class Sandboxes {
   /** Lets go of all. They run on, and the next process takes them over. */
   async close(): Promise<void> {
     this.#lives.close();
-    await Promise.all(this.list().map((sandbox) => sandbox.release()));
+    await Promise.all(this.#all().map((sandbox) => sandbox.release()));
   }
 
   async #load(): Promise<void> {
@@ -187,7 +202,10 @@ export class Sandboxes {
     for (const name of await this.#folders.names()) {
       const folder = this.#folders.of(name);
       try {
-        const sandbox = new Sandbox(parseRecord(await folder.readRecord(), name), folder, this.#home);
+        const record = parseRecord(await folder.readRecord(), name);
+        // One that was killed as soon as it had made the folder may not have got so far.
+        await holdImage(record, folder).catch((error: unknown) => this.#options.say(`${name}: ${String(error)}`));
+        const sandbox = new Sandbox(record, folder, this.#home);
         this.#sandboxes.set(name, sandbox);
         adoptions.push(sandbox.adopt().catch((error: unknown) => this.#options.say(`${name}: ${String(error)}`)));
       } catch (error) {
@@ -227,6 +245,7 @@ export class Sandboxes {
           digest: image.digest,
           source: image.source,
           defaults: image.defaults,
+          stored: image.stored,
         },
         projectDir,
         homeDir,
@@ -235,7 +254,12 @@ export class Sandboxes {
         audit,
         auditSetting: run.hostEnv.AGENTKERNEL_AUDIT ?? null,
       };
-      const sandbox = new Sandbox(record, await this.#folders.make(record), this.#home, run.hostEnv);
+      const folder = await this.#folders.make(record);
+      await holdImage(record, folder).catch(async (error: unknown) => {
+        await this.#removeFolder(name);
+        throw error;
+      });
+      const sandbox = new Sandbox(record, folder, this.#home, run.hostEnv);
       this.#sandboxes.set(name, sandbox);
       this.#home.tell(sandbox, { type: "created" });
       return sandbox;
@@ -244,12 +268,20 @@ export class Sandboxes {
     }
   }
 
-  async #forget({ name }: Named): Promise<void> {
+  async #forget({ name, id }: Named): Promise<void> {
+    const { stored } = this.get(name).record.image;
     await this.#removeFolder(name);
     this.#sandboxes.delete(name);
+    // Where this fails, whoever looks at the hold next finds that the sandbox is gone.
+    if (stored !== null) await releaseForSandbox(stored.storeRoot, id).catch(() => {});
   }
 
   async #removeFolder(name: string): Promise<void> {
     for (const failure of await this.#folders.remove(name)) this.#options.say(failure.message);
   }
+}
+
+/** Its layers stay for as long as it does. */
+async function holdImage({ id, image: { stored } }: SandboxRecord, { path }: SandboxFolder): Promise<void> {
+  if (stored !== null) await holdForSandbox(stored.storeRoot, stored, id, path);
 }

@@ -4,7 +4,7 @@ import { AgentKernelError } from "../../core/errors.js";
 import type { Policy } from "../../core/policy.js";
 import type { Origins } from "../../policy/resolve.js";
 import type { PublishedPort } from "../published-ports.js";
-import type { ImageDefaults } from "../root-image.js";
+import type { ImageDefaults, StoredRoot } from "../root-image.js";
 import type { AuditSettings } from "../run-request.js";
 import type { Moment } from "./clock.js";
 import { migrations, type OldRecord, RECORD_VERSION } from "./record-versions.js";
@@ -16,6 +16,7 @@ export interface KeptImage {
   readonly digest: string | null;
   readonly source: ImageSource;
   readonly defaults: ImageDefaults | null;
+  readonly stored: StoredRoot | null;
 }
 
 export interface SandboxRecord {
