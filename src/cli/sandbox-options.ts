@@ -26,6 +26,7 @@ export const sandboxVerbs: readonly VerbSpec[] = [
       jsonOption,
     ],
     rest: { kind: "words" },
+    daemon: "required",
     load: () => import("./verbs/create.js"),
   },
   {
@@ -35,6 +36,7 @@ export const sandboxVerbs: readonly VerbSpec[] = [
     examples: ["agentkernel start box"],
     options: [jsonOption],
     rest: { kind: "words" },
+    daemon: "required",
     load: () => import("./verbs/start.js"),
   },
   {
@@ -58,6 +60,7 @@ export const sandboxVerbs: readonly VerbSpec[] = [
       { long: "json", help: "print output and exit status as one JSON object" },
     ],
     rest: { kind: "command" },
+    daemon: "required",
     load: () => import("./verbs/exec.js"),
   },
   {
@@ -70,6 +73,7 @@ export const sandboxVerbs: readonly VerbSpec[] = [
       { long: "json", help: "print one JSON object a line" },
     ],
     rest: { kind: "words" },
+    daemon: "required",
     load: () => import("./verbs/logs.js"),
   },
   {
@@ -79,6 +83,7 @@ export const sandboxVerbs: readonly VerbSpec[] = [
     examples: ["agentkernel stop box", "agentkernel stop --timeout 30s box"],
     options: [{ long: "timeout", value: "TIME", help: "how long commands may take to end in order (10s)" }, jsonOption],
     rest: { kind: "words" },
+    daemon: "required",
     load: () => import("./verbs/stop.js"),
   },
   {
@@ -88,6 +93,7 @@ export const sandboxVerbs: readonly VerbSpec[] = [
     examples: ["agentkernel remove box", "agentkernel remove --force box"],
     options: [{ long: "force", short: "f", help: "also those that run" }, jsonOption],
     rest: { kind: "words" },
+    daemon: "required",
     load: () => import("./verbs/remove.js"),
   },
   {
@@ -97,6 +103,7 @@ export const sandboxVerbs: readonly VerbSpec[] = [
     examples: ["agentkernel list", "agentkernel list --json"],
     options: [jsonOption],
     rest: { kind: "none" },
+    daemon: "required",
     load: () => import("./verbs/list.js"),
   },
   {
@@ -106,6 +113,7 @@ export const sandboxVerbs: readonly VerbSpec[] = [
     examples: ["agentkernel info box", "agentkernel info --json box"],
     options: [jsonOption],
     rest: { kind: "words" },
+    daemon: "required",
     load: () => import("./verbs/info.js"),
   },
 ];

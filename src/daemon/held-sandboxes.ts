@@ -1,17 +1,17 @@
-/** Sandboxes that run are held by the daemon: it stays for them, and lets go of them when another takes its place. */
+/** What of the user's sandboxes needs the daemon: it stays for them, and lets go of them when another takes its place. */
 import type { HoldingRegistry } from "../core/holding.js";
 import type { Sandboxes } from "../runtime/sandboxes/index.js";
 
-export function holdRunning(sandboxes: Sandboxes, holdings: HoldingRegistry): void {
+export function holdOwned(sandboxes: Sandboxes, holdings: HoldingRegistry): void {
   const held = new Map<string, () => void>();
   const look = () => {
-    const running = new Map(sandboxes.running().map((sandbox) => [sandbox.id, sandbox]));
+    const owned = new Map(sandboxes.owned().map((sandbox) => [sandbox.id, sandbox]));
     for (const [id, takeBack] of held) {
-      if (running.has(id)) continue;
+      if (owned.has(id)) continue;
       held.delete(id);
       takeBack();
     }
-    for (const [id, sandbox] of running) {
+    for (const [id, sandbox] of owned) {
       if (held.has(id)) continue;
       const what = `sandbox ${sandbox.name}`;
       held.set(id, holdings.add({ what, release: () => sandbox.release(), end: () => sandbox.kill() }));

@@ -17,12 +17,13 @@ import { WarmPool } from "../runtime/pool/index.js";
 import { Sandboxes } from "../runtime/sandboxes/index.js";
 import type { ClientSession } from "./client/session.js";
 import { ownPlace } from "./client/start.js";
-import { holdRunning } from "./held-sandboxes.js";
+import { holdOwned } from "./held-sandboxes.js";
 import { Holdings } from "./holdings.js";
 import { ResidentJails } from "./jails.js";
 import { Lifetime, type Stay } from "./lifetime.js";
 import type { Log } from "./log.js";
 import { type Ownership, takeOwnership } from "./ownership.js";
+import { ownedByAnother, takeSandboxes } from "./sandbox-ownership.js";
 import { listen } from "./server.js";
 import { clearSockets, preparePrivateFolder } from "./socket-folder.js";
 import type { DaemonPlace } from "./socket-place.js";
@@ -76,6 +77,7 @@ export class Daemon {
   #served = 0;
   #server: Server | null = null;
   #sandboxes: Sandboxes | null = null;
+  #sandboxOwnership: Ownership | null = null;
   #stopping: Promise<void> | null = null;
   #handingOver: Promise<HandOver> | null = null;
   #hasLeft = false;
@@ -114,6 +116,7 @@ export class Daemon {
       await daemon.#listen();
     } catch (error) {
       await daemon.#sandboxes?.close();
+      daemon.#sandboxOwnership?.release();
       daemon.#sources.close();
       daemon.#jails.close();
       ownership.release();
@@ -180,14 +183,17 @@ export class Daemon {
     const { own, place, log } = this.#options;
     clearSockets(place);
     await this.#jails.open();
+    const folder = sandboxesFolder(own.env, own.homeDir);
+    this.#sandboxOwnership = takeSandboxes(folder);
     const sandboxes = await Sandboxes.open({
       backend: openBackend({ ...own, resident: { jails: this.#jails, pool: this.#pool } }),
-      folder: sandboxesFolder(own.env, own.homeDir),
+      folder,
       ...own,
       say: (line) => log.say(line),
+      unavailable: this.#sandboxOwnership === null ? ownedByAnother() : null,
     });
     this.#sandboxes = sandboxes;
-    holdRunning(sandboxes, this.#holdings);
+    holdOwned(sandboxes, this.#holdings);
     this.#server = await listen(place, {
       build: buildId(),
       place: ownPlace(),
@@ -249,6 +255,7 @@ export class Daemon {
     await Promise.all([sessions, this.#holdings.releaseAll()]);
     // They run on, and the next daemon takes them over.
     await this.#sandboxes?.close();
+    this.#sandboxOwnership?.release();
     this.#sources.close();
     await this.#pool.close();
     this.#leave();
@@ -265,6 +272,7 @@ export class Daemon {
     this.#lifetime.over();
     const released = await this.#holdings.releaseAll();
     await this.#sandboxes?.close();
+    this.#sandboxOwnership?.release();
     this.#sources.close();
     await this.#pool.close();
     this.#leave();
