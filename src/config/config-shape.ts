@@ -127,15 +127,13 @@ export const configShape = table({
   daemon: {
     help: "The warm pool.",
     shape: table({
-      min_warm: { ...warmPool.min_warm, later: "daemon" },
-      max_warm: { ...warmPool.max_warm, later: "daemon" },
+      ...warmPool,
       agents: {
         shape: dictionary(
           (key) => (whyNotName(key) === null ? null : "is not a name of an agent"),
           table({ ...warmPool, ...imageChoice }),
         ),
         help: "The same for one agent.",
-        later: "daemon",
       },
     }),
   },

@@ -43,7 +43,7 @@ export class Daemon {
   readonly #ownership: Ownership;
   readonly #jails: ResidentJails;
   readonly #pool: WarmPool;
-  readonly #sources: WatchedSources;
+  #sources: WatchedSources | null = null;
   readonly #sessions = new Set<ClientSession>();
   readonly #startedAtMs = Date.now();
   #served = 0;
@@ -60,7 +60,6 @@ export class Daemon {
       freeBytes: () => process.availableMemory(),
       onFault: (error) => options.log.say(`no sandbox could be built ahead: ${describe(error)}`),
     });
-    this.#sources = WatchedSources.open(distFolder(), options.place.folder);
     this.ended = new Promise((resolve) => {
       this.#settleEnded = resolve;
     });
@@ -79,7 +78,6 @@ export class Daemon {
     try {
       await daemon.#listen();
     } catch (error) {
-      daemon.#sources.close();
       daemon.#jails.close();
       ownership.release();
       throw error;
@@ -124,13 +122,15 @@ export class Daemon {
       onSession: (session) => this.#serve(session),
       onFault: (error) => this.#options.log.say(`a connection was cut off: ${describe(error)}`),
     });
+    // After it listens: those who try to start one at the same moment look for this one.
+    this.#sources = WatchedSources.open(distFolder(), this.#options.place.folder);
     this.#options.log.say(`process ${process.pid} listens, version ${version}, build ${buildId()}`);
     this.#restIfIdle();
   }
 
   #whyClosed(): string | null {
     if (this.#stopping) return "the daemon is stopping";
-    return this.#sources.haveChanged() ? "the sources of this build have changed" : null;
+    return this.#sources?.haveChanged() ? "the sources of this build have changed" : null;
   }
 
   #serve(session: ClientSession): void {
@@ -166,7 +166,7 @@ export class Daemon {
     log.say(`stopping: ${why}; ${this.#sessions.size} at work`);
     for (const session of this.#sessions) session.signal(constants.signals.SIGTERM);
     await within(STOP_GRACE_MS, Promise.all([...this.#sessions].map(({ over }) => over)));
-    this.#sources.close();
+    this.#sources?.close();
     await this.#pool.close();
     this.#jails.close();
     // While it is ours, no other daemon's socket can be there.

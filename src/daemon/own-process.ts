@@ -35,13 +35,16 @@ export async function runDaemon(options: DaemonOptions, onReady: (daemon: Daemon
   await daemon.ended;
 }
 
+/** It serves many small things: little garbage at a time, cleared by few threads, leaves the processors to sandboxes. */
+const LEAN = ["--max-semi-space-size=2", "--v8-pool-size=1"];
+
 /** Says to whoever started it in the background that it listens. */
 export const readyLine = READY;
 
 /** Starts one that outlives this process. Resolves when it listens. `words` are those of `daemon run`. */
 export async function startInBackground(words: readonly string[]): Promise<void> {
   const [, entry = ""] = process.argv;
-  const child = spawn(process.execPath, [...process.execArgv, entry, "daemon", "run", ...words], {
+  const child = spawn(process.execPath, [...process.execArgv, ...LEAN, entry, "daemon", "run", ...words], {
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
   });
