@@ -69,7 +69,7 @@ export class Daemon {
   readonly #ownership: Ownership;
   readonly #jails: ResidentJails;
   readonly #pool: WarmPool;
-  readonly #sources: WatchedSources;
+  #sources: WatchedSources | null = null;
   readonly #sessions = new Set<ClientSession>();
   readonly #startedAtMs = Date.now();
   readonly #lifetime: Lifetime;
@@ -96,7 +96,6 @@ export class Daemon {
       heldBy: () => this.#heldBy(),
       end: (why) => void this.stop(why),
     });
-    this.#sources = WatchedSources.open(distFolder(), options.place.folder);
     this.ended = new Promise((resolve) => {
       this.#settleEnded = resolve;
     });
@@ -117,7 +116,7 @@ export class Daemon {
     } catch (error) {
       await daemon.#sandboxes?.close();
       daemon.#sandboxOwnership?.release();
-      daemon.#sources.close();
+      daemon.#sources?.close();
       daemon.#jails.close();
       ownership.release();
       throw error;
@@ -203,13 +202,15 @@ export class Daemon {
       onSession: (session) => this.#serve(session),
       onFault: (error) => log.say(`a connection was cut off: ${describe(error)}`),
     });
+    // After it listens: those who try to start one at the same moment look for this one.
+    this.#sources = WatchedSources.open(distFolder(), place.folder);
     log.say(`process ${process.pid} listens, version ${version}, build ${buildId()}`);
     this.#lifetime.look();
   }
 
   #whyClosed(): string | null {
     if (this.#isClosing) return "the daemon is stopping";
-    return this.#sources.haveChanged() ? "the sources of this build have changed" : null;
+    return this.#sources?.haveChanged() ? "the sources of this build have changed" : null;
   }
 
   #serve(session: ClientSession): void {
@@ -256,7 +257,7 @@ export class Daemon {
     // They run on, and the next daemon takes them over.
     await this.#sandboxes?.close();
     this.#sandboxOwnership?.release();
-    this.#sources.close();
+    this.#sources?.close();
     await this.#pool.close();
     this.#leave();
     log.say(this.#sessions.size === 0 ? "stopped" : `stopped; ${this.#sessions.size} did not end in time`);
@@ -273,7 +274,7 @@ export class Daemon {
     const released = await this.#holdings.releaseAll();
     await this.#sandboxes?.close();
     this.#sandboxOwnership?.release();
-    this.#sources.close();
+    this.#sources?.close();
     await this.#pool.close();
     this.#leave();
     log.say(`another daemon takes over: ${released} released, ${this.#sessions.size} still at work`);

@@ -11,6 +11,7 @@ use crate::{
     fault::{During, Outcome},
     sandbox::{Sandbox, Ties, Warm},
     spec::Spec,
+    sys,
     view::placeholder::Placeholders,
 };
 
@@ -20,11 +21,14 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
     };
     let spec = Spec::parse(&line)?;
     if spec.warm {
+        // Whoever looks at the machine sees that it is nobody's yet.
+        sys::set_name(c"ak-warm");
         let warm = Warm::start(spec, stream)?;
         control.send(&Event::Warm);
         let Some(line) = await_caller(control, &warm)? else {
             return Ok(());
         };
+        sys::set_name(c"ak-jail");
         let spec = Spec::parse(&line)?;
         let sandbox = warm.take(&spec)?;
         return see_to_its_end(control, sandbox, &spec);

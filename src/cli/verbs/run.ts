@@ -5,6 +5,7 @@ import { prepareRun } from "../../request/prepare-run.js";
 import { isPlace } from "../../runtime/root-image.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
+import { poolSettings } from "../pool-settings.js";
 
 /** Questions need the terminal itself, and a place may be a pipe that somebody has to wait at. */
 export function runsApart({ flags, values }: ParsedOptions): boolean {
@@ -16,7 +17,9 @@ export function needsDaemon({ flags }: ParsedOptions): boolean {
 }
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
-  const request = prepareRun(parsed, invocation, await readConfiguration(parsed, invocation));
+  const configuration = await readConfiguration(parsed, invocation);
+  invocation.resident?.pool.configure(poolSettings(configuration.daemon));
+  const request = prepareRun(parsed, invocation, configuration);
   if (parsed.flags.has("keep")) {
     const { lifeOf } = await import("../sandboxes/life-options.js");
     return await (await import("../sandboxes/run-kept.js")).runKept(request, lifeOf(parsed), invocation);

@@ -44,6 +44,8 @@ export interface PoolOptions {
 const FEW = 2;
 /** Nothing was asked for so long: whoever calls again and again has stopped for a moment. */
 const REST_MS = 20;
+/** How long a look at the machine's memory is believed. */
+const MEMORY_LOOK_MS = 1000;
 /** At once. Two processors are busy with two. */
 const MOST_BUILDING = 2;
 
@@ -74,6 +76,8 @@ export class WarmPool {
   #served = 0;
   #rest: NodeJS.Timeout | undefined;
   #isClosed = false;
+  #most = 0;
+  #lookedAtMs = 0;
   readonly #ending = new Set<Promise<void>>();
 
   constructor(options: PoolOptions) {
@@ -181,7 +185,7 @@ export class WarmPool {
     const all = [...this.#stocks.values()];
     const count = all.reduce((sum, { warm, building }) => sum + warm.length + building, 0);
     const building = all.reduce((sum, stock) => sum + stock.building, 0);
-    if (building >= MOST_BUILDING || count >= ceiling(this.#options.freeBytes())) return;
+    if (building >= MOST_BUILDING || count >= this.#ceiling()) return;
     for (const [stock, wanted] of this.#wanted()) {
       const there = stock.warm.length + stock.building;
       if (stock.hasFailed || there >= Math.min(wanted, enough)) continue;
@@ -191,6 +195,15 @@ export class WarmPool {
       );
       return;
     }
+  }
+
+  #ceiling(): number {
+    const nowMs = Date.now();
+    if (nowMs - this.#lookedAtMs > MEMORY_LOOK_MS) {
+      this.#most = ceiling(this.#options.freeBytes());
+      this.#lookedAtMs = nowMs;
+    }
+    return this.#most;
   }
 
   #wanted(): Map<Stock, number> {
