@@ -2,7 +2,8 @@
 import type { Duplex } from "node:stream";
 import type { Backend, BootSpec, KeptBackend, KeptOver, KeptSandbox } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
-import type { GuestFiles } from "../../guest/index.js";
+import type { ExecRequest } from "../../core/exec.js";
+import type { GuestFiles, GuestSession } from "../../guest/index.js";
 import { openRunAudit, type RunAudit } from "../run-audit.js";
 import type { Clock } from "./clock.js";
 import { elapsedMs } from "./clock.js";
@@ -18,6 +19,7 @@ import { Lane } from "./lane.js";
 import type { SandboxRecord } from "./record.js";
 import { RunningSandbox } from "./running.js";
 import { SecretValues } from "./secret-values.js";
+import { isTerminalId, type Terminal, Terminals, usualShell } from "./terminals/index.js";
 import type {
   ExecInfo,
   ExecWish,
@@ -28,6 +30,7 @@ import type {
   SandboxSummary,
   StartOptions,
   StopOptions,
+  TerminalWish,
 } from "./types.js";
 
 /** What a sandbox needs of whoever owns them all. */
@@ -46,6 +49,7 @@ export interface SandboxHome {
 
 export class Sandbox {
   readonly folder: SandboxFolder;
+  readonly terminals: Terminals;
   readonly #home: SandboxHome;
   readonly #audit: RunAudit;
   readonly #execs: ExecTable;
@@ -70,6 +74,14 @@ export class Sandbox {
     this.#execs = new ExecTable({
       records: new ExecRecords(folder.execs),
       clock: home.clock,
+      tell: (happening) => home.tell(this, happening),
+      isOthers: isTerminalId,
+      say: (line) => home.say(`${record.name}: ${line}`),
+    });
+    this.terminals = new Terminals({
+      folder: folder.terminals,
+      clock: home.clock,
+      use: () => this.use(),
       tell: (happening) => home.tell(this, happening),
       say: (line) => home.say(`${record.name}: ${line}`),
     });
@@ -127,6 +139,7 @@ export class Sandbox {
       ttlLeftMs: ttlMs === null ? null : Math.max(0, ttlMs - age),
       idleTimeoutMs,
       runningExecs: this.#execs.running,
+      runningTerminals: this.terminals.count,
     };
   }
 
@@ -144,6 +157,7 @@ export class Sandbox {
       ports: running?.ports ?? [],
       usage: status?.usage ?? null,
       execs: this.execs(),
+      terminals: this.terminals.list(),
       lastEnd: running === null ? await this.#home.kept.lastEnd(this.folder.jail) : null,
       notes: this.#secrets.notes(running !== null),
     };
@@ -167,7 +181,10 @@ export class Sandbox {
   adopt(): Promise<void> {
     return this.#lane.run(async () => {
       const kept = await this.#home.kept.adopt(this.folder.jail);
-      if (kept === null) return await this.#execs.load(null);
+      if (kept === null) {
+        await this.#execs.load(null);
+        return await this.terminals.load(null);
+      }
       const egress = await this.#secrets.openEgress(this.#record, () => this.#record.policy.net, this.#audit, {
         hostEnv: this.#home.env,
         isAdopted: true,
@@ -175,6 +192,7 @@ export class Sandbox {
       const running = await this.#take(kept, egress);
       running.isPaused = (await kept.status()).paused;
       await this.#execs.load(running.session);
+      await this.terminals.load(running.session);
       await running.publish(this.#record.publish).catch((error: unknown) => {
         this.#home.say(`${this.name}: its ports could not be opened again: ${String(error)}`);
       });
@@ -249,20 +267,38 @@ export class Sandbox {
   }
 
   /** In a running sandbox. Settles when it was asked for; `guest.opened` of the result tells whether it runs. */
-  async exec(wish: ExecWish): Promise<SandboxExec> {
+  exec(wish: ExecWish): Promise<SandboxExec> {
+    const timeoutMs = wish.timeoutMs === undefined ? this.#record.policy.resources.timeoutMs : wish.timeoutMs;
+    return this.#launch(wish, (session, request) =>
+      this.#execs.start(session, { request, detached: wish.detached, timeoutMs }),
+    );
+  }
+
+  /** A new one, in a running sandbox. Settles when its command runs. */
+  async openTerminal({ argv, size, ...wish }: TerminalWish): Promise<Terminal> {
+    const command = argv ?? [await usualShell(this.files, this.#record.policy.proc.commands)];
+    return await this.#launch({ ...wish, argv: command, stdin: true, tty: size, detached: true }, (session, request) =>
+      this.terminals.open(session, request, size),
+    );
+  }
+
+  /** Whatever runs in it was allowed, and is on record. */
+  async #launch<Launched extends { readonly over: Promise<ExecInfo> }>(
+    wish: ExecWish,
+    start: (session: GuestSession, request: ExecRequest) => Promise<Launched>,
+  ): Promise<Launched> {
     const running = this.#requireServing();
     const request = execRequest(wish, this.#record, running.egress?.env ?? {});
-    const timeoutMs = wish.timeoutMs === undefined ? this.#record.policy.resources.timeoutMs : wish.timeoutMs;
     const recordEnd = this.#audit.records.execStarting(request, [wish.hostEnv, wish.env ?? {}]);
     try {
       await this.#audit.insist();
-      const exec = await this.#execs.start(running.session, { request, detached: wish.detached, timeoutMs });
-      void exec.over.then(({ state, code, signal, timedOut, error }) => {
+      const launched = await start(running.session, request);
+      void launched.over.then(({ state, code, signal, timedOut, error }) => {
         const exit = { code, signal, usage: { userUs: 0, systemUs: 0, maxRssKiB: 0 } };
         recordEnd(state === "ended" ? { exit, timedOut } : { error: error ?? state });
       });
       this.#audit.writeSoon();
-      return exec;
+      return launched;
     } catch (error) {
       recordEnd({ error });
       throw error;
@@ -302,6 +338,7 @@ export class Sandbox {
     const running = this.#running;
     this.#running = null;
     this.#execs.release();
+    this.terminals.release();
     running?.release();
     await running?.over;
     await this.#audit.settle();
@@ -359,10 +396,12 @@ export class Sandbox {
     if (over.how === "released") return;
     if (over.how === "replaced") {
       this.#execs.release();
+      this.terminals.release();
       this.#home.say(`${this.name}: another process owns it now`);
       return;
     }
     await this.#execs.end();
+    await this.terminals.end();
     this.#audit.records.ended(over.how === "ended" ? over.end : null);
     const reason = this.#stopReason ?? (over.how === "lost" ? "lost" : "died");
     this.#home.tell(this, { type: "stopped", reason });
