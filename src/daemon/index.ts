@@ -18,6 +18,7 @@ import type { ClientSession } from "./client/session.js";
 import { ResidentJails } from "./jails.js";
 import type { Log } from "./log.js";
 import { type Ownership, takeOwnership } from "./ownership.js";
+import { ownedByAnother, takeSandboxes } from "./sandbox-ownership.js";
 import { listen } from "./server.js";
 import { preparePrivateFolder } from "./socket-folder.js";
 import type { DaemonPlace } from "./socket-place.js";
@@ -50,6 +51,7 @@ export class Daemon {
   #served = 0;
   #server: Server | null = null;
   #sandboxes: Sandboxes | null = null;
+  #sandboxOwnership: Ownership | null = null;
   #idle: NodeJS.Timeout | undefined;
   #stopping: Promise<void> | null = null;
   #settleEnded: () => void = () => {};
@@ -77,6 +79,7 @@ export class Daemon {
       await daemon.#listen();
     } catch (error) {
       await daemon.#sandboxes?.close();
+      daemon.#sandboxOwnership?.release();
       daemon.#jails.close();
       ownership.release();
       throw error;
@@ -113,11 +116,14 @@ export class Daemon {
   async #listen(): Promise<void> {
     const { own, place, log } = this.#options;
     await this.#jails.open();
+    const folder = sandboxesFolder(own.env, own.homeDir);
+    this.#sandboxOwnership = takeSandboxes(folder);
     const sandboxes = await Sandboxes.open({
       backend: openBackend({ ...own, resident: { jails: this.#jails } }),
-      folder: sandboxesFolder(own.env, own.homeDir),
+      folder,
       ...own,
       say: (line) => log.say(line),
+      unavailable: this.#sandboxOwnership === null ? ownedByAnother() : null,
     });
     this.#sandboxes = sandboxes;
     sandboxes.onEvent(() => this.#restIfIdle());
@@ -168,6 +174,7 @@ export class Daemon {
     await within(STOP_GRACE_MS, Promise.all([...this.#sessions].map(({ over }) => over)));
     // They run on, and the next daemon takes them over.
     await this.#sandboxes?.close();
+    this.#sandboxOwnership?.release();
     this.#jails.close();
     // While it is ours, no other daemon's socket can be there.
     rmSync(place.socketPath, { force: true });

@@ -36,7 +36,7 @@ export async function executeIn(wish: CommandWish, invocation: Invocation): Prom
 /** A command in a sandbox that does not run means that it should; the user is told. */
 export async function ensureRunning(sandbox: Sandbox, invocation: Invocation, signal?: AbortSignal): Promise<void> {
   const before = sandbox.state;
-  if (before === "running" || before === "paused") return;
+  if (sandbox.isServing || before === "paused") return;
   const isOurs = await sandbox.start({ hostEnv: invocation.env, ...(signal === undefined ? {} : { signal }) });
   if (isOurs) await say(invocation, `${sandbox.name} was not running (${before}); it has been started`);
 }

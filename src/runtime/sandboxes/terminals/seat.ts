@@ -50,7 +50,10 @@ export class Seat {
   push(bytes: Buffer): void {
     if (this.#isOver || this.#isBehind || bytes.length === 0) return;
     this.#waiting += bytes.length;
-    if (this.#waiting > VIEWER_BYTES && this.#isWriting) return this.leaveBehind();
+    if (this.#waiting > VIEWER_BYTES && this.#isWriting) {
+      this.leaveBehind();
+      return;
+    }
     for (let at = 0; at < bytes.length; at += PIECE_BYTES) this.#queue.push(bytes.subarray(at, at + PIECE_BYTES));
     this.#pump();
   }
