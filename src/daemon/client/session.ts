@@ -87,6 +87,10 @@ export class ClientSession implements FrameReceiver {
       signals: this.#signals,
       resident,
       gone: this.#gone.signal,
+      ifLost: ({ screen, words }) => {
+        if (screen !== undefined) this.#send(encodeFrame(ClientFrame.will, 1, Buffer.from(screen)));
+        if (words !== undefined) this.#send(encodeFrame(ClientFrame.will, 2, Buffer.from(words)));
+      },
       dieBy: (signal) => this.#die(signal),
     };
   }

@@ -230,6 +230,13 @@ export class Sandbox {
     );
   }
 
+  /** Those of a running sandbox, once all are known that an earlier process had opened. */
+  async knownTerminals(): Promise<Terminals> {
+    this.#requireServing();
+    await this.terminals.found;
+    return this.terminals;
+  }
+
   /** A new one, in a running sandbox. Settles when its command runs. */
   async openTerminal({ argv, size, ...wish }: TerminalWish): Promise<Terminal> {
     const command = argv ?? [await usualShell(this.files, this.#record.policy.proc.commands)];
