@@ -25,6 +25,8 @@ ip|iproute2
 perl|perl
 curl|curl
 nc|netcat-openbsd
+tmux|tmux
+vim.tiny|vim-tiny
 pip3|python3-pip
 psql|postgresql-client
 postgresql-server|postgresql

@@ -167,11 +167,21 @@ describe("a terminal", () => {
 
   it("has its program draw anew for whoever comes back with a window of the same size", () => {
     const { command, terminal } = make();
+    const opener = terminal.attach(new FakeViewer(size));
     command.show("vim");
+    opener.leave();
+    expect(command.sizes).toEqual([]);
     terminal.attach(new FakeViewer(size));
     expect(command.sizes).toEqual([{ cols: 80, rows: 23 }]);
     vi.runAllTimers();
     expect(command.sizes).toEqual([{ cols: 80, rows: 23 }, size]);
+  });
+
+  it("does not have it drawn anew for whoever opened it", () => {
+    const { command, terminal } = make();
+    command.show("$ ");
+    terminal.attach(new FakeViewer(size));
+    expect(command.sizes).toEqual([]);
   });
 
   it("takes the size of the first who looks at it after another process had it", () => {

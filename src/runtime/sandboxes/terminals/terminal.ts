@@ -29,6 +29,7 @@ export class Terminal {
   /** In the order in which they came. */
   readonly #seats = new Set<Seat>();
   #undo = "";
+  #wasWatched: boolean;
   /** Output that the command is not yet told was taken. */
   #unpaced: (() => void)[] = [];
   #stall: NodeJS.Timeout | undefined;
@@ -37,6 +38,7 @@ export class Terminal {
   /** `size`: null where an earlier process had set it. */
   constructor(exec: SandboxExec, size: TerminalSize | null) {
     this.#exec = exec;
+    this.#wasWatched = size === null;
     this.#window = new SharedWindow(size, (next) => exec.guest.resize(next));
     const shown = new Promise<void>((resolve) => exec.guest.onOutput(1, this.#sink(resolve)));
     exec.guest.onDrain(() => {
@@ -72,11 +74,13 @@ export class Terminal {
 
   attach(viewer: TerminalViewer): TerminalSeat {
     const seat = new Seat(viewer, { progressed: () => this.#pace(), catchUp: () => this.#catchUp() });
-    const hasShown = !this.#scrollback.isEmpty;
+    // Whoever opened it sees everything from the beginning.
+    const mayNeedDrawing = this.#wasWatched && !this.#scrollback.isEmpty;
+    this.#wasWatched = true;
     this.#seats.add(seat);
     seat.push(firstLook(this.#scrollback, this.#modes));
     seat.undoChanged(this.#undo);
-    if (!this.#fit() && hasShown) this.#window.nudge();
+    if (!this.#fit() && mayNeedDrawing) this.#window.nudge();
     if (this.#end !== null) this.#dismiss(seat, this.#end);
     return this.#seatOf(seat);
   }
