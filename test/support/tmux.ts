@@ -19,6 +19,7 @@ export class Tmux {
   readonly folder: string;
   readonly #actor: Actor;
   readonly #socket: string;
+  #isClosed = false;
 
   /** `agentkernel` is a function of its shell. */
   constructor(actor: Actor, { cols = 80, rows = 24, cwd }: TmuxOptions = {}) {
@@ -77,7 +78,10 @@ export class Tmux {
     return this.#tmux("display-message", "-p", "#{alternate_on}").trim() === "1";
   }
 
+  /** Also what runs in it hears of it, as when a window is closed. */
   close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     this.#tmux("kill-server");
   }
 
