@@ -26,6 +26,8 @@ perl|perl
 systemd-analyze|systemd
 curl|curl
 nc|netcat-openbsd
+tmux|tmux
+vim.tiny|vim-tiny
 pip3|python3-pip
 psql|postgresql-client
 postgresql-server|postgresql

@@ -54,7 +54,11 @@ fn finish(end: End) -> ! {
     match end {
         End::Status(status) => exit(i32::from(status)),
         End::Signal(signal) => signals::die_by(signal),
-        End::Lost(why) => fail(
+        End::Lost { words: Some(words), .. } => {
+            eprintln!("{words}");
+            exit(OWN_FAILURE)
+        }
+        End::Lost { why, words: None } => fail(
             &format!("the daemon ended before this was over, and the sandbox with it ({why})"),
             "run it again; agentkernel daemon status says whether a daemon is up, and where its log is",
         ),

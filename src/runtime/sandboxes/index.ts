@@ -27,6 +27,7 @@ export type { LogPiece } from "./execs/log-reader.js";
 export type { SandboxExec } from "./execs/sandbox-exec.js";
 export { checkSandboxName, isSandboxName } from "./name.js";
 export { Sandbox } from "./sandbox.js";
+export type { Terminal, TerminalEnd, TerminalSeat, TerminalViewer } from "./terminals/index.js";
 export type {
   CreateRequest,
   ExecInfo,
@@ -38,6 +39,8 @@ export type {
   SandboxSummary,
   StartOptions,
   StopOptions,
+  TerminalInfo,
+  TerminalWish,
 } from "./types.js";
 
 export interface SandboxesOptions {

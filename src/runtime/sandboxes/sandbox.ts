@@ -1,7 +1,8 @@
 /** One kept sandbox: its record, and its run where it has one. Changes of its state come one after the other. */
 import type { Duplex } from "node:stream";
+import type { ExecRequest } from "../../core/exec.js";
 import type { NetworkRules } from "../../core/policy.js";
-import type { GuestFiles } from "../../guest/index.js";
+import type { GuestFiles, GuestSession } from "../../guest/index.js";
 import { openRunAudit, type RunAudit } from "../run-audit.js";
 import { Activity } from "./activity.js";
 import type { SandboxHappening } from "./events.js";
@@ -12,6 +13,7 @@ import type { LogOptions } from "./execs/follow-log.js";
 import type { LogPiece } from "./execs/log-reader.js";
 import type { SandboxExec } from "./execs/sandbox-exec.js";
 import type { SandboxFolder } from "./folder.js";
+import { together } from "./guest-commands.js";
 import type { SandboxHome } from "./home.js";
 import { Lane } from "./lane.js";
 import type { SandboxRecord } from "./record.js";
@@ -20,6 +22,7 @@ import { infoOf, type SandboxView, stateOf, statsOf, summaryOf } from "./reports
 import type { RunningSandbox } from "./running.js";
 import { Runs } from "./runs.js";
 import { SecretValues } from "./secret-values.js";
+import { isTerminalId, type Terminal, Terminals, usualShell } from "./terminals/index.js";
 import type {
   ExecInfo,
   ExecWish,
@@ -30,6 +33,7 @@ import type {
   SandboxSummary,
   StartOptions,
   StopOptions,
+  TerminalWish,
 } from "./types.js";
 
 /** How long commands of an idle sandbox, which nobody knows of, may take to end. */
@@ -37,6 +41,7 @@ const IDLE_GRACE_MS = 10_000;
 
 export class Sandbox {
   readonly folder: SandboxFolder;
+  readonly terminals: Terminals;
   readonly #home: SandboxHome;
   readonly #audit: RunAudit;
   readonly #execs: ExecTable;
@@ -65,6 +70,14 @@ export class Sandbox {
     this.#execs = new ExecTable({
       records: new ExecRecords(folder.execs),
       clock: home.clock,
+      isOthers: isTerminalId,
+      tell: (happening) => this.#tell(happening),
+      say: (line) => home.say(`${record.name}: ${line}`),
+    });
+    this.terminals = new Terminals({
+      folder: folder.terminals,
+      clock: home.clock,
+      use: () => this.use(),
       tell: (happening) => this.#tell(happening),
       say: (line) => home.say(`${record.name}: ${line}`),
     });
@@ -75,7 +88,7 @@ export class Sandbox {
       home,
       audit: this.#audit,
       secrets: this.#secrets,
-      execs: this.#execs,
+      execs: together(this.#execs, this.terminals),
       onRunning: () => (this.#record.hasRun ? Promise.resolve() : this.#change({ hasRun: true })),
       onStopped: (reason) => this.#tell({ type: "stopped", reason }),
       onConnection: () => this.use(),
@@ -211,20 +224,45 @@ export class Sandbox {
   }
 
   /** In a running sandbox. Settles when it was asked for; `guest.opened` of the result tells whether it runs. */
-  async exec(wish: ExecWish): Promise<SandboxExec> {
+  exec(wish: ExecWish): Promise<SandboxExec> {
+    const timeoutMs = wish.timeoutMs === undefined ? this.#record.policy.resources.timeoutMs : wish.timeoutMs;
+    return this.#begin(wish, (session, request) =>
+      this.#execs.start(session, { request, detached: wish.detached, timeoutMs }),
+    );
+  }
+
+  /** Those of a running sandbox, once all are known that an earlier process had opened. */
+  async knownTerminals(): Promise<Terminals> {
+    this.#requireServing();
+    await this.terminals.found;
+    return this.terminals;
+  }
+
+  /** A new one, in a running sandbox. Settles when its command runs. */
+  async openTerminal({ argv, size, ...wish }: TerminalWish): Promise<Terminal> {
+    const command = argv ?? [await usualShell(this.files, this.#record.policy.proc.commands)];
+    return await this.#begin({ ...wish, argv: command, stdin: true, tty: size, detached: true }, (session, request) =>
+      this.terminals.open(session, request, size),
+    );
+  }
+
+  /** Whatever is run in it was allowed, and is on record. */
+  async #begin<Begun extends { readonly over: Promise<ExecInfo> }>(
+    wish: ExecWish,
+    start: (session: GuestSession, request: ExecRequest) => Promise<Begun>,
+  ): Promise<Begun> {
     const running = this.#requireServing();
     const request = execRequest(wish, this.#record, running.egress?.env ?? {});
-    const timeoutMs = wish.timeoutMs === undefined ? this.#record.policy.resources.timeoutMs : wish.timeoutMs;
     const recordEnd = this.#audit.records.execStarting(request, [wish.hostEnv, wish.env ?? {}]);
     try {
       await this.#audit.insist();
-      const exec = await this.#execs.start(running.session, { request, detached: wish.detached, timeoutMs });
-      void exec.over.then(({ state, code, signal, timedOut, error }) => {
+      const begun = await start(running.session, request);
+      void begun.over.then(({ state, code, signal, timedOut, error }) => {
         const exit = { code, signal, usage: { userUs: 0, systemUs: 0, maxRssKiB: 0 } };
         recordEnd(state === "ended" ? { exit, timedOut } : { error: error ?? state });
       });
       this.#audit.writeSoon();
-      return exec;
+      return begun;
     } catch (error) {
       recordEnd({ error });
       throw error;
@@ -296,6 +334,7 @@ export class Sandbox {
       folder: this.folder,
       running: this.#running,
       execs: this.#execs,
+      terminals: this.terminals,
       secrets: this.#secrets,
       home: this.#home,
     };
