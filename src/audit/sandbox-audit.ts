@@ -59,13 +59,21 @@ export class SandboxAudit {
     );
   }
 
-  /** Returns what is to be called when the command ended, with its end or with why it never had one. */
-  execStarting(request: ExecRequest): (result: ExecResult | { readonly error: unknown }) => void {
+  /**
+   * Returns what is to be called when the command ended, with its end or with why it never had one. `environments`:
+   * those of whoever asked for this command, where it is not the one who asked for the sandbox.
+   */
+  execStarting(
+    request: ExecRequest,
+    environments: readonly Readonly<Record<string, string | undefined>>[] = [],
+  ): (result: ExecResult | { readonly error: unknown }) => void {
     const exec = ++this.#execs;
+    const secrets =
+      environments.length === 0 ? this.#secrets : [...this.#secrets, ...environments.flatMap(secretValues)];
     const startedAt = performance.now();
     const { argv, cwd, user = null, tty, env } = request;
     const start = { sandbox: this.#sandbox, exec, argv, cwd, user, tty: tty !== undefined, env: Object.keys(env) };
-    this.#trail?.record({ type: "exec.start", ...start }, this.#secrets);
+    this.#trail?.record({ type: "exec.start", ...start }, secrets);
     return (result) => {
       const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
       const how =
@@ -73,7 +81,7 @@ export class SandboxAudit {
           ? { code: null, signal: null, timedOut: false, error: messageOf(result.error) }
           : { code: result.exit.code, signal: result.exit.signal, timedOut: result.timedOut };
       this.#timedOut ||= how.timedOut;
-      this.#trail?.record({ type: "exec.end", sandbox: this.#sandbox, exec, ...how, durationMs }, this.#secrets);
+      this.#trail?.record({ type: "exec.end", sandbox: this.#sandbox, exec, ...how, durationMs }, secrets);
     };
   }
 

@@ -5,6 +5,7 @@ import { daemonVerbs } from "./daemon-options.js";
 import { imageVerbs } from "./images/verb-table.js";
 import type { OptionSpec, VerbSpec } from "./option-spec.js";
 import { laterPolicyOptions, policyOptions } from "./policy-options.js";
+import { sandboxVerbs } from "./sandbox-options.js";
 
 const jsonOption: OptionSpec = { long: "json", help: "print the result as JSON" };
 
@@ -44,6 +45,7 @@ export const verbs: readonly VerbSpec[] = [
     rest: { kind: "command" },
     load: () => import("./verbs/run.js"),
   },
+  ...sandboxVerbs,
   {
     name: "doctor",
     summary: "prove each isolation layer on this machine by using it",

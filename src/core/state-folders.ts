@@ -25,6 +25,11 @@ export function journalFolder(env: HostEnvironment, homeDir: string): string {
   return join(stateFolder(env, homeDir), "journal");
 }
 
+/** Kept sandboxes, a folder each. */
+export function sandboxesFolder(env: HostEnvironment, homeDir: string): string {
+  return join(stateFolder(env, homeDir), "sandboxes");
+}
+
 /** Where the daemon's socket lies where there is no folder for such things that ends with the session. */
 export function daemonStateFolder(env: HostEnvironment, homeDir: string): string {
   return join(stateFolder(env, homeDir), "daemon");

@@ -9,7 +9,11 @@ import type { Server } from "node:http";
 import { constants } from "node:os";
 import { buildId } from "../core/build-id.js";
 import { AgentKernelError } from "../core/errors.js";
+import { sandboxesFolder } from "../core/state-folders.js";
+import type { Surroundings } from "../core/surroundings.js";
 import { version } from "../core/version.js";
+import { openBackend } from "../runtime/open-backend.js";
+import { Sandboxes } from "../runtime/sandboxes/index.js";
 import type { ClientSession } from "./client/session.js";
 import { ResidentJails } from "./jails.js";
 import type { Log } from "./log.js";
@@ -26,6 +30,8 @@ const ANSWER_GRACE_MS = 1000;
 
 export interface DaemonOptions {
   readonly place: DaemonPlace;
+  /** Of its own process: where its state lies. */
+  readonly own: Pick<Surroundings, "env" | "homeDir">;
   readonly log: Log;
   /** Null where the log goes to stderr. */
   readonly logPath: string | null;
@@ -43,6 +49,7 @@ export class Daemon {
   readonly #startedAtMs = Date.now();
   #served = 0;
   #server: Server | null = null;
+  #sandboxes: Sandboxes | null = null;
   #idle: NodeJS.Timeout | undefined;
   #stopping: Promise<void> | null = null;
   #settleEnded: () => void = () => {};
@@ -69,6 +76,7 @@ export class Daemon {
     try {
       await daemon.#listen();
     } catch (error) {
+      await daemon.#sandboxes?.close();
       daemon.#jails.close();
       ownership.release();
       throw error;
@@ -103,16 +111,25 @@ export class Daemon {
   }
 
   async #listen(): Promise<void> {
+    const { own, place, log } = this.#options;
     await this.#jails.open();
-    this.#server = await listen(this.#options.place, {
+    const sandboxes = await Sandboxes.open({
+      backend: openBackend({ ...own, resident: { jails: this.#jails } }),
+      folder: sandboxesFolder(own.env, own.homeDir),
+      ...own,
+      say: (line) => log.say(line),
+    });
+    this.#sandboxes = sandboxes;
+    sandboxes.onEvent(() => this.#restIfIdle());
+    this.#server = await listen(place, {
       build: buildId(),
-      resident: { jails: this.#jails },
+      resident: { jails: this.#jails, sandboxes },
       answer: (method, path) => this.#answer(method, path),
       isClosed: () => (this.#stopping ? "the daemon is stopping" : null),
       onSession: (session) => this.#serve(session),
-      onFault: (error) => this.#options.log.say(`a connection was cut off: ${describe(error)}`),
+      onFault: (error) => log.say(`a connection was cut off: ${describe(error)}`),
     });
-    this.#options.log.say(`process ${process.pid} listens, version ${version}, build ${buildId()}`);
+    log.say(`process ${process.pid} listens, version ${version}, build ${buildId()}`);
     this.#restIfIdle();
   }
 
@@ -129,7 +146,8 @@ export class Daemon {
   #restIfIdle(): void {
     const { idleTimeoutMs } = this.#options;
     clearTimeout(this.#idle);
-    if (idleTimeoutMs === null || this.#sessions.size > 0 || this.#stopping) return;
+    const isAtWork = this.#sessions.size > 0 || (this.#sandboxes?.owned ?? 0) > 0;
+    if (idleTimeoutMs === null || isAtWork || this.#stopping) return;
     this.#idle = setTimeout(() => void this.stop("nothing was asked of it for a while"), idleTimeoutMs);
   }
 
@@ -148,6 +166,8 @@ export class Daemon {
     log.say(`stopping: ${why}; ${this.#sessions.size} at work`);
     for (const session of this.#sessions) session.signal(constants.signals.SIGTERM);
     await within(STOP_GRACE_MS, Promise.all([...this.#sessions].map(({ over }) => over)));
+    // They run on, and the next daemon takes them over.
+    await this.#sandboxes?.close();
     this.#jails.close();
     // While it is ours, no other daemon's socket can be there.
     rmSync(place.socketPath, { force: true });

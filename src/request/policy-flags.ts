@@ -87,7 +87,7 @@ function envFlags(parsed: Wishes, hostEnv: Surroundings["env"]): PolicyLayer[] {
 }
 
 /** `K=V` sets it; `K` takes the host's value. The value never appears in an error: it may be a secret. */
-function parseEnv(word: string, hostEnv: Surroundings["env"]): [string, string] {
+export function parseEnv(word: string, hostEnv: Surroundings["env"]): [string, string] {
   const equals = word.indexOf("=");
   const name = equals < 0 ? word : word.slice(0, equals);
   if (!isEnvName(name)) {

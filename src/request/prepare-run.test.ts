@@ -59,16 +59,7 @@ function refusal(action: () => unknown): { code: string; message: string; hint: 
 
 /** What such a request starts in the host's own programs. */
 function inHost(request: RunRequest): CommandStart {
-  const source = { kind: "host" } as const;
-  return startOf(request, {
-    name: "host",
-    why: "",
-    source,
-    defaults: null,
-    digest: null,
-    notes: [],
-    release: async () => {},
-  }).command;
+  return startOf(request, { name: "host", defaults: null }).command;
 }
 
 describe("a request", () => {

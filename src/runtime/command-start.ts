@@ -21,7 +21,10 @@ export interface PlannedStart {
 
 const PROJECT = "/workspace";
 
-export function startOf(request: RunRequest, { defaults, name }: RootImage): PlannedStart {
+/** As much of a request as its command's start depends on. */
+type StartWish = Pick<RunRequest, "argv" | "policy" | "origins" | "homeDir" | "workdir" | "hostEnv" | "tty">;
+
+export function startOf(request: StartWish, { defaults, name }: Pick<RootImage, "defaults" | "name">): PlannedStart {
   const { policy, hostEnv, homeDir, tty, workdir } = request;
   const isOwnCommand = request.argv.length > 0;
   const argv = isOwnCommand ? request.argv : [...(defaults?.entrypoint ?? []), ...(defaults?.cmd ?? [])];

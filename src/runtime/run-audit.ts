@@ -21,7 +21,11 @@ export interface RunAudit {
 
 const settings = ["on", "off", "required"] as const;
 
-export function openRunAudit(id: string, { audit, hostEnv, policy }: RunRequest, surroundings: Surroundings): RunAudit {
+export function openRunAudit(
+  id: string,
+  { audit, hostEnv, policy }: Pick<RunRequest, "audit" | "hostEnv" | "policy">,
+  surroundings: Pick<Surroundings, "env" | "homeDir">,
+): RunAudit {
   const setting = auditSetting(hostEnv, audit.enabled !== false);
   const trail = setting === "off" ? null : new AuditTrail(trailOptions(audit, surroundings));
   const isRequired = setting === "required";
@@ -51,7 +55,10 @@ function secretsOf({ net }: RunRequest["policy"], hostEnv: RunRequest["hostEnv"]
   return net.secrets.flatMap(({ name }) => hostEnv[name] ?? []);
 }
 
-function trailOptions(audit: RunRequest["audit"], { env, homeDir }: Surroundings): AuditTrailOptions {
+function trailOptions(
+  audit: RunRequest["audit"],
+  { env, homeDir }: Pick<Surroundings, "env" | "homeDir">,
+): AuditTrailOptions {
   const maxFileBytes = (audit.max_mb ?? 0) * 2 ** 20;
   return {
     folder: audit.path ?? auditFolder(env, homeDir),

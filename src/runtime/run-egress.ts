@@ -2,7 +2,7 @@
 
 import { trustPaths } from "../core/backend.js";
 import { AgentKernelError } from "../core/errors.js";
-import type { SecretBinding } from "../core/policy.js";
+import type { NetworkRules, SecretBinding } from "../core/policy.js";
 import type { Ask, EgressDecision, SandboxSecrets } from "../egress/index.js";
 import type { RunAudit } from "./run-audit.js";
 import type { RunRequest } from "./run-request.js";
@@ -22,11 +22,12 @@ export interface Asker {
   close(): void;
 }
 
-/** The asker is closed with it. */
+/** The asker is closed with it. `rules` are read at each connection, where they can change. */
 export async function openEgress(
   request: Pick<RunRequest, "policy" | "hostEnv">,
   audit: Pick<RunAudit, "id" | "records">,
   asker?: Asker,
+  rules?: () => NetworkRules,
 ): Promise<RunEgress | null> {
   const { net } = request.policy;
   if (net.egress === "off") return null;
@@ -37,7 +38,7 @@ export async function openEgress(
   const secrets = net.secrets.length === 0 ? null : await openSecrets(net.secrets, request.hostEnv);
   const port = new SandboxEgress({
     sandbox: audit.id,
-    rules: () => net,
+    rules: rules ?? (() => net),
     env: request.hostEnv,
     onDecision: (decision) => record(audit, decision),
     ask: asker?.ask,

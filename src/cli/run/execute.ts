@@ -1,8 +1,6 @@
 /** A whole `run`: start, stream, end, clean up, and say what the user should know. Returns the exit status. */
 import { constants } from "node:os";
-import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
-import type { GuestExec } from "../../guest/index.js";
 import { type CommandEnd, CommandWait, exitStatus } from "../../runtime/command-end.js";
 import type { CommandStart } from "../../runtime/command-start.js";
 import { type OpenRun, openRun } from "../../runtime/open-run.js";
@@ -13,12 +11,13 @@ import { type TemporarySandbox, temporaryId } from "../../runtime/temporary-sand
 import type { Invocation } from "../invocation/index.js";
 import { writeErr, writeJson } from "../output.js";
 import { answer, type Ran } from "./answer.js";
+import { waitInForeground } from "./foreground.js";
 import { imageProgress } from "./image-progress.js";
 import { blockedRemarks, publishedRemark, remarksAtEnd, remarksAtStart } from "./remarks.js";
 import { EndingSignals } from "./signals.js";
 import { openStreams, type RunStreams } from "./streams.js";
 
-const { SIGCONT, SIGHUP, SIGSTOP } = constants.signals;
+const { SIGHUP } = constants.signals;
 
 /** What one run is made of, from its first moment to its last. */
 interface Run {
@@ -137,46 +136,12 @@ async function runCommand(
     const exec = await sandbox.exec(command);
     streams.connect(exec);
     audit.writeSoon();
-    const end = await waitFor(exec, run, streams);
+    const wait = new CommandWait(exec, run.request.policy.resources.timeoutMs);
+    const end = await waitInForeground({ exec, wait, invocation: run.invocation, signals: run.signals, streams });
     recordEnd(end);
     return end;
   } catch (error) {
     recordEnd({ error });
     throw error;
   }
-}
-
-async function waitFor(exec: GuestExec, run: Run, streams: RunStreams): Promise<CommandEnd> {
-  const { request, invocation, signals } = run;
-  const wait = new CommandWait(exec, request.policy.resources.timeoutMs);
-  const vanished = callerVanished(invocation);
-  signals.passTo((signal) => wait.interrupt(signal));
-  if (signals.first !== null) wait.interrupt(signals.first);
-  // Whoever stops us means the command too, as with a local process in the foreground.
-  const stopPausing = invocation.signals.onPause((isPaused) => exec.signal(isPaused ? SIGSTOP : SIGCONT, "tree"));
-  try {
-    // A guest that never answers must not hold up the time limit.
-    await Promise.race([exec.opened, wait.end, vanished]);
-    const command = await Promise.race([wait.end, vanished]);
-    const isOurDoing = command.timedOut || signals.first !== null;
-    // The reader may be slow; unless the time is up or the user has had enough, it gets everything.
-    if (!isOurDoing) await Promise.race([streams.flushed, interrupted(signals), vanished]);
-    return command;
-  } finally {
-    stopPausing();
-  }
-}
-
-/** Rejects when nobody waits for the command any more. */
-function callerVanished({ gone }: Invocation): Promise<never> {
-  if (gone === null) return new Promise<never>(() => {});
-  return new Promise((_, reject) => {
-    const tell = () => reject(new AgentKernelError("conflict", "whoever asked for this run is gone"));
-    if (gone.aborted) tell();
-    else gone.addEventListener("abort", tell, { once: true });
-  });
-}
-
-function interrupted(signals: EndingSignals): Promise<void> {
-  return new Promise((resolve) => signals.passTo(() => resolve()));
 }

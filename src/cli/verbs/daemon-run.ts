@@ -11,7 +11,8 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   const place = daemonPlace(invocation.env, invocation.homeDir);
   const path = logPath(parsed, invocation);
   const log = path === null ? new StderrLog() : new FileLog(path);
-  const options = { place, log, logPath: path, idleTimeoutMs: idleTimeoutMs(parsed) };
+  const { env, homeDir } = invocation;
+  const options = { place, own: { env, homeDir }, log, logPath: path, idleTimeoutMs: idleTimeoutMs(parsed) };
   await runDaemon(options, async () => {
     await writeOut(invocation, readyLine);
   });

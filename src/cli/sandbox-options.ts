@@ -1,0 +1,98 @@
+/** The verbs about sandboxes that stay, and their options. */
+import type { OptionSpec, VerbSpec } from "./option-spec.js";
+import { policyOptions } from "./policy-options.js";
+
+const jsonOption: OptionSpec = { long: "json", help: "print the result as JSON" };
+
+/** How long a sandbox that stays may. */
+export const lifeOptions: readonly OptionSpec[] = [
+  { long: "ttl", value: "TIME", help: "remove it after this long, for example 30m, 8h, 7d" },
+  { long: "idle-timeout", value: "TIME", help: "stop it after this long with nothing going on in it" },
+];
+
+/** Questions have nobody to be put to while no command line waits. */
+const keptPolicyOptions = policyOptions.filter(({ long }) => long !== "ask");
+
+export const sandboxVerbs: readonly VerbSpec[] = [
+  {
+    name: "create",
+    summary: "make a sandbox that stays",
+    usage: "create [options] NAME",
+    examples: ["agentkernel create box", "agentkernel create --dir ~/project --ttl 8h --no-network work"],
+    options: [
+      { long: "dir", value: "DIR", completes: "folder", help: "the project (the current folder)" },
+      ...lifeOptions,
+      ...keptPolicyOptions,
+      jsonOption,
+    ],
+    rest: { kind: "words" },
+    load: () => import("./verbs/create.js"),
+  },
+  {
+    name: "start",
+    summary: "start sandboxes that were made or stopped",
+    usage: "start [options] NAME...",
+    examples: ["agentkernel start box"],
+    options: [jsonOption],
+    rest: { kind: "words" },
+    load: () => import("./verbs/start.js"),
+  },
+  {
+    name: "exec",
+    summary: "run a command in a sandbox that stays, started where it is not running",
+    usage: "exec [options] NAME [--] <command...>",
+    examples: ["agentkernel exec box npm test", "agentkernel exec --env DEBUG=1 --workdir /tmp box sh -c 'pwd; env'"],
+    options: [
+      {
+        long: "env",
+        short: "e",
+        value: "K=V|K",
+        repeats: true,
+        help: "set a variable, or pass the host's on (repeatable)",
+      },
+      { long: "workdir", short: "w", value: "PATH", help: "where the command starts (as the sandbox was made)" },
+      { long: "user", short: "u", value: "USER", help: "name, uid, name:group or uid:gid inside the sandbox" },
+      { long: "timeout", value: "TIME", help: "kill the command after this long, for example 30s, 1500ms, 10m" },
+      { long: "tty", short: "t", help: "give the command a terminal" },
+      { long: "json", help: "print output and exit status as one JSON object" },
+    ],
+    rest: { kind: "command" },
+    load: () => import("./verbs/exec.js"),
+  },
+  {
+    name: "stop",
+    summary: "end what runs in sandboxes; what they have written stays",
+    usage: "stop [options] NAME...",
+    examples: ["agentkernel stop box", "agentkernel stop --timeout 30s box"],
+    options: [{ long: "timeout", value: "TIME", help: "how long commands may take to end in order (10s)" }, jsonOption],
+    rest: { kind: "words" },
+    load: () => import("./verbs/stop.js"),
+  },
+  {
+    name: "remove",
+    summary: "remove sandboxes with everything that they have written",
+    usage: "remove [options] NAME...",
+    examples: ["agentkernel remove box", "agentkernel remove --force box"],
+    options: [{ long: "force", short: "f", help: "also those that run" }, jsonOption],
+    rest: { kind: "words" },
+    load: () => import("./verbs/remove.js"),
+  },
+  {
+    name: "list",
+    summary: "show the sandboxes that stay",
+    usage: "list [options]",
+    examples: ["agentkernel list", "agentkernel list --json"],
+    options: [jsonOption],
+    rest: { kind: "none" },
+    load: () => import("./verbs/list.js"),
+  },
+  {
+    name: "info",
+    summary: "show everything about a sandbox that stays",
+    usage: "info [options] NAME",
+    examples: ["agentkernel info box", "agentkernel info --json box"],
+    options: [jsonOption],
+    rest: { kind: "words" },
+    load: () => import("./verbs/info.js"),
+  },
+];

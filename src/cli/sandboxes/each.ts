@@ -1,0 +1,38 @@
+/** One thing done to each of several sandboxes. All are tried; the first that could not be done is the answer. */
+import { AgentKernelError } from "../../core/errors.js";
+import { reportError } from "../errors.js";
+import { wordsOf } from "../images/words.js";
+import type { Invocation } from "../invocation/index.js";
+import type { ParsedOptions } from "../option-spec.js";
+import { writeJson, writeOut } from "../output.js";
+
+const MOST = 1000;
+
+/** Each name is printed when it is done. */
+export async function forEach(
+  parsed: ParsedOptions,
+  invocation: Invocation,
+  verb: string,
+  act: (name: string) => Promise<void>,
+): Promise<number> {
+  const names = [...new Set(wordsOf(parsed, verb, "the name of a sandbox", 1, MOST))];
+  const isJson = parsed.flags.has("json");
+  const failures: unknown[] = [];
+  const done: string[] = [];
+  await Promise.all(
+    names.map(async (name) => {
+      try {
+        await act(name);
+        done.push(name);
+        if (!isJson) await writeOut(invocation, `${name}\n`);
+      } catch (error) {
+        failures.push(error);
+      }
+    }),
+  );
+  const [first, ...more] = failures;
+  if (first === undefined) return isJson ? await writeJson(invocation, { success: true, data: { names: done } }) : 0;
+  if (isJson && more.length > 0 && first instanceof AgentKernelError) throw first;
+  for (const failure of isJson ? [] : more) await reportError(invocation, failure, { json: false });
+  throw first;
+}

@@ -1,0 +1,49 @@
+/** The words of `exec` into what is wished for. */
+import { AgentKernelError } from "../../core/errors.js";
+import { parseDurationMs } from "../../policy/resources.js";
+import { parseEnv } from "../../request/policy-flags.js";
+import type { Invocation } from "../invocation/index.js";
+import type { ParsedOptions } from "../option-spec.js";
+
+export interface CommandWish {
+  readonly name: string;
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string | null;
+  readonly user: string | null;
+  /** Undefined: the policy's. */
+  readonly timeoutMs: number | undefined;
+  readonly tty: boolean;
+  readonly detached: boolean;
+  readonly json: boolean;
+}
+
+export function execWishOf(parsed: ParsedOptions, { env }: Pick<Invocation, "env">): CommandWish {
+  const { flags, values } = parsed;
+  const [name = "", ...words] = parsed.rest;
+  const argv = words[0] === "--" ? words.slice(1) : words;
+  if (argv.length === 0) {
+    throw new AgentKernelError("invalid_argument", "exec needs the name of a sandbox and a command", {
+      hint: "for example: agentkernel exec box ls -l",
+    });
+  }
+  const wish = { tty: flags.has("tty"), json: flags.has("json"), detached: flags.has("detach") };
+  refuseContradiction(wish);
+  const timeout = values.get("timeout")?.[0];
+  return {
+    name,
+    argv,
+    ...wish,
+    env: Object.fromEntries((values.get("env") ?? []).map((word) => parseEnv(word, env))),
+    cwd: values.get("workdir")?.[0] ?? null,
+    user: values.get("user")?.[0] ?? null,
+    timeoutMs: timeout === undefined ? undefined : parseDurationMs("--timeout", timeout),
+  };
+}
+
+function refuseContradiction({ tty, json, detached }: Pick<CommandWish, "tty" | "json" | "detached">): void {
+  if (!tty || !json || detached) return;
+  throw new AgentKernelError("invalid_argument", "--tty contradicts --json", {
+    hint: "a terminal's output is for people; leave one of them out",
+  });
+}

@@ -1,0 +1,95 @@
+/** A whole `exec` in the foreground: as `run`, in a sandbox that is there before and after. Returns the exit status. */
+import { constants } from "node:os";
+import { escapeText } from "../../core/escape.js";
+import { type CommandEnd, exitStatus } from "../../runtime/command-end.js";
+import type { Sandbox, SandboxExec } from "../../runtime/sandboxes/index.js";
+import type { Invocation } from "../invocation/index.js";
+import { writeErr, writeJson } from "../output.js";
+import { waitInForeground } from "../run/foreground.js";
+import { EndingSignals } from "../run/signals.js";
+import { openStreams, type RunStreams } from "../run/streams.js";
+import type { CommandWish } from "./exec-wish.js";
+import { sandboxOf } from "./residents.js";
+
+const { SIGHUP } = constants.signals;
+
+export async function executeIn(wish: CommandWish, invocation: Invocation): Promise<number> {
+  const sandbox = sandboxOf(invocation, wish.name);
+  const abort = new AbortController();
+  const signals = new EndingSignals(invocation.signals, () => abort.abort());
+  invocation.gone?.addEventListener("abort", () => abort.abort(), { once: true });
+  try {
+    await ensureRunning(sandbox, invocation, abort.signal);
+    if (signals.first !== null || abort.signal.aborted) return 128 + (signals.first ?? SIGHUP);
+    return await runIn(sandbox, wish, invocation, signals);
+  } catch (error) {
+    if (signals.first !== null && abort.signal.aborted) return 128 + signals.first;
+    throw error;
+  } finally {
+    signals.stop();
+  }
+}
+
+/** A command in a sandbox that does not run means that it should; the user is told. */
+export async function ensureRunning(sandbox: Sandbox, invocation: Invocation, signal?: AbortSignal): Promise<void> {
+  const before = sandbox.state;
+  if (before === "running" || before === "paused") return;
+  const isOurs = await sandbox.start({ hostEnv: invocation.env, ...(signal === undefined ? {} : { signal }) });
+  if (isOurs) await say(invocation, `${sandbox.name} was not running (${before}); it has been started`);
+}
+
+async function runIn(
+  sandbox: Sandbox,
+  wish: CommandWish,
+  invocation: Invocation,
+  signals: EndingSignals,
+): Promise<number> {
+  const startedAt = performance.now();
+  const { tty, json } = wish;
+  const streams = openStreams({ tty, json, policy: sandbox.record.policy, ask: false }, invocation);
+  let exec: SandboxExec | null = null;
+  try {
+    exec = await sandbox.exec({
+      ...wish,
+      hostEnv: invocation.env,
+      stdin: streams.hasInput,
+      tty: streams.terminal,
+    });
+    streams.connect(exec.guest);
+    const end = await waitInForeground({ exec: exec.guest, wait: exec.wait, invocation, signals, streams });
+    // Before anything of ours is printed: the terminal must be the user's own again.
+    streams.close();
+    if (streams.failure) throw streams.failure;
+    if (json) {
+      await writeJson(invocation, {
+        success: true,
+        data: answer(sandbox, exec, end, streams, performance.now() - startedAt),
+      });
+    } else if (end.timedOut) {
+      await say(invocation, "timed out; the command and all that it had started were ended");
+    }
+    return exitStatus(end);
+  } finally {
+    // Whoever asked for it is done with it, whatever became of it.
+    exec?.abandon();
+    streams.close();
+  }
+}
+
+function answer(sandbox: Sandbox, exec: SandboxExec, end: CommandEnd, { captured }: RunStreams, ms: number): object {
+  return {
+    output: captured?.text() ?? "",
+    stdout: captured?.text(1) ?? "",
+    stderr: captured?.text(2) ?? "",
+    dropped_bytes: captured?.droppedBytes ?? 0,
+    exit_code: exitStatus(end),
+    duration_ms: Math.round(ms * 1000) / 1000,
+    timed_out: end.timedOut,
+    sandbox: sandbox.name,
+    exec: exec.id,
+  };
+}
+
+async function say(invocation: Invocation, line: string): Promise<void> {
+  await writeErr(invocation, `agentkernel: ${escapeText(line)}\n`);
+}

@@ -1,0 +1,82 @@
+/** What `info` prints for people. Everything in it that came from elsewhere is escaped. */
+import { isIP } from "node:net";
+import { escapeText } from "../../core/escape.js";
+import type { ExecInfo, SandboxInfo } from "../../runtime/sandboxes/index.js";
+import { ageText, sizeText } from "../images/text.js";
+
+export function infoText(info: SandboxInfo, nowMs: number): string {
+  const { policy, image, usage } = info;
+  const { workspace } = policy.fs;
+  const { resources } = policy;
+  const digest = image.digest === null ? "" : ` (${image.digest})`;
+  const rows: (readonly [string, string])[] = [
+    ["Name", info.name],
+    ["Id", info.id],
+    ["State", stateText(info, nowMs)],
+    ["Backend", info.backend],
+    ["Image", `${image.name}${digest}: ${info.imageWhy}`],
+    [
+      "Project",
+      info.projectDir === null
+        ? "none"
+        : `${info.projectDir} (${workspace.mode}${workspace.readonly ? ", read-only" : ""})`,
+    ],
+    ["Policy", `profile ${policy.profile}, mode ${policy.mode}, version ${info.policyVersion}`],
+    ["Network", networkText(info)],
+    [
+      "Limits",
+      `${resources.vcpus} cores, ${resources.memoryMiB} MiB memory, ${resources.pids} processes, ${resources.openFiles} open files`,
+    ],
+    ["Made", `${ageText(nowMs - info.createdAtMs)} ago`],
+    ["Time to live", info.ttlMs === null ? "none" : `${ageText(info.ttlLeftMs ?? 0)} left`],
+    ["Idle timeout", info.idleTimeoutMs === null ? "none" : ageText(info.idleTimeoutMs)],
+    ...(usage === null ? [] : [["Uses", usageText(usage)] as const]),
+    ...info.ports.map(({ address, hostPort, guestPort }) => ["Port", portText(address, hostPort, guestPort)] as const),
+    ...info.layers.map(
+      ({ name, state, detail }) => ["Layer", `${name}: ${state}${detail === undefined ? "" : `, ${detail}`}`] as const,
+    ),
+    ...info.execs.map((exec) => ["Command", execText(exec, nowMs)] as const),
+    ...info.notes.map((note) => ["Note", note] as const),
+  ];
+  const width = Math.max(...rows.map(([head]) => head.length));
+  return rows.map(([head, text]) => `${head.padEnd(width)}  ${escapeText(text)}\n`).join("");
+}
+
+function stateText({ state, startedAtMs, lastEnd }: SandboxInfo, nowMs: number): string {
+  if (startedAtMs !== null) return `${state} for ${ageText(nowMs - startedAtMs)}`;
+  if (state !== "stopped" || lastEnd === null) return state;
+  return `${state} ${ageText(nowMs - lastEnd.atMs)} ago${lastEnd.lost ? ", killed from outside" : ""}`;
+}
+
+function networkText({ policy: { net } }: SandboxInfo): string {
+  if (net.egress !== "allowlist") return net.egress;
+  const names = net.allow.map((rule) =>
+    "domain" in rule ? rule.domain : "cidr" in rule ? rule.cidr : `preset ${rule.preset}`,
+  );
+  return `allowlist: ${names.join(", ") || "nothing"}`;
+}
+
+function usageText({ memoryBytes, cpuUs, processes }: NonNullable<SandboxInfo["usage"]>): string {
+  const memory = memoryBytes === null ? "memory unknown" : `${sizeText(memoryBytes)} memory`;
+  const cpu = cpuUs === null ? "cpu unknown" : `${(cpuUs / 1e6).toFixed(1)} s cpu`;
+  return `${memory}, ${cpu}, ${processes ?? "unknown"} processes`;
+}
+
+function portText(address: string, hostPort: number, guestPort: number): string {
+  return `${isIP(address) === 6 ? `[${address}]` : address}:${hostPort} leads to port ${guestPort} inside`;
+}
+
+const SHOWN_CHARACTERS = 80;
+
+function execText({ id, argv, state, code, signal, timedOut, startedAtMs, error }: ExecInfo, nowMs: number): string {
+  const words = argv.join(" ");
+  const command = words.length > SHOWN_CHARACTERS ? `${words.slice(0, SHOWN_CHARACTERS)}…` : words;
+  const end = timedOut ? "timed out" : signal !== null ? `signal ${signal}` : `status ${code}`;
+  const how =
+    state === "running"
+      ? `runs for ${ageText(nowMs - startedAtMs)}`
+      : state === "ended"
+        ? `ended, ${end}`
+        : `${state}: ${error}`;
+  return `${id} ${how}: ${command}`;
+}

@@ -1,0 +1,74 @@
+/** Sandboxes that stay, as `--json` shows them. */
+import type { ExecInfo, SandboxInfo, SandboxSummary } from "../../runtime/sandboxes/index.js";
+
+export function shownSummary(summary: SandboxSummary): object {
+  const { createdAtMs, startedAtMs } = summary;
+  return {
+    name: summary.name,
+    id: summary.id,
+    state: summary.state,
+    owner: summary.owner,
+    image: summary.image,
+    project: summary.projectDir,
+    created_at: new Date(createdAtMs).toISOString(),
+    started_at: startedAtMs === null ? null : new Date(startedAtMs).toISOString(),
+    ttl_ms: summary.ttlMs,
+    ttl_left_ms: summary.ttlLeftMs,
+    idle_timeout_ms: summary.idleTimeoutMs,
+    running_execs: summary.runningExecs,
+  };
+}
+
+export function shownInfo(info: SandboxInfo): object {
+  const { usage, lastEnd } = info;
+  return {
+    ...shownSummary(info),
+    backend: info.backend,
+    image: { ...info.image, why: info.imageWhy },
+    profile: info.policy.profile,
+    policy: info.policy,
+    policy_version: info.policyVersion,
+    layers: info.layers,
+    ports: info.ports.map(({ address, hostPort, guestPort }) => ({
+      address,
+      host_port: hostPort,
+      guest_port: guestPort,
+    })),
+    usage: usage === null ? null : shownUsage(usage),
+    execs: info.execs.map(shownExec),
+    last_end:
+      lastEnd === null
+        ? null
+        : { at: new Date(lastEnd.atMs).toISOString(), lost: lastEnd.lost, changes: lastEnd.end.carried },
+    notes: info.notes,
+  };
+}
+
+export function shownUsage(usage: NonNullable<SandboxInfo["usage"]>): object {
+  return {
+    cpu_us: usage.cpuUs,
+    memory_bytes: usage.memoryBytes,
+    memory_peak_bytes: usage.memoryPeakBytes,
+    processes: usage.processes,
+    oom_kills: usage.oomKills,
+    processes_denied: usage.pidsDenied,
+  };
+}
+
+export function shownExec(exec: ExecInfo): object {
+  return {
+    id: exec.id,
+    command: exec.argv,
+    cwd: exec.cwd,
+    user: exec.user,
+    tty: exec.tty,
+    detached: exec.detached,
+    state: exec.state,
+    started_at: new Date(exec.startedAtMs).toISOString(),
+    ended_at: exec.endedAtMs === null ? null : new Date(exec.endedAtMs).toISOString(),
+    exit_code: exec.code,
+    signal: exec.signal,
+    timed_out: exec.timedOut,
+    error: exec.error,
+  };
+}

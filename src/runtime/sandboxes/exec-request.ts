@@ -1,0 +1,67 @@
+/** What a caller wishes to run, as what the guest is asked for: checked, with the sandbox's defaults filled in. */
+import { AgentKernelError } from "../../core/errors.js";
+import type { ExecRequest } from "../../core/exec.js";
+import { refuseUnlessAllowed } from "../../policy/commands.js";
+import { isEnvName } from "../../policy/fields.js";
+import { isValidUser } from "../../policy/users.js";
+import { startOf } from "../command-start.js";
+import type { SandboxRecord } from "./record.js";
+import type { ExecWish } from "./types.js";
+
+export function execRequest(wish: ExecWish, record: SandboxRecord, placeholders: ExecRequest["env"]): ExecRequest {
+  const { policy, origins, homeDir, image } = record;
+  const [program] = wish.argv;
+  if (program === undefined || program === "") throw invalid("command", "it needs at least one word");
+  refuseUnlessAllowed(program, policy.proc.commands, origins);
+  const { command } = startOf(
+    {
+      argv: wish.argv,
+      policy: { ...policy, proc: { ...policy.proc, user: userOf(wish, record) } },
+      origins,
+      homeDir,
+      workdir: folderOf(wish) ?? record.workdir,
+      hostEnv: wish.hostEnv,
+      tty: wish.tty !== undefined && wish.tty !== null,
+    },
+    image,
+  );
+  return {
+    ...command,
+    env: { ...command.env, ...checkedEnv(wish.env ?? {}), ...placeholders },
+    stdin: wish.stdin,
+    ...(wish.tty === undefined || wish.tty === null ? {} : { tty: wish.tty }),
+  };
+}
+
+function userOf({ user }: ExecWish, { policy }: SandboxRecord): string | null {
+  if (user === undefined || user === null) return policy.proc.user;
+  if (!isValidUser(user)) throw invalid("user", `"${user}" is not a user`, "write name, uid, name:group or uid:gid");
+  if (policy.proc.noRoot && user !== policy.proc.user) {
+    throw new AgentKernelError("policy_denied", "user: everything in this sandbox runs as one user", {
+      hint: "the sandbox was made without root; leave the user out",
+    });
+  }
+  return user;
+}
+
+function folderOf({ cwd }: ExecWish): string | null {
+  if (cwd === undefined || cwd === null) return null;
+  if (cwd.startsWith("/") && !cwd.includes("\0")) return cwd;
+  throw invalid("cwd", `"${cwd}" is not an absolute path`, "it is a path inside the sandbox, such as /workspace/src");
+}
+
+/** The value never appears in an error: it may be a secret. */
+function checkedEnv(env: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  for (const [name, value] of Object.entries(env)) {
+    if (!isEnvName(name)) throw invalid("env", `"${name}" is not a name of a variable`);
+    if (value.includes("\0")) throw invalid("env", `the value of ${name} has a NUL`);
+  }
+  return env;
+}
+
+function invalid(field: string, why: string, hint?: string): AgentKernelError {
+  return new AgentKernelError("invalid_argument", `${field}: ${why}`, {
+    ...(hint === undefined ? {} : { hint }),
+    details: { field },
+  });
+}

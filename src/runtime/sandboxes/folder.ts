@@ -1,0 +1,147 @@
+/**
+ * The folders that kept sandboxes lie in, one each. One appears whole under its name, by rename, and leaves it the same
+ * way; what a killed process left half made or half removed has a name that no sandbox can have, and is swept.
+ */
+import { randomBytes } from "node:crypto";
+import { chmod, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { KeptBackend } from "../../core/backend.js";
+import { AgentKernelError } from "../../core/errors.js";
+import { isSandboxName } from "./name.js";
+import type { SandboxRecord } from "./record.js";
+
+const RECORD = "sandbox.json";
+const NEW = ".new-";
+const GONE = ".gone-";
+
+/** One sandbox's folder. */
+export class SandboxFolder {
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** The backend's. */
+  get jail(): string {
+    return join(this.path, "jail");
+  }
+
+  get execs(): string {
+    return join(this.path, "execs");
+  }
+
+  readRecord(): Promise<string> {
+    return readFile(join(this.path, RECORD), "utf8");
+  }
+
+  async writeRecord(record: SandboxRecord): Promise<void> {
+    try {
+      const fresh = join(this.path, `${RECORD}.new`);
+      await writeFile(fresh, `${JSON.stringify(record)}\n`, { mode: 0o600, flush: true });
+      await rename(fresh, join(this.path, RECORD));
+      await syncFolder(this.path);
+    } catch (cause) {
+      throw unwritable(this.path, cause);
+    }
+  }
+}
+
+/** All of one user's. */
+export class SandboxFolders {
+  readonly root: string;
+  readonly #kept: KeptBackend;
+
+  constructor(root: string, kept: KeptBackend) {
+    this.root = root;
+    this.#kept = kept;
+  }
+
+  async open(): Promise<void> {
+    await mkdir(this.root, { recursive: true, mode: 0o700 });
+    await chmod(this.root, 0o700);
+  }
+
+  async names(): Promise<readonly string[]> {
+    return (await readdir(this.root)).filter(isSandboxName);
+  }
+
+  of(name: string): SandboxFolder {
+    return new SandboxFolder(join(this.root, name));
+  }
+
+  /** Rejects with `conflict` where one of this name is there. */
+  async make(record: SandboxRecord): Promise<SandboxFolder> {
+    const fresh = new SandboxFolder(join(this.root, `${NEW}${randomBytes(8).toString("hex")}`));
+    try {
+      await mkdir(fresh.path, { mode: 0o700 });
+      await mkdir(fresh.jail, { mode: 0o700 });
+      await mkdir(fresh.execs, { mode: 0o700 });
+      await fresh.writeRecord(record);
+      await rename(fresh.path, this.of(record.name).path);
+      await syncFolder(this.root);
+    } catch (cause) {
+      await rm(fresh.path, { recursive: true, force: true });
+      if (isCode(cause, "ENOTEMPTY") || isCode(cause, "EEXIST")) throw nameTaken(record.name);
+      throw unwritable(this.root, cause);
+    }
+    return this.of(record.name);
+  }
+
+  /** Nothing of it may run. From the rename on it is gone for everybody; the rest can be done again. */
+  async remove(name: string): Promise<void> {
+    const gone = new SandboxFolder(join(this.root, `${GONE}${randomBytes(8).toString("hex")}`));
+    await rename(this.of(name).path, gone.path);
+    await syncFolder(this.root);
+    await this.#clear(gone);
+  }
+
+  /** What killed processes left. Returns what could not be removed, and why. */
+  async sweep(): Promise<readonly Error[]> {
+    const left = (await readdir(this.root)).filter((name) => name.startsWith(NEW) || name.startsWith(GONE));
+    const failures = await Promise.all(
+      left.map((name) =>
+        this.#clear(new SandboxFolder(join(this.root, name))).then(
+          () => null,
+          (cause: unknown) => new Error(`${name} could not be removed: ${String(cause)}`, { cause }),
+        ),
+      ),
+    );
+    return failures.filter((failure) => failure !== null);
+  }
+
+  async #clear(folder: SandboxFolder): Promise<void> {
+    if ((await readdir(folder.path)).includes("jail")) await this.#kept.remove(folder.jail);
+    await rm(folder.path, { recursive: true, force: true });
+  }
+}
+
+export function nameTaken(name: string): AgentKernelError {
+  return new AgentKernelError("conflict", `there is a sandbox ${name} already`, {
+    hint: `choose another name, or remove it: agentkernel remove ${name}`,
+  });
+}
+
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+export function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}
+
+function unwritable(path: string, cause: unknown): AgentKernelError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const isFull =
+    isCode(cause, "ENOSPC") || isCode(cause, "EDQUOT") || isCode(cause, "EMFILE") || isCode(cause, "ENFILE");
+  return new AgentKernelError(isFull ? "resource_exhausted" : "internal", `${path} cannot be written: ${reason}`, {
+    hint:
+      isCode(cause, "ENOSPC") || isCode(cause, "EDQUOT") ? "make room on its disk" : "look at its owner and its mode",
+    cause,
+  });
+}

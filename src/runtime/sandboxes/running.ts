@@ -1,0 +1,81 @@
+/**
+ * One run of a kept sandbox, from its start or adoption to its end: the connection to its guest, its way out and its
+ * published ports. It ends with the sandbox, or is let go of while the sandbox runs on.
+ */
+import type { Duplex } from "node:stream";
+import type { KeptOver, KeptSandbox, Layer, SandboxEnd } from "../../core/backend.js";
+import { GuestSession, KEPT_WINDOW_BYTES } from "../../guest/index.js";
+import { closePorts, type OpenPort, openPorts, type PublishedPort } from "../published-ports.js";
+import type { RunEgress } from "../run-egress.js";
+
+export interface RunningParts {
+  readonly kept: KeptSandbox;
+  readonly egress: RunEgress | null;
+  /** Called when somebody connects to a published port; what it returns, when that is over. */
+  readonly onConnection: () => () => void;
+}
+
+export class RunningSandbox {
+  readonly kept: KeptSandbox;
+  readonly session: GuestSession;
+  readonly egress: RunEgress | null;
+  /** Settles when all of it that was ours is closed. Never rejects. */
+  readonly over: Promise<KeptOver>;
+  isPaused = false;
+  readonly #onConnection: () => () => void;
+  #ports: readonly OpenPort[] = [];
+  #isReleased = false;
+
+  private constructor({ kept, egress, onConnection }: RunningParts, stream: Duplex) {
+    this.kept = kept;
+    this.egress = egress;
+    this.#onConnection = onConnection;
+    this.session = new GuestSession(stream, {
+      windowBytes: KEPT_WINDOW_BYTES,
+      ...(egress === null ? {} : { egress: egress.port }),
+    });
+    this.session.ready.catch(() => {});
+    // A guest that broke the protocol, or does not speak any more, takes its sandbox with it.
+    void this.session.ended.then(() => (this.#isReleased ? null : kept.kill())).catch(() => {});
+    this.over = kept.over.then((over) => this.#close(over));
+  }
+
+  static async open(parts: RunningParts): Promise<RunningSandbox> {
+    return new RunningSandbox(parts, await parts.kept.connect());
+  }
+
+  get layers(): readonly Layer[] {
+    return this.kept.layers;
+  }
+
+  get ports(): readonly PublishedPort[] {
+    return this.#ports.map(({ address, hostPort, guestPort }) => ({ address, hostPort, guestPort }));
+  }
+
+  async publish(ports: readonly PublishedPort[]): Promise<void> {
+    this.#ports = await openPorts(ports, async (port) => {
+      const inside = await this.session.connectTcp(port);
+      inside.once("close", this.#onConnection());
+      return inside;
+    });
+  }
+
+  kill(): Promise<SandboxEnd> {
+    return this.kept.kill();
+  }
+
+  /** It runs on without us. */
+  release(): void {
+    this.#isReleased = true;
+    this.kept.release();
+    this.session.destroy();
+  }
+
+  async #close(over: KeptOver): Promise<KeptOver> {
+    this.#isReleased = true;
+    this.session.destroy();
+    await closePorts(this.#ports);
+    await this.egress?.close();
+    return over;
+  }
+}

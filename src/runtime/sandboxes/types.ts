@@ -1,0 +1,121 @@
+/** What is asked of kept sandboxes, and what they tell. */
+import type { BackendName, KeptEnd, Layer, SandboxUsage } from "../../core/backend.js";
+import type { TerminalSize } from "../../core/exec.js";
+import type { Policy } from "../../core/policy.js";
+import type { PublishedPort } from "../published-ports.js";
+import type { ImageWatcher } from "../root-image.js";
+import type { RunRequest } from "../run-request.js";
+
+export type SandboxState = "created" | "running" | "paused" | "stopped";
+
+export type HostEnv = Readonly<Record<string, string | undefined>>;
+
+export interface CreateRequest {
+  readonly name: string;
+  /** Policy, image, project and all else, as for a run; its command is of no concern. */
+  readonly run: RunRequest;
+  /** After so long it is removed, whatever it does. */
+  readonly ttlMs: number | null;
+  /** After so long without a command, a terminal or a published connection it is stopped. */
+  readonly idleTimeoutMs: number | null;
+  /** Null: the user's own. */
+  readonly owner: string | null;
+  readonly signal?: AbortSignal | undefined;
+  readonly watcher?: Omit<ImageWatcher, "signal">;
+}
+
+export interface StartOptions {
+  /** Where values of secrets and the way through a proxy are looked for. */
+  readonly hostEnv?: HostEnv;
+  readonly signal?: AbortSignal;
+}
+
+export interface StopOptions {
+  /** How long commands may take to end in order. */
+  readonly graceMs: number;
+}
+
+export interface ExecWish {
+  readonly argv: readonly string[];
+  /** Of whoever asks: what a policy passes on comes from here. */
+  readonly hostEnv: HostEnv;
+  /** Absolute, inside; by default as the sandbox was made. */
+  readonly cwd?: string | null;
+  /** Beside and before what the policy sets. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly user?: string | null;
+  readonly stdin: boolean;
+  readonly tty?: TerminalSize | null;
+  /** Undefined: the policy's. Null: none. */
+  readonly timeoutMs?: number | null | undefined;
+  /**
+   * It goes on without whoever asked, also when this process dies, and its output is kept for later. One that is not
+   * detached belongs to whoever asked, who takes its output and ends it when nobody wants it any more.
+   */
+  readonly detached: boolean;
+}
+
+/** `lost`: it is over, and nobody saw how. `failed`: it never ran. */
+export type ExecState = "running" | "ended" | "failed" | "lost";
+
+export interface ExecInfo {
+  readonly id: string;
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly user: string | null;
+  readonly tty: boolean;
+  readonly detached: boolean;
+  readonly state: ExecState;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number | null;
+  readonly code: number | null;
+  readonly signal: number | null;
+  readonly timedOut: boolean;
+  /** Why it failed or was lost. */
+  readonly error: string | null;
+}
+
+export interface SandboxSummary {
+  readonly id: string;
+  readonly name: string;
+  readonly state: SandboxState;
+  readonly owner: string | null;
+  readonly image: { readonly name: string; readonly digest: string | null };
+  readonly projectDir: string | null;
+  readonly createdAtMs: number;
+  /** Null while it does not run. */
+  readonly startedAtMs: number | null;
+  readonly ttlMs: number | null;
+  /** How much is left of it. */
+  readonly ttlLeftMs: number | null;
+  readonly idleTimeoutMs: number | null;
+  readonly runningExecs: number;
+}
+
+export interface SandboxInfo extends SandboxSummary {
+  readonly backend: BackendName;
+  readonly imageWhy: string;
+  readonly policy: Policy;
+  readonly policyVersion: number;
+  /** Of the running sandbox; empty while it does not run. */
+  readonly layers: readonly Layer[];
+  /** What leads to it now. */
+  readonly ports: readonly PublishedPort[];
+  readonly usage: SandboxUsage | null;
+  readonly execs: readonly ExecInfo[];
+  /** How it ended the last time; null while it runs, or where it never has. */
+  readonly lastEnd: KeptEnd | null;
+  /** What its user should know, one line each. */
+  readonly notes: readonly string[];
+}
+
+export interface SandboxStats {
+  readonly name: string;
+  readonly state: SandboxState;
+  readonly atMs: number;
+  readonly usage: SandboxUsage | null;
+  /** What it has written to its root and its copy of the project; null where that cannot be told. */
+  readonly diskBytes: number | null;
+  readonly network: { readonly receivedBytes: number; readonly sentBytes: number; readonly connections: number };
+  readonly limits: { readonly memoryBytes: number; readonly vcpus: number; readonly processes: number };
+}
