@@ -24,7 +24,7 @@ import type { Reply } from "./http/reply.js";
 import { type Match, matchRoute } from "./http/router.js";
 import { Places } from "./limits/places.js";
 import { RateLimiter } from "./limits/rate.js";
-import { Metrics } from "./metrics/index.js";
+import type { Metrics } from "./metrics/index.js";
 import { RunOwners } from "./run-owners.js";
 
 export interface ApiLimits {
@@ -48,6 +48,7 @@ export const usualLimits: ApiLimits = {
 export interface ApiParts {
   readonly own: Pick<Surroundings, "env" | "homeDir">;
   readonly resident: Omit<Resident, "meter">;
+  readonly metrics: Metrics;
   readonly auth: Authenticator;
   readonly access: AccessLog;
   readonly limits: ApiLimits;
@@ -60,7 +61,7 @@ export class Api {
   readonly #rates = new RateLimiter();
   readonly #backing: Backing;
   readonly #abandon = new AbortController();
-  readonly metrics: Metrics;
+  readonly #metrics: Metrics;
   #isStopping = false;
   #now = 0;
   #onIdle: () => void = () => {};
@@ -69,7 +70,8 @@ export class Api {
     this.#parts = parts;
     const { own, limits, resident } = parts;
     const places = new Places(limits);
-    this.metrics = new Metrics({
+    this.#metrics = parts.metrics;
+    this.#metrics.watch({
       requestsNow: () => this.#now,
       commandsRunning: () => places.running,
       commandsWaiting: () => places.waiting,
@@ -78,20 +80,15 @@ export class Api {
     });
     this.#backing = {
       own,
-      host: { ...own, resident: { ...resident, meter: this.metrics } },
+      host: { ...own, resident: { ...resident, meter: this.#metrics } },
       sandboxes: resident.sandboxes,
       places,
       runs: new RunOwners(),
-      metrics: this.metrics,
+      metrics: this.#metrics,
       redact: redactor(secretValues(own.env)),
       maxUploadBytes: limits.maxUploadBytes,
       isStopping: () => this.#isStopping,
     };
-  }
-
-  /** Requests that are being answered. */
-  get atWork(): number {
-    return this.#now;
   }
 
   /** New work is refused; what goes on may end within the grace time, then it is given up. Settles when all has. */
@@ -184,14 +181,14 @@ export class Api {
     if (!isOurs) this.#parts.onFault(error, exchange.id);
     const { status, headers, error: told } = errorAnswer(error, this.#backing.redact);
     exchange.error = told.code;
-    this.metrics.failed(told.code);
+    this.#metrics.failed(told.code);
     exchange.sendJson(status, { success: false, error: told }, headers);
   }
 
   #record(exchange: Exchange): void {
     const { request, match } = exchange;
     const ms = performance.now() - exchange.startedAt;
-    this.metrics.answered(match?.name ?? "none", exchange.response.statusCode, ms);
+    this.#metrics.answered(match?.name ?? "none", exchange.response.statusCode, ms);
     this.#parts.access.add({
       time: new Date().toISOString(),
       id: exchange.id,
@@ -202,7 +199,6 @@ export class Api {
       sandbox: match?.params.name || null,
       status: exchange.response.statusCode,
       error: exchange.error,
-      bytes_in: request.socket.bytesRead - exchange.bytesReadBefore,
       bytes_out: request.socket.bytesWritten - exchange.bytesWrittenBefore,
       duration_ms: Math.round(ms * 1000) / 1000,
       aborted: !exchange.response.writableFinished,

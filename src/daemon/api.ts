@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { JwtSettings } from "../api/auth/jwt.js";
 import type { TcpPlace } from "../api/http/listener.js";
 import type { Api, ApiLimits } from "../api/index.js";
+import { Metrics } from "../api/metrics/index.js";
 import { AgentKernelError } from "../core/errors.js";
 import { apiKeysFile, stateFolder } from "../core/state-folders.js";
 import type { Surroundings } from "../core/surroundings.js";
@@ -31,6 +32,8 @@ export interface DaemonApiParts {
 const STOP_GRACE_MS = 5000;
 
 export class DaemonApi {
+  /** Counts for everybody that the daemon serves. */
+  readonly meter = new Metrics();
   readonly #parts: DaemonApiParts;
   readonly #resident: Omit<Resident, "meter">;
   #api: Promise<Api> | null = null;
@@ -64,11 +67,6 @@ export class DaemonApi {
   /** A request on the daemon's own socket. */
   async serve(request: IncomingMessage, response: ServerResponse, isWaiting = false): Promise<void> {
     await (await this.#ready()).serve(request, response, { kind: "unix", isTls: false, host: null }, isWaiting);
-  }
-
-  /** Requests that go on. */
-  async atWork(): Promise<number> {
-    return (await this.#api)?.atWork ?? 0;
   }
 
   async close(): Promise<void> {
@@ -105,6 +103,7 @@ export class DaemonApi {
     return new ApiClass({
       own,
       resident: this.#resident,
+      metrics: this.meter,
       auth: new Authenticator({ keys, jwt, uid: process.geteuid?.() ?? -1 }),
       access: new AccessLog(serve?.accessLogPath ?? join(stateFolder(own.env, own.homeDir), "access.log")),
       limits: { ...usualLimits, ...serve?.limits },

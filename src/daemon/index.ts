@@ -19,6 +19,7 @@ import type { ClientSession } from "./client/session.js";
 import { ResidentJails } from "./jails.js";
 import type { Log } from "./log.js";
 import { type Ownership, takeOwnership } from "./ownership.js";
+import { ownedByAnother, takeSandboxes } from "./sandbox-ownership.js";
 import { listen } from "./server.js";
 import { preparePrivateFolder } from "./socket-folder.js";
 import type { DaemonPlace } from "./socket-place.js";
@@ -55,6 +56,7 @@ export class Daemon {
   #server: Server | null = null;
   #sandboxes: Sandboxes | null = null;
   #api: DaemonApi | null = null;
+  #sandboxOwnership: Ownership | null = null;
   #idle: NodeJS.Timeout | undefined;
   #stopping: Promise<void> | null = null;
   #settleEnded: () => void = () => {};
@@ -83,6 +85,7 @@ export class Daemon {
     } catch (error) {
       await daemon.#api?.close();
       await daemon.#sandboxes?.close();
+      daemon.#sandboxOwnership?.release();
       daemon.#jails.close();
       ownership.release();
       throw error;
@@ -119,11 +122,14 @@ export class Daemon {
   async #listen(): Promise<void> {
     const { own, place, log } = this.#options;
     await this.#jails.open();
+    const folder = sandboxesFolder(own.env, own.homeDir);
+    this.#sandboxOwnership = takeSandboxes(folder);
     const sandboxes = await Sandboxes.open({
       backend: openBackend({ ...own, resident: { jails: this.#jails } }),
-      folder: sandboxesFolder(own.env, own.homeDir),
+      folder,
       ...own,
       say: (line) => log.say(line),
+      unavailable: this.#sandboxOwnership === null ? ownedByAnother() : null,
     });
     this.#sandboxes = sandboxes;
     sandboxes.onEvent(() => this.#restIfIdle());
@@ -132,7 +138,7 @@ export class Daemon {
     await api.open();
     this.#server = await listen(place, {
       build: buildId(),
-      resident: { jails: this.#jails, sandboxes },
+      resident: { jails: this.#jails, sandboxes, meter: api.meter },
       answer: (method, path) => this.#answer(method, path),
       serve: (request, response, isWaiting) => this.#serveRequest(api.serve(request, response, isWaiting)),
       isClosed: () => (this.#stopping ? "the daemon is stopping" : null),
@@ -191,6 +197,7 @@ export class Daemon {
     await within(STOP_GRACE_MS, Promise.all([...sessions, this.#api?.close()]));
     // They run on, and the next daemon takes them over.
     await this.#sandboxes?.close();
+    this.#sandboxOwnership?.release();
     this.#jails.close();
     // While it is ours, no other daemon's socket can be there.
     rmSync(place.socketPath, { force: true });

@@ -29,7 +29,6 @@ export class Exchange {
   readonly over: Promise<void>;
   readonly source: BodySource;
   readonly startedAt = performance.now();
-  readonly bytesReadBefore: number;
   readonly bytesWrittenBefore: number;
   match: Match | null = null;
   caller: Caller | null = null;
@@ -52,7 +51,6 @@ export class Exchange {
       if (!response.writableFinished) gone.abort();
     });
     this.source = { request, proceed: () => isWaiting && response.writeContinue() };
-    this.bytesReadBefore = request.socket.bytesRead;
     this.bytesWrittenBefore = request.socket.bytesWritten;
   }
 

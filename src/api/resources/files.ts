@@ -177,7 +177,8 @@ async function recorded(
     return reply;
   } catch (error) {
     const told = asAnswered(error, path);
-    record("denied", told instanceof Error ? told.message : String(told));
+    const isDenied = isAgentKernelError(error) && (error.code === "policy_denied" || error.details.code === "denied");
+    record(isDenied ? "denied" : "allowed", told instanceof Error ? told.message : String(told));
     throw told;
   } finally {
     done();

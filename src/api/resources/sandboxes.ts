@@ -1,14 +1,17 @@
 /** Sandboxes with a name: made, looked at, changed, started, stopped and removed. */
 import { AgentKernelError } from "../../core/errors.js";
+import type { NetworkRules } from "../../core/policy.js";
 import { parseDurationMs } from "../../policy/resources.js";
 import type { Sandbox } from "../../runtime/sandboxes/index.js";
 import { type Backing, type HandlerFor, sandboxFor } from "../asked.js";
-import { type Caller, maySee, ownerOf } from "../auth/caller.js";
+import { type Caller, localUser, maySee, ownerOf } from "../auth/caller.js";
 import { prepare } from "../commands/prepare.js";
 import { inFields } from "../http/error-answer.js";
 import { data } from "../http/reply.js";
+import type { NetworkWish } from "../operations/fields.js";
 import type { SandboxAnswer } from "../operations/sandboxes.js";
 
+/** How long commands may take to end in order. */
 const STOP_GRACE_MS = 2000;
 
 export const listSandboxes: HandlerFor<"listSandboxes"> = async ({ caller, query }, { sandboxes }) => {
@@ -63,6 +66,30 @@ export function durationOf(field: string, text: string | null | undefined): numb
 
 export const getSandbox: HandlerFor<"getSandbox"> = async ({ caller, params }, backing) =>
   data(await answerOf(sandboxFor(caller, backing, params.name)));
+
+export const patchSandbox: HandlerFor<"patchSandbox"> = async ({ body, caller, params }, backing) => {
+  const sandbox = sandboxFor(caller, backing, params.name);
+  const { ttl, idle_timeout: idle, network } = body;
+  const rules = network === undefined ? null : await networkFor(sandbox, network, backing);
+  if (ttl !== undefined || idle !== undefined) {
+    const { ttlMs, idleTimeoutMs } = sandbox.record;
+    await sandbox.setLife({
+      ttlMs: ttl === undefined ? ttlMs : durationOf("ttl", ttl),
+      idleTimeoutMs: idle === undefined ? idleTimeoutMs : durationOf("idle_timeout", idle),
+    });
+  }
+  if (rules !== null) await sandbox.setNetwork(rules, caller.id);
+  return data(await answerOf(sandbox));
+};
+
+/** What the sandbox's policy would be, had it been made so: the user's limits hold for changes too. */
+async function networkFor({ record }: Sandbox, network: NetworkWish, { own }: Backing): Promise<NetworkRules> {
+  const { policy, projectDir } = record;
+  const wanted = { profile: policy.profile, compatibility_mode: policy.mode, network };
+  const where = projectDir === null ? {} : { dir: projectDir };
+  const { net } = (await prepare([], { ...wanted, ...where }, localUser, own)).policy;
+  return { egress: net.egress, allow: net.allow, deny: net.deny };
+}
 
 export const removeSandbox: HandlerFor<"removeSandbox"> = async ({ caller, params, query }, backing) => {
   const { name } = params;

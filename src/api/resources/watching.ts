@@ -1,10 +1,12 @@
 /** What sandboxes did and do, for those who may know. */
+import { Buffer } from "node:buffer";
 import { query as queryAudit } from "../../audit/query.js";
 import type { AuditRecord } from "../../audit/reader.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { redactor } from "../../core/redact.js";
 import { auditFolder } from "../../core/state-folders.js";
-import type { SandboxEvent } from "../../runtime/sandboxes/index.js";
+import { exitStatus } from "../../runtime/command-end.js";
+import type { ExecInfo, Sandbox, SandboxEvent } from "../../runtime/sandboxes/index.js";
 import { type Asked, type Backing, type HandlerFor, sandboxFor } from "../asked.js";
 import { isAdmin, maySee } from "../auth/caller.js";
 import { data, type Reply } from "../http/reply.js";
@@ -12,6 +14,51 @@ import { EventStream } from "../sse.js";
 import { timeOf } from "./sandboxes.js";
 
 const USUAL_RECORDS = 100;
+/** The newest of one command's output that an answer holds. */
+const MAX_LOG_BYTES = 1 << 20;
+
+export const logs: HandlerFor<"logs"> = async ({ caller, params, query, signal }, backing) => {
+  const sandbox = sandboxFor(caller, backing, params.name);
+  const all = sandbox.execs().filter(({ detached }) => detached);
+  const wanted = query.exec === undefined ? all : all.filter(({ id }) => id === query.exec);
+  if (query.exec !== undefined && wanted.length === 0) {
+    throw new AgentKernelError("not_found", `no output of a command ${query.exec} was kept`, {
+      hint: "exec with detach runs one whose output is",
+    });
+  }
+  const execs: object[] = [];
+  for (const info of wanted) execs.push(await logOf(sandbox, info, query.encoding ?? "utf8", signal));
+  return data({ execs });
+};
+
+async function logOf(
+  sandbox: Sandbox,
+  info: ExecInfo,
+  encoding: "utf8" | "base64",
+  signal: AbortSignal,
+): Promise<object> {
+  const parts: Record<1 | 2, Buffer[]> = { 1: [], 2: [] };
+  let dropped = 0;
+  for await (const piece of sandbox.logs(info.id, { follow: false, tailBytes: MAX_LOG_BYTES, signal })) {
+    if ("bytes" in piece) parts[piece.stream].push(Buffer.from(piece.bytes));
+    else dropped += piece.lostBytes;
+  }
+  return {
+    exec: info.id,
+    command: info.argv,
+    state: info.state,
+    started_at: timeOf(info.startedAtMs),
+    ended_at: info.endedAtMs === null ? null : timeOf(info.endedAtMs),
+    exit_code:
+      info.state === "ended" ? exitStatus({ exit: { ...info, usage: noUsage }, timedOut: info.timedOut }) : null,
+    stdout: Buffer.concat(parts[1]).toString(encoding),
+    stderr: Buffer.concat(parts[2]).toString(encoding),
+    encoding,
+    dropped_bytes: dropped,
+  };
+}
+
+const noUsage = { userUs: 0, systemUs: 0, maxRssKiB: 0 };
 
 type AuditQuery = {
   readonly type?: string;
