@@ -24,6 +24,7 @@ export interface ConfigFile {
   readonly images: NonNullable<ConfigValue["images"]>;
   readonly audit: NonNullable<ConfigValue["audit"]>;
   readonly daemon: NonNullable<ConfigValue["daemon"]>;
+  readonly api: NonNullable<ConfigValue["api"]>;
   /** Keys that do nothing in this version, as `file:line: key`, and what they are about. */
   readonly withoutEffect: readonly { readonly text: string; readonly concerns: string }[];
 }
@@ -62,6 +63,7 @@ function configOf(
     images: value.images ?? {},
     audit: value.audit ?? {},
     daemon: value.daemon ?? {},
+    api: value.api ?? {},
     withoutEffect: withoutEffect.map(({ path, line, concerns }) => ({
       text: `${fileName}:${line}: ${path}`,
       concerns,

@@ -15,6 +15,7 @@ import { version } from "../core/version.js";
 import { openBackend } from "../runtime/open-backend.js";
 import { WarmPool } from "../runtime/pool/index.js";
 import { Sandboxes } from "../runtime/sandboxes/index.js";
+import { DaemonApi, type ServeOptions } from "./api.js";
 import type { ClientSession } from "./client/session.js";
 import { ownPlace } from "./client/start.js";
 import { holdOwned } from "./held-sandboxes.js";
@@ -51,6 +52,8 @@ export interface DaemonOptions {
   readonly isBackground: boolean;
   /** The service of the machine's own that runs it, and would start it again; null where there is none. */
   readonly service: string | null;
+  /** The HTTP interface on TCP as well; null: on the daemon's own socket only. */
+  readonly serve?: ServeOptions | null;
 }
 
 /** What became of a daemon's belongings when it made room for another. */
@@ -75,8 +78,10 @@ export class Daemon {
   readonly #lifetime: Lifetime;
   readonly #holdings: Holdings;
   #served = 0;
+  #requests = 0;
   #server: Server | null = null;
   #sandboxes: Sandboxes | null = null;
+  #api: DaemonApi | null = null;
   #sandboxOwnership: Ownership | null = null;
   #stopping: Promise<void> | null = null;
   #handingOver: Promise<HandOver> | null = null;
@@ -114,6 +119,7 @@ export class Daemon {
     try {
       await daemon.#listen();
     } catch (error) {
+      await daemon.#api?.close();
       await daemon.#sandboxes?.close();
       daemon.#sandboxOwnership?.release();
       daemon.#sources?.close();
@@ -175,7 +181,11 @@ export class Daemon {
 
   #heldBy(): readonly string[] {
     const { size } = this.#sessions;
-    return [...(size > 0 ? [count(size, "command line")] : []), ...this.#holdings.names];
+    return [
+      ...(size > 0 ? [count(size, "command line")] : []),
+      ...(this.#requests > 0 ? [count(this.#requests, "request")] : []),
+      ...this.#holdings.names,
+    ];
   }
 
   async #listen(): Promise<void> {
@@ -193,11 +203,16 @@ export class Daemon {
     });
     this.#sandboxes = sandboxes;
     holdOwned(sandboxes, this.#holdings);
+    const resident = { jails: this.#jails, pool: this.#pool, holdings: this.#holdings, sandboxes };
+    const api = new DaemonApi({ own, log, serve: this.#options.serve ?? null }, resident);
+    this.#api = api;
+    await api.open();
     this.#server = await listen(place, {
       build: buildId(),
       place: ownPlace(),
-      resident: { jails: this.#jails, pool: this.#pool, holdings: this.#holdings, sandboxes },
+      resident: { ...resident, meter: api.meter },
       answer: (method, path) => this.#answer(method, path),
+      serve: (request, response, isWaiting) => this.#serveRequest(api.serve(request, response, isWaiting)),
       isClosed: () => this.#whyClosed(),
       onSession: (session) => this.#serve(session),
       onFault: (error) => log.say(`a connection was cut off: ${describe(error)}`),
@@ -224,10 +239,22 @@ export class Daemon {
     });
   }
 
+  /** One that is being answered keeps it from ending by itself. */
+  async #serveRequest(request: Promise<void>): Promise<void> {
+    this.#requests++;
+    this.#lifetime.look();
+    await request;
+    this.#requests--;
+    this.#lifetime.look();
+  }
+
+  /** Where the HTTP interface listens on TCP; null where it does not. */
+  get url(): string | null {
+    return this.#api?.url ?? null;
+  }
+
   #answer(method: string, path: string): Promise<object> | null {
     const key = `${method} ${path}`;
-    if (key === "GET /health") return Promise.resolve({ status: this.#isClosing ? "stopping" : "ok" });
-    if (key === "GET /version") return Promise.resolve({ version, build: buildId(), node: process.versions.node });
     if (key === "GET /daemon") return Promise.resolve(this.status);
     if (key === "POST /daemon/stop") return this.stop("it was asked to").then(() => ({ stopped: true }));
     if (key === "POST /daemon/stop-all") return this.#stopAll();
@@ -252,7 +279,7 @@ export class Daemon {
     this.#lifetime.over();
     log.say(`stopping: ${why}; ${this.#sessions.size} at work`);
     for (const session of this.#sessions) session.signal(constants.signals.SIGTERM);
-    const sessions = within(STOP_GRACE_MS, this.#sessionsOver());
+    const sessions = within(STOP_GRACE_MS, Promise.all([this.#sessionsOver(), this.#api?.close()]));
     await Promise.all([sessions, this.#holdings.releaseAll()]);
     // They run on, and the next daemon takes them over.
     await this.#sandboxes?.close();
@@ -272,6 +299,7 @@ export class Daemon {
     }
     this.#lifetime.over();
     const released = await this.#holdings.releaseAll();
+    await this.#api?.close();
     await this.#sandboxes?.close();
     this.#sandboxOwnership?.release();
     this.#sources?.close();

@@ -5,6 +5,7 @@ import { createServer as createHttpServer, type IncomingMessage, type ServerResp
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
+import { serverOptions } from "../api/http/server-options.js";
 import { AgentKernelError } from "../core/errors.js";
 import { ClientConnection, type ConnectionOptions, refuse } from "./client/connection.js";
 import { readClientHead } from "./client/request-head.js";
@@ -15,11 +16,14 @@ export interface ServerParts extends ConnectionOptions {
   readonly build: string;
   /** The answer to a request, or null where there is no such thing. */
   readonly answer: (method: string, path: string) => Promise<object> | null;
+  /** Whatever is not the daemon's own business. Never rejects. */
+  readonly serve: (request: IncomingMessage, response: ServerResponse, isWaiting: boolean) => Promise<void>;
 }
 
 /** Listens when it resolves: the socket appears whole, in the place of one that a dead daemon left. */
 export async function listen({ folder, socketName }: DaemonPlace, parts: ServerParts): Promise<Server> {
-  const http = createHttpServer((request, response) => void respond(request, response, parts));
+  const http = createHttpServer(serverOptions, (request, response) => void respond(request, response, parts));
+  http.on("checkContinue", (request, response) => void respond(request, response, parts, true));
   http.on("upgrade", (request, socket, head) => {
     const wanted = request.url === "/client" && request.headers.upgrade === "agentkernel-client";
     if (wanted) admit(socket, head, String(request.headers["agentkernel-build"]), parts);
@@ -59,16 +63,17 @@ function passOn(socket: Socket, bytes: Buffer, to: (socket: Socket) => void): vo
   socket.resume();
 }
 
-async function respond(request: IncomingMessage, response: ServerResponse, parts: ServerParts): Promise<void> {
+async function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  parts: ServerParts,
+  isWaiting = false,
+): Promise<void> {
   const [path = ""] = (request.url ?? "").split("?");
   const answer = parts.answer(request.method ?? "", path);
+  if (answer === null) return await parts.serve(request, response, isWaiting);
   try {
-    if (answer === null) {
-      const error = { code: "not_found", message: `there is nothing at ${path.slice(0, 100)}`, hint: null };
-      send(response, 404, { success: false, error });
-    } else {
-      send(response, 200, { success: true, data: await answer });
-    }
+    send(response, 200, { success: true, data: await answer });
   } catch (error) {
     parts.onFault(error);
     const fault = new AgentKernelError("internal", "the daemon failed; its log says more", { cause: error });

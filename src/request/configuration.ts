@@ -23,6 +23,7 @@ export interface Configuration {
   readonly images: ConfigFile["images"];
   readonly audit: ConfigFile["audit"];
   readonly daemon: ConfigFile["daemon"];
+  readonly api: ConfigFile["api"];
   /** Absolute paths of the files in use, as named and where they really lie: no sandbox may change them. */
   readonly inUse: readonly string[];
   /** Said on stderr before the run. */
@@ -38,6 +39,7 @@ export const noConfiguration: Configuration = {
   images: {},
   audit: {},
   daemon: {},
+  api: {},
   inUse: [],
   notes: [],
   mcpServers: () => [],
@@ -86,6 +88,7 @@ async function understand({ userWide, project, policy, notes, cwd, inUse }: Foun
     images: Object.assign({}, ...both.map(({ images }) => images)),
     audit: files.userWide?.audit ?? {},
     daemon: files.userWide?.daemon ?? {},
+    api: files.userWide?.api ?? {},
     inUse,
     notes: [...notes, ...both.flatMap(noEffectNotes)],
     mcpServers: () => config.mcpConfigFiles.flatMap((name) => serversIn(name)),

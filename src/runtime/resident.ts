@@ -1,6 +1,7 @@
 /** What a process that outlives a call keeps ready for all its callers. */
 import type { JailStarter } from "../backends/linux/jail-start.js";
 import type { HoldingRegistry } from "../core/holding.js";
+import type { Meter } from "./meter.js";
 import type { WarmPool } from "./pool/index.js";
 import type { Sandboxes } from "./sandboxes/index.js";
 
@@ -11,4 +12,5 @@ export interface Resident {
   readonly sandboxes: Sandboxes;
   /** What is to outlive the call is entered here, and the process does not end by itself meanwhile. */
   readonly holdings: HoldingRegistry;
+  readonly meter?: Meter;
 }

@@ -1,0 +1,68 @@
+/**
+ * src/api/auth owns the question who asks. It answers with a `Caller`, or refuses; what a caller may do with which
+ * sandbox is for those who serve the request. It never says which part of a key or token was wrong.
+ */
+import type { IncomingMessage } from "node:http";
+import { AgentKernelError } from "../../core/errors.js";
+import { type Door, refuseForeignPages } from "./browsers.js";
+import { type Caller, localUser } from "./caller.js";
+import type { JwtVerifier } from "./jwt.js";
+import type { KeyRecord, KeyStore } from "./key-store.js";
+import { isLoopback, peerUser } from "./tcp-peer.js";
+
+export interface AuthOptions {
+  readonly keys: KeyStore;
+  /** Null where no tokens of others are taken. */
+  readonly jwt: JwtVerifier | null;
+  /** Of this process. */
+  readonly uid: number;
+}
+
+export class Authenticator {
+  readonly #options: AuthOptions;
+  /** The kernel is asked once a connection. */
+  readonly #peers = new WeakMap<object, boolean>();
+
+  constructor(options: AuthOptions) {
+    this.#options = options;
+  }
+
+  /** Who asks. Rejects with `unauthorized` where nobody that is known does, and with `forbidden` for pages of others. */
+  async callerOf(request: IncomingMessage, door: Door): Promise<Caller> {
+    refuseForeignPages(request.headers, door, request.socket.localAddress);
+    const { authorization } = request.headers;
+    if (authorization !== undefined) return await this.#bearer(authorization);
+    if (door.kind === "unix" || this.#isSameUser(request)) return localUser;
+    throw unauthorized("a key is needed");
+  }
+
+  async #bearer(authorization: string): Promise<Caller> {
+    const token = /^Bearer +([\x21-\x7e]+)$/i.exec(authorization)?.[1];
+    if (token === undefined) throw unauthorized("the Authorization header is not of the form Bearer KEY");
+    const record = this.#options.keys.find(token);
+    if (record !== null) return callerOfKey(record);
+    const caller = token.split(".").length === 3 ? await this.#options.jwt?.verify(token) : null;
+    if (caller) return caller;
+    throw unauthorized("the key is not valid");
+  }
+
+  #isSameUser(request: IncomingMessage): boolean {
+    const { socket } = request;
+    const known = this.#peers.get(socket);
+    if (known !== undefined) return known;
+    const isSame =
+      isLoopback(socket.localAddress) && isLoopback(socket.remoteAddress) && peerUser(socket) === this.#options.uid;
+    this.#peers.set(socket, isSame);
+    return isSame;
+  }
+}
+
+function callerOfKey({ id, scopes, sandboxes, quotas }: KeyRecord): Caller {
+  return { id: `key:${id}`, scopes, isTrusted: scopes.includes("admin"), sandboxes, quotas };
+}
+
+function unauthorized(why: string): AgentKernelError {
+  return new AgentKernelError("unauthorized", why, {
+    hint: "send Authorization: Bearer KEY with a key of agentkernel keys create, or ask as the same user on the same machine",
+  });
+}

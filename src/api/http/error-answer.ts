@@ -1,0 +1,66 @@
+/** An error as a caller gets it: the one form, with nothing in it that is not theirs to know. */
+import { type AgentKernelError, errorTable, isAgentKernelError } from "../../core/errors.js";
+import type { Redactor } from "../../core/redact.js";
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly error: {
+    readonly code: AgentKernelError["code"];
+    readonly message: string;
+    readonly hint: string | null;
+    readonly details?: Readonly<Record<string, unknown>>;
+  };
+}
+
+/** Details that are about the request, and not about this machine. */
+const TOLD = ["field", "max_bytes", "retry_after_s", "allowed", "code"];
+
+export function errorAnswer(error: unknown, redact: Redactor): ErrorAnswer {
+  if (!isAgentKernelError(error)) {
+    const message = "a fault of the server's own; its log has the request's id";
+    return { status: 500, headers: {}, error: { code: "internal", message, hint: "report it, with what was asked" } };
+  }
+  const { code, hint } = error;
+  const told = Object.entries(error.details).filter(([key]) => TOLD.includes(key));
+  return {
+    status: errorTable[code].http,
+    headers: headersOf(error),
+    error: {
+      code,
+      message: redact.text(inFields(error.message)),
+      hint: hint === undefined ? null : redact.text(inFields(hint)),
+      ...(told.length === 0 ? {} : { details: Object.fromEntries(told) }),
+    },
+  };
+}
+
+function headersOf({ code, details }: AgentKernelError): Readonly<Record<string, string>> {
+  if (code === "unauthorized") return { "www-authenticate": 'Bearer realm="agentkernel"' };
+  if (code === "method_not_allowed") return { allow: (details.allowed as readonly string[]).join(", ") };
+  if (errorTable[code].http === 429 || code === "stopping")
+    return { "retry-after": String(details.retry_after_s ?? 1) };
+  return {};
+}
+
+/** What the command line calls options are fields here. */
+const fieldNames: Readonly<Record<string, string>> = {
+  "allow-domain": "network.allowed_domains",
+  "no-network": "network",
+  workdir: "cwd",
+  timeout: "timeout_ms",
+  vcpus: "resources.vcpus",
+  memory: "resources.memory_mb",
+  pids: "resources.pids",
+  disk: "resources.disk_mb",
+  "open-files": "resources.open_files",
+  "compatibility-mode": "compatibility_mode",
+  "idle-timeout": "idle_timeout",
+};
+
+const OPTION =
+  /(?<![\w-])--(allow-domain|no-network|network|workdir|timeout|vcpus|memory|pids|disk|open-files|compatibility-mode|idle-timeout|image|profile|env|user|workspace|ttl)\b/g;
+
+export function inFields(text: string): string {
+  return text.replace(OPTION, (_, option: string) => fieldNames[option] ?? option);
+}

@@ -1,0 +1,16 @@
+/** What an operation answers: data for the envelope, bytes, or a stream that it writes itself. */
+import type { ServerResponse } from "node:http";
+import type { Readable } from "node:stream";
+
+export type Reply =
+  | { readonly kind: "data"; readonly status: number; readonly data: unknown }
+  | { readonly kind: "text"; readonly type: string; readonly text: string; readonly headers?: Headers }
+  | { readonly kind: "bytes"; readonly type: string; readonly content: Readable; readonly headers?: Headers }
+  /** `write` owns the response from then on; its head is out already. */
+  | { readonly kind: "events"; readonly write: (response: ServerResponse) => Promise<void> };
+
+type Headers = Readonly<Record<string, string>>;
+
+export function data(value: unknown, status = 200): Reply {
+  return { kind: "data", status, data: value };
+}

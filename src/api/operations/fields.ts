@@ -1,0 +1,107 @@
+/** Fields that several bodies have. */
+import { compatibilityModes, egressModes, profileNames, workspaceModes } from "../../core/policy.js";
+import { ranges } from "../../policy/resources.js";
+import { dictionary, field, named, object, optional } from "../schema/object-shape.js";
+import { choice, flag, list, number, oneOf, text, whole } from "../schema/shapes.js";
+
+/** What a kernel takes as one argument, and no NUL, which ends one. */
+const MAX_WORD_CHARS = 131_072;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what is refused
+const NO_NUL = /^[^\u0000]*$/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what is refused
+const ABSOLUTE = /^\/[^\u0000]*$/;
+
+export const word = text({ expected: "a text without NUL", pattern: NO_NUL, maxLength: MAX_WORD_CHARS });
+
+export const command = list(word, { minItems: 1, maxItems: 4096 });
+
+export const env = dictionary({ pattern: /^[A-Za-z_][A-Za-z0-9_]*$/, expected: "a name of a variable" }, word);
+
+export const sandboxName = text({
+  expected: "a name of lower-case letters, digits, dots, dashes and underscores",
+  pattern: /^(?!.*\.\.)[a-z0-9][a-z0-9._-]{0,62}$/,
+  maxLength: 63,
+});
+
+/** A path inside a sandbox. */
+export const insidePath = text({
+  expected: "an absolute path inside the sandbox",
+  pattern: ABSOLUTE,
+  maxLength: 4096,
+});
+
+export const duration = text({
+  expected: "a time such as 30s, 10m, 8h or 7d",
+  pattern: /^(\d{1,10}(\.\d{1,3})?(ms|s|m|h)|\d{1,2}d)$/,
+});
+
+export const timeoutMs = whole(ranges.timeoutMs);
+
+export const encoding = choice(["utf8", "base64"]);
+
+const networkRules = object({
+  enabled: optional(flag(), "false: nothing is reached."),
+  allowed_domains: optional(
+    list(text({ expected: "a domain", minLength: 1, maxLength: 253 }), { maxItems: 1000 }),
+    "Only these are reached; `*.example.com` stands for subdomains.",
+    ["api.example.com"],
+  ),
+});
+
+export type NetworkWish = boolean | (typeof egressModes)[number] | ReturnType<typeof networkRules.read>;
+
+export const network = named(
+  "Network",
+  oneOf<NetworkWish>("true, false, on, off, allowlist or an object", {
+    "true or false": flag(),
+    "a text": choice(egressModes),
+    "an object": networkRules,
+  }),
+  "What can be reached: true or `on` (every public address), false or `off` (nothing), `allowlist`, or the domains that can.",
+);
+
+export const resources = named(
+  "Resources",
+  object({
+    vcpus: optional(number(ranges.vcpus), "Processor cores (2)."),
+    memory_mb: optional(whole(ranges.memoryMiB), "Memory in MiB (1024)."),
+    pids: optional(whole(ranges.pids), "Processes and threads at once (512)."),
+    disk_mb: optional(whole(ranges.diskMiB), "What may be written, in MiB (4096)."),
+    open_files: optional(whole(ranges.openFiles), "Open files of one process (4096)."),
+  }),
+  "Limits of a sandbox.",
+);
+
+const image = text({ expected: "an image such as python:3.12-alpine", minLength: 1, maxLength: 1024 });
+
+/** What decides about a sandbox, whether it is kept or not. */
+export const policyFields = {
+  image: optional(image, "Where the root filesystem comes from; otherwise it is detected from the command.", "host"),
+  profile: optional(choice(profileNames), "How much is allowed (moderate)."),
+  compatibility_mode: optional(choice(compatibilityModes), "Defaults that fit one agent (native)."),
+  network: optional(network, "What can be reached."),
+  env: optional(env, "Variables for every command.", { LANG: "C.UTF-8" }),
+  user: optional(
+    text({ expected: "a user", minLength: 1, maxLength: 128 }),
+    "Who commands run as: name, uid, name:group or uid:gid.",
+  ),
+  resources: optional(resources, "Limits of the sandbox."),
+  dir: optional(
+    text({ expected: "an absolute path on the host", pattern: ABSOLUTE, maxLength: 4096 }),
+    "A folder of the host, shown as /workspace. Only for the user of the same machine, or an admin key.",
+  ),
+  workspace: optional(
+    choice(workspaceModes),
+    "How `dir` is shown: as a copy (default), carried over after the end, live, or not at all.",
+  ),
+};
+
+/** What every command may be given. */
+export const commandFields = {
+  command: field(command, "The program and its arguments. No shell is put between.", ["echo", "hello"]),
+  cwd: optional(insidePath, "The working directory, inside the sandbox (/workspace)."),
+  stdin: optional(text(), "What the command reads on its standard input."),
+  stdin_encoding: optional(encoding, "How `stdin` is written (utf8)."),
+  timeout_ms: optional(timeoutMs, "After so long the command is ended with all it started (30000)."),
+  encoding: optional(encoding, "How output is written in the answer; base64 keeps every byte (utf8)."),
+};

@@ -1,0 +1,242 @@
+/** Sandboxes with a name, which stay until they are removed. */
+import type { ErrorCode } from "../../core/errors.js";
+import { answerObject, field, named, object, optional } from "../schema/object-shape.js";
+import { choice, flag, list, nullable, number, text, type ValueOf } from "../schema/shapes.js";
+import { backend, bytesOrNull, changes, count, imageUsed, layer, networkMode, policyAnswer, time } from "./answers.js";
+import { duration, network, policyFields, sandboxName } from "./fields.js";
+import { answer, enveloped, operation } from "./operation.js";
+import { startErrors } from "./runs.js";
+
+const tag = "sandboxes";
+export const sandboxStates = ["created", "running", "paused", "stopped"] as const;
+
+export const sandbox = named(
+  "Sandbox",
+  answerObject({
+    name: field(sandboxName, "How it is called."),
+    state: field(choice(sandboxStates), "What it does now."),
+    backend: field(backend, "What isolates it."),
+    image: field(nullable(imageUsed), "Its root filesystem; null where that is not known yet."),
+    ...policyAnswer,
+    network: field(networkMode, "What can be reached."),
+    resources: field(
+      answerObject({
+        vcpus: field(number({ min: 0 }), "Processor cores."),
+        memory_mb: field(count, "Memory in MiB."),
+        pids: field(count, "Processes and threads at once."),
+        disk_mb: field(count, "What may be written, in MiB."),
+        open_files: field(count, "Open files of one process."),
+      }),
+      "Its limits.",
+    ),
+    dir: field(nullable(text()), "The folder of the host that it shows as /workspace."),
+    created_at: field(time, "When it was made."),
+    started_at: field(nullable(time), "When it was last started; null where it does not run."),
+    expires_at: field(nullable(time), "When it will be removed."),
+    ttl_ms: field(nullable(count), "How long after its creation it is removed."),
+    idle_timeout_ms: field(nullable(count), "After so long without work it is stopped."),
+    layers: field(list(layer), "Its walls; empty where it does not run."),
+    notes: field(list(text()), "What its user should know."),
+  }),
+);
+export type SandboxAnswer = ValueOf<typeof sandbox>;
+
+/** What can be wrong with any sandbox that is named. */
+export const namedErrors: readonly ErrorCode[] = ["conflict", "sandbox_died", "method_not_allowed"];
+
+export const createRequest = named(
+  "CreateSandboxRequest",
+  object({
+    name: field(sandboxName, "How it will be called.", "work"),
+    ...policyFields,
+    ttl: optional(duration, "It is removed so long after its creation.", "1h"),
+    idle_timeout: optional(duration, "It is stopped after so long without work.", "10m"),
+    start: optional(flag(), "false: it is made and not started (true)."),
+  }),
+);
+export type CreateBody = ValueOf<typeof createRequest>;
+
+export const listSandboxes = operation({
+  id: "listSandboxes",
+  method: "GET",
+  path: "/sandboxes",
+  tag,
+  summary: "The sandboxes that the caller may see",
+  scope: ["read", "sandboxes"],
+  query: object({ state: optional(choice(sandboxStates), "Only those in this state.") }),
+  answers: [
+    answer(
+      200,
+      "Sorted by name.",
+      named("SandboxList", answerObject({ sandboxes: field(list(sandbox), "All of them.") })),
+    ),
+  ],
+});
+
+export const createSandbox = operation({
+  id: "createSandbox",
+  method: "POST",
+  path: "/sandboxes",
+  tag,
+  summary: "Make a sandbox that stays",
+  scope: ["sandboxes"],
+  body: createRequest,
+  answers: [answer(201, "It is there, and runs unless `start` was false.", sandbox)],
+  errors: [...startErrors, "conflict"],
+});
+
+export const getSandbox = operation({
+  id: "getSandbox",
+  method: "GET",
+  path: "/sandboxes/{name}",
+  tag,
+  summary: "One sandbox",
+  scope: ["read", "sandboxes"],
+  answers: [answer(200, "As it is now.", sandbox)],
+  errors: namedErrors,
+});
+
+export const patchRequest = named(
+  "PatchSandboxRequest",
+  object({
+    ttl: optional(nullable(duration), "It is removed so long after its creation; null: never."),
+    idle_timeout: optional(nullable(duration), "It is stopped after so long without work; null: never."),
+    network: optional(network, "What can be reached, from the next connection on."),
+  }),
+);
+export type PatchBody = ValueOf<typeof patchRequest>;
+
+export const patchSandbox = operation({
+  id: "patchSandbox",
+  method: "PATCH",
+  path: "/sandboxes/{name}",
+  tag,
+  summary: "Change how long a sandbox stays, or what it may reach",
+  scope: ["sandboxes"],
+  body: patchRequest,
+  answers: [answer(200, "As it is from now on.", sandbox)],
+  errors: [...namedErrors, "policy_denied", "unsupported_media_type", "unsupported"],
+});
+
+export const removed = named("Removed", answerObject({ name: field(text(), "Of the sandbox that is gone.") }));
+
+export const removeSandbox = operation({
+  id: "removeSandbox",
+  method: "DELETE",
+  path: "/sandboxes/{name}",
+  tag,
+  summary: "Remove a sandbox with all that is in it",
+  scope: ["sandboxes"],
+  query: object({ force: optional(flag(), "Also where it runs: its commands are ended (false).") }),
+  answers: [answer(200, "It is gone.", removed)],
+  errors: namedErrors,
+});
+
+function action(name: string, summary: string, done: string, errors: readonly ErrorCode[] = []) {
+  return operation({
+    id: `${name}Sandbox`,
+    method: "POST",
+    path: `/sandboxes/{name}/${name}`,
+    tag,
+    summary,
+    scope: ["sandboxes"],
+    answers: [answer(200, done, sandbox)],
+    errors: [...namedErrors, ...errors],
+  });
+}
+
+export const startSandbox = action("start", "Start a sandbox", "It runs.", startErrors);
+export const stopSandbox = action("stop", "End all that runs in a sandbox; its files stay", "It is stopped.");
+export const pauseSandbox = action("pause", "Freeze a sandbox", "It is paused.", ["unsupported"]);
+export const resumeSandbox = action("resume", "Let a frozen sandbox go on", "It runs.", ["unsupported"]);
+export const snapshotSandbox = action("snapshot", "Reserved: keep a sandbox's state", "It is kept.", ["unsupported"]);
+export const forkSandbox = action("fork", "Reserved: make a second sandbox of one", "There are two.", ["unsupported"]);
+
+export const stats = named(
+  "Stats",
+  answerObject({
+    name: field(text(), "Of the sandbox."),
+    state: field(choice(sandboxStates), "What it does now."),
+    memory_bytes: field(bytesOrNull, "Memory in use."),
+    memory_peak_bytes: field(bytesOrNull, "The most since it was started."),
+    cpu_us: field(bytesOrNull, "Processor time since it was started."),
+    processes: field(bytesOrNull, "Processes and threads."),
+    oom_kills: field(bytesOrNull, "Processes killed at the memory limit."),
+    processes_denied: field(bytesOrNull, "Processes refused at the limit of processes."),
+    disk_bytes: field(bytesOrNull, "What it has written and kept."),
+    network_received_bytes: field(bytesOrNull, "Bytes that came in through the gateway."),
+    network_sent_bytes: field(bytesOrNull, "Bytes that went out through it."),
+  }),
+  "What a sandbox uses; null where nothing can tell, or where it does not run.",
+);
+
+export const sandboxStats = operation({
+  id: "getSandboxStats",
+  method: "GET",
+  path: "/sandboxes/{name}/stats",
+  tag,
+  summary: "What a sandbox uses",
+  scope: ["read", "sandboxes"],
+  answers: [answer(200, "Now.", stats)],
+  errors: namedErrors,
+});
+
+const change = named(
+  "Change",
+  answerObject({
+    path: field(text(), "Relative to the project."),
+    change: field(choice(["added", "modified", "deleted"]), "What was done to it."),
+  }),
+);
+
+const diff = named(
+  "Diff",
+  answerObject({
+    changes: field(list(change), "Sorted by path."),
+    truncated: field(flag(), "There are more than are listed."),
+  }),
+);
+
+export const diffSandbox = operation({
+  id: "diffSandbox",
+  method: "GET",
+  path: "/sandboxes/{name}/diff",
+  tag,
+  summary: "What a sandbox changed in the project",
+  scope: ["read", "sandboxes"],
+  query: object({
+    format: optional(choice(["list", "patch"]), "A list (default), or a patch as `git apply` takes it."),
+  }),
+  answers: [
+    {
+      status: 200,
+      help: "A list, or with `format=patch` a patch.",
+      content: [enveloped(diff), { type: "text/x-diff", schema: { type: "string" } }],
+    },
+  ],
+  errors: [...namedErrors, "unsupported"],
+});
+
+export const applyRequest = named(
+  "ApplyRequest",
+  object({
+    paths: optional(
+      list(text({ minLength: 1, maxLength: 4096 }), { minItems: 1 }),
+      "Only these, and what is below them (all).",
+    ),
+  }),
+);
+
+export const applySandbox = operation({
+  id: "applySandbox",
+  method: "POST",
+  path: "/sandboxes/{name}/apply",
+  tag,
+  summary: "Take a sandbox's changes over into the project on the host",
+  help: "Only for the user of the same machine, or an admin key.",
+  scope: ["sandboxes"],
+  body: applyRequest,
+  isBodyOptional: true,
+  answers: [answer(200, "What was done.", changes)],
+  errors: [...namedErrors, "unsupported", "unsupported_media_type"],
+});
