@@ -13,7 +13,7 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Base, Told, check_place, set_live_attributes, set_root_attributes, show_file};
+use super::{Base, Told, VOID_FILE, VOID_FOLDER, check_place, set_live_attributes, set_root_attributes, show_file};
 use crate::{
     channel::Channel,
     etc_files,
@@ -62,8 +62,7 @@ pub struct Placer<'a> {
 
 impl Placer<'_> {
     pub fn run(self) -> ! {
-        let Base { root, void, .. } = &self.base;
-        let kept = [self.namespace.as_fd(), void.file.as_fd(), void.folder.as_fd(), root.fd(), self.orders.as_fd()];
+        let kept = [self.namespace.as_fd(), self.base.root.fd(), self.orders.as_fd()];
         sys::close_all_but(kept.map(|fd| fd.as_raw_fd()));
         let status = match self.serve() {
             Ok(()) => 0,
@@ -127,7 +126,8 @@ impl Placer<'_> {
             place::attach_at(&tree, Path::new(&name)).during("attach a view")?;
             let mounted = open(name.as_str(), OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
             let mounted: OwnedFd = mounted.during("open a view")?;
-            guard::apply(mounted.as_fd(), survey, &self.base.void)?;
+            let void = guard::open_void(Path::new(VOID_FILE), Path::new(VOID_FOLDER))?;
+            guard::apply(mounted.as_fd(), survey, &void)?;
             return place::clone_tree(mounted.as_fd(), Path::new("")).during("take a view along");
         }
         let built = overlay::build(index, tree, survey, (!view.readonly).then_some(self.base.uppers))?;
