@@ -2,6 +2,7 @@
 import { constants } from "node:os";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
+import type { ExecRequest } from "../../core/exec.js";
 import type { GuestExec } from "../../guest/index.js";
 import { type CommandEnd, CommandWait, exitStatus } from "../../runtime/command-end.js";
 import { closePorts, type OpenPort, openPorts } from "../../runtime/published-ports.js";
@@ -53,16 +54,21 @@ async function executeWith(run: Run): Promise<number> {
   const startedAt = performance.now();
   const image = await openImage(run);
   const egress = await openEgress(request, audit);
+  let streams: RunStreams | null = null;
   try {
     const start = startOf(request, image);
-    const sandbox = await startSandbox(run, image, egress);
+    streams = openStreams(request, invocation);
+    const command = wholeRequest(withSecrets(start.command, egress), streams);
+    // What the sandbox has to be made ready for, or what must be on record first, is waited for.
+    const isFree = !start.makesFolder && request.publish.length === 0 && !audit.isRequired;
+    const sandbox = await startSandbox(run, image, egress, isFree ? command : undefined);
     if (signals.first !== null || run.abort.aborted) {
       audit.records.ended(await sandbox.kill());
       return 128 + (signals.first ?? SIGHUP);
     }
     if (!request.json) await say(invocation, [...image.notes, ...remarksAtStart(request, sandbox.layers)]);
     if (start.makesFolder) await sandbox.makeFolder(start.command.cwd);
-    const ran = await runIn(sandbox, run, withSecrets(start.command, egress), egress);
+    const ran = await runIn(sandbox, run, { command, streams, egress });
     const blocked = egress?.port.blocked ?? [];
     if (request.json) {
       await audit.insist();
@@ -74,9 +80,14 @@ async function executeWith(run: Run): Promise<number> {
     }
     return exitStatus(ran.command);
   } finally {
+    streams?.close();
     await egress?.close();
     await image.release();
   }
+}
+
+function wholeRequest(start: CommandStart, { hasInput, terminal }: RunStreams): ExecRequest {
+  return { ...start, stdin: hasInput, ...(terminal ? { tty: terminal } : {}) };
 }
 
 async function openImage({ request: { image, imageSettings, json }, invocation, abort }: Run): Promise<RootImage> {
@@ -106,6 +117,7 @@ async function startSandbox(
   { request, invocation, audit, abort }: Run,
   image: RootImage,
   egress: RunEgress | null,
+  command: ExecRequest | undefined,
 ): Promise<TemporarySandbox> {
   const { id, records } = audit;
   const { policy, projectDir, homeDir } = request;
@@ -117,7 +129,7 @@ async function startSandbox(
     const certificate = egress?.trustedCertificate ?? null;
     const trust = certificate === null ? {} : { trustedCertificate: certificate };
     const spec = { id, hostname: id, policy, image: image.source, projectDir, homeDir, ...trust };
-    const sandbox = await TemporarySandbox.start(backend, spec, abort, egress?.port);
+    const sandbox = await TemporarySandbox.start(backend, spec, abort, egress?.port, command);
     records.ready(sandbox.layers);
     return sandbox;
   } catch (error) {
@@ -126,14 +138,21 @@ async function startSandbox(
   }
 }
 
-async function runIn(sandbox: TemporarySandbox, run: Run, start: CommandStart, egress: RunEgress | null): Promise<Ran> {
-  const { request, invocation, audit } = run;
-  const streams = openStreams(request, invocation);
+interface CommandParts {
+  readonly command: ExecRequest;
+  readonly streams: RunStreams;
+  readonly egress: RunEgress | null;
+}
+
+async function runIn(sandbox: TemporarySandbox, run: Run, parts: CommandParts): Promise<Ran> {
+  const { invocation, audit } = run;
+  const { publish, json } = run.request;
+  const { streams, egress } = parts;
   let ports: readonly OpenPort[] = [];
   try {
-    ports = await openPorts(request.publish, (port) => sandbox.connectTcp(port));
-    if (!request.json) await say(invocation, ports.map(publishedRemark));
-    const command = await runCommand(sandbox, run, start, streams);
+    ports = await openPorts(publish, (port) => sandbox.connectTcp(port));
+    if (!json) await say(invocation, ports.map(publishedRemark));
+    const command = await runCommand(sandbox, run, parts.command, streams);
     const finished = sandbox.finish();
     finished.catch(() => {});
     if (ports.length === 0 && (egress?.port.blocked ?? []).length === 0) {
@@ -144,7 +163,7 @@ async function runIn(sandbox: TemporarySandbox, run: Run, start: CommandStart, e
     // Before anything of ours is printed: the terminal must be the user's own again.
     streams.close();
     if (streams.failure) throw streams.failure;
-    if (!request.json) await say(invocation, remarksAtEnd(request, command, sandboxEnd));
+    if (!json) await say(invocation, remarksAtEnd(run.request, command, sandboxEnd));
     return { command, sandboxEnd, streams };
   } catch (error) {
     // The error says more than a second one about the sandbox that it ended.
@@ -155,7 +174,6 @@ async function runIn(sandbox: TemporarySandbox, run: Run, start: CommandStart, e
     throw error;
   } finally {
     await closePorts(ports);
-    streams.close();
   }
 }
 
@@ -184,19 +202,14 @@ async function releaseCaller(
 async function runCommand(
   sandbox: TemporarySandbox,
   run: Run,
-  start: CommandStart,
+  command: ExecRequest,
   streams: RunStreams,
 ): Promise<CommandEnd> {
   const { audit, invocation } = run;
-  const command = {
-    ...start,
-    stdin: streams.hasInput,
-    ...(streams.terminal ? { tty: streams.terminal } : {}),
-  };
   const recordEnd = audit.records.execStarting(command);
   try {
     await audit.insist();
-    const exec = await sandbox.exec(command);
+    const exec = await (sandbox.first ?? sandbox.exec(command));
     streams.connect(exec);
     // A process that goes on has time for that later.
     if (invocation.resident === null) audit.writeSoon();
