@@ -51,7 +51,7 @@ const CAPTURE_LAYER: &str = "network capture";
 pub enum Told {
     /// The writable layer to carry over comes with this message.
     Upper,
-    /// Of a warm one: every view is in its place.
+    /// Of a warm one: every view is in its place. The mount namespace that they were built in comes with this message.
     Shown,
     Layer(Layer),
     Failed(Fault),

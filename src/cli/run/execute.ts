@@ -59,8 +59,8 @@ async function executeWith(run: Run): Promise<number> {
     const start = startOf(request, image);
     streams = openStreams(request, invocation);
     const command = wholeRequest(withSecrets(start.command, egress), streams);
-    // What the sandbox has to be made ready for, or what must be on record first, is waited for.
-    const isFree = !start.makesFolder && request.publish.length === 0 && !audit.isRequired;
+    // It waits for what has to be ready before it: a folder, a port, a terminal, a record.
+    const isFree = !start.makesFolder && request.publish.length === 0 && !request.tty && !audit.isRequired;
     const sandbox = await startSandbox(run, image, egress, isFree ? command : undefined);
     if (signals.first !== null || run.abort.aborted) {
       audit.records.ended(await sandbox.kill());

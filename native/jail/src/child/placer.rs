@@ -91,15 +91,16 @@ impl Placer<'_> {
             sys::make_private(tree.as_fd()).during("make a view's mount private")?;
             built.push((shown, self.build_view(index, shown, tree)?));
         }
-        // While it is open, the namespace that we leave is not taken apart.
-        let _left = open("root/proc/self/ns/mnt", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+        // Taking it apart takes longer than all this, and is left to the supervisor.
+        let left = open("root/proc/self/ns/mnt", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+            .during("open our mount namespace")?;
         move_into_thread_name_spaces(self.namespace.as_fd(), ThreadNameSpaceType::MOUNT)
             .during("enter the sandbox's mount namespace")?;
         attach(&views, built)?;
         if self.spec.root_readonly {
             set_root_attributes(true)?;
         }
-        self.orders.send(&Told::Shown, None)
+        self.orders.send(&Told::Shown, Some(left.as_fd()))
     }
 
     fn await_order(&self) -> Outcome<(Shown, Vec<OwnedFd>)> {
