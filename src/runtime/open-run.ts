@@ -3,7 +3,8 @@
  * record. What was opened is closed again where the next thing fails.
  */
 import { isAgentKernelError } from "../core/errors.js";
-import { type PlannedStart, startOf } from "./command-start.js";
+import type { ExecRequest } from "../core/exec.js";
+import { type CommandStart, type PlannedStart, startOf } from "./command-start.js";
 import { openBackend, type RuntimeHost } from "./open-backend.js";
 import { type ImageWatcher, type RootImage, rootImage } from "./root-image.js";
 import type { RunAudit } from "./run-audit.js";
@@ -28,6 +29,8 @@ export interface OpenRunOptions {
   readonly watcher?: Omit<ImageWatcher, "signal">;
   /** Who is asked about destinations that no rule covers. */
   readonly asker?: Asker | undefined;
+  /** The whole command, to be sent ahead of its sandbox where nothing has to be ready before it. */
+  readonly ahead?: (start: CommandStart) => ExecRequest;
 }
 
 export async function openRun(request: RunRequest, options: OpenRunOptions): Promise<OpenRun> {
@@ -41,22 +44,31 @@ export async function openRun(request: RunRequest, options: OpenRunOptions): Pro
   };
   try {
     egress = await openEgress(request, { ...audit, meter }, asker);
-    const { command, makesFolder } = startOf(request, image);
-    const sandbox = await startSandbox(request, options, image, egress);
+    const { command: planned, makesFolder } = startOf(request, image);
     // Placeholders stand in for what a variable of the same name would have given away.
-    const env = egress === null ? command.env : { ...command.env, ...egress.env };
-    return { sandbox, image, egress, start: { command: { ...command, env }, makesFolder }, close };
+    const env = egress === null ? planned.env : { ...planned.env, ...egress.env };
+    const command = { ...planned, env };
+    // It waits for what has to be ready before it: a folder, a port, a terminal, a record.
+    const isFree = !makesFolder && request.publish.length === 0 && !request.tty && !audit.isRequired;
+    const ahead = isFree ? options.ahead?.(command) : undefined;
+    const sandbox = await startSandbox(request, options, { image, egress, ahead });
+    return { sandbox, image, egress, start: { command, makesFolder }, close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
+interface StartParts {
+  readonly image: RootImage;
+  readonly egress: RunEgress | null;
+  readonly ahead: ExecRequest | undefined;
+}
+
 async function startSandbox(
   { policy, projectDir, homeDir }: RunRequest,
   { host, audit, signal }: OpenRunOptions,
-  image: RootImage,
-  egress: RunEgress | null,
+  { image, egress, ahead }: StartParts,
 ): Promise<TemporarySandbox> {
   const { id, records } = audit;
   const backend = openBackend(host);
@@ -69,7 +81,7 @@ async function startSandbox(
     const certificate = egress?.trustedCertificate ?? null;
     const trust = certificate === null ? {} : { trustedCertificate: certificate };
     const spec = { id, hostname: id, policy, image: image.source, projectDir, homeDir, ...trust };
-    const sandbox = await TemporarySandbox.start(backend, spec, signal, egress?.port);
+    const sandbox = await TemporarySandbox.start(backend, spec, signal, egress?.port, ahead);
     records.ready(sandbox.layers);
     meter?.started({ kind: "run", isWarm: false, ms: performance.now() - askedAt });
     return sandbox;

@@ -42,8 +42,9 @@ fn await_caller(control: &mut Control, warm: &Warm) -> Outcome<Option<Vec<u8>>> 
     if control.has_line() || is_spoken_to(control, warm.pidfd())? { control.line() } else { Ok(None) }
 }
 
-fn see_to_its_end(control: &mut Control, sandbox: Sandbox<'_>, spec: &Spec) -> Outcome<()> {
+fn see_to_its_end(control: &mut Control, mut sandbox: Sandbox<'_>, spec: &Spec) -> Outcome<()> {
     control.send(&Event::Started { pid: sandbox.pid(), layers: &sandbox.layers });
+    sandbox.clear_up();
     let order = await_end(control, &sandbox)?;
     if order == Some(Order::Finish) {
         let stats = sandbox.cgroup.stats();
