@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { actors } from "../support/actors.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
 import { makeProject } from "../support/project.js";
-import { inWorld } from "../support/sandbox-world.js";
+import { inWorld, SandboxWorld } from "../support/sandbox-world.js";
 
 describe.each(actors)("as $name", (actor) => {
   leavesNothingBehind();
@@ -232,6 +232,22 @@ describe.each(actors)("as $name", (actor) => {
         (name) => statSync(join(world.folder("box"), name)).mode & 0o077,
       );
       expect(modes).toEqual([0, 0, 0, 0]);
+    });
+  });
+
+  it("of two daemons that share a state folder one owns its sandboxes, and the other says so", async () => {
+    await inWorld(actor, async (first) => {
+      await first.started("box");
+      const second = new SandboxWorld(actor, { stateHome: first.state });
+      await second.up();
+      try {
+        for (const words of [["exec", "box", "true"], ["list"], ["create", "other"], ["remove", "--force", "box"]]) {
+          await second.refuses(words, /another daemon of yours owns/, /XDG_RUNTIME_DIR/);
+        }
+      } finally {
+        await second.daemon.stop();
+      }
+      expect(await first.ok(["exec", "box", "echo", "mine"])).toBe("mine\n");
     });
   });
 });
