@@ -171,7 +171,7 @@ describe.each(actors)("as $name", (actor) => {
         "echo out; echo k > /opt/k; exit 4",
       ]);
       expect(ran).toMatchObject({ status: 4, stdout: "out\n" });
-      const name = /agentkernel exec (run-[0-9a-f]{12}) sh, remove it with agentkernel remove --force run-/.exec(
+      const name = /agentkernel exec --tty (run-[0-9a-f]{12}) sh, remove it with agentkernel remove --force run-/.exec(
         ran.stderr,
       )?.[1];
       expect(await world.states()).toEqual({ [name ?? ""]: "running" });
