@@ -5,6 +5,13 @@ import { escapeText } from "../core/escape.js";
 import type { HideRule } from "../core/policy.js";
 import type { GuestFiles } from "../guest/index.js";
 
+export interface FileOperation {
+  readonly operation: "read" | "write";
+  readonly path: string;
+  readonly bytes: number | null;
+  readonly verdict: "allowed" | "denied";
+}
+
 export interface SandboxFiles {
   readonly name: string;
   readonly stateDir: string;
@@ -12,6 +19,8 @@ export interface SandboxFiles {
   readonly changes: KeptChanges | undefined;
   /** What its policy hides. */
   readonly hide: readonly HideRule[];
+  /** Puts a file operation on record, before it is done. */
+  record(access: FileOperation): Promise<void>;
   /** Its files for as long as `use` takes. Rejects with `conflict` where it does not run. */
   withFiles<T>(use: (files: GuestFiles) => Promise<T>): Promise<T>;
 }

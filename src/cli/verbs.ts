@@ -3,6 +3,7 @@ import { AgentKernelError } from "../core/errors.js";
 import { nearest } from "../policy/nearest.js";
 import { apiVerbs } from "./api-options.js";
 import { daemonVerbs } from "./daemon-options.js";
+import { fileVerbs } from "./file-verbs.js";
 import { imageVerbs } from "./images/verb-table.js";
 import type { OptionSpec, VerbSpec } from "./option-spec.js";
 import { laterPolicyOptions, policyOptions } from "./policy-options.js";
@@ -50,6 +51,7 @@ export const verbs: readonly VerbSpec[] = [
     load: () => import("./verbs/run.js"),
   },
   ...sandboxVerbs,
+  ...fileVerbs,
   {
     name: "doctor",
     summary: "prove each isolation layer on this machine by using it",

@@ -3,42 +3,26 @@
  * lies in the project afterwards.
  */
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, lstatSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { apply, applyOptions } from "../../src/cli/changes/apply.js";
-import { diff, diffOptions } from "../../src/cli/changes/diff.js";
-import { cp, cpOptions } from "../../src/cli/copy/cp.js";
-import type { Invocation } from "../../src/cli/invocation/index.js";
-import type { OptionSpec } from "../../src/cli/option-spec.js";
-import { parseOptions } from "../../src/cli/parse-options.js";
-import type { FindSandbox } from "../../src/cli/sandbox-files.js";
-import { builtInHideRules } from "../../src/policy/hidden.js";
-import { inStateFolder, type Owned, startKept } from "../contract/suite/kept-subject.js";
-import { bootSpec } from "../contract/suite/subject.js";
 import { type Actor, actors } from "../support/actors.js";
-import { linuxBackendOf } from "../support/linux-backend.js";
+import { clientOf } from "../support/daemon.js";
 import { makeProject, type Project } from "../support/project.js";
-
-interface Answer {
-  readonly status: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+import { type CliResult, runCli } from "../support/run-cli.js";
 
 interface World {
-  readonly owned: Owned;
   readonly project: Project;
   sh(script: string): Promise<void>;
-  diff(...words: string[]): Promise<Answer>;
-  apply(...words: string[]): Promise<Answer>;
-  cp(...words: string[]): Promise<Answer>;
+  cli(...words: string[]): Promise<CliResult>;
+  diff(...words: string[]): Promise<CliResult>;
+  apply(...words: string[]): Promise<CliResult>;
+  cp(...words: string[]): Promise<CliResult>;
 }
 
 const png = Buffer.from("89504e470d0a1a0a0000000d4948445200000001000000010806000000", "hex");
 
-function git(folder: string, words: readonly string[], input = ""): string {
+function git(folder: string, words: readonly string[], input: Buffer | "" = ""): string {
   const settings = ["-c", "safe.directory=*", "-c", "user.name=t", "-c", "user.email=t@t"];
   const env = { PATH: process.env.PATH };
   const done = spawnSync("git", [...settings, ...words], { cwd: folder, encoding: "latin1", env, input });
@@ -47,8 +31,6 @@ function git(folder: string, words: readonly string[], input = ""): string {
 }
 
 async function inWorld(actor: Actor, use: (world: World) => Promise<void>): Promise<void> {
-  const { kept } = linuxBackendOf(actor);
-  if (kept === undefined) throw new Error("the backend keeps sandboxes");
   const project = makeProject(actor, {
     "README.md": "# shop\n",
     "src/cart.ts": "export const items = [];\nexport const total = 0;\n",
@@ -64,63 +46,27 @@ async function inWorld(actor: Actor, use: (world: World) => Promise<void>): Prom
   spawnSync("chown", ["-R", `${actor.uid}:${actor.gid}`, project.path]);
   // Files get the time of a clock that ticks now and then; this waits for the next tick.
   makeProject(actor, {});
-  const folder = actor.ownFolder("state");
-  await inStateFolder(kept, folder, async () => {
-    const owned = await startKept(kept, bootSpec({ projectDir: project.path }), folder);
-    const find: FindSandbox = async (name) => ({
-      name,
-      stateDir: folder,
-      changes: kept.changes,
-      hide: builtInHideRules,
-      withFiles: (using) => using(owned.session.files),
-    });
+  const state = { XDG_STATE_HOME: actor.ownFolder("state") };
+  const client = clientOf({ ...actor, variables: { ...actor.variables, ...state } });
+  const cli = (...words: string[]) => runCli(client, words, { cwd: project.path });
+  try {
+    const made = await cli("create", "--no-network", "box");
+    expect(made, made.stderr).toMatchObject({ status: 0 });
+    expect((await cli("start", "box")).status).toBe(0);
     await use({
-      owned,
       project,
-      sh: async (script) =>
-        expect(await owned.sh(script, { cwd: "/workspace" })).toMatchObject({ stderr: "", code: 0 }),
-      diff: (...words) => call(words, diffOptions, (parsed, invocation) => diff(parsed, invocation, find)),
-      apply: (...words) => call(words, applyOptions, (parsed, invocation) => apply(parsed, invocation, find)),
-      cp: (...words) => call(words, cpOptions, (parsed, invocation) => cp(parsed, invocation, find)),
+      cli,
+      sh: async (script) => {
+        expect(await cli("exec", "box", "sh", "-ec", script)).toMatchObject({ stderr: "", status: 0 });
+      },
+      diff: (...words) => cli("diff", ...words),
+      apply: (...words) => cli("apply", ...words),
+      cp: (...words) => cli("cp", ...words),
     });
-  });
-}
-
-/** A verb as it is called, with what it prints. */
-async function call(
-  words: readonly string[],
-  options: readonly OptionSpec[],
-  verb: (parsed: ReturnType<typeof parseOptions>, invocation: Invocation) => Promise<number>,
-): Promise<Answer> {
-  const spec = { name: "verb", summary: "", usage: "", examples: [], options, rest: { kind: "words" } } as const;
-  const parsed = parseOptions({ ...spec, load: () => Promise.reject(new Error("not loaded")) }, words);
-  if (parsed.problem !== null) throw parsed.problem;
-  const said = { stdout: "", stderr: "" };
-  const output = (name: "stdout" | "stderr") => ({
-    isTerminal: false,
-    write: async (text: string) => {
-      said[name] += text;
-      return null;
-    },
-    stream: () =>
-      new Writable({
-        write(chunk: Buffer, _, done) {
-          said[name] += chunk.toString("latin1");
-          done();
-        },
-      }),
-  });
-  const silent = { onEnding: () => () => {}, onPause: () => () => {} };
-  const invocation = {
-    cwd: "/",
-    env: {},
-    stdout: output("stdout"),
-    stderr: output("stderr"),
-    signals: silent,
-    gone: null,
-  };
-  const status = await verb(parsed, invocation as unknown as Invocation);
-  return { status, ...said };
+  } finally {
+    await cli("remove", "--force", "box");
+    await cli("daemon", "stop", "--all");
+  }
 }
 
 const work = `
@@ -172,7 +118,7 @@ describe.each(actors)("files of a sandbox, as $name", (actor) => {
       const patch = await diff("box", "--patch");
       expect(patch.stderr).toMatch(/not in the patch: src\/passwd/);
       expect(patch.stdout + patch.stderr).not.toContain("of-the-host");
-      git(project.path, ["apply", "--check", "-"], patch.stdout);
+      git(project.path, ["apply", "--check", "-"], patch.stdoutBytes);
       const applied = await apply("box", "--dry-run", "src", "assets", "test", "README.md");
       expect(applied).toMatchObject({ status: 0 });
       expect(readFileSync(join(project.path, "src/cart.ts"), "utf8")).toContain("total = 0");
@@ -206,18 +152,18 @@ describe.each(actors)("files of a sandbox, as $name", (actor) => {
       expect(applied).toMatchObject({ status: 1, stdout: "M src/cart.ts\n" });
       expect(applied.stderr).toMatch(/not applied: M README.md \(conflict[^\n]*\n.*1 conflict; .*--force PATH/);
       expect(readFileSync(ofHost, "utf8")).toBe("of the host\n");
-      await expect(apply("box", "--force")).rejects.toMatchObject({ code: "invalid_argument" });
+      expect(await apply("box", "--force")).toMatchObject({
+        status: 125,
+        stderr: expect.stringContaining("needs paths"),
+      });
       expect(await apply("box", "--force", "README.md")).toMatchObject({ status: 0, stdout: "M README.md\n" });
       expect(readFileSync(ofHost, "utf8")).toBe("inside\n");
     });
   });
 
   it("cp brings files in and out, and says what it left out", async () => {
-    await inWorld(actor, async ({ owned, project, sh, cp }) => {
-      const folder = actor.folder("copies");
-      mkdirSync(join(folder, "data"));
-      writeFileSync(join(folder, "data", "a"), "a\n");
-      writeFileSync(join(folder, "data", ".env"), "TOKEN=of-the-host\n");
+    await inWorld(actor, async ({ project, sh, cli, cp, diff }) => {
+      const folder = makeProject(actor, { "data/a": "a\n", "data/.env": "TOKEN=of-the-host\n" }).path;
       chmodSync(join(folder, "data", "a"), 0o640);
       const sent = await cp(join(folder, "data"), "box:.");
       expect(sent).toMatchObject({ status: 0, stdout: "" });
@@ -228,15 +174,28 @@ describe.each(actors)("files of a sandbox, as $name", (actor) => {
       expect(back.stdout).toContain("a pipe");
       expect(await cp("box:/workspace/README.md", join(folder, "copy.md"))).toMatchObject({ status: 0, stderr: "" });
       expect(readFileSync(join(folder, "copy.md"), "utf8")).toBe("# shop\n");
-      expect((await owned.sh("truncate -s 2M large", { cwd: "/workspace" })).code).toBe(0);
-      await expect(cp("box:large", folder, "--max-size", "1m")).rejects.toMatchObject({
-        code: "resource_exhausted",
-        hint: expect.stringContaining("--max-size"),
-      });
-      await expect(cp("box:.env", folder)).rejects.toMatchObject({ code: "file_error" });
-      for (const words of [["a"], ["a", "b"], ["box:a", "b", "c"], ["box:", "b"]]) {
-        await expect(cp(...words)).rejects.toMatchObject({ code: "invalid_argument" });
+      await sh("truncate -s 2M large; truncate -s 1T sparse");
+      for (const words of [
+        ["box:large", folder, "--max-size", "1m"],
+        ["box:sparse", folder],
+      ]) {
+        expect(await cp(...words)).toMatchObject({ status: 125, stderr: expect.stringContaining("--max-size") });
       }
+      expect(await cp("box:.env", folder)).toMatchObject({
+        status: 125,
+        stderr: expect.stringMatching(/no such file/i),
+      });
+      for (const words of [["a"], ["a", "b"], ["box:a", "b", "c"], ["box:", "b"], ["other:a", "b"]]) {
+        const refused = await cp(...words);
+        expect(refused.status, refused.stderr).toBe(125);
+      }
+      expect((await cli("audit", "list", "--type", "file")).stdout).toMatch(/data/);
+      expect((await cli("stop", "box")).status).toBe(0);
+      expect(await cp("box:a.txt", folder)).toMatchObject({
+        status: 125,
+        stderr: expect.stringContaining("agentkernel start box"),
+      });
+      expect((await diff("box", "large")).stdout).toBe("A large (binary)\n");
       expect(git(project.path, ["status", "--porcelain"])).toBe("");
     });
   });

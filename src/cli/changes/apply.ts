@@ -4,7 +4,7 @@ import { AgentKernelError } from "../../core/errors.js";
 import { escapeJson, escapeText } from "../../core/escape.js";
 import { interruptible } from "../images/interruptible.js";
 import type { Invocation } from "../invocation/index.js";
-import type { OptionSpec, ParsedOptions } from "../option-spec.js";
+import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeOut } from "../output.js";
 import { changesOf, type FindSandbox } from "../sandbox-files.js";
 import { untilGone } from "../until-gone.js";
@@ -12,16 +12,6 @@ import { changeLine } from "./list-text.js";
 import { projectPaths } from "./paths.js";
 import { nameAndPaths, remarkOnRest } from "./selection.js";
 import { shownChange } from "./shown-change.js";
-
-export const applyOptions: readonly OptionSpec[] = [
-  { long: "dry-run", short: "n", help: "say what would be done, and do nothing" },
-  {
-    long: "force",
-    short: "f",
-    help: "also where the host changed the same files since; only for paths that are named",
-  },
-  { long: "json", help: "print what was done as JSON" },
-];
 
 const CONFLICTS_LEFT = 1;
 
@@ -38,6 +28,9 @@ export async function apply(parsed: ParsedOptions, invocation: Invocation, find:
   const changes = changesOf(sandbox);
   return await interruptible(invocation, "applying", async (stopped) => {
     const signal = untilGone(invocation, stopped);
+    if (!isRehearsal) {
+      await sandbox.record({ operation: "read", path: "/workspace", bytes: null, verdict: "allowed" });
+    }
     const report = await changes.apply(sandbox.stateDir, { paths, isRehearsal, overridesHost }, signal);
     await remarkOnRest(invocation, report);
     if (parsed.flags.has("json")) {

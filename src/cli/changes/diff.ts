@@ -3,7 +3,7 @@ import type { ChangeList } from "../../core/changes.js";
 import { escapeJson, escapeText } from "../../core/escape.js";
 import { interruptible } from "../images/interruptible.js";
 import type { Invocation } from "../invocation/index.js";
-import type { OptionSpec, ParsedOptions } from "../option-spec.js";
+import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeOut } from "../output.js";
 import { changesOf, type FindSandbox } from "../sandbox-files.js";
 import { untilGone } from "../until-gone.js";
@@ -14,13 +14,6 @@ import { nameAndPaths, remarkOnRest } from "./selection.js";
 import { shownChange } from "./shown-change.js";
 import { statText } from "./stat-text.js";
 import { writePatch } from "./write-patch.js";
-
-export const diffOptions: readonly OptionSpec[] = [
-  { long: "patch", short: "p", help: "print a patch that git apply takes" },
-  { long: "stat", help: "print how many lines of each file come and go" },
-  { long: "name-only", help: "print paths only" },
-  { long: "json", help: "print the changes as JSON" },
-];
 
 export async function diff(parsed: ParsedOptions, invocation: Invocation, find: FindSandbox): Promise<number> {
   const form = onlyOne(parsed, ["patch", "stat", "name-only", "json"]);

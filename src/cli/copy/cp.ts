@@ -7,17 +7,12 @@ import { parseSizeMiB, ranges } from "../../policy/resources.js";
 import { type CopyEnd, copyTree, DEFAULT_MAX_BYTES, DEFAULT_MAX_ENTRIES } from "../../runtime/copy/index.js";
 import { interruptible } from "../images/interruptible.js";
 import type { Invocation } from "../invocation/index.js";
-import type { OptionSpec, ParsedOptions } from "../option-spec.js";
+import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeOut } from "../output.js";
 import type { FindSandbox } from "../sandbox-files.js";
 import { untilGone } from "../until-gone.js";
 import { type NamedEnd, namedEnd } from "./ends.js";
 import { copyProgress } from "./progress.js";
-
-export const cpOptions: readonly OptionSpec[] = [
-  { long: "max-size", value: "SIZE", help: "the most that may come out of a sandbox, such as 500m or 50g (16g)" },
-  { long: "json", help: "print what was copied as JSON" },
-];
 
 export async function cp(parsed: ParsedOptions, invocation: Invocation, find: FindSandbox): Promise<number> {
   const [source, target, ...more] = parsed.rest.map((word) => namedEnd(word, invocation.cwd));
@@ -35,7 +30,9 @@ export async function cp(parsed: ParsedOptions, invocation: Invocation, find: Fi
     const copy = async (from: CopyEnd, to: CopyEnd, hide: readonly HideRule[]) =>
       await copyTree(from, to, { hide, maxBytes, maxEntries: DEFAULT_MAX_ENTRIES, signal, onProgress });
     try {
-      const report = await withEnd(source, find, (from) => withEnd(target, find, (to, hide) => copy(from, to, hide)));
+      const report = await withEnd(source, "read", find, (from) =>
+        withEnd(target, "write", find, (to, hide) => copy(from, to, hide)),
+      );
       progress.clear();
       return await tell(invocation, report, json);
     } finally {
@@ -55,12 +52,16 @@ async function tell(invocation: Invocation, report: TreeReport, json: boolean): 
 
 async function withEnd<T>(
   end: NamedEnd,
+  operation: "read" | "write",
   find: FindSandbox,
   use: (end: CopyEnd, hide: readonly HideRule[]) => Promise<T>,
 ): Promise<T> {
   if (end.at === "host") return await use(end, []);
   const sandbox = await find(end.sandbox);
-  return await sandbox.withFiles((files) => use({ at: "sandbox", path: end.path, files }, sandbox.hide));
+  return await sandbox.withFiles(async (files) => {
+    await sandbox.record({ operation, path: end.path, bytes: null, verdict: "allowed" });
+    return await use({ at: "sandbox", path: end.path, files }, sandbox.hide);
+  });
 }
 
 function usage(message: string): AgentKernelError {

@@ -1,5 +1,6 @@
 /** One kept sandbox: its record, and its run where it has one. Changes of its state come one after the other. */
 import type { Duplex } from "node:stream";
+import type { KeptChanges } from "../../core/changes.js";
 import type { ExecRequest } from "../../core/exec.js";
 import type { NetworkRules } from "../../core/policy.js";
 import type { GuestFiles, GuestSession } from "../../guest/index.js";
@@ -286,6 +287,23 @@ export class Sandbox {
   /** Of the running sandbox. */
   get files(): GuestFiles {
     return this.#requireServing().session.files;
+  }
+
+  /** Where the backend keeps it, for `changes`. */
+  get stateDir(): string {
+    return this.folder.jail;
+  }
+
+  /** What it changed in its copy of the project, whether it runs or not; undefined where the backend cannot tell. */
+  get changes(): KeptChanges | undefined {
+    return this.#home.kept.changes;
+  }
+
+  /** A file operation from outside. Where the audit log is required, nothing may happen before this resolves. */
+  async recordFile(access: Parameters<RunAudit["records"]["file"]>[0]): Promise<void> {
+    this.#audit.records.file(access);
+    await this.#audit.insist();
+    this.#audit.writeSoon();
   }
 
   connectTcp(port: number): Promise<Duplex> {
