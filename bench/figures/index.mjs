@@ -5,6 +5,7 @@ import { daemonIdle, warmMemory } from "./daemon-idle.mjs";
 import { daemonRun } from "./daemon-run.mjs";
 import { egressBulk, egressBulkSrt } from "./egress-bulk.mjs";
 import { egressConnect } from "./egress-connect.mjs";
+import { httpExec, httpRun } from "./http.mjs";
 import { idleMemory } from "./idle-memory.mjs";
 import { imagePull } from "./image-pull.mjs";
 import { imagePageCache, imageStart } from "./image-start.mjs";
@@ -23,6 +24,8 @@ export const figures = [
   burst,
   warmMemory,
   daemonIdle,
+  httpRun,
+  httpExec,
   stdoutGigabyte,
   stdoutGrowth,
   idleMemory,

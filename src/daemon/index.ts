@@ -213,6 +213,7 @@ export class Daemon {
       resident: { ...resident, meter: api.meter },
       answer: (method, path) => this.#answer(method, path),
       serve: (request, response, isWaiting) => this.#serveRequest(api.serve(request, response, isWaiting)),
+      upgrade: (request, socket, head) => this.#serveRequest(api.upgrade(request, socket, head)),
       isClosed: () => this.#whyClosed(),
       onSession: (session) => this.#serve(session),
       onFault: (error) => log.say(`a connection was cut off: ${describe(error)}`),
