@@ -121,8 +121,7 @@ export class Terminal {
   #sink(ended: () => void): OutputSink {
     return {
       write: (chunk, taken) => {
-        // It is only lent, and viewers take their time.
-        this.#show(Buffer.from(chunk));
+        this.#show(chunk);
         this.#unpaced.push(taken);
         this.#pace();
       },
@@ -130,22 +129,26 @@ export class Terminal {
     };
   }
 
-  #show(bytes: Buffer): void {
+  /** The chunk is only lent. */
+  #show(chunk: Buffer): void {
     const questions: Span[] = [];
-    this.#modes.take(bytes, (sequence) => {
+    this.#modes.take(chunk, (sequence) => {
       if (isQuestion(sequence) && sequence.start >= 0) questions.push(sequence);
     });
-    this.#scrollback.push(bytes);
-    const [asked, ...others] = this.#seats;
-    asked?.push(bytes);
-    if (others.length > 0) {
-      const mute = without(bytes, questions);
-      for (const seat of others) seat.push(mute);
-    }
+    this.#scrollback.push(chunk);
+    if ([...this.#seats].some(({ isBehind }) => !isBehind)) this.#pass(Buffer.from(chunk), questions);
     const undo = this.#modes.undo();
     if (undo === this.#undo) return;
     this.#undo = undo;
     for (const seat of this.#seats) seat.undoChanged(undo);
+  }
+
+  #pass(bytes: Buffer, questions: readonly Span[]): void {
+    const [asked, ...others] = this.#seats;
+    asked?.push(bytes);
+    if (others.length === 0) return;
+    const mute = without(bytes, questions);
+    for (const seat of others) seat.push(mute);
   }
 
   /** Lets the command go on where the fastest viewer has room, or there is none to wait for. */
