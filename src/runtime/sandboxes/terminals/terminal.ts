@@ -78,8 +78,8 @@ export class Terminal {
     const mayNeedDrawing = this.#wasWatched && !this.#scrollback.isEmpty;
     this.#wasWatched = true;
     this.#seats.add(seat);
-    seat.push(firstLook(this.#scrollback, this.#modes));
     seat.undoChanged(this.#undo);
+    seat.push(firstLook(this.#scrollback, this.#modes));
     if (!this.#fit() && mayNeedDrawing) this.#window.nudge();
     if (this.#end !== null) this.#dismiss(seat, this.#end);
     return this.#seatOf(seat);
@@ -136,11 +136,9 @@ export class Terminal {
       if (isQuestion(sequence) && sequence.start >= 0) questions.push(sequence);
     });
     this.#scrollback.push(chunk);
+    this.#undo = this.#modes.undo();
+    for (const seat of this.#seats) seat.undoChanged(this.#undo);
     if ([...this.#seats].some(({ isBehind }) => !isBehind)) this.#pass(Buffer.from(chunk), questions);
-    const undo = this.#modes.undo();
-    if (undo === this.#undo) return;
-    this.#undo = undo;
-    for (const seat of this.#seats) seat.undoChanged(undo);
   }
 
   #pass(bytes: Buffer, questions: readonly Span[]): void {
