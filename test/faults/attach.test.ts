@@ -70,6 +70,21 @@ describe.each(actors)("as $name", (actor) => {
     });
   });
 
+  it("kill -9 of the daemon ends a command of exec --tty, and the user's screen is as before", async () => {
+    await Attached.use(actor, async (world) => {
+      const person = await world.person();
+      person.type("exec --tty box vim.tiny -u NONE -N x");
+      await person.tmux.until(/^~$/m);
+      killNow(world.daemon.pid);
+      expect(await person.left()).toBe(125);
+      expect(person.tmux.screen()).toContain(
+        "agentkernel: the daemon ended, and the command with it; the sandbox box goes on",
+      );
+      await world.nextDaemon();
+      expect((await world.cli("exec", "box", "echo", "on")).stdout).toBe("on\n");
+    });
+  });
+
   it("a daemon that is stopped lets viewers go, and the next one has the terminal", async () => {
     await Attached.use(actor, async (world) => {
       const person = await world.person();
