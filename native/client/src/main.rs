@@ -38,7 +38,7 @@ fn main() {
                 exit(OWN_FAILURE)
             }
             End::Lost { why, words: None } => fail(
-                &format!("the daemon ended before this was over, and the sandbox with it ({why})"),
+                &format!("the daemon ended before this was over, and the command with it ({why})"),
                 "run it again; agentkernel daemon status says whether a daemon is up, and where its log is",
             ),
         }
