@@ -267,7 +267,6 @@ export class Sandbox {
       void begun.over.then(({ state, code, signal, timedOut, error }) => {
         const exit = { code, signal, usage: { userUs: 0, systemUs: 0, maxRssKiB: 0 } };
         recordEnd(state === "ended" ? { exit, timedOut } : { error: error ?? state });
-        this.#audit.writeSoon();
       });
       this.#audit.writeSoon();
       return begun;
