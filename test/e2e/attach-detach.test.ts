@@ -31,6 +31,25 @@ describe.each(actors)("as $name", (actor) => {
     });
   });
 
+  it("a program is told to draw anew for whoever comes back, also with a window of the same size", async () => {
+    await Attached.use(actor, async (world) => {
+      const person = await world.person();
+      const { tmux } = person;
+      await person.attachToShell();
+      tmux.type("sh -c 'trap \"echo drawn\" WINCH; echo up; while :; do sleep 0.05; done'\n");
+      await tmux.until(/^up$/m);
+      expect(tmux.screen()).not.toMatch(/^drawn$/m);
+      person.detach();
+      await person.left();
+      person.attach();
+      await tmux.until(/^drawn$/m);
+      tmux.key("C-c");
+      await tmux.until(/inside>$/);
+      tmux.type("until stty size | grep '^24 80$'; do :; done\n");
+      await tmux.until(/^24 80$/m);
+    });
+  });
+
   it("the keys that leave can be others, and the first of the usual ones alone is the program's", async () => {
     await Attached.use(actor, async (world) => {
       const person = await world.person();

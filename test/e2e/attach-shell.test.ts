@@ -20,6 +20,9 @@ describe.each(actors)("as $name", (actor) => {
       tmux.type("exit 7\n");
       expect(await person.left()).toBe(7);
       expect(await world.terminals()).toEqual([]);
+      const audit = async () => (await world.cli("audit", "list", "--type", "exec", "--limit", "2")).stdout;
+      const onRecord = /exec\.start +box\.\w+ +sh\n.*exec\.end +box\.\w+ +status 7 /;
+      await expect.poll(audit, { timeout: 10_000 }).toMatch(onRecord);
     });
   });
 

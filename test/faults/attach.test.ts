@@ -13,7 +13,7 @@ function clientOf({ tmux }: Person): number {
 }
 
 async function until(condition: () => Promise<boolean>, what: string): Promise<void> {
-  for (const deadline = Date.now() + 30_000; Date.now() < deadline; ) if (await condition()) return;
+  for (const deadline = Date.now() + 45_000; Date.now() < deadline; ) if (await condition()) return;
   throw new Error(`${what} did not happen`);
 }
 
@@ -67,6 +67,21 @@ describe.each(actors)("as $name", (actor) => {
       expect(shown.length).toBeGreaterThan(10);
       expect(shown).toEqual(shown.map((_, at) => (shown[0] ?? 0) + at));
       person.tmux.key("C-c");
+    });
+  });
+
+  it("kill -9 of the daemon ends a command of exec --tty, and the user's screen is as before", async () => {
+    await Attached.use(actor, async (world) => {
+      const person = await world.person();
+      person.type("exec --tty box vim.tiny -u NONE -N x");
+      await person.tmux.until(/^~$/m);
+      killNow(world.daemon.pid);
+      expect(await person.left()).toBe(125);
+      expect(person.tmux.screen()).toContain(
+        "agentkernel: the daemon ended, and the command with it; the sandbox box goes on",
+      );
+      await world.nextDaemon();
+      expect((await world.cli("exec", "box", "echo", "on")).stdout).toBe("on\n");
     });
   });
 
@@ -137,15 +152,15 @@ describe.each(actors)("as $name", (actor) => {
       // The shell outside must not look after a job that is stopped.
       person.tmux.type("set +m\n");
       await person.attachToShell();
+      await world.cli("exec", "box", "true");
       const before = residentMiB(world.daemon.pid);
       const client = clientOf(person);
-      person.tmux.type("yes | head -c 300000000; touch /tmp/done; echo finished\n");
+      person.tmux.type("mkfifo /tmp/done; yes | head -c 40000000; echo > /tmp/done; echo finished\n");
       await person.tmux.until(/^y\ny\ny$/m);
       killNow(client, "SIGSTOP");
       try {
-        const isDone = async () => (await world.cli("exec", "box", "test", "-e", "/tmp/done")).status === 0;
-        await until(isDone, "the end of the program");
-        expect(residentMiB(world.daemon.pid) - before).toBeLessThan(48);
+        expect((await world.cli("exec", "box", "sh", "-c", "read done < /tmp/done")).status).toBe(0);
+        expect(residentMiB(world.daemon.pid) - before).toBeLessThan(32);
       } finally {
         killNow(client, "SIGCONT");
       }

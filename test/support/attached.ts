@@ -82,11 +82,16 @@ export class Person {
     this.#name = name;
   }
 
-  /** Notes how the terminal is before and after. */
   attach(...words: readonly string[]): void {
-    const line = `agentkernel attach ${[...words].join(" ")} ${this.#name}`;
+    this.type(`attach ${words.join(" ")} ${this.#name}`);
+  }
+
+  /** Words of agentkernel's. How the terminal is before and after is noted. */
+  type(words: string): void {
     this.#times++;
-    this.tmux.type(`clear; stty -g > before; ${line}; status=$?; stty -g > after; echo end${this.#times}=$status\n`);
+    this.tmux.type(
+      `clear; stty -g > before; agentkernel ${words}; status=$?; stty -g > after; echo end${this.#times}=$status\n`,
+    );
   }
 
   /** In a shell whose prompt can be told from the one outside. */

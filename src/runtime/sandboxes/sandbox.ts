@@ -36,9 +36,11 @@ import type {
   StopOptions,
   TerminalWish,
 } from "./types.js";
+import { within } from "./within.js";
 
 /** How long commands of an idle sandbox, which nobody knows of, may take to end. */
 const IDLE_GRACE_MS = 10_000;
+const GUEST_ANSWER_MS = 1000;
 
 export class Sandbox {
   readonly folder: SandboxFolder;
@@ -52,6 +54,7 @@ export class Sandbox {
   readonly #secrets: SecretValues;
   #record: SandboxRecord;
   #isRemoved = false;
+  #adopted: Promise<void> = Promise.resolve();
 
   /** `hostEnv`: of whoever makes it; without one it was made by an earlier process, and may run. */
   constructor(record: SandboxRecord, folder: SandboxFolder, home: SandboxHome, hostEnv?: HostEnv) {
@@ -142,8 +145,11 @@ export class Sandbox {
     return summaryOf(this.#view());
   }
 
-  info(): Promise<SandboxInfo> {
-    return infoOf(this.#view());
+  /** Once it is known what an earlier process had left running, as far as the guest tells that soon. */
+  async info(): Promise<SandboxInfo> {
+    await this.#adopted;
+    if (this.isServing) await within(GUEST_ANSWER_MS, this.terminals.found, () => {});
+    return await infoOf(this.#view());
   }
 
   stats(): Promise<SandboxStats> {
@@ -152,11 +158,13 @@ export class Sandbox {
 
   /** Takes over what an earlier process had started, where it runs. */
   adopt(): Promise<void> {
-    return this.#lane.run(async () => {
+    const adopted = this.#lane.run(async () => {
       await this.#runs.adopt();
       this.#activity.note();
       if (this.#runs.current !== null) this.#home.tell(this, { type: "adopted" });
     });
+    this.#adopted = adopted.catch(() => {});
+    return adopted;
   }
 
   /** Nothing is done where it runs. Resolves to whether it did not. */

@@ -16,6 +16,7 @@ import { isCode } from "../folder.js";
 import type { TerminalInfo } from "../types.js";
 import { Terminal } from "./terminal.js";
 
+export { ScreenModes } from "./screen-modes.js";
 export { usualShell } from "./shell.js";
 export { Terminal } from "./terminal.js";
 export type { TerminalEnd, TerminalSeat, TerminalViewer } from "./viewer.js";

@@ -30,6 +30,9 @@ export class Seat {
   #isBehind = false;
   #isOver = false;
   #end: TerminalEnd | null = null;
+  /** Told with the next piece: a program that changes it again and again must not fill anything with that. */
+  #undo = "";
+  #toldUndo = "";
 
   constructor(viewer: TerminalViewer, home: SeatHome) {
     this.#viewer = viewer;
@@ -73,7 +76,7 @@ export class Seat {
   }
 
   undoChanged(undo: string): void {
-    if (!this.#isOver) this.#viewer.undoChanged?.(undo);
+    this.#undo = undo;
   }
 
   drained(): void {
@@ -100,6 +103,10 @@ export class Seat {
       this.leave();
       this.#viewer.end(this.#end);
       return;
+    }
+    if (this.#undo !== this.#toldUndo) {
+      this.#toldUndo = this.#undo;
+      this.#viewer.undoChanged?.(this.#undo);
     }
     this.#isWriting = true;
     let isTaken = false;

@@ -177,6 +177,19 @@ describe("a terminal", () => {
     expect(command.sizes).toEqual([{ cols: 80, rows: 23 }, size]);
   });
 
+  it("takes another size at once, also while its program is having another for a moment", () => {
+    const { command, terminal } = make();
+    terminal.attach(new FakeViewer(size)).leave();
+    command.show("vim");
+    const seat = terminal.attach(new FakeViewer(size));
+    seat.resize({ cols: 100, rows: 50 });
+    vi.runAllTimers();
+    expect(command.sizes).toEqual([
+      { cols: 80, rows: 23 },
+      { cols: 100, rows: 50 },
+    ]);
+  });
+
   it("does not have it drawn anew for whoever opened it", () => {
     const { command, terminal } = make();
     command.show("$ ");
@@ -245,6 +258,14 @@ describe("a terminal", () => {
     const second = new FakeViewer(size);
     terminal.attach(second);
     expect(second.undone).toEqual([seat.undo]);
+  });
+
+  it("tells it no more often than a viewer takes something, whatever the program does", () => {
+    const { command, terminal } = make();
+    const stuck = new FakeViewer(size, false);
+    terminal.attach(stuck);
+    for (let count = 0; count < 1000; count++) command.show(count % 2 === 0 ? "\x1b[?25l" : "\x1b[?25h");
+    expect(stuck.undone.length).toBeLessThan(3);
   });
 
   it("passes on that what is typed has to wait", () => {

@@ -78,8 +78,8 @@ export class Terminal {
     const mayNeedDrawing = this.#wasWatched && !this.#scrollback.isEmpty;
     this.#wasWatched = true;
     this.#seats.add(seat);
-    seat.push(firstLook(this.#scrollback, this.#modes));
     seat.undoChanged(this.#undo);
+    seat.push(firstLook(this.#scrollback, this.#modes));
     if (!this.#fit() && mayNeedDrawing) this.#window.nudge();
     if (this.#end !== null) this.#dismiss(seat, this.#end);
     return this.#seatOf(seat);
@@ -121,8 +121,7 @@ export class Terminal {
   #sink(ended: () => void): OutputSink {
     return {
       write: (chunk, taken) => {
-        // It is only lent, and viewers take their time.
-        this.#show(Buffer.from(chunk));
+        this.#show(chunk);
         this.#unpaced.push(taken);
         this.#pace();
       },
@@ -130,22 +129,24 @@ export class Terminal {
     };
   }
 
-  #show(bytes: Buffer): void {
+  /** The chunk is only lent. */
+  #show(chunk: Buffer): void {
     const questions: Span[] = [];
-    this.#modes.take(bytes, (sequence) => {
+    this.#modes.take(chunk, (sequence) => {
       if (isQuestion(sequence) && sequence.start >= 0) questions.push(sequence);
     });
-    this.#scrollback.push(bytes);
+    this.#scrollback.push(chunk);
+    this.#undo = this.#modes.undo();
+    for (const seat of this.#seats) seat.undoChanged(this.#undo);
+    if ([...this.#seats].some(({ isBehind }) => !isBehind)) this.#pass(Buffer.from(chunk), questions);
+  }
+
+  #pass(bytes: Buffer, questions: readonly Span[]): void {
     const [asked, ...others] = this.#seats;
     asked?.push(bytes);
-    if (others.length > 0) {
-      const mute = without(bytes, questions);
-      for (const seat of others) seat.push(mute);
-    }
-    const undo = this.#modes.undo();
-    if (undo === this.#undo) return;
-    this.#undo = undo;
-    for (const seat of this.#seats) seat.undoChanged(undo);
+    if (others.length === 0) return;
+    const mute = without(bytes, questions);
+    for (const seat of others) seat.push(mute);
   }
 
   /** Lets the command go on where the fastest viewer has room, or there is none to wait for. */

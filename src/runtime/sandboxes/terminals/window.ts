@@ -35,8 +35,9 @@ export class SharedWindow {
     if (wasKnown && size.cols === this.#size.cols && size.rows === this.#size.rows) return false;
     this.#size = size;
     this.#isKnown = true;
-    // While the program is nudged, the size comes at the end of that.
-    if (this.#timer === undefined) this.#apply(size);
+    // Another size is a nudge as well.
+    this.close();
+    this.#apply(size);
     return wasKnown;
   }
 
@@ -53,5 +54,6 @@ export class SharedWindow {
 
   close(): void {
     clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 }
