@@ -36,11 +36,15 @@ const yamlChunk = await bundleApart("src/config/yaml-text.ts", "yaml");
 const configChunk = await bundleApart("src/config/index.ts", "config", [
   loadedFrom(/\/yaml-text\.js$/, `./${yamlChunk}`),
 ]);
+const jwtChunk = await bundleApart("src/api/auth/jwt.ts", "jwt");
 const bundled = await build({
   ...common,
   entryPoints: ["src/cli/main.ts"],
   outfile: join(staging, "cli.cjs"),
-  plugins: [loadedFrom(/\/config\/index\.js$/, `./chunks/${configChunk}`)],
+  plugins: [
+    loadedFrom(/\/config\/index\.js$/, `./chunks/${configChunk}`),
+    loadedFrom(/\/auth\/jwt\.js$/, `./chunks/${jwtChunk}`),
+  ],
   // The file is a script whose value is this function, for the entry to call.
   banner: { js: "(function(require,module,exports,__bundleUrl){" },
   footer: { js: "})" },

@@ -54,10 +54,23 @@ export const sandboxVerbs: readonly VerbSpec[] = [
       { long: "user", short: "u", value: "USER", help: "name, uid, name:group or uid:gid inside the sandbox" },
       { long: "timeout", value: "TIME", help: "kill the command after this long, for example 30s, 1500ms, 10m" },
       { long: "tty", short: "t", help: "give the command a terminal" },
+      { long: "detach", short: "d", help: "print its id and let it go on; logs shows its output" },
       { long: "json", help: "print output and exit status as one JSON object" },
     ],
     rest: { kind: "command" },
     load: () => import("./verbs/exec.js"),
+  },
+  {
+    name: "logs",
+    summary: "show the output of a detached command",
+    usage: "logs [options] NAME [COMMAND]",
+    examples: ["agentkernel logs box", "agentkernel logs --follow box x1f0c2a9b"],
+    options: [
+      { long: "follow", short: "f", help: "go on until the command has ended" },
+      { long: "json", help: "print one JSON object a line" },
+    ],
+    rest: { kind: "words" },
+    load: () => import("./verbs/logs.js"),
   },
   {
     name: "stop",

@@ -1,6 +1,7 @@
 /** Every verb there is: its table, and where its code is. Nothing is listed that does not work. */
 import { AgentKernelError } from "../core/errors.js";
 import { nearest } from "../policy/nearest.js";
+import { apiVerbs } from "./api-options.js";
 import { daemonVerbs } from "./daemon-options.js";
 import { imageVerbs } from "./images/verb-table.js";
 import type { OptionSpec, VerbSpec } from "./option-spec.js";
@@ -129,6 +130,7 @@ export const verbs: readonly VerbSpec[] = [
     load: () => import("./verbs/audit-verify.js"),
   },
   ...daemonVerbs,
+  ...apiVerbs,
   {
     name: "completions",
     summary: "print completions for a shell",

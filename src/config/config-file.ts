@@ -23,6 +23,7 @@ export interface ConfigFile {
   readonly profileFloor: ProfileFloor | null;
   readonly images: NonNullable<ConfigValue["images"]>;
   readonly audit: NonNullable<ConfigValue["audit"]>;
+  readonly api: NonNullable<ConfigValue["api"]>;
   /** Keys that do nothing in this version, as `file:line: key`, and what they are about. */
   readonly withoutEffect: readonly { readonly text: string; readonly concerns: string }[];
 }
@@ -60,6 +61,7 @@ function configOf(
     profileFloor: limits?.profile ? { name: limits.profile, origin: originOf("limits.profile") } : null,
     images: value.images ?? {},
     audit: value.audit ?? {},
+    api: value.api ?? {},
     withoutEffect: withoutEffect.map(({ path, line, concerns }) => ({
       text: `${fileName}:${line}: ${path}`,
       concerns,

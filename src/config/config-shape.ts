@@ -160,11 +160,10 @@ export const configShape = table({
           expected: "an address such as 127.0.0.1",
           why: (word) => (/^[0-9A-Za-z.:-]{1,253}$/.test(word) ? null : "it is none"),
         }),
-        help: "Where it listens.",
+        help: "Where it listens (127.0.0.1).",
         userOnly: true,
-        later: "serve",
       },
-      port: { shape: number(port), help: "The port it listens on.", userOnly: true, later: "serve" },
+      port: { shape: number(port), help: "The port it listens on (8080).", userOnly: true },
     }),
   },
   images: {

@@ -30,6 +30,11 @@ export function sandboxesFolder(env: HostEnvironment, homeDir: string): string {
   return join(stateFolder(env, homeDir), "sandboxes");
 }
 
+/** Who may ask over the network. */
+export function apiKeysFile(env: HostEnvironment, homeDir: string): string {
+  return join(stateFolder(env, homeDir), "keys.json");
+}
+
 /** Where the daemon's socket lies where there is no folder for such things that ends with the session. */
 export function daemonStateFolder(env: HostEnvironment, homeDir: string): string {
   return join(stateFolder(env, homeDir), "daemon");

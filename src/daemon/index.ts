@@ -14,10 +14,12 @@ import type { Surroundings } from "../core/surroundings.js";
 import { version } from "../core/version.js";
 import { openBackend } from "../runtime/open-backend.js";
 import { Sandboxes } from "../runtime/sandboxes/index.js";
+import { DaemonApi, type ServeOptions } from "./api.js";
 import type { ClientSession } from "./client/session.js";
 import { ResidentJails } from "./jails.js";
 import type { Log } from "./log.js";
 import { type Ownership, takeOwnership } from "./ownership.js";
+import { ownedByAnother, takeSandboxes } from "./sandbox-ownership.js";
 import { listen } from "./server.js";
 import { preparePrivateFolder } from "./socket-folder.js";
 import type { DaemonPlace } from "./socket-place.js";
@@ -37,6 +39,8 @@ export interface DaemonOptions {
   readonly logPath: string | null;
   /** After so long with nothing to do it ends by itself; null: never. */
   readonly idleTimeoutMs: number | null;
+  /** The HTTP interface on TCP as well; null: on the daemon's own socket only. */
+  readonly serve?: ServeOptions | null;
 }
 
 export class Daemon {
@@ -48,8 +52,11 @@ export class Daemon {
   readonly #sessions = new Set<ClientSession>();
   readonly #startedAtMs = Date.now();
   #served = 0;
+  #requests = 0;
   #server: Server | null = null;
   #sandboxes: Sandboxes | null = null;
+  #api: DaemonApi | null = null;
+  #sandboxOwnership: Ownership | null = null;
   #idle: NodeJS.Timeout | undefined;
   #stopping: Promise<void> | null = null;
   #settleEnded: () => void = () => {};
@@ -76,7 +83,9 @@ export class Daemon {
     try {
       await daemon.#listen();
     } catch (error) {
+      await daemon.#api?.close();
       await daemon.#sandboxes?.close();
+      daemon.#sandboxOwnership?.release();
       daemon.#jails.close();
       ownership.release();
       throw error;
@@ -113,18 +122,25 @@ export class Daemon {
   async #listen(): Promise<void> {
     const { own, place, log } = this.#options;
     await this.#jails.open();
+    const folder = sandboxesFolder(own.env, own.homeDir);
+    this.#sandboxOwnership = takeSandboxes(folder);
     const sandboxes = await Sandboxes.open({
       backend: openBackend({ ...own, resident: { jails: this.#jails } }),
-      folder: sandboxesFolder(own.env, own.homeDir),
+      folder,
       ...own,
       say: (line) => log.say(line),
+      unavailable: this.#sandboxOwnership === null ? ownedByAnother() : null,
     });
     this.#sandboxes = sandboxes;
     sandboxes.onEvent(() => this.#restIfIdle());
+    const api = new DaemonApi({ own, log, serve: this.#options.serve ?? null }, { jails: this.#jails, sandboxes });
+    this.#api = api;
+    await api.open();
     this.#server = await listen(place, {
       build: buildId(),
-      resident: { jails: this.#jails, sandboxes },
+      resident: { jails: this.#jails, sandboxes, meter: api.meter },
       answer: (method, path) => this.#answer(method, path),
+      serve: (request, response, isWaiting) => this.#serveRequest(api.serve(request, response, isWaiting)),
       isClosed: () => (this.#stopping ? "the daemon is stopping" : null),
       onSession: (session) => this.#serve(session),
       onFault: (error) => log.say(`a connection was cut off: ${describe(error)}`),
@@ -143,18 +159,30 @@ export class Daemon {
     });
   }
 
+  /** One that is being answered keeps it from resting. */
+  async #serveRequest(request: Promise<void>): Promise<void> {
+    this.#requests++;
+    clearTimeout(this.#idle);
+    await request;
+    this.#requests--;
+    this.#restIfIdle();
+  }
+
+  /** Where the HTTP interface listens on TCP; null where it does not. */
+  get url(): string | null {
+    return this.#api?.url ?? null;
+  }
+
   #restIfIdle(): void {
     const { idleTimeoutMs } = this.#options;
     clearTimeout(this.#idle);
-    const isAtWork = this.#sessions.size > 0 || (this.#sandboxes?.owned ?? 0) > 0;
+    const isAtWork = this.#sessions.size > 0 || this.#requests > 0 || (this.#sandboxes?.owned ?? 0) > 0;
     if (idleTimeoutMs === null || isAtWork || this.#stopping) return;
     this.#idle = setTimeout(() => void this.stop("nothing was asked of it for a while"), idleTimeoutMs);
   }
 
   #answer(method: string, path: string): Promise<object> | null {
     const key = `${method} ${path}`;
-    if (key === "GET /health") return Promise.resolve({ status: this.#stopping ? "stopping" : "ok" });
-    if (key === "GET /version") return Promise.resolve({ version, build: buildId(), node: process.versions.node });
     if (key === "GET /daemon") return Promise.resolve(this.status);
     if (key === "POST /daemon/stop") return this.stop("it was asked to").then(() => ({ stopped: true }));
     return null;
@@ -165,9 +193,11 @@ export class Daemon {
     clearTimeout(this.#idle);
     log.say(`stopping: ${why}; ${this.#sessions.size} at work`);
     for (const session of this.#sessions) session.signal(constants.signals.SIGTERM);
-    await within(STOP_GRACE_MS, Promise.all([...this.#sessions].map(({ over }) => over)));
+    const sessions = [...this.#sessions].map(({ over }) => over);
+    await within(STOP_GRACE_MS, Promise.all([...sessions, this.#api?.close()]));
     // They run on, and the next daemon takes them over.
     await this.#sandboxes?.close();
+    this.#sandboxOwnership?.release();
     this.#jails.close();
     // While it is ours, no other daemon's socket can be there.
     rmSync(place.socketPath, { force: true });

@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { chmodSync, renameSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { join } from "node:path";
+import { serverOptions } from "../api/http/server-options.js";
 import { AgentKernelError } from "../core/errors.js";
 import { ClientConnection, type ConnectionOptions, refuse } from "./client/connection.js";
 import { shortPath } from "./socket-folder.js";
@@ -12,11 +13,14 @@ export interface ServerParts extends ConnectionOptions {
   readonly build: string;
   /** The answer to a request, or null where there is no such thing. */
   readonly answer: (method: string, path: string) => Promise<object> | null;
+  /** Whatever is not the daemon's own business. Never rejects. */
+  readonly serve: (request: IncomingMessage, response: ServerResponse, isWaiting: boolean) => Promise<void>;
 }
 
 /** Listens when it resolves: the socket appears whole, in the place of one that a dead daemon left. */
 export async function listen({ folder, socketName }: DaemonPlace, parts: ServerParts): Promise<Server> {
-  const server = createServer((request, response) => void respond(request, response, parts));
+  const server = createServer(serverOptions, (request, response) => void respond(request, response, parts));
+  server.on("checkContinue", (request, response) => void respond(request, response, parts, true));
   server.on("upgrade", (request, socket, head) => {
     const wanted = request.url === "/client" && request.headers.upgrade === "agentkernel-client";
     if (!wanted) refuse(socket, "there is nothing to upgrade to");
@@ -34,16 +38,17 @@ export async function listen({ folder, socketName }: DaemonPlace, parts: ServerP
   return server;
 }
 
-async function respond(request: IncomingMessage, response: ServerResponse, parts: ServerParts): Promise<void> {
+async function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  parts: ServerParts,
+  isWaiting = false,
+): Promise<void> {
   const [path = ""] = (request.url ?? "").split("?");
   const answer = parts.answer(request.method ?? "", path);
+  if (answer === null) return await parts.serve(request, response, isWaiting);
   try {
-    if (answer === null) {
-      const error = { code: "not_found", message: `there is nothing at ${path.slice(0, 100)}`, hint: null };
-      send(response, 404, { success: false, error });
-    } else {
-      send(response, 200, { success: true, data: await answer });
-    }
+    send(response, 200, { success: true, data: await answer });
   } catch (error) {
     parts.onFault(error);
     const fault = new AgentKernelError("internal", "the daemon failed; its log says more", { cause: error });

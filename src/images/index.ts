@@ -24,5 +24,13 @@ export { canonicalForm, familiarForm, type ImageReference, parseReference } from
 export type { CredentialSource, Credentials } from "./registry/credentials.js";
 export type { Mirrors } from "./registry/endpoint.js";
 export { type RegistrySettings, registryOptions } from "./registry-settings.js";
-export { type Cleared, type ImageRecord, ImageStore, isNamedBy, type ListedImage, type Pin } from "./store/index.js";
+export {
+  type Cleared,
+  type ImageRecord,
+  ImageStore,
+  isNamedBy,
+  type ListedImage,
+  type Pin,
+  type PinUser,
+} from "./store/index.js";
 export { type TagOptions, tagDigest } from "./tag-digest.js";

@@ -22,6 +22,7 @@ export interface Configuration {
   readonly backend: ConfigFile["backend"];
   readonly images: ConfigFile["images"];
   readonly audit: ConfigFile["audit"];
+  readonly api: ConfigFile["api"];
   /** Absolute paths of the files in use, as named and where they really lie: no sandbox may change them. */
   readonly inUse: readonly string[];
   /** Said on stderr before the run. */
@@ -36,6 +37,7 @@ export const noConfiguration: Configuration = {
   backend: null,
   images: {},
   audit: {},
+  api: {},
   inUse: [],
   notes: [],
   mcpServers: () => [],
@@ -83,6 +85,7 @@ async function understand({ userWide, project, policy, notes, cwd, inUse }: Foun
     backend: files.project?.backend ?? files.userWide?.backend ?? null,
     images: Object.assign({}, ...both.map(({ images }) => images)),
     audit: files.userWide?.audit ?? {},
+    api: files.userWide?.api ?? {},
     inUse,
     notes: [...notes, ...both.flatMap(noEffectNotes)],
     mcpServers: () => config.mcpConfigFiles.flatMap((name) => serversIn(name)),

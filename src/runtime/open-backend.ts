@@ -8,7 +8,7 @@ import type { Resident } from "./resident.js";
 
 /** Where state lies, and what is kept ready where one process serves many. */
 export interface RuntimeHost extends Pick<Surroundings, "env" | "homeDir"> {
-  readonly resident: Pick<Resident, "jails"> | null;
+  readonly resident: Pick<Resident, "jails" | "meter"> | null;
 }
 
 export function openBackend({ env, homeDir, resident }: RuntimeHost): Backend {

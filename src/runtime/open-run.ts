@@ -2,6 +2,7 @@
  * All that a command needs before it can start, in order: its image, its way out, and a temporary sandbox, each on
  * record. What was opened is closed again where the next thing fails.
  */
+import { isAgentKernelError } from "../core/errors.js";
 import { type PlannedStart, startOf } from "./command-start.js";
 import { openBackend, type RuntimeHost } from "./open-backend.js";
 import { type ImageWatcher, type RootImage, rootImage } from "./root-image.js";
@@ -31,6 +32,7 @@ export interface OpenRunOptions {
 
 export async function openRun(request: RunRequest, options: OpenRunOptions): Promise<OpenRun> {
   const { audit, signal, watcher, asker } = options;
+  const meter = options.host.resident?.meter;
   const image = await rootImage(request.image, request.imageSettings, { ...watcher, signal });
   let egress: RunEgress | null = null;
   const close = async (): Promise<void> => {
@@ -38,7 +40,7 @@ export async function openRun(request: RunRequest, options: OpenRunOptions): Pro
     await image.release();
   };
   try {
-    egress = await openEgress(request, audit, asker);
+    egress = await openEgress(request, { ...audit, meter }, asker);
     const { command, makesFolder } = startOf(request, image);
     const sandbox = await startSandbox(request, options, image, egress);
     // Placeholders stand in for what a variable of the same name would have given away.
@@ -59,6 +61,8 @@ async function startSandbox(
   const { id, records } = audit;
   const backend = openBackend(host);
   const { name, digest } = image;
+  const meter = host.resident?.meter;
+  const askedAt = performance.now();
   records.starting({ backend: backend.name, image: { name, digest }, policy, project: projectDir });
   await audit.insist();
   try {
@@ -67,8 +71,10 @@ async function startSandbox(
     const spec = { id, hostname: id, policy, image: image.source, projectDir, homeDir, ...trust };
     const sandbox = await TemporarySandbox.start(backend, spec, signal, egress?.port);
     records.ready(sandbox.layers);
+    meter?.started({ kind: "run", isWarm: false, ms: performance.now() - askedAt });
     return sandbox;
   } catch (error) {
+    meter?.startFailed(isAgentKernelError(error) ? error.code : "internal");
     records.failed(error);
     throw error;
   }

@@ -11,6 +11,7 @@ import { hostPlatform, platformText } from "../images/platform.js";
 import { readLock } from "../images/project-lock.js";
 import { canonicalForm, parseReference } from "../images/reference.js";
 import { holdImage, type LayerHold } from "../images/store/hold.js";
+import type { HeldImage } from "../images/store/kept-hold.js";
 import { findReady, layerFolder, noteUse, type ReadyImage } from "../images/store/ready.js";
 import type { Fetched, FetchSettings, ImageProgress } from "./fetch-image.js";
 
@@ -34,6 +35,10 @@ export interface ImageSettings extends FetchSettings {
 /** What an image says of commands in it. */
 export type ImageDefaults = Pick<ReadyImage, "env" | "entrypoint" | "cmd" | "workdir" | "user">;
 
+export interface StoredRoot extends HeldImage {
+  readonly storeRoot: string;
+}
+
 export interface RootImage {
   readonly name: string;
   readonly why: string;
@@ -42,6 +47,8 @@ export interface RootImage {
   readonly defaults: ImageDefaults | null;
   /** Null where no digest stands for all of it. */
   readonly digest: string | null;
+  /** What is to be held of the store for as long as it is used; null where it is not from there. */
+  readonly stored: StoredRoot | null;
   /** What the user should know, one line each. */
   readonly notes: readonly string[];
   /** After the sandbox has ended. */
@@ -92,13 +99,13 @@ export async function rootImage(
 
 function hostRoot(why: string, notes: readonly string[]): RootImage {
   const release = async (): Promise<void> => {};
-  return { name: HOST, why, source: { kind: "host" }, defaults: null, digest: null, notes, release };
+  return { name: HOST, why, source: { kind: "host" }, defaults: null, digest: null, stored: null, notes, release };
 }
 
 function folderRoot({ name, why }: ImageWish, folder: string): RootImage {
   const defaults = { env: [], entrypoint: [], cmd: [], workdir: null, user: null };
   const source = { kind: "layers", layers: [folder] } as const;
-  return { name, why, source, defaults, digest: null, notes: [], release: async () => {} };
+  return { name, why, source, defaults, digest: null, stored: null, notes: [], release: async () => {} };
 }
 
 async function storedRoot(wish: ImageWish, settings: ImageSettings, watcher: ImageWatcher): Promise<RootImage> {
@@ -122,6 +129,7 @@ async function storedRoot(wish: ImageWish, settings: ImageSettings, watcher: Ima
     source: { kind: "layers", layers: ready.layers.map((layer) => layerFolder(storeRoot, layer)) },
     defaults: ready,
     digest: ready.digest,
+    stored: { storeRoot, manifestDigest: ready.manifestDigest, layers: ready.layers },
     notes,
     release: () => hold.release(),
   };

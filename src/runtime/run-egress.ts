@@ -4,6 +4,7 @@ import { trustPaths } from "../core/backend.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { NetworkRules, SecretBinding } from "../core/policy.js";
 import type { Ask, EgressDecision, SandboxSecrets } from "../egress/index.js";
+import type { Meter } from "./meter.js";
 import type { RunAudit } from "./run-audit.js";
 import type { RunRequest } from "./run-request.js";
 import { SandboxEgress } from "./sandbox-egress.js";
@@ -22,10 +23,13 @@ export interface Asker {
   close(): void;
 }
 
+/** Where decisions are recorded and counted. */
+export type EgressRecords = Pick<RunAudit, "id" | "records"> & { readonly meter?: Meter | undefined };
+
 /** The asker is closed with it. `rules` are read at each connection, where they can change. */
 export async function openEgress(
   request: Pick<RunRequest, "policy" | "hostEnv">,
-  audit: Pick<RunAudit, "id" | "records">,
+  audit: EgressRecords,
   asker?: Asker,
   rules?: () => NetworkRules,
 ): Promise<RunEgress | null> {
@@ -82,8 +86,9 @@ function heldValue({ name }: SecretBinding, hostEnv: RunRequest["hostEnv"]): str
   );
 }
 
-function record({ records }: Pick<RunAudit, "records">, decision: EgressDecision): void {
+function record({ records, meter }: EgressRecords, decision: EgressDecision): void {
   const { phase, via, host, port, verdict, rule, resolved, dialled, seen, bytes, secrets } = decision;
+  if (phase === "decided") meter?.egress(verdict);
   records.egress({
     phase,
     via,

@@ -25,12 +25,20 @@ export interface Blocked {
   readonly times: number;
 }
 
+/** What has gone through, of connections that are over. */
+export interface Traffic {
+  readonly receivedBytes: number;
+  readonly sentBytes: number;
+  readonly connections: number;
+}
+
 /** A sandbox can ask for any number of names. */
 const MOST_BLOCKED = 1000;
 
 export class SandboxEgress implements EgressPort {
   readonly #options: SandboxEgressOptions;
   readonly #blocked = new Map<string, Blocked>();
+  #traffic: Traffic = { receivedBytes: 0, sentBytes: 0, connections: 0 };
   #gateway: Promise<Gateway> | undefined;
   #closed = false;
 
@@ -40,6 +48,10 @@ export class SandboxEgress implements EgressPort {
 
   get blocked(): readonly Blocked[] {
     return [...this.#blocked.values()];
+  }
+
+  get traffic(): Traffic {
+    return this.#traffic;
   }
 
   async lookup(name: string): Promise<NameFamilies | OutgoingRefusal> {
@@ -78,6 +90,7 @@ export class SandboxEgress implements EgressPort {
 
   #note(decision: EgressDecision): void {
     this.#options.onDecision(decision);
+    if (decision.phase === "ended") this.#count(decision.bytes);
     if (decision.verdict !== "denied") return;
     const { host, rule } = decision;
     const port = decision.port === 0 ? null : decision.port;
@@ -85,5 +98,14 @@ export class SandboxEgress implements EgressPort {
     const before = this.#blocked.get(key);
     if (before === undefined && this.#blocked.size >= MOST_BLOCKED) return;
     this.#blocked.set(key, { host, port, rule, times: (before?.times ?? 0) + 1 });
+  }
+
+  #count(bytes: EgressDecision["bytes"]): void {
+    const { receivedBytes, sentBytes, connections } = this.#traffic;
+    this.#traffic = {
+      receivedBytes: receivedBytes + (bytes?.received ?? 0),
+      sentBytes: sentBytes + (bytes?.sent ?? 0),
+      connections: connections + 1,
+    };
   }
 }

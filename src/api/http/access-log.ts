@@ -17,7 +17,6 @@ export interface AccessRecord {
   readonly sandbox: string | null;
   readonly status: number;
   readonly error: string | null;
-  readonly bytes_in: number;
   readonly bytes_out: number;
   readonly duration_ms: number;
   /** The caller hung up before the end. */

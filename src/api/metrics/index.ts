@@ -13,6 +13,14 @@ export interface LiveFigures {
   readonly pool: () => { readonly warm: number; readonly inUse: number } | null;
 }
 
+const nothingLive: LiveFigures = {
+  requestsNow: () => 0,
+  commandsRunning: () => 0,
+  commandsWaiting: () => 0,
+  sandboxes: () => null,
+  pool: () => null,
+};
+
 export class Metrics implements Meter {
   readonly #requests = new Counter("agentkernel_http_requests_total", "Requests answered, by operation and status.");
   readonly #durations = new Histogram(
@@ -38,9 +46,10 @@ export class Metrics implements Meter {
   );
   readonly #commandDurations = new Histogram("agentkernel_command_duration_seconds", "How long commands ran.");
   readonly #egress = new Counter("agentkernel_egress_decisions_total", "Connections out of sandboxes, by verdict.");
-  readonly #live: LiveFigures;
+  #live: LiveFigures = nothingLive;
 
-  constructor(live: LiveFigures) {
+  /** From now on these are told too. */
+  watch(live: LiveFigures): void {
     this.#live = live;
   }
 

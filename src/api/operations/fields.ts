@@ -19,7 +19,7 @@ export const env = dictionary({ pattern: /^[A-Za-z_][A-Za-z0-9_]*$/, expected: "
 
 export const sandboxName = text({
   expected: "a name of lower-case letters, digits, dots, dashes and underscores",
-  pattern: /^[a-z0-9][a-z0-9._-]{0,62}$/,
+  pattern: /^(?!.*\.\.)[a-z0-9][a-z0-9._-]{0,62}$/,
   maxLength: 63,
 });
 
@@ -31,8 +31,8 @@ export const insidePath = text({
 });
 
 export const duration = text({
-  expected: "a time such as 500ms, 30s, 10m or 1h",
-  pattern: /^\d{1,10}(\.\d{1,3})?(ms|s|m|h)$/,
+  expected: "a time such as 30s, 10m, 8h or 7d",
+  pattern: /^(\d{1,10}(\.\d{1,3})?(ms|s|m|h)|\d{1,2}d)$/,
 });
 
 export const timeoutMs = whole(ranges.timeoutMs);

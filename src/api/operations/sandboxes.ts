@@ -1,6 +1,6 @@
 /** Sandboxes with a name, which stay until they are removed. */
 import type { ErrorCode } from "../../core/errors.js";
-import { answerObject, dictionary, field, named, object, optional } from "../schema/object-shape.js";
+import { answerObject, field, named, object, optional } from "../schema/object-shape.js";
 import { choice, flag, list, nullable, number, text, type ValueOf } from "../schema/shapes.js";
 import { backend, bytesOrNull, changes, count, imageUsed, layer, networkMode, policyAnswer, time } from "./answers.js";
 import { duration, network, policyFields, sandboxName } from "./fields.js";
@@ -36,18 +36,13 @@ export const sandbox = named(
     ttl_ms: field(nullable(count), "How long after its creation it is removed."),
     idle_timeout_ms: field(nullable(count), "After so long without work it is stopped."),
     layers: field(list(layer), "Its walls; empty where it does not run."),
-    labels: field(dictionary({ pattern: /^.*$/, expected: "a text" }, text()), "The caller's own marks."),
+    notes: field(list(text()), "What its user should know."),
   }),
 );
 export type SandboxAnswer = ValueOf<typeof sandbox>;
 
 /** What can be wrong with any sandbox that is named. */
 export const namedErrors: readonly ErrorCode[] = ["conflict", "sandbox_died", "method_not_allowed"];
-
-const label = {
-  keys: { pattern: /^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$/, expected: "a name of a label" },
-  value: text({ maxLength: 256 }),
-};
 
 export const createRequest = named(
   "CreateSandboxRequest",
@@ -57,7 +52,6 @@ export const createRequest = named(
     ttl: optional(duration, "It is removed so long after its creation.", "1h"),
     idle_timeout: optional(duration, "It is stopped after so long without work.", "10m"),
     start: optional(flag(), "false: it is made and not started (true)."),
-    labels: optional(dictionary(label.keys, label.value), "Marks of your own.", { session: "42" }),
   }),
 );
 export type CreateBody = ValueOf<typeof createRequest>;

@@ -14,7 +14,10 @@ const logEntry = named(
   answerObject({
     exec: field(text(), "The command, among all of this sandbox."),
     command: field(list(text()), "Its words."),
-    state: field(choice(["running", "exited", "lost"]), "`lost`: nobody saw how it ended."),
+    state: field(
+      choice(["running", "ended", "failed", "lost"]),
+      "`failed`: it never ran; `lost`: nobody saw how it ended.",
+    ),
     started_at: field(time, "When it was started."),
     ended_at: field(nullable(time), "When it ended."),
     exit_code: field(nullable(whole({ min: 0, max: 255 })), "How it ended."),
@@ -90,7 +93,7 @@ export const audit = operation({
 });
 
 const eventsHelp =
-  "Server-Sent Events: each audit record as it is written, its type as the event's name and its number as the event's id. With `Last-Event-ID` it goes on after that one.";
+  "Server-Sent Events: `created`, `started`, `stopped` {reason}, `paused`, `resumed`, `changed`, `removed`, `exec.started` {exec, command} and `exec.ended` {exec, code, signal, timed_out}, each with {time, sandbox}. Output of commands is never among them.";
 
 export const sandboxEvents = operation({
   id: "getSandboxEvents",

@@ -133,7 +133,12 @@ function quoted(value: string): string {
   return JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}…` : value);
 }
 
-export function list<T>(item: Shape<T>, { minItems = 0, maxItems }: { minItems?: number; maxItems?: number } = {}) {
+export interface ListRule {
+  readonly minItems?: number;
+  readonly maxItems?: number;
+}
+
+export function list<T>(item: Shape<T>, { minItems = 0, maxItems }: ListRule = {}): Shape<readonly T[]> {
   return {
     schema: {
       type: "array",
@@ -148,7 +153,7 @@ export function list<T>(item: Shape<T>, { minItems = 0, maxItems }: { minItems?:
       if (maxItems !== undefined && value.length > maxItems) return refuse(field, `has more than ${maxItems} items`);
       return value.map((one, index) => item.read(one, `${field}[${index}]`));
     },
-  } satisfies Shape<readonly T[]>;
+  };
 }
 
 export function nullable<T>(shape: Shape<T>): Shape<T | null> {

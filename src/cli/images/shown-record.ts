@@ -1,5 +1,6 @@
 /** A record as programs and people are shown it. */
-import { familiarForm, type ImageRecord, parseReference } from "../../images/index.js";
+import { escapeText } from "../../core/escape.js";
+import { familiarForm, type ImageRecord, type PinUser, parseReference } from "../../images/index.js";
 
 export interface ShownImage {
   readonly reference: string;
@@ -24,4 +25,8 @@ export function shownImage(record: ImageRecord): ShownImage {
 
 export function familiarName({ reference }: ImageRecord): string {
   return familiarForm(parseReference(reference));
+}
+
+export function userText(user: PinUser): string {
+  return typeof user === "number" ? `process ${user}` : `sandbox ${escapeText(user)}`;
 }

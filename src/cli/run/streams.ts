@@ -2,9 +2,9 @@
 import type { AgentKernelError } from "../../core/errors.js";
 import type { TerminalSize } from "../../core/exec.js";
 import type { GuestExec } from "../../guest/index.js";
+import { CapturedOutput } from "../../runtime/captured-output.js";
 import type { RunRequest } from "../../runtime/run-request.js";
 import type { Invocation, StandardOutput } from "../invocation/index.js";
-import { CapturedOutput } from "./captured-output.js";
 import { pumpInput } from "./pump-input.js";
 import { borrowTerminal, terminalSize } from "./terminal.js";
 

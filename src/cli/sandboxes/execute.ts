@@ -4,10 +4,11 @@ import { escapeText } from "../../core/escape.js";
 import { type CommandEnd, exitStatus } from "../../runtime/command-end.js";
 import type { Sandbox, SandboxExec } from "../../runtime/sandboxes/index.js";
 import type { Invocation } from "../invocation/index.js";
-import { writeErr, writeJson } from "../output.js";
+import { writeErr, writeJson, writeOut } from "../output.js";
 import { waitInForeground } from "../run/foreground.js";
 import { EndingSignals } from "../run/signals.js";
 import { openStreams, type RunStreams } from "../run/streams.js";
+import { terminalSize } from "../run/terminal.js";
 import type { CommandWish } from "./exec-wish.js";
 import { sandboxOf } from "./residents.js";
 
@@ -21,7 +22,9 @@ export async function executeIn(wish: CommandWish, invocation: Invocation): Prom
   try {
     await ensureRunning(sandbox, invocation, abort.signal);
     if (signals.first !== null || abort.signal.aborted) return 128 + (signals.first ?? SIGHUP);
-    return await runIn(sandbox, wish, invocation, signals);
+    return wish.detached
+      ? await runDetached(sandbox, wish, invocation)
+      : await runIn(sandbox, wish, invocation, signals);
   } catch (error) {
     if (signals.first !== null && abort.signal.aborted) return 128 + signals.first;
     throw error;
@@ -33,9 +36,18 @@ export async function executeIn(wish: CommandWish, invocation: Invocation): Prom
 /** A command in a sandbox that does not run means that it should; the user is told. */
 export async function ensureRunning(sandbox: Sandbox, invocation: Invocation, signal?: AbortSignal): Promise<void> {
   const before = sandbox.state;
-  if (before === "running" || before === "paused") return;
+  if (sandbox.isServing || before === "paused") return;
   const isOurs = await sandbox.start({ hostEnv: invocation.env, ...(signal === undefined ? {} : { signal }) });
   if (isOurs) await say(invocation, `${sandbox.name} was not running (${before}); it has been started`);
+}
+
+/** The id of what runs goes to stdout, as soon as it does. */
+async function runDetached(sandbox: Sandbox, wish: CommandWish, invocation: Invocation): Promise<number> {
+  const tty = wish.tty ? terminalSize(invocation) : null;
+  const exec = await sandbox.exec({ ...wish, hostEnv: invocation.env, stdin: false, tty });
+  await exec.guest.opened;
+  if (wish.json) return await writeJson(invocation, { success: true, data: { sandbox: sandbox.name, exec: exec.id } });
+  return await writeOut(invocation, `${exec.id}\n`);
 }
 
 async function runIn(

@@ -1,15 +1,14 @@
 /** `images list`: what is in the store, how large, how old, and who uses it. */
-import { type ListedImage, parseReference, shortDigest } from "../../images/index.js";
+import { type ListedImage, type PinUser, parseReference, shortDigest } from "../../images/index.js";
 import { openImageStore } from "../images/settings.js";
-import { familiarName, shownImage } from "../images/shown-record.js";
+import { familiarName, shownImage, userText } from "../images/shown-record.js";
 import { ageText, sizeText, tableText } from "../images/text.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 
 interface Row extends ListedImage {
-  /** Numbers of processes. */
-  readonly usedBy: readonly number[];
+  readonly usedBy: readonly PinUser[];
 }
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
@@ -53,6 +52,6 @@ function textRow(
     unpackedBytes === null ? "-" : sizeText(unpackedBytes),
     ageText(nowMs - pulledAtMs),
     ageText(nowMs - lastUsedMs),
-    usedBy.length === 0 ? "-" : usedBy.map((pid) => `process ${pid}`).join(", "),
+    usedBy.length === 0 ? "-" : usedBy.map(userText).join(", "),
   ];
 }

@@ -1,9 +1,9 @@
 /** `images remove`: by name or by the start of a digest. What a process uses stays. */
 import { AgentKernelError } from "../../core/errors.js";
-import type { ImageRecord } from "../../images/index.js";
+import type { ImageRecord, PinUser } from "../../images/index.js";
 import { imagesMeant } from "../images/find-image.js";
 import { openImageStore } from "../images/settings.js";
-import { familiarName, shownImage } from "../images/shown-record.js";
+import { familiarName, shownImage, userText } from "../images/shown-record.js";
 import { sizeText } from "../images/text.js";
 import { wordsOf } from "../images/words.js";
 import type { Invocation } from "../invocation/index.js";
@@ -18,8 +18,8 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   // All are looked up before the first goes: a word that is wrong removes nothing.
   const leaving = new Map<string, ImageRecord>();
   for (const record of words.flatMap((word) => imagesMeant(word, listed))) {
-    const pids = users.get(record.manifestDigest);
-    if (pids !== undefined) throw inUse(record, pids);
+    const usedBy = users.get(record.manifestDigest);
+    if (usedBy !== undefined) throw inUse(record, usedBy);
     leaving.set(`${record.reference}\n${record.platform}`, record);
   }
   for (const record of leaving.values()) await store.forget(record);
@@ -35,9 +35,12 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   return await writeOut(invocation, `${lines.join("")}freed ${sizeText(freedBytes)}\n`);
 }
 
-function inUse(record: ImageRecord, pids: readonly number[]): AgentKernelError {
-  const which = [...new Set(pids)].join(", ");
-  return new AgentKernelError("conflict", `${familiarName(record)} is in use by process ${which}`, {
-    hint: "end it, or wait until it has ended, then remove the image",
+function inUse(record: ImageRecord, usedBy: readonly PinUser[]): AgentKernelError {
+  const which = [...new Set(usedBy)].map(userText).join(", ");
+  const isKept = usedBy.some((user) => typeof user === "string");
+  return new AgentKernelError("conflict", `${familiarName(record)} is in use by ${which}`, {
+    hint: isKept
+      ? "remove the sandbox first (agentkernel remove NAME), then the image"
+      : "end it, or wait until it has ended, then remove the image",
   });
 }

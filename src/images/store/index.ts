@@ -12,13 +12,13 @@ import { UnpackedLayers } from "../unpack/index.js";
 import { Blobs } from "./blobs.js";
 import { type Cleared, type ClearingOptions, clear } from "./clearing.js";
 import { StoreLayout, scratchFile } from "./layout.js";
-import { type Pin, pin, pinUsers } from "./pins.js";
+import { type Pin, type PinUser, pin, pinUsers } from "./pins.js";
 import { digestsOf, type ImageRecord, Records } from "./records.js";
 import { storeFailure } from "./store-failure.js";
 
 export type { Download, EnsureOptions } from "./blobs.js";
 export type { Cleared, ClearingOptions } from "./clearing.js";
-export type { Pin } from "./pins.js";
+export type { Pin, PinUser } from "./pins.js";
 export { digestsOf, type ImageRecord } from "./records.js";
 
 export interface ListedImage {
@@ -79,8 +79,8 @@ export class ImageStore {
     return found?.record ?? null;
   }
 
-  /** The processes that hold each digest right now. */
-  users(): Promise<Map<Digest, number[]>> {
+  /** Who holds each digest right now. */
+  users(): Promise<Map<Digest, PinUser[]>> {
     return pinUsers(this.#layout);
   }
 

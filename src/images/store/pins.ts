@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type Digest, isDigest } from "../digest.js";
+import { isKeptHold, readKeptHold } from "./kept-hold.js";
 import { isCode, type StoreLayout, writeWhole } from "./layout.js";
 import { waitForLock } from "./lock.js";
 import { ownerState, processOf } from "./owner.js";
@@ -35,18 +36,27 @@ export async function pinnedDigests(layout: StoreLayout): Promise<Set<Digest>> {
   return new Set((await pinUsers(layout)).keys());
 }
 
-/** What is pinned now, by the numbers of the processes that did. Pins of dead processes are removed on the way. */
-export async function pinUsers(layout: StoreLayout): Promise<Map<Digest, number[]>> {
-  const users = new Map<Digest, number[]>();
+/** The number of a process, or the name of a sandbox that stays. */
+export type PinUser = number | string;
+
+/** What is pinned now, and by whom. Pins of what is gone are removed on the way. */
+export async function pinUsers(layout: StoreLayout): Promise<Map<Digest, PinUser[]>> {
+  const users = new Map<Digest, PinUser[]>();
+  const add = (digest: Digest, user: PinUser) => users.set(digest, [...(users.get(digest) ?? []), user]);
   for (const name of await readdir(layout.pins)) {
     const path = join(layout.pins, name);
+    if (isKeptHold(name)) {
+      const hold = await readKeptHold(path);
+      for (const digest of hold?.digests ?? []) add(digest, hold?.name ?? "");
+      continue;
+    }
     const state = await ownerState(name.split(".")[0] ?? "");
     if (state === "dead" || (state === "unknown" && (await ageMs(path)) > UNSEEN_OWNER_MS)) {
       await rm(path, { force: true });
       continue;
     }
     const pid = processOf(name);
-    for (const line of await linesOf(path)) if (isDigest(line)) users.set(line, [...(users.get(line) ?? []), pid]);
+    for (const line of await linesOf(path)) if (isDigest(line)) add(line, pid);
   }
   return users;
 }

@@ -9,6 +9,7 @@ import type { KeptBackend } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { isSandboxName } from "./name.js";
 import type { SandboxRecord } from "./record.js";
+import { nameTaken } from "./refusals.js";
 
 const RECORD = "sandbox.json";
 const NEW = ".new-";
@@ -88,19 +89,26 @@ export class SandboxFolders {
     return this.of(record.name);
   }
 
-  /** Nothing of it may run. From the rename on it is gone for everybody; the rest can be done again. */
-  async remove(name: string): Promise<void> {
-    const gone = new SandboxFolder(join(this.root, `${GONE}${randomBytes(8).toString("hex")}`));
-    await rename(this.of(name).path, gone.path);
+  /**
+   * Nothing of it may run. From the rename on it is gone for everybody; what could not be done of the rest is what it
+   * resolves to, and is done by a sweep.
+   */
+  async remove(name: string): Promise<readonly Error[]> {
+    const gone = `${GONE}${randomBytes(8).toString("hex")}`;
+    await rename(this.of(name).path, join(this.root, gone));
     await syncFolder(this.root);
-    await this.#clear(gone);
+    return await this.#clearAll([gone]);
   }
 
   /** What killed processes left. Returns what could not be removed, and why. */
   async sweep(): Promise<readonly Error[]> {
-    const left = (await readdir(this.root)).filter((name) => name.startsWith(NEW) || name.startsWith(GONE));
+    const names = await readdir(this.root);
+    return await this.#clearAll(names.filter((name) => name.startsWith(NEW) || name.startsWith(GONE)));
+  }
+
+  async #clearAll(names: readonly string[]): Promise<readonly Error[]> {
     const failures = await Promise.all(
-      left.map((name) =>
+      names.map((name) =>
         this.#clear(new SandboxFolder(join(this.root, name))).then(
           () => null,
           (cause: unknown) => new Error(`${name} could not be removed: ${String(cause)}`, { cause }),
@@ -114,12 +122,6 @@ export class SandboxFolders {
     if ((await readdir(folder.path)).includes("jail")) await this.#kept.remove(folder.jail);
     await rm(folder.path, { recursive: true, force: true });
   }
-}
-
-export function nameTaken(name: string): AgentKernelError {
-  return new AgentKernelError("conflict", `there is a sandbox ${name} already`, {
-    hint: `choose another name, or remove it: agentkernel remove ${name}`,
-  });
 }
 
 export async function syncFolder(path: string): Promise<void> {

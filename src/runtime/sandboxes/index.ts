@@ -6,20 +6,27 @@
 import { randomBytes } from "node:crypto";
 import type { Backend, KeptBackend } from "../../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
+import { holdForSandbox, releaseForSandbox } from "../../images/store/kept-hold.js";
 import { rootImage } from "../root-image.js";
 import { type Clock, systemClock } from "./clock.js";
 import type { SandboxListener } from "./events.js";
-import { nameTaken, SandboxFolders } from "./folder.js";
+import { type SandboxFolder, SandboxFolders } from "./folder.js";
+import type { Named, SandboxHome } from "./home.js";
+import { Lives, REBOOT_GRACE_MS } from "./life.js";
 import { checkSandboxName } from "./name.js";
 import { parseRecord, type SandboxRecord } from "./record.js";
 import { RECORD_VERSION } from "./record-versions.js";
-import { Sandbox, type SandboxHome } from "./sandbox.js";
+import { nameTaken, notFound, unreadable } from "./refusals.js";
+import { Sandbox } from "./sandbox.js";
 import type { CreateRequest, HostEnv } from "./types.js";
+import { within } from "./within.js";
 
 export type { SandboxEvent, SandboxListener, StopReason } from "./events.js";
+export type { LogOptions } from "./execs/follow-log.js";
+export type { LogPiece } from "./execs/log-reader.js";
+export type { SandboxExec } from "./execs/sandbox-exec.js";
 export { checkSandboxName, isSandboxName } from "./name.js";
 export { Sandbox } from "./sandbox.js";
-export type { SandboxExec } from "./sandbox-exec.js";
 export type {
   CreateRequest,
   ExecInfo,
@@ -43,6 +50,8 @@ export interface SandboxesOptions {
   /** Rare lines about what went wrong without anybody waiting for it. */
   readonly say: (line: string) => void;
   readonly clock?: Clock;
+  /** Why they are not this process's to own: then nothing is touched, and everybody is told. */
+  readonly unavailable?: AgentKernelError | null;
 }
 
 /** A sandbox whose record this version cannot use. */
@@ -51,22 +60,28 @@ export interface UnreadableSandbox {
   readonly error: AgentKernelError;
 }
 
+/** How long the first caller may have to wait for sandboxes that do not answer. */
+const ADOPTION_MS = 2000;
+
 export class Sandboxes {
   readonly #options: SandboxesOptions;
   readonly #kept: KeptBackend;
   readonly #folders: SandboxFolders;
   readonly #home: SandboxHome;
+  readonly #lives: Lives;
   readonly #sandboxes = new Map<string, Sandbox>();
   readonly #unreadable = new Map<string, AgentKernelError>();
   /** Names that are being made. */
   readonly #coming = new Set<string>();
   readonly #listeners = new Set<SandboxListener>();
+  #adopted: Promise<void> = Promise.resolve();
 
   private constructor(options: SandboxesOptions, kept: KeptBackend) {
     this.#options = options;
     this.#kept = kept;
     this.#folders = new SandboxFolders(options.folder, kept);
     const { backend, env, homeDir, say, clock = systemClock() } = options;
+    this.#lives = new Lives({ say, sandboxes: () => this.#all() });
     this.#home = {
       backend,
       kept,
@@ -74,6 +89,8 @@ export class Sandboxes {
       env,
       homeDir,
       say,
+      knownSince: clock.now(),
+      lookAtLives: () => this.#lives.look(),
       tell: ({ name, id, owner }, happening) => {
         const event = { ...happening, atMs: Date.now(), sandbox: name, id, owner };
         for (const listener of [...this.#listeners]) listener(event);
@@ -83,8 +100,8 @@ export class Sandboxes {
   }
 
   /**
-   * Knows all that are there when it resolves; running ones are taken over meanwhile, and whatever is asked of one waits
-   * for that.
+   * Knows all that are there when it resolves, and owns those that run. One that does not answer is waited for only so
+   * long; whatever is asked of that one waits for it.
    */
   static async open(options: SandboxesOptions): Promise<Sandboxes> {
     const { kept, name } = options.backend;
@@ -92,25 +109,35 @@ export class Sandboxes {
       throw new AgentKernelError("unsupported", `the backend ${name} has no sandboxes that stay`);
     }
     const all = new Sandboxes(options, kept);
+    if (options.unavailable) return all;
     await all.#folders.open();
     await all.#load();
+    await within(ADOPTION_MS, all.adopted, () => {});
     return all;
   }
 
   /** Rejects with `not_found`, or with what is wrong with its record. */
   get(name: string): Sandbox {
+    this.#refuseIfUnavailable();
     checkSandboxName(name);
     const found = this.#sandboxes.get(name);
     if (found !== undefined) return found;
     const error = this.#unreadable.get(name);
     if (error !== undefined) throw error;
-    throw new AgentKernelError("not_found", `there is no sandbox ${name}`, {
-      hint: "agentkernel list shows those that there are",
-    });
+    throw notFound(name);
   }
 
   /** By name. */
   list(): readonly Sandbox[] {
+    this.#refuseIfUnavailable();
+    return this.#all();
+  }
+
+  #refuseIfUnavailable(): void {
+    if (this.#options.unavailable) throw this.#options.unavailable;
+  }
+
+  #all(): readonly Sandbox[] {
     return [...this.#sandboxes.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
@@ -118,10 +145,13 @@ export class Sandboxes {
     return [...this.#unreadable].map(([name, error]) => ({ name, error }));
   }
 
-  /** How many this process must stay for: those that run, and those that are being made. */
+  /** How many this process must stay for: those that run, are being made, or are about to be removed. */
   get owned(): number {
-    const running = this.list().filter(({ state }) => state === "running" || state === "paused");
-    return running.length + this.#coming.size;
+    const concerned = this.#all().filter((sandbox) => {
+      const { state, ttlLeftMs } = sandbox.summary();
+      return state === "running" || state === "paused" || (ttlLeftMs !== null && ttlLeftMs <= REBOOT_GRACE_MS);
+    });
+    return concerned.length + this.#coming.size;
   }
 
   /** Returns how to stop listening. A listener must not throw. */
@@ -132,6 +162,7 @@ export class Sandboxes {
 
   /** Made, and not started. */
   async create(request: CreateRequest): Promise<Sandbox> {
+    this.#refuseIfUnavailable();
     const name = checkSandboxName(request.name);
     if (this.#sandboxes.has(name) || this.#unreadable.has(name) || this.#coming.has(name)) throw nameTaken(name);
     this.#coming.add(name);
@@ -148,7 +179,7 @@ export class Sandboxes {
     if (!this.#unreadable.has(name) || !options.force) return await this.get(name).remove(options);
     const kept = await this.#kept.adopt(this.#folders.of(name).jail);
     await kept?.kill();
-    await this.#folders.remove(name);
+    await this.#removeFolder(name);
     this.#unreadable.delete(name);
   }
 
@@ -161,21 +192,32 @@ export class Sandboxes {
 
   /** Lets go of all. They run on, and the next process takes them over. */
   async close(): Promise<void> {
-    await Promise.all(this.list().map((sandbox) => sandbox.release()));
+    this.#lives.close();
+    await Promise.all(this.#all().map((sandbox) => sandbox.release()));
   }
 
   async #load(): Promise<void> {
     for (const failure of await this.#folders.sweep()) this.#options.say(failure.message);
+    const adoptions: Promise<void>[] = [];
     for (const name of await this.#folders.names()) {
       const folder = this.#folders.of(name);
       try {
-        const sandbox = new Sandbox(parseRecord(await folder.readRecord(), name), folder, this.#home);
+        const record = parseRecord(await folder.readRecord(), name);
+        // One that was killed as soon as it had made the folder may not have got so far.
+        await holdImage(record, folder).catch((error: unknown) => this.#options.say(`${name}: ${String(error)}`));
+        const sandbox = new Sandbox(record, folder, this.#home);
         this.#sandboxes.set(name, sandbox);
-        void sandbox.adopt().catch((error: unknown) => this.#options.say(`${name}: ${String(error)}`));
+        adoptions.push(sandbox.adopt().catch((error: unknown) => this.#options.say(`${name}: ${String(error)}`)));
       } catch (error) {
         this.#unreadable.set(name, isAgentKernelError(error) ? error : unreadable(name, error));
       }
     }
+    this.#adopted = Promise.all(adoptions).then(() => this.#lives.look());
+  }
+
+  /** Settles when all that ran has been taken over. */
+  get adopted(): Promise<void> {
+    return this.#adopted;
   }
 
   async #create(name: string, request: CreateRequest): Promise<Sandbox> {
@@ -183,14 +225,16 @@ export class Sandboxes {
     const image = await rootImage(run.image, run.imageSettings, { ...watcher, signal });
     try {
       const { policy, origins, projectDir, homeDir, workdir, publish, audit } = run;
+      const now = this.#home.clock.now();
       const record: SandboxRecord = {
         version: RECORD_VERSION,
         id: `${name}.${randomBytes(3).toString("hex")}`,
         name,
         owner,
-        created: this.#home.clock.now(),
+        created: now,
         hasRun: false,
         ttlMs,
+        ttlFrom: now,
         idleTimeoutMs,
         policy,
         policyVersion: 1,
@@ -201,6 +245,7 @@ export class Sandboxes {
           digest: image.digest,
           source: image.source,
           defaults: image.defaults,
+          stored: image.stored,
         },
         projectDir,
         homeDir,
@@ -209,7 +254,12 @@ export class Sandboxes {
         audit,
         auditSetting: run.hostEnv.AGENTKERNEL_AUDIT ?? null,
       };
-      const sandbox = new Sandbox(record, await this.#folders.make(record), this.#home, run.hostEnv);
+      const folder = await this.#folders.make(record);
+      await holdImage(record, folder).catch(async (error: unknown) => {
+        await this.#removeFolder(name);
+        throw error;
+      });
+      const sandbox = new Sandbox(record, folder, this.#home, run.hostEnv);
       this.#sandboxes.set(name, sandbox);
       this.#home.tell(sandbox, { type: "created" });
       return sandbox;
@@ -218,16 +268,20 @@ export class Sandboxes {
     }
   }
 
-  async #forget({ name }: Sandbox): Promise<void> {
-    await this.#folders.remove(name);
+  async #forget({ name, id }: Named): Promise<void> {
+    const { stored } = this.get(name).record.image;
+    await this.#removeFolder(name);
     this.#sandboxes.delete(name);
+    // Where this fails, whoever looks at the hold next finds that the sandbox is gone.
+    if (stored !== null) await releaseForSandbox(stored.storeRoot, id).catch(() => {});
+  }
+
+  async #removeFolder(name: string): Promise<void> {
+    for (const failure of await this.#folders.remove(name)) this.#options.say(failure.message);
   }
 }
 
-function unreadable(name: string, cause: unknown): AgentKernelError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new AgentKernelError("conflict", `the record of the sandbox ${name} cannot be read: ${reason}`, {
-    hint: "agentkernel remove --force removes the sandbox; the others are not concerned",
-    cause,
-  });
+/** Its layers stay for as long as it does. */
+async function holdImage({ id, image: { stored } }: SandboxRecord, { path }: SandboxFolder): Promise<void> {
+  if (stored !== null) await holdForSandbox(stored.storeRoot, stored, id, path);
 }

@@ -4,7 +4,7 @@ import { AgentKernelError } from "../../core/errors.js";
 import type { Policy } from "../../core/policy.js";
 import type { Origins } from "../../policy/resolve.js";
 import type { PublishedPort } from "../published-ports.js";
-import type { ImageDefaults } from "../root-image.js";
+import type { ImageDefaults, StoredRoot } from "../root-image.js";
 import type { AuditSettings } from "../run-request.js";
 import type { Moment } from "./clock.js";
 import { migrations, type OldRecord, RECORD_VERSION } from "./record-versions.js";
@@ -16,6 +16,7 @@ export interface KeptImage {
   readonly digest: string | null;
   readonly source: ImageSource;
   readonly defaults: ImageDefaults | null;
+  readonly stored: StoredRoot | null;
 }
 
 export interface SandboxRecord {
@@ -29,6 +30,8 @@ export interface SandboxRecord {
   /** It has run: from then on it is `stopped` when it does not. */
   readonly hasRun: boolean;
   readonly ttlMs: number | null;
+  /** From when it counts. */
+  readonly ttlFrom: Moment;
   readonly idleTimeoutMs: number | null;
   readonly policy: Policy;
   /** Counts changes of the policy from 1. */
@@ -80,12 +83,10 @@ function migrate(old: OldRecord, version: number, name: string): OldRecord {
 
 /** The file is the user's own, so this finds accidents, not attacks. */
 function whyUnusable(record: OldRecord, name: string): string | null {
-  const { id, created, policy, image, publish, origins } = record;
+  const { id, created, ttlFrom, policy, image, publish, origins } = record;
   if (record.name !== name) return "it is about another sandbox";
   if (typeof id !== "string" || id === "") return "it has no id";
-  if (!isRecord(created) || typeof created.wallMs !== "number" || typeof created.bootMs !== "number") {
-    return "it does not say when the sandbox was made";
-  }
+  if (!isMoment(created) || !isMoment(ttlFrom)) return "it does not say when the sandbox was made";
   if (!isRecord(policy) || !["fs", "net", "proc", "resources"].every((part) => isRecord(policy[part]))) {
     return "its policy is incomplete";
   }
@@ -95,6 +96,10 @@ function whyUnusable(record: OldRecord, name: string): string | null {
 
 function isRecord(value: unknown): value is OldRecord {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isMoment(value: unknown): boolean {
+  return isRecord(value) && ["wallMs", "bootMs"].every((name) => typeof value[name] === "number");
 }
 
 function damaged(name: string, why: string, cause?: unknown): AgentKernelError {

@@ -3,10 +3,14 @@
  * published ports. It ends with the sandbox, or is let go of while the sandbox runs on.
  */
 import type { Duplex } from "node:stream";
-import type { KeptOver, KeptSandbox, Layer, SandboxEnd } from "../../core/backend.js";
+import type { KeptOver, KeptSandbox, Layer } from "../../core/backend.js";
 import { GuestSession, KEPT_WINDOW_BYTES } from "../../guest/index.js";
 import { closePorts, type OpenPort, openPorts, type PublishedPort } from "../published-ports.js";
 import type { RunEgress } from "../run-egress.js";
+import { within } from "./within.js";
+
+/** A guest that is gone has said everything; what is still to be read takes no longer than this. */
+const LAST_WORDS_MS = 1000;
 
 export interface RunningParts {
   readonly kept: KeptSandbox;
@@ -22,6 +26,7 @@ export class RunningSandbox {
   /** Settles when all of it that was ours is closed. Never rejects. */
   readonly over: Promise<KeptOver>;
   isPaused = false;
+  isOver = false;
   readonly #onConnection: () => () => void;
   #ports: readonly OpenPort[] = [];
   #isReleased = false;
@@ -37,7 +42,10 @@ export class RunningSandbox {
     this.session.ready.catch(() => {});
     // A guest that broke the protocol, or does not speak any more, takes its sandbox with it.
     void this.session.ended.then(() => (this.#isReleased ? null : kept.kill())).catch(() => {});
-    this.over = kept.over.then((over) => this.#close(over));
+    this.over = kept.over.then((over) => {
+      this.isOver = true;
+      return this.#close(over);
+    });
   }
 
   static async open(parts: RunningParts): Promise<RunningSandbox> {
@@ -60,10 +68,6 @@ export class RunningSandbox {
     });
   }
 
-  kill(): Promise<SandboxEnd> {
-    return this.kept.kill();
-  }
-
   /** It runs on without us. */
   release(): void {
     this.#isReleased = true;
@@ -73,6 +77,8 @@ export class RunningSandbox {
 
   async #close(over: KeptOver): Promise<KeptOver> {
     this.#isReleased = true;
+    // How its last commands ended may still be on its way.
+    if (over.how === "ended") await within(LAST_WORDS_MS, this.session.ended, () => null);
     this.session.destroy();
     await closePorts(this.#ports);
     await this.egress?.close();

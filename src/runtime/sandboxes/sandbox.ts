@@ -1,19 +1,24 @@
 /** One kept sandbox: its record, and its run where it has one. Changes of its state come one after the other. */
 import type { Duplex } from "node:stream";
-import type { Backend, BootSpec, KeptBackend, KeptOver, KeptSandbox } from "../../core/backend.js";
-import { AgentKernelError } from "../../core/errors.js";
+import type { NetworkRules } from "../../core/policy.js";
 import type { GuestFiles } from "../../guest/index.js";
 import { openRunAudit, type RunAudit } from "../run-audit.js";
-import type { Clock } from "./clock.js";
-import { elapsedMs } from "./clock.js";
-import type { SandboxHappening, StopReason } from "./events.js";
-import { execRequest } from "./exec-request.js";
-import { ExecTable } from "./exec-table.js";
+import { Activity } from "./activity.js";
+import type { SandboxHappening } from "./events.js";
+import { ExecRecords } from "./execs/exec-records.js";
+import { execRequest } from "./execs/exec-request.js";
+import { ExecTable } from "./execs/exec-table.js";
+import type { LogOptions } from "./execs/follow-log.js";
+import type { LogPiece } from "./execs/log-reader.js";
+import type { SandboxExec } from "./execs/sandbox-exec.js";
 import type { SandboxFolder } from "./folder.js";
+import type { SandboxHome } from "./home.js";
 import { Lane } from "./lane.js";
 import type { SandboxRecord } from "./record.js";
-import { RunningSandbox } from "./running.js";
-import type { SandboxExec } from "./sandbox-exec.js";
+import { notFound, refusal } from "./refusals.js";
+import { infoOf, type SandboxView, stateOf, statsOf, summaryOf } from "./reports.js";
+import type { RunningSandbox } from "./running.js";
+import { Runs } from "./runs.js";
 import { SecretValues } from "./secret-values.js";
 import type {
   ExecInfo,
@@ -27,44 +32,59 @@ import type {
   StopOptions,
 } from "./types.js";
 
-/** What a sandbox needs of whoever owns them all. */
-export interface SandboxHome {
-  readonly backend: Backend;
-  readonly kept: KeptBackend;
-  readonly clock: Clock;
-  /** Of this process. */
-  readonly env: HostEnv;
-  readonly homeDir: string;
-  readonly tell: (sandbox: Sandbox, happening: SandboxHappening) => void;
-  readonly say: (line: string) => void;
-  /** Takes its folder and all that is held for it away. */
-  readonly forget: (sandbox: Sandbox) => Promise<void>;
-}
+/** How long commands of an idle sandbox, which nobody knows of, may take to end. */
+const IDLE_GRACE_MS = 10_000;
 
 export class Sandbox {
   readonly folder: SandboxFolder;
   readonly #home: SandboxHome;
   readonly #audit: RunAudit;
   readonly #execs: ExecTable;
+  readonly #activity: Activity;
+  readonly #runs: Runs;
   readonly #lane = new Lane();
   readonly #secrets: SecretValues;
   #record: SandboxRecord;
-  #running: RunningSandbox | null = null;
-  /** Why it will have ended, where that is our doing. */
-  #stopReason: StopReason | null = null;
   #isRemoved = false;
-  #uses = 0;
 
-  constructor(record: SandboxRecord, folder: SandboxFolder, home: SandboxHome, hostEnv: HostEnv = {}) {
+  /** `hostEnv`: of whoever makes it; without one it was made by an earlier process, and may run. */
+  constructor(record: SandboxRecord, folder: SandboxFolder, home: SandboxHome, hostEnv?: HostEnv) {
     this.#record = record;
     this.folder = folder;
     this.#home = home;
-    this.#secrets = new SecretValues(record.policy.net.secrets, hostEnv);
+    this.#secrets = new SecretValues(record.policy.net.secrets, hostEnv ?? {});
     const { policy, audit, auditSetting } = record;
     const setting = auditSetting === null ? {} : { AGENTKERNEL_AUDIT: auditSetting };
     const env = { ...home.env, ...hostEnv };
     this.#audit = openRunAudit(record.id, { policy, audit, hostEnv: { ...env, ...setting } }, home);
-    this.#execs = new ExecTable(folder.execs, (happening) => home.tell(this, happening));
+    this.#activity = new Activity({
+      clock: home.clock,
+      isQuiet: () => this.#running !== null && this.#execs.running === 0,
+      onChange: home.lookAtLives,
+    });
+    this.#execs = new ExecTable({
+      records: new ExecRecords(folder.execs),
+      clock: home.clock,
+      tell: (happening) => this.#tell(happening),
+      say: (line) => home.say(`${record.name}: ${line}`),
+    });
+    this.#runs = new Runs({
+      record: () => this.#record,
+      net: () => this.#record.policy.net,
+      folder,
+      home,
+      audit: this.#audit,
+      secrets: this.#secrets,
+      execs: this.#execs,
+      onRunning: () => (this.#record.hasRun ? Promise.resolve() : this.#change({ hasRun: true })),
+      onStopped: (reason) => this.#tell({ type: "stopped", reason }),
+      onConnection: () => this.use(),
+      mayRun: hostEnv === undefined,
+    });
+  }
+
+  get #running(): RunningSandbox | null {
+    return this.#runs.current;
   }
 
   get name(): string {
@@ -84,92 +104,43 @@ export class Sandbox {
   }
 
   get state(): SandboxState {
-    if (this.#running !== null) return this.#running.isPaused ? "paused" : "running";
-    return this.#record.hasRun ? "stopped" : "created";
+    return stateOf({ record: this.#record, running: this.#running });
   }
 
-  /** Something of it goes on: a command, or whatever took `use`. */
-  get isInUse(): boolean {
-    return this.#uses > 0 || this.#execs.running > 0;
+  /** It runs, and commands can be run in it; false also while it is being stopped. */
+  get isServing(): boolean {
+    return this.state === "running" && !this.#runs.isStopping;
   }
 
   /** It does not count as idle until what is returned is called. */
   use(): () => void {
-    this.#uses++;
-    let isOver = false;
-    return () => {
-      if (!isOver) this.#uses--;
-      isOver = true;
-    };
+    return this.#activity.use();
+  }
+
+  /** How long until it has been idle for too long; null while it is in use, or may be idle for ever. */
+  idleLeftMs(): number | null {
+    const { idleTimeoutMs } = this.#record;
+    const idleMs = this.#activity.idleMs();
+    return idleTimeoutMs === null || idleMs === null ? null : Math.max(0, idleTimeoutMs - idleMs);
   }
 
   summary(): SandboxSummary {
-    const { id, name, owner, image, projectDir, created, ttlMs, idleTimeoutMs } = this.#record;
-    const age = elapsedMs(created, this.#home.clock.now());
-    return {
-      id,
-      name,
-      state: this.state,
-      owner,
-      image: { name: image.name, digest: image.digest },
-      projectDir,
-      createdAtMs: created.wallMs,
-      startedAtMs: this.#running?.kept.startedAtMs ?? null,
-      ttlMs,
-      ttlLeftMs: ttlMs === null ? null : Math.max(0, ttlMs - age),
-      idleTimeoutMs,
-      runningExecs: this.#execs.running,
-    };
+    return summaryOf(this.#view());
   }
 
-  async info(): Promise<SandboxInfo> {
-    const { policy, policyVersion, image } = this.#record;
-    const running = this.#running;
-    const status = await running?.kept.status().catch(() => null);
-    return {
-      ...this.summary(),
-      backend: this.#home.backend.name,
-      imageWhy: image.why,
-      policy,
-      policyVersion,
-      layers: running?.layers ?? [],
-      ports: running?.ports ?? [],
-      usage: status?.usage ?? null,
-      execs: this.execs(),
-      lastEnd: running === null ? await this.#home.kept.lastEnd(this.folder.jail) : null,
-      notes: this.#secrets.notes(running !== null),
-    };
+  info(): Promise<SandboxInfo> {
+    return infoOf(this.#view());
   }
 
-  async stats(): Promise<SandboxStats> {
-    const { resources } = this.#record.policy;
-    const status = await this.#running?.kept.status().catch(() => null);
-    return {
-      name: this.name,
-      state: this.state,
-      atMs: Date.now(),
-      usage: status?.usage ?? null,
-      diskBytes: null,
-      network: { receivedBytes: 0, sentBytes: 0, connections: 0 },
-      limits: { memoryBytes: resources.memoryMiB * 2 ** 20, vcpus: resources.vcpus, processes: resources.pids },
-    };
+  stats(): Promise<SandboxStats> {
+    return statsOf(this.#view());
   }
 
   /** Takes over what an earlier process had started, where it runs. */
   adopt(): Promise<void> {
     return this.#lane.run(async () => {
-      const kept = await this.#home.kept.adopt(this.folder.jail);
-      if (kept === null) return await this.#execs.load(null);
-      const egress = await this.#secrets.openEgress(this.#record, () => this.#record.policy.net, this.#audit, {
-        hostEnv: this.#home.env,
-        isAdopted: true,
-      });
-      const running = await this.#take(kept, egress);
-      running.isPaused = (await kept.status()).paused;
-      await this.#execs.load(running.session);
-      await running.publish(this.#record.publish).catch((error: unknown) => {
-        this.#home.say(`${this.name}: its ports could not be opened again: ${String(error)}`);
-      });
+      await this.#runs.adopt();
+      this.#activity.note();
     });
   }
 
@@ -177,31 +148,29 @@ export class Sandbox {
   start({ hostEnv = {}, signal }: StartOptions = {}): Promise<boolean> {
     return this.#lane.run(async () => {
       this.#refuseIfRemoved();
+      await this.#runs.adopt();
       if (this.#running !== null) return false;
-      await this.#start({ ...this.#home.env, ...hostEnv }, signal);
+      await this.#runs.start({ ...this.#home.env, ...hostEnv }, signal);
+      this.#tell({ type: "started" });
       return true;
     });
   }
 
   /** In order, within the grace time, then by force. Nothing is done where it does not run. */
-  stop({ graceMs }: StopOptions, reason: StopReason = "stopped"): Promise<void> {
+  stop({ graceMs }: StopOptions): Promise<void> {
+    return this.#lane.run(() => this.#runs.stop(graceMs, "stopped"));
+  }
+
+  /** Unless somebody has begun to use it. */
+  stopIfIdle(): Promise<void> {
     return this.#lane.run(async () => {
-      const running = this.#running;
-      if (running === null) return;
-      this.#stopReason ??= reason;
-      await running.kept.stop(graceMs);
-      await running.over;
-      await this.#settled;
+      if (this.idleLeftMs() === 0) await this.#runs.stop(IDLE_GRACE_MS, "idle");
     });
   }
 
   /** At once, also while a stop waits for its grace time. */
-  async kill(): Promise<void> {
-    const running = this.#running;
-    if (running === null) return;
-    this.#stopReason ??= "killed";
-    await running.kill();
-    await this.#settled;
+  kill(): Promise<void> {
+    return this.#runs.kill();
   }
 
   /** With everything that it has written. One that runs only with `force`. */
@@ -210,12 +179,12 @@ export class Sandbox {
     await this.#lane.run(async () => {
       this.#refuseIfRemoved();
       if (this.#running !== null) {
-        if (!force) throw this.#refusal(`is ${this.state}`, `stop it first, or use remove --force`);
+        if (!force) throw refusal(this.name, `is ${this.state}`, `stop it first, or use remove --force`);
         await this.kill();
       }
-      this.#isRemoved = true;
       await this.#home.forget(this);
-      this.#home.tell(this, { type: "removed" });
+      this.#isRemoved = true;
+      this.#tell({ type: "removed" });
     });
     await this.#audit.settle();
   }
@@ -226,7 +195,7 @@ export class Sandbox {
       if (running.isPaused) return;
       await running.kept.pause();
       running.isPaused = true;
-      this.#home.tell(this, { type: "paused" });
+      this.#tell({ type: "paused" });
     });
   }
 
@@ -236,7 +205,7 @@ export class Sandbox {
       if (!running.isPaused) return;
       await running.kept.resume();
       running.isPaused = false;
-      this.#home.tell(this, { type: "resumed" });
+      this.#tell({ type: "resumed" });
     });
   }
 
@@ -270,6 +239,11 @@ export class Sandbox {
     return this.#execs.find(id);
   }
 
+  /** The output of a detached command, in order of arrival; with `follow`, until it has ended. */
+  logs(id: string, options: LogOptions): AsyncGenerator<LogPiece, void> {
+    return this.#execs.logs(id, options);
+  }
+
   /** Of the running sandbox. */
   get files(): GuestFiles {
     return this.#requireServing().session.files;
@@ -279,6 +253,31 @@ export class Sandbox {
     return this.#requireServing().session.connectTcp(port);
   }
 
+  /** How long it may live, counted from now. */
+  setLife(life: Pick<SandboxRecord, "ttlMs" | "idleTimeoutMs">): Promise<void> {
+    return this.#lane.run(async () => {
+      this.#refuseIfRemoved();
+      await this.#change({ ...life, ttlFrom: this.#home.clock.now() });
+      this.#tell({ type: "changed" });
+    });
+  }
+
+  /** From the next connection on. `by`: who changed it, for the record. */
+  setNetwork(rules: NetworkRules, by: string): Promise<void> {
+    return this.#lane.run(async () => {
+      this.#refuseIfRemoved();
+      const { policy, policyVersion } = this.#record;
+      if (this.#running !== null && policy.net.egress === "off" && rules.egress !== "off") {
+        throw refusal(this.name, "was started without a network", "stop it, change it, and start it again");
+      }
+      const next = { ...policy, net: { ...policy.net, ...rules } };
+      this.#audit.records.policyChanged(next, by, "network");
+      await this.#audit.insist();
+      await this.#change({ policy: next, policyVersion: policyVersion + 1 });
+      this.#tell({ type: "changed" });
+    });
+  }
+
   /** For file operations from outside, and whoever else has something to record. */
   get audit(): RunAudit["records"] {
     return this.#audit.records;
@@ -286,71 +285,24 @@ export class Sandbox {
 
   /** Lets go: it runs on. */
   async release(): Promise<void> {
-    const running = this.#running;
-    this.#running = null;
-    running?.release();
-    await running?.over;
+    await this.#runs.release();
     await this.#audit.settle();
   }
 
-  async #start(hostEnv: HostEnv, signal?: AbortSignal): Promise<void> {
-    const { image, policy, projectDir, homeDir, id, name } = this.#record;
-    const { backend, kept: keeper } = this.#home;
-    const { records } = this.#audit;
-    const egress = await this.#secrets.openEgress(this.#record, () => this.#record.policy.net, this.#audit, {
-      hostEnv,
-      isAdopted: false,
-    });
-    let kept: KeptSandbox | null = null;
-    try {
-      records.starting({
-        backend: backend.name,
-        image: { name: image.name, digest: image.digest },
-        policy,
-        project: projectDir,
-      });
-      await this.#audit.insist();
-      const certificate = egress?.trustedCertificate ?? null;
-      const trust = certificate === null ? {} : { trustedCertificate: certificate };
-      const spec: BootSpec = { id, hostname: name, policy, image: image.source, projectDir, homeDir, ...trust };
-      kept = await keeper.start(spec, this.folder.jail, signal);
-      await this.#execs.load(null);
-      const running = await this.#take(kept, egress);
-      await running.session.ready;
-      await running.publish(this.#record.publish);
-      records.ready(running.layers);
-    } catch (error) {
-      records.failed(error);
-      await kept?.kill().catch(() => {});
-      await this.#settled;
-      await egress?.close();
-      throw error;
-    }
-    this.#home.tell(this, { type: "started" });
+  #view(): SandboxView {
+    return {
+      record: this.#record,
+      folder: this.folder,
+      running: this.#running,
+      execs: this.#execs,
+      secrets: this.#secrets,
+      home: this.#home,
+    };
   }
 
-  /** From here on its end is heard of. */
-  async #take(kept: KeptSandbox, egress: Awaited<ReturnType<SecretValues["openEgress"]>>): Promise<RunningSandbox> {
-    const running = await RunningSandbox.open({ kept, egress, onConnection: () => this.use() });
-    this.#running = running;
-    this.#stopReason = null;
-    this.#settled = running.over.then((over) => this.#ended(running, over));
-    if (!this.#record.hasRun) await this.#change({ hasRun: true });
-    return running;
-  }
-
-  #settled: Promise<void> = Promise.resolve();
-
-  #ended(running: RunningSandbox, over: KeptOver): void {
-    if (this.#running === running) this.#running = null;
-    if (over.how === "released") return;
-    if (over.how === "replaced") {
-      this.#home.say(`${this.name}: another process owns it now`);
-      return;
-    }
-    this.#audit.records.ended(over.how === "ended" ? over.end : null);
-    const reason = this.#stopReason ?? (over.how === "lost" ? "lost" : "died");
-    this.#home.tell(this, { type: "stopped", reason });
+  #tell(happening: SandboxHappening): void {
+    this.#activity.note();
+    this.#home.tell(this, happening);
   }
 
   async #change(fields: Partial<SandboxRecord>): Promise<void> {
@@ -362,20 +314,18 @@ export class Sandbox {
   #requireRunning(): RunningSandbox {
     this.#refuseIfRemoved();
     if (this.#running !== null) return this.#running;
-    throw this.#refusal(`is ${this.state}, not running`, `start it: agentkernel start ${this.name}`);
+    throw refusal(this.name, `is ${this.state}, not running`, `start it: agentkernel start ${this.name}`);
   }
 
   #requireServing(): RunningSandbox {
     const running = this.#requireRunning();
+    if (this.#runs.isStopping)
+      throw refusal(this.name, "is being stopped", `start it again: agentkernel start ${this.name}`);
     if (!running.isPaused) return running;
-    throw this.#refusal("is paused", `let it go on: agentkernel resume ${this.name}`);
+    throw refusal(this.name, "is paused", `let it go on: agentkernel resume ${this.name}`);
   }
 
   #refuseIfRemoved(): void {
-    if (this.#isRemoved) throw new AgentKernelError("not_found", `the sandbox ${this.name} was removed`);
-  }
-
-  #refusal(what: string, hint: string): AgentKernelError {
-    return new AgentKernelError("conflict", `the sandbox ${this.name} ${what}`, { hint });
+    if (this.#isRemoved) throw notFound(this.name);
   }
 }

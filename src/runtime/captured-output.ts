@@ -1,6 +1,6 @@
-/** A command's output kept for the JSON answer, up to a limit; what is beyond is counted and dropped. */
+/** A command's output kept for an answer, up to a limit; what is beyond is counted and dropped. */
 import { Buffer } from "node:buffer";
-import type { OutputSink } from "../../guest/index.js";
+import type { OutputSink } from "../guest/index.js";
 
 const FIRST_BLOCK_BYTES = 65_536;
 const MAX_STRETCHES = 200_000;
@@ -34,15 +34,19 @@ export class CapturedOutput {
   }
 
   text(stream?: 1 | 2): string {
+    return this.bytes(stream).toString("utf8");
+  }
+
+  bytes(stream?: 1 | 2): Buffer {
     const kept = this.#block.subarray(0, this.#keptBytes);
-    if (stream === undefined) return kept.toString("utf8");
+    if (stream === undefined) return kept;
     const parts: Buffer[] = [];
     let at = 0;
     for (const stretch of this.#stretches) {
       if (stretch.stream === stream) parts.push(kept.subarray(at, at + stretch.length));
       at += stretch.length;
     }
-    return Buffer.concat(parts).toString("utf8");
+    return Buffer.concat(parts);
   }
 
   #keep(stream: 1 | 2, chunk: Buffer): void {

@@ -1,12 +1,12 @@
 /** What a caller wishes to run, as what the guest is asked for: checked, with the sandbox's defaults filled in. */
-import { AgentKernelError } from "../../core/errors.js";
-import type { ExecRequest } from "../../core/exec.js";
-import { refuseUnlessAllowed } from "../../policy/commands.js";
-import { isEnvName } from "../../policy/fields.js";
-import { isValidUser } from "../../policy/users.js";
-import { startOf } from "../command-start.js";
-import type { SandboxRecord } from "./record.js";
-import type { ExecWish } from "./types.js";
+import { AgentKernelError } from "../../../core/errors.js";
+import type { ExecRequest } from "../../../core/exec.js";
+import { refuseUnlessAllowed } from "../../../policy/commands.js";
+import { isEnvName } from "../../../policy/fields.js";
+import { isValidUser } from "../../../policy/users.js";
+import { startOf } from "../../command-start.js";
+import type { SandboxRecord } from "../record.js";
+import type { ExecWish } from "../types.js";
 
 export function execRequest(wish: ExecWish, record: SandboxRecord, placeholders: ExecRequest["env"]): ExecRequest {
   const { policy, origins, homeDir, image } = record;

@@ -1,8 +1,8 @@
 /** One command in a kept sandbox, from its start to its end. */
-import type { ExecExit } from "../../core/exec.js";
-import type { GuestExec } from "../../guest/index.js";
-import { type CommandEnd, CommandWait } from "../command-end.js";
-import type { ExecInfo } from "./types.js";
+import type { ExecExit } from "../../../core/exec.js";
+import type { GuestExec } from "../../../guest/index.js";
+import { type CommandEnd, CommandWait } from "../../command-end.js";
+import type { ExecInfo } from "../types.js";
 
 /** What is known of it before it runs. */
 export type ExecFacts = Pick<ExecInfo, "id" | "argv" | "cwd" | "user" | "tty" | "detached" | "startedAtMs">;

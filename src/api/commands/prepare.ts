@@ -1,0 +1,135 @@
+/** The fields of a body into a checked request of the runtime, by the same way as the words of a command line. */
+import { realpathSync, statSync } from "node:fs";
+import { AgentKernelError } from "../../core/errors.js";
+import type { Surroundings } from "../../core/surroundings.js";
+import { atMostFields, type Limit } from "../../policy/limits.js";
+import { type Configuration, prepareRun, readConfiguration, type Wishes } from "../../request/index.js";
+import { isPlace } from "../../runtime/root-image.js";
+import type { RunRequest } from "../../runtime/run-request.js";
+import type { Caller } from "../auth/caller.js";
+import type { NetworkWish } from "../operations/fields.js";
+import type { RunBody } from "../operations/runs.js";
+
+export type PolicyBody = Omit<RunBody, "command" | "stdin" | "stdin_encoding" | "encoding">;
+
+/** HTTP callers wait; one that does not say how long waits so long. */
+export const DEFAULT_TIMEOUT_MS = 30_000;
+
+/** No file can be here, so no project has a say where none was named. */
+const NO_PROJECT = "/proc/self/no-project";
+
+export async function prepare(
+  command: readonly string[],
+  body: PolicyBody,
+  caller: Caller,
+  own: Pick<Surroundings, "env" | "homeDir">,
+): Promise<RunRequest> {
+  refuseUnlessTrusted(body, caller);
+  const cwd = body.dir === undefined ? NO_PROJECT : projectFolder(body.dir);
+  const wishes = wishesOf(command, body);
+  const surroundings = { ...own, cwd };
+  const configuration = await readConfiguration(wishes, surroundings);
+  return prepareRun(wishes, surroundings, caller.isTrusted ? configuration : withoutHost(configuration));
+}
+
+/** Somebody who is not the user of this machine names nothing of it. */
+function refuseUnlessTrusted({ dir, image }: PolicyBody, { isTrusted }: Caller): void {
+  if (isTrusted) return;
+  const hint = "use a key with the scope admin, or ask as the same user on the same machine";
+  if (dir !== undefined) {
+    throw new AgentKernelError("forbidden", "dir: this caller may not name folders of the host", {
+      hint,
+      details: { field: "dir" },
+    });
+  }
+  if (image !== undefined && image !== "host" && isPlace(image)) {
+    throw new AgentKernelError("forbidden", "image: this caller may not name places of the host", {
+      hint,
+      details: { field: "image" },
+    });
+  }
+}
+
+/** Whatever a profile or the user's own file would show of the machine stays hidden from others. */
+function withoutHost(configuration: Configuration): Configuration {
+  const limits: readonly Limit[] = atMostFields(
+    { "fs.workspace.mode": "none", "fs.home": "none", "proc.passHostEnv": false },
+    "what callers over the network may",
+  );
+  return {
+    ...configuration,
+    combine: (flags) => {
+      const inputs = configuration.combine(flags);
+      return { ...inputs, limits: [...(inputs.limits ?? []), ...limits] };
+    },
+  };
+}
+
+function projectFolder(dir: string): string {
+  const refuse = (why: string, cause?: unknown): never => {
+    throw new AgentKernelError("invalid_argument", `dir ${why}`, { details: { field: "dir" }, cause });
+  };
+  let path = "";
+  try {
+    path = realpathSync(dir);
+  } catch (cause) {
+    refuse("does not exist, or cannot be read", cause);
+  }
+  if (!statSync(path).isDirectory()) refuse("is not a folder");
+  return path;
+}
+
+function wishesOf(command: readonly string[], body: PolicyBody): Wishes {
+  const values = new Map<string, readonly string[]>();
+  const set = (option: string, value: string | number | undefined, unit = "") => {
+    if (value !== undefined) values.set(option, [`${value}${unit}`]);
+  };
+  if (body.dir === undefined && body.workspace !== undefined && body.workspace !== "none") {
+    throw new AgentKernelError("invalid_argument", "workspace says how dir is shown, and there is no dir", {
+      hint: "name the folder in dir, or leave workspace out",
+      details: { field: "workspace" },
+    });
+  }
+  set("workspace", body.workspace ?? (body.dir === undefined ? "none" : undefined));
+  set("image", body.image);
+  set("profile", body.profile);
+  set("compatibility-mode", body.compatibility_mode);
+  set("user", body.user);
+  set("workdir", body.cwd);
+  set("timeout", body.timeout_ms, "ms");
+  const { vcpus, memory_mb, pids, disk_mb, open_files } = body.resources ?? {};
+  set("vcpus", vcpus === undefined ? undefined : decimal(vcpus));
+  set("memory", memory_mb, "m");
+  set("pids", pids);
+  set("disk", disk_mb, "m");
+  set("open-files", open_files);
+  for (const [option, value] of networkWishes(body.network)) values.set(option, value);
+  if (body.env !== undefined)
+    values.set(
+      "env",
+      [...body.env].map(([name, value]) => `${name}=${value}`),
+    );
+  return { flags: new Set(), values, rest: command };
+}
+
+/** As the option takes it: no exponent, no more digits than it knows. */
+function decimal(value: number): string {
+  return String(Math.round(value * 10_000) / 10_000);
+}
+
+export function networkWishes(network: NetworkWish | undefined): readonly (readonly [string, readonly string[]])[] {
+  if (network === undefined) return [];
+  if (typeof network === "boolean") return [["network", [network ? "on" : "off"]]];
+  if (typeof network === "string") return [["network", [network]]];
+  const { enabled, allowed_domains: domains } = network;
+  if (enabled === false) {
+    if (domains === undefined || domains.length === 0) return [["network", ["off"]]];
+    throw new AgentKernelError("invalid_argument", "network.enabled false contradicts network.allowed_domains", {
+      hint: "leave one of them out",
+      details: { field: "network" },
+    });
+  }
+  if (domains === undefined) return [["network", [enabled === true ? "on" : "off"]]];
+  // An empty list allows nothing.
+  return domains.length === 0 ? [["network", ["allowlist"]]] : [["allow-domain", domains]];
+}

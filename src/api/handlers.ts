@@ -1,0 +1,40 @@
+/** Which code serves which operation. One that is described and not served does not compile. */
+import type { Handlers } from "./asked.js";
+import * as execs from "./resources/execs.js";
+import * as files from "./resources/files.js";
+import * as runs from "./resources/runs.js";
+import * as sandboxes from "./resources/sandboxes.js";
+import * as system from "./resources/system.js";
+import * as watching from "./resources/watching.js";
+
+export const handlers: Handlers = {
+  ...system,
+  run: runs.run,
+  runStream: runs.runStream,
+  batchRun: runs.batchRun,
+  listSandboxes: sandboxes.listSandboxes,
+  createSandbox: sandboxes.createSandbox,
+  getSandbox: sandboxes.getSandbox,
+  patchSandbox: sandboxes.patchSandbox,
+  removeSandbox: sandboxes.removeSandbox,
+  startSandbox: sandboxes.startSandbox,
+  stopSandbox: sandboxes.stopSandbox,
+  pauseSandbox: sandboxes.pauseSandbox,
+  resumeSandbox: sandboxes.resumeSandbox,
+  snapshotSandbox: sandboxes.reserved("snapshot"),
+  forkSandbox: sandboxes.reserved("fork"),
+  sandboxStats: sandboxes.sandboxStats,
+  diffSandbox: sandboxes.reserved("diff"),
+  applySandbox: sandboxes.reserved("apply"),
+  exec: execs.exec,
+  execStream: execs.execStream,
+  attach: sandboxes.reserved("attach"),
+  readFile: files.readFile,
+  writeFile: files.writeFile,
+  deleteFile: files.deleteFile,
+  logs: watching.logs,
+  sandboxAudit: watching.sandboxAudit,
+  sandboxEvents: watching.sandboxEvents,
+  audit: watching.audit,
+  events: watching.events,
+};

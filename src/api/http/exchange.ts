@@ -1,0 +1,152 @@
+/** One request and its response, from the head to the end of both. */
+import { randomUUID } from "node:crypto";
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { AgentKernelError } from "../../core/errors.js";
+import type { Caller } from "../auth/caller.js";
+import type { Operation } from "../operations/operation.js";
+import { parseJson } from "../schema/json-text.js";
+import { eventHeaders } from "../sse.js";
+import { type BodySource, hasBody, mediaType, readBody } from "./body.js";
+import type { ErrorAnswer } from "./error-answer.js";
+import type { Reply } from "./reply.js";
+import type { Match } from "./router.js";
+
+/** Ids that callers bring are passed on where they are harmless in a log. */
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** How long a caller that sends more than is taken may take to hear of it. */
+const REFUSAL_MS = 2000;
+
+export class Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly id: string;
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+  /** The response is over, whoever ended it. */
+  readonly over: Promise<void>;
+  readonly source: BodySource;
+  readonly startedAt = performance.now();
+  readonly bytesWrittenBefore: number;
+  match: Match | null = null;
+  caller: Caller | null = null;
+  error: string | null = null;
+
+  constructor(request: IncomingMessage, response: ServerResponse, abandon: AbortSignal, isWaiting: boolean) {
+    this.request = request;
+    this.response = response;
+    const { "x-request-id": given } = request.headers;
+    this.id = typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
+    response.setHeader("x-request-id", this.id);
+    response.setHeader("x-content-type-options", "nosniff");
+    const gone = new AbortController();
+    this.signal = AbortSignal.any([gone.signal, abandon]);
+    this.over = new Promise((resolve) => {
+      if (response.closed) resolve();
+      response.once("close", resolve);
+    });
+    response.once("close", () => {
+      if (!response.writableFinished) gone.abort();
+    });
+    this.source = { request, proceed: () => isWaiting && response.writeContinue() };
+    this.bytesWrittenBefore = request.socket.bytesWritten;
+  }
+
+  sendJson(status: number, body: object, headers: Readonly<Record<string, string>> = {}): void {
+    const { response, request } = this;
+    if (response.headersSent) {
+      // Too late to say it in order; what is cut off is known to be so.
+      response.destroy();
+      return;
+    }
+    const text = `${JSON.stringify(body)}\n`;
+    const closes = request.complete ? {} : { connection: "close" };
+    response.writeHead(status, {
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(text),
+      "cache-control": "no-store",
+      ...headers,
+      ...closes,
+    });
+    response.end(text);
+    if (!request.complete) this.#discardRest();
+  }
+
+  /** A caller that still sends would not read the answer if the connection were cut under it. */
+  #discardRest(): void {
+    const { request } = this;
+    request.on("error", () => {});
+    request.resume();
+    const timer = setTimeout(() => request.destroy(), REFUSAL_MS);
+    request.once("close", () => clearTimeout(timer));
+  }
+}
+
+export async function sendReply(exchange: Exchange, reply: Reply): Promise<void> {
+  const { response } = exchange;
+  switch (reply.kind) {
+    case "data":
+      exchange.sendJson(reply.status, { success: true, data: reply.data });
+      return;
+    case "text":
+      response.writeHead(200, {
+        "content-type": reply.type,
+        "content-length": Buffer.byteLength(reply.text),
+        "cache-control": "no-store",
+        ...reply.headers,
+      });
+      response.end(reply.text);
+      return;
+    case "bytes":
+      response.writeHead(200, { "content-type": reply.type, "cache-control": "no-store", ...reply.headers });
+      await pipeline(reply.content, response);
+      return;
+    case "events":
+      response.writeHead(200, eventHeaders);
+      response.flushHeaders();
+      await reply.write(response);
+  }
+}
+
+/** Undefined where there is none, or where it is of another kind that the operation takes as it is. */
+export async function readJsonBody(
+  { request, source }: Exchange,
+  { body, isBodyOptional, otherBodies = [] }: Operation<never, never>,
+  maxBytes: number,
+): Promise<unknown> {
+  const type = mediaType(request);
+  if (body === undefined) {
+    if (!hasBody(request)) return undefined;
+    await readBody(source, maxBytes);
+    return undefined;
+  }
+  if (!hasBody(request) && isBodyOptional === true) return undefined;
+  if (otherBodies.some((other) => other.type === type)) return undefined;
+  if (type !== "application/json") {
+    const taken = ["application/json", ...otherBodies.map((other) => other.type)];
+    throw new AgentKernelError(
+      "unsupported_media_type",
+      `the body is ${type ?? "of no stated kind"}, not ${taken.join(" or ")}`,
+      {
+        hint: `send Content-Type: ${taken[0]}`,
+        details: { field: "Content-Type" },
+      },
+    );
+  }
+  return body.read(parseJson(await readBody(source, maxBytes)), "");
+}
+
+export function refuseUpgrade(socket: Duplex, { status, headers, error }: ErrorAnswer): void {
+  const body = JSON.stringify({ success: false, error });
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`,
+    "Content-Type: application/json",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Connection: close",
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ];
+  socket.on("error", () => {});
+  socket.end(`${lines.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
+}

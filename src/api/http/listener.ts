@@ -1,0 +1,100 @@
+/** A server on TCP, hardened against clients that say little, slowly, or without end. */
+import { readFileSync } from "node:fs";
+import { createServer as createHttpServer, type Server } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import { type AddressInfo, isIP } from "node:net";
+import type { Duplex } from "node:stream";
+import { AgentKernelError } from "../../core/errors.js";
+import { serverOptions } from "./server-options.js";
+
+export interface TlsFiles {
+  readonly certPath: string;
+  readonly keyPath: string;
+}
+
+export interface TcpPlace {
+  readonly host: string;
+  /** 0: any that is free. */
+  readonly port: number;
+  readonly tls: TlsFiles | null;
+}
+
+const MAX_HEADERS = 100;
+const MAX_CONNECTIONS = 4096;
+
+export function harden(server: Server): void {
+  server.maxHeadersCount = MAX_HEADERS;
+  server.maxConnections = MAX_CONNECTIONS;
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => refuseMalformed(error, socket));
+}
+
+const malformedAnswers: Readonly<Record<string, readonly [string, string]>> = {
+  HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "the request's head is too large"],
+  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "the request did not come in time"],
+};
+
+/** Such a request never becomes one of the API's, but its sender gets the one form of errors all the same. */
+function refuseMalformed({ code = "" }: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || code === "ECONNRESET") {
+    socket.destroy();
+    return;
+  }
+  const [status, message] = malformedAnswers[code] ?? ["400 Bad Request", "the request is no HTTP that is understood"];
+  const body = JSON.stringify({ success: false, error: { code: "invalid_argument", message, hint: null } });
+  const head = `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nConnection: close\r\n`;
+  socket.end(`${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+export function createTcpServer({ tls }: TcpPlace): Server {
+  const server =
+    tls === null
+      ? createHttpServer(serverOptions)
+      : (createHttpsServer({
+          ...serverOptions,
+          cert: readPem("--tls-cert", tls.certPath),
+          key: readPem("--tls-key", tls.keyPath),
+          minVersion: "TLSv1.2",
+        }) as unknown as Server);
+  harden(server);
+  return server;
+}
+
+function readPem(option: string, path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    throw new AgentKernelError("invalid_argument", `${option}: ${path} cannot be read`, { cause });
+  }
+}
+
+/** Where it listens, as a URL. */
+export async function listenOn(server: Server, { host, port, tls }: TcpPlace): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (cause: NodeJS.ErrnoException) => reject(notListening(host, port, cause)));
+    server.listen({ host, port }, () => resolve());
+  });
+  const { port: actual } = server.address() as AddressInfo;
+  return `${tls === null ? "http" : "https"}://${isIP(host) === 6 ? `[${host}]` : host}:${actual}`;
+}
+
+function notListening(host: string, port: number, cause: NodeJS.ErrnoException): AgentKernelError {
+  const why: Readonly<Record<string, string>> = {
+    EADDRINUSE: "somebody listens there already",
+    EADDRNOTAVAIL: "this machine has no such address",
+    EACCES: "ports below 1024 are for root",
+    ENOTFOUND: "there is no such name",
+  };
+  return new AgentKernelError(
+    "invalid_argument",
+    `${host}:${port} cannot be listened on: ${why[cause.code ?? ""] ?? cause.message}`,
+    {
+      hint: "choose another with --host and --port",
+      cause,
+    },
+  );
+}
+
+/** Only the machine itself reaches it. Names count where they can mean nothing else. */
+export function isLoopbackHost(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
+}

@@ -1,0 +1,222 @@
+/**
+ * src/api owns HTTP: it turns requests into work of the runtime and the runtime's answers into responses, for the user's
+ * own processes on a socket and for others over the network. It decides who may ask for what; what a sandbox may do is for
+ * the policy. It owns no sandbox: whoever composes it hands the runtime in.
+ */
+import type { Buffer } from "node:buffer";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
+import { redactor } from "../core/redact.js";
+import { secretValues } from "../core/secret-names.js";
+import type { Surroundings } from "../core/surroundings.js";
+import type { Resident } from "../runtime/resident.js";
+import type { Asked, Backing } from "./asked.js";
+import type { Door } from "./auth/browsers.js";
+import { type Caller, refuseUnlessScoped } from "./auth/caller.js";
+import type { Authenticator } from "./auth/index.js";
+import { handlers } from "./handlers.js";
+import type { AccessLog } from "./http/access-log.js";
+import { errorAnswer } from "./http/error-answer.js";
+import { Exchange, readJsonBody, refuseUpgrade, sendReply } from "./http/exchange.js";
+import { readQuery } from "./http/query.js";
+import type { Reply } from "./http/reply.js";
+import { type Match, matchRoute } from "./http/router.js";
+import { Places } from "./limits/places.js";
+import { RateLimiter } from "./limits/rate.js";
+import type { Metrics } from "./metrics/index.js";
+import { RunOwners } from "./run-owners.js";
+
+export interface ApiLimits {
+  /** Commands at once, of all callers. */
+  readonly places: number;
+  readonly mostWaiting: number;
+  readonly maxBodyBytes: number;
+  readonly maxUploadBytes: number;
+  /** Of a caller over the network whose key says nothing of it. */
+  readonly requestsPerMinute: number;
+}
+
+export const usualLimits: ApiLimits = {
+  places: 64,
+  mostWaiting: 1000,
+  maxBodyBytes: 8 << 20,
+  maxUploadBytes: 2 ** 32,
+  requestsPerMinute: 60_000,
+};
+
+export interface ApiParts {
+  readonly own: Pick<Surroundings, "env" | "homeDir">;
+  readonly resident: Omit<Resident, "meter">;
+  readonly metrics: Metrics;
+  readonly auth: Authenticator;
+  readonly access: AccessLog;
+  readonly limits: ApiLimits;
+  /** A fault of our own, for the server's log. */
+  readonly onFault: (error: unknown, requestId: string) => void;
+}
+
+export class Api {
+  readonly #parts: ApiParts;
+  readonly #rates = new RateLimiter();
+  readonly #backing: Backing;
+  readonly #abandon = new AbortController();
+  readonly #metrics: Metrics;
+  #isStopping = false;
+  #now = 0;
+  #onIdle: () => void = () => {};
+
+  constructor(parts: ApiParts) {
+    this.#parts = parts;
+    const { own, limits, resident } = parts;
+    const places = new Places(limits);
+    this.#metrics = parts.metrics;
+    this.#metrics.watch({
+      requestsNow: () => this.#now,
+      commandsRunning: () => places.running,
+      commandsWaiting: () => places.waiting,
+      sandboxes: () => countBy(resident.sandboxes.list().map(({ state }) => state)),
+      pool: () => null,
+    });
+    this.#backing = {
+      own,
+      host: { ...own, resident: { ...resident, meter: this.#metrics } },
+      sandboxes: resident.sandboxes,
+      places,
+      runs: new RunOwners(),
+      metrics: this.#metrics,
+      redact: redactor(secretValues(own.env)),
+      maxUploadBytes: limits.maxUploadBytes,
+      isStopping: () => this.#isStopping,
+    };
+  }
+
+  /** New work is refused; what goes on may end within the grace time, then it is given up. Settles when all has. */
+  async stop(graceMs: number): Promise<void> {
+    this.#isStopping = true;
+    if (this.#now > 0) {
+      const timer = setTimeout(() => this.#abandon.abort(), graceMs);
+      await new Promise<void>((resolve) => {
+        this.#onIdle = resolve;
+      });
+      clearTimeout(timer);
+    }
+    await this.#parts.access.flush();
+  }
+
+  /** Answers one request. Never rejects. */
+  async serve(request: IncomingMessage, response: ServerResponse, door: Door, isWaiting = false): Promise<void> {
+    this.#now++;
+    const exchange = new Exchange(request, response, this.#abandon.signal, isWaiting);
+    try {
+      await this.#answer(exchange, door);
+    } catch (error) {
+      this.#fail(exchange, error);
+    } finally {
+      await exchange.over;
+      this.#record(exchange);
+      this.#now--;
+      if (this.#now === 0) this.#onIdle();
+    }
+  }
+
+  /** A connection that wants to be something else than HTTP. Never rejects. */
+  async upgrade(request: IncomingMessage, socket: Duplex, _head: Buffer, door: Door): Promise<void> {
+    try {
+      const { operation, params } = matchRoute(request.method ?? "", request.url ?? "");
+      const caller = await this.#parts.auth.callerOf(request, door);
+      refuseUnlessScoped(caller, operation.scope ?? []);
+      throw new AgentKernelError("unsupported", `${params.name}: attach is not in this version`);
+    } catch (error) {
+      refuseUpgrade(socket, errorAnswer(error, this.#backing.redact));
+    }
+  }
+
+  async #answer(exchange: Exchange, door: Door): Promise<void> {
+    const { request } = exchange;
+    const match = matchRoute(request.method ?? "", request.url ?? "");
+    exchange.match = match;
+    const { scope } = match.operation;
+    const caller = await this.#parts.auth.callerOf(request, door).catch((error: unknown) => {
+      // What is open to all is so for those without a key too, but never for pages of others.
+      if (scope === null && isAgentKernelError(error) && error.code === "unauthorized") return null;
+      throw error;
+    });
+    exchange.caller = caller;
+    if (caller !== null && scope !== null) {
+      refuseUnlessScoped(caller, scope);
+      this.#rates.take(
+        caller.id,
+        caller.quotas.requestsPerMinute ?? (caller.isTrusted ? null : this.#parts.limits.requestsPerMinute),
+      );
+      if (this.#isStopping) throw new AgentKernelError("stopping", "the server is about to end");
+    }
+    const reply = await this.#handle(exchange, match, caller ?? nobody);
+    await sendReply(exchange, reply);
+  }
+
+  async #handle(exchange: Exchange, { name, operation, params }: Match, caller: Caller): Promise<Reply> {
+    const { request, source, signal, id } = exchange;
+    const query = readQuery(request.url ?? "", operation.query);
+    const body = await readJsonBody(exchange, operation, this.#parts.limits.maxBodyBytes);
+    const asked: Asked<never, never> = {
+      id,
+      caller,
+      params,
+      query: query as never,
+      body: body as never,
+      request,
+      source,
+      signal,
+    };
+    // The body and the query were read by this operation's own shapes, which is what its handler's types say.
+    return await (handlers[name] as (asked: Asked<never, never>, backing: Backing) => Promise<Reply>)(
+      asked,
+      this.#backing,
+    );
+  }
+
+  #fail(exchange: Exchange, error: unknown): void {
+    const isOurs = isAgentKernelError(error) || exchange.signal.aborted;
+    if (!isOurs) this.#parts.onFault(error, exchange.id);
+    const { status, headers, error: told } = errorAnswer(error, this.#backing.redact);
+    exchange.error = told.code;
+    this.#metrics.failed(told.code);
+    exchange.sendJson(status, { success: false, error: told }, headers);
+  }
+
+  #record(exchange: Exchange): void {
+    const { request, match } = exchange;
+    const ms = performance.now() - exchange.startedAt;
+    this.#metrics.answered(match?.name ?? "none", exchange.response.statusCode, ms);
+    this.#parts.access.add({
+      time: new Date().toISOString(),
+      id: exchange.id,
+      caller: exchange.caller?.id ?? null,
+      remote: request.socket.remoteAddress ?? null,
+      method: (request.method ?? "").slice(0, 16),
+      operation: match?.operation.id ?? null,
+      sandbox: match?.params.name || null,
+      status: exchange.response.statusCode,
+      error: exchange.error,
+      bytes_out: request.socket.bytesWritten - exchange.bytesWrittenBefore,
+      duration_ms: Math.round(ms * 1000) / 1000,
+      aborted: !exchange.response.writableFinished,
+    });
+  }
+}
+
+/** Somebody whom nobody asked who they are. */
+const nobody: Caller = {
+  id: "nobody",
+  scopes: [],
+  isTrusted: false,
+  sandboxes: [],
+  quotas: { concurrency: null, requestsPerMinute: null, cpuSecondsPerHour: null },
+};
+
+function countBy(words: readonly string[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = { created: 0, running: 0, paused: 0, stopped: 0 };
+  for (const word of words) counts[word] = (counts[word] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,127 @@
+/** Commands in named sandboxes: at once, as events, or left to themselves. */
+import { exitStatus } from "../../runtime/command-end.js";
+import { attended } from "../../runtime/run-once.js";
+import type { Sandbox, SandboxExec } from "../../runtime/sandboxes/index.js";
+import { type Asked, type Backing, type HandlerFor, sandboxFor } from "../asked.js";
+import { capture, stdinOf } from "../commands/captured.js";
+import { EventsOfCommand } from "../commands/command-events.js";
+import { DEFAULT_TIMEOUT_MS } from "../commands/prepare.js";
+import { data } from "../http/reply.js";
+import type { ExecAnswer, ExecBody } from "../operations/execs.js";
+import { roundedMs } from "./runs.js";
+import { hostEnvFor } from "./sandboxes.js";
+
+type ExecAsked = Asked<ExecBody, unknown>;
+
+export const exec: HandlerFor<"exec"> = async (asked, backing) => {
+  const startedAt = performance.now();
+  const { body, caller, params, signal } = asked;
+  const stdin = stdinOf(body);
+  const sandbox = sandboxFor(caller, backing, params.name);
+  if (body.detach === true) return data(await detach(asked, sandbox, backing), 202);
+  const output = capture(sandbox.record.policy.resources.outputMiB, body.encoding ?? "utf8");
+  const { command, end } = await backing.places.at(caller, signal, () =>
+    execAttended(asked, sandbox, backing, { stdin, connect: output.connect, onNamed: () => {}, onStarted: () => {} }),
+  );
+  const { output: all, stdout, stderr, encoding, dropped_bytes } = output.fields();
+  const answer: ExecAnswer = {
+    output: all,
+    stdout,
+    stderr,
+    exit_code: exitStatus(end),
+    duration_ms: roundedMs(performance.now() - startedAt),
+    timed_out: end.timedOut,
+    sandbox: sandbox.name,
+    encoding,
+    dropped_bytes,
+    exec: command.id,
+  };
+  return data(answer);
+};
+
+export const execStream: HandlerFor<"execStream"> = async (asked, backing) => {
+  const startedAt = performance.now();
+  const { body, caller, params, signal } = asked;
+  const stdin = stdinOf(body);
+  const sandbox = sandboxFor(caller, backing, params.name);
+  return {
+    kind: "events",
+    write: (response) =>
+      EventsOfCommand.tell(response, body.encoding ?? "utf8", backing.redact, async (events) => {
+        const { command, end } = await backing.places.at(caller, signal, () =>
+          execAttended(asked, sandbox, backing, {
+            stdin,
+            connect: (guest) => events.connect(guest),
+            onNamed: (id) => events.named({ sandbox: sandbox.name, exec: id }),
+            onStarted: () => events.started(),
+          }),
+        );
+        return {
+          code: exitStatus(end),
+          duration_ms: roundedMs(performance.now() - startedAt),
+          timed_out: end.timedOut,
+          sandbox: sandbox.name,
+          exec: command.id,
+        };
+      }),
+  };
+};
+
+async function detach(asked: ExecAsked, sandbox: Sandbox, backing: Backing): Promise<object> {
+  const { caller, signal } = asked;
+  return await backing.places.at(caller, signal, async () => {
+    const command = await start(asked, sandbox, backing, true, false);
+    await command.guest.opened;
+    return { exec: command.id, sandbox: sandbox.name };
+  });
+}
+
+interface Streams {
+  readonly stdin: Buffer | null;
+  readonly connect: (guest: SandboxExec["guest"]) => Promise<unknown>;
+  readonly onNamed: (id: string) => void;
+  readonly onStarted: () => void;
+}
+
+async function execAttended(asked: ExecAsked, sandbox: Sandbox, backing: Backing, streams: Streams) {
+  const { caller, signal } = asked;
+  const { stdin } = streams;
+  const startedAt = performance.now();
+  const command = await start(asked, sandbox, backing, false, stdin !== null);
+  streams.onNamed(command.id);
+  command.guest.opened.then(streams.onStarted, () => {});
+  try {
+    const flushed = streams.connect(command.guest);
+    const end = await attended({ exec: command.guest, wait: command.wait, stdin, signal, flushed });
+    backing.metrics.ended({ ms: performance.now() - startedAt, timedOut: end.timedOut });
+    backing.places.used(caller, end.exit.usage.userUs + end.exit.usage.systemUs);
+    return { command, end };
+  } finally {
+    // Whoever asked for it is done with it, whatever became of it.
+    command.abandon();
+  }
+}
+
+/** A command in a sandbox that does not run means that it should. */
+async function start(asked: ExecAsked, sandbox: Sandbox, backing: Backing, detached: boolean, stdin: boolean) {
+  const { body, caller, signal } = asked;
+  const { hostEnv } = hostEnvFor(caller, backing);
+  if (sandbox.state === "created" || sandbox.state === "stopped") await sandbox.start({ hostEnv, signal });
+  return await sandbox.exec({
+    argv: body.command,
+    hostEnv,
+    cwd: body.cwd ?? null,
+    env: Object.fromEntries(body.env ?? []),
+    user: body.user ?? null,
+    stdin,
+    timeoutMs: timeLimit(sandbox, body, detached),
+    detached,
+  });
+}
+
+/** A limit of the sandbox's own holds for every command in it. */
+function timeLimit({ record }: Sandbox, { timeout_ms: asked }: ExecBody, detached: boolean): number | null {
+  const own = record.policy.resources.timeoutMs;
+  if (asked === undefined) return own ?? (detached ? null : DEFAULT_TIMEOUT_MS);
+  return own === null ? asked : Math.min(own, asked);
+}

@@ -1,0 +1,176 @@
+/** Sandboxes with a name: made, looked at, changed, started, stopped and removed. */
+import { AgentKernelError } from "../../core/errors.js";
+import type { NetworkRules } from "../../core/policy.js";
+import { parseDurationMs } from "../../policy/resources.js";
+import type { Sandbox } from "../../runtime/sandboxes/index.js";
+import { type Backing, type HandlerFor, sandboxFor } from "../asked.js";
+import { type Caller, localUser, maySee, ownerOf } from "../auth/caller.js";
+import { prepare } from "../commands/prepare.js";
+import { inFields } from "../http/error-answer.js";
+import { data } from "../http/reply.js";
+import type { NetworkWish } from "../operations/fields.js";
+import type { SandboxAnswer } from "../operations/sandboxes.js";
+
+/** How long commands may take to end in order. */
+const STOP_GRACE_MS = 2000;
+
+export const listSandboxes: HandlerFor<"listSandboxes"> = async ({ caller, query }, { sandboxes }) => {
+  const seen = sandboxes.list().filter((sandbox) => maySee(caller, sandbox));
+  const wanted = seen.filter(({ state }) => query.state === undefined || state === query.state);
+  return data({ sandboxes: await Promise.all(wanted.map(answerOf)) });
+};
+
+export const createSandbox: HandlerFor<"createSandbox"> = async ({ body, caller, signal }, backing) => {
+  const { name } = body;
+  if (!maySee(caller, { name, owner: ownerOf(caller) })) {
+    throw new AgentKernelError("forbidden", `name: this key is for ${caller.sandboxes?.join(", ")} only`, {
+      details: { field: "name" },
+    });
+  }
+  const run = await prepare([], body, caller, backing.own);
+  const sandbox = await backing.places.at(caller, signal, async () => {
+    const made = await backing.sandboxes.create({
+      name,
+      run,
+      ttlMs: durationOf("ttl", body.ttl),
+      idleTimeoutMs: durationOf("idle_timeout", body.idle_timeout),
+      owner: ownerOf(caller),
+      signal,
+    });
+    if (body.start !== false) await startOrRemove(made, caller, backing, signal);
+    return made;
+  });
+  return data(await answerOf(sandbox), 201);
+};
+
+/** What could not be started was never asked for as a sandbox that does not run. */
+async function startOrRemove(sandbox: Sandbox, caller: Caller, backing: Backing, signal: AbortSignal): Promise<void> {
+  try {
+    await sandbox.start({ ...hostEnvFor(caller, backing), signal });
+  } catch (error) {
+    await sandbox.remove({ force: true });
+    throw error;
+  }
+}
+
+/** What the policy passes on, and values of secrets, are the machine's user's: nobody else's sandbox gets them. */
+export function hostEnvFor(caller: Caller, { own }: Backing) {
+  return { hostEnv: caller.isTrusted ? own.env : {} };
+}
+
+export function durationOf(field: string, text: string | null | undefined): number | null {
+  if (text === undefined || text === null) return null;
+  const days = /^(\d{1,2})d$/.exec(text)?.[1];
+  return parseDurationMs(field, days === undefined ? text : `${Number(days) * 24}h`);
+}
+
+export const getSandbox: HandlerFor<"getSandbox"> = async ({ caller, params }, backing) =>
+  data(await answerOf(sandboxFor(caller, backing, params.name)));
+
+export const patchSandbox: HandlerFor<"patchSandbox"> = async ({ body, caller, params }, backing) => {
+  const sandbox = sandboxFor(caller, backing, params.name);
+  const { ttl, idle_timeout: idle, network } = body;
+  const rules = network === undefined ? null : await networkFor(sandbox, network, backing);
+  if (ttl !== undefined || idle !== undefined) {
+    const { ttlMs, idleTimeoutMs } = sandbox.record;
+    await sandbox.setLife({
+      ttlMs: ttl === undefined ? ttlMs : durationOf("ttl", ttl),
+      idleTimeoutMs: idle === undefined ? idleTimeoutMs : durationOf("idle_timeout", idle),
+    });
+  }
+  if (rules !== null) await sandbox.setNetwork(rules, caller.id);
+  return data(await answerOf(sandbox));
+};
+
+/** What the sandbox's policy would be, had it been made so: the user's limits hold for changes too. */
+async function networkFor({ record }: Sandbox, network: NetworkWish, { own }: Backing): Promise<NetworkRules> {
+  const { policy, projectDir } = record;
+  const wanted = { profile: policy.profile, compatibility_mode: policy.mode, network };
+  const where = projectDir === null ? {} : { dir: projectDir };
+  const { net } = (await prepare([], { ...wanted, ...where }, localUser, own)).policy;
+  return { egress: net.egress, allow: net.allow, deny: net.deny };
+}
+
+export const removeSandbox: HandlerFor<"removeSandbox"> = async ({ caller, params, query }, backing) => {
+  const { name } = params;
+  sandboxFor(caller, backing, name);
+  await backing.sandboxes.remove(name, { force: query.force === true });
+  return data({ name });
+};
+
+export const startSandbox: HandlerFor<"startSandbox"> = async ({ caller, params, signal }, backing) => {
+  const sandbox = sandboxFor(caller, backing, params.name);
+  await backing.places.at(caller, signal, () => sandbox.start({ ...hostEnvFor(caller, backing), signal }));
+  return data(await answerOf(sandbox));
+};
+
+export const stopSandbox: HandlerFor<"stopSandbox"> = async ({ caller, params }, backing) => {
+  const sandbox = sandboxFor(caller, backing, params.name);
+  await sandbox.stop({ graceMs: STOP_GRACE_MS });
+  return data(await answerOf(sandbox));
+};
+
+export const pauseSandbox: HandlerFor<"pauseSandbox"> = async ({ caller, params }, backing) => {
+  const sandbox = sandboxFor(caller, backing, params.name);
+  await sandbox.pause();
+  return data(await answerOf(sandbox));
+};
+
+export const resumeSandbox: HandlerFor<"resumeSandbox"> = async ({ caller, params }, backing) => {
+  const sandbox = sandboxFor(caller, backing, params.name);
+  await sandbox.resume();
+  return data(await answerOf(sandbox));
+};
+
+/** Words that are reserved: whoever asks is told so, in the one form. */
+export function reserved(what: string) {
+  return async ({ caller, params }: { caller: Caller; params: { name: string } }, backing: Backing): Promise<never> => {
+    sandboxFor(caller, backing, params.name);
+    throw new AgentKernelError("unsupported", `${what} is not in this version`);
+  };
+}
+
+export const sandboxStats: HandlerFor<"sandboxStats"> = async ({ caller, params }, backing) => {
+  const { name, state, usage, diskBytes, network } = await sandboxFor(caller, backing, params.name).stats();
+  return data({
+    name,
+    state,
+    memory_bytes: usage?.memoryBytes ?? null,
+    memory_peak_bytes: usage?.memoryPeakBytes ?? null,
+    cpu_us: usage?.cpuUs ?? null,
+    processes: usage?.processes ?? null,
+    oom_kills: usage?.oomKills ?? null,
+    processes_denied: usage?.pidsDenied ?? null,
+    disk_bytes: diskBytes,
+    network_received_bytes: network.receivedBytes,
+    network_sent_bytes: network.sentBytes,
+  });
+};
+
+export async function answerOf(sandbox: Sandbox): Promise<SandboxAnswer> {
+  const info = await sandbox.info();
+  const { policy, image, ttlLeftMs } = info;
+  const { vcpus, memoryMiB, pids, diskMiB, openFiles } = policy.resources;
+  return {
+    name: info.name,
+    state: info.state,
+    backend: info.backend,
+    image: { ...image, why: inFields(info.imageWhy) },
+    profile: policy.profile,
+    compatibility_mode: policy.mode,
+    network: policy.net.egress,
+    resources: { vcpus, memory_mb: memoryMiB, pids, disk_mb: diskMiB, open_files: openFiles },
+    dir: info.projectDir,
+    created_at: timeOf(info.createdAtMs),
+    started_at: info.startedAtMs === null ? null : timeOf(info.startedAtMs),
+    expires_at: ttlLeftMs === null ? null : timeOf(Date.now() + ttlLeftMs),
+    ttl_ms: info.ttlMs,
+    idle_timeout_ms: info.idleTimeoutMs,
+    layers: info.layers.map(({ name, state, detail = null }) => ({ name, state, detail })),
+    notes: info.notes.map(inFields),
+  };
+}
+
+export function timeOf(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,73 @@
+/** The verbs of the HTTP interface, and their options. */
+import type { OptionSpec, VerbSpec } from "./option-spec.js";
+
+const jsonOption: OptionSpec = { long: "json", help: "print the result as JSON" };
+
+/** The same words as in src/api/operations/operation.ts; a test holds that. */
+export const keyScopes = ["run", "read", "sandboxes", "metrics", "admin"] as const;
+
+export const apiVerbs: readonly VerbSpec[] = [
+  {
+    name: "serve",
+    summary: "serve the HTTP interface, in the foreground",
+    usage: "serve [options]",
+    examples: [
+      "agentkernel serve",
+      "agentkernel serve --host 0.0.0.0 --port 8443 --tls-cert cert.pem --tls-key key.pem",
+    ],
+    options: [
+      { long: "host", value: "ADDRESS", help: "where to listen (127.0.0.1); anything but loopback needs keys" },
+      { long: "port", value: "PORT", help: "the port to listen on (8080); 0: any that is free" },
+      { long: "tls-cert", value: "FILE", completes: "file", help: "serve HTTPS with this certificate (PEM)" },
+      { long: "tls-key", value: "FILE", completes: "file", help: "the certificate's key (PEM)" },
+      { long: "jwks", value: "FILE|URL", completes: "file", help: "take tokens that one of these keys signed" },
+      { long: "jwt-issuer", value: "NAME", help: "only tokens of this issuer" },
+      { long: "jwt-audience", value: "NAME", help: "only tokens for this audience" },
+      { long: "max-concurrent", value: "N", help: "commands at once, of all callers (64); more wait their turn" },
+      { long: "rate", value: "N", help: "requests a minute of a key that has no rate of its own (60000)" },
+      { long: "access-log", value: "FILE", completes: "file", help: "where requests are recorded" },
+      { long: "log", value: "FILE", completes: "file", help: "where its own log goes (stderr)" },
+    ],
+    rest: { kind: "none" },
+    apart: true,
+    load: () => import("./verbs/serve.js"),
+  },
+  {
+    name: "keys create",
+    summary: "make an API key; it is shown once and never again",
+    usage: "keys create [options] NAME",
+    examples: [
+      "agentkernel keys create ci --scope run --rate 600",
+      "agentkernel keys create helper --scope sandboxes --sandbox work --expires 24h",
+    ],
+    options: [
+      { long: "scope", value: "SCOPE", choices: keyScopes, repeats: true, help: "what it may do (run); repeatable" },
+      { long: "sandbox", value: "NAME", repeats: true, help: "only this sandbox, whoever made it; repeatable" },
+      { long: "expires", value: "TIME", help: "it is valid for so long, such as 24h" },
+      { long: "concurrency", value: "N", help: "commands at once" },
+      { long: "rate", value: "N", help: "requests a minute" },
+      { long: "cpu-seconds", value: "N", help: "processor time of its commands within an hour" },
+      jsonOption,
+    ],
+    rest: { kind: "words" },
+    load: () => import("./verbs/keys-create.js"),
+  },
+  {
+    name: "keys list",
+    summary: "show the API keys, without the keys themselves",
+    usage: "keys list [options]",
+    examples: ["agentkernel keys list"],
+    options: [jsonOption],
+    rest: { kind: "none" },
+    load: () => import("./verbs/keys-list.js"),
+  },
+  {
+    name: "keys revoke",
+    summary: "end an API key at once",
+    usage: "keys revoke [options] NAME",
+    examples: ["agentkernel keys revoke ci"],
+    options: [jsonOption],
+    rest: { kind: "words" },
+    load: () => import("./verbs/keys-revoke.js"),
+  },
+];

@@ -1,0 +1,31 @@
+/** API keys as the command line tells of them: never the key, and never its hash. */
+import { type KeyRecord, KeyStore } from "../api/auth/key-store.js";
+import { apiKeysFile } from "../core/state-folders.js";
+import type { Surroundings } from "../core/surroundings.js";
+
+export function keyStore({ env, homeDir }: Pick<Surroundings, "env" | "homeDir">): KeyStore {
+  return new KeyStore(apiKeysFile(env, homeDir));
+}
+
+export function keyAnswer({ id, name, scopes, sandboxes, quotas, createdAtMs, expiresAtMs }: KeyRecord): object {
+  return {
+    id,
+    name,
+    scopes,
+    sandboxes,
+    concurrency: quotas.concurrency,
+    requests_per_minute: quotas.requestsPerMinute,
+    cpu_seconds_per_hour: quotas.cpuSecondsPerHour,
+    created_at: new Date(createdAtMs).toISOString(),
+    expires_at: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
+  };
+}
+
+export function keyLine({ id, name, scopes, sandboxes, expiresAtMs }: KeyRecord, nowMs: number): string {
+  const until =
+    expiresAtMs === null
+      ? ""
+      : `, ${expiresAtMs <= nowMs ? "expired" : "expires"} ${new Date(expiresAtMs).toISOString()}`;
+  const only = sandboxes === null ? "" : `, only ${sandboxes.join(" ")}`;
+  return `${name}  ${id}  ${scopes.join(" ")}${only}${until}`;
+}

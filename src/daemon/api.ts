@@ -1,0 +1,113 @@
+/**
+ * The HTTP interface as a part of the daemon: on its own socket for the user's processes, and on TCP where `serve` asked
+ * for that. Its code is loaded with the first request that is not the daemon's own.
+ */
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { join } from "node:path";
+import type { JwtSettings } from "../api/auth/jwt.js";
+import type { TcpPlace } from "../api/http/listener.js";
+import type { Api, ApiLimits } from "../api/index.js";
+import { Metrics } from "../api/metrics/index.js";
+import { AgentKernelError } from "../core/errors.js";
+import { apiKeysFile, stateFolder } from "../core/state-folders.js";
+import type { Surroundings } from "../core/surroundings.js";
+import type { Resident } from "../runtime/resident.js";
+import type { Log } from "./log.js";
+
+export interface ServeOptions {
+  readonly tcp: TcpPlace;
+  readonly jwt: JwtSettings | null;
+  readonly limits: Partial<ApiLimits>;
+  /** Null: the usual place. */
+  readonly accessLogPath: string | null;
+}
+
+export interface DaemonApiParts {
+  readonly own: Pick<Surroundings, "env" | "homeDir">;
+  readonly log: Log;
+  readonly serve: ServeOptions | null;
+}
+
+/** How long requests may take to end when the daemon does. */
+const STOP_GRACE_MS = 5000;
+
+export class DaemonApi {
+  /** Counts for everybody that the daemon serves. */
+  readonly meter = new Metrics();
+  readonly #parts: DaemonApiParts;
+  readonly #resident: Omit<Resident, "meter">;
+  #api: Promise<Api> | null = null;
+  #tcp: Server | null = null;
+  /** Where it listens on TCP; null where it does not. */
+  url: string | null = null;
+
+  constructor(parts: DaemonApiParts, resident: Omit<Resident, "meter">) {
+    this.#parts = parts;
+    this.#resident = resident;
+  }
+
+  /** Listens on TCP too, where that was asked for. */
+  async open(): Promise<void> {
+    const { serve, log } = this.#parts;
+    if (serve === null) return;
+    const { createTcpServer, isLoopbackHost, listenOn } = await import("../api/http/listener.js");
+    const { tcp } = serve;
+    if (!isLoopbackHost(tcp.host)) await this.#refuseWithoutKeys(tcp.host);
+    const api = await this.#ready();
+    const server = createTcpServer(tcp);
+    const door = { kind: "tcp", isTls: tcp.tls !== null, host: tcp.host } as const;
+    server.on("request", (request, response) => void api.serve(request, response, door));
+    server.on("checkContinue", (request, response) => void api.serve(request, response, door, true));
+    server.on("upgrade", (request, socket, head) => void api.upgrade(request, socket, head, door));
+    this.url = await listenOn(server, tcp);
+    this.#tcp = server;
+    log.say(`the HTTP interface listens on ${this.url}`);
+  }
+
+  /** A request on the daemon's own socket. */
+  async serve(request: IncomingMessage, response: ServerResponse, isWaiting = false): Promise<void> {
+    await (await this.#ready()).serve(request, response, { kind: "unix", isTls: false, host: null }, isWaiting);
+  }
+
+  async close(): Promise<void> {
+    this.#tcp?.close();
+    this.#tcp?.closeIdleConnections();
+    await (await this.#api)?.stop(STOP_GRACE_MS);
+    this.#tcp?.closeAllConnections();
+  }
+
+  async #refuseWithoutKeys(host: string): Promise<void> {
+    const { own, serve } = this.#parts;
+    const { KeyStore } = await import("../api/auth/key-store.js");
+    if (serve?.jwt !== null || new KeyStore(apiKeysFile(own.env, own.homeDir)).list().length > 0) return;
+    throw new AgentKernelError("invalid_argument", `${host} can be reached from other machines, and there is no key`, {
+      hint: "make one first (agentkernel keys create NAME), or take tokens (--jwks), or listen on 127.0.0.1",
+    });
+  }
+
+  #ready(): Promise<Api> {
+    this.#api ??= this.#load();
+    return this.#api;
+  }
+
+  async #load(): Promise<Api> {
+    const { own, log, serve } = this.#parts;
+    const [{ Api: ApiClass, usualLimits }, { Authenticator }, { KeyStore }, { AccessLog }] = await Promise.all([
+      import("../api/index.js"),
+      import("../api/auth/index.js"),
+      import("../api/auth/key-store.js"),
+      import("../api/http/access-log.js"),
+    ]);
+    const jwt = serve?.jwt ? new (await import("../api/auth/jwt.js")).JwtVerifier(serve.jwt) : null;
+    const keys = new KeyStore(apiKeysFile(own.env, own.homeDir));
+    return new ApiClass({
+      own,
+      resident: this.#resident,
+      metrics: this.meter,
+      auth: new Authenticator({ keys, jwt, uid: process.geteuid?.() ?? -1 }),
+      access: new AccessLog(serve?.accessLogPath ?? join(stateFolder(own.env, own.homeDir), "access.log")),
+      limits: { ...usualLimits, ...serve?.limits },
+      onFault: (error, id) => log.say(`request ${id}: ${error instanceof Error ? error.stack : String(error)}`),
+    });
+  }
+}

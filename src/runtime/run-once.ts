@@ -1,0 +1,147 @@
+/**
+ * A whole run for a caller who is no terminal: a sandbox, one command in it with the streams that the caller connects,
+ * and the end of both. When nobody waits any more (`signal`), everything is killed.
+ */
+import type { Buffer } from "node:buffer";
+import type { Layer, SandboxEnd } from "../core/backend.js";
+import { AgentKernelError } from "../core/errors.js";
+import type { GuestExec } from "../guest/index.js";
+import { type CommandEnd, CommandWait } from "./command-end.js";
+import type { RuntimeHost } from "./open-backend.js";
+import { type OpenRun, openRun } from "./open-run.js";
+import type { RootImage } from "./root-image.js";
+import { openRunAudit, type RunAudit } from "./run-audit.js";
+import type { RunRequest } from "./run-request.js";
+import type { Blocked } from "./sandbox-egress.js";
+import { temporaryId } from "./temporary-sandbox.js";
+
+export interface RunOnceOptions {
+  readonly host: RuntimeHost;
+  /** Aborted when nobody waits for the end any more. */
+  readonly signal: AbortSignal;
+  /** Null: the command reads from /dev/null. */
+  readonly stdin: Buffer | null;
+  readonly timeoutMs: number | null;
+  /** Connects the command's output. Resolves when all of it was taken. */
+  readonly connect: (exec: GuestExec) => Promise<unknown>;
+  /** The sandbox has its name; nothing runs yet. */
+  readonly onNamed?: (sandbox: string) => void;
+  /** The command runs. */
+  readonly onStarted?: (sandbox: string) => void;
+}
+
+export interface RanOnce {
+  readonly sandbox: { readonly id: string; readonly layers: readonly Layer[] };
+  readonly image: RootImage;
+  readonly command: CommandEnd;
+  readonly end: SandboxEnd;
+  readonly blocked: readonly Blocked[];
+  /** What the caller should know of the audit log. */
+  readonly notes: readonly string[];
+}
+
+export async function runOnce(request: RunRequest, options: RunOnceOptions): Promise<RanOnce> {
+  const audit = openRunAudit(temporaryId(), request, options.host);
+  options.onNamed?.(audit.id);
+  let ran: Omit<RanOnce, "notes">;
+  try {
+    ran = await runWith(request, options, audit);
+  } catch (error) {
+    await audit.settle();
+    throw error;
+  }
+  return { ...ran, notes: await audit.settle() };
+}
+
+async function runWith(request: RunRequest, options: RunOnceOptions, audit: RunAudit): Promise<Omit<RanOnce, "notes">> {
+  const { host, signal } = options;
+  const opened = await openRun(request, { host, audit, signal });
+  try {
+    const { sandbox, image, egress } = opened;
+    const { command, end } = await runIn(opened, options, audit);
+    return { sandbox, image, command, end, blocked: egress?.port.blocked ?? [] };
+  } finally {
+    await opened.close();
+  }
+}
+
+async function runIn(
+  opened: OpenRun,
+  options: RunOnceOptions,
+  audit: RunAudit,
+): Promise<Pick<RanOnce, "command" | "end">> {
+  const { sandbox, start } = opened;
+  const startedAt = performance.now();
+  try {
+    if (start.makesFolder) await sandbox.makeFolder(start.command.cwd);
+    const command = await runCommand(opened, options, audit);
+    options.host.resident?.meter?.ended({ ms: performance.now() - startedAt, timedOut: command.timedOut });
+    const end = await sandbox.finish();
+    audit.records.ended(end);
+    return { command, end };
+  } catch (error) {
+    // The error says more than a second one about the sandbox that it ended.
+    await sandbox.kill().then(
+      (end) => audit.records.ended(end),
+      () => {},
+    );
+    throw error;
+  }
+}
+
+async function runCommand({ sandbox, start }: OpenRun, options: RunOnceOptions, audit: RunAudit): Promise<CommandEnd> {
+  const { stdin, timeoutMs, signal } = options;
+  const request = { ...start.command, stdin: stdin !== null };
+  const recordEnd = audit.records.execStarting(request);
+  try {
+    await audit.insist();
+    signal.throwIfAborted();
+    const exec = await sandbox.exec(request);
+    const wait = new CommandWait(exec, timeoutMs);
+    exec.opened.then(
+      () => options.onStarted?.(sandbox.id),
+      () => {},
+    );
+    audit.writeSoon();
+    const end = await attended({ exec, wait, stdin, signal, flushed: options.connect(exec) });
+    recordEnd(end);
+    return end;
+  } catch (error) {
+    recordEnd({ error });
+    throw error;
+  }
+}
+
+export interface Attended {
+  readonly exec: GuestExec;
+  readonly wait: CommandWait;
+  readonly stdin: Buffer | null;
+  readonly signal: AbortSignal;
+  /** All output was taken. */
+  readonly flushed: Promise<unknown>;
+}
+
+/** A command whose caller may go away: then this rejects, and whoever called ends the command. */
+export async function attended({ exec, wait, stdin, signal, flushed }: Attended): Promise<CommandEnd> {
+  const abandoned = aborted(signal);
+  if (stdin !== null) {
+    exec.writeStdin(stdin);
+    exec.endStdin();
+  }
+  // A guest that never answers must not hold up the time limit.
+  await Promise.race([exec.opened, wait.end, abandoned]);
+  const command = await Promise.race([wait.end, abandoned]);
+  // A reader may be slow; unless the time is up, it gets everything.
+  if (!command.timedOut) await Promise.race([flushed, abandoned]);
+  return command;
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  const gone = new Promise<never>((_, reject) => {
+    const tell = () => reject(new AgentKernelError("conflict", "whoever asked for this command is gone"));
+    if (signal.aborted) tell();
+    else signal.addEventListener("abort", tell, { once: true });
+  });
+  gone.catch(() => {});
+  return gone;
+}

@@ -1,0 +1,44 @@
+/** Starts a kept sandbox from its record: its way out first, then the sandbox, each on record. */
+import type { BootSpec, KeptSandbox } from "../../core/backend.js";
+import type { RunAudit } from "../run-audit.js";
+import type { RunEgress } from "../run-egress.js";
+import type { SandboxFolder } from "./folder.js";
+import type { SandboxHome } from "./home.js";
+import type { SandboxRecord } from "./record.js";
+import type { SecretValues } from "./secret-values.js";
+import type { HostEnv } from "./types.js";
+
+export interface LaunchParts {
+  readonly record: SandboxRecord;
+  readonly folder: SandboxFolder;
+  readonly home: SandboxHome;
+  readonly audit: RunAudit;
+  readonly secrets: SecretValues;
+  /** The present one, of a policy that may change. */
+  readonly net: () => SandboxRecord["policy"]["net"];
+}
+
+export interface Launched {
+  readonly kept: KeptSandbox;
+  readonly egress: RunEgress | null;
+}
+
+/** Nothing of it is left where it rejects. */
+export async function launch(parts: LaunchParts, hostEnv: HostEnv, signal?: AbortSignal): Promise<Launched> {
+  const { record, folder, home, audit, secrets, net } = parts;
+  const { image, policy, projectDir, homeDir, id, name } = record;
+  const egress = await secrets.openEgress(record, net, audit, { hostEnv, isAdopted: false });
+  try {
+    const facts = { backend: home.backend.name, image: { name: image.name, digest: image.digest } };
+    audit.records.starting({ ...facts, policy, project: projectDir });
+    await audit.insist();
+    const certificate = egress?.trustedCertificate ?? null;
+    const trust = certificate === null ? {} : { trustedCertificate: certificate };
+    const spec: BootSpec = { id, hostname: name, policy, image: image.source, projectDir, homeDir, ...trust };
+    return { kept: await home.kept.start(spec, folder.jail, signal), egress };
+  } catch (error) {
+    audit.records.failed(error);
+    await egress?.close();
+    throw error;
+  }
+}

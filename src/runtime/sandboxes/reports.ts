@@ -1,0 +1,82 @@
+/** What a kept sandbox tells of itself. */
+import { diskBytes } from "./disk-usage.js";
+import type { ExecTable } from "./execs/exec-table.js";
+import type { SandboxFolder } from "./folder.js";
+import type { SandboxHome } from "./home.js";
+import { ttlLeftMs } from "./life.js";
+import type { SandboxRecord } from "./record.js";
+import type { RunningSandbox } from "./running.js";
+import type { SecretValues } from "./secret-values.js";
+import type { SandboxInfo, SandboxState, SandboxStats, SandboxSummary } from "./types.js";
+
+/** What there is to be told. */
+export interface SandboxView {
+  readonly record: SandboxRecord;
+  readonly folder: SandboxFolder;
+  readonly running: RunningSandbox | null;
+  readonly execs: ExecTable;
+  readonly secrets: SecretValues;
+  readonly home: SandboxHome;
+}
+
+export function stateOf({ record, running }: Pick<SandboxView, "record" | "running">): SandboxState {
+  if (running !== null) return running.isPaused ? "paused" : "running";
+  return record.hasRun ? "stopped" : "created";
+}
+
+export function summaryOf(view: SandboxView): SandboxSummary {
+  const { record, running, home, execs } = view;
+  const { id, name, owner, image, projectDir, created, ttlMs, ttlFrom, idleTimeoutMs } = record;
+  return {
+    id,
+    name,
+    state: stateOf(view),
+    owner,
+    image: { name: image.name, digest: image.digest },
+    projectDir,
+    createdAtMs: created.wallMs,
+    startedAtMs: running?.kept.startedAtMs ?? null,
+    ttlMs,
+    ttlLeftMs: ttlMs === null ? null : ttlLeftMs(ttlMs, ttlFrom, home.clock.now(), home.knownSince),
+    idleTimeoutMs,
+    runningExecs: execs.running,
+  };
+}
+
+export async function infoOf(view: SandboxView): Promise<SandboxInfo> {
+  const { record, running, home, execs, folder, secrets } = view;
+  return {
+    ...summaryOf(view),
+    backend: home.backend.name,
+    imageWhy: record.image.why,
+    policy: record.policy,
+    policyVersion: record.policyVersion,
+    layers: running?.layers ?? [],
+    ports: running?.ports ?? [],
+    usage: await usageOf(running),
+    execs: execs.list(),
+    lastEnd: running === null ? await home.kept.lastEnd(folder.jail) : null,
+    notes: secrets.notes(running !== null),
+  };
+}
+
+export async function statsOf(view: SandboxView): Promise<SandboxStats> {
+  const { record, running, folder } = view;
+  const { resources } = record.policy;
+  const traffic = running?.egress?.port.traffic;
+  return {
+    name: record.name,
+    state: stateOf(view),
+    atMs: Date.now(),
+    usage: await usageOf(running),
+    diskBytes: await diskBytes(folder.jail),
+    network: traffic ?? { receivedBytes: 0, sentBytes: 0, connections: 0 },
+    limits: { memoryBytes: resources.memoryMiB * 2 ** 20, vcpus: resources.vcpus, processes: resources.pids },
+  };
+}
+
+/** Null where it ended while it was asked. */
+async function usageOf(running: RunningSandbox | null): Promise<SandboxInfo["usage"]> {
+  const status = await running?.kept.status().catch(() => null);
+  return status?.usage ?? null;
+}
