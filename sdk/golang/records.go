@@ -120,9 +120,6 @@ type CreateOptions struct {
 
 	// false: it is made and not started (true).
 	Start *bool `json:"start,omitempty"`
-
-	// Marks of your own.
-	Labels map[string]string `json:"labels,omitempty"`
 }
 
 // ImageUsed is a record of the API.
@@ -313,7 +310,7 @@ type ExecLog struct {
 	// Its words.
 	Command []string `json:"command"`
 
-	// `lost`: nobody saw how it ended. One of running, exited, lost.
+	// `failed`: it never ran; `lost`: nobody saw how it ended. One of running, ended, failed, lost.
 	State string `json:"state"`
 
 	// When it was started.
@@ -403,8 +400,8 @@ type SandboxInfo struct {
 	// Its walls; empty where it does not run.
 	Layers []Layer `json:"layers"`
 
-	// The caller's own marks.
-	Labels map[string]string `json:"labels"`
+	// What its user should know.
+	Notes []string `json:"notes"`
 }
 
 // Stats: What a sandbox uses; null where nothing can tell, or where it does not run.

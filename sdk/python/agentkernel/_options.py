@@ -89,5 +89,3 @@ class CreateOptions(TypedDict, total=False):
     """It is stopped after so long without work."""
     start: bool
     """false: it is made and not started (true)."""
-    labels: dict[str, str]
-    """Marks of your own."""

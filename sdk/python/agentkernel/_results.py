@@ -156,8 +156,8 @@ class ExecLog:
     """The command, among all of this sandbox."""
     command: list[str]
     """Its words."""
-    state: Literal["running", "exited", "lost"]
-    """`lost`: nobody saw how it ended."""
+    state: Literal["running", "ended", "failed", "lost"]
+    """`failed`: it never ran; `lost`: nobody saw how it ended."""
     started_at: str
     """When it was started."""
     ended_at: str | None
@@ -222,8 +222,8 @@ class SandboxInfo:
     """After so long without work it is stopped."""
     layers: list[Layer]
     """Its walls; empty where it does not run."""
-    labels: dict[str, str]
-    """The caller's own marks."""
+    notes: list[str]
+    """What its user should know."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,9 +130,6 @@ pub struct CreateOptions {
     /// false: it is made and not started (true).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<bool>,
-    /// Marks of your own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub labels: Option<BTreeMap<String, String>>,
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -293,7 +290,7 @@ pub struct ExecLog {
     pub exec: String,
     /// Its words.
     pub command: Vec<String>,
-    /// `lost`: nobody saw how it ended. One of running, exited, lost.
+    /// `failed`: it never ran; `lost`: nobody saw how it ended. One of running, ended, failed, lost.
     pub state: String,
     /// When it was started.
     pub started_at: String,
@@ -360,8 +357,8 @@ pub struct SandboxInfo {
     pub idle_timeout_ms: Option<i64>,
     /// Its walls; empty where it does not run.
     pub layers: Vec<Layer>,
-    /// The caller's own marks.
-    pub labels: BTreeMap<String, String>,
+    /// What its user should know.
+    pub notes: Vec<String>,
 }
 
 /// What a sandbox uses; null where nothing can tell, or where it does not run.

@@ -84,8 +84,6 @@ export interface CreateOptions {
   idleTimeout?: string | undefined;
   /** false: it is made and not started (true). */
   start?: boolean | undefined;
-  /** Marks of your own. */
-  labels?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface ImageUsed {
@@ -226,8 +224,8 @@ export interface ExecLog {
   readonly exec: string;
   /** Its words. */
   readonly command: readonly string[];
-  /** `lost`: nobody saw how it ended. */
-  readonly state: "running" | "exited" | "lost";
+  /** `failed`: it never ran; `lost`: nobody saw how it ended. */
+  readonly state: "running" | "ended" | "failed" | "lost";
   /** When it was started. */
   readonly startedAt: string;
   /** When it ended. */
@@ -289,8 +287,8 @@ export interface SandboxInfo {
   readonly idleTimeoutMs: number | null;
   /** Its walls; empty where it does not run. */
   readonly layers: readonly Layer[];
-  /** The caller's own marks. */
-  readonly labels: Readonly<Record<string, string>>;
+  /** What its user should know. */
+  readonly notes: readonly string[];
 }
 
 /** What a sandbox uses; null where nothing can tell, or where it does not run. */

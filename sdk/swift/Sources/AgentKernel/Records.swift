@@ -160,8 +160,6 @@ public struct CreateOptions: Sendable, Encodable {
     public var idleTimeout: String?
     /// false: it is made and not started (true).
     public var start: Bool?
-    /// Marks of your own.
-    public var labels: [String: String]?
 
     public init() {}
 
@@ -178,7 +176,6 @@ public struct CreateOptions: Sendable, Encodable {
         case ttl = "ttl"
         case idleTimeout = "idle_timeout"
         case start = "start"
-        case labels = "labels"
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -195,7 +192,6 @@ public struct CreateOptions: Sendable, Encodable {
         try container.encodeIfPresent(ttl, forKey: .ttl)
         try container.encodeIfPresent(idleTimeout, forKey: .idleTimeout)
         try container.encodeIfPresent(start, forKey: .start)
-        try container.encodeIfPresent(labels, forKey: .labels)
     }
 }
 
@@ -415,7 +411,7 @@ public struct ExecLog: Sendable, Codable {
     public let exec: String
     /// Its words.
     public let command: [String]
-    /// `lost`: nobody saw how it ended. One of running, exited, lost.
+    /// `failed`: it never ran; `lost`: nobody saw how it ended. One of running, ended, failed, lost.
     public let state: String
     /// When it was started.
     public let startedAt: String
@@ -499,8 +495,8 @@ public struct SandboxInfo: Sendable, Codable {
     public let idleTimeoutMs: Int?
     /// Its walls; empty where it does not run.
     public let layers: [Layer]
-    /// The caller's own marks.
-    public let labels: [String: String]
+    /// What its user should know.
+    public let notes: [String]
 
     enum CodingKeys: String, CodingKey {
         case name = "name"
@@ -518,7 +514,7 @@ public struct SandboxInfo: Sendable, Codable {
         case ttlMs = "ttl_ms"
         case idleTimeoutMs = "idle_timeout_ms"
         case layers = "layers"
-        case labels = "labels"
+        case notes = "notes"
     }
 }
 
