@@ -60,6 +60,12 @@ function resultsFile({ results }) {
 
 from dataclasses import dataclass
 from typing import Literal
+
+__all__ = [
+${results
+  .map(({ name }) => `    "${name}",\n`)
+  .sort()
+  .join("")}]
 ${text.join("")}`;
 }
 

@@ -3,6 +3,29 @@
 from dataclasses import dataclass
 from typing import Literal
 
+__all__ = [
+    "Blocked",
+    "Change",
+    "Changes",
+    "DetachedExec",
+    "Diff",
+    "ExecLog",
+    "ExecResult",
+    "FileEntry",
+    "FolderListing",
+    "Health",
+    "ImageUsed",
+    "Layer",
+    "RunResult",
+    "RunResultNetwork",
+    "SandboxInfo",
+    "SandboxInfoResources",
+    "Stats",
+    "Usage",
+    "Version",
+    "Written",
+]
+
 
 @dataclass(frozen=True, slots=True)
 class ImageUsed:

@@ -10,16 +10,21 @@ export interface Sdk {
   readonly program: readonly string[];
 }
 
+const built = join(repository, ".build", "sdk");
+const python = [join(built, "python", "bin", "python3"), join(repository, "sdk/python/conformance/runner.py")];
+
 export const sdks: readonly Sdk[] = [
   {
     name: "typescript",
     program: [process.execPath, join(repository, "sdk/typescript/dist/checks/conformance/runner.js")],
   },
+  { name: "python", program: python },
+  { name: "python-async", program: [...python, "--async"] },
 ];
 
 /** Makes the runner; quick where nothing changed. */
 export async function buildSdk({ name }: Pick<Sdk, "name">): Promise<void> {
-  await promisify(execFile)("sh", [join(repository, "scripts", "build-sdk.sh"), name]);
+  await promisify(execFile)("sh", [join(repository, "scripts", "build-sdk.sh"), name.replace("-async", "")]);
 }
 
 export interface Outcome {
