@@ -20,6 +20,7 @@ export const sdks: readonly Sdk[] = [
   },
   { name: "python", program: python },
   { name: "python-async", program: [...python, "--async"] },
+  { name: "golang", program: [join(built, "golang", "conformance")] },
 ];
 
 /** Makes the runner; quick where nothing changed. */
