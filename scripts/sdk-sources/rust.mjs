@@ -60,7 +60,7 @@ function optionRecord({ name, about, fields }) {
     const attribute = type.kind === "stdin" ? "flatten" : 'skip_serializing_if = "Option::is_none"';
     return `    /// ${withChoices(help, type)}\n    #[serde(${attribute})]\n    pub ${fieldName(wire)}: Option<${typeText(type)}>,\n`;
   });
-  return `${heading(about)}#[derive(Clone, Debug, Default, Serialize)]\npub struct ${name} {\n${lines.join("")}}\n`;
+  return `${heading(about)}#[derive(Clone, Debug, Default, Deserialize, Serialize)]\n#[serde(default)]\npub struct ${name} {\n${lines.join("")}}\n`;
 }
 
 function resultRecord({ name, about, fields }) {

@@ -8,7 +8,8 @@ use crate::input::Input;
 use crate::network::Network;
 
 /// Limits of a sandbox.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
 pub struct Resources {
     /// Processor cores (2).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,7 +28,8 @@ pub struct Resources {
     pub open_files: Option<i64>,
 }
 
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
 pub struct RunOptions {
     /// The working directory, inside the sandbox (/workspace).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,7 +72,8 @@ pub struct RunOptions {
     pub workspace: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
 pub struct ExecOptions {
     /// The working directory, inside the sandbox (/workspace).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,7 +95,8 @@ pub struct ExecOptions {
     pub user: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
 pub struct CreateOptions {
     /// Where the root filesystem comes from; otherwise it is detected from the command.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -21,6 +21,7 @@ export const sdks: readonly Sdk[] = [
   { name: "python", program: python },
   { name: "python-async", program: [...python, "--async"] },
   { name: "golang", program: [join(built, "golang", "conformance")] },
+  { name: "rust", program: [join(repository, ".build/target-sdk/debug/examples/conformance")] },
 ];
 
 /** Makes the runner; quick where nothing changed. */
