@@ -12,7 +12,7 @@ function errorCodes({ errors }) {
 /// Every code that an error of the server can have. A code that this version does not know has no case here; the
 /// error's \`rawCode\` has it.
 public enum ErrorCode: String, Sendable, CaseIterable {
-${errors.map(({ code, summary }) => `    /// ${summary}\n    case ${camel(code)} = "${code}"\n`).join("")}
+${errors.map(({ code, summary }) => `    /// ${summary}\n    case ${caseName(code)} = "${code}"\n`).join("")}
     /// Whether the same call may work later.
     public var isRetryable: Bool {
         switch self {
@@ -24,6 +24,11 @@ ${errors.map(({ code, summary }) => `    /// ${summary}\n    case ${camel(code)}
     }
 }
 `;
+}
+
+/** Words of the language need quotes where they are names. */
+function caseName(code) {
+  return code === "internal" ? "`internal`" : camel(code);
 }
 
 function records({ options, results }) {

@@ -72,7 +72,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     /// The server is about to end and takes no new work.
     case stopping = "stopping"
     /// A fault of agentkernel's own.
-    case internal = "internal"
+    case `internal` = "internal"
 
     /// Whether the same call may work later.
     public var isRetryable: Bool {
