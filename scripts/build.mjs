@@ -36,6 +36,7 @@ const yamlChunk = await bundleApart("src/config/yaml-text.ts", "yaml");
 const configChunk = await bundleApart("src/config/index.ts", "config", [
   loadedFrom(/\/yaml-text\.js$/, `./${yamlChunk}`),
 ]);
+const webSocketChunk = await bundleApart("src/api/websocket.ts", "websocket");
 const jwtChunk = await bundleApart("src/api/auth/jwt.ts", "jwt");
 const bundled = await build({
   ...common,
@@ -43,6 +44,7 @@ const bundled = await build({
   outfile: join(staging, "cli.cjs"),
   plugins: [
     loadedFrom(/\/config\/index\.js$/, `./chunks/${configChunk}`),
+    loadedFrom(/\/websocket\.js$/, `./chunks/${webSocketChunk}`),
     loadedFrom(/\/auth\/jwt\.js$/, `./chunks/${jwtChunk}`),
   ],
   // The file is a script whose value is this function, for the entry to call.

@@ -3,6 +3,7 @@ import { coldRun } from "./cold-run.mjs";
 import { daemonRun } from "./daemon-run.mjs";
 import { egressBulk, egressBulkSrt } from "./egress-bulk.mjs";
 import { egressConnect } from "./egress-connect.mjs";
+import { httpExec, httpRun } from "./http.mjs";
 import { idleMemory } from "./idle-memory.mjs";
 import { imagePull } from "./image-pull.mjs";
 import { imagePageCache, imageStart } from "./image-start.mjs";
@@ -15,6 +16,8 @@ export const figures = [
   jailStart,
   coldRun,
   daemonRun,
+  httpRun,
+  httpExec,
   stdoutGigabyte,
   stdoutGrowth,
   idleMemory,

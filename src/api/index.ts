@@ -25,6 +25,8 @@ import { type Match, matchRoute } from "./http/router.js";
 import { Places } from "./limits/places.js";
 import { RateLimiter } from "./limits/rate.js";
 import type { Metrics } from "./metrics/index.js";
+import type { Scope } from "./operations/operation.js";
+import { type AttachQuery, serveTerminal } from "./resources/attach.js";
 import { RunOwners } from "./run-owners.js";
 
 export interface ApiLimits {
@@ -54,6 +56,8 @@ export interface ApiParts {
   readonly limits: ApiLimits;
   /** A fault of our own, for the server's log. */
   readonly onFault: (error: unknown, requestId: string) => void;
+  /** Something that its user should know, and no caller waits for. */
+  readonly onRemark: (line: string) => void;
 }
 
 export class Api {
@@ -62,6 +66,7 @@ export class Api {
   readonly #backing: Backing;
   readonly #abandon = new AbortController();
   readonly #metrics: Metrics;
+  readonly #later = new Set<Promise<void>>();
   #isStopping = false;
   #now = 0;
   #onIdle: () => void = () => {};
@@ -88,6 +93,7 @@ export class Api {
       redact: redactor(secretValues(own.env)),
       maxUploadBytes: limits.maxUploadBytes,
       isStopping: () => this.#isStopping,
+      settleLater: (work) => this.#settleLater(work),
     };
   }
 
@@ -101,6 +107,7 @@ export class Api {
       });
       clearTimeout(timer);
     }
+    await Promise.all(this.#later);
     await this.#parts.access.flush();
   }
 
@@ -115,21 +122,58 @@ export class Api {
     } finally {
       await exchange.over;
       this.#record(exchange);
-      this.#now--;
-      if (this.#now === 0) this.#onIdle();
+      this.#leave();
     }
   }
 
-  /** A connection that wants to be something else than HTTP. Never rejects. */
-  async upgrade(request: IncomingMessage, socket: Duplex, _head: Buffer, door: Door): Promise<void> {
+  /** A connection that wants to be a WebSocket: a terminal. Never rejects. */
+  async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, door: Door): Promise<void> {
+    this.#now++;
+    const gone = new AbortController();
+    socket.once("close", () => gone.abort());
+    socket.on("error", () => {});
+    const signal = AbortSignal.any([gone.signal, this.#abandon.signal]);
     try {
-      const { operation, params } = matchRoute(request.method ?? "", request.url ?? "");
+      const { name, operation, params } = matchRoute(request.method ?? "", request.url ?? "");
       const caller = await this.#parts.auth.callerOf(request, door);
-      refuseUnlessScoped(caller, operation.scope ?? []);
-      throw new AgentKernelError("unsupported", `${params.name}: attach is not in this version`);
+      this.#admit(caller, operation.scope ?? []);
+      if (name !== "attach" || request.headers.upgrade?.toLowerCase() !== "websocket") {
+        throw new AgentKernelError("invalid_argument", "there is nothing to upgrade to", {
+          details: { field: "Upgrade" },
+        });
+      }
+      const query = readQuery(request.url ?? "", operation.query) as AttachQuery | undefined;
+      await serveTerminal({ caller, params, query: query ?? {}, signal }, this.#backing, { request, socket, head });
+      this.#metrics.answered(name, 101, 0);
     } catch (error) {
+      if (!isAgentKernelError(error) && !signal.aborted) this.#parts.onFault(error, "of a terminal");
       refuseUpgrade(socket, errorAnswer(error, this.#backing.redact));
+    } finally {
+      this.#leave();
     }
+  }
+
+  #admit(caller: Caller, scope: readonly Scope[]): void {
+    refuseUnlessScoped(caller, scope);
+    const usual = caller.isTrusted ? null : this.#parts.limits.requestsPerMinute;
+    this.#rates.take(caller.id, caller.quotas.requestsPerMinute ?? usual);
+    if (this.#isStopping) throw new AgentKernelError("stopping", "the server is about to end");
+  }
+
+  /** What nobody needs to wait for, but the server's own end. */
+  #settleLater(work: Promise<readonly string[]>): void {
+    const done = work
+      .then((remarks) => {
+        for (const remark of remarks) this.#parts.onRemark(remark);
+      })
+      .catch((error: unknown) => this.#parts.onFault(error, "of an audit record"))
+      .finally(() => this.#later.delete(done));
+    this.#later.add(done);
+  }
+
+  #leave(): void {
+    this.#now--;
+    if (this.#now === 0) this.#onIdle();
   }
 
   async #answer(exchange: Exchange, door: Door): Promise<void> {
@@ -143,14 +187,7 @@ export class Api {
       throw error;
     });
     exchange.caller = caller;
-    if (caller !== null && scope !== null) {
-      refuseUnlessScoped(caller, scope);
-      this.#rates.take(
-        caller.id,
-        caller.quotas.requestsPerMinute ?? (caller.isTrusted ? null : this.#parts.limits.requestsPerMinute),
-      );
-      if (this.#isStopping) throw new AgentKernelError("stopping", "the server is about to end");
-    }
+    if (caller !== null && scope !== null) this.#admit(caller, scope);
     const reply = await this.#handle(exchange, match, caller ?? nobody);
     await sendReply(exchange, reply);
   }
@@ -193,13 +230,13 @@ export class Api {
       time: new Date().toISOString(),
       id: exchange.id,
       caller: exchange.caller?.id ?? null,
-      remote: request.socket.remoteAddress ?? null,
+      remote: exchange.remote,
       method: (request.method ?? "").slice(0, 16),
       operation: match?.operation.id ?? null,
       sandbox: match?.params.name || null,
       status: exchange.response.statusCode,
       error: exchange.error,
-      bytes_out: request.socket.bytesWritten - exchange.bytesWrittenBefore,
+      bytes_out: exchange.socket.bytesWritten - exchange.bytesWrittenBefore,
       duration_ms: Math.round(ms * 1000) / 1000,
       aborted: !exchange.response.writableFinished,
     });

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { join } from "node:path";
+import type { Duplex } from "node:stream";
 import type { JwtSettings } from "../api/auth/jwt.js";
 import type { TcpPlace } from "../api/http/listener.js";
 import type { Api, ApiLimits } from "../api/index.js";
@@ -69,6 +70,10 @@ export class DaemonApi {
     await (await this.#ready()).serve(request, response, { kind: "unix", isTls: false, host: null }, isWaiting);
   }
 
+  async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    await (await this.#ready()).upgrade(request, socket, head, { kind: "unix", isTls: false, host: null });
+  }
+
   async close(): Promise<void> {
     this.#tcp?.close();
     this.#tcp?.closeIdleConnections();
@@ -107,6 +112,7 @@ export class DaemonApi {
       auth: new Authenticator({ keys, jwt, uid: process.geteuid?.() ?? -1 }),
       access: new AccessLog(serve?.accessLogPath ?? join(stateFolder(own.env, own.homeDir), "access.log")),
       limits: { ...usualLimits, ...serve?.limits },
+      onRemark: (line) => log.say(line),
       onFault: (error, id) => log.say(`request ${id}: ${error instanceof Error ? error.stack : String(error)}`),
     });
   }

@@ -141,6 +141,7 @@ export class Daemon {
       resident: { jails: this.#jails, sandboxes, meter: api.meter },
       answer: (method, path) => this.#answer(method, path),
       serve: (request, response, isWaiting) => this.#serveRequest(api.serve(request, response, isWaiting)),
+      upgrade: (request, socket, head) => this.#serveRequest(api.upgrade(request, socket, head)),
       isClosed: () => (this.#stopping ? "the daemon is stopping" : null),
       onSession: (session) => this.#serve(session),
       onFault: (error) => log.say(`a connection was cut off: ${describe(error)}`),

@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { chmodSync, renameSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { join } from "node:path";
+import type { Duplex } from "node:stream";
 import { serverOptions } from "../api/http/server-options.js";
 import { AgentKernelError } from "../core/errors.js";
 import { ClientConnection, type ConnectionOptions, refuse } from "./client/connection.js";
@@ -15,6 +16,7 @@ export interface ServerParts extends ConnectionOptions {
   readonly answer: (method: string, path: string) => Promise<object> | null;
   /** Whatever is not the daemon's own business. Never rejects. */
   readonly serve: (request: IncomingMessage, response: ServerResponse, isWaiting: boolean) => Promise<void>;
+  readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void>;
 }
 
 /** Listens when it resolves: the socket appears whole, in the place of one that a dead daemon left. */
@@ -23,7 +25,7 @@ export async function listen({ folder, socketName }: DaemonPlace, parts: ServerP
   server.on("checkContinue", (request, response) => void respond(request, response, parts, true));
   server.on("upgrade", (request, socket, head) => {
     const wanted = request.url === "/client" && request.headers.upgrade === "agentkernel-client";
-    if (!wanted) refuse(socket, "there is nothing to upgrade to");
+    if (!wanted) void parts.upgrade(request, socket, head);
     else if (request.headers["agentkernel-build"] !== parts.build) refuse(socket, "the daemon is of another build");
     else new ClientConnection(socket, head, parts);
   });

@@ -26,6 +26,12 @@ export async function prepare(
 ): Promise<RunRequest> {
   refuseUnlessTrusted(body, caller);
   const cwd = body.dir === undefined ? NO_PROJECT : projectFolder(body.dir);
+  if (body.image?.startsWith(".")) {
+    throw new AgentKernelError("invalid_argument", "image is a path that does not start at the root", {
+      hint: "write it out: there is no current folder here",
+      details: { field: "image" },
+    });
+  }
   const wishes = wishesOf(command, body);
   const surroundings = { ...own, cwd };
   const configuration = await readConfiguration(wishes, surroundings);

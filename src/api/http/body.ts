@@ -33,7 +33,8 @@ export async function* bodyChunks({ request, proceed }: BodySource, maxBytes: nu
   let total = 0;
   const timer = setTimeout(() => request.destroy(new Error("the body stopped coming")), STALL_MS);
   try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
+    // Its connection stays, for the answer to go out on.
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       timer.refresh();
       total += chunk.length;
       if (total > maxBytes) throw tooLarge(maxBytes);

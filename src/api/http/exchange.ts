@@ -1,6 +1,7 @@
 /** One request and its response, from the head to the end of both. */
 import { randomUUID } from "node:crypto";
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { AgentKernelError } from "../../core/errors.js";
@@ -18,6 +19,7 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
 /** How long a caller that sends more than is taken may take to hear of it. */
 const REFUSAL_MS = 2000;
+const MAX_DISCARDED_BYTES = 64 << 20;
 
 export class Exchange {
   readonly request: IncomingMessage;
@@ -29,6 +31,9 @@ export class Exchange {
   readonly over: Promise<void>;
   readonly source: BodySource;
   readonly startedAt = performance.now();
+  /** The request and the response let go of it at their end. */
+  readonly socket: Socket;
+  readonly remote: string | null;
   readonly bytesWrittenBefore: number;
   match: Match | null = null;
   caller: Caller | null = null;
@@ -51,6 +56,8 @@ export class Exchange {
       if (!response.writableFinished) gone.abort();
     });
     this.source = { request, proceed: () => isWaiting && response.writeContinue() };
+    this.socket = request.socket;
+    this.remote = request.socket.remoteAddress ?? null;
     this.bytesWrittenBefore = request.socket.bytesWritten;
   }
 
@@ -62,25 +69,36 @@ export class Exchange {
       return;
     }
     const text = `${JSON.stringify(body)}\n`;
-    const closes = request.complete ? {} : { connection: "close" };
     response.writeHead(status, {
       "content-type": "application/json",
       "content-length": Buffer.byteLength(text),
       "cache-control": "no-store",
       ...headers,
-      ...closes,
     });
-    response.end(text);
-    if (!request.complete) this.#discardRest();
+    if (request.complete) {
+      response.end(text);
+    } else {
+      response.write(text);
+      this.#discardRest();
+    }
   }
 
-  /** A caller that still sends would not read the answer if the connection were cut under it. */
+  /**
+   * A caller that still sends would not read the answer if the connection were closed under it. So the rest is read and
+   * thrown away, as far as that has an end.
+   */
   #discardRest(): void {
-    const { request } = this;
+    const { request, response, socket } = this;
+    const limit = socket.bytesRead + MAX_DISCARDED_BYTES;
+    const timer = setTimeout(() => socket.destroy(), REFUSAL_MS);
     request.on("error", () => {});
-    request.resume();
-    const timer = setTimeout(() => request.destroy(), REFUSAL_MS);
-    request.once("close", () => clearTimeout(timer));
+    request.on("data", () => {
+      if (socket.bytesRead > limit) socket.destroy();
+    });
+    request.once("close", () => {
+      clearTimeout(timer);
+      response.end();
+    });
   }
 }
 

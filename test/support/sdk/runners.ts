@@ -1,5 +1,5 @@
 /** The SDKs, and how the conformance runner of each is built and started. */
-import { execFile, spawn } from "node:child_process";
+import { execFile, spawn, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { repository } from "../repository.js";
@@ -7,21 +7,45 @@ import { scenariosPath } from "./scenarios.js";
 
 export interface Sdk {
   readonly name: string;
-  readonly program: readonly string[];
+  /** Its conformance runner, and its example. */
+  readonly runner: readonly string[];
+  readonly example: readonly string[];
+  /** Why it cannot be tried on this machine. */
+  readonly missing?: string;
 }
 
+const sources = join(repository, "sdk");
 const built = join(repository, ".build", "sdk");
-const python = [join(built, "python", "bin", "python3"), join(repository, "sdk/python/conformance/runner.py")];
+const checks = join(sources, "typescript", "dist", "checks");
+const rust = join(repository, ".build", "target-sdk", "debug", "examples");
+const python = join(built, "python", "bin", "python3");
 
 export const sdks: readonly Sdk[] = [
   {
     name: "typescript",
-    program: [process.execPath, join(repository, "sdk/typescript/dist/checks/conformance/runner.js")],
+    runner: [process.execPath, join(checks, "conformance", "runner.js")],
+    example: [process.execPath, join(checks, "examples", "first.js")],
   },
-  { name: "python", program: python },
-  { name: "python-async", program: [...python, "--async"] },
-  { name: "golang", program: [join(built, "golang", "conformance")] },
-  { name: "rust", program: [join(repository, ".build/target-sdk/debug/examples/conformance")] },
+  {
+    name: "python",
+    runner: [python, join(sources, "python", "conformance", "runner.py")],
+    example: [python, join(sources, "python", "examples", "first.py")],
+  },
+  {
+    name: "python-async",
+    runner: [python, join(sources, "python", "conformance", "runner.py"), "--async"],
+    example: [python, join(sources, "python", "examples", "first_async.py")],
+  },
+  { name: "golang", runner: [join(built, "golang", "conformance")], example: [join(built, "golang", "first")] },
+  { name: "rust", runner: [join(rust, "conformance")], example: [join(rust, "first")] },
+  {
+    name: "swift",
+    runner: [join(built, "swift", "debug", "Conformance")],
+    example: [join(built, "swift", "debug", "First")],
+    ...(spawnSync("swift", ["--version"]).error === undefined
+      ? {}
+      : { missing: "there is no Swift toolchain here: the SDK for Swift was neither compiled nor tried" }),
+  },
 ];
 
 /** Makes the runner; quick where nothing changed. */
@@ -39,11 +63,23 @@ export interface Outcome {
 
 /** What came of each step. Rejects where the runner itself failed. */
 export async function runScenarios(
-  { program: [program = "", ...before] }: Sdk,
+  { runner }: Sdk,
   server: "real" | "scripted",
   env: Readonly<Record<string, string>>,
 ): Promise<readonly Outcome[]> {
-  const child = spawn(program, [...before, scenariosPath, server], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const stdout = await outputOf([...runner, scenariosPath, server], env);
+  return stdout
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line));
+}
+
+/** Rejects where it ends with another status than 0. */
+export async function outputOf(
+  [program = "", ...words]: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<string> {
+  const child = spawn(program, words, { env, stdio: ["ignore", "pipe", "pipe"] });
   let stdout = "";
   let stderr = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -53,9 +89,6 @@ export async function runScenarios(
     stderr += text;
   });
   const status = await new Promise((resolve, reject) => child.once("error", reject).once("close", resolve));
-  if (status !== 0) throw new Error(`the runner ended with ${status}: ${stderr}\n${stdout.slice(-1000)}`);
-  return stdout
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line));
+  if (status !== 0) throw new Error(`${program} ended with ${status}: ${stderr}\n${stdout.slice(-1000)}`);
+  return stdout;
 }

@@ -1,0 +1,96 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { keyScopes } from "../../cli/api-options.js";
+import { scopes } from "../operations/operation.js";
+import { maySee, noQuotas } from "./caller.js";
+import { KeyStore } from "./key-store.js";
+import { ownerIn, peerUser } from "./tcp-peer.js";
+
+const folder = mkdtempSync(join(tmpdir(), "agentkernel-keys-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const wanted = { name: "ci", scopes: ["run"], sandboxes: null, quotas: noQuotas, expiresAtMs: null } as const;
+
+describe("keys", () => {
+  const path = join(folder, "deep", "keys.json");
+  const store = new KeyStore(path);
+  const { key, record } = store.create(wanted);
+
+  it("are told once and kept as hashes, in a file of their owner's alone", () => {
+    const text = readFileSync(path, "utf8");
+    expect(text).not.toContain(key);
+    expect(text).not.toContain(key.split("_")[2]);
+    expect(text).toContain(record.hash);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  it("are found by the whole key and by nothing else", () => {
+    expect(store.find(key)?.name).toBe("ci");
+    expect(new KeyStore(path).find(key)?.name).toBe("ci");
+    for (const wrong of ["", key.slice(1), `${key} `, key.toUpperCase(), record.hash, record.id, "ak_000000000000_"]) {
+      expect(store.find(wrong)).toBeNull();
+    }
+  });
+
+  it("end with their time, and when another process revokes them", () => {
+    const { key: brief } = store.create({ ...wanted, name: "brief", expiresAtMs: 1000 });
+    expect(store.find(brief, 999)?.name).toBe("brief");
+    expect(store.find(brief, 1000)).toBeNull();
+    new KeyStore(path).revoke("ci");
+    expect(store.find(key)).toBeNull();
+    expect(() => store.revoke("ci")).toThrow(/there is no key ci/);
+  });
+
+  it("have names of their own", () => {
+    expect(() => store.create({ ...wanted, name: "brief" })).toThrow(/there is a key brief already/);
+  });
+
+  it("have the scopes that the command line offers", () => {
+    expect(keyScopes).toEqual(scopes);
+  });
+});
+
+describe("who may see a sandbox", () => {
+  const caller = { id: "key:a", scopes: ["sandboxes"], isTrusted: false, sandboxes: null, quotas: noQuotas } as const;
+
+  it("is its owner, an admin, or whoever it was named for", () => {
+    expect(maySee(caller, { name: "x", owner: "key:a" })).toBe(true);
+    expect(maySee(caller, { name: "x", owner: "key:b" })).toBe(false);
+    expect(maySee(caller, { name: "x", owner: null })).toBe(false);
+    expect(maySee({ ...caller, scopes: ["admin"] }, { name: "x", owner: "key:b" })).toBe(true);
+    expect(maySee({ ...caller, sandboxes: ["x"] }, { name: "x", owner: "key:b" })).toBe(true);
+    expect(maySee({ ...caller, sandboxes: ["x"] }, { name: "y", owner: "key:a" })).toBe(false);
+  });
+});
+
+describe("the user at the other end", () => {
+  it.each(["127.0.0.1", "::1"])("is known for a connection over %s", async (host) => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, host, resolve));
+    const { port } = server.address() as AddressInfo;
+    const accepted = new Promise<Socket>((resolve) => server.once("connection", resolve));
+    const client = connect(port, host);
+    expect(peerUser(await accepted)).toBe(process.geteuid?.());
+    client.destroy();
+    server.close();
+  });
+
+  const ends = { localAddress: "127.0.0.1", localPort: 8080, remoteAddress: "127.0.0.1", remotePort: 40_000 };
+  const head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
+  const line = (fields: { uid?: number; inode?: number; state?: string; local?: string }) =>
+    `${head}   0: ${fields.local ?? "0100007F:9C40"} 0100007F:1F90 ${fields.state ?? "01"} 00000000:00000000 00:00000000 00000000  ${fields.uid ?? 1000}        0 ${fields.inode ?? 77} 1 0\n`;
+
+  it("is the one that the kernel names for exactly this connection", () => {
+    expect(ownerIn(line({}), ends)).toBe(1000);
+    expect(ownerIn(line({ local: "0100007F:9C41" }), ends)).toBeNull();
+    expect(ownerIn(line({ state: "06" }), ends)).toBeNull();
+    expect(ownerIn(head, ends)).toBeNull();
+  });
+
+  it("is nobody, and not root, where the socket belongs to no process any more", () => {
+    expect(ownerIn(line({ uid: 0, inode: 0 }), ends)).toBeNull();
+  });
+});

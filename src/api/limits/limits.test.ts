@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import { CpuLedger } from "./cpu-ledger.js";
+import { FairQueue } from "./fair-queue.js";
+import { RateLimiter } from "./rate.js";
+
+const forever = new AbortController().signal;
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+}
+
+describe("places for commands", () => {
+  it("go to each caller in turn, however many requests one of them has", async () => {
+    const queue = new FairQueue({ places: 2, mostWaiting: 1000 });
+    const order: string[] = [];
+    const leaves: (() => void)[] = [];
+    const come = (caller: string) =>
+      void queue.enter(caller, null, forever).then((leave) => {
+        order.push(caller);
+        leaves.push(leave);
+      });
+    for (let count = 0; count < 450; count++) come("large");
+    for (let count = 0; count < 50; count++) come("small");
+    await settled();
+    while (leaves.length > 0) {
+      leaves.shift()?.();
+      await settled();
+    }
+    expect(order).toHaveLength(500);
+    // The small one's last request is served long before the large one's.
+    expect(order.lastIndexOf("small")).toBeLessThan(110);
+    expect(queue.running).toBe(0);
+  });
+
+  it("are never more than there are, nor more than a caller's own limit", async () => {
+    const queue = new FairQueue({ places: 3, mostWaiting: 10 });
+    const first = await queue.enter("a", 1, forever);
+    const second = queue.enter("a", 1, forever);
+    await queue.enter("b", null, forever);
+    await settled();
+    expect([queue.running, queue.waiting]).toEqual([2, 1]);
+    first();
+    await second;
+    expect([queue.running, queue.waiting]).toEqual([2, 0]);
+  });
+
+  it("are not waited for by those who have gone, nor by more than may wait", async () => {
+    const queue = new FairQueue({ places: 1, mostWaiting: 1 });
+    const leave = await queue.enter("a", null, forever);
+    const gone = new AbortController();
+    const waiting = queue.enter("a", null, gone.signal);
+    await expect(queue.enter("a", null, forever)).rejects.toMatchObject({ code: "too_many_requests" });
+    gone.abort();
+    await expect(waiting).rejects.toThrow();
+    leave();
+    leave();
+    expect([queue.running, queue.waiting]).toEqual([0, 0]);
+    await queue.enter("b", null, forever);
+  });
+});
+
+describe("a rate", () => {
+  it("lets a burst through, then as many as time allows, and says when to come again", () => {
+    let now = 0;
+    const rates = new RateLimiter(() => now);
+    for (let count = 0; count < 10; count++) rates.take("a", 60);
+    expect(() => rates.take("a", 60)).toThrow(expect.objectContaining({ details: { retry_after_s: 1 } }));
+    rates.take("b", 60);
+    now += 1000;
+    rates.take("a", 60);
+    expect(() => rates.take("a", 60)).toThrow();
+    expect(() => rates.take("a", 1)).toThrow(expect.objectContaining({ details: { retry_after_s: 60 } }));
+    rates.take("a", null);
+  });
+});
+
+describe("an account of processor time", () => {
+  it("is used up, and comes back after an hour", () => {
+    let now = 1_000_000_000;
+    const ledger = new CpuLedger(() => now);
+    ledger.add("a", 4_000_000);
+    ledger.refuseBeyond("a", 5);
+    ledger.add("a", 1_000_000);
+    expect(() => ledger.refuseBeyond("a", 5)).toThrow(expect.objectContaining({ code: "too_many_requests" }));
+    ledger.refuseBeyond("b", 5);
+    ledger.refuseBeyond("a", null);
+    now += 3_700_000;
+    expect(ledger.usedSeconds("a")).toBe(0);
+    ledger.refuseBeyond("a", 5);
+  });
+});
