@@ -1,7 +1,9 @@
 #!/bin/sh
 # Builds the SDK of one language, with its conformance runner and its examples, from what is in the checkout.
 #
-#   scripts/build-sdk.sh typescript|python|golang|rust|swift
+#   scripts/build-sdk.sh typescript|python|golang|rust|swift [check]
+#
+#   check   build, and run the linters and type checkers of the language
 #
 # Everything that is made lies under .build and dist folders; a second time only what changed is made again.
 set -eu
@@ -10,6 +12,8 @@ root=$(cd "$(dirname "$0")/.." && pwd -P)
 built=$root/.build/sdk
 mkdir -p "$built"
 cd "$root/sdk/${1:?which language?}"
+
+isolated_go() { GOTOOLCHAIN=local GOFLAGS=-mod=mod GOPROXY=off go "$@"; }
 
 case $1 in
   typescript)
@@ -28,7 +32,7 @@ case $1 in
     ;;
   golang)
     # Its own and the standard library only, so nothing is fetched.
-    GOTOOLCHAIN=local GOFLAGS=-mod=mod GOPROXY=off go build -o "$built/golang/" ./conformance ./examples/...
+    isolated_go build -o "$built/golang/" ./conformance ./examples/...
     ;;
   rust)
     cargo build --locked --quiet --examples --target-dir "$root/.build/target-sdk"
@@ -39,5 +43,27 @@ case $1 in
   *)
     echo "build-sdk: unknown language '$1'" >&2
     exit 2
+    ;;
+esac
+
+[ "${2:-}" = check ] || exit 0
+case $1 in
+  python)
+    python3 make_sync.py --check
+    "$built/python/bin/ruff" check --quiet .
+    "$built/python/bin/ruff" format --check --quiet .
+    "$built/python/bin/mypy" --no-error-summary
+    ;;
+  golang)
+    unformatted=$(gofmt -l .)
+    [ -z "$unformatted" ] || {
+      echo "gofmt: $unformatted" >&2
+      exit 1
+    }
+    isolated_go vet ./...
+    ;;
+  rust)
+    cargo fmt --check
+    cargo clippy --locked --quiet --all-targets --target-dir "$root/.build/target-sdk" -- -D warnings
     ;;
 esac

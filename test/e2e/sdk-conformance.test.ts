@@ -3,31 +3,27 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Actor, actors, environmentOf } from "../support/actors.js";
-import { runCli } from "../support/run-cli.js";
+import { ApiServer } from "../support/api-server.js";
 import { difference, joinOutput } from "../support/sdk/match.js";
 import { buildSdk, type Outcome, outputOf, runScenarios, type Sdk, sdks } from "../support/sdk/runners.js";
 import { readScenarios, type Scenario } from "../support/sdk/scenarios.js";
 import { ScriptedServer } from "../support/sdk/scripted-server.js";
-import { TestServer } from "../support/serve.js";
 
 const BUILD_MS = 300_000;
 const RUN_MS = 120_000;
-const [somebody] = actors as readonly [Actor];
-const actor: Actor = { ...somebody, variables: { XDG_RUNTIME_DIR: somebody.folder("runtime") } };
+const [actor] = actors as readonly [Actor];
 const { scenarios } = readScenarios();
 const real = scenarios.filter(({ server }) => server === "real");
 const scripted = scenarios.filter(({ server }) => server === "scripted");
 
-let server: TestServer;
+let server: ApiServer;
 let script: ScriptedServer;
 let key: string;
 
 beforeAll(async () => {
-  server = new TestServer(actor);
-  await server.ready;
+  server = await ApiServer.start(actor);
   script = await ScriptedServer.start();
-  const made = await runCli(actor, ["keys", "create", "--scope", "admin", "--json", "sdk"]);
-  key = JSON.parse(made.stdout).key;
+  key = await server.key("sdk", ["--scope", "admin"]);
 });
 
 afterAll(async () => {
@@ -104,7 +100,7 @@ function isUnsupported({ error }: Outcome): boolean {
 }
 
 function environment(): Readonly<Record<string, string>> {
-  return { PATH: process.env.PATH ?? "/usr/bin:/bin", ...environmentOf(actor) };
+  return { PATH: process.env.PATH ?? "/usr/bin:/bin", ...environmentOf(server.actor) };
 }
 
 function named({ name, dir }: { readonly name: string; readonly dir: string }): Readonly<Record<string, string>> {
