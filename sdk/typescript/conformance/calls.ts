@@ -57,6 +57,13 @@ export const calls: Readonly<Record<string, Does>> = {
   }),
   exec_detached: async (call, step) => result(await on(call, step).execDetached(words(step), options(step))),
   logs: async (call, step) => result({ execs: await on(call, step).logs() }),
+  attach: async (call, step) => {
+    using terminal = await on(call, step).attach({ cols: step.cols, rows: step.rows, command: "sh" });
+    terminal.write(step.typed ?? "");
+    let shown = "";
+    for await (const bytes of terminal) shown += Buffer.from(bytes).toString();
+    return result({ shown, exit_code: terminal.exitCode });
+  },
   read: async (call, step) => {
     const bytes = await on(call, step).files.read(step.path ?? "");
     return result({ base64: Buffer.from(bytes).toString("base64") });

@@ -25,6 +25,9 @@ export interface Step {
   readonly base64?: string;
   readonly mode?: string;
   readonly recursive?: boolean;
+  readonly cols?: number;
+  readonly rows?: number;
+  readonly typed?: string;
   readonly leave_after?: string;
   readonly cancel_after_ms?: number;
   readonly skip?: Readonly<Record<string, string>>;

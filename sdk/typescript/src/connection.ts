@@ -4,7 +4,7 @@ import { ApiError, BadAnswerError } from "./errors.js";
 import { environment, openTransport, type PlaceOptions } from "./place.js";
 import { pauseBeforeRetry } from "./retry.js";
 import { EventParser, type ServerEvent } from "./sse.js";
-import type { Transport, WireAnswer } from "./transport.js";
+import type { MessageSocket, Transport, WireAnswer, WireRequest } from "./transport.js";
 import { fromWire, isRecord } from "./wire.js";
 
 export interface ConnectionOptions extends PlaceOptions {
@@ -76,6 +76,15 @@ export class Connection {
     }
   }
 
+  /** A WebSocket, which lives for as long as its owner wants. */
+  async socket(call: Call): Promise<MessageSocket> {
+    using deadline = this.#deadline(call);
+    const transport = await this.#opened();
+    const answer = await transport.openSocket({ ...this.#wire(call), signal: deadline.signal });
+    if ("status" in answer) throw await refusal(answer);
+    return answer;
+  }
+
   async close(): Promise<void> {
     const transport = await this.#transport;
     this.#transport = undefined;
@@ -105,18 +114,26 @@ export class Connection {
     }
   }
 
-  async #send({ method, path, query = {}, json, bytes }: Call, signal: AbortSignal): Promise<WireAnswer> {
+  async #send(call: Call, signal: AbortSignal): Promise<WireAnswer> {
     if (signal.aborted) throw signal.reason;
+    const transport = await this.#opened();
+    const answer = await transport.send({ ...this.#wire(call), signal });
+    if (answer.status < 400) return answer;
+    throw await refusal(answer);
+  }
+
+  #opened(): Promise<Transport> {
     this.#transport ??= openTransport(this.#options);
+    return this.#transport;
+  }
+
+  #wire({ method, path, query = {}, json, bytes }: Call): Omit<WireRequest, "signal"> {
     const headers: Record<string, string> = {};
     if (this.#apiKey !== undefined) headers.authorization = `Bearer ${this.#apiKey}`;
     if (json !== undefined) headers["content-type"] = "application/json";
     if (bytes !== undefined) headers["content-type"] = "application/octet-stream";
     const body = json === undefined ? (bytes ?? null) : JSON.stringify(json);
-    const transport = await this.#transport;
-    const answer = await transport.send({ method, path: path + queryText(query), headers, body, signal });
-    if (answer.status < 400) return answer;
-    throw await refusal(answer);
+    return { method, path: path + queryText(query), headers, body };
   }
 }
 

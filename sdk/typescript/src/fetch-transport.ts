@@ -1,6 +1,7 @@
 /** By `fetch`: in browsers, in Bun and Deno, and wherever one is given. */
-import { TransportError } from "./errors.js";
-import type { Transport, WireAnswer, WireRequest } from "./transport.js";
+import { AgentKernelError, TransportError } from "./errors.js";
+import { globalSocket } from "./global-socket.js";
+import type { MessageSocket, Transport, WireAnswer, WireRequest } from "./transport.js";
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
@@ -27,6 +28,15 @@ export class FetchTransport implements Transport {
       header: (name) => response.headers.get(name),
       body: chunksOf(response, signal),
     };
+  }
+
+  async openSocket({ path, headers, signal }: WireRequest): Promise<MessageSocket> {
+    if ("authorization" in headers) {
+      throw new AgentKernelError(
+        "WebSockets of browsers, Bun and Deno carry no key here; attach from Node, or without one",
+      );
+    }
+    return await globalSocket((this.#baseUrl + path).replace(/^http/, "ws"), signal);
   }
 
   close(): void {}

@@ -17,5 +17,6 @@ export { type CommandEvent, type ExitEvent, OutputEvent, type StartedEvent } fro
 export type { Files } from "./files.js";
 export type { Network } from "./network.js";
 export type * from "./records.js";
-export { Sandbox, Session } from "./sandbox.js";
+export { type AttachOptions, Sandbox, Session } from "./sandbox.js";
 export type { Sandboxes } from "./sandboxes.js";
+export type { Terminal } from "./terminal.js";

@@ -5,6 +5,16 @@ import { isApiError } from "./errors.js";
 import { type CommandEvent, commandEvents } from "./events.js";
 import { Files } from "./files.js";
 import type { Changes, DetachedExec, Diff, ExecLog, ExecOptions, ExecResult, SandboxInfo, Stats } from "./records.js";
+import { Terminal } from "./terminal.js";
+
+export interface AttachOptions extends CallOptions {
+  /** Width of the terminal (80). */
+  readonly cols?: number | undefined;
+  /** Height of the terminal (24). */
+  readonly rows?: number | undefined;
+  /** A program to run instead of a shell. */
+  readonly command?: string | undefined;
+}
 
 export class Sandbox {
   readonly name: string;
@@ -55,6 +65,13 @@ export class Sandbox {
       commandMs: 0,
       json: { ...json, detach: true },
     });
+  }
+
+  /** A terminal with a shell in it: `for await (const bytes of terminal) …` is what it shows. */
+  async attach({ cols, rows, command, ...options }: AttachOptions = {}): Promise<Terminal> {
+    const path = `${this.#path}/attach`;
+    const query = { cols, rows, command };
+    return new Terminal(await this.#connection.socket({ ...options, method: "GET", path, query }));
   }
 
   /** Output and end of detached commands, oldest first. */

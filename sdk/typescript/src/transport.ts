@@ -15,8 +15,18 @@ export interface WireAnswer {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
+/** A WebSocket. Messages are text or bytes. */
+export interface MessageSocket {
+  send(message: string | Uint8Array): void;
+  /** Ends when the other side has closed it. Leaving the loop hangs up. */
+  messages(): AsyncGenerator<string | Uint8Array>;
+  close(): void;
+}
+
 export interface Transport {
   /** Rejects with a `TransportError`, or with whatever the signal says. */
   send(request: WireRequest): Promise<WireAnswer>;
+  /** Answers with an answer of HTTP where the server did not agree. */
+  openSocket(request: WireRequest): Promise<MessageSocket | WireAnswer>;
   close(): void;
 }

@@ -2,7 +2,8 @@
 import http from "node:http";
 import https from "node:https";
 import { TransportError } from "../errors.js";
-import type { Transport, WireAnswer, WireRequest } from "../transport.js";
+import type { MessageSocket, Transport, WireAnswer, WireRequest } from "../transport.js";
+import { agreement, NodeSocket } from "./node-socket.js";
 
 export class NodeTransport implements Transport {
   readonly #place: string;
@@ -35,16 +36,37 @@ export class NodeTransport implements Transport {
         signal,
       });
       request.once("response", (response) => resolve(answerOf(response, signal)));
-      request.on("error", (cause) => {
-        const message = `${this.#place} could not be reached: ${cause.message}`;
-        reject(signal.aborted ? signal.reason : new TransportError(message, { cause, isUnsent: isUnsent(cause) }));
-      });
+      request.on("error", (cause) => reject(signal.aborted ? signal.reason : this.#unreached(cause)));
       request.end(body ?? undefined);
+    });
+  }
+
+  openSocket({ path, headers, signal }: WireRequest): Promise<MessageSocket | WireAnswer> {
+    const { asked, isAccepted } = agreement();
+    return new Promise((resolve, reject) => {
+      const request = this.#module.request({
+        ...this.#target,
+        path: this.#prefix + path,
+        headers: { ...headers, ...asked },
+        signal,
+      });
+      request.once("upgrade", (response, socket, head) => {
+        if (isAccepted(response)) resolve(new NodeSocket(socket, head));
+        else reject(new TransportError("the server does not speak WebSocket"));
+      });
+      request.once("response", (response) => resolve(answerOf(response, signal)));
+      request.on("error", (cause) => reject(signal.aborted ? signal.reason : this.#unreached(cause)));
+      request.end();
     });
   }
 
   close(): void {
     this.#agent.destroy();
+  }
+
+  #unreached(cause: Error): TransportError {
+    const message = `${this.#place} could not be reached: ${cause.message}`;
+    return new TransportError(message, { cause, isUnsent: isUnsent(cause) });
   }
 }
 
