@@ -33,8 +33,8 @@ afterAll(async () => {
 
 const places = [
   // No address is given: the socket of the user's daemon is found.
-  { place: "the daemon's socket", variables: () => ({}) },
-  { place: "TCP, with a key", variables: () => ({ AGENTKERNEL_BASE_URL: server.url, AGENTKERNEL_API_KEY: key }) },
+  { place: "the daemon's socket", kind: "unix", variables: () => ({}) },
+  { place: "TCP, with a key", kind: "tcp", variables: byTcp },
 ];
 
 const missing = sdks.filter((sdk) => sdk.missing !== undefined);
@@ -48,11 +48,13 @@ describe.each(sdks.filter((sdk) => !missing.includes(sdk)))("the SDK for $name",
   beforeAll(() => buildSdk(sdk), BUILD_MS);
 
   it("does what its example shows", async () => {
-    expect(await outputOf(sdk.example, environment())).toBe("hello\none\ntwo\nkept\nnot there\n");
+    const env = { ...environment(), ...(sdk.isTcpOnly ? byTcp() : {}) };
+    expect(await outputOf(sdk.example, env)).toBe("hello\none\ntwo\nkept\nnot there\n");
   });
 
-  describe.each(places)("by $place", ({ place, variables }) => {
-    const names = { name: `${sdk.name}-${place === "TCP, with a key" ? "tcp" : "unix"}`, dir: project() };
+  const own = places.filter(({ kind }) => kind === "tcp" || !sdk.isTcpOnly);
+  describe.each(own)("by $place", ({ kind, variables }) => {
+    const names = { name: `${sdk.name}-${kind}`, dir: project() };
     let outcomes: readonly Outcome[];
     beforeAll(async () => {
       outcomes = await runScenarios(sdk, "real", { ...environment(), ...named(names), ...variables() });
@@ -97,6 +99,10 @@ function judge(sdk: Sdk, { id, steps }: Scenario, outcomes: readonly Outcome[]):
 
 function isUnsupported({ error }: Outcome): boolean {
   return difference({ kind: "api", code: "unsupported" }, error) === null;
+}
+
+function byTcp(): Readonly<Record<string, string>> {
+  return { AGENTKERNEL_BASE_URL: server.url, AGENTKERNEL_API_KEY: key };
 }
 
 function environment(): Readonly<Record<string, string>> {

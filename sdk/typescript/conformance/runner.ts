@@ -2,7 +2,9 @@
  * Does what sdk/conformance/scenarios.json says, by this SDK, and writes what came of each step as a line of JSON.
  * Whether that is right is judged by whoever started it.
  *
- *   node runner.js scenarios.json real|scripted
+ *   node runner.js [--fetch] scenarios.json real|scripted
+ *
+ * With --fetch by the transport of those that are not Node.
  */
 import { readFileSync } from "node:fs";
 import {
@@ -19,7 +21,9 @@ import {
 import { type Answer, type Call, calls } from "./calls.js";
 import { type Outcome, type Step, scenariosIn } from "./scenario.js";
 
-const [, , file = "", server = "real"] = process.argv;
+const isByFetch = process.argv[2] === "--fetch";
+const [file = "", server = "real"] = process.argv.slice(isByFetch ? 3 : 2);
+const sdk = isByFetch ? "typescript-fetch" : "typescript";
 const filled = readFileSync(file, "utf8")
   .replaceAll("{name}", process.env.CONFORMANCE_NAME ?? "conformance")
   .replaceAll("{dir}", process.env.CONFORMANCE_DIR ?? "");
@@ -28,13 +32,14 @@ for (const { id, client: settings, steps } of scenariosIn(filled, server)) {
   const baseUrl = server === "scripted" ? `${process.env.CONFORMANCE_SCRIPTED_URL}/${id}` : undefined;
   await using client = new AgentKernel({
     baseUrl,
+    fetch: isByFetch ? fetch : undefined,
     apiKey: settings?.api_key,
     requestTimeoutMs: settings?.request_timeout_ms,
     maxRetries: settings?.max_retries,
   });
   const call: Call = { client, sandboxes: new Map() };
   for (const [index, step] of steps.entries()) {
-    if (step.skip?.typescript !== undefined) continue;
+    if (step.skip?.[sdk] !== undefined) continue;
     const outcome = await outcomeOf(call, step);
     process.stdout.write(`${JSON.stringify({ scenario: id, step: index, ...outcome })}\n`);
   }

@@ -10,6 +10,8 @@ export interface Sdk {
   /** Its conformance runner, and its example. */
   readonly runner: readonly string[];
   readonly example: readonly string[];
+  /** It cannot reach the daemon's socket. */
+  readonly isTcpOnly?: true;
   /** Why it cannot be tried on this machine. */
   readonly missing?: string;
 }
@@ -27,6 +29,12 @@ export const sdks: readonly Sdk[] = [
     example: [process.execPath, join(checks, "examples", "first.js")],
   },
   {
+    name: "typescript-fetch",
+    runner: [process.execPath, join(checks, "conformance", "runner.js"), "--fetch"],
+    example: [process.execPath, join(checks, "examples", "first.js")],
+    isTcpOnly: true,
+  },
+  {
     name: "python",
     runner: [python, join(sources, "python", "conformance", "runner.py")],
     example: [python, join(sources, "python", "examples", "first.py")],
@@ -42,6 +50,7 @@ export const sdks: readonly Sdk[] = [
     name: "swift",
     runner: [join(built, "swift", "debug", "Conformance")],
     example: [join(built, "swift", "debug", "First")],
+    isTcpOnly: true,
     ...(spawnSync("swift", ["--version"]).error === undefined
       ? {}
       : { missing: "there is no Swift toolchain here: the SDK for Swift was neither compiled nor tried" }),
@@ -50,7 +59,7 @@ export const sdks: readonly Sdk[] = [
 
 /** Makes the runner; quick where nothing changed. */
 export async function buildSdk({ name }: Pick<Sdk, "name">): Promise<void> {
-  await promisify(execFile)("sh", [join(repository, "scripts", "build-sdk.sh"), name.replace("-async", "")]);
+  await promisify(execFile)("sh", [join(repository, "scripts", "build-sdk.sh"), name.replace(/-(async|fetch)$/, "")]);
 }
 
 export interface Outcome {
