@@ -10,7 +10,12 @@ import {
 } from "./sizes.js";
 
 const NOW = 10 * FORGET_AFTER_MS;
-const use = (agent: string, agoMs: number, peakInUse = 0) => ({ agent, usedAtMs: NOW - agoMs, peakInUse });
+const use = (agent: string, agoMs: number, peakInUse = 0, isHot = false) => ({
+  agent,
+  usedAtMs: NOW - agoMs,
+  peakInUse,
+  isHot,
+});
 const counts = (shapes: readonly ReturnType<typeof use>[], settings: PoolSettings = defaultPoolSettings) => {
   const wanted = wantedCounts(shapes, settings, NOW);
   return shapes.map((shape) => wanted.get(shape));
@@ -24,6 +29,10 @@ describe("how many are kept warm", () => {
   it("as many as were in use at once, up to the maximum", () => {
     expect(counts([use("native", 0, 4)])).toEqual([4]);
     expect(counts([use("native", 0, 100)])).toEqual([5]);
+  });
+
+  it("the maximum where somebody calls again and again", () => {
+    expect(counts([use("native", 0, 1, true), use("native", 1)])).toEqual([5, 0]);
   });
 
   it("of the shapes before the last one, one each as long as there is room", () => {
@@ -40,7 +49,12 @@ describe("how many are kept warm", () => {
   });
 
   it("never more than the maximum", () => {
-    const shape = fc.record({ agent: fc.constant("native"), usedAtMs: fc.nat(NOW), peakInUse: fc.nat(20) });
+    const shape = fc.record({
+      agent: fc.constant("native"),
+      usedAtMs: fc.nat(NOW),
+      peakInUse: fc.nat(20),
+      isHot: fc.boolean(),
+    });
     fc.assert(
       fc.property(fc.array(shape), fc.nat(8), fc.nat(8), (shapes, min, more) => {
         const wanted = wantedCounts(shapes, { min, max: min + more, agents: new Map() }, NOW);
