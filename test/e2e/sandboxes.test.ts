@@ -250,4 +250,25 @@ describe.each(actors)("as $name", (actor) => {
       expect(await first.ok(["exec", "box", "echo", "mine"])).toBe("mine\n");
     });
   });
+
+  it("everything that happens to one is on record under its id", async () => {
+    await inWorld(actor, async (world) => {
+      await world.started("box");
+      await world.ok(["exec", "box", "true", "--token=hush-hush"]);
+      await world.ok(["stop", "box"]);
+      await world.ok(["remove", "box"]);
+      const log = await world.ok(["audit", "list", "--sandbox", "box", "--json"]);
+      const types = (JSON.parse(log) as { data: { type: string }[] }).data.map(({ type }) => type);
+      expect(types).toEqual([
+        "sandbox.create",
+        "sandbox.start",
+        "sandbox.ready",
+        "exec.start",
+        "exec.end",
+        "sandbox.end",
+        "sandbox.remove",
+      ]);
+      expect(log).not.toContain("hush-hush");
+    });
+  });
 });
