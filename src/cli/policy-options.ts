@@ -75,4 +75,4 @@ export const policyOptions: readonly OptionSpec[] = [
   { long: "backend", short: "B", value: "NAME", help: "what isolates the sandbox: auto, linux (auto)" },
 ];
 
-export const laterPolicyOptions: readonly LaterOption[] = [{ long: "secret" }, { long: "keep", short: "k" }];
+export const laterPolicyOptions: readonly LaterOption[] = [{ long: "secret" }];

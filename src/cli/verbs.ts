@@ -6,7 +6,7 @@ import { daemonVerbs } from "./daemon-options.js";
 import { imageVerbs } from "./images/verb-table.js";
 import type { OptionSpec, VerbSpec } from "./option-spec.js";
 import { laterPolicyOptions, policyOptions } from "./policy-options.js";
-import { sandboxVerbs } from "./sandbox-options.js";
+import { lifeOptions, sandboxVerbs } from "./sandbox-options.js";
 
 const jsonOption: OptionSpec = { long: "json", help: "print the result as JSON" };
 
@@ -39,6 +39,8 @@ export const verbs: readonly VerbSpec[] = [
     ],
     options: [
       ...policyOptions,
+      { long: "keep", short: "k", help: "let the sandbox stay, under a name that is told" },
+      ...lifeOptions,
       { long: "tty", short: "t", help: "give the command a terminal" },
       { long: "json", help: "print output and exit status as one JSON object" },
     ],

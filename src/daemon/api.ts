@@ -10,7 +10,7 @@ import type { TcpPlace } from "../api/http/listener.js";
 import type { Api, ApiLimits } from "../api/index.js";
 import { Metrics } from "../api/metrics/index.js";
 import { AgentKernelError } from "../core/errors.js";
-import { apiKeysFile, stateFolder } from "../core/state-folders.js";
+import { apiKeysFolder, stateFolder } from "../core/state-folders.js";
 import type { Surroundings } from "../core/surroundings.js";
 import type { Resident } from "../runtime/resident.js";
 import type { Log } from "./log.js";
@@ -84,7 +84,7 @@ export class DaemonApi {
   async #refuseWithoutKeys(host: string): Promise<void> {
     const { own, serve } = this.#parts;
     const { KeyStore } = await import("../api/auth/key-store.js");
-    if (serve?.jwt !== null || new KeyStore(apiKeysFile(own.env, own.homeDir)).list().length > 0) return;
+    if (serve?.jwt !== null || new KeyStore(apiKeysFolder(own.env, own.homeDir)).list().length > 0) return;
     throw new AgentKernelError("invalid_argument", `${host} can be reached from other machines, and there is no key`, {
       hint: "make one first (agentkernel keys create NAME), or take tokens (--jwks), or listen on 127.0.0.1",
     });
@@ -104,7 +104,7 @@ export class DaemonApi {
       import("../api/http/access-log.js"),
     ]);
     const jwt = serve?.jwt ? new (await import("../api/auth/jwt.js")).JwtVerifier(serve.jwt) : null;
-    const keys = new KeyStore(apiKeysFile(own.env, own.homeDir));
+    const keys = new KeyStore(apiKeysFolder(own.env, own.homeDir));
     return new ApiClass({
       own,
       resident: this.#resident,

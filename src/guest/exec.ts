@@ -25,7 +25,8 @@ export interface GuestExec {
   writeStdin(chunk: Buffer): boolean;
   onDrain(listener: () => void): void;
   endStdin(): void;
-  signal(signal: number, scope: SignalScope): void;
+  /** With `last`, what of its tree is left when the command has ended is killed. */
+  signal(signal: number, scope: SignalScope, options?: { readonly last: boolean }): void;
   resize(size: TerminalSize): void;
   /** Kills the command and everything that descends from it; `exited` still tells how it ended. */
   close(): void;
@@ -121,7 +122,8 @@ function execOn(
     writeStdin: (chunk) => channel.requireOutbound().write(chunk),
     onDrain: (listener) => channel.requireOutbound().onDrain(listener),
     endStdin: () => channel.requireOutbound().end(),
-    signal: (signal, scope) => channel.send(FrameType.signal, { signal, scope }),
+    signal: (signal, scope, { last } = { last: false }) =>
+      channel.send(FrameType.signal, last ? { signal, scope, last } : { signal, scope }),
     resize: ({ cols, rows }) => channel.send(FrameType.resize, { cols, rows }),
     close: () => channel.close(),
   };

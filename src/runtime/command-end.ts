@@ -44,7 +44,7 @@ export class CommandWait {
 
   #timeOut(): void {
     this.#timedOut = true;
-    this.#exec.signal(SIGTERM, "tree");
+    this.#exec.signal(SIGTERM, "tree", { last: true });
     this.#grace ??= setTimeout(() => this.#giveUp(SIGKILL), GRACE_MS);
   }
 

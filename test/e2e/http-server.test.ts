@@ -211,6 +211,7 @@ describe("serve", () => {
     [["--tls-cert", "/nonexistent", "--tls-key", "/nonexistent"], "--tls-cert: /nonexistent cannot be read"],
     [["--jwks", "x"], "tokens need all of --jwks, --jwt-issuer, --jwt-audience"],
     [["--jwks", "http://keys.example/jwks", "--jwt-issuer", "i", "--jwt-audience", "a"], "only taken over HTTPS"],
+    [["--jwks", "/nonexistent", "--jwt-issuer", "i", "--jwt-audience", "a"], "--jwks: /nonexistent is no set of keys"],
     [["--host", "192.0.2.1"], "there is no key"],
   ])("refuses %j with a clear word", async (words, message) => {
     const env = { XDG_STATE_HOME: actor.folder("state"), XDG_RUNTIME_DIR: actor.folder("runtime") };

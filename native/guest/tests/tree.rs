@@ -53,6 +53,17 @@ fn a_tree_kill_leaves_only_the_guest_and_other_commands() {
 }
 
 #[test]
+fn after_the_last_signal_nothing_outlives_the_command() {
+    let mut guest = Guest::start_as_init();
+    let deaf = "setsid sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1000; done'";
+    let id = guest.open_shell(&format!("{deaf} & trap 'exit 7' TERM; while :; do wait; done"));
+    read_pids(&mut guest, id, 1);
+    guest.send_json(FrameType::Signal, id, &json!({"signal": libc::SIGTERM, "scope": "tree", "last": true}));
+    assert_eq!(guest.finish(id).code(), Some(7));
+    wait_alone(&mut guest);
+}
+
+#[test]
 fn a_tree_signal_reaches_processes_outside_the_group() {
     let mut guest = Guest::start();
     let id = guest.open_shell("setsid sh -c 'echo $$; exec sleep 1000' & wait; wait; echo end");

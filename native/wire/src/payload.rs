@@ -234,6 +234,9 @@ pub struct Signal {
     pub signal: i32,
     #[serde(default)]
     pub scope: SignalScope,
+    /// What is left of the tree when the command has ended is killed.
+    #[serde(default)]
+    pub last: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,5 +1,5 @@
 /** `run`: a temporary sandbox for one command. */
-
+import { AgentKernelError } from "../../core/errors.js";
 import { readConfiguration } from "../../request/configuration.js";
 import { prepareRun } from "../../request/prepare-run.js";
 import { isPlace } from "../../runtime/root-image.js";
@@ -13,5 +13,18 @@ export function runsApart({ flags, values }: ParsedOptions): boolean {
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
   const request = prepareRun(parsed, invocation, await readConfiguration(parsed, invocation));
+  if (parsed.flags.has("keep")) {
+    const { lifeOf } = await import("../sandboxes/life-options.js");
+    return await (await import("../sandboxes/run-kept.js")).runKept(request, lifeOf(parsed), invocation);
+  }
+  refuseLife(parsed);
   return await (await import("../run/execute.js")).execute(request, invocation);
+}
+
+function refuseLife({ values }: ParsedOptions): void {
+  const named = ["ttl", "idle-timeout"].find((option) => values.has(option));
+  if (named === undefined) return;
+  throw new AgentKernelError("invalid_argument", `--${named} is for sandboxes that stay`, {
+    hint: "add --keep, or leave it out",
+  });
 }

@@ -62,6 +62,8 @@ pub struct Exec {
     exit: Option<Exit>,
     hold_until: Option<Instant>,
     closing: bool,
+    /// The host meant all of it to end: what outlives the command is killed.
+    ends_whole: bool,
     kill_again_at: Option<Instant>,
     is_tty: bool,
     kept: Option<Kept>,
@@ -113,6 +115,7 @@ impl Exec {
             exit: None,
             hold_until: None,
             closing: false,
+            ends_whole: false,
             kill_again_at: None,
             is_tty,
             kept: open.key.as_deref().map(|key| Kept::new(key, open)),
@@ -285,6 +288,9 @@ impl Exec {
         }
         if self.exit.is_none() && self.kill_again_at.is_some_and(|at| at <= ctx.now) {
             self.kill_again(ctx);
+        }
+        if self.exit.is_some() && std::mem::take(&mut self.ends_whole) {
+            self.signal_tree(ctx, libc::SIGKILL);
         }
         let mut progress = self.input.step(ctx);
         // Nothing may reach the host before OPENED, and nothing is read for a host that is not there.

@@ -12,6 +12,7 @@ impl Exec {
             self.early_signals.push(signal);
             return;
         };
+        self.ends_whole |= signal.last;
         // Errors mean that nobody is there to be signalled any more, or that
         // there is no signal of that number.
         let _ = match signal.scope {
@@ -49,7 +50,7 @@ impl Exec {
         self.kill(ctx);
     }
 
-    fn signal_tree(&self, ctx: &Context, signal: i32) {
+    pub(super) fn signal_tree(&self, ctx: &Context, signal: i32) {
         if self.keeper_lost {
             let guest = rustix::process::getpid().as_raw_nonzero().get();
             tree::signal(&tree::orphans(guest, ctx.keepers), true, signal);
