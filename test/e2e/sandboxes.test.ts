@@ -171,7 +171,7 @@ describe.each(actors)("as $name", (actor) => {
         "echo out; echo k > /opt/k; exit 4",
       ]);
       expect(ran).toMatchObject({ status: 4, stdout: "out\n" });
-      const name = /agentkernel exec (run-[0-9a-f]{12}) sh, remove it with agentkernel remove --force run-/.exec(
+      const name = /agentkernel exec --tty (run-[0-9a-f]{12}) sh, remove it with agentkernel remove --force run-/.exec(
         ran.stderr,
       )?.[1];
       expect(await world.states()).toEqual({ [name ?? ""]: "running" });
@@ -248,6 +248,27 @@ describe.each(actors)("as $name", (actor) => {
         await second.daemon.stop();
       }
       expect(await first.ok(["exec", "box", "echo", "mine"])).toBe("mine\n");
+    });
+  });
+
+  it("everything that happens to one is on record under its id", async () => {
+    await inWorld(actor, async (world) => {
+      await world.started("box");
+      await world.ok(["exec", "box", "true", "--token=hush-hush"]);
+      await world.ok(["stop", "box"]);
+      await world.ok(["remove", "box"]);
+      const log = await world.ok(["audit", "list", "--sandbox", "box", "--json"]);
+      const types = (JSON.parse(log) as { data: { type: string }[] }).data.map(({ type }) => type);
+      expect(types).toEqual([
+        "sandbox.create",
+        "sandbox.start",
+        "sandbox.ready",
+        "exec.start",
+        "exec.end",
+        "sandbox.end",
+        "sandbox.remove",
+      ]);
+      expect(log).not.toContain("hush-hush");
     });
   });
 });

@@ -34,7 +34,7 @@ fn main() {
             End::Status(status) => exit(i32::from(status)),
             End::Signal(signal) => signals::die_by(signal),
             End::Lost(why) => fail(
-                &format!("the daemon ended before this was over, and the sandbox with it ({why})"),
+                &format!("the daemon ended before this was over, and the command with it ({why})"),
                 "run it again; agentkernel daemon status says whether a daemon is up, and where its log is",
             ),
         }

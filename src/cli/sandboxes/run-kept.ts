@@ -20,7 +20,6 @@ export async function runKept(request: RunRequest, life: Life, invocation: Invoc
   const sandbox = await create({ name: temporaryId(), run: request, ...life }, invocation);
   try {
     const argv = commandOf(request, sandbox);
-    for (const line of request.notes) await say(invocation, line);
     await sandbox.start({ hostEnv: invocation.env });
     const wish = { name: sandbox.name, argv, env: {}, cwd: null, user: null, timeoutMs: undefined };
     return await executeIn({ ...wish, tty, json, detached: false }, invocation);
@@ -37,7 +36,7 @@ async function tellOrRemove(sandbox: Sandbox, invocation: Invocation, json: bool
     const { name } = sandbox;
     await say(
       invocation,
-      `the sandbox stays as ${name}: look in with agentkernel exec ${name} sh, remove it with agentkernel remove --force ${name}`,
+      `the sandbox stays as ${name}: look in with agentkernel exec --tty ${name} sh, remove it with agentkernel remove --force ${name}`,
     );
   }
 }

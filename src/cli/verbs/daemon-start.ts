@@ -1,5 +1,5 @@
 /** `daemon start`: a daemon in the background, unless one is up. */
-
+import { setTimeout as delay } from "node:timers/promises";
 import { buildId } from "../../core/build-id.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
@@ -11,6 +11,10 @@ import { idleTimeoutMs, logPath } from "../daemon-options.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
+
+/** How long a daemon that was started by another may take to listen. */
+const OTHERS_START_MS = 5000;
+const LOOK_AGAIN_MS = 20;
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
   const place = daemonPlace(invocation.env, invocation.homeDir);
@@ -26,8 +30,8 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
     try {
       await startInBackground(["--log", log, ...(idleMs === null ? [] : ["--idle-timeout", `${idleMs}ms`])]);
     } catch (error) {
-      // Another one, started at the same moment, may have been faster.
-      if ((await runningDaemon(place)) === null) throw error;
+      // Another one, started at the same moment, may have been faster, and need not listen yet.
+      if (!(await comesUp(place, isAlreadyRunning(error)))) throw error;
     }
   }
   const status = before ?? (await runningDaemon(place));
@@ -35,6 +39,20 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   if (parsed.flags.has("json")) return await writeJson(invocation, { success: true, data: status });
   const what = before === null ? "the daemon is up" : "a daemon was up already";
   return await writeOut(invocation, `${what}: process ${status.pid}, ${escapeText(status.socket)}\n`);
+}
+
+async function comesUp(place: DaemonPlace, isExpected: boolean): Promise<boolean> {
+  const until = performance.now() + (isExpected ? OTHERS_START_MS : 0);
+  do {
+    if ((await runningDaemon(place)) !== null) return true;
+    await delay(LOOK_AGAIN_MS);
+  } while (performance.now() < until);
+  return false;
+}
+
+/** The words of a daemon that found another owner; it could say them only on stderr. */
+function isAlreadyRunning(error: unknown): boolean {
+  return error instanceof Error && error.message.includes("a daemon of yours is running already");
 }
 
 /** One that is about to end is waited for. */

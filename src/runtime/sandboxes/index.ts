@@ -260,8 +260,11 @@ export class Sandboxes {
         throw error;
       });
       const sandbox = new Sandbox(record, folder, this.#home, run.hostEnv);
+      await sandbox.announce().catch(async (error: unknown) => {
+        await this.#removeFolder(name);
+        throw error;
+      });
       this.#sandboxes.set(name, sandbox);
-      this.#home.tell(sandbox, { type: "created" });
       return sandbox;
     } finally {
       await image.release();

@@ -136,6 +136,17 @@ export class Sandbox {
     return statsOf(this.#view());
   }
 
+  /** It was made just now. Rejects where that must be on record and cannot be. */
+  async announce(): Promise<void> {
+    const { image, policy, projectDir, owner } = this.#record;
+    this.#audit.records.created(
+      { image: { name: image.name, digest: image.digest }, policy, project: projectDir },
+      owner,
+    );
+    await this.#audit.insist();
+    this.#tell({ type: "created" });
+  }
+
   /** Takes over what an earlier process had started, where it runs. */
   adopt(): Promise<void> {
     return this.#lane.run(async () => {
@@ -145,12 +156,12 @@ export class Sandbox {
   }
 
   /** Nothing is done where it runs. Resolves to whether it did not. */
-  start({ hostEnv = {}, signal }: StartOptions = {}): Promise<boolean> {
+  start({ hostEnv = this.#home.env, signal }: StartOptions = {}): Promise<boolean> {
     return this.#lane.run(async () => {
       this.#refuseIfRemoved();
       await this.#runs.adopt();
       if (this.#running !== null) return false;
-      await this.#runs.start({ ...this.#home.env, ...hostEnv }, signal);
+      await this.#runs.start(hostEnv, signal);
       this.#tell({ type: "started" });
       return true;
     });
@@ -184,6 +195,7 @@ export class Sandbox {
       }
       await this.#home.forget(this);
       this.#isRemoved = true;
+      this.#audit.records.removed();
       this.#tell({ type: "removed" });
     });
     await this.#audit.settle();

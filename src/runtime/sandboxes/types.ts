@@ -25,7 +25,7 @@ export interface CreateRequest {
 }
 
 export interface StartOptions {
-  /** Where values of secrets and the way through a proxy are looked for. */
+  /** Where values of secrets and the way through a proxy are looked for; by default, in this process's. */
   readonly hostEnv?: HostEnv;
   readonly signal?: AbortSignal;
 }
