@@ -9,10 +9,6 @@ import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
 
-/** How long a daemon that was started by another may take to listen. */
-const OTHERS_START_MS = 5000;
-const LOOK_AGAIN_MS = 20;
-
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
   const { env, homeDir } = invocation;
   const place = daemonPlace(env, homeDir);
