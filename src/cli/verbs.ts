@@ -4,7 +4,7 @@ import { nearest } from "../policy/nearest.js";
 import { daemonVerbs } from "./daemon-options.js";
 import { imageVerbs } from "./images/verb-table.js";
 import type { OptionSpec, VerbSpec } from "./option-spec.js";
-import { laterPolicyOptions, policyOptions } from "./policy-options.js";
+import { policyOptions } from "./policy-options.js";
 import { lifeOptions, sandboxVerbs } from "./sandbox-options.js";
 
 const jsonOption: OptionSpec = { long: "json", help: "print the result as JSON" };
@@ -43,7 +43,6 @@ export const verbs: readonly VerbSpec[] = [
       { long: "tty", short: "t", help: "give the command a terminal" },
       { long: "json", help: "print output and exit status as one JSON object" },
     ],
-    later: laterPolicyOptions,
     rest: { kind: "command" },
     load: () => import("./verbs/run.js"),
   },
@@ -67,7 +66,6 @@ export const verbs: readonly VerbSpec[] = [
       "agentkernel policy explain -- npm test",
     ],
     options: [...policyOptions, jsonOption],
-    later: laterPolicyOptions,
     rest: { kind: "command", optional: true },
     load: () => import("./verbs/policy-explain.js"),
   },
