@@ -23,5 +23,7 @@ export function pumpInput(input: Readable, exec: GuestExec): () => void {
   input.once("end", end);
   // A stdin that cannot be read is an empty one for the command, as with a local process that ignores the error.
   input.once("error", end);
+  // It may have been opened long before there was a command.
+  if (input.readableEnded || input.destroyed) end();
   return stop;
 }

@@ -27,6 +27,8 @@ export function openStreams(
   const { stdin } = invocation;
   // A terminal that questions are put on is not the command's to read from.
   const input = request.ask && stdin.isTerminal ? null : stdin.open();
+  // Whoever reads it later finds out.
+  input?.on("error", () => {});
   const outputs = { 1: invocation.stdout, 2: invocation.stderr };
   const captured = request.json ? new CapturedOutput(request.policy.resources.outputMiB << 20) : null;
   const endings: (() => void)[] = [];
