@@ -449,7 +449,7 @@ type Change struct {
 	Change string `json:"change"`
 
 	// Its name before, where it was renamed.
-	From *string `json:"from"`
+	RenamedFrom *string `json:"renamed_from"`
 
 	// What it is; of what was deleted, what it was. One of file, symlink, dir, other.
 	Type string `json:"type"`

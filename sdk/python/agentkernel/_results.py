@@ -283,7 +283,7 @@ class Change:
     """Relative to the project."""
     change: Literal["added", "modified", "deleted", "renamed"]
     """What was done to it."""
-    from: str | None
+    renamed_from: str | None
     """Its name before, where it was renamed."""
     type: Literal["file", "symlink", "dir", "other"]
     """What it is; of what was deleted, what it was."""

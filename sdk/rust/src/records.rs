@@ -401,7 +401,7 @@ pub struct Change {
     /// What was done to it. One of added, modified, deleted, renamed.
     pub change: String,
     /// Its name before, where it was renamed.
-    pub from: Option<String>,
+    pub renamed_from: Option<String>,
     /// What it is; of what was deleted, what it was. One of file, symlink, dir, other.
     #[serde(rename = "type")]
     pub kind: String,

@@ -323,7 +323,7 @@ export interface Change {
   /** What was done to it. */
   readonly change: "added" | "modified" | "deleted" | "renamed";
   /** Its name before, where it was renamed. */
-  readonly from: string | null;
+  readonly renamedFrom: string | null;
   /** What it is; of what was deleted, what it was. */
   readonly type: "file" | "symlink" | "dir" | "other";
   /** Of its content now; null where it was deleted. */

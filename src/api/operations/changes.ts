@@ -13,7 +13,7 @@ const change = named(
   answerObject({
     path: field(text(), "Relative to the project."),
     change: field(choice(["added", "modified", "deleted", "renamed"]), "What was done to it."),
-    from: field(nullable(text()), "Its name before, where it was renamed."),
+    renamed_from: field(nullable(text()), "Its name before, where it was renamed."),
     type: field(choice(["file", "symlink", "dir", "other"]), "What it is; of what was deleted, what it was."),
     size_bytes: field(nullable(count), "Of its content now; null where it was deleted."),
     conflict: field(nullable(text()), "What the host did to it meanwhile, for which it is not applied."),

@@ -110,7 +110,7 @@ function inField<T>(field: string, read: () => T): T {
 
 function changeAnswer({ path, change, from: earlier, now, before, conflict, refused }: ProjectChange): ChangeAnswer {
   const type = (now ?? before)?.type ?? "other";
-  return { path, change, from: earlier, type, size_bytes: now?.sizeBytes ?? null, conflict, refused };
+  return { path, change, renamed_from: earlier, type, size_bytes: now?.sizeBytes ?? null, conflict, refused };
 }
 
 function applyAnswer({ changes, omitted }: ApplyReport): ApplyAnswer {

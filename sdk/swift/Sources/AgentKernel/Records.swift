@@ -564,7 +564,7 @@ public struct Change: Sendable, Codable {
     /// What was done to it. One of added, modified, deleted, renamed.
     public let change: String
     /// Its name before, where it was renamed.
-    public let from: String?
+    public let renamedFrom: String?
     /// What it is; of what was deleted, what it was. One of file, symlink, dir, other.
     public let type: String
     /// Of its content now; null where it was deleted.
@@ -577,7 +577,7 @@ public struct Change: Sendable, Codable {
     enum CodingKeys: String, CodingKey {
         case path = "path"
         case change = "change"
-        case from = "from"
+        case renamedFrom = "renamed_from"
         case type = "type"
         case sizeBytes = "size_bytes"
         case conflict = "conflict"
