@@ -138,10 +138,8 @@ export class Sandbox {
   /** How long until it has been idle for too long; null while it is in use, or may be idle for ever. */
   idleLeftMs(): number | null {
     const { idleTimeoutMs } = this.#record;
-    // Looking at the clock is a file to read, after each command.
-    if (idleTimeoutMs === null) return null;
-    const idleMs = this.#activity.idleMs();
-    return idleMs === null ? null : Math.max(0, idleTimeoutMs - idleMs);
+    const idleMs = idleTimeoutMs === null ? null : this.#activity.idleMs();
+    return idleTimeoutMs === null || idleMs === null ? null : Math.max(0, idleTimeoutMs - idleMs);
   }
 
   summary(): SandboxSummary {
