@@ -445,8 +445,23 @@ type Change struct {
 	// Relative to the project.
 	Path string `json:"path"`
 
-	// What was done to it. One of added, modified, deleted.
+	// What was done to it. One of added, modified, deleted, renamed.
 	Change string `json:"change"`
+
+	// Its name before, where it was renamed.
+	RenamedFrom *string `json:"renamed_from"`
+
+	// What it is; of what was deleted, what it was. One of file, symlink, dir, other.
+	Type string `json:"type"`
+
+	// Of its content now; null where it was deleted.
+	SizeBytes *int64 `json:"size_bytes"`
+
+	// What the host did to it meanwhile, for which it is not applied.
+	Conflict *string `json:"conflict"`
+
+	// Why it is never applied.
+	Refused *string `json:"refused"`
 }
 
 // Diff is a record of the API.

@@ -1,6 +1,7 @@
 /** Which code serves which operation. One that is described and not served does not compile. */
 import type { Handlers } from "./asked.js";
 import { attach } from "./resources/attach.js";
+import * as changes from "./resources/changes.js";
 import * as execs from "./resources/execs.js";
 import * as files from "./resources/files.js";
 import * as runs from "./resources/runs.js";
@@ -25,8 +26,8 @@ export const handlers: Handlers = {
   snapshotSandbox: sandboxes.reserved("snapshot"),
   forkSandbox: sandboxes.reserved("fork"),
   sandboxStats: sandboxes.sandboxStats,
-  diffSandbox: sandboxes.reserved("diff"),
-  applySandbox: sandboxes.reserved("apply"),
+  diffSandbox: changes.diffSandbox,
+  applySandbox: changes.applySandbox,
   exec: execs.exec,
   execStream: execs.execStream,
   attach,

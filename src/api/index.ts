@@ -81,7 +81,10 @@ export class Api {
       commandsRunning: () => places.running,
       commandsWaiting: () => places.waiting,
       sandboxes: () => countBy(resident.sandboxes.list().map(({ state }) => state)),
-      pool: () => null,
+      pool: () => {
+        const { warm, in_use: inUse } = resident.pool.status;
+        return { warm, inUse };
+      },
     });
     this.#backing = {
       own,

@@ -76,8 +76,9 @@ export class SandboxAudit {
     environments: readonly Readonly<Record<string, string | undefined>>[] = [],
   ): (result: ExecResult | { readonly error: unknown }) => void {
     const exec = ++this.#execs;
-    const secrets =
-      environments.length === 0 ? this.#secrets : [...this.#secrets, ...environments.flatMap(secretValues)];
+    const others = environments.flatMap(secretValues).filter((value) => !this.#secrets.includes(value));
+    // The same list for the same secrets: what hides them is made once for each list.
+    const secrets = others.length === 0 ? this.#secrets : [...this.#secrets, ...others];
     const startedAt = performance.now();
     const { argv, cwd, user = null, tty, env } = request;
     const start = { sandbox: this.#sandbox, exec, argv, cwd, user, tty: tty !== undefined, env: Object.keys(env) };

@@ -66,14 +66,22 @@ export interface LimitHits {
   readonly pidsDenied: number;
 }
 
+/** What a sandbox has used by now; null where the backend cannot tell. */
+export interface UsedSoFar extends LimitHits {
+  readonly memoryPeakBytes: number | null;
+  readonly cpuUs: number | null;
+}
+
 export interface BootedSandbox {
   /** The byte stream to the guest. */
   readonly stream: Socket;
   readonly layers: readonly Layer[];
   /** Settles when the sandbox is gone, whoever ended it, and nothing of it is left. */
   readonly ended: Promise<SandboxEnd>;
-  /** Settles soon after `finish` was called, before the end: what the limits did. May never settle where it ends otherwise. */
-  readonly ending?: Promise<LimitHits>;
+  /** Settles soon after `finish` was called, before the end: what it used. May never settle where it ends otherwise. */
+  readonly ending?: Promise<UsedSoFar>;
+  /** It was built before it was asked for. */
+  readonly isWarm?: boolean;
   /** Ends it: kills every process, carries changes over where the policy says so, removes all traces. Idempotent. */
   finish(): Promise<SandboxEnd>;
   /** Ends it without carrying anything over. Idempotent. */

@@ -83,7 +83,7 @@ async function startSandbox(
     const spec = { id, hostname: id, policy, image: image.source, projectDir, homeDir, ...trust };
     const sandbox = await TemporarySandbox.start(backend, spec, signal, egress?.port, ahead);
     records.ready(sandbox.layers);
-    meter?.started({ kind: "run", isWarm: false, ms: performance.now() - askedAt });
+    meter?.started({ kind: "run", isWarm: sandbox.isWarm, ms: performance.now() - askedAt });
     return sandbox;
   } catch (error) {
     meter?.startFailed(isAgentKernelError(error) ? error.code : "internal");

@@ -3,17 +3,18 @@
  * and the end of both. When nobody waits any more (`signal`), everything is killed.
  */
 import type { Buffer } from "node:buffer";
-import type { Layer, SandboxEnd } from "../core/backend.js";
+import type { CarryReport, Layer, SandboxEnd, UsedSoFar } from "../core/backend.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { GuestExec } from "../guest/index.js";
 import { type CommandEnd, CommandWait } from "./command-end.js";
+import type { CommandStart } from "./command-start.js";
 import type { RuntimeHost } from "./open-backend.js";
 import { type OpenRun, openRun } from "./open-run.js";
 import type { RootImage } from "./root-image.js";
 import { openRunAudit, type RunAudit } from "./run-audit.js";
 import type { RunRequest } from "./run-request.js";
 import type { Blocked } from "./sandbox-egress.js";
-import { temporaryId } from "./temporary-sandbox.js";
+import { type TemporarySandbox, temporaryId } from "./temporary-sandbox.js";
 
 export interface RunOnceOptions {
   readonly host: RuntimeHost;
@@ -28,7 +29,7 @@ export interface RunOnceOptions {
   readonly onNamed?: (sandbox: string) => void;
   /** The command runs. */
   readonly onStarted?: (sandbox: string) => void;
-  /** Whoever waits for records to be written, where the caller need not. Without it the run waits. */
+  /** Whoever waits for the end of the sandbox and for records of it, where the caller need not. Without it the run waits. */
   readonly settleLater?: (work: Promise<readonly string[]>) => void;
 }
 
@@ -36,7 +37,10 @@ export interface RanOnce {
   readonly sandbox: { readonly id: string; readonly layers: readonly Layer[] };
   readonly image: RootImage;
   readonly command: CommandEnd;
-  readonly end: SandboxEnd;
+  readonly used: UsedSoFar;
+  readonly carried: CarryReport | null;
+  /** Nothing of the sandbox is left. Where that failed, somebody else is told why. */
+  readonly over: Promise<SandboxEnd>;
   readonly blocked: readonly Blocked[];
   /** What the caller should know of the audit log. */
   readonly notes: readonly string[];
@@ -45,12 +49,18 @@ export interface RanOnce {
 export async function runOnce(request: RunRequest, options: RunOnceOptions): Promise<RanOnce> {
   const audit = openRunAudit(temporaryId(), request, options.host);
   options.onNamed?.(audit.id);
+  // Until there is an answer, nothing is built ahead for others.
+  const answered = options.host.resident?.pool.serve();
   try {
-    const ran = await runWith(request, options, audit);
-    return { ...ran, notes: await settle(audit, options) };
+    const { host, signal, stdin } = options;
+    const ahead = (start: CommandStart) => ({ ...start, stdin: stdin !== null });
+    const opened = await openRun(request, { host, audit, signal, ahead });
+    return await runIn(opened, { request, options, audit });
   } catch (error) {
     await settle(audit, options);
     throw error;
+  } finally {
+    answered?.();
   }
 }
 
@@ -61,38 +71,72 @@ async function settle(audit: RunAudit, { settleLater }: RunOnceOptions): Promise
   return [];
 }
 
-async function runWith(request: RunRequest, options: RunOnceOptions, audit: RunAudit): Promise<Omit<RanOnce, "notes">> {
-  const { host, signal } = options;
-  const opened = await openRun(request, { host, audit, signal });
+interface Run {
+  readonly request: RunRequest;
+  readonly options: RunOnceOptions;
+  readonly audit: RunAudit;
+}
+
+async function runIn(opened: OpenRun, run: Run): Promise<RanOnce> {
+  const { sandbox, image, egress } = opened;
+  const { options, audit } = run;
+  const command = await commandIn(opened, run);
+  const over = endOf(opened, audit);
+  // Whoever waits for it is told.
+  over.catch(() => {});
+  const known = await knownEarly(sandbox, run, command);
+  if (known !== null) {
+    options.settleLater?.(over.then(() => audit.settle()));
+    const blocked = egress?.port.blocked ?? [];
+    return { sandbox, image, command, used: known, carried: null, over, blocked, notes: [] };
+  }
+  const end = await over;
+  const blocked = egress?.port.blocked ?? [];
+  const notes = await settle(audit, options);
+  return { sandbox, image, command, used: end, carried: end.carried, over, blocked, notes };
+}
+
+/** The sandbox ends, and what was opened for it is closed. */
+async function endOf({ sandbox, close }: OpenRun, audit: RunAudit): Promise<SandboxEnd> {
   try {
-    const { sandbox, image, egress } = opened;
-    const { command, end } = await runIn(opened, options, audit);
-    return { sandbox, image, command, end, blocked: egress?.port.blocked ?? [] };
+    const end = await sandbox.finish();
+    audit.records.ended(end);
+    return end;
   } finally {
-    await opened.close();
+    await close();
   }
 }
 
-async function runIn(
-  opened: OpenRun,
-  options: RunOnceOptions,
-  audit: RunAudit,
-): Promise<Pick<RanOnce, "command" | "end">> {
+/** What the answer says of the sandbox, where nothing of what is still to come could change it; otherwise null. */
+async function knownEarly(
+  sandbox: TemporarySandbox,
+  { request, options, audit }: Run,
+  { exit, timedOut }: CommandEnd,
+): Promise<UsedSoFar | null> {
+  const { mode } = request.policy.fs.workspace;
+  // Of these two, something is left in the project until the end.
+  const isDone = mode !== "sync" && mode !== "mount";
+  if (options.settleLater === undefined || !isDone || audit.isRequired || timedOut) return null;
+  const used = await sandbox.ending;
+  if (used === null || used.oomKills > 0 || used.pidsDenied > 0) return null;
+  return { ...used, cpuUs: used.cpuUs ?? exit.usage.userUs + exit.usage.systemUs };
+}
+
+async function commandIn(opened: OpenRun, { options, audit }: Run): Promise<CommandEnd> {
   const { sandbox, start } = opened;
   const startedAt = performance.now();
   try {
     if (start.makesFolder) await sandbox.makeFolder(start.command.cwd);
     const command = await runCommand(opened, options, audit);
     options.host.resident?.meter?.ended({ ms: performance.now() - startedAt, timedOut: command.timedOut });
-    const end = await sandbox.finish();
-    audit.records.ended(end);
-    return { command, end };
+    return command;
   } catch (error) {
     // The error says more than a second one about the sandbox that it ended.
     await sandbox.kill().then(
       (end) => audit.records.ended(end),
       () => {},
     );
+    await opened.close();
     throw error;
   }
 }
@@ -104,7 +148,7 @@ async function runCommand({ sandbox, start }: OpenRun, options: RunOnceOptions, 
   try {
     await audit.insist();
     signal.throwIfAborted();
-    const exec = await sandbox.exec(request);
+    const exec = await (sandbox.first ?? sandbox.exec(request));
     const wait = new CommandWait(exec, timeoutMs);
     exec.opened.then(
       () => options.onStarted?.(sandbox.id),

@@ -4,7 +4,7 @@
  */
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Backend, BootedSandbox, BootSpec, Layer, LimitHits, SandboxEnd } from "../core/backend.js";
+import type { Backend, BootedSandbox, BootSpec, Layer, SandboxEnd, UsedSoFar } from "../core/backend.js";
 import type { EgressPort } from "../core/egress.js";
 import { isAgentKernelError } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
@@ -28,6 +28,8 @@ export class TemporarySandbox {
   /** The command that it was started with; null where there was none. */
   readonly first: Promise<GuestExec> | null;
   readonly layers: readonly Layer[];
+  /** It was built before it was asked for. */
+  readonly isWarm: boolean;
   /** Settles when nothing of it is left, whoever ended it. */
   readonly ended: Promise<SandboxEnd>;
   readonly #booted: BootedSandbox;
@@ -36,6 +38,7 @@ export class TemporarySandbox {
   private constructor(id: string, booted: BootedSandbox, { session, first }: Conversation) {
     this.id = id;
     this.layers = booted.layers;
+    this.isWarm = booted.isWarm === true;
     this.ended = booted.ended;
     this.first = first;
     this.#booted = booted;
@@ -71,8 +74,8 @@ export class TemporarySandbox {
     return new TemporarySandbox(spec.id, booted, known?.stream === booted.stream ? known : converse(booted.stream));
   }
 
-  /** Settles when `finish` is under way, at the latest with its end: what the limits did. Null where that is not known. */
-  get ending(): Promise<LimitHits | null> {
+  /** Settles when `finish` is under way, at the latest with its end: what it used. Null where that is not known. */
+  get ending(): Promise<UsedSoFar | null> {
     return Promise.race([this.#booted.ending ?? this.ended, this.ended]).catch(() => null);
   }
 

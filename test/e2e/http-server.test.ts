@@ -83,6 +83,34 @@ describe("a server that several callers share", () => {
     expect(text).toMatch(/^agentkernel_errors_total\{code="too_many_requests"\} 2$/m);
   });
 
+  it("has sandboxes ready for whoever asks again, and counts them", async () => {
+    const key = await server.key("warm", ["--scope", "admin"]);
+    const figures = async () => (await server.ask("GET", "/metrics", { key })).text;
+    let text = await figures();
+    while (!/^agentkernel_pool_warm [1-9]/m.test(text)) {
+      expect((await server.ask("POST", "/run", { body: quick, key })).status).toBe(200);
+      text = await figures();
+    }
+    const warm = (from: string) => Number(/_starts_total\{kind="run",start="warm"\} (\d+)/.exec(from)?.[1] ?? 0);
+    const before = warm(text);
+    expect((await server.ask("POST", "/run", { body: quick, key })).status).toBe(200);
+    expect(warm(await figures())).toBe(before + 1);
+  });
+
+  it("answers with the command's end, and gives its place back when the sandbox is gone", async () => {
+    const key = await server.key("one", ["--scope", "run", "--concurrency", "1"]);
+    for (let turn = 0; turn < 5; turn++) {
+      const { status, json } = await server.ask("POST", "/run", { body: quick, key });
+      expect([status, json.data.exit_code]).toEqual([200, 0]);
+      expect(json.data.usage).toMatchObject({ cpu_us: expect.any(Number), oom_kills: 0, processes_denied: 0 });
+    }
+    const admin = await server.key("looks", ["--scope", "metrics"]);
+    let text = "";
+    while (!/^agentkernel_commands_running 0$/m.test(text)) {
+      text = (await server.ask("GET", "/metrics", { key: admin })).text;
+    }
+  });
+
   it("keeps no key, command, variable or path of a file in its log of requests", async () => {
     const key = await server.key("secret", ["--scope", "admin"]);
     const marks = { word: "mark-in-word", env: "mark-in-env", stdin: "mark-in-stdin", file: "mark-in-file" };

@@ -51,11 +51,13 @@ pub enum Event<'a> {
         layers: &'a [Layer],
     },
     Failed(&'a Fault),
-    /// It is about to be ended in order. What its limits did up to now.
+    /// It is about to be ended in order. What its limits did, and what it used, up to now.
     #[serde(rename_all = "camelCase")]
     Ending {
         oom_kills: u64,
         pids_denied: u64,
+        memory_peak_bytes: Option<u64>,
+        cpu_us: Option<u64>,
     },
     Exited(&'a End),
 }

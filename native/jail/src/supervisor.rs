@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::{
-    cgroup,
+    cgroup::{self, Stats},
     control::{Control, Event, Order},
     fault::{During, Outcome},
     sandbox::{Sandbox, Ties, Warm},
@@ -47,8 +47,9 @@ fn see_to_its_end(control: &mut Control, mut sandbox: Sandbox<'_>, spec: &Spec) 
     sandbox.clear_up();
     let order = await_end(control, &sandbox)?;
     if order == Some(Order::Finish) {
-        let stats = sandbox.cgroup.stats();
-        control.send(&Event::Ending { oom_kills: stats.oom_kills, pids_denied: stats.pids_denied });
+        let Stats { oom_kills, pids_denied, memory_peak_bytes } = sandbox.cgroup.stats();
+        let cpu_us = sandbox.cgroup.cpu_us();
+        control.send(&Event::Ending { oom_kills, pids_denied, memory_peak_bytes, cpu_us });
     }
     let end = sandbox.end(order == Some(Order::Finish))?;
     control.send(&Event::Exited(&end));

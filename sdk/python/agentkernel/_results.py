@@ -281,8 +281,18 @@ class Stats:
 class Change:
     path: str
     """Relative to the project."""
-    change: Literal["added", "modified", "deleted"]
+    change: Literal["added", "modified", "deleted", "renamed"]
     """What was done to it."""
+    renamed_from: str | None
+    """Its name before, where it was renamed."""
+    type: Literal["file", "symlink", "dir", "other"]
+    """What it is; of what was deleted, what it was."""
+    size_bytes: int | None
+    """Of its content now; null where it was deleted."""
+    conflict: str | None
+    """What the host did to it meanwhile, for which it is not applied."""
+    refused: str | None
+    """Why it is never applied."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -398,8 +398,19 @@ pub struct Stats {
 pub struct Change {
     /// Relative to the project.
     pub path: String,
-    /// What was done to it. One of added, modified, deleted.
+    /// What was done to it. One of added, modified, deleted, renamed.
     pub change: String,
+    /// Its name before, where it was renamed.
+    pub renamed_from: Option<String>,
+    /// What it is; of what was deleted, what it was. One of file, symlink, dir, other.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Of its content now; null where it was deleted.
+    pub size_bytes: Option<i64>,
+    /// What the host did to it meanwhile, for which it is not applied.
+    pub conflict: Option<String>,
+    /// Why it is never applied.
+    pub refused: Option<String>,
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize)]

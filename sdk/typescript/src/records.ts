@@ -321,7 +321,17 @@ export interface Change {
   /** Relative to the project. */
   readonly path: string;
   /** What was done to it. */
-  readonly change: "added" | "modified" | "deleted";
+  readonly change: "added" | "modified" | "deleted" | "renamed";
+  /** Its name before, where it was renamed. */
+  readonly renamedFrom: string | null;
+  /** What it is; of what was deleted, what it was. */
+  readonly type: "file" | "symlink" | "dir" | "other";
+  /** Of its content now; null where it was deleted. */
+  readonly sizeBytes: number | null;
+  /** What the host did to it meanwhile, for which it is not applied. */
+  readonly conflict: string | null;
+  /** Why it is never applied. */
+  readonly refused: string | null;
 }
 
 export interface Diff {

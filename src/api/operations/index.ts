@@ -1,4 +1,5 @@
 /** Every operation there is, in the order of the description. */
+import * as changes from "./changes.js";
 import * as execs from "./execs.js";
 import * as files from "./files.js";
 import type { Operation } from "./operation.js";
@@ -23,8 +24,8 @@ export const operations = {
   snapshotSandbox: sandboxes.snapshotSandbox,
   forkSandbox: sandboxes.forkSandbox,
   sandboxStats: sandboxes.sandboxStats,
-  diffSandbox: sandboxes.diffSandbox,
-  applySandbox: sandboxes.applySandbox,
+  diffSandbox: changes.diffSandbox,
+  applySandbox: changes.applySandbox,
   exec: execs.exec,
   execStream: execs.execStream,
   attach: execs.attach,

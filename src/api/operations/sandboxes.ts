@@ -2,9 +2,9 @@
 import type { ErrorCode } from "../../core/errors.js";
 import { answerObject, field, named, object, optional } from "../schema/object-shape.js";
 import { choice, flag, list, nullable, number, text, type ValueOf } from "../schema/shapes.js";
-import { backend, bytesOrNull, changes, count, imageUsed, layer, networkMode, policyAnswer, time } from "./answers.js";
+import { backend, bytesOrNull, count, imageUsed, layer, networkMode, policyAnswer, time } from "./answers.js";
 import { duration, network, policyFields, sandboxName } from "./fields.js";
-import { answer, enveloped, operation } from "./operation.js";
+import { answer, operation } from "./operation.js";
 import { startErrors } from "./runs.js";
 
 const tag = "sandboxes";
@@ -179,64 +179,4 @@ export const sandboxStats = operation({
   scope: ["read", "sandboxes"],
   answers: [answer(200, "Now.", stats)],
   errors: namedErrors,
-});
-
-const change = named(
-  "Change",
-  answerObject({
-    path: field(text(), "Relative to the project."),
-    change: field(choice(["added", "modified", "deleted"]), "What was done to it."),
-  }),
-);
-
-const diff = named(
-  "Diff",
-  answerObject({
-    changes: field(list(change), "Sorted by path."),
-    truncated: field(flag(), "There are more than are listed."),
-  }),
-);
-
-export const diffSandbox = operation({
-  id: "diffSandbox",
-  method: "GET",
-  path: "/sandboxes/{name}/diff",
-  tag,
-  summary: "What a sandbox changed in the project",
-  scope: ["read", "sandboxes"],
-  query: object({
-    format: optional(choice(["list", "patch"]), "A list (default), or a patch as `git apply` takes it."),
-  }),
-  answers: [
-    {
-      status: 200,
-      help: "A list, or with `format=patch` a patch.",
-      content: [enveloped(diff), { type: "text/x-diff", schema: { type: "string" } }],
-    },
-  ],
-  errors: [...namedErrors, "unsupported"],
-});
-
-export const applyRequest = named(
-  "ApplyRequest",
-  object({
-    paths: optional(
-      list(text({ minLength: 1, maxLength: 4096 }), { minItems: 1 }),
-      "Only these, and what is below them (all).",
-    ),
-  }),
-);
-
-export const applySandbox = operation({
-  id: "applySandbox",
-  method: "POST",
-  path: "/sandboxes/{name}/apply",
-  tag,
-  summary: "Take a sandbox's changes over into the project on the host",
-  help: "Only for the user of the same machine, or an admin key.",
-  scope: ["sandboxes"],
-  body: applyRequest,
-  isBodyOptional: true,
-  answers: [answer(200, "What was done.", changes)],
-  errors: [...namedErrors, "unsupported", "unsupported_media_type"],
 });

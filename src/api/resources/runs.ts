@@ -1,4 +1,5 @@
 /** Commands in temporary sandboxes: at once, as events, and several side by side. */
+import { deferred } from "../../core/deferred.js";
 import { isAgentKernelError } from "../../core/errors.js";
 import { exitStatus } from "../../runtime/command-end.js";
 import { type RanOnce, runOnce } from "../../runtime/run-once.js";
@@ -55,8 +56,10 @@ async function atPlace(
 ): Promise<RanOnce> {
   const { host, places, runs, settleLater } = backing;
   const timeoutMs = request.policy.resources.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-  const ran = await places.at(caller, signal, () =>
-    runOnce(request, {
+  const answered = deferred<RanOnce>();
+  // The place is free when the sandbox has really ended, which the answer need not wait for.
+  const held = places.at(caller, signal, async () => {
+    const ran = await runOnce(request, {
       host,
       signal,
       timeoutMs,
@@ -66,10 +69,15 @@ async function atPlace(
         runs.note(id, caller.id);
         streams.onNamed?.(id);
       },
-    }),
-  );
-  places.used(caller, ran.end.cpuUs ?? 0);
-  return ran;
+    });
+    const { cpuUs } = ran.used;
+    // Before the caller can ask again; what ending it took is added when that is known.
+    places.used(caller, cpuUs ?? 0);
+    answered.resolve(ran);
+    places.used(caller, Math.max(0, ((await ran.over).cpuUs ?? 0) - (cpuUs ?? 0)));
+  });
+  held.catch(answered.reject);
+  return await answered.promise;
 }
 
 type AboutSandbox = Pick<
@@ -78,7 +86,7 @@ type AboutSandbox = Pick<
 >;
 
 function aboutSandbox({ policy, notes }: RunRequest, ran: RanOnce): AboutSandbox {
-  const { image, end, sandbox } = ran;
+  const { image, sandbox } = ran;
   return {
     backend: "linux",
     image: { name: image.name, digest: image.digest, why: inFields(image.why) },
@@ -87,17 +95,17 @@ function aboutSandbox({ policy, notes }: RunRequest, ran: RanOnce): AboutSandbox
     layers: sandbox.layers.map(({ name, state, detail = null }) => ({ name, state, detail })),
     usage: usageOf(ran),
     network: { mode: policy.net.egress, blocked: ran.blocked },
-    changes: end.carried,
+    changes: ran.carried,
     notes: [...notes, ...image.notes, ...ran.notes].map(inFields),
   };
 }
 
-function usageOf({ end }: RanOnce): RunResult["usage"] {
+function usageOf({ used }: RanOnce): RunResult["usage"] {
   return {
-    cpu_us: end.cpuUs,
-    memory_peak_bytes: end.memoryPeakBytes,
-    oom_kills: end.oomKills,
-    processes_denied: end.pidsDenied,
+    cpu_us: used.cpuUs,
+    memory_peak_bytes: used.memoryPeakBytes,
+    oom_kills: used.oomKills,
+    processes_denied: used.pidsDenied,
   };
 }
 

@@ -1,12 +1,12 @@
 /** What the jail says on its control stream. It runs outside the walls, but its words are checked like any other. */
-import type { CarryReport, Layer, LimitHits, SandboxEnd } from "../../core/backend.js";
+import type { CarryReport, Layer, SandboxEnd, UsedSoFar } from "../../core/backend.js";
 import { AgentKernelError, errorCodeOf } from "../../core/errors.js";
 
 export type JailEvent =
   | { readonly event: "warm" }
   | { readonly event: "started"; readonly pid: number; readonly layers: readonly Layer[] }
   | { readonly event: "failed"; readonly error: AgentKernelError }
-  | { readonly event: "ending"; readonly hits: LimitHits }
+  | { readonly event: "ending"; readonly used: UsedSoFar }
   | { readonly event: "exited"; readonly end: SandboxEnd };
 
 export type Fields = Record<string, unknown>;
@@ -24,7 +24,7 @@ export function parseJailEvent(line: string): JailEvent {
     case "ending":
       return {
         event: "ending",
-        hits: { oomKills: number(fields, "oomKills"), pidsDenied: number(fields, "pidsDenied") },
+        used: usedSoFar(fields),
       };
     case "exited":
       return { event: "exited", end: sandboxEnd(fields) };
@@ -42,11 +42,17 @@ export function sandboxEnd(fields: Fields): SandboxEnd {
   return {
     code: numberOrNull(fields.code),
     signal: numberOrNull(fields.signal),
+    ...usedSoFar(fields),
+    carried: isFields(fields.carried) ? carryReport(fields.carried) : null,
+  };
+}
+
+function usedSoFar(fields: Fields): UsedSoFar {
+  return {
     oomKills: number(fields, "oomKills"),
     pidsDenied: number(fields, "pidsDenied"),
     memoryPeakBytes: numberOrNull(fields.memoryPeakBytes),
     cpuUs: numberOrNull(fields.cpuUs),
-    carried: isFields(fields.carried) ? carryReport(fields.carried) : null,
   };
 }
 

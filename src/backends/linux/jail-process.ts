@@ -1,7 +1,7 @@
 /** One running jail: the process outside the walls that owns a sandbox, and what it tells us. */
 import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
-import type { BootedSandbox, Layer, LimitHits, SandboxEnd } from "../../core/backend.js";
+import type { BootedSandbox, Layer, SandboxEnd, UsedSoFar } from "../../core/backend.js";
 import { deferred } from "../../core/deferred.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { type JailEvent, parseJailEvent } from "./jail-events.js";
@@ -77,7 +77,7 @@ export class Jail {
   readonly warm: Promise<void>;
   readonly started: Promise<readonly Layer[]>;
   readonly ended: Promise<SandboxEnd>;
-  readonly ending: Promise<LimitHits>;
+  readonly ending: Promise<UsedSoFar>;
   /** The jail process itself is gone, and what it might have left is swept. */
   readonly gone: Promise<void>;
   readonly #child: StartedJail;
@@ -143,7 +143,7 @@ interface JailEvents {
   readonly warm: Promise<void>;
   /** Rejects at once when the jail tells of a failure. */
   readonly started: Promise<readonly Layer[]>;
-  readonly ending: Promise<LimitHits>;
+  readonly ending: Promise<UsedSoFar>;
   /** Never rejects: after a failure the jail is still about to let go of what it holds, so its end tells. */
   readonly ended: Promise<SandboxEnd>;
   failure(): unknown;
@@ -152,7 +152,7 @@ interface JailEvents {
 export function readEvents(control: Socket): JailEvents {
   const warm = deferred<void>();
   const started = deferred<readonly Layer[]>();
-  const ending = deferred<LimitHits>();
+  const ending = deferred<UsedSoFar>();
   const ended = deferred<SandboxEnd>();
   let failure: unknown;
   const fail = (error: unknown) => {
@@ -163,7 +163,7 @@ export function readEvents(control: Socket): JailEvents {
   const take = (event: JailEvent) => {
     if (event.event === "warm") warm.resolve();
     else if (event.event === "started") started.resolve(event.layers);
-    else if (event.event === "ending") ending.resolve(event.hits);
+    else if (event.event === "ending") ending.resolve(event.used);
     else if (event.event === "exited") ended.resolve(event.end);
     else fail(event.error);
   };

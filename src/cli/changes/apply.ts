@@ -2,6 +2,7 @@
 import type { ApplyReport, ProjectChange } from "../../core/changes.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeJson, escapeText } from "../../core/escape.js";
+import { projectPaths } from "../../core/project-paths.js";
 import { interruptible } from "../images/interruptible.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
@@ -9,7 +10,6 @@ import { writeErr, writeOut } from "../output.js";
 import { changesOf, type FindSandbox } from "../sandbox-files.js";
 import { untilGone } from "../until-gone.js";
 import { changeLine } from "./list-text.js";
-import { projectPaths } from "./paths.js";
 import { nameAndPaths, remarkOnRest } from "./selection.js";
 import { shownChange } from "./shown-change.js";
 

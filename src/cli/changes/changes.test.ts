@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FileShape, ProjectChange } from "../../core/changes.js";
+import { projectPaths } from "../../core/project-paths.js";
 import { changeLine } from "./list-text.js";
-import { projectPaths } from "./paths.js";
 import { shownChange } from "./shown-change.js";
 import { statText } from "./stat-text.js";
 import { forTerminal } from "./terminal-patch.js";

@@ -1,6 +1,7 @@
 /** `diff NAME [path...]`: what a sandbox changed in its copy of the project. */
 import type { ChangeList } from "../../core/changes.js";
 import { escapeJson, escapeText } from "../../core/escape.js";
+import { projectPaths } from "../../core/project-paths.js";
 import { interruptible } from "../images/interruptible.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
@@ -9,7 +10,6 @@ import { changesOf, type FindSandbox } from "../sandbox-files.js";
 import { untilGone } from "../until-gone.js";
 import { changeLine } from "./list-text.js";
 import { onlyOne } from "./only-one.js";
-import { projectPaths } from "./paths.js";
 import { nameAndPaths, remarkOnRest } from "./selection.js";
 import { shownChange } from "./shown-change.js";
 import { statText } from "./stat-text.js";

@@ -28,7 +28,7 @@ async function takeWarm(user: ShapeUser, boot: Parameters<Backend["boot"]>): Pro
   for (let warm = user.next(); warm !== null; warm = user.next()) {
     signal?.throwIfAborted();
     try {
-      return await warm.take(...boot);
+      return { ...(await warm.take(...boot)), isWarm: true };
     } catch {
       // It may have died, or be out of date. One that is built now tells why, where the reason lies with the caller.
       signal?.throwIfAborted();

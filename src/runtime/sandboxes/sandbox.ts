@@ -138,7 +138,7 @@ export class Sandbox {
   /** How long until it has been idle for too long; null while it is in use, or may be idle for ever. */
   idleLeftMs(): number | null {
     const { idleTimeoutMs } = this.#record;
-    const idleMs = this.#activity.idleMs();
+    const idleMs = idleTimeoutMs === null ? null : this.#activity.idleMs();
     return idleTimeoutMs === null || idleMs === null ? null : Math.max(0, idleTimeoutMs - idleMs);
   }
 

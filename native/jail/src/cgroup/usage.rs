@@ -34,7 +34,7 @@ impl Cgroup {
     }
 
     /// Every v2 group counts processor time, also without a controller.
-    fn cpu_us(&self) -> Option<u64> {
+    pub fn cpu_us(&self) -> Option<u64> {
         self.groups.iter().find_map(|group| {
             if group.v2 {
                 let text = fs::read_to_string(group.path.join("cpu.stat")).ok()?;

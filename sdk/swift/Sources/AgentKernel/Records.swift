@@ -561,12 +561,27 @@ public struct Stats: Sendable, Codable {
 public struct Change: Sendable, Codable {
     /// Relative to the project.
     public let path: String
-    /// What was done to it. One of added, modified, deleted.
+    /// What was done to it. One of added, modified, deleted, renamed.
     public let change: String
+    /// Its name before, where it was renamed.
+    public let renamedFrom: String?
+    /// What it is; of what was deleted, what it was. One of file, symlink, dir, other.
+    public let type: String
+    /// Of its content now; null where it was deleted.
+    public let sizeBytes: Int?
+    /// What the host did to it meanwhile, for which it is not applied.
+    public let conflict: String?
+    /// Why it is never applied.
+    public let refused: String?
 
     enum CodingKeys: String, CodingKey {
         case path = "path"
         case change = "change"
+        case renamedFrom = "renamed_from"
+        case type = "type"
+        case sizeBytes = "size_bytes"
+        case conflict = "conflict"
+        case refused = "refused"
     }
 }
 

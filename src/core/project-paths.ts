@@ -1,7 +1,7 @@
 /** The paths that `diff` and `apply` are limited to: in the project, as the host or as the sandbox names them. */
 import { posix } from "node:path";
-import { AgentKernelError } from "../../core/errors.js";
-import { escapeText } from "../../core/escape.js";
+import { AgentKernelError } from "./errors.js";
+import { escapeText } from "./escape.js";
 
 const INSIDE = "/workspace";
 
