@@ -12,6 +12,7 @@
  * Of a warm or a kept sandbox the stream comes through a door. A kept one has to be ready before it gets any orders, so
  * there it says HELLO by itself.
  */
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +47,13 @@ struct bytes {
 	size_t length;
 };
 
+static void block(int fd) {
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+}
+
 /* Until a host is let in: its stream then takes the door's place. */
 static void await_host(void) {
+	block(STREAM);
 	for (;;) {
 		char text[9];
 		union {
@@ -61,6 +67,7 @@ static void await_host(void) {
 		if (passed == NULL || passed->cmsg_type != SCM_RIGHTS) continue;
 		int stream;
 		memcpy(&stream, CMSG_DATA(passed), sizeof stream);
+		block(stream);
 		dup2(stream, STREAM);
 		close(stream);
 		return;
