@@ -18,7 +18,7 @@ const MOST_DRIFT = 1.1;
 const MOST_GROWTH_BYTES = 5_000_000;
 /** Lazily loaded code, caches and compiled functions are there after so many. */
 const WARM_UP_RUNS = 400;
-const WARM_UP_ROUNDS = 10;
+const WARM_UP_LOAD_MS = 15_000;
 /** After a reading the pool is empty, which the first runs would notice. */
 const PREPARING_RUNS = 40;
 
@@ -77,7 +77,7 @@ async function underLoad({ daemon, stopwatch, project }, { runs, minutes }) {
 
   say("warming up");
   await load.begin();
-  await load.eachTimes(WARM_UP_ROUNDS);
+  await load.forMs(WARM_UP_LOAD_MS);
   await load.end();
   for (let run = 0; run < WARM_UP_RUNS; run++) await stopwatch.untilExit(words, { cwd: project });
   const before = await daemon.reading(project);

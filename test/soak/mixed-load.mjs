@@ -36,11 +36,6 @@ export class MixedLoad {
     rmSync(this.#scratch, { recursive: true });
   }
 
-  /** Each deed so many times, one after the other. */
-  async eachTimes(times) {
-    for (let time = 0; time < times; time++) for (const name of Object.keys(this.#deeds)) await this.#do(name);
-  }
-
   async forMs(durationMs) {
     const until = Date.now() + durationMs;
     const names = Object.keys(this.#deeds);
