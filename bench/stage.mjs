@@ -27,7 +27,9 @@ export async function stage() {
       filter: (path) => basename(path) !== "target",
     });
   }
-  utimesSync(join(checkout, "dist", ".built"), new Date(), new Date());
+  // Later than the folders that were made just now, whose times are finer than a Date.
+  const builtAt = new Date(Date.now() + 1000);
+  utimesSync(join(checkout, "dist", ".built"), builtAt, builtAt);
   const emptyProject = join(folder, "empty-project");
   mkdirSync(emptyProject);
   const compiled = compileStopwatch(folder);

@@ -14,6 +14,7 @@ import { projectCopy } from "./project-copy.mjs";
 import { stdoutGigabyte, stdoutGrowth } from "./stdout-gigabyte.mjs";
 import { atOnce, inSequence } from "./throughput.mjs";
 import { warmRun, warmRunTail } from "./warm-run.mjs";
+import { writeExec } from "./write-exec.mjs";
 
 export const figures = [
   jailStart,
@@ -22,6 +23,7 @@ export const figures = [
   warmRun,
   warmRunTail,
   burst,
+  writeExec,
   warmMemory,
   daemonIdle,
   httpRun,

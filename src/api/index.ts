@@ -3,7 +3,9 @@
  * own processes on a socket and for others over the network. It decides who may ask for what; what a sandbox may do is for
  * the policy. It owns no sandbox: whoever composes it hands the runtime in.
  */
+
 import type { Buffer } from "node:buffer";
+import { setMaxListeners } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
@@ -16,6 +18,7 @@ import type { Door } from "./auth/browsers.js";
 import { type Caller, refuseUnlessScoped } from "./auth/caller.js";
 import type { Authenticator } from "./auth/index.js";
 import { handlers } from "./handlers.js";
+import { abandonmentBeside } from "./http/abandonment.js";
 import type { AccessLog } from "./http/access-log.js";
 import { errorAnswer } from "./http/error-answer.js";
 import { Exchange, readJsonBody, refuseUpgrade, sendReply } from "./http/exchange.js";
@@ -73,6 +76,8 @@ export class Api {
 
   constructor(parts: ApiParts) {
     this.#parts = parts;
+    // Each request listens.
+    setMaxListeners(0, this.#abandon.signal);
     const { own, limits, resident } = parts;
     const places = new Places(limits);
     this.#metrics = parts.metrics;
@@ -132,10 +137,10 @@ export class Api {
   /** A connection that wants to be a WebSocket: a terminal. Never rejects. */
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, door: Door): Promise<void> {
     this.#now++;
-    const gone = new AbortController();
-    socket.once("close", () => gone.abort());
+    const abandonment = abandonmentBeside(this.#abandon.signal);
+    const { signal } = abandonment;
+    socket.once("close", abandonment.abort);
     socket.on("error", () => {});
-    const signal = AbortSignal.any([gone.signal, this.#abandon.signal]);
     try {
       const { name, operation, params } = matchRoute(request.method ?? "", request.url ?? "");
       const caller = await this.#parts.auth.callerOf(request, door);
@@ -152,6 +157,7 @@ export class Api {
       if (!isAgentKernelError(error) && !signal.aborted) this.#parts.onFault(error, "of a terminal");
       refuseUpgrade(socket, errorAnswer(error, this.#backing.redact));
     } finally {
+      abandonment.end();
       this.#leave();
     }
   }

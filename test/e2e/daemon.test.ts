@@ -1,5 +1,5 @@
 /** The daemon's own verbs, and what a command line notices of it: nothing but speed. */
-import { cpSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -244,15 +244,19 @@ describe.runIf(root !== undefined && user !== undefined)("two users", () => {
     }
   });
 
-  it("an ordinary user cannot even connect to another's socket", async () => {
+  it("an ordinary user cannot even connect to another's sockets", async () => {
     if (root === undefined || user === undefined) return;
     const client = clientOf(root);
     const daemon = new TestDaemon(client);
     await daemon.ready;
-    const path = JSON.stringify(join(folderOf(client), "daemon.sock"));
-    const connect = `require("node:net").connect(${path}).on("connect", () => { console.log("connected"); process.exit(); }).on("error", (e) => console.log(e.code))`;
-    expect(runOutside(root, [process.execPath, "-e", connect]).stdout).toBe("connected\n");
-    expect(runOutside(user, [process.execPath, "-e", connect]).stdout).toBe("EACCES\n");
+    const connect = (name: string) =>
+      `require("node:net").connect(${JSON.stringify(join(folderOf(client), name))}).on("connect", () => { console.log("connected"); process.exit(); }).on("error", (e) => console.log(e.code))`;
+    expect(runOutside(root, [process.execPath, "-e", connect("daemon.sock")]).stdout).toBe("connected\n");
+    const sockets = readdirSync(folderOf(client), { withFileTypes: true }).filter((entry) => entry.isSocket());
+    expect(sockets.map(({ name }) => name)).toEqual(["daemon.sock", expect.stringMatching(/^jails\.sock\./)]);
+    for (const { name } of sockets) {
+      expect(runOutside(user, [process.execPath, "-e", connect(name)]).stdout, name).toBe("EACCES\n");
+    }
     await daemon.stop();
   });
 });

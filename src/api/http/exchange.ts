@@ -10,6 +10,7 @@ import type { Caller } from "../auth/caller.js";
 import type { Operation } from "../operations/operation.js";
 import { parseJson } from "../schema/json-text.js";
 import { eventHeaders } from "../sse.js";
+import { abandonmentBeside } from "./abandonment.js";
 import { type BodySource, hasBody, mediaType, readBody } from "./body.js";
 import type { ErrorAnswer } from "./error-answer.js";
 import type { Reply } from "./reply.js";
@@ -47,8 +48,8 @@ export class Exchange {
     this.id = typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
     response.setHeader("x-request-id", this.id);
     response.setHeader("x-content-type-options", "nosniff");
-    const gone = new AbortController();
-    this.signal = AbortSignal.any([gone.signal, abandon]);
+    const abandonment = abandonmentBeside(abandon);
+    this.signal = abandonment.signal;
     // A batch has many that listen.
     setMaxListeners(0, this.signal);
     this.over = new Promise((resolve) => {
@@ -56,7 +57,8 @@ export class Exchange {
       response.once("close", resolve);
     });
     response.once("close", () => {
-      if (!response.writableFinished) gone.abort();
+      if (!response.writableFinished) abandonment.abort();
+      abandonment.end();
     });
     this.source = { request, proceed: () => isWaiting && response.writeContinue() };
     this.socket = request.socket;

@@ -7,7 +7,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
-import { deferred } from "../../core/deferred.js";
+import { type Deferred, deferred } from "../../core/deferred.js";
 import { adoptStream } from "../../guest/index.js";
 import { type Exit, exitOf, type JailStarter, type StartedJail, startFailure } from "./jail-start.js";
 
@@ -28,15 +28,19 @@ interface Waiting {
   fail(error: Error): void;
 }
 
+interface Watched {
+  readonly exited: Deferred<Exit>;
+  isClosed: boolean;
+}
+
 export class JailLauncher implements JailStarter {
   readonly #child: ChildProcess;
   readonly #server: Server;
   readonly #connections: Socket[] = [];
   readonly #answers: (Answer & { readonly connections: number })[] = [];
   readonly #waiting: Waiting[] = [];
-  readonly #exits = new Map<number, (exit: Exit) => void>();
-  /** The launcher itself is gone. */
-  readonly #gone: Promise<Exit>;
+  /** Jails that have not ended, as far as is known here. Nothing else here may hold on to one. */
+  readonly #jails = new Map<number, Watched>();
   #isGone = false;
 
   private constructor(child: ChildProcess, server: Server) {
@@ -54,8 +58,7 @@ export class JailLauncher implements JailStarter {
     });
     // Its end tells.
     child.stdin?.on("error", () => {});
-    this.#gone = exitOf(child);
-    void this.#gone.then(() => this.#lose());
+    void exitOf(child).then(() => this.#lose());
   }
 
   static async open(jailBinary: string, { folder, shortPath }: LauncherPlace): Promise<JailLauncher> {
@@ -99,8 +102,9 @@ export class JailLauncher implements JailStarter {
   #read(line: string): void {
     const [word, first = "", ...rest] = line.split(" ");
     if (word === "exited") {
-      this.#exits.get(Number(first))?.({ code: number(rest[0]), signal: number(rest[1])?.toString() ?? null });
-      this.#exits.delete(Number(first));
+      const exit = { code: number(rest[0]), signal: number(rest[1])?.toString() ?? null };
+      this.#jails.get(Number(first))?.exited.resolve(exit);
+      this.#jails.delete(Number(first));
       return;
     }
     if (word === "started") this.#answers.push({ kind: "started", pid: Number(first), connections: 2 });
@@ -126,19 +130,20 @@ export class JailLauncher implements JailStarter {
   }
 
   #started(pid: number, control: Socket, stream: Socket): StartedJail {
-    const exited = deferred<Exit>();
-    this.#exits.set(pid, exited.resolve);
-    // Without a launcher to tell, the end of its control stream is the end of the jail, however it came about.
-    const untold = Promise.all([this.#gone, new Promise((resolve) => control.once("close", resolve))]);
-    void untold.then(() => exited.resolve({ code: null, signal: "unknown" }));
+    const jail: Watched = { exited: deferred<Exit>(), isClosed: false };
+    this.#jails.set(pid, jail);
+    control.once("close", () => {
+      jail.isClosed = true;
+      if (this.#isGone) this.#endUntold();
+    });
     return {
       pid,
       control,
       stream: adoptStream(stream),
-      exited: exited.promise,
+      exited: jail.exited.promise,
       kill: () => {
         // After its end the number may be another's.
-        if (this.#exits.has(pid)) process.kill(pid, "SIGKILL");
+        if (this.#jails.get(pid) === jail) process.kill(pid, "SIGKILL");
       },
     };
   }
@@ -149,6 +154,16 @@ export class JailLauncher implements JailStarter {
     // A jail that was started and never told of has its streams here, and ends with them.
     for (const socket of this.#connections.splice(0)) socket.destroy();
     for (const { fail } of this.#waiting.splice(0)) fail(startFailure("the launcher was killed", false));
+    this.#endUntold();
+  }
+
+  /** Without a launcher to tell, the end of its control stream is the end of the jail, however it came about. */
+  #endUntold(): void {
+    for (const [pid, { exited, isClosed }] of this.#jails) {
+      if (!isClosed) continue;
+      this.#jails.delete(pid);
+      exited.resolve({ code: null, signal: "unknown" });
+    }
   }
 }
 

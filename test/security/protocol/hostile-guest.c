@@ -9,14 +9,19 @@
  *   cut ONCE            sends ONCE and closes the stream, but lives on
  *   die ONCE            sends ONCE and ends
  *   silent              answers nothing
+ * Of a warm or a kept sandbox the stream comes through a door. A kept one has to be ready before it gets any orders, so
+ * there it says HELLO by itself.
  */
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #define STREAM 3
+#define HELLO 1
 #define OPEN 2
 
 static void take(void *into, size_t length) {
@@ -41,6 +46,41 @@ struct bytes {
 	unsigned char *at;
 	size_t length;
 };
+
+static void block(int fd) {
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+}
+
+/* Until a host is let in: its stream then takes the door's place. */
+static void await_host(void) {
+	block(STREAM);
+	for (;;) {
+		char text[9];
+		union {
+			char bytes[CMSG_SPACE(sizeof(int))];
+			struct cmsghdr aligned;
+		} space;
+		struct iovec part = {text, sizeof text};
+		struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &space, .msg_controllen = sizeof space};
+		if (recvmsg(STREAM, &message, 0) <= 0) _exit(0);
+		struct cmsghdr *passed = CMSG_FIRSTHDR(&message);
+		if (passed == NULL || passed->cmsg_type != SCM_RIGHTS) continue;
+		int stream;
+		memcpy(&stream, CMSG_DATA(passed), sizeof stream);
+		block(stream);
+		dup2(stream, STREAM);
+		close(stream);
+		return;
+	}
+}
+
+static void hello(void) {
+	static const char body[] =
+		"{\"protocol\":1,\"guest\":\"hostile\",\"window\":65536,\"features\":[\"exec\",\"kept\"],\"execs\":[]}";
+	unsigned char header[12] = {sizeof body - 1, 0, 0, 0, 0, 0, 0, 0, HELLO};
+	give(header, sizeof header);
+	give(body, sizeof body - 1);
+}
 
 static int digit(char c) {
 	return c <= '9' ? c - '0' : c - 'a' + 10;
@@ -113,7 +153,12 @@ static void follow(char *payload) {
 	if (words[0] != NULL) obey(words[0], unhex(words[1]), unhex(words[2]));
 }
 
-int main(void) {
+int main(int count, char **words) {
+	for (int i = 1; i < count; i++) {
+		int is_kept = !strcmp(words[i], "kept");
+		if (is_kept || !strcmp(words[i], "warm")) await_host();
+		if (is_kept) hello();
+	}
 	for (;;) {
 		unsigned char header[12];
 		take(header, sizeof header);
