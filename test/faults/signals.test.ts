@@ -56,9 +56,10 @@ describe.each(callers)("$title", (actor) => {
         awaitJail(actor.daemonPid() ?? cli.pid);
         spinMs(delayMs);
         killNow(cli.pid, signal);
-        expect(await cli.end, `${delayMs} ms into the start`).toMatchObject({
-          status: 128 + constants.signals[signal],
-        });
+        const { status, signal: killedBy } = await cli.end;
+        const number = constants.signals[signal];
+        // A client that has handed nothing over yet is ended by the signal itself, which a shell calls the same.
+        expect(killedBy === signal ? 128 + number : status, `${delayMs} ms into the start`).toBe(128 + number);
       }
     });
   });

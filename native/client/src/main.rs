@@ -14,6 +14,7 @@ mod output;
 mod relay;
 mod session;
 mod signals;
+mod standard_streams;
 mod start;
 mod terminal;
 
@@ -30,6 +31,8 @@ const OWN_FAILURE: i32 = 125;
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub extern "C" fn main() -> i32 {
+    // Before anything is opened that could take their place.
+    standard_streams::fill_gaps();
     // A reader that is gone is an error to tell the daemon of, not the end of this.
     signals::ignore_broken_pipes();
     let installation = match Installation::find() {
