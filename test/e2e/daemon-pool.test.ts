@@ -1,5 +1,5 @@
 /** Sandboxes that were built before anybody asked for them: as fresh and as closed as any other. */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { PoolStatus, ShapeStatus } from "../../src/runtime/pool/index.js";
@@ -198,9 +198,16 @@ describe.each(actors)("as $name", (actor) => {
     });
   });
 
-  it("without a daemon nothing can be filled ahead", async () => {
-    const { status, stderr } = await runCli(actor, ["daemon", "prewarm"]);
-    expect([status, stderr]).toEqual([125, expect.stringContaining("no daemon is up")]);
+  it("without a daemon, filling ahead starts one", async () => {
+    const [runtime, state] = [actor.folder("runtime"), actor.folder("state")];
+    chmodSync(runtime, 0o700);
+    const alone = { ...actor, variables: { XDG_RUNTIME_DIR: runtime, XDG_STATE_HOME: state } };
+    try {
+      expect(await runCli(alone, ["daemon", "prewarm"])).toMatchObject({ status: 0 });
+      expect((await runCli(alone, ["daemon", "status"])).stdout).toMatch(/Warm VMs: [1-9]/);
+    } finally {
+      await runCli(alone, ["daemon", "stop"]);
+    }
   });
 
   it.each(["SIGKILL", "SIGTERM"] as const)("a daemon that ends by %s takes all with it", async (signal) => {
