@@ -8,7 +8,7 @@ import { sweepKept } from "./jail-command.js";
 import { OwnedSandbox } from "./owned-sandbox.js";
 
 /** A supervisor that lives and does not listen is in its first or its last moments. */
-const PATIENCE_MS = 5000;
+const PATIENCE_MS = 15_000;
 const LOOK_AGAIN_MS = 5;
 
 export async function adoptKept(programs: JailPrograms, stateDir: string): Promise<KeptSandbox | null> {
