@@ -30,13 +30,22 @@ function seek(find: () => number | undefined, what: string): number {
   throw new Error(`${what} did not appear`);
 }
 
+/** In its first moments a launcher has the name of a jail. */
+function isLauncher(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "latin1").split("\0")[1] === "launch";
+  } catch {
+    return false;
+  }
+}
+
 export function awaitJail(cliPid: number): number {
   const started = (pid: number) => (nameOf(pid) === "ak-launcher" ? childrenOf(pid) : [pid]);
   return seek(
     () =>
       childrenOf(cliPid)
         .flatMap(started)
-        .find((pid) => nameOf(pid) === "ak-jail"),
+        .find((pid) => nameOf(pid) === "ak-jail" && !isLauncher(pid)),
     "the jail",
   );
 }
