@@ -1,7 +1,7 @@
 /** Everything that the daemon owns beside command lines. It lets go of all of it, or ends all of it, in one go. */
 import type { Holding, HoldingRegistry } from "../core/holding.js";
+import { within } from "../core/within.js";
 import type { Log } from "./log.js";
-import { within } from "./within.js";
 
 /** How long letting go, or ending, may take for all together. */
 const GRACE_MS = 10_000;
@@ -49,7 +49,7 @@ export class Holdings implements HoldingRegistry {
       }
       open.delete(holding);
     });
-    await within(GRACE_MS, Promise.all(work));
+    await within(GRACE_MS, Promise.all(work), () => {});
     for (const { what } of open) this.#log.say(`not ${done} in time: ${what}`);
     for (const holding of all) this.#held.delete(holding);
     return all.length;

@@ -12,6 +12,7 @@ import { AgentKernelError } from "../core/errors.js";
 import { sandboxesFolder } from "../core/state-folders.js";
 import type { Surroundings } from "../core/surroundings.js";
 import { version } from "../core/version.js";
+import { within } from "../core/within.js";
 import { openBackend } from "../runtime/open-backend.js";
 import { WarmPool } from "../runtime/pool/index.js";
 import { Sandboxes } from "../runtime/sandboxes/index.js";
@@ -30,7 +31,6 @@ import { clearSockets, preparePrivateFolder } from "./socket-folder.js";
 import type { DaemonPlace } from "./socket-place.js";
 import { count, type DaemonStatus } from "./status.js";
 import { WatchedSources } from "./watched-sources.js";
-import { within } from "./within.js";
 
 /** How long running commands may take to end when the daemon does. */
 const STOP_GRACE_MS = 10_000;
@@ -280,7 +280,7 @@ export class Daemon {
     this.#lifetime.over();
     log.say(`stopping: ${why}; ${this.#sessions.size} at work`);
     for (const session of this.#sessions) session.signal(constants.signals.SIGTERM);
-    const sessions = within(STOP_GRACE_MS, Promise.all([this.#sessionsOver(), this.#api?.close()]));
+    const sessions = within(STOP_GRACE_MS, Promise.all([this.#sessionsOver(), this.#api?.close()]), () => {});
     await Promise.all([sessions, this.#holdings.releaseAll()]);
     // They run on, and the next daemon takes them over.
     await this.#sandboxes?.close();
@@ -329,7 +329,7 @@ export class Daemon {
 
   #end(): void {
     this.#jails.close();
-    void within(ANSWER_GRACE_MS, this.#closed()).then(() => this.#settleEnded());
+    void within(ANSWER_GRACE_MS, this.#closed(), () => {}).then(() => this.#settleEnded());
   }
 
   /** Those who asked something have their answer. */

@@ -6,6 +6,7 @@
 import { randomBytes } from "node:crypto";
 import type { Backend, KeptBackend } from "../../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
+import { within } from "../../core/within.js";
 import { holdForSandbox, releaseForSandbox } from "../../images/store/kept-hold.js";
 import { rootImage } from "../root-image.js";
 import { type Clock, systemClock } from "./clock.js";
@@ -19,7 +20,6 @@ import { RECORD_VERSION } from "./record-versions.js";
 import { nameTaken, notFound, unreadable } from "./refusals.js";
 import { Sandbox } from "./sandbox.js";
 import type { CreateRequest, HostEnv } from "./types.js";
-import { within } from "./within.js";
 
 export type { SandboxEvent, SandboxListener, StopReason } from "./events.js";
 export type { LogOptions } from "./execs/follow-log.js";

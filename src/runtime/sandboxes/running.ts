@@ -4,10 +4,10 @@
  */
 import type { Duplex } from "node:stream";
 import type { KeptOver, KeptSandbox, Layer } from "../../core/backend.js";
+import { within } from "../../core/within.js";
 import { GuestSession, KEPT_WINDOW_BYTES } from "../../guest/index.js";
 import { closePorts, type OpenPort, openPorts, type PublishedPort } from "../published-ports.js";
 import type { RunEgress } from "../run-egress.js";
-import { within } from "./within.js";
 
 /** A guest that is gone has said everything; what is still to be read takes no longer than this. */
 const LAST_WORDS_MS = 1000;

@@ -3,6 +3,7 @@
  * ends it. It decides nothing about when; whoever calls it does so one call after the other, but for `kill`.
  */
 import type { KeptOver, KeptSandbox } from "../../core/backend.js";
+import { within } from "../../core/within.js";
 import type { PublishedPort } from "../published-ports.js";
 import type { StopReason } from "./events.js";
 import type { GuestCommands } from "./guest-commands.js";
@@ -10,7 +11,6 @@ import { type Launched, type LaunchParts, launch } from "./launch.js";
 import { silentGuest } from "./refusals.js";
 import { RunningSandbox } from "./running.js";
 import type { HostEnv } from "./types.js";
-import { within } from "./within.js";
 
 /** How long the guest of a sandbox that was just started may take to answer. */
 const READY_MS = 20_000;

@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import type { KeptChanges } from "../../core/changes.js";
 import type { ExecRequest } from "../../core/exec.js";
 import type { NetworkRules } from "../../core/policy.js";
+import { within } from "../../core/within.js";
 import type { GuestFiles, GuestSession } from "../../guest/index.js";
 import { openRunAudit, type RunAudit } from "../run-audit.js";
 import { Activity } from "./activity.js";
@@ -36,7 +37,6 @@ import type {
   StopOptions,
   TerminalWish,
 } from "./types.js";
-import { within } from "./within.js";
 
 /** How long commands of an idle sandbox, which nobody knows of, may take to end. */
 const IDLE_GRACE_MS = 10_000;

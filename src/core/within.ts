@@ -2,7 +2,7 @@
 const LATE: unique symbol = Symbol("late");
 
 /** `otherwise` decides what a wait that took too long comes to. */
-export async function within<T>(ms: number, work: Promise<T>, otherwise: () => T): Promise<T> {
+export async function within<T, Late>(ms: number, work: Promise<T>, otherwise: () => Late): Promise<T | Late> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<typeof LATE>((resolve) => {
     timer = setTimeout(resolve, ms, LATE);
