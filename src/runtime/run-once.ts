@@ -11,6 +11,7 @@ import type { RuntimeHost } from "./open-backend.js";
 import { type OpenRun, openRun } from "./open-run.js";
 import type { RootImage } from "./root-image.js";
 import { openRunAudit, type RunAudit } from "./run-audit.js";
+import type { Asker } from "./run-egress.js";
 import type { RunRequest } from "./run-request.js";
 import type { Blocked } from "./sandbox-egress.js";
 import { temporaryId } from "./temporary-sandbox.js";
@@ -22,6 +23,8 @@ export interface RunOnceOptions {
   /** Null: the command reads from /dev/null. */
   readonly stdin: Buffer | null;
   readonly timeoutMs: number | null;
+  /** Who is asked about destinations that no rule covers. */
+  readonly asker?: Asker | undefined;
   /** Connects the command's output. Resolves when all of it was taken. */
   readonly connect: (exec: GuestExec) => Promise<unknown>;
   /** The sandbox has its name; nothing runs yet. */
@@ -54,8 +57,8 @@ export async function runOnce(request: RunRequest, options: RunOnceOptions): Pro
 }
 
 async function runWith(request: RunRequest, options: RunOnceOptions, audit: RunAudit): Promise<Omit<RanOnce, "notes">> {
-  const { host, signal } = options;
-  const opened = await openRun(request, { host, audit, signal });
+  const { host, signal, asker } = options;
+  const opened = await openRun(request, { host, audit, signal, asker });
   try {
     const { sandbox, image, egress } = opened;
     const { command, end } = await runIn(opened, options, audit);

@@ -2,6 +2,7 @@
 import type { Duplex } from "node:stream";
 import type { NetworkRules } from "../../core/policy.js";
 import type { GuestFiles } from "../../guest/index.js";
+import { Attendance } from "../attendance.js";
 import { openRunAudit, type RunAudit } from "../run-audit.js";
 import { Activity } from "./activity.js";
 import type { SandboxHappening } from "./events.js";
@@ -44,6 +45,8 @@ export class Sandbox {
   readonly #runs: Runs;
   readonly #lane = new Lane();
   readonly #secrets: SecretValues;
+  /** Those who wait for a command in it, and can be asked. */
+  readonly attendance = new Attendance();
   #record: SandboxRecord;
   #isRemoved = false;
 
@@ -76,6 +79,7 @@ export class Sandbox {
       audit: this.#audit,
       secrets: this.#secrets,
       execs: this.#execs,
+      asker: this.attendance,
       onRunning: () => (this.#record.hasRun ? Promise.resolve() : this.#change({ hasRun: true })),
       onStopped: (reason) => this.#tell({ type: "stopped", reason }),
       onConnection: () => this.use(),
