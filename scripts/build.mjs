@@ -36,6 +36,7 @@ const yamlChunk = await bundleApart("src/config/yaml-text.ts", "yaml");
 const configChunk = await bundleApart("src/config/index.ts", "config", [
   loadedFrom(/\/yaml-text\.js$/, `./${yamlChunk}`),
 ]);
+const mcpSdkChunk = await bundleApart("src/mcp/sdk.ts", "mcp-sdk");
 const jwtChunk = await bundleApart("src/api/auth/jwt.ts", "jwt");
 const bundled = await build({
   ...common,
@@ -43,6 +44,7 @@ const bundled = await build({
   outfile: join(staging, "cli.cjs"),
   plugins: [
     loadedFrom(/\/config\/index\.js$/, `./chunks/${configChunk}`),
+    loadedFrom(/\/sdk\.js$/, `./chunks/${mcpSdkChunk}`),
     loadedFrom(/\/auth\/jwt\.js$/, `./chunks/${jwtChunk}`),
   ],
   // The file is a script whose value is this function, for the entry to call.

@@ -4,6 +4,7 @@ import { nearest } from "../policy/nearest.js";
 import { apiVerbs } from "./api-options.js";
 import { daemonVerbs } from "./daemon-options.js";
 import { imageVerbs } from "./images/verb-table.js";
+import { mcpVerbs } from "./mcp-options.js";
 import type { OptionSpec, VerbSpec } from "./option-spec.js";
 import { laterPolicyOptions, policyOptions } from "./policy-options.js";
 import { sandboxVerbs } from "./sandbox-options.js";
@@ -132,6 +133,7 @@ export const verbs: readonly VerbSpec[] = [
     load: () => import("./verbs/audit-verify.js"),
   },
   ...daemonVerbs,
+  ...mcpVerbs,
   ...apiVerbs,
   {
     name: "completions",

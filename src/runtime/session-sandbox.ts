@@ -28,6 +28,8 @@ export class SessionSandbox {
   readonly request: RunRequest;
   readonly attendance: Attendance;
   readonly startedAtMs = Date.now();
+  /** Settles when nothing of it is left. Never rejects. */
+  readonly over: Promise<void>;
   readonly #opened: OpenRun;
   readonly #audit: RunAudit;
   #end: Promise<SandboxEnd> | null = null;
@@ -38,7 +40,7 @@ export class SessionSandbox {
     this.#opened = opened;
     this.#audit = audit;
     this.attendance = attendance;
-    opened.sandbox.ended.then(
+    this.over = opened.sandbox.ended.then(
       () => this.#died(),
       () => this.#died(),
     );
@@ -137,10 +139,10 @@ export class SessionSandbox {
     }
   }
 
-  #died(): void {
+  /** What was opened for it is closed, whoever ended it. */
+  async #died(): Promise<void> {
     this.#isOver = true;
-    // What was opened for it is closed, whoever ended it.
-    void this.close().catch(() => {});
+    await this.close().catch(() => {});
   }
 
   #refuseIfOver(): void {

@@ -1,0 +1,43 @@
+/** A connection of the Model Context Protocol that this process serves itself. */
+import { localUser } from "../api/auth/caller.js";
+import { Places } from "../api/limits/places.js";
+import { redactor } from "../core/redact.js";
+import { secretValues } from "../core/secret-names.js";
+import { McpConnection, type McpHost } from "../mcp/index.js";
+import { type LineOutput, LineTransport } from "../mcp/stdio/line-transport.js";
+import type { Opening } from "../mcp/stdio/opening.js";
+import type { Invocation } from "./invocation/index.js";
+
+/** Of one client: commands at once, and such as wait for their turn. */
+const PLACES = 32;
+const MOST_WAITING = 1000;
+
+/** Resolves when the client is gone, and nothing is left of what it had running. */
+export async function serveHere(
+  opening: Opening,
+  output: LineOutput,
+  gone: AbortSignal,
+  invocation: Invocation,
+  onFault: (error: unknown) => void,
+): Promise<void> {
+  const transport = new LineTransport({ ...opening, output });
+  const connection = await McpConnection.open(transport, { host: hostOf(invocation), onFault });
+  const leave = () => void connection.close();
+  if (gone.aborted) leave();
+  gone.addEventListener("abort", leave, { once: true });
+  await connection.over;
+}
+
+function hostOf(invocation: Invocation): McpHost {
+  const { env, homeDir, resident } = invocation;
+  return {
+    caller: localUser,
+    own: { env, homeDir },
+    project: invocation.cwd,
+    runtime: { env, homeDir, resident },
+    sandboxes: resident?.sandboxes ?? null,
+    places: new Places({ places: PLACES, mostWaiting: MOST_WAITING }),
+    redact: redactor(secretValues(env)),
+    noteRun: () => {},
+  };
+}
