@@ -25,7 +25,8 @@ export function reach(
     return { kind: "named", name, sandbox };
   }
   // One whose record cannot be used says so, to whoever could have seen it.
-  if (sandbox === undefined && maySee(host.caller, { name, owner: null })) host.sandboxes.get(name);
+  const broken = host.sandboxes.unreadable().find((one) => one.name === name);
+  if (broken !== undefined && maySee(host.caller, { name, owner: null })) throw broken.error;
   throw notFound(name);
 }
 

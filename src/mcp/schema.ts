@@ -33,6 +33,9 @@ export function readArguments<T>(shape: Shape<T>, value: unknown): T {
   }
 }
 
+/** What a model needs not read, and what some clients do not know. It is checked all the same. */
+const LEFT_OUT = new Set(["pattern", "propertyNames", "minLength", "maxLength", "maxItems", "examples"]);
+
 type ObjectSchema = JsonSchema & { readonly type: "object" };
 
 /** A schema that stands by itself: what other descriptions refer to by name is written out. */
@@ -42,7 +45,14 @@ export function standalone({ schema, named }: Pick<Shape<unknown>, "schema" | "n
     if (typeof value !== "object" || value === null) return value;
     const { $ref: reference, ...rest } = value as Readonly<Record<string, unknown>>;
     const found = typeof reference === "string" ? named[reference.slice(reference.lastIndexOf("/") + 1)] : undefined;
-    return Object.fromEntries(Object.entries({ ...found, ...rest }).map(([key, inner]) => [key, expand(inner)]));
+    const kept = Object.entries({ ...found, ...rest }).filter(([key, inner]) => !isLeftOut(key, inner));
+    return Object.fromEntries(kept.map(([key, inner]) => [key, expand(inner)]));
   };
   return expand(schema) as ObjectSchema;
+}
+
+/** Where the value is itself a schema, the key is the name of a field. */
+function isLeftOut(key: string, value: unknown): boolean {
+  if (!LEFT_OUT.has(key)) return false;
+  return typeof value !== "object" || value === null || Array.isArray(value) || !("description" in value);
 }

@@ -11,14 +11,18 @@ import { type Asker, openEgress, type RunEgress } from "./run-egress.js";
 import type { RunRequest } from "./run-request.js";
 import { TemporarySandbox } from "./temporary-sandbox.js";
 
-export interface OpenRun {
+/** A sandbox, and no command yet. */
+export interface OpenSandbox {
   readonly sandbox: TemporarySandbox;
   readonly image: RootImage;
   /** Null where nothing leads out. */
   readonly egress: RunEgress | null;
-  readonly start: PlannedStart;
   /** After the sandbox has ended. */
   close(): Promise<void>;
+}
+
+export interface OpenRun extends OpenSandbox {
+  readonly start: PlannedStart;
 }
 
 export interface OpenRunOptions {
@@ -31,6 +35,25 @@ export interface OpenRunOptions {
 }
 
 export async function openRun(request: RunRequest, options: OpenRunOptions): Promise<OpenRun> {
+  const { planned, ...opened } = await openPlanned(request, options, (image) => startOf(request, image));
+  const { command, makesFolder } = planned;
+  // Placeholders stand in for what a variable of the same name would have given away.
+  const env = opened.egress === null ? command.env : { ...command.env, ...opened.egress.env };
+  return { ...opened, start: { command: { ...command, env }, makesFolder } };
+}
+
+/** Without a command: those that come are asked for one by one. */
+export async function openSandbox(request: RunRequest, options: OpenRunOptions): Promise<OpenSandbox> {
+  const { planned: _, ...opened } = await openPlanned(request, options, () => null);
+  return opened;
+}
+
+/** `plan` may refuse the image before a sandbox is started. */
+async function openPlanned<Plan>(
+  request: RunRequest,
+  options: OpenRunOptions,
+  plan: (image: RootImage) => Plan,
+): Promise<OpenSandbox & { readonly planned: Plan }> {
   const { audit, signal, watcher, asker } = options;
   const meter = options.host.resident?.meter;
   const image = await rootImage(request.image, request.imageSettings, { ...watcher, signal });
@@ -41,11 +64,9 @@ export async function openRun(request: RunRequest, options: OpenRunOptions): Pro
   };
   try {
     egress = await openEgress(request, { ...audit, meter }, asker);
-    const { command, makesFolder } = startOf(request, image);
+    const planned = plan(image);
     const sandbox = await startSandbox(request, options, image, egress);
-    // Placeholders stand in for what a variable of the same name would have given away.
-    const env = egress === null ? command.env : { ...command.env, ...egress.env };
-    return { sandbox, image, egress, start: { command: { ...command, env }, makesFolder }, close };
+    return { sandbox, image, egress, close, planned };
   } catch (error) {
     await close();
     throw error;

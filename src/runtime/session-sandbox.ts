@@ -9,7 +9,7 @@ import type { GuestExec, GuestFiles } from "../guest/index.js";
 import { Attendance } from "./attendance.js";
 import { CommandWait } from "./command-end.js";
 import type { RuntimeHost } from "./open-backend.js";
-import { type OpenRun, openRun } from "./open-run.js";
+import { type OpenSandbox, openSandbox } from "./open-run.js";
 import { openRunAudit, type RunAudit } from "./run-audit.js";
 import type { RunRequest } from "./run-request.js";
 import { execRequest } from "./sandboxes/execs/exec-request.js";
@@ -30,12 +30,12 @@ export class SessionSandbox {
   readonly startedAtMs = Date.now();
   /** Settles when nothing of it is left. Never rejects. */
   readonly over: Promise<void>;
-  readonly #opened: OpenRun;
+  readonly #opened: OpenSandbox;
   readonly #audit: RunAudit;
   #end: Promise<SandboxEnd> | null = null;
   #isOver = false;
 
-  private constructor(request: RunRequest, opened: OpenRun, audit: RunAudit, attendance: Attendance) {
+  private constructor(request: RunRequest, opened: OpenSandbox, audit: RunAudit, attendance: Attendance) {
     this.request = request;
     this.#opened = opened;
     this.#audit = audit;
@@ -53,7 +53,7 @@ export class SessionSandbox {
     const audit = openRunAudit(temporaryId(), request, host);
     const attendance = new Attendance();
     try {
-      const opened = await openRun(request, { host, audit, signal, asker: attendance });
+      const opened = await openSandbox(request, { host, audit, signal, asker: attendance });
       const session = new SessionSandbox(request, opened, audit, attendance);
       audit.writeSoon();
       if (signal.aborted) {
@@ -79,7 +79,7 @@ export class SessionSandbox {
     return this.#opened.sandbox.layers;
   }
 
-  get image(): OpenRun["image"] {
+  get image(): OpenSandbox["image"] {
     return this.#opened.image;
   }
 
