@@ -37,6 +37,7 @@ const configChunk = await bundleApart("src/config/index.ts", "config", [
   loadedFrom(/\/yaml-text\.js$/, `./${yamlChunk}`),
 ]);
 const mcpSdkChunk = await bundleApart("src/mcp/sdk.ts", "mcp-sdk");
+const mcpHttpChunk = await bundleApart("src/mcp/http/http-sdk.ts", "mcp-http");
 const jwtChunk = await bundleApart("src/api/auth/jwt.ts", "jwt");
 const bundled = await build({
   ...common,
@@ -44,6 +45,7 @@ const bundled = await build({
   outfile: join(staging, "cli.cjs"),
   plugins: [
     loadedFrom(/\/config\/index\.js$/, `./chunks/${configChunk}`),
+    loadedFrom(/\/http-sdk\.js$/, `./chunks/${mcpHttpChunk}`),
     loadedFrom(/\/sdk\.js$/, `./chunks/${mcpSdkChunk}`),
     loadedFrom(/\/auth\/jwt\.js$/, `./chunks/${jwtChunk}`),
   ],
