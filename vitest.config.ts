@@ -28,7 +28,15 @@ export default defineConfig({
     passWithNoTests: true,
     env: testEnvironment,
     projects: [
-      { test: { name: "unit", env: testEnvironment, include: ["src/**/*.test.ts", "test/architecture/**/*.test.ts"] } },
+      {
+        test: {
+          name: "unit",
+          env: testEnvironment,
+          include: ["src/**/*.test.ts", "test/architecture/**/*.test.ts"],
+          // Properties try hundreds of cases, and machines may be busy.
+          testTimeout: 30_000,
+        },
+      },
       serialProject("contract", 1),
       serialProject("security", 2),
       serialProject("faults", 3),

@@ -40,8 +40,8 @@ export async function stage() {
     emptyProject,
     stopwatch,
     /** Another one, whose programs find a daemon in this folder. */
-    stopwatchWithDaemon: (runtimeFolder) =>
-      new Stopwatch(compiled, { AGENTKERNEL_DAEMON: "", XDG_RUNTIME_DIR: runtimeFolder }),
+    stopwatchWithDaemon: (runtimeFolder, variables = {}) =>
+      new Stopwatch(compiled, { AGENTKERNEL_DAEMON: "", ...variables, XDG_RUNTIME_DIR: runtimeFolder }),
     jail: [jailBinary, "run"],
     cli: join(checkout, "bin", "agentkernel"),
     entry: join(checkout, "dist", "agentkernel.js"),

@@ -38,6 +38,7 @@ const configChunk = await bundleApart("src/config/index.ts", "config", [
 ]);
 const mcpSdkChunk = await bundleApart("src/mcp/sdk.ts", "mcp-sdk");
 const mcpHttpChunk = await bundleApart("src/mcp/http/http-sdk.ts", "mcp-http");
+const webSocketChunk = await bundleApart("src/api/websocket.ts", "websocket");
 const jwtChunk = await bundleApart("src/api/auth/jwt.ts", "jwt");
 const bundled = await build({
   ...common,
@@ -47,6 +48,7 @@ const bundled = await build({
     loadedFrom(/\/config\/index\.js$/, `./chunks/${configChunk}`),
     loadedFrom(/\/http-sdk\.js$/, `./chunks/${mcpHttpChunk}`),
     loadedFrom(/\/sdk\.js$/, `./chunks/${mcpSdkChunk}`),
+    loadedFrom(/\/websocket\.js$/, `./chunks/${webSocketChunk}`),
     loadedFrom(/\/auth\/jwt\.js$/, `./chunks/${jwtChunk}`),
   ],
   // The file is a script whose value is this function, for the entry to call.

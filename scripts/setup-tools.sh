@@ -26,7 +26,10 @@ perl|perl
 systemd-analyze|systemd
 curl|curl
 nc|netcat-openbsd
+tmux|tmux
+vim.tiny|vim-tiny
 pip3|python3-pip
+python3-venv|python3-venv
 psql|postgresql-client
 postgresql-server|postgresql
 javac|default-jdk-headless
@@ -38,6 +41,8 @@ have() {
     libc-static)
       case $(cc -print-file-name=libc.a 2>/dev/null) in /*) return 0 ;; *) return 1 ;; esac
       ;;
+    # Debian keeps what fills a virtual environment in a package of its own.
+    python3-venv) python3 -c 'import ensurepip' >/dev/null 2>&1 ;;
     # Its programs are in no folder of the PATH.
     postgresql-server) ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 ;;
     *) command -v "$1" >/dev/null 2>&1 ;;

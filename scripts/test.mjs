@@ -25,6 +25,13 @@ const staticChecks = [
   ["tsc", root, bin("tsc"), ["--noEmit"]],
   ["cargo fmt", native, "cargo", ["fmt", "--all", "--check"]],
   ["cargo clippy", native, "cargo", cargo("clippy", "--all-targets", "--", "-D", "warnings")],
+  ["SDK sources", root, process.execPath, [join("scripts", "write-sdk-sources.mjs"), "--check"]],
+  ...["typescript", "python", "golang", "rust"].map((name) => [
+    `SDK for ${name}`,
+    root,
+    "sh",
+    [join("scripts", "build-sdk.sh"), name, "check"],
+  ]),
 ];
 
 function bin(name) {

@@ -6,7 +6,7 @@ import { compare, interleaved, summary } from "../measure.mjs";
 
 export const daemonRun = {
   name: "daemon-run",
-  promise: "a whole `run true` through the daemon, without a warm pool, against the same without it (for information)",
+  promise: "a whole `run true` through the daemon against the same without it (for information)",
   limit: null,
   async run({ cli, entry, folder, emptyProject, stopwatch, stopwatchWithDaemon }, quick) {
     const runtimeFolder = join(folder, "runtime");

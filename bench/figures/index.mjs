@@ -1,8 +1,11 @@
 /** Every figure there is, each under the name that SPECIFICATION.md uses. */
+import { burst } from "./burst.mjs";
 import { coldRun } from "./cold-run.mjs";
+import { daemonIdle, warmMemory } from "./daemon-idle.mjs";
 import { daemonRun } from "./daemon-run.mjs";
 import { egressBulk, egressBulkSrt } from "./egress-bulk.mjs";
 import { egressConnect } from "./egress-connect.mjs";
+import { httpExec, httpRun } from "./http.mjs";
 import { idleMemory } from "./idle-memory.mjs";
 import { imagePull } from "./image-pull.mjs";
 import { imagePageCache, imageStart } from "./image-start.mjs";
@@ -10,11 +13,19 @@ import { jailStart } from "./jail-start.mjs";
 import { projectCopy } from "./project-copy.mjs";
 import { stdoutGigabyte, stdoutGrowth } from "./stdout-gigabyte.mjs";
 import { atOnce, inSequence } from "./throughput.mjs";
+import { warmRun, warmRunTail } from "./warm-run.mjs";
 
 export const figures = [
   jailStart,
   coldRun,
   daemonRun,
+  warmRun,
+  warmRunTail,
+  burst,
+  warmMemory,
+  daemonIdle,
+  httpRun,
+  httpExec,
   stdoutGigabyte,
   stdoutGrowth,
   idleMemory,

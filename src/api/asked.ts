@@ -39,6 +39,8 @@ export interface Backing {
   readonly redact: Redactor;
   readonly maxUploadBytes: number;
   readonly isStopping: () => boolean;
+  /** For work that no caller waits for: its remarks go to the server's log. */
+  readonly settleLater: (work: Promise<readonly string[]>) => void;
 }
 
 type HandlerOf<O> =

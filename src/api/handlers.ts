@@ -1,5 +1,6 @@
 /** Which code serves which operation. One that is described and not served does not compile. */
 import type { Handlers } from "./asked.js";
+import { attach } from "./resources/attach.js";
 import * as execs from "./resources/execs.js";
 import * as files from "./resources/files.js";
 import * as runs from "./resources/runs.js";
@@ -28,7 +29,7 @@ export const handlers: Handlers = {
   applySandbox: sandboxes.reserved("apply"),
   exec: execs.exec,
   execStream: execs.execStream,
-  attach: sandboxes.reserved("attach"),
+  attach,
   readFile: files.readFile,
   writeFile: files.writeFile,
   deleteFile: files.deleteFile,

@@ -27,6 +27,7 @@ import { RateLimiter } from "./limits/rate.js";
 import type { McpDoor } from "./mcp-door.js";
 import type { Metrics } from "./metrics/index.js";
 import type { Scope } from "./operations/operation.js";
+import { type AttachQuery, serveTerminal } from "./resources/attach.js";
 import { RunOwners } from "./run-owners.js";
 
 export interface ApiLimits {
@@ -58,6 +59,8 @@ export interface ApiParts {
   readonly mcp: McpDoor | null;
   /** A fault of our own, for the server's log. */
   readonly onFault: (error: unknown, requestId: string) => void;
+  /** Something that its user should know, and no caller waits for. */
+  readonly onRemark: (line: string) => void;
 }
 
 export class Api {
@@ -66,6 +69,7 @@ export class Api {
   readonly #backing: Backing;
   readonly #abandon = new AbortController();
   readonly #metrics: Metrics;
+  readonly #later = new Set<Promise<void>>();
   #isStopping = false;
   #now = 0;
   #onIdle: () => void = () => {};
@@ -92,6 +96,7 @@ export class Api {
       redact: redactor(secretValues(own.env)),
       maxUploadBytes: limits.maxUploadBytes,
       isStopping: () => this.#isStopping,
+      settleLater: (work) => this.#settleLater(work),
     };
   }
 
@@ -106,6 +111,7 @@ export class Api {
       });
       clearTimeout(timer);
     }
+    await Promise.all(this.#later);
     await this.#parts.access.flush();
   }
 
@@ -120,21 +126,58 @@ export class Api {
     } finally {
       await exchange.over;
       this.#record(exchange);
-      this.#now--;
-      if (this.#now === 0) this.#onIdle();
+      this.#leave();
     }
   }
 
-  /** A connection that wants to be something else than HTTP. Never rejects. */
-  async upgrade(request: IncomingMessage, socket: Duplex, _head: Buffer, door: Door): Promise<void> {
+  /** A connection that wants to be a WebSocket: a terminal. Never rejects. */
+  async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, door: Door): Promise<void> {
+    this.#now++;
+    const gone = new AbortController();
+    socket.once("close", () => gone.abort());
+    socket.on("error", () => {});
+    const signal = AbortSignal.any([gone.signal, this.#abandon.signal]);
     try {
-      const { operation, params } = matchRoute(request.method ?? "", request.url ?? "");
+      const { name, operation, params } = matchRoute(request.method ?? "", request.url ?? "");
       const caller = await this.#parts.auth.callerOf(request, door);
-      refuseUnlessScoped(caller, operation.scope ?? []);
-      throw new AgentKernelError("unsupported", `${params.name}: attach is not in this version`);
+      this.#admit(caller, operation.scope ?? []);
+      if (name !== "attach" || request.headers.upgrade?.toLowerCase() !== "websocket") {
+        throw new AgentKernelError("invalid_argument", "there is nothing to upgrade to", {
+          details: { field: "Upgrade" },
+        });
+      }
+      const query = readQuery(request.url ?? "", operation.query) as AttachQuery | undefined;
+      await serveTerminal({ caller, params, query: query ?? {}, signal }, this.#backing, { request, socket, head });
+      this.#metrics.answered(name, 101, 0);
     } catch (error) {
+      if (!isAgentKernelError(error) && !signal.aborted) this.#parts.onFault(error, "of a terminal");
       refuseUpgrade(socket, errorAnswer(error, this.#backing.redact));
+    } finally {
+      this.#leave();
     }
+  }
+
+  #admit(caller: Caller, scope: readonly Scope[]): void {
+    refuseUnlessScoped(caller, scope);
+    const usual = caller.isTrusted ? null : this.#parts.limits.requestsPerMinute;
+    this.#rates.take(caller.id, caller.quotas.requestsPerMinute ?? usual);
+    if (this.#isStopping) throw new AgentKernelError("stopping", "the server is about to end");
+  }
+
+  /** What nobody needs to wait for, but the server's own end. */
+  #settleLater(work: Promise<readonly string[]>): void {
+    const done = work
+      .then((remarks) => {
+        for (const remark of remarks) this.#parts.onRemark(remark);
+      })
+      .catch((error: unknown) => this.#parts.onFault(error, "of an audit record"))
+      .finally(() => this.#later.delete(done));
+    this.#later.add(done);
+  }
+
+  #leave(): void {
+    this.#now--;
+    if (this.#now === 0) this.#onIdle();
   }
 
   async #answer(exchange: Exchange, door: Door): Promise<void> {
@@ -165,15 +208,6 @@ export class Api {
     exchange.caller = caller;
     this.#admit(caller, ["run", "read", "sandboxes"]);
     await mcp.serve(exchange, caller, this.#backing, this.#parts.limits.maxBodyBytes);
-  }
-
-  #admit(caller: Caller, scope: readonly Scope[]): void {
-    refuseUnlessScoped(caller, scope);
-    this.#rates.take(
-      caller.id,
-      caller.quotas.requestsPerMinute ?? (caller.isTrusted ? null : this.#parts.limits.requestsPerMinute),
-    );
-    if (this.#isStopping) throw new AgentKernelError("stopping", "the server is about to end");
   }
 
   async #handle(exchange: Exchange, { name, operation, params }: Match, caller: Caller): Promise<Reply> {

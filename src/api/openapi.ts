@@ -81,8 +81,12 @@ function parametersOf({ path, query }: AnyOperation): readonly JsonSchema[] {
     in: "path",
     required: true,
     ...(name === "path"
-      ? { description: "Everything that follows, slashes included.", schema: { type: "string", maxLength: maxPath } }
-      : { description: "The sandbox.", schema: sandboxName.schema }),
+      ? {
+          description: "Everything that follows, slashes included.",
+          schema: { type: "string", maxLength: maxPath },
+          example: "workspace/a.txt",
+        }
+      : { description: "The sandbox.", schema: sandboxName.schema, example: "work" }),
   }));
   return [...inPath, ...(query === undefined ? [] : queryParameters(query))];
 }

@@ -17,6 +17,18 @@ export interface SandboxStart {
   readonly project: string | null;
 }
 
+/** One that stays was made, by whom (null: the user). It is started later, and any number of times. */
+export interface SandboxCreated extends Omit<SandboxStart, "type" | "backend"> {
+  readonly type: "sandbox.create";
+  readonly owner: string | null;
+}
+
+/** With everything that it had written. */
+export interface SandboxRemoved {
+  readonly type: "sandbox.remove";
+  readonly sandbox: string;
+}
+
 /** It stands, with these walls. */
 export interface SandboxReady {
   readonly type: "sandbox.ready";
@@ -124,6 +136,8 @@ export interface Approval {
 }
 
 export type AuditEvent =
+  | SandboxCreated
+  | SandboxRemoved
   | SandboxStart
   | SandboxReady
   | SandboxFailed
@@ -137,6 +151,8 @@ export type AuditEvent =
 
 /** Types of lines, those that the log writes about itself included. */
 export const recordTypes = [
+  "sandbox.create",
+  "sandbox.remove",
   "sandbox.start",
   "sandbox.ready",
   "sandbox.failed",

@@ -17,6 +17,7 @@ export function recordFields(event: AuditEvent, redactor: Redactor): object {
 /** Values that another type of line needs in another form. Commands and messages are text, where every rule applies. */
 function shaped(event: AuditEvent, redactor: Redactor): Readonly<Record<string, unknown>> {
   switch (event.type) {
+    case "sandbox.create":
     case "sandbox.start":
       return { ...event, policy: policySummary(event.policy), project: textOrNull(event.project, redactor) };
     case "policy.change":

@@ -43,6 +43,14 @@ export class SandboxAudit {
     this.#secrets = [...secrets, ...environments.flatMap(secretValues)];
   }
 
+  created(facts: Omit<SandboxFacts, "backend">, owner: string | null): void {
+    this.#trail?.record({ type: "sandbox.create", sandbox: this.#sandbox, ...facts, owner }, this.#secrets);
+  }
+
+  removed(): void {
+    this.#trail?.record({ type: "sandbox.remove", sandbox: this.#sandbox }, this.#secrets);
+  }
+
   starting(facts: SandboxFacts): void {
     this.#trail?.record({ type: "sandbox.start", sandbox: this.#sandbox, ...facts }, this.#secrets);
   }

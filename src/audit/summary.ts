@@ -4,6 +4,7 @@ import type { AuditRecord } from "./reader.js";
 type Fields = AuditRecord["fields"];
 
 const tellers: Readonly<Record<string, (fields: Fields) => string>> = {
+  "sandbox.create": (f) => `${text(at(f, "image", "name"))}, ${policyWords(f)}${project(f)}`,
   "sandbox.start": (f) => `${text(f.backend)} ${text(at(f, "image", "name"))}, ${policyWords(f)}${project(f)}`,
   "sandbox.ready": (f) => `walls: ${list(f.layers).map(layerWords).join(", ")}`,
   "sandbox.failed": (f) => `${text(f.code)}: ${text(f.message)}`,

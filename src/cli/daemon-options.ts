@@ -1,5 +1,6 @@
 /** The options of the daemon's verbs. */
 import { resolve } from "node:path";
+import { compatibilityModes, profileNames } from "../core/policy.js";
 import type { Surroundings } from "../core/surroundings.js";
 import type { OptionSpec, ParsedOptions, VerbSpec } from "./option-spec.js";
 
@@ -10,7 +11,7 @@ const lifeOptions: readonly OptionSpec[] = [
   { long: "log", value: "FILE", completes: "file", help: "where its log goes" },
 ];
 
-/** Each has a process of its own: a daemon cannot be asked to start or to outlive itself. */
+/** Most have a process of their own: a daemon cannot be asked to start or to outlive itself. */
 export const daemonVerbs: readonly VerbSpec[] = [
   {
     name: "daemon start",
@@ -54,6 +55,21 @@ export const daemonVerbs: readonly VerbSpec[] = [
     rest: { kind: "none" },
     apart: true,
     load: () => import("./verbs/daemon-reload.js"),
+  },
+  {
+    name: "daemon prewarm",
+    summary: "build sandboxes for runs in this folder that have not come yet",
+    usage: "daemon prewarm [options]",
+    examples: ["agentkernel daemon prewarm --mode claude"],
+    options: [
+      { long: "mode", value: "MODE", choices: compatibilityModes, help: "for runs of this agent" },
+      { long: "profile", short: "p", value: "PROFILE", choices: profileNames, help: "for runs with this profile" },
+      { long: "image", short: "i", value: "IMAGE", help: "for runs with this image" },
+      jsonOption,
+    ],
+    rest: { kind: "none" },
+    daemon: "required",
+    load: () => import("./verbs/daemon-prewarm.js"),
   },
   {
     name: "daemon status",

@@ -48,13 +48,6 @@ describe("help", () => {
     expect(await dispatch(["help", ...name.split(" ")])).toBe(0);
     expect(printed.out).toBe(viaOption);
   });
-
-  test("does not show what is not there yet", async () => {
-    await dispatch(["run", "--help"]);
-    for (const later of ["--keep"]) {
-      expect(printed.out).not.toContain(later);
-    }
-  });
 });
 
 describe("verbs that only print", () => {

@@ -1,10 +1,10 @@
 /** API keys as the command line tells of them: never the key, and never its hash. */
 import { type KeyRecord, KeyStore } from "../api/auth/key-store.js";
-import { apiKeysFile } from "../core/state-folders.js";
+import { apiKeysFolder } from "../core/state-folders.js";
 import type { Surroundings } from "../core/surroundings.js";
 
 export function keyStore({ env, homeDir }: Pick<Surroundings, "env" | "homeDir">): KeyStore {
-  return new KeyStore(apiKeysFile(env, homeDir));
+  return new KeyStore(apiKeysFolder(env, homeDir));
 }
 
 export function keyAnswer({ id, name, scopes, sandboxes, quotas, createdAtMs, expiresAtMs }: KeyRecord): object {

@@ -16,12 +16,6 @@ export interface OptionSpec {
   readonly help: string;
 }
 
-/** An option that a later version has: refused with a sentence of its own, and not in help. */
-export interface LaterOption {
-  readonly long: string;
-  readonly short?: string;
-}
-
 /** `rest`: the words after the options. */
 export interface ParsedOptions extends Wishes {
   /** The first thing that was wrong, kept until it is known how to report it. */
@@ -35,7 +29,6 @@ export interface VerbSpec {
   readonly usage: string;
   readonly examples: readonly string[];
   readonly options: readonly OptionSpec[];
-  readonly later?: readonly LaterOption[];
   /** Whether words may follow the options, and which ones where they are known. */
   readonly rest: { readonly kind: "none" } | RestCommand | RestWords | { readonly kind: "files" } | RestChoices;
   /** Runs in a process of its own even where a daemon is up: it is about that process, or would hold others up. */

@@ -70,9 +70,6 @@ describe("what is wrong is one sentence with a hint", () => {
     [["version", "now"], "invalid_argument", 'version takes no word "now"', "--help"],
     [["completions"], "invalid_argument", "needs one of bash, zsh, fish", "--help"],
     [["completions", "tcsh"], "invalid_argument", '"tcsh" is not one of', "--help"],
-    [["run", "--keep", "ls"], "unsupported", "--keep is not in this version yet", "later"],
-    [["run", "-k", "ls"], "unsupported", "-k is not in this version yet", "later"],
-    [["policy", "explain", "--keep"], "unsupported", "--keep is not in this version yet", "later"],
   ])("%j", (words, code, message, hint) => {
     const { problem } = parse(...words);
     expect(problem?.code).toBe(code);

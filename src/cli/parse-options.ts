@@ -110,11 +110,6 @@ function whyBadRest(verb: VerbSpec, rest: readonly string[], hasImage: boolean):
 }
 
 function unknownOption(verb: VerbSpec, shown: string): AgentKernelError {
-  const isLater = verb.later?.some((option) => shown === `--${option.long}` || shown === `-${option.short}`);
-  if (isLater) {
-    const hint = "it comes with a later one; leave it out for now";
-    return new AgentKernelError("unsupported", `${shown} is not in this version yet`, { hint });
-  }
   const known = optionsOf(verb).map((option) => `--${option.long}`);
   return new AgentKernelError("invalid_argument", `${verb.name} has no option ${shown}`, {
     hint: didYouMean(shown, known, verb),

@@ -1,7 +1,7 @@
 /** The options that make a policy: `run` and `policy explain` take the same. */
 import { compatibilityModes, egressModes, profileNames, workspaceModes } from "../core/policy.js";
 import { pullChoices } from "../runtime/root-image.js";
-import type { LaterOption, OptionSpec } from "./option-spec.js";
+import type { OptionSpec } from "./option-spec.js";
 
 export const policyOptions: readonly OptionSpec[] = [
   { long: "image", short: "i", value: "IMAGE", help: "where the root filesystem comes from (by the command)" },
@@ -74,5 +74,3 @@ export const policyOptions: readonly OptionSpec[] = [
   { long: "ask", help: "put destinations that are not allowed to you: once, for this sandbox, never" },
   { long: "backend", short: "B", value: "NAME", help: "what isolates the sandbox: auto, linux (auto)" },
 ];
-
-export const laterPolicyOptions: readonly LaterOption[] = [{ long: "secret" }, { long: "keep", short: "k" }];

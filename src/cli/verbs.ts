@@ -3,11 +3,12 @@ import { AgentKernelError } from "../core/errors.js";
 import { nearest } from "../policy/nearest.js";
 import { apiVerbs } from "./api-options.js";
 import { daemonVerbs } from "./daemon-options.js";
+import { fileVerbs } from "./file-verbs.js";
 import { imageVerbs } from "./images/verb-table.js";
 import { mcpVerbs } from "./mcp-options.js";
 import type { OptionSpec, VerbSpec } from "./option-spec.js";
-import { laterPolicyOptions, policyOptions } from "./policy-options.js";
-import { sandboxVerbs } from "./sandbox-options.js";
+import { policyOptions } from "./policy-options.js";
+import { lifeOptions, sandboxVerbs } from "./sandbox-options.js";
 import { setupVerb } from "./setup-options.js";
 
 const jsonOption: OptionSpec = { long: "json", help: "print the result as JSON" };
@@ -41,14 +42,16 @@ export const verbs: readonly VerbSpec[] = [
     ],
     options: [
       ...policyOptions,
+      { long: "keep", short: "k", help: "let the sandbox stay, under a name that is told" },
+      ...lifeOptions,
       { long: "tty", short: "t", help: "give the command a terminal" },
       { long: "json", help: "print output and exit status as one JSON object" },
     ],
-    later: laterPolicyOptions,
     rest: { kind: "command" },
     load: () => import("./verbs/run.js"),
   },
   ...sandboxVerbs,
+  ...fileVerbs,
   {
     name: "doctor",
     summary: "prove each isolation layer on this machine by using it",
@@ -69,7 +72,6 @@ export const verbs: readonly VerbSpec[] = [
       "agentkernel policy explain -- npm test",
     ],
     options: [...policyOptions, jsonOption],
-    later: laterPolicyOptions,
     rest: { kind: "command", optional: true },
     load: () => import("./verbs/policy-explain.js"),
   },

@@ -77,16 +77,13 @@ describe("choices", () => {
 
 test("what has no effect yet is known, and says what it is about", async () => {
   const text =
-    "[sandbox]\nname = 'a'\n[network]\nports = ['8080:80', '127.0.0.1:1:2']\nvsock_cid = 3\n[daemon]\nmin_warm = 1\nmax_warm = 2\n[daemon.agents.claude]\nmin_warm = 1\nruntime = 'python'\n[images]\nlock = 'agentkernel.lock'";
+    "[sandbox]\nname = 'a'\n[network]\nports = ['8080:80', '127.0.0.1:1:2']\nvsock_cid = 3\n[images]\nlock = 'agentkernel.lock'";
   const { withoutEffect } = await valid(text);
   expect(withoutEffect).toEqual([
     { text: "agentkernel.toml:2: sandbox.name", concerns: "create" },
     { text: "agentkernel.toml:4: network.ports", concerns: "run" },
     { text: "agentkernel.toml:5: network.vsock_cid", concerns: "run" },
-    { text: "agentkernel.toml:7: daemon.min_warm", concerns: "daemon" },
-    { text: "agentkernel.toml:8: daemon.max_warm", concerns: "daemon" },
-    { text: "agentkernel.toml:9: daemon.agents", concerns: "daemon" },
-    { text: "agentkernel.toml:13: images.lock", concerns: "images" },
+    { text: "agentkernel.toml:7: images.lock", concerns: "images" },
   ]);
 });
 

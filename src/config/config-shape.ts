@@ -132,15 +132,13 @@ export const configShape = table({
         help: "How long a daemon that a verb started owns nothing before it ends (5m).",
         userOnly: true,
       },
-      min_warm: { ...warmPool.min_warm, later: "daemon" },
-      max_warm: { ...warmPool.max_warm, later: "daemon" },
+      ...warmPool,
       agents: {
         shape: dictionary(
           (key) => (whyNotName(key) === null ? null : "is not a name of an agent"),
           table({ ...warmPool, ...imageChoice }),
         ),
         help: "The same for one agent.",
-        later: "daemon",
       },
     }),
   },

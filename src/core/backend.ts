@@ -89,8 +89,12 @@ export interface Lack {
 export interface Backend {
   readonly name: BackendName;
   readonly lacks: readonly Lack[];
-  /** Rejects with an AgentKernelError and leaves nothing behind if the sandbox could not be started. */
-  boot(spec: BootSpec, signal?: AbortSignal): Promise<BootedSandbox>;
+  /**
+   * Rejects with an AgentKernelError and leaves nothing behind if the sandbox could not be started. `onStream` is called
+   * as soon as there is a stream that the guest will read from its first byte, before anything of it runs; again with
+   * another where that sandbox did not come about and another takes its place.
+   */
+  boot(spec: BootSpec, signal?: AbortSignal, onStream?: (stream: Socket) => void): Promise<BootedSandbox>;
   /** Without it the backend has only sandboxes that die with their owner. */
   readonly kept?: KeptBackend;
   /** What of a spec must be fixed before a sandbox is built. Without it, or where it is null, none is built ahead. */
@@ -112,7 +116,7 @@ export interface WarmSandbox {
   /** Settles when nothing of it is left, or when it has been taken. Never rejects. */
   readonly over: Promise<void>;
   /** Once. Rejects where it cannot serve this one; then nothing of it is left, and another sandbox may do. */
-  take(spec: BootSpec, signal?: AbortSignal): Promise<BootedSandbox>;
+  take(spec: BootSpec, signal?: AbortSignal, onStream?: (stream: Socket) => void): Promise<BootedSandbox>;
   /** Ends it, unless it has been taken. */
   discard(): Promise<void>;
 }

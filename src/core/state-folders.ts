@@ -31,8 +31,8 @@ export function sandboxesFolder(env: HostEnvironment, homeDir: string): string {
 }
 
 /** Who may ask over the network. */
-export function apiKeysFile(env: HostEnvironment, homeDir: string): string {
-  return join(stateFolder(env, homeDir), "keys.json");
+export function apiKeysFolder(env: HostEnvironment, homeDir: string): string {
+  return join(stateFolder(env, homeDir), "keys");
 }
 
 /** Where the daemon's socket lies where there is no folder for such things that ends with the session. */

@@ -4,12 +4,13 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { join } from "node:path";
+import type { Duplex } from "node:stream";
 import type { JwtSettings } from "../api/auth/jwt.js";
 import type { TcpPlace } from "../api/http/listener.js";
 import type { Api, ApiLimits } from "../api/index.js";
 import { Metrics } from "../api/metrics/index.js";
 import { AgentKernelError } from "../core/errors.js";
-import { apiKeysFile, stateFolder } from "../core/state-folders.js";
+import { apiKeysFolder, stateFolder } from "../core/state-folders.js";
 import type { Surroundings } from "../core/surroundings.js";
 import type { Resident } from "../runtime/resident.js";
 import type { Log } from "./log.js";
@@ -69,6 +70,10 @@ export class DaemonApi {
     await (await this.#ready()).serve(request, response, { kind: "unix", isTls: false, host: null }, isWaiting);
   }
 
+  async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    await (await this.#ready()).upgrade(request, socket, head, { kind: "unix", isTls: false, host: null });
+  }
+
   async close(): Promise<void> {
     this.#tcp?.close();
     this.#tcp?.closeIdleConnections();
@@ -79,7 +84,7 @@ export class DaemonApi {
   async #refuseWithoutKeys(host: string): Promise<void> {
     const { own, serve } = this.#parts;
     const { KeyStore } = await import("../api/auth/key-store.js");
-    if (serve?.jwt !== null || new KeyStore(apiKeysFile(own.env, own.homeDir)).list().length > 0) return;
+    if (serve?.jwt !== null || new KeyStore(apiKeysFolder(own.env, own.homeDir)).list().length > 0) return;
     throw new AgentKernelError("invalid_argument", `${host} can be reached from other machines, and there is no key`, {
       hint: "make one first (agentkernel keys create NAME), or take tokens (--jwks), or listen on 127.0.0.1",
     });
@@ -101,7 +106,7 @@ export class DaemonApi {
         import("../mcp/http/index.js"),
       ]);
     const jwt = serve?.jwt ? new (await import("../api/auth/jwt.js")).JwtVerifier(serve.jwt) : null;
-    const keys = new KeyStore(apiKeysFile(own.env, own.homeDir));
+    const keys = new KeyStore(apiKeysFolder(own.env, own.homeDir));
     return new ApiClass({
       own,
       resident: this.#resident,
@@ -110,6 +115,7 @@ export class DaemonApi {
       access: new AccessLog(serve?.accessLogPath ?? join(stateFolder(own.env, own.homeDir), "access.log")),
       limits: { ...usualLimits, ...serve?.limits },
       mcp: new McpHttp({ onFault: (error) => log.say(`MCP: ${describe(error)}`) }),
+      onRemark: (line) => log.say(line),
       onFault: (error, id) => log.say(`request ${id}: ${describe(error)}`),
     });
   }

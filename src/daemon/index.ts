@@ -72,7 +72,7 @@ export class Daemon {
   readonly #ownership: Ownership;
   readonly #jails: ResidentJails;
   readonly #pool: WarmPool;
-  readonly #sources: WatchedSources;
+  #sources: WatchedSources | null = null;
   readonly #sessions = new Set<ClientSession>();
   readonly #startedAtMs = Date.now();
   readonly #lifetime: Lifetime;
@@ -101,7 +101,6 @@ export class Daemon {
       heldBy: () => this.#heldBy(),
       end: (why) => void this.stop(why),
     });
-    this.#sources = WatchedSources.open(distFolder(), options.place.folder);
     this.ended = new Promise((resolve) => {
       this.#settleEnded = resolve;
     });
@@ -123,7 +122,7 @@ export class Daemon {
       await daemon.#api?.close();
       await daemon.#sandboxes?.close();
       daemon.#sandboxOwnership?.release();
-      daemon.#sources.close();
+      daemon.#sources?.close();
       daemon.#jails.close();
       ownership.release();
       throw error;
@@ -214,17 +213,20 @@ export class Daemon {
       resident: { ...resident, meter: api.meter },
       answer: (method, path) => this.#answer(method, path),
       serve: (request, response, isWaiting) => this.#serveRequest(api.serve(request, response, isWaiting)),
+      upgrade: (request, socket, head) => this.#serveRequest(api.upgrade(request, socket, head)),
       isClosed: () => this.#whyClosed(),
       onSession: (session) => this.#serve(session),
       onFault: (error) => log.say(`a connection was cut off: ${describe(error)}`),
     });
+    // After it listens: those who try to start one at the same moment look for this one.
+    this.#sources = WatchedSources.open(distFolder(), place.folder);
     log.say(`process ${process.pid} listens, version ${version}, build ${buildId()}`);
     this.#lifetime.look();
   }
 
   #whyClosed(): string | null {
     if (this.#isClosing) return "the daemon is stopping";
-    return this.#sources.haveChanged() ? "the sources of this build have changed" : null;
+    return this.#sources?.haveChanged() ? "the sources of this build have changed" : null;
   }
 
   #serve(session: ClientSession): void {
@@ -283,7 +285,7 @@ export class Daemon {
     // They run on, and the next daemon takes them over.
     await this.#sandboxes?.close();
     this.#sandboxOwnership?.release();
-    this.#sources.close();
+    this.#sources?.close();
     await this.#pool.close();
     this.#leave();
     log.say(this.#sessions.size === 0 ? "stopped" : `stopped; ${this.#sessions.size} did not end in time`);
@@ -301,7 +303,7 @@ export class Daemon {
     await this.#api?.close();
     await this.#sandboxes?.close();
     this.#sandboxOwnership?.release();
-    this.#sources.close();
+    this.#sources?.close();
     await this.#pool.close();
     this.#leave();
     log.say(`another daemon takes over: ${released} released, ${this.#sessions.size} still at work`);

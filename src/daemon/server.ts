@@ -18,6 +18,7 @@ export interface ServerParts extends ConnectionOptions {
   readonly answer: (method: string, path: string) => Promise<object> | null;
   /** Whatever is not the daemon's own business. Never rejects. */
   readonly serve: (request: IncomingMessage, response: ServerResponse, isWaiting: boolean) => Promise<void>;
+  readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void>;
 }
 
 /** Listens when it resolves: the socket appears whole, in the place of one that a dead daemon left. */
@@ -27,7 +28,7 @@ export async function listen({ folder, socketName }: DaemonPlace, parts: ServerP
   http.on("upgrade", (request, socket, head) => {
     const wanted = request.url === "/client" && request.headers.upgrade === "agentkernel-client";
     if (wanted) admit(socket, head, String(request.headers["agentkernel-build"]), parts);
-    else refuse(socket, "there is nothing to upgrade to");
+    else void parts.upgrade(request, socket, head);
   });
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on("error", () => {});

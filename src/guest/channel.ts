@@ -21,6 +21,8 @@ export interface ChannelShape {
   /** How much may be sent before the guest grants more; by default what its HELLO says. */
   readonly outboundWindowBytes?: number;
   readonly terminal: typeof FrameType.exit | typeof FrameType.close;
+  /** A part of what came last stays ungranted, for whoever takes the command up next. */
+  readonly holdsBack?: boolean;
   /** What the guest sends is kept by whoever takes it, and so is copied out of what it was read into. */
   readonly keepsInput?: true;
 }
@@ -72,6 +74,7 @@ export class Channel {
         new InboundStream({
           windowBytes: home.windowBytes,
           lease: shape.keepsInput ? NO_LEASE : home.lease,
+          heldBackBytes: shape.holdsBack === true ? home.windowBytes >>> 2 : 0,
           grant,
           sinkFault,
         }),

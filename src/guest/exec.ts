@@ -43,6 +43,7 @@ export function openExec(open: OpenChannel, request: ExecRequest): GuestExec {
     inbound: request.tty ? [1] : [1, 2],
     outbound: request.stdin || request.tty !== undefined,
     terminal: FrameType.exit,
+    holdsBack: request.tty !== undefined && request.key !== undefined,
   };
   return execOn(open, shape, openBody(request), (refusal) => execRefused(refusal, request));
 }
@@ -62,6 +63,7 @@ export function attachExec(open: OpenChannel, kept: KeptExec, at: ResumeAt): Gue
     // The guest says at once how much it has room for.
     outboundWindowBytes: 0,
     terminal: FrameType.exit,
+    holdsBack: kept.tty,
   };
   const body = { kind: "exec-attach", key: kept.key, stdout: at.stdout, stderr: at.stderr };
   return execOn(open, shape, body, (refusal) => attachRefused(refusal, kept.key));

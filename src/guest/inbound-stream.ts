@@ -26,6 +26,11 @@ export interface InboundStreamOptions {
   readonly maxWindowBytes?: number;
   readonly pool?: WindowPool;
   readonly lease: ReadLease;
+  /**
+   * Bytes that were taken last and are not granted again yet. For a kept command granting is acknowledging, and what is
+   * not acknowledged is what the next host can have again.
+   */
+  readonly heldBackBytes?: number;
   grant(bytes: number): void;
   /** The sink threw: a fault of the host's own. */
   sinkFault(error: unknown): void;
@@ -167,10 +172,11 @@ export class InboundStream {
   }
 
   #taken(bytes: number): void {
+    const { heldBackBytes = 0 } = this.#options;
     this.#takenBytes += bytes;
-    if (this.#takenBytes < this.#windowBytes >>> 1 || this.#ended) return;
-    const grant = this.#takenBytes + this.#growth();
-    this.#takenBytes = 0;
+    if (this.#takenBytes - heldBackBytes < this.#windowBytes >>> 1 || this.#ended) return;
+    const grant = this.#takenBytes - heldBackBytes + this.#growth();
+    this.#takenBytes = heldBackBytes;
     this.#allowance += grant;
     this.#options.grant(grant);
   }

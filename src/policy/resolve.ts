@@ -34,6 +34,27 @@ export function resolve(inputs: PolicyInputs): ResolvedPolicy {
   });
 }
 
+const remembered = new Map<string, ResolvedPolicy>();
+/** A process that serves many sees few different inputs. */
+const MOST_REMEMBERED = 64;
+
+/** The same; for a process that resolves the same inputs again and again. Policies are frozen, so they can be shared. */
+export function resolveAgain(inputs: PolicyInputs): ResolvedPolicy {
+  if (hasLimits(inputs)) return resolve(inputs);
+  const key = JSON.stringify(inputs);
+  const known = remembered.get(key);
+  if (known !== undefined) return known;
+  const resolved = resolve(inputs);
+  if (remembered.size >= MOST_REMEMBERED) remembered.clear();
+  remembered.set(key, resolved);
+  return resolved;
+}
+
+/** What a limit allows is a function, which says nothing of itself: such inputs cannot be compared. */
+function hasLimits({ limits = [], userWide = [], project = [], policyFile = [], flags = [] }: PolicyInputs): boolean {
+  return limits.length > 0 || [...userWide, ...project, ...policyFile, ...flags].some((layer) => layer.limits);
+}
+
 /** A profile looser than the user's floor: refused where the user names it outright, replaced where a file does. */
 function holdProfile(inputs: PolicyInputs): { inputs: PolicyInputs; narrowed: readonly Narrowing[] } {
   const { profileFloor: floor, profile, baseProfile } = inputs;

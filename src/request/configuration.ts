@@ -22,6 +22,7 @@ export interface Configuration {
   readonly backend: ConfigFile["backend"];
   readonly images: ConfigFile["images"];
   readonly audit: ConfigFile["audit"];
+  readonly daemon: ConfigFile["daemon"];
   readonly api: ConfigFile["api"];
   /** Absolute paths of the files in use, as named and where they really lie: no sandbox may change them. */
   readonly inUse: readonly string[];
@@ -37,6 +38,7 @@ export const noConfiguration: Configuration = {
   backend: null,
   images: {},
   audit: {},
+  daemon: {},
   api: {},
   inUse: [],
   notes: [],
@@ -85,6 +87,7 @@ async function understand({ userWide, project, policy, notes, cwd, inUse }: Foun
     backend: files.project?.backend ?? files.userWide?.backend ?? null,
     images: Object.assign({}, ...both.map(({ images }) => images)),
     audit: files.userWide?.audit ?? {},
+    daemon: files.userWide?.daemon ?? {},
     api: files.userWide?.api ?? {},
     inUse,
     notes: [...notes, ...both.flatMap(noEffectNotes)],

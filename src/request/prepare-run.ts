@@ -6,7 +6,7 @@ import type { Surroundings } from "../core/surroundings.js";
 import { parseReference } from "../images/reference.js";
 import { refuseUnlessAllowed } from "../policy/commands.js";
 import type { PolicyInputs } from "../policy/layers.js";
-import { type ResolvedPolicy, resolve } from "../policy/resolve.js";
+import { type ResolvedPolicy, resolveAgain } from "../policy/resolve.js";
 import { type ImageWish, isPlace, rootFolder } from "../runtime/root-image.js";
 import type { RunRequest } from "../runtime/run-request.js";
 import { checkBackend, chooseImage } from "./choices.js";
@@ -39,12 +39,12 @@ export function preparePolicy(
 
 /** Twice where it must: what is shown writable, and whether MCP servers matter, is known only from a policy. */
 function resolveWhole(inputs: PolicyInputs, configuration: Configuration, cwd: string): ResolvedPolicy {
-  const first = resolve(inputs);
+  const first = resolveAgain(inputs);
   const { net } = first.policy;
   const protecting = protectInUse(configuration.inUse, cwd, first.policy);
   const isAboutMcp = [...net.allow, ...net.deny].some((rule) => "preset" in rule && rule.preset === "mcp-servers");
   if (protecting.length === 0 && !isAboutMcp) return first;
-  return resolve({
+  return resolveAgain({
     ...inputs,
     policyFile: [...(inputs.policyFile ?? []), ...protecting],
     ...(isAboutMcp ? { mcpServers: configuration.mcpServers() } : {}),

@@ -3,7 +3,8 @@
  * record. What was opened is closed again where the next thing fails.
  */
 import { isAgentKernelError } from "../core/errors.js";
-import { type PlannedStart, startOf } from "./command-start.js";
+import type { ExecRequest } from "../core/exec.js";
+import { type CommandStart, type PlannedStart, startOf } from "./command-start.js";
 import { openBackend, type RuntimeHost } from "./open-backend.js";
 import { type ImageWatcher, type RootImage, rootImage } from "./root-image.js";
 import type { RunAudit } from "./run-audit.js";
@@ -32,28 +33,39 @@ export interface OpenRunOptions {
   readonly watcher?: Omit<ImageWatcher, "signal">;
   /** Who is asked about destinations that no rule covers. */
   readonly asker?: Asker | undefined;
+  /** The whole command, to be sent ahead of its sandbox where nothing has to be ready before it. */
+  readonly ahead?: (start: CommandStart) => ExecRequest;
 }
 
 export async function openRun(request: RunRequest, options: OpenRunOptions): Promise<OpenRun> {
-  const { planned, ...opened } = await openPlanned(request, options, (image) => startOf(request, image));
-  const { command, makesFolder } = planned;
-  // Placeholders stand in for what a variable of the same name would have given away.
-  const env = opened.egress === null ? command.env : { ...command.env, ...opened.egress.env };
-  return { ...opened, start: { command: { ...command, env }, makesFolder } };
+  const { plan, ...opened } = await openPlanned(request, options, (image, egress) => {
+    const { command: planned, makesFolder } = startOf(request, image);
+    // Placeholders stand in for what a variable of the same name would have given away.
+    const env = egress === null ? planned.env : { ...planned.env, ...egress.env };
+    const command = { ...planned, env };
+    // It waits for what has to be ready before it: a folder, a port, a terminal, a record.
+    const isFree = !makesFolder && request.publish.length === 0 && !request.tty && !options.audit.isRequired;
+    return { start: { command, makesFolder }, ahead: isFree ? options.ahead?.(command) : undefined };
+  });
+  return { ...opened, start: plan.start };
 }
 
 /** Without a command: those that come are asked for one by one. */
 export async function openSandbox(request: RunRequest, options: OpenRunOptions): Promise<OpenSandbox> {
-  const { planned: _, ...opened } = await openPlanned(request, options, () => null);
+  const { plan: _, ...opened } = await openPlanned(request, options, () => ({ ahead: undefined }));
   return opened;
 }
 
-/** `plan` may refuse the image before a sandbox is started. */
-async function openPlanned<Plan>(
+/** What is known before the sandbox starts; making it may refuse the image. */
+interface Plan {
+  readonly ahead: ExecRequest | undefined;
+}
+
+async function openPlanned<P extends Plan>(
   request: RunRequest,
   options: OpenRunOptions,
-  plan: (image: RootImage) => Plan,
-): Promise<OpenSandbox & { readonly planned: Plan }> {
+  makePlan: (image: RootImage, egress: RunEgress | null) => P,
+): Promise<OpenSandbox & { readonly plan: P }> {
   const { audit, signal, watcher, asker } = options;
   const meter = options.host.resident?.meter;
   const image = await rootImage(request.image, request.imageSettings, { ...watcher, signal });
@@ -64,20 +76,25 @@ async function openPlanned<Plan>(
   };
   try {
     egress = await openEgress(request, { ...audit, meter }, asker);
-    const planned = plan(image);
-    const sandbox = await startSandbox(request, options, image, egress);
-    return { sandbox, image, egress, close, planned };
+    const plan = makePlan(image, egress);
+    const sandbox = await startSandbox(request, options, { image, egress, ahead: plan.ahead });
+    return { sandbox, image, egress, close, plan };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
+interface StartParts {
+  readonly image: RootImage;
+  readonly egress: RunEgress | null;
+  readonly ahead: ExecRequest | undefined;
+}
+
 async function startSandbox(
   { policy, projectDir, homeDir }: RunRequest,
   { host, audit, signal }: OpenRunOptions,
-  image: RootImage,
-  egress: RunEgress | null,
+  { image, egress, ahead }: StartParts,
 ): Promise<TemporarySandbox> {
   const { id, records } = audit;
   const backend = openBackend(host);
@@ -90,7 +107,7 @@ async function startSandbox(
     const certificate = egress?.trustedCertificate ?? null;
     const trust = certificate === null ? {} : { trustedCertificate: certificate };
     const spec = { id, hostname: id, policy, image: image.source, projectDir, homeDir, ...trust };
-    const sandbox = await TemporarySandbox.start(backend, spec, signal, egress?.port);
+    const sandbox = await TemporarySandbox.start(backend, spec, signal, egress?.port, ahead);
     records.ready(sandbox.layers);
     meter?.started({ kind: "run", isWarm: false, ms: performance.now() - askedAt });
     return sandbox;

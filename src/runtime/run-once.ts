@@ -31,6 +31,8 @@ export interface RunOnceOptions {
   readonly onNamed?: (sandbox: string) => void;
   /** The command runs. */
   readonly onStarted?: (sandbox: string) => void;
+  /** Whoever waits for records to be written, where the caller need not. Without it the run waits. */
+  readonly settleLater?: (work: Promise<readonly string[]>) => void;
 }
 
 export interface RanOnce {
@@ -46,14 +48,20 @@ export interface RanOnce {
 export async function runOnce(request: RunRequest, options: RunOnceOptions): Promise<RanOnce> {
   const audit = openRunAudit(temporaryId(), request, options.host);
   options.onNamed?.(audit.id);
-  let ran: Omit<RanOnce, "notes">;
   try {
-    ran = await runWith(request, options, audit);
+    const ran = await runWith(request, options, audit);
+    return { ...ran, notes: await settle(audit, options) };
   } catch (error) {
-    await audit.settle();
+    await settle(audit, options);
     throw error;
   }
-  return { ...ran, notes: await audit.settle() };
+}
+
+/** A log that is required is waited for in any case. */
+async function settle(audit: RunAudit, { settleLater }: RunOnceOptions): Promise<readonly string[]> {
+  if (settleLater === undefined || audit.isRequired) return await audit.settle();
+  settleLater(audit.settle());
+  return [];
 }
 
 async function runWith(request: RunRequest, options: RunOnceOptions, audit: RunAudit): Promise<Omit<RanOnce, "notes">> {

@@ -2,6 +2,7 @@
  * src/runtime owns the lifecycle of sandboxes. A temporary one serves what it was started for and is destroyed; it
  * never outlives its owner and is never handed on.
  */
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Backend, BootedSandbox, BootSpec, Layer, LimitHits, SandboxEnd } from "../core/backend.js";
 import type { EgressPort } from "../core/egress.js";
@@ -15,33 +16,59 @@ export function temporaryId(): string {
   return `run-${random.toString(16).padStart(12, "0")}`;
 }
 
+/** With a guest, from the first byte of its stream. */
+interface Conversation {
+  readonly stream: Socket;
+  readonly session: GuestSession;
+  readonly first: Promise<GuestExec> | null;
+}
+
 export class TemporarySandbox {
   readonly id: string;
+  /** The command that it was started with; null where there was none. */
+  readonly first: Promise<GuestExec> | null;
   readonly layers: readonly Layer[];
   /** Settles when nothing of it is left, whoever ended it. */
   readonly ended: Promise<SandboxEnd>;
   readonly #booted: BootedSandbox;
   readonly #session: GuestSession;
 
-  private constructor(id: string, booted: BootedSandbox, egress?: EgressPort) {
+  private constructor(id: string, booted: BootedSandbox, { session, first }: Conversation) {
     this.id = id;
     this.layers = booted.layers;
     this.ended = booted.ended;
+    this.first = first;
     this.#booted = booted;
-    this.#session = new GuestSession(booted.stream, egress ? { egress } : {});
+    this.#session = session;
     this.#session.ready.catch(() => {});
     // A guest that broke the protocol, or is gone, takes its sandbox with it.
     this.#session.ended.then(() => booted.kill()).catch(() => {});
   }
 
-  /** Without an `egress` nothing gets out of it, whatever the policy says. */
+  /**
+   * Without an `egress` nothing gets out of it, whatever the policy says. A command that is known already is sent ahead:
+   * it runs as soon as the sandbox does.
+   */
   static async start(
     backend: Backend,
     spec: BootSpec,
     signal?: AbortSignal,
     egress?: EgressPort,
+    command?: ExecRequest,
   ): Promise<TemporarySandbox> {
-    return new TemporarySandbox(spec.id, await backend.boot(spec, signal), egress);
+    let talk: Conversation | null = null;
+    const converse = (stream: Socket): Conversation => {
+      const session = new GuestSession(stream, egress ? { egress } : {});
+      session.ready.catch(() => {});
+      const first = command === undefined ? null : session.exec(command);
+      first?.catch(() => {});
+      return { stream, session, first };
+    };
+    const booted = await backend.boot(spec, signal, (stream) => {
+      talk = converse(stream);
+    });
+    const known = talk as Conversation | null;
+    return new TemporarySandbox(spec.id, booted, known?.stream === booted.stream ? known : converse(booted.stream));
   }
 
   /** Settles when `finish` is under way, at the latest with its end: what the limits did. Null where that is not known. */

@@ -4,14 +4,28 @@ import { describe, expect, it } from "vitest";
 import { filesUnder } from "./module-graph.js";
 
 const maxLines = 400;
-const sources = [...filesUnder("src", ".ts"), ...filesUnder("test", ".ts"), ...filesUnder("native", ".rs")];
+const sources = [
+  ...filesUnder("src", ".ts"),
+  ...filesUnder("test", ".ts"),
+  ...filesUnder("native", ".rs"),
+  ...[".ts", ".py", ".go", ".rs", ".swift"].flatMap((extension) => filesUnder("sdk", extension)),
+].filter((path) => !isBuilt(path) && !isWrittenFromSpec(path));
+
+function isBuilt(path: string): boolean {
+  return /\/(dist|\.build|target)\//.test(path);
+}
+
+/** By `npm run sdk:sources`, as long as the API's description is. */
+function isWrittenFromSpec(path: string): boolean {
+  return path.startsWith("sdk/") && /npm run sdk:sources/.test(readFileSync(path, "utf8").slice(0, 200));
+}
 
 /** Names that hide what a file owns. */
 const emptyName = /^(utils?|helpers?|common|manager|misc|service)$/;
 
 const isEmptyName = (path: string): boolean =>
   basename(path)
-    .replace(/(\.test)?\.(ts|rs)$/, "")
+    .replace(/(\.test)?\.(ts|rs|py|go|swift)$/, "")
     .split(/[-_]/)
     .some((word) => emptyName.test(word));
 

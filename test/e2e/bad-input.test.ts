@@ -14,7 +14,7 @@ const misuses: readonly [string, readonly string[], RegExp, RegExp][] = [
   ["half a verb", ["policy"], /policy needs a word after it/, /policy explain/],
   ["an unknown flag", ["run", "--netwrok", "off", "true"], /no option --netwrok/, /did you mean --network\?/],
   ["an unknown short flag", ["run", "-Z", "true"], /no option -Z/, /--help/],
-  ["a flag of a later version", ["run", "--keep", "true"], /--keep is not in this version yet/, /leave it out/],
+  ["a life of a run's own", ["run", "--ttl", "1h", "true"], /--ttl is for sandboxes that stay/, /--keep/],
   ["no command", ["run"], /run needs a command/, /--help/],
   ["an unknown profile", ["run", "-p", "restricted", "true"], /not one of permissive, moderate/, /restrictive/],
   ["a flag without its value", ["run", "--timeout"], /--timeout needs a value/, /--timeout/],

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { afterEach, describe, expect, it } from "vitest";
 import { callers, usesDaemon } from "../support/daemon.js";
-import { call, startMcp } from "../support/mcp-client.js";
+import { call, startMcp, type ToolAnswer } from "../support/mcp-client.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
 
 const sh = (script: string) => ["sh", "-c", script];
@@ -195,7 +195,7 @@ describe.each(callers)("$title", (caller) => {
     expect(data).toMatchObject({ cut_bytes: Number(cut), full_output: uri });
     let read = "";
     for (let offset: number | undefined = 0; offset !== undefined; ) {
-      const part = (await call(client, "sandbox_file_read", { path: uri, offset, limit: 300_000 })).data;
+      const { data: part }: ToolAnswer = await call(client, "sandbox_file_read", { path: uri, offset, limit: 300_000 });
       read += part.content;
       offset = part.next_offset;
     }

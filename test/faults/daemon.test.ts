@@ -10,7 +10,7 @@ import { onTerminal } from "../support/terminal.js";
 import { WatchedCli } from "../support/watched-cli.js";
 
 const run = ["run", "--no-network", "--workspace", "none", "sh", "-c"];
-const lost = /^agentkernel: the daemon ended before this was over, and the sandbox with it[^\n]*\n {2}hint: [^\n]+\n$/m;
+const lost = /^agentkernel: the daemon ended before this was over, and the command with it[^\n]*\n {2}hint: [^\n]+\n$/m;
 
 interface World {
   readonly client: Actor;

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { testFolder } from "./test-folder.js";
-import { holdersOf, isForeign, isOurs } from "./whose.js";
+import { holdersOf, isForeign, isOurs, isWarm } from "./whose.js";
 
 export interface Traces {
   /** Processes of ours, or in a namespace that is not this process's own. */
@@ -51,9 +51,9 @@ function processes(): string[] {
     const stat = read(`/proc/${pid}/stat`);
     if (stat === "" || / Z /.test(stat.slice(stat.lastIndexOf(")")))) continue;
     const namespace = namespaceOf(pid);
-    const isProgram = ["ak-jail", "ak-guest", "ak-unpack"].includes(command) && !isForeign(Number(pid));
+    const isProgram = ["ak-jail", "ak-warm", "ak-guest", "ak-unpack"].includes(command) && !isForeign(Number(pid));
     const isInside = namespace !== null && namespace !== own && isOurs(Number(pid));
-    if (isProgram || isInside) found.push(`${pid} ${command}`);
+    if ((isProgram || isInside) && !isWarm(Number(pid))) found.push(`${pid} ${command}`);
   }
   return found.sort();
 }
@@ -69,7 +69,7 @@ function mounts(): string[] {
 /** A group is named after the process that made it; of one that is gone it can only be ours to remove. */
 function isOurCgroup(path: string): boolean {
   const pid = Number(/agentkernel-(\d+)/.exec(path)?.[1] ?? 0);
-  return pid === 0 || !isForeign(pid);
+  return pid === 0 || !(isForeign(pid) || isWarm(pid));
 }
 
 /** Held by processes of others they are theirs. */
@@ -82,7 +82,7 @@ function sockets(): string[] {
   }
   const holders = holdersOf(new Set(found.keys()));
   return [...found]
-    .filter(([inode]) => !(holders.get(inode) ?? []).some((pid) => isForeign(pid)))
+    .filter(([inode]) => !(holders.get(inode) ?? []).some((pid) => isForeign(pid) || isWarm(pid)))
     .map(([, name]) => name)
     .sort();
 }

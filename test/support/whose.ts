@@ -15,6 +15,17 @@ export function isForeign(pid: number): boolean {
   return found;
 }
 
+/**
+ * Whether the process is of a sandbox that its daemon keeps ready for the next run. One whose daemon is gone is left
+ * over like any other.
+ */
+export function isWarm(pid: number): boolean {
+  for (let at = pid; at > 1; at = parentOf(at)) {
+    if (nameOf(at) === "ak-warm" && nameOf(parentOf(at)) === "ak-launcher") return true;
+  }
+  return false;
+}
+
 /** Whether this test run started the process, or what started it. */
 export function isOurs(pid: number): boolean {
   for (let at = pid; at > 1; at = parentOf(at)) if (at === process.pid || runsOurBuild(at)) return true;
@@ -44,6 +55,10 @@ function isSandboxProgram(pid: number): boolean {
   return (
     /\/ak-(jail|guest|unpack)$/.test(linkAt(`/proc/${pid}/exe`)) || /agentkernel/.test(textAt(`/proc/${pid}/cmdline`))
   );
+}
+
+function nameOf(pid: number): string {
+  return textAt(`/proc/${pid}/comm`).trim();
 }
 
 function parentOf(pid: number): number {

@@ -13,13 +13,14 @@ use ak_jail::{
     keep::project::Project,
 };
 use rustix::{
-    fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, open, statat},
+    fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, open, statat},
     io::Errno,
 };
 
 use crate::{
     change::{Change, Kind, Node, Side, Verdict},
     contents,
+    origin::is_made_of_hosts,
     record::{Print, Record},
     rules::{Rules, is_too_deep},
 };
@@ -31,6 +32,7 @@ const MAX_ENTRIES: usize = 2_000_000;
 const MAX_NAMES: usize = 500_000;
 
 const CHANGED: &str = "changed on the host since";
+const DELETED: &str = "deleted on the host since";
 
 /// Both sides, and what differs.
 pub struct Comparison {
@@ -55,10 +57,20 @@ pub fn compare(state: &Path, project: &Project, record: &Record) -> Outcome<Comp
         Err(e) => return Err(e).during("open the sandbox's layer"),
     };
     let rules = Rules::of(project, host.as_fd())?;
-    let mut walk = Walk { rules: &rules, record, since: project.since, changes: Vec::new(), omitted: 0, seen: 0 };
+    let mut walk = Walk {
+        rules: &rules,
+        record,
+        since: project.since,
+        changes: Vec::new(),
+        omitted: 0,
+        seen: 0,
+        sources: 0,
+        orphans: Vec::new(),
+    };
     if let Some(layer) = &layer {
         walk.folder(layer.as_fd(), Some(host.as_fd()), &[], &Verdict::Ready)?;
     }
+    walk.find_deleted();
     let Walk { mut changes, omitted, .. } = walk;
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(Comparison { layer, host, changes, omitted })
@@ -71,6 +83,10 @@ struct Walk<'a> {
     changes: Vec<Change>,
     omitted: u64,
     seen: usize,
+    /// Files of the host's that the sandbox may have moved elsewhere.
+    sources: usize,
+    /// New files that were made of one of the host's, and may have been there when the sandbox began.
+    orphans: Vec<usize>,
 }
 
 impl Walk<'_> {
@@ -176,6 +192,9 @@ impl Walk<'_> {
             self.push(Kind::Added, path, None, Some(new), verdict);
             return Ok(());
         }
+        if old.is_some() && !is_made_of_hosts(layer, name) {
+            self.sources += 1;
+        }
         if let (Some(host), Some(old)) = (host, &old)
             && new.node != Node::Other
             && is_same(layer, host, name, &new, old)?
@@ -187,6 +206,10 @@ impl Walk<'_> {
         }
         let verdict = stricter(above, self.against(path, old.as_ref().map(|old| &old.stat)));
         let kind = if old.is_some() { Kind::Modified } else { Kind::Added };
+        if old.is_none() && new.stat.st_nlink == 1 && self.may_be_deleted(host, path)? && is_made_of_hosts(layer, name)
+        {
+            self.orphans.push(self.changes.len());
+        }
         self.push(kind, path, old, Some(new), verdict);
         Ok(())
     }
@@ -202,6 +225,7 @@ impl Walk<'_> {
             return Ok(Verdict::Conflict(CHANGED.into()));
         }
         let old = Side::of(host, name, stat)?;
+        self.sources += usize::from(old.node == Node::File);
         let verdict = match (above, self.rules.refusal(path, old.node)) {
             (Verdict::Ready, Some(why)) => Verdict::Refused(why.into()),
             _ => above.clone(),
@@ -242,7 +266,24 @@ impl Walk<'_> {
         match (is_changed, host) {
             (false, _) => Verdict::Ready,
             (true, Some(_)) => Verdict::Conflict(CHANGED.into()),
-            (true, None) => Verdict::Conflict("deleted on the host since".into()),
+            (true, None) => Verdict::Conflict(DELETED.into()),
+        }
+    }
+
+    /// Whether the host may have had something at a path when the sandbox began: nothing leaves a folder without a trace.
+    fn may_be_deleted(&self, folder: Option<BorrowedFd<'_>>, path: &[u8]) -> Outcome<bool> {
+        let Some(folder) = folder else { return Ok(self.record.get(path).is_none()) };
+        let stat = fstat(folder).during("look at a folder")?;
+        Ok(self.record.get(path).is_none() && (stat.st_ctime, stat.st_ctime_nsec) >= self.since)
+    }
+
+    /// What the sandbox went on with and the host has removed since. A file that the sandbox moved looks the same, so this
+    /// is only said where it moved none.
+    fn find_deleted(&mut self) {
+        for index in self.orphans.drain(..).filter(|_| self.sources == 0) {
+            if let Some(change) = self.changes.get_mut(index).filter(|change| change.is_ready()) {
+                change.verdict = Verdict::Conflict(DELETED.into());
+            }
         }
     }
 

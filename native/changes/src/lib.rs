@@ -8,6 +8,7 @@ mod compare;
 mod contents;
 mod list;
 mod order;
+mod origin;
 mod patch;
 mod record;
 mod renames;

@@ -13,6 +13,7 @@ pub const SIGNAL: u8 = 6;
 pub const WINDOW: u8 = 7;
 pub const RAW: u8 = 8;
 pub const EXIT: u8 = 9;
+pub const WILL: u8 = 10;
 
 pub fn encode(kind: u8, stream: u8, payload: &[u8], into: &mut Vec<u8>) {
     into.extend_from_slice(&(payload.len() as u32).to_le_bytes());

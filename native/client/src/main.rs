@@ -54,8 +54,12 @@ fn finish(end: End) -> ! {
     match end {
         End::Status(status) => exit(i32::from(status)),
         End::Signal(signal) => signals::die_by(signal),
-        End::Lost(why) => fail(
-            &format!("the daemon ended before this was over, and the sandbox with it ({why})"),
+        End::Lost { words: Some(words), .. } => {
+            eprintln!("{words}");
+            exit(OWN_FAILURE)
+        }
+        End::Lost { why, words: None } => fail(
+            &format!("the daemon ended before this was over, and the command with it ({why})"),
             "run it again; agentkernel daemon status says whether a daemon is up, and where its log is",
         ),
     }

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-use crate::frame::{CLOSED, CREDIT, DATA, Decoder, EOF, EXIT, Event, RAW, SIGNAL, WINDOW, encode};
+use crate::frame::{CLOSED, CREDIT, DATA, Decoder, EOF, EXIT, Event, RAW, SIGNAL, WILL, WINDOW, encode};
 use crate::input::{Got, Input};
 use crate::output::Output;
 use crate::signals::Signals;
@@ -21,8 +21,15 @@ const MAX_UNSENT: usize = 1 << 20;
 pub enum End {
     Status(u8),
     Signal(i32),
-    /// The daemon is gone, or talks nonsense.
-    Lost(String),
+    /// The daemon is gone, or talks nonsense: why, and what it had wanted to be said then.
+    Lost {
+        why: String,
+        words: Option<String>,
+    },
+}
+
+fn lost(why: impl Into<String>) -> Option<End> {
+    Some(End::Lost { why: why.into(), words: None })
 }
 
 pub struct Session {
@@ -34,6 +41,8 @@ pub struct Session {
     outputs: [Output; 2],
     unsent: Vec<u8>,
     is_raw: bool,
+    /// What is done if the daemon is lost: bytes for stdout, and words for the user.
+    will: [Vec<u8>; 2],
 }
 
 impl Session {
@@ -46,13 +55,14 @@ impl Session {
             outputs: [Output::open(1), Output::open(2)],
             unsent: Vec::new(),
             is_raw: false,
+            will: [Vec::new(), Vec::new()],
         }
     }
 
     /// `early` is what came together with the daemon's agreement.
     pub fn run(mut self, early: &[u8]) -> End {
         if let Err(error) = self.socket.set_nonblocking(true) {
-            return End::Lost(error.to_string());
+            return End::Lost { why: error.to_string(), words: None };
         }
         let mut buffer = vec![0; READ_BYTES];
         let mut end = self.take(early);
@@ -60,11 +70,20 @@ impl Session {
             self.tell_progress();
             end = self.send().or_else(|| self.wait(&mut buffer));
         }
+        let end = end.map(|end| self.execute_will(end));
         // What nobody was waiting for, such as a bar on the screen, gets this one chance.
         for output in &mut self.outputs {
             output.flush();
         }
         end.unwrap_or(End::Status(0))
+    }
+
+    /// The daemon knew what the screen was left like, and what goes on without it.
+    fn execute_will(&mut self, end: End) -> End {
+        let End::Lost { why, .. } = end else { return end };
+        let [screen, words] = std::mem::take(&mut self.will);
+        self.outputs[0].push(&screen);
+        End::Lost { why, words: String::from_utf8(words).ok().filter(|words| !words.is_empty()) }
     }
 
     fn wait(&mut self, buffer: &mut [u8]) -> Option<End> {
@@ -114,10 +133,10 @@ impl Session {
 
     fn receive(&mut self, buffer: &mut [u8]) -> Option<End> {
         match self.socket.read(buffer) {
-            Ok(0) => Some(End::Lost("the daemon is gone".to_owned())),
+            Ok(0) => lost("the daemon is gone"),
             Ok(count) => self.take(&buffer[..count]),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => None,
-            Err(error) => Some(End::Lost(error.to_string())),
+            Err(error) => lost(error.to_string()),
         }
     }
 
@@ -126,15 +145,15 @@ impl Session {
         while at < bytes.len() {
             let (used, event) = match self.decoder.next(&bytes[at..]) {
                 Ok(step) => step,
-                Err(reason) => return Some(End::Lost(reason.to_owned())),
+                Err(reason) => return lost(reason),
             };
             at += used;
             match event {
                 Some(Event::Output { stream: stream @ 1..=2, piece }) => {
                     self.outputs[usize::from(stream) - 1].push(piece);
                 }
-                Some(Event::Frame { kind, payload, .. }) => {
-                    if let Some(end) = self.obey(kind, &payload) {
+                Some(Event::Frame { kind, stream, payload }) => {
+                    if let Some(end) = self.obey(kind, stream, &payload) {
                         return Some(end);
                     }
                 }
@@ -144,8 +163,9 @@ impl Session {
         None
     }
 
-    fn obey(&mut self, kind: u8, payload: &[u8]) -> Option<End> {
+    fn obey(&mut self, kind: u8, stream: u8, payload: &[u8]) -> Option<End> {
         match (kind, payload) {
+            (WILL, _) if matches!(stream, 1..=2) => self.will[usize::from(stream) - 1] = payload.to_vec(),
             (CREDIT, &[a, b, c, d]) => self.input.grant(u32::from_le_bytes([a, b, c, d])),
             (CLOSED, _) => self.input.stop(),
             (RAW, &[wanted]) => {
@@ -154,7 +174,7 @@ impl Session {
             }
             (EXIT, &[status, 0]) => return Some(End::Status(status)),
             (EXIT, &[_, signal]) => return Some(End::Signal(i32::from(signal))),
-            _ => return Some(End::Lost("the daemon sent something unknown".to_owned())),
+            _ => return lost("the daemon sent something unknown"),
         }
         None
     }

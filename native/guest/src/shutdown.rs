@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::getpid;
 
-use crate::channel::Context;
+use crate::channel::{Channel, Context};
 use crate::exec::tree;
 use crate::server::{End, Server};
 use crate::sys;
@@ -30,6 +30,7 @@ impl Server {
         }
         let grace = Duration::from_millis(grace_ms.min(MAX_GRACE_MS));
         self.signal_everything(libc::SIGTERM);
+        self.hang_up_terminals();
         self.shutdown = Some(Shutdown { until: self.now + grace, killed: false });
     }
 
@@ -82,6 +83,16 @@ impl Server {
         poll(&mut fds, Some(&timeout)).map_err(|_| End::StreamEnded)?;
         self.outbox.unstall();
         Ok(())
+    }
+
+    fn hang_up_terminals(&self) {
+        let attached = self.channels.values().filter_map(|channel| match channel {
+            Channel::Exec(exec) => Some(exec),
+            _ => None,
+        });
+        for exec in attached.chain(self.kept.detached.values()) {
+            exec.hang_up();
+        }
     }
 
     /// Keepers block all signals but SIGKILL, so the others pass them by.

@@ -136,6 +136,17 @@ pub fn peek_ended() -> io::Result<Reaped> {
     }
 }
 
+/// Waits until there is no child any more.
+pub fn reap_all() {
+    loop {
+        match peek_ended() {
+            Ok(ended) => reap_one(ended.pid),
+            Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
+            Err(_) => return,
+        }
+    }
+}
+
 pub fn reap_one(pid: i32) {
     // SAFETY: a null status and usage are allowed.
     unsafe { libc::wait4(pid, std::ptr::null_mut(), 0, std::ptr::null_mut()) };

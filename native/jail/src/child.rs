@@ -51,7 +51,7 @@ const CAPTURE_LAYER: &str = "network capture";
 pub enum Told {
     /// The writable layer to carry over comes with this message.
     Upper,
-    /// Of a warm one: every view is in its place.
+    /// Of a warm one: every view is in its place. The mount namespace that they were built in comes with this message.
     Shown,
     Layer(Layer),
     Failed(Fault),
@@ -77,6 +77,10 @@ pub struct Prepared {
 /// What every layer of an image is mounted with, and what a kept sandbox writes to.
 pub const READONLY: u64 = WRITABLE | sys::MOUNT_ATTR_RDONLY;
 pub const WRITABLE: u64 = sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
+
+/// In the scratch filesystem: what stands in for something hidden.
+const VOID_FILE: &str = "void-file";
+const VOID_FOLDER: &str = "void-folder";
 
 /// Where in the scratch filesystem a kept sandbox's folder on disk is put.
 const DISK: &str = "k";
@@ -135,7 +139,7 @@ impl Child<'_> {
         // Before anything is mounted over the host's paths.
         let trees = self.spec.views.iter().zip(sources);
         let trees = trees.map(|(v, s)| Ok((s.is_folder(), s.into_tree(v)?))).collect::<Outcome<Vec<_>>>()?;
-        let base = self.build_base(layers, disk)?;
+        let base = self.build_base("/tmp", layers, disk)?;
         // The supervisor has made our cgroup and searched the views for hidden files meanwhile.
         let Prepared { surveys, rlimits } = self.await_supervisor()?;
         self.show_views(&base, trees, &surveys)?;
@@ -192,15 +196,16 @@ impl Child<'_> {
         Ok(None)
     }
 
-    fn build_base(&self, layers: Layers, disk: Option<Layers>) -> Outcome<Base> {
+    /// `place` is a folder of the host's that is covered, and is not looked into any more.
+    fn build_base(&self, place: &str, layers: Layers, disk: Option<Layers>) -> Outcome<Base> {
         let layers = layers.into_trees(READONLY)?;
         let disk = disk.map(|disk| disk.into_trees(WRITABLE)).transpose()?;
         let scratch = filesystems::tmpfs(self.spec.scratch_mib, "0755")?;
-        let over = open("/tmp", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("open /tmp")?;
+        let over = open(place, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during(place)?;
         place::attach(&scratch, &over).during("mount the scratch filesystem")?;
-        chdir("/tmp").during("enter the scratch filesystem")?;
+        chdir(place).during("enter the scratch filesystem")?;
         fs::create_dir("root").during("make the new root")?;
-        let void = guard::void(Path::new("void-file"), Path::new("void-folder"))?;
+        let void = guard::void(Path::new(VOID_FILE), Path::new(VOID_FOLDER))?;
         let uppers = match disk.iter().flatten().next() {
             Some(tree) => {
                 fs::create_dir(DISK).during("make a place for the sandbox's disk")?;

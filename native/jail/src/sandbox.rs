@@ -51,6 +51,8 @@ pub struct Sandbox<'a> {
     sources: Vec<Source>,
     placeholders: Vec<Placeholders>,
     since: (i64, u64),
+    /// A mount namespace that nobody needs any more.
+    left: Option<OwnedFd>,
     _identity: Identity,
 }
 
@@ -148,12 +150,18 @@ impl<'a> Sandbox<'a> {
             sources,
             placeholders,
             since,
+            left: None,
             _identity,
         })
     }
 
     pub fn pid(&self) -> i32 {
         self.process.pid
+    }
+
+    /// Takes apart what was needed only to start it. That may take a while.
+    pub fn clear_up(&mut self) {
+        self.left = None;
     }
 
     /// Readable when the first process has ended, and so all others.

@@ -11,6 +11,7 @@ use crate::{
     fault::{During, Outcome},
     sandbox::{Sandbox, Ties, Warm},
     spec::Spec,
+    sys,
     view::placeholder::Placeholders,
 };
 
@@ -20,11 +21,14 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
     };
     let spec = Spec::parse(&line)?;
     if spec.warm {
+        // Whoever looks at the machine sees that it is nobody's yet.
+        sys::set_name(c"ak-warm");
         let warm = Warm::start(spec, stream)?;
         control.send(&Event::Warm);
         let Some(line) = await_caller(control, &warm)? else {
             return Ok(());
         };
+        sys::set_name(c"ak-jail");
         let spec = Spec::parse(&line)?;
         let sandbox = warm.take(&spec)?;
         return see_to_its_end(control, sandbox, &spec);
@@ -38,8 +42,9 @@ fn await_caller(control: &mut Control, warm: &Warm) -> Outcome<Option<Vec<u8>>> 
     if control.has_line() || is_spoken_to(control, warm.pidfd())? { control.line() } else { Ok(None) }
 }
 
-fn see_to_its_end(control: &mut Control, sandbox: Sandbox<'_>, spec: &Spec) -> Outcome<()> {
+fn see_to_its_end(control: &mut Control, mut sandbox: Sandbox<'_>, spec: &Spec) -> Outcome<()> {
     control.send(&Event::Started { pid: sandbox.pid(), layers: &sandbox.layers });
+    sandbox.clear_up();
     let order = await_end(control, &sandbox)?;
     if order == Some(Order::Finish) {
         let stats = sandbox.cgroup.stats();

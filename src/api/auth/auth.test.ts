@@ -15,16 +15,17 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const wanted = { name: "ci", scopes: ["run"], sandboxes: null, quotas: noQuotas, expiresAtMs: null } as const;
 
 describe("keys", () => {
-  const path = join(folder, "deep", "keys.json");
+  const path = join(folder, "deep", "keys");
   const store = new KeyStore(path);
   const { key, record } = store.create(wanted);
 
   it("are told once and kept as hashes, in a file of their owner's alone", () => {
-    const text = readFileSync(path, "utf8");
+    const file = join(path, `${record.id}.json`);
+    const text = readFileSync(file, "utf8");
     expect(text).not.toContain(key);
-    expect(text).not.toContain(key.split("_")[2]);
+    expect(text).not.toContain(key.slice(`ak_${record.id}_`.length));
     expect(text).toContain(record.hash);
-    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect([statSync(path).mode & 0o777, statSync(file).mode & 0o777]).toEqual([0o700, 0o600]);
   });
 
   it("are found by the whole key and by nothing else", () => {

@@ -18,6 +18,8 @@ export interface AuthOptions {
   readonly uid: number;
 }
 
+const forwarded = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
+
 export class Authenticator {
   readonly #options: AuthOptions;
   /** The kernel is asked once a connection. */
@@ -32,7 +34,11 @@ export class Authenticator {
     refuseForeignPages(request.headers, door, request.socket.localAddress);
     const { authorization } = request.headers;
     if (authorization !== undefined) return await this.#bearer(authorization);
-    if (door.kind === "unix" || this.#isSameUser(request)) return localUser;
+    if (door.kind === "unix") return localUser;
+    // A proxy of the user's own would lend its rights to everybody whom it passes on.
+    if (forwarded.some((name) => request.headers[name] !== undefined))
+      throw unauthorized("a key is needed: a proxy asks");
+    if (this.#isSameUser(request)) return localUser;
     throw unauthorized("a key is needed");
   }
 

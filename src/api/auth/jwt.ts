@@ -53,7 +53,7 @@ function isTokenFault(error: unknown): boolean {
 }
 
 function keySet(place: string): JWTVerifyGetKey {
-  if (!/^https?:/.test(place)) return createLocalJWKSet(JSON.parse(readFileSync(place, "utf8")));
+  if (!/^https?:/.test(place)) return fileKeySet(place);
   const url = new URL(place);
   if (url.protocol !== "https:" && !["localhost", "127.0.0.1", "[::1]"].includes(url.hostname)) {
     throw new AgentKernelError("invalid_argument", "--jwks: keys are only taken over HTTPS, or from this machine", {
@@ -61,6 +61,18 @@ function keySet(place: string): JWTVerifyGetKey {
     });
   }
   return createRemoteJWKSet(url);
+}
+
+function fileKeySet(path: string): JWTVerifyGetKey {
+  try {
+    return createLocalJWKSet(JSON.parse(readFileSync(path, "utf8")));
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new AgentKernelError("invalid_argument", `--jwks: ${path} is no set of keys: ${why}`, {
+      hint: 'it is a JSON file of the form {"keys": [ … ]}',
+      cause,
+    });
+  }
 }
 
 /** `scope` as OAuth has it, separated by blanks, or a list; with or without our name in front. */

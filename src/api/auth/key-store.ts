@@ -1,10 +1,11 @@
 /**
  * API keys on disk: who may ask over the network. A key is 256 random bits, so its SHA-256 is all that is kept: there is
- * nothing to guess that a slow hash would slow down, and whoever reads the file learns no key.
+ * nothing to guess that a slow hash would slow down, and whoever reads the files learns no key. Each key has a file of its
+ * own, so that making one and revoking another at the same moment cannot undo each other.
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { AgentKernelError } from "../../core/errors.js";
 import { type Scope, scopes } from "../operations/operation.js";
 import type { Quotas } from "./caller.js";
@@ -25,15 +26,18 @@ export type NewKey = Omit<KeyRecord, "id" | "hash" | "createdAtMs">;
 
 const PREFIX = "ak";
 const FORM = /^ak_([0-9a-f]{12})_[A-Za-z0-9_-]{43}$/;
+const FILE = /^([0-9a-f]{12})\.json$/;
 const VERSION = 1;
+/** A folder that changed so short a time ago may change again without its time telling. */
+const CLOCK_STEP_MS = 100;
 
 export class KeyStore {
-  readonly #path: string;
+  readonly #folder: string;
   #seen = "";
   #keys: ReadonlyMap<string, KeyRecord> = new Map();
 
-  constructor(path: string) {
-    this.#path = path;
+  constructor(folder: string) {
+    this.#folder = folder;
   }
 
   list(): readonly KeyRecord[] {
@@ -50,7 +54,7 @@ export class KeyStore {
     const id = randomBytes(6).toString("hex");
     const key = `${PREFIX}_${id}_${randomBytes(32).toString("base64url")}`;
     const record = { ...wanted, id, hash: hashOf(key).toString("hex"), createdAtMs: Date.now() };
-    this.#write([...this.list(), record]);
+    this.#write(record);
     return { key, record };
   }
 
@@ -60,7 +64,7 @@ export class KeyStore {
     if (found === undefined) {
       throw new AgentKernelError("not_found", `there is no key ${which}`, { hint: "agentkernel keys list shows them" });
     }
-    this.#write(this.list().filter(({ id }) => id !== found.id));
+    rmSync(this.#fileOf(found.id), { force: true });
     return found;
   }
 
@@ -76,30 +80,45 @@ export class KeyStore {
 
   /** What another process has changed holds from the next request on. */
   #read(): ReadonlyMap<string, KeyRecord> {
-    const found = statSync(this.#path, { throwIfNoEntry: false, bigint: true });
-    const seen = found === undefined ? "" : `${found.ino} ${found.mtimeNs} ${found.size}`;
+    const found = statSync(this.#folder, { throwIfNoEntry: false, bigint: true });
+    const seen = found === undefined ? "none" : `${found.ino} ${found.mtimeNs}`;
     if (seen === this.#seen) return this.#keys;
-    this.#keys = new Map(found === undefined ? [] : this.#parse().map((record) => [record.id, record]));
-    this.#seen = seen;
+    this.#keys = new Map(found === undefined ? [] : this.#readAll().map((record) => [record.id, record]));
+    const isSettled = found === undefined || Date.now() - Number(found.mtimeMs) > CLOCK_STEP_MS;
+    this.#seen = isSettled ? seen : "";
     return this.#keys;
   }
 
-  #parse(): readonly KeyRecord[] {
-    const { version, keys } = JSON.parse(readFileSync(this.#path, "utf8")) as { version: unknown; keys: unknown };
-    if (version !== VERSION || !Array.isArray(keys) || !keys.every(isRecord)) {
-      throw new AgentKernelError("conflict", `${this.#path} is not a list of keys that this version knows`, {
-        hint: "it was written by another version, or edited; move it away to begin anew",
-      });
-    }
-    return keys;
+  #readAll(): readonly KeyRecord[] {
+    const ids = readdirSync(this.#folder).flatMap((name) => FILE.exec(name)?.[1] ?? []);
+    return ids.flatMap((id) => this.#readOne(id) ?? []);
   }
 
-  #write(keys: readonly KeyRecord[]): void {
-    mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
-    const fresh = `${this.#path}.${process.pid}`;
-    writeFileSync(fresh, `${JSON.stringify({ version: VERSION, keys }, null, 2)}\n`, { mode: 0o600, flush: true });
-    chmodSync(fresh, 0o600);
-    renameSync(fresh, this.#path);
+  /** Null where it was revoked meanwhile. */
+  #readOne(id: string): KeyRecord | null {
+    let text: string;
+    try {
+      text = readFileSync(this.#fileOf(id), "utf8");
+    } catch (error) {
+      if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+      throw error;
+    }
+    const { version, key } = JSON.parse(text) as { version: unknown; key: unknown };
+    if (version === VERSION && isRecord(key) && key.id === id) return key;
+    throw new AgentKernelError("conflict", `${this.#fileOf(id)} is not a key that this version knows`, {
+      hint: "it was written by another version, or edited; move it away",
+    });
+  }
+
+  #fileOf(id: string): string {
+    return join(this.#folder, `${id}.json`);
+  }
+
+  #write(record: KeyRecord): void {
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    const fresh = join(this.#folder, `${record.id}.new`);
+    writeFileSync(fresh, `${JSON.stringify({ version: VERSION, key: record })}\n`, { mode: 0o600, flush: true });
+    renameSync(fresh, this.#fileOf(record.id));
   }
 }
 

@@ -1,5 +1,6 @@
 /** One request and its response, from the head to the end of both. */
 import { randomUUID } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -50,6 +51,8 @@ export class Exchange {
     response.setHeader("x-content-type-options", "nosniff");
     const gone = new AbortController();
     this.signal = AbortSignal.any([gone.signal, abandon]);
+    // A batch has many that listen.
+    setMaxListeners(0, this.signal);
     this.over = new Promise((resolve) => {
       if (response.closed) resolve();
       response.once("close", resolve);

@@ -29,7 +29,7 @@ export function harden(server: Server): void {
 }
 
 const malformedAnswers: Readonly<Record<string, readonly [string, string]>> = {
-  HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "the request's head is too large"],
+  HPE_HEADER_OVERFLOW: ["400 Bad Request", "the request's head is too large"],
   ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "the request did not come in time"],
 };
 

@@ -3,7 +3,7 @@ import { answerObject, field, named, object, optional } from "../schema/object-s
 import { flag, text, type ValueOf, whole } from "../schema/shapes.js";
 import { outputFields } from "./answers.js";
 import { commandFields, env } from "./fields.js";
-import { answer, eventStream, operation } from "./operation.js";
+import { answer, commandEvents, eventStream, operation } from "./operation.js";
 import { commandErrors } from "./runs.js";
 import { namedErrors } from "./sandboxes.js";
 
@@ -18,16 +18,23 @@ const errors = [
   "unsupported_media_type",
 ] as const;
 
+const execFields = {
+  ...commandFields,
+  env: optional(env, "Variables for this command."),
+  user: optional(text({ minLength: 1, maxLength: 128 }), "Who it runs as: name, uid, name:group or uid:gid."),
+};
+
+/** One that is listened to is not left to itself. */
+export const execStreamRequest = named("ExecStreamRequest", object(execFields));
+export type ExecStreamBody = ValueOf<typeof execStreamRequest>;
+
 export const execRequest = named(
   "ExecRequest",
   object({
-    ...commandFields,
-    env: optional(env, "Variables for this command."),
-    user: optional(text({ minLength: 1, maxLength: 128 }), "Who it runs as: name, uid, name:group or uid:gid."),
+    ...execFields,
     detach: optional(flag(), "Answer at once and let it run on; its output is at …/logs (false)."),
   }),
 );
-export type ExecBody = ValueOf<typeof execRequest>;
 
 export const execResult = named(
   "ExecResult",
@@ -64,8 +71,8 @@ export const execStream = operation({
   summary: "Run a command in a sandbox, and hear it while it runs",
   help: "Events as of /run/stream.",
   scope: ["sandboxes"],
-  body: execRequest,
-  answers: [eventStream("Events, from the command's start to its end.")],
+  body: execStreamRequest,
+  answers: [eventStream("Events, from the command's start to its end.", commandEvents)],
   errors,
 });
 

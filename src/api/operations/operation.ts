@@ -72,8 +72,20 @@ export function enveloped(data: Shape<unknown>, example?: unknown): Content {
   };
 }
 
-export function eventStream(help: string): Answer {
-  return { status: 200, help, content: [{ type: "text/event-stream", schema: { type: "string" } }] };
+/** Events of these names; the data of each is one JSON object. */
+export function eventStream(help: string, names: readonly string[]): Answer {
+  const schema = {
+    type: "object",
+    properties: {
+      event: { type: "string", enum: names },
+      data: { type: "string", contentMediaType: "application/json" },
+    },
+    required: ["event", "data"],
+  };
+  return { status: 200, help, content: [{ type: "text/event-stream", schema }] };
 }
+
+/** What a command's life is told by. */
+export const commandEvents = ["started", "stdout", "stderr", "exit", "error"] as const;
 
 export const bytes: JsonSchema = { type: "string", format: "binary" };

@@ -15,7 +15,7 @@ import {
 } from "./answers.js";
 import { failure } from "./errors.js";
 import { commandFields, policyFields } from "./fields.js";
-import { answer, enveloped, eventStream, operation } from "./operation.js";
+import { answer, commandEvents, enveloped, eventStream, operation } from "./operation.js";
 
 const tag = "run";
 
@@ -104,7 +104,7 @@ export const runStream = operation({
   help: "Server-Sent Events: `started` {sandbox}, `stdout` and `stderr` {text} (with `encoding` base64: {base64}), then one `exit` {code, duration_ms, timed_out, sandbox, usage} or one `error` {code, message, hint}. Lines that start with a colon keep the connection alive. The command ends when the caller hangs up; a slow reader slows it down.",
   scope: ["run"],
   body: runRequest,
-  answers: [eventStream("Events, from before the command starts to its end.")],
+  answers: [eventStream("Events, from before the command starts to its end.", commandEvents)],
   errors: [...startErrors, ...commandErrors],
 });
 

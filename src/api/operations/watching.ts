@@ -55,10 +55,15 @@ const record = named(
   }),
 );
 
+const since = text({
+  expected: "a time such as 2030-01-31T12:00:00Z",
+  pattern: /^\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-][0-2]\d:[0-5]\d)$/,
+});
+
 const auditQuery = object({
   type: optional(text({ minLength: 1, maxLength: 64 }), "Only this type, or family of types such as `exec`."),
   denied: optional(flag(), "Only what was refused (false)."),
-  since: optional(time, "From then on."),
+  since: optional(since, "From then on.", "2030-01-31T12:00:00Z"),
   limit: optional(whole({ min: 1, max: 10_000 }), "The newest so many (100)."),
 });
 
@@ -92,6 +97,18 @@ export const audit = operation({
   errors: ["method_not_allowed"],
 });
 
+const happenings = [
+  "created",
+  "started",
+  "stopped",
+  "paused",
+  "resumed",
+  "changed",
+  "removed",
+  "exec.started",
+  "exec.ended",
+] as const;
+
 const eventsHelp =
   "Server-Sent Events: `created`, `started`, `stopped` {reason}, `paused`, `resumed`, `changed`, `removed`, `exec.started` {exec, command} and `exec.ended` {exec, code, signal, timed_out}, each with {time, sandbox}. Output of commands is never among them.";
 
@@ -103,7 +120,7 @@ export const sandboxEvents = operation({
   summary: "What happens in a sandbox, as it happens",
   help: eventsHelp,
   scope: ["read", "sandboxes"],
-  answers: [eventStream("Events, until the caller hangs up or the sandbox is removed.")],
+  answers: [eventStream("Events, until the caller hangs up or the sandbox is removed.", happenings)],
   errors: namedErrors,
 });
 
@@ -115,6 +132,6 @@ export const events = operation({
   summary: "What happens in all that the caller may see, as it happens",
   help: eventsHelp,
   scope: ["read", "sandboxes"],
-  answers: [eventStream("Events, until the caller hangs up.")],
+  answers: [eventStream("Events, until the caller hangs up.", happenings)],
   errors: ["method_not_allowed"],
 });

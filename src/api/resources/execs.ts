@@ -7,11 +7,11 @@ import { capture, stdinOf } from "../commands/captured.js";
 import { EventsOfCommand } from "../commands/command-events.js";
 import { DEFAULT_TIMEOUT_MS } from "../commands/prepare.js";
 import { data } from "../http/reply.js";
-import type { ExecAnswer, ExecBody } from "../operations/execs.js";
+import type { ExecAnswer, ExecStreamBody } from "../operations/execs.js";
 import { roundedMs } from "./runs.js";
 import { hostEnvFor } from "./sandboxes.js";
 
-type ExecAsked = Asked<ExecBody, unknown>;
+type ExecAsked = Asked<ExecStreamBody, unknown>;
 
 export const exec: HandlerFor<"exec"> = async (asked, backing) => {
   const startedAt = performance.now();
@@ -120,7 +120,7 @@ async function start(asked: ExecAsked, sandbox: Sandbox, backing: Backing, detac
 }
 
 /** A limit of the sandbox's own holds for every command in it. */
-function timeLimit({ record }: Sandbox, { timeout_ms: asked }: ExecBody, detached: boolean): number | null {
+function timeLimit({ record }: Sandbox, { timeout_ms: asked }: ExecStreamBody, detached: boolean): number | null {
   const own = record.policy.resources.timeoutMs;
   if (asked === undefined) return own ?? (detached ? null : DEFAULT_TIMEOUT_MS);
   return own === null ? asked : Math.min(own, asked);

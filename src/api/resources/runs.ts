@@ -53,13 +53,14 @@ async function atPlace(
   request: RunRequest,
   streams: Streams,
 ): Promise<RanOnce> {
-  const { host, places, runs } = backing;
+  const { host, places, runs, settleLater } = backing;
   const timeoutMs = request.policy.resources.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   const ran = await places.at(caller, signal, () =>
     runOnce(request, {
       host,
       signal,
       timeoutMs,
+      settleLater,
       ...streams,
       onNamed: (id) => {
         runs.note(id, caller.id);

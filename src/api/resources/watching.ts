@@ -70,7 +70,7 @@ type AuditQuery = {
 export const sandboxAudit: HandlerFor<"sandboxAudit"> = async ({ caller, params, query }, backing) => {
   const sandbox = sandboxFor(caller, backing, params.name);
   const folder = sandbox.record.audit.path ?? folderOf(backing);
-  return data(await records(folder, query, ({ sandbox: id }) => id === sandbox.id));
+  return data(await records(folder, query, ({ sandbox: id }) => id === sandbox.id, sandbox.id));
 };
 
 export const audit: HandlerFor<"audit"> = async ({ caller, query }, backing) => {
@@ -92,9 +92,15 @@ function folderOf({ own }: Backing): string {
 /** So many are looked at for one that the caller may see. */
 const LOOKED_AT = 10_000;
 
-async function records(folder: string, asked: AuditQuery, isSeen: (record: AuditRecord) => boolean): Promise<object> {
+async function records(
+  folder: string,
+  asked: AuditQuery,
+  isSeen: (record: AuditRecord) => boolean,
+  sandbox?: string,
+): Promise<object> {
   const sinceMs = asked.since === undefined ? undefined : sinceOf(asked.since);
   const filter = {
+    ...(sandbox === undefined ? {} : { sandbox }),
     ...(asked.type === undefined ? {} : { types: [asked.type] }),
     ...(asked.denied === true ? { deniedOnly: true } : {}),
     ...(sinceMs === undefined ? {} : { sinceMs }),

@@ -2,7 +2,7 @@
  * The linux backend: namespaces, built by `ak-jail` from one spec. This folder turns a policy into that spec and
  * watches the jail; it never makes a system call of its own and decides nothing that the policy has decided.
  */
-import type { Backend, BootedSandbox, BootSpec } from "../../core/backend.js";
+import type { Backend, BootedSandbox } from "../../core/backend.js";
 import { type JailPrograms, startJail } from "./jail-process.js";
 import { jailSpec } from "./jail-spec.js";
 import { linuxKept } from "./kept/index.js";
@@ -12,8 +12,8 @@ export function linuxBackend(programs: JailPrograms): Backend {
   return {
     name: "linux",
     lacks: [{ capability: "snapshot", reason: "processes cannot be saved without a checkpoint service" }],
-    async boot(spec: BootSpec, signal?: AbortSignal): Promise<BootedSandbox> {
-      return await startJail(programs, jailSpec(spec, programs), signal);
+    async boot(spec, signal, onStream): Promise<BootedSandbox> {
+      return await startJail(programs, jailSpec(spec, programs), signal, onStream);
     },
     kept: linuxKept(programs),
     shapeOf: (spec) => warmShape(programs, jailSpec(spec, programs)),

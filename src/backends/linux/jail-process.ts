@@ -21,16 +21,28 @@ const ABORT_GRACE_MS = 1000;
 /** A carried-over report of a few thousand paths is far below this. */
 const MAX_LINE_CHARS = 16 << 20;
 
-export async function startJail(programs: JailPrograms, spec: JailSpec, signal?: AbortSignal): Promise<BootedSandbox> {
+export async function startJail(
+  programs: JailPrograms,
+  spec: JailSpec,
+  signal?: AbortSignal,
+  onStream?: (stream: Socket) => void,
+): Promise<BootedSandbox> {
   signal?.throwIfAborted();
   const child = await (programs.starter ? programs.starter.start() : spawnJail(programs.jailBinary));
   const jail = new Jail(child, programs);
-  return await bootIn(jail, spec, signal);
+  return await bootIn(jail, spec, signal, onStream);
 }
 
 /** Gives the spec to a jail that waits for one. */
-export async function bootIn(jail: Jail, spec: JailSpec, signal?: AbortSignal): Promise<BootedSandbox> {
+export async function bootIn(
+  jail: Jail,
+  spec: JailSpec,
+  signal?: AbortSignal,
+  onStream?: (stream: Socket) => void,
+): Promise<BootedSandbox> {
   jail.order(spec);
+  // The guest gets the stream when everything is in place; what is written now lies there.
+  onStream?.(jail.stream);
   let impatience: NodeJS.Timeout | undefined;
   const kill = () => {
     void jail.kill().catch(() => {});

@@ -1,5 +1,6 @@
 /** Jails that are built before anybody asks for them, and get the rest of their spec when somebody does. */
 import { statSync } from "node:fs";
+import type { Socket } from "node:net";
 import type { BootedSandbox, BootSpec, WarmSandbox, WarmShape } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { bootIn, Jail, type JailPrograms } from "./jail-process.js";
@@ -92,11 +93,11 @@ class WarmJail implements WarmSandbox {
     this.over = Promise.race([taken, jail.gone]);
   }
 
-  async take(spec: BootSpec, signal?: AbortSignal): Promise<BootedSandbox> {
+  async take(spec: BootSpec, signal?: AbortSignal, onStream?: (stream: Socket) => void): Promise<BootedSandbox> {
     if (this.#isTaken) throw new AgentKernelError("internal", "a warm sandbox was taken twice");
     this.#isTaken = true;
     this.#tellTaken();
-    return await bootIn(this.#jail, jailSpec(spec, this.#programs), signal);
+    return await bootIn(this.#jail, jailSpec(spec, this.#programs), signal, onStream);
   }
 
   async discard(): Promise<void> {

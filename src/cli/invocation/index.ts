@@ -24,8 +24,17 @@ export interface Invocation extends Surroundings {
    * Null where the caller waits in any case.
    */
   readonly release: ((status: number) => void) | null;
+  /** What is done for the caller if this process dies: written to the terminal's screen, and said to the user. */
+  ifLost(will: Will): void;
   /** To the caller this ends at once, as if killed by the signal, whatever still goes on. */
   dieBy(signal: number): void;
+}
+
+export interface Will {
+  /** What brings the screen back to how it usually is. */
+  readonly screen?: string;
+  /** Whole lines. */
+  readonly words?: string;
 }
 
 export interface StandardInput {

@@ -21,6 +21,8 @@ export function ownInvocation(): Invocation {
     resident: null,
     gone: null,
     release: null,
+    // The caller is this very process.
+    ifLost: () => {},
     dieBy: (signal) => {
       // Whoever listened has had its chance, and would keep the signal from its effect.
       for (const name of endingSignals) process.removeAllListeners(name);

@@ -1,6 +1,7 @@
 /** A whole `run`: start, stream, end, clean up, and say what the user should know. Returns the exit status. */
 import { constants } from "node:os";
 import { escapeText } from "../../core/escape.js";
+import type { ExecRequest } from "../../core/exec.js";
 import { type CommandEnd, CommandWait, exitStatus } from "../../runtime/command-end.js";
 import type { CommandStart } from "../../runtime/command-start.js";
 import { type OpenRun, openRun } from "../../runtime/open-run.js";
@@ -49,15 +50,23 @@ export async function execute(request: RunRequest, invocation: Invocation): Prom
 async function executeWith(run: Run): Promise<number> {
   const { request, invocation, audit, signals } = run;
   const startedAt = performance.now();
-  const { sandbox, image, egress, start, close } = await open(run);
+  let opened: OpenRun | null = null;
+  let streams: RunStreams | null = null;
   try {
+    // Not before the image is there: it may be what is read from stdin.
+    opened = await open(run, (start) => {
+      streams = openStreams(request, invocation);
+      return wholeRequest(start, streams);
+    });
+    const { sandbox, image, egress, start } = opened;
+    streams ??= openStreams(request, invocation);
     if (signals.first !== null || run.abort.aborted) {
       audit.records.ended(await sandbox.kill());
       return 128 + (signals.first ?? SIGHUP);
     }
     if (!request.json) await say(invocation, [...image.notes, ...remarksAtStart(request, sandbox.layers)]);
     if (start.makesFolder) await sandbox.makeFolder(start.command.cwd);
-    const ran = await runIn(sandbox, run, start.command, egress);
+    const ran = await runIn(sandbox, run, { command: wholeRequest(start.command, streams), streams, egress });
     const blocked = egress?.port.blocked ?? [];
     if (request.json) {
       await audit.insist();
@@ -69,16 +78,24 @@ async function executeWith(run: Run): Promise<number> {
     }
     return exitStatus(ran.command);
   } finally {
-    await close();
+    (streams as RunStreams | null)?.close();
+    await opened?.close();
   }
 }
 
-async function open({ request, invocation, audit, abort }: Run): Promise<OpenRun> {
+function wholeRequest(start: CommandStart, { hasInput, terminal }: RunStreams): ExecRequest {
+  return { ...start, stdin: hasInput, ...(terminal ? { tty: terminal } : {}) };
+}
+
+async function open(
+  { request, invocation, audit, abort }: Run,
+  ahead: (start: CommandStart) => ExecRequest,
+): Promise<OpenRun> {
   const progress = request.json ? undefined : imageProgress(invocation.stderr);
   const asker = request.ask ? (await import("./ask.js")).terminalAsker() : undefined;
   try {
     const watcher = { onProgress: progress?.report, stdin: () => invocation.stdin.open() };
-    return await openRun(request, { host: invocation, audit, signal: abort, watcher, asker });
+    return await openRun(request, { host: invocation, audit, signal: abort, watcher, asker, ahead });
   } catch (error) {
     asker?.close();
     throw error;
@@ -91,14 +108,21 @@ async function say(invocation: Invocation, lines: readonly string[]): Promise<vo
   for (const line of lines) await writeErr(invocation, `agentkernel: ${escapeText(line)}\n`);
 }
 
-async function runIn(sandbox: TemporarySandbox, run: Run, start: CommandStart, egress: RunEgress | null): Promise<Ran> {
-  const { request, invocation, audit } = run;
-  const streams = openStreams(request, invocation);
+interface CommandParts {
+  readonly command: ExecRequest;
+  readonly streams: RunStreams;
+  readonly egress: RunEgress | null;
+}
+
+async function runIn(sandbox: TemporarySandbox, run: Run, parts: CommandParts): Promise<Ran> {
+  const { invocation, audit } = run;
+  const { publish, json } = run.request;
+  const { streams, egress } = parts;
   let ports: readonly OpenPort[] = [];
   try {
-    ports = await openPorts(request.publish, (port) => sandbox.connectTcp(port));
-    if (!request.json) await say(invocation, ports.map(publishedRemark));
-    const command = await runCommand(sandbox, run, start, streams);
+    ports = await openPorts(publish, (port) => sandbox.connectTcp(port));
+    if (!json) await say(invocation, ports.map(publishedRemark));
+    const command = await runCommand(sandbox, run, parts.command, streams);
     const finished = sandbox.finish();
     finished.catch(() => {});
     if (ports.length === 0 && (egress?.port.blocked ?? []).length === 0) {
@@ -109,7 +133,7 @@ async function runIn(sandbox: TemporarySandbox, run: Run, start: CommandStart, e
     // Before anything of ours is printed: the terminal must be the user's own again.
     streams.close();
     if (streams.failure) throw streams.failure;
-    if (!request.json) await say(invocation, remarksAtEnd(request, command, sandboxEnd));
+    if (!json) await say(invocation, remarksAtEnd(run.request, command, sandboxEnd));
     return { command, sandboxEnd, streams };
   } catch (error) {
     // The error says more than a second one about the sandbox that it ended.
@@ -120,7 +144,6 @@ async function runIn(sandbox: TemporarySandbox, run: Run, start: CommandStart, e
     throw error;
   } finally {
     await closePorts(ports);
-    streams.close();
   }
 }
 
@@ -149,24 +172,19 @@ async function releaseCaller(
 async function runCommand(
   sandbox: TemporarySandbox,
   run: Run,
-  start: CommandStart,
+  command: ExecRequest,
   streams: RunStreams,
 ): Promise<CommandEnd> {
-  const { audit, invocation } = run;
-  const command = {
-    ...start,
-    stdin: streams.hasInput,
-    ...(streams.terminal ? { tty: streams.terminal } : {}),
-  };
+  const { audit, invocation, signals } = run;
   const recordEnd = audit.records.execStarting(command);
   try {
     await audit.insist();
-    const exec = await sandbox.exec(command);
+    const exec = await (sandbox.first ?? sandbox.exec(command));
     streams.connect(exec);
     // A process that goes on has time for that later.
     if (invocation.resident === null) audit.writeSoon();
     const wait = new CommandWait(exec, run.request.policy.resources.timeoutMs);
-    const end = await waitInForeground({ exec, wait, invocation, signals: run.signals, streams });
+    const end = await waitInForeground({ exec, wait, invocation, signals, streams });
     recordEnd(end);
     return end;
   } catch (error) {

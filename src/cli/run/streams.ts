@@ -6,7 +6,7 @@ import { CapturedOutput } from "../../runtime/captured-output.js";
 import type { RunRequest } from "../../runtime/run-request.js";
 import type { Invocation, StandardOutput } from "../invocation/index.js";
 import { pumpInput } from "./pump-input.js";
-import { borrowTerminal, terminalSize } from "./terminal.js";
+import { borrowTerminal, terminalSize, watchScreen } from "./terminal.js";
 
 export interface RunStreams {
   readonly hasInput: boolean;
@@ -22,7 +22,7 @@ export interface RunStreams {
 
 export function openStreams(
   request: Pick<RunRequest, "tty" | "json" | "policy" | "ask">,
-  invocation: Pick<Invocation, "stdin" | "stdout" | "stderr">,
+  invocation: Pick<Invocation, "stdin" | "stdout" | "stderr" | "ifLost">,
 ): RunStreams {
   const { stdin } = invocation;
   // A terminal that questions are put on is not the command's to read from.
@@ -63,7 +63,7 @@ export function openStreams(
       failure ??= why;
       exec.stopOutput(stream);
     });
-    exec.onOutput(stream, output.sink);
+    exec.onOutput(stream, request.tty ? watchScreen(output.sink, invocation) : output.sink);
     endings.push(() => output.abandon());
     return output.done;
   }

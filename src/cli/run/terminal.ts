@@ -1,7 +1,8 @@
 /** The user's terminal while a command has one inside: raw, resized along, and always given back as it was. */
 import type { TerminalSize } from "../../core/exec.js";
 import type { GuestExec } from "../../guest/index.js";
-import type { Invocation } from "../invocation/index.js";
+import { ScreenModes } from "../../runtime/sandboxes/terminals/screen-modes.js";
+import type { CommandOutput, Invocation } from "../invocation/index.js";
 
 const USUAL_SIZE: TerminalSize = { cols: 80, rows: 24 };
 
@@ -16,5 +17,24 @@ export function borrowTerminal(invocation: Pick<Invocation, "stdin" | "stdout">,
   return () => {
     stopResizing();
     restore();
+  };
+}
+
+/** What the command changes on the screen is undone by the caller if this process dies with it. */
+export function watchScreen(
+  sink: CommandOutput["sink"],
+  { ifLost }: Pick<Invocation, "ifLost">,
+): CommandOutput["sink"] {
+  const modes = new ScreenModes();
+  let told = "";
+  return {
+    write(chunk, taken) {
+      modes.take(chunk);
+      const screen = modes.undo();
+      if (screen !== told) ifLost({ screen });
+      told = screen;
+      sink.write(chunk, taken);
+    },
+    end: () => sink.end(),
   };
 }

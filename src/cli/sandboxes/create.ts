@@ -1,6 +1,9 @@
 /** Makes a sandbox that stays for a command line: with progress of its image, and given up when nobody waits. */
+import { escapeText } from "../../core/escape.js";
+import type { RunRequest } from "../../runtime/run-request.js";
 import type { CreateRequest, Sandbox } from "../../runtime/sandboxes/index.js";
 import type { Invocation } from "../invocation/index.js";
+import { writeErr } from "../output.js";
 import { imageProgress } from "../run/image-progress.js";
 import { EndingSignals } from "../run/signals.js";
 import { sandboxesOf } from "./residents.js";
@@ -16,9 +19,22 @@ export async function create(
   const progress = request.run.json ? undefined : imageProgress(invocation.stderr);
   try {
     const watcher = { onProgress: progress?.report, stdin: () => invocation.stdin.open() };
-    return await sandboxes.create({ ...request, owner: null, signal: abort.signal, watcher });
+    const sandbox = await sandboxes.create({ ...request, owner: null, signal: abort.signal, watcher });
+    progress?.close();
+    if (!request.run.json) for (const line of notesOf(request.run, sandbox)) await say(invocation, line);
+    return sandbox;
   } finally {
     progress?.close();
     signals.stop();
   }
+}
+
+/** What the user should know before anything runs in it. */
+function notesOf({ image, notes }: RunRequest, { record }: Sandbox): readonly string[] {
+  const isReplaced = record.image.name === "host" && image.name !== "host";
+  return isReplaced ? [...notes, `using this machine's own programs (image host): ${record.image.why}`] : notes;
+}
+
+async function say(invocation: Invocation, line: string): Promise<void> {
+  await writeErr(invocation, `agentkernel: ${escapeText(line)}\n`);
 }

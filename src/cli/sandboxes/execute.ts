@@ -59,6 +59,8 @@ async function runIn(
   const startedAt = performance.now();
   const { tty, json } = wish;
   const streams = openStreams({ tty, json, policy: sandbox.record.policy, ask: false }, invocation);
+  const happened = `the daemon ended, and the command with it; the sandbox ${sandbox.name} goes on`;
+  invocation.ifLost({ words: `agentkernel: ${happened}\n  hint: agentkernel daemon start, then run it again` });
   let exec: SandboxExec | null = null;
   try {
     exec = await sandbox.exec({

@@ -1,7 +1,7 @@
 /** What `info` prints for people. Everything in it that came from elsewhere is escaped. */
 import { isIP } from "node:net";
 import { escapeText } from "../../core/escape.js";
-import type { ExecInfo, SandboxInfo } from "../../runtime/sandboxes/index.js";
+import type { ExecInfo, SandboxInfo, TerminalInfo } from "../../runtime/sandboxes/index.js";
 import { ageText, sizeText } from "../images/text.js";
 
 export function infoText(info: SandboxInfo, nowMs: number): string {
@@ -36,6 +36,7 @@ export function infoText(info: SandboxInfo, nowMs: number): string {
       ({ name, state, detail }) => ["Layer", `${name}: ${state}${detail === undefined ? "" : `, ${detail}`}`] as const,
     ),
     ...info.execs.map((exec) => ["Command", execText(exec, nowMs)] as const),
+    ...info.terminals.map((terminal) => ["Terminal", terminalText(terminal, nowMs)] as const),
     ...info.notes.map((note) => ["Note", note] as const),
   ];
   const width = Math.max(...rows.map(([head]) => head.length));
@@ -69,8 +70,7 @@ function portText(address: string, hostPort: number, guestPort: number): string 
 const SHOWN_CHARACTERS = 80;
 
 function execText({ id, argv, state, code, signal, timedOut, startedAtMs, error }: ExecInfo, nowMs: number): string {
-  const words = argv.join(" ");
-  const command = words.length > SHOWN_CHARACTERS ? `${words.slice(0, SHOWN_CHARACTERS)}…` : words;
+  const command = commandText(argv);
   const end = timedOut ? "timed out" : signal !== null ? `signal ${signal}` : `status ${code}`;
   const how =
     state === "running"
@@ -79,4 +79,14 @@ function execText({ id, argv, state, code, signal, timedOut, startedAtMs, error 
         ? `ended, ${end}`
         : `${state}: ${error}`;
   return `${id} ${how}: ${command}`;
+}
+
+function terminalText({ id, argv, startedAtMs, size, viewers }: TerminalInfo, nowMs: number): string {
+  const watched = viewers === 0 ? "nobody looks" : viewers === 1 ? "1 looks" : `${viewers} look`;
+  return `${id} for ${ageText(nowMs - startedAtMs)}, ${size.cols}x${size.rows}, ${watched}: ${commandText(argv)}`;
+}
+
+function commandText(argv: readonly string[]): string {
+  const words = argv.join(" ");
+  return words.length > SHOWN_CHARACTERS ? `${words.slice(0, SHOWN_CHARACTERS)}…` : words;
 }

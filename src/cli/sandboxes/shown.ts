@@ -1,5 +1,5 @@
 /** Sandboxes that stay, as `--json` shows them. */
-import type { ExecInfo, SandboxInfo, SandboxSummary } from "../../runtime/sandboxes/index.js";
+import type { ExecInfo, SandboxInfo, SandboxSummary, TerminalInfo } from "../../runtime/sandboxes/index.js";
 
 export function shownSummary(summary: SandboxSummary): object {
   const { createdAtMs, startedAtMs } = summary;
@@ -16,6 +16,7 @@ export function shownSummary(summary: SandboxSummary): object {
     ttl_left_ms: summary.ttlLeftMs,
     idle_timeout_ms: summary.idleTimeoutMs,
     running_execs: summary.runningExecs,
+    running_terminals: summary.runningTerminals,
   };
 }
 
@@ -36,6 +37,7 @@ export function shownInfo(info: SandboxInfo): object {
     })),
     usage: usage === null ? null : shownUsage(usage),
     execs: info.execs.map(shownExec),
+    terminals: info.terminals.map(shownTerminal),
     last_end:
       lastEnd === null
         ? null
@@ -53,6 +55,11 @@ export function shownUsage(usage: NonNullable<SandboxInfo["usage"]>): object {
     oom_kills: usage.oomKills,
     processes_denied: usage.pidsDenied,
   };
+}
+
+function shownTerminal({ id, argv, cwd, user, startedAtMs, size, viewers }: TerminalInfo): object {
+  const started = new Date(startedAtMs).toISOString();
+  return { id, command: argv, cwd, user, started_at: started, columns: size.cols, rows: size.rows, viewers };
 }
 
 export function shownExec(exec: ExecInfo): object {

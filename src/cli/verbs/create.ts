@@ -1,13 +1,12 @@
 /** `create`: a sandbox that stays. It is not started. */
 import { resolve } from "node:path";
-import { escapeText } from "../../core/escape.js";
 import type { Surroundings } from "../../core/surroundings.js";
 import { readConfiguration } from "../../request/configuration.js";
 import { prepareRun } from "../../request/prepare-run.js";
 import { wordsOf } from "../images/words.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
-import { writeErr, writeJson, writeOut } from "../output.js";
+import { writeJson, writeOut } from "../output.js";
 import { create } from "../sandboxes/create.js";
 import { lifeOf } from "../sandboxes/life-options.js";
 import { shownSummary } from "../sandboxes/shown.js";
@@ -20,7 +19,6 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   const sandbox = await create({ name, run: request, ...lifeOf(parsed) }, invocation);
   if (parsed.flags.has("json"))
     return await writeJson(invocation, { success: true, data: shownSummary(sandbox.summary()) });
-  for (const line of request.notes) await writeErr(invocation, `agentkernel: ${escapeText(line)}\n`);
   return await writeOut(invocation, `${sandbox.name}\n`);
 }
 

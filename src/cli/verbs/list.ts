@@ -18,12 +18,12 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   }
   for (const { error } of unreadable) await writeErr(invocation, `agentkernel: ${escapeText(error.message)}\n`);
   if (all.length === 0) return await writeOut(invocation, "no sandboxes; agentkernel create NAME makes one\n");
-  const head = ["NAME", "STATE", "IMAGE", "PROJECT", "AGE", "TTL", "COMMANDS"];
+  const head = ["NAME", "STATE", "IMAGE", "PROJECT", "AGE", "TTL", "COMMANDS", "TERMINALS"];
   return await writeOut(invocation, tableText([head, ...all.map((summary) => row(summary, Date.now()))]));
 }
 
 function row(summary: SandboxSummary, nowMs: number): string[] {
-  const { name, state, image, projectDir, createdAtMs, ttlLeftMs, runningExecs } = summary;
+  const { name, state, image, projectDir, createdAtMs, ttlLeftMs, runningExecs, runningTerminals } = summary;
   return [
     name,
     state,
@@ -32,5 +32,6 @@ function row(summary: SandboxSummary, nowMs: number): string[] {
     ageText(nowMs - createdAtMs),
     ttlLeftMs === null ? "-" : ageText(ttlLeftMs),
     String(runningExecs),
+    String(runningTerminals),
   ];
 }

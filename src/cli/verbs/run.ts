@@ -1,17 +1,37 @@
 /** `run`: a temporary sandbox for one command. */
-
+import { AgentKernelError } from "../../core/errors.js";
 import { readConfiguration } from "../../request/configuration.js";
 import { prepareRun } from "../../request/prepare-run.js";
 import { isPlace } from "../../runtime/root-image.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
+import { poolSettings } from "../pool-settings.js";
 
 /** Questions need the terminal itself, and a place may be a pipe that somebody has to wait at. */
 export function runsApart({ flags, values }: ParsedOptions): boolean {
   return flags.has("ask") || isPlace(values.get("image")?.[0] ?? "");
 }
 
+export function needsDaemon({ flags }: ParsedOptions): boolean {
+  return flags.has("keep");
+}
+
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
-  const request = prepareRun(parsed, invocation, await readConfiguration(parsed, invocation));
+  const configuration = await readConfiguration(parsed, invocation);
+  invocation.resident?.pool.configure(poolSettings(configuration.daemon));
+  const request = prepareRun(parsed, invocation, configuration);
+  if (parsed.flags.has("keep")) {
+    const { lifeOf } = await import("../sandboxes/life-options.js");
+    return await (await import("../sandboxes/run-kept.js")).runKept(request, lifeOf(parsed), invocation);
+  }
+  refuseLife(parsed);
   return await (await import("../run/execute.js")).execute(request, invocation);
+}
+
+function refuseLife({ values }: ParsedOptions): void {
+  const named = ["ttl", "idle-timeout"].find((option) => values.has(option));
+  if (named === undefined) return;
+  throw new AgentKernelError("invalid_argument", `--${named} is for sandboxes that stay`, {
+    hint: "add --keep, or leave it out",
+  });
 }

@@ -48,7 +48,9 @@ async function serveOptions(parsed: ParsedOptions, invocation: Invocation): Prom
   );
   const [certPath, keyPath] = [path("tls-cert"), path("tls-key")];
   if ((certPath === null) !== (keyPath === null)) {
-    throw new AgentKernelError("invalid_argument", "--tls-cert and --tls-key belong together", { hint: "give both" });
+    throw new AgentKernelError("invalid_argument", "--tls-cert goes with --tls-key", {
+      hint: "give both",
+    });
   }
   const port = value("port");
   const places = value("max-concurrent");
@@ -72,7 +74,7 @@ function jwtSettings(value: (name: string) => string | undefined, cwd: string): 
   const [jwks, issuer, audience] = [value("jwks"), value("jwt-issuer"), value("jwt-audience")];
   if (jwks === undefined && issuer === undefined && audience === undefined) return null;
   if (jwks === undefined || issuer === undefined || audience === undefined) {
-    throw new AgentKernelError("invalid_argument", "--jwks, --jwt-issuer and --jwt-audience belong together", {
+    throw new AgentKernelError("invalid_argument", "tokens need all of --jwks, --jwt-issuer, --jwt-audience", {
       hint: "a token is only taken from the issuer that is named, and only where it is meant for this server",
     });
   }

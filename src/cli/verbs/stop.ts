@@ -1,4 +1,4 @@
-/** `stop`: ends what runs in sandboxes that stay. */
+/** `stop`: ends what runs in sandboxes that stay; with `--all`, every sandbox there is. */
 import { parseDurationMs } from "../../policy/resources.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
@@ -7,7 +7,17 @@ import { sandboxOf } from "../sandboxes/residents.js";
 
 const USUAL_GRACE_MS = 10_000;
 
+/** The kill switch must not depend on whom it is to end. */
+export function runsApart({ flags }: ParsedOptions): boolean {
+  return flags.has("all");
+}
+
+export function needsDaemon({ flags }: ParsedOptions): boolean {
+  return !flags.has("all");
+}
+
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
+  if (parsed.flags.has("all")) return await (await import("../sandboxes/stop-all.js")).stopAll(parsed, invocation);
   const text = parsed.values.get("timeout")?.[0];
   const graceMs = text === undefined ? USUAL_GRACE_MS : parseDurationMs("--timeout", text);
   return await forEach(parsed, invocation, "stop", async (name) => {

@@ -69,7 +69,10 @@ export class ClientConnection implements FrameReceiver {
       refuse(this.#socket, refusal);
       return;
     }
+    // The client can wait for it a moment; whatever the command line sets going at once must not.
+    this.#socket.cork();
     this.#socket.write(AGREEMENT);
+    setImmediate(() => this.#socket.uncork());
     this.#session = new ClientSession(this.#socket, start, this.#options.resident);
     this.#options.onSession(this.#session);
   }

@@ -11,6 +11,7 @@ export const ClientFrame = {
   window: 7,
   raw: 8,
   exit: 9,
+  will: 10,
 } as const;
 export type ClientFrame = (typeof ClientFrame)[keyof typeof ClientFrame];
 

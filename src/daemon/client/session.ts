@@ -94,6 +94,10 @@ export class ClientSession implements FrameReceiver {
       resident,
       gone: this.#gone.signal,
       release: (status) => this.#answer(status & 0xff, 0),
+      ifLost: ({ screen, words }) => {
+        if (screen !== undefined) this.#send(encodeFrame(ClientFrame.will, 1, Buffer.from(screen)));
+        if (words !== undefined) this.#send(encodeFrame(ClientFrame.will, 2, Buffer.from(words)));
+      },
       dieBy: (signal) => this.#die(signal),
     };
   }

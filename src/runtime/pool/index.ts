@@ -40,10 +40,17 @@ export interface PoolOptions {
   readonly onFault: (error: unknown) => void;
 }
 
-/** With fewer of a shape than this, the next one is built as soon as nobody is served; otherwise after a rest. */
-const FEW = 2;
+/**
+ * With no more of a shape than this, it is filled up as soon as nobody is served; otherwise after a rest. So whoever
+ * calls again and again is seldom beside a sandbox that is being built.
+ */
+const FEW = 1;
+/** Asked for again within this time, a shape is in use all the time. */
+const HOT_MS = 50;
 /** Nothing was asked for so long: whoever calls again and again has stopped for a moment. */
 const REST_MS = 20;
+/** How long a look at the machine's memory is believed. */
+const MEMORY_LOOK_MS = 1000;
 /** At once. Two processors are busy with two. */
 const MOST_BUILDING = 2;
 
@@ -54,6 +61,9 @@ class Stock {
   building = 0;
   inUse = 0;
   peakInUse = 0;
+  isHot = false;
+  /** There were few, and it is being filled up. */
+  isFilling = false;
   usedAtMs: number;
   taken = 0;
   missed = 0;
@@ -74,6 +84,8 @@ export class WarmPool {
   #served = 0;
   #rest: NodeJS.Timeout | undefined;
   #isClosed = false;
+  #most = 0;
+  #lookedAtMs = 0;
   readonly #ending = new Set<Promise<void>>();
 
   constructor(options: PoolOptions) {
@@ -158,8 +170,10 @@ export class WarmPool {
     const key = `${agent}\n${shape.key}`;
     const known = this.#stocks.get(key) ?? new Stock(agent, shape, Date.now());
     this.#stocks.set(key, known);
+    const nowMs = Date.now();
     known.shape = shape;
-    known.usedAtMs = Date.now();
+    known.isHot = nowMs - known.usedAtMs < HOT_MS && known.taken + known.missed > 0;
+    known.usedAtMs = nowMs;
     known.hasFailed = false;
     return known;
   }
@@ -167,30 +181,49 @@ export class WarmPool {
   #restSoon(): void {
     if (this.#isClosed) return;
     // First the answer has to leave.
-    setImmediate(() => this.#refill(FEW));
+    setImmediate(() => this.#refill());
     clearTimeout(this.#rest);
     this.#rest = setTimeout(() => {
       this.#discardUnwanted();
-      this.#refill(Number.POSITIVE_INFINITY);
+      for (const stock of this.#stocks.values()) stock.isFilling = true;
+      this.#refill();
     }, REST_MS);
   }
 
-  /** Builds one of a shape that has fewer than it should, and fewer than `enough`; the next one follows it. */
-  #refill(enough: number): void {
+  /** Builds of shapes that have few, as many at once as there should be; more follow when one is there. */
+  #refill(): void {
     if (this.#isClosed || this.#served > 0) return;
     const all = [...this.#stocks.values()];
     const count = all.reduce((sum, { warm, building }) => sum + warm.length + building, 0);
     const building = all.reduce((sum, stock) => sum + stock.building, 0);
-    if (building >= MOST_BUILDING || count >= ceiling(this.#options.freeBytes())) return;
+    let room = Math.min(MOST_BUILDING - building, this.#ceiling() - count);
     for (const [stock, wanted] of this.#wanted()) {
       const there = stock.warm.length + stock.building;
-      if (stock.hasFailed || there >= Math.min(wanted, enough)) continue;
-      this.#build(stock).then(
-        () => this.#refill(enough),
-        (error: unknown) => this.#options.onFault(error),
-      );
-      return;
+      if (there <= FEW) stock.isFilling = true;
+      if (there >= wanted) stock.isFilling = false;
+      if (stock.hasFailed || !stock.isFilling) continue;
+      for (let missing = wanted - there; missing > 0 && room > 0; missing--, room--) {
+        this.#build(stock).then(
+          () => this.#refill(),
+          (error: unknown) => this.#fail(stock, error),
+        );
+      }
     }
+  }
+
+  /** Told once, however many were being built. */
+  #fail(stock: Stock, error: unknown): void {
+    if (!stock.hasFailed) this.#options.onFault(error);
+    stock.hasFailed = true;
+  }
+
+  #ceiling(): number {
+    const nowMs = Date.now();
+    if (nowMs - this.#lookedAtMs > MEMORY_LOOK_MS) {
+      this.#most = ceiling(this.#options.freeBytes());
+      this.#lookedAtMs = nowMs;
+    }
+    return this.#most;
   }
 
   #wanted(): Map<Stock, number> {
@@ -212,9 +245,6 @@ export class WarmPool {
         const at = stock.warm.indexOf(warm);
         if (at >= 0) stock.warm.splice(at, 1);
       });
-    } catch (error) {
-      stock.hasFailed = true;
-      throw error;
     } finally {
       stock.building--;
     }

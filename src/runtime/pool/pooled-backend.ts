@@ -1,18 +1,18 @@
 /** A backend whose sandboxes are there before they are asked for, where one of the right shape is. */
-import type { Backend, BootedSandbox, BootSpec } from "../../core/backend.js";
+import type { Backend, BootedSandbox } from "../../core/backend.js";
 import type { ShapeUser, WarmPool } from "./index.js";
 
 export function pooledBackend(backend: Backend, pool: WarmPool): Backend {
   return {
     ...backend,
-    async boot(spec, signal) {
+    async boot(spec, signal, onStream) {
       const shape = backend.shapeOf?.(spec) ?? null;
-      if (shape === null) return await backend.boot(spec, signal);
+      if (shape === null) return await backend.boot(spec, signal, onStream);
       const user = pool.use(shape, spec.policy.mode);
       try {
-        const warm = await takeWarm(user, spec, signal);
+        const warm = await takeWarm(user, [spec, signal, onStream]);
         user.has(warm === null ? "missed" : "taken");
-        const booted = warm ?? (await backend.boot(spec, signal));
+        const booted = warm ?? (await backend.boot(spec, signal, onStream));
         booted.ended.then(user.over, user.over);
         return booted;
       } catch (error) {
@@ -23,11 +23,12 @@ export function pooledBackend(backend: Backend, pool: WarmPool): Backend {
   };
 }
 
-async function takeWarm(user: ShapeUser, spec: BootSpec, signal?: AbortSignal): Promise<BootedSandbox | null> {
+async function takeWarm(user: ShapeUser, boot: Parameters<Backend["boot"]>): Promise<BootedSandbox | null> {
+  const [, signal] = boot;
   for (let warm = user.next(); warm !== null; warm = user.next()) {
     signal?.throwIfAborted();
     try {
-      return await warm.take(spec, signal);
+      return await warm.take(...boot);
     } catch {
       // It may have died, or be out of date. One that is built now tells why, where the reason lies with the caller.
       signal?.throwIfAborted();

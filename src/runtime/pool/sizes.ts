@@ -18,6 +18,8 @@ export interface ShapeUse {
   readonly usedAtMs: number;
   /** The most that were in use at once, lately. */
   readonly peakInUse: number;
+  /** Somebody calls again as soon as the last answer is there. */
+  readonly isHot: boolean;
 }
 
 /** A shape that nobody has asked for in this time is not kept any longer. */
@@ -37,9 +39,13 @@ export function ceiling(freeBytes: number): number {
   return Math.floor((freeBytes * PART_OF_FREE) / BYTES_OF_ONE);
 }
 
+function idealCount({ isHot, peakInUse }: ShapeUse, { min, max }: WarmLimits): number {
+  return isHot ? max : Math.max(min, peakInUse);
+}
+
 /**
  * How many of each are wanted. Of those who share limits, the shape that was used last has the minimum, or as many as
- * were in use at once; what is left of the maximum goes to the shapes before it, one each.
+ * were in use at once, or all where it is asked for again and again; what is left of the maximum goes to the shapes before it, one each.
  */
 export function wantedCounts<T extends ShapeUse>(
   shapes: Iterable<T>,
@@ -54,7 +60,7 @@ export function wantedCounts<T extends ShapeUse>(
     const isFirst = !left.has(group);
     const room = left.get(group) ?? limits.max;
     const isForgotten = nowMs - shape.usedAtMs > FORGET_AFTER_MS;
-    const ideal = isForgotten ? 0 : isFirst ? Math.max(limits.min, shape.peakInUse) : 1;
+    const ideal = isForgotten ? 0 : isFirst ? idealCount(shape, limits) : 1;
     const count = Math.min(room, ideal);
     wanted.set(shape, count);
     left.set(group, room - count);

@@ -32,6 +32,11 @@ export class SandboxFolder {
     return join(this.path, "execs");
   }
 
+  /** Made with the first terminal. */
+  get terminals(): string {
+    return join(this.path, "terminals");
+  }
+
   readRecord(): Promise<string> {
     return readFile(join(this.path, RECORD), "utf8");
   }

@@ -27,6 +27,7 @@ export type { LogPiece } from "./execs/log-reader.js";
 export type { SandboxExec } from "./execs/sandbox-exec.js";
 export { checkSandboxName, isSandboxName } from "./name.js";
 export { Sandbox } from "./sandbox.js";
+export type { Terminal, TerminalEnd, TerminalSeat, TerminalViewer } from "./terminals/index.js";
 export type {
   CreateRequest,
   ExecInfo,
@@ -38,6 +39,8 @@ export type {
   SandboxSummary,
   StartOptions,
   StopOptions,
+  TerminalInfo,
+  TerminalWish,
 } from "./types.js";
 
 export interface SandboxesOptions {
@@ -264,8 +267,11 @@ export class Sandboxes {
         throw error;
       });
       const sandbox = new Sandbox(record, folder, this.#home, run.hostEnv);
+      await sandbox.announce().catch(async (error: unknown) => {
+        await this.#removeFolder(name);
+        throw error;
+      });
       this.#sandboxes.set(name, sandbox);
-      this.#home.tell(sandbox, { type: "created" });
       return sandbox;
     } finally {
       await image.release();

@@ -11,6 +11,8 @@ export const REBOOT_GRACE_MS = 10 * 60_000;
 const LOOK_AGAIN_MS = 5 * 60_000;
 /** What could not be done is tried again. */
 const RETRY_MS = 60_000;
+/** One whose end changed nothing must not keep the process from everything else. */
+const BREATH_MS = 50;
 
 /** As much of a sandbox as its end depends on. */
 export interface Mortal {
@@ -81,7 +83,7 @@ export class Lives {
       })
       .finally(() => {
         this.#busy.delete(sandbox);
-        this.look();
+        setTimeout(() => this.look(), BREATH_MS).unref();
       });
   }
 }

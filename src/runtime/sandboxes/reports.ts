@@ -7,6 +7,7 @@ import { ttlLeftMs } from "./life.js";
 import type { SandboxRecord } from "./record.js";
 import type { RunningSandbox } from "./running.js";
 import type { SecretValues } from "./secret-values.js";
+import type { Terminals } from "./terminals/index.js";
 import type { SandboxInfo, SandboxState, SandboxStats, SandboxSummary } from "./types.js";
 
 /** What there is to be told. */
@@ -15,6 +16,7 @@ export interface SandboxView {
   readonly folder: SandboxFolder;
   readonly running: RunningSandbox | null;
   readonly execs: ExecTable;
+  readonly terminals: Terminals;
   readonly secrets: SecretValues;
   readonly home: SandboxHome;
 }
@@ -25,7 +27,7 @@ export function stateOf({ record, running }: Pick<SandboxView, "record" | "runni
 }
 
 export function summaryOf(view: SandboxView): SandboxSummary {
-  const { record, running, home, execs } = view;
+  const { record, running, home, execs, terminals } = view;
   const { id, name, owner, image, projectDir, created, ttlMs, ttlFrom, idleTimeoutMs } = record;
   return {
     id,
@@ -40,6 +42,7 @@ export function summaryOf(view: SandboxView): SandboxSummary {
     ttlLeftMs: ttlMs === null ? null : ttlLeftMs(ttlMs, ttlFrom, home.clock.now(), home.knownSince),
     idleTimeoutMs,
     runningExecs: execs.running,
+    runningTerminals: terminals.count,
   };
 }
 
@@ -55,6 +58,7 @@ export async function infoOf(view: SandboxView): Promise<SandboxInfo> {
     ports: running?.ports ?? [],
     usage: await usageOf(running),
     execs: execs.list(),
+    terminals: view.terminals.list(),
     lastEnd: running === null ? await home.kept.lastEnd(folder.jail) : null,
     notes: secrets.notes(running !== null),
   };

@@ -5,7 +5,7 @@
 import type { KeptOver, KeptSandbox } from "../../core/backend.js";
 import type { PublishedPort } from "../published-ports.js";
 import type { StopReason } from "./events.js";
-import type { ExecTable } from "./execs/exec-table.js";
+import type { GuestCommands } from "./guest-commands.js";
 import { type Launched, type LaunchParts, launch } from "./launch.js";
 import { silentGuest } from "./refusals.js";
 import { RunningSandbox } from "./running.js";
@@ -17,7 +17,7 @@ const READY_MS = 20_000;
 
 export interface RunsParts extends Omit<LaunchParts, "record"> {
   readonly record: () => LaunchParts["record"];
-  readonly execs: ExecTable;
+  readonly execs: GuestCommands;
   /** It runs, and that must be on record before anything else happens. */
   readonly onRunning: () => Promise<void>;
   readonly onStopped: (reason: StopReason) => void;

@@ -1,7 +1,9 @@
 /** One kept sandbox: its record, and its run where it has one. Changes of its state come one after the other. */
 import type { Duplex } from "node:stream";
+import type { KeptChanges } from "../../core/changes.js";
+import type { ExecRequest } from "../../core/exec.js";
 import type { NetworkRules } from "../../core/policy.js";
-import type { GuestFiles } from "../../guest/index.js";
+import type { GuestFiles, GuestSession } from "../../guest/index.js";
 import { Attendance } from "../attendance.js";
 import { openRunAudit, type RunAudit } from "../run-audit.js";
 import { Activity } from "./activity.js";
@@ -13,6 +15,7 @@ import type { LogOptions } from "./execs/follow-log.js";
 import type { LogPiece } from "./execs/log-reader.js";
 import type { SandboxExec } from "./execs/sandbox-exec.js";
 import type { SandboxFolder } from "./folder.js";
+import { together } from "./guest-commands.js";
 import type { SandboxHome } from "./home.js";
 import { Lane } from "./lane.js";
 import type { SandboxRecord } from "./record.js";
@@ -21,6 +24,7 @@ import { infoOf, type SandboxView, stateOf, statsOf, summaryOf } from "./reports
 import type { RunningSandbox } from "./running.js";
 import { Runs } from "./runs.js";
 import { SecretValues } from "./secret-values.js";
+import { isTerminalId, type Terminal, Terminals, usualShell } from "./terminals/index.js";
 import type {
   ExecInfo,
   ExecWish,
@@ -31,13 +35,17 @@ import type {
   SandboxSummary,
   StartOptions,
   StopOptions,
+  TerminalWish,
 } from "./types.js";
+import { within } from "./within.js";
 
 /** How long commands of an idle sandbox, which nobody knows of, may take to end. */
 const IDLE_GRACE_MS = 10_000;
+const GUEST_ANSWER_MS = 1000;
 
 export class Sandbox {
   readonly folder: SandboxFolder;
+  readonly terminals: Terminals;
   readonly #home: SandboxHome;
   readonly #audit: RunAudit;
   readonly #execs: ExecTable;
@@ -49,6 +57,7 @@ export class Sandbox {
   readonly attendance = new Attendance();
   #record: SandboxRecord;
   #isRemoved = false;
+  #adopted: Promise<void> = Promise.resolve();
 
   /** `hostEnv`: of whoever makes it; without one it was made by an earlier process, and may run. */
   constructor(record: SandboxRecord, folder: SandboxFolder, home: SandboxHome, hostEnv?: HostEnv) {
@@ -68,6 +77,14 @@ export class Sandbox {
     this.#execs = new ExecTable({
       records: new ExecRecords(folder.execs),
       clock: home.clock,
+      isOthers: isTerminalId,
+      tell: (happening) => this.#tell(happening),
+      say: (line) => home.say(`${record.name}: ${line}`),
+    });
+    this.terminals = new Terminals({
+      folder: folder.terminals,
+      clock: home.clock,
+      use: () => this.use(),
       tell: (happening) => this.#tell(happening),
       say: (line) => home.say(`${record.name}: ${line}`),
     });
@@ -78,7 +95,7 @@ export class Sandbox {
       home,
       audit: this.#audit,
       secrets: this.#secrets,
-      execs: this.#execs,
+      execs: together(this.#execs, this.terminals),
       asker: this.attendance,
       onRunning: () => (this.#record.hasRun ? Promise.resolve() : this.#change({ hasRun: true })),
       onStopped: (reason) => this.#tell({ type: "stopped", reason }),
@@ -132,30 +149,46 @@ export class Sandbox {
     return summaryOf(this.#view());
   }
 
-  info(): Promise<SandboxInfo> {
-    return infoOf(this.#view());
+  /** Once it is known what an earlier process had left running, as far as the guest tells that soon. */
+  async info(): Promise<SandboxInfo> {
+    await this.#adopted;
+    if (this.isServing) await within(GUEST_ANSWER_MS, this.terminals.found, () => {});
+    return await infoOf(this.#view());
   }
 
   stats(): Promise<SandboxStats> {
     return statsOf(this.#view());
   }
 
+  /** It was made just now. Rejects where that must be on record and cannot be. */
+  async announce(): Promise<void> {
+    const { image, policy, projectDir, owner } = this.#record;
+    this.#audit.records.created(
+      { image: { name: image.name, digest: image.digest }, policy, project: projectDir },
+      owner,
+    );
+    await this.#audit.insist();
+    this.#tell({ type: "created" });
+  }
+
   /** Takes over what an earlier process had started, where it runs. */
   adopt(): Promise<void> {
-    return this.#lane.run(async () => {
+    const adopted = this.#lane.run(async () => {
       await this.#runs.adopt();
       this.#activity.note();
       if (this.#runs.current !== null) this.#home.tell(this, { type: "adopted" });
     });
+    this.#adopted = adopted.catch(() => {});
+    return adopted;
   }
 
   /** Nothing is done where it runs. Resolves to whether it did not. */
-  start({ hostEnv = {}, signal }: StartOptions = {}): Promise<boolean> {
+  start({ hostEnv = this.#home.env, signal }: StartOptions = {}): Promise<boolean> {
     return this.#lane.run(async () => {
       this.#refuseIfRemoved();
       await this.#runs.adopt();
       if (this.#running !== null) return false;
-      await this.#runs.start({ ...this.#home.env, ...hostEnv }, signal);
+      await this.#runs.start(hostEnv, signal);
       this.#tell({ type: "started" });
       return true;
     });
@@ -189,6 +222,7 @@ export class Sandbox {
       }
       await this.#home.forget(this);
       this.#isRemoved = true;
+      this.#audit.records.removed();
       this.#tell({ type: "removed" });
     });
     await this.#audit.settle();
@@ -215,20 +249,45 @@ export class Sandbox {
   }
 
   /** In a running sandbox. Settles when it was asked for; `guest.opened` of the result tells whether it runs. */
-  async exec(wish: ExecWish): Promise<SandboxExec> {
+  exec(wish: ExecWish): Promise<SandboxExec> {
+    const timeoutMs = wish.timeoutMs === undefined ? this.#record.policy.resources.timeoutMs : wish.timeoutMs;
+    return this.#begin(wish, (session, request) =>
+      this.#execs.start(session, { request, detached: wish.detached, timeoutMs }),
+    );
+  }
+
+  /** Those of a running sandbox, once all are known that an earlier process had opened. */
+  async knownTerminals(): Promise<Terminals> {
+    this.#requireServing();
+    await this.terminals.found;
+    return this.terminals;
+  }
+
+  /** A new one, in a running sandbox. Settles when its command runs. */
+  async openTerminal({ argv, size, ...wish }: TerminalWish): Promise<Terminal> {
+    const command = argv ?? [await usualShell(this.files, this.#record.policy.proc.commands)];
+    return await this.#begin({ ...wish, argv: command, stdin: true, tty: size, detached: true }, (session, request) =>
+      this.terminals.open(session, request, size),
+    );
+  }
+
+  /** Whatever is run in it was allowed, and is on record. */
+  async #begin<Begun extends { readonly over: Promise<ExecInfo> }>(
+    wish: ExecWish,
+    start: (session: GuestSession, request: ExecRequest) => Promise<Begun>,
+  ): Promise<Begun> {
     const running = this.#requireServing();
     const request = execRequest(wish, this.#record, running.egress?.env ?? {});
-    const timeoutMs = wish.timeoutMs === undefined ? this.#record.policy.resources.timeoutMs : wish.timeoutMs;
     const recordEnd = this.#audit.records.execStarting(request, [wish.hostEnv, wish.env ?? {}]);
     try {
       await this.#audit.insist();
-      const exec = await this.#execs.start(running.session, { request, detached: wish.detached, timeoutMs });
-      void exec.over.then(({ state, code, signal, timedOut, error }) => {
+      const begun = await start(running.session, request);
+      void begun.over.then(({ state, code, signal, timedOut, error }) => {
         const exit = { code, signal, usage: { userUs: 0, systemUs: 0, maxRssKiB: 0 } };
         recordEnd(state === "ended" ? { exit, timedOut } : { error: error ?? state });
       });
       this.#audit.writeSoon();
-      return exec;
+      return begun;
     } catch (error) {
       recordEnd({ error });
       throw error;
@@ -252,6 +311,23 @@ export class Sandbox {
   /** Of the running sandbox. */
   get files(): GuestFiles {
     return this.#requireServing().session.files;
+  }
+
+  /** Where the backend keeps it, for `changes`. */
+  get stateDir(): string {
+    return this.folder.jail;
+  }
+
+  /** What it changed in its copy of the project, whether it runs or not; undefined where the backend cannot tell. */
+  get changes(): KeptChanges | undefined {
+    return this.#home.kept.changes;
+  }
+
+  /** A file operation from outside. Where the audit log is required, nothing may happen before this resolves. */
+  async recordFile(access: Parameters<RunAudit["records"]["file"]>[0]): Promise<void> {
+    this.#audit.records.file(access);
+    await this.#audit.insist();
+    this.#audit.writeSoon();
   }
 
   connectTcp(port: number): Promise<Duplex> {
@@ -300,6 +376,7 @@ export class Sandbox {
       folder: this.folder,
       running: this.#running,
       execs: this.#execs,
+      terminals: this.terminals,
       secrets: this.#secrets,
       home: this.#home,
     };

@@ -25,7 +25,7 @@ export interface CreateRequest {
 }
 
 export interface StartOptions {
-  /** Where values of secrets and the way through a proxy are looked for. */
+  /** Where values of secrets and the way through a proxy are looked for; by default, in this process's. */
   readonly hostEnv?: HostEnv;
   readonly signal?: AbortSignal;
 }
@@ -53,6 +53,29 @@ export interface ExecWish {
    * detached belongs to whoever asked, who takes its output and ends it when nobody wants it any more.
    */
   readonly detached: boolean;
+}
+
+/** A new terminal. */
+export interface TerminalWish {
+  /** Null: a shell. */
+  readonly argv: readonly string[] | null;
+  readonly size: TerminalSize;
+  /** As for a command. */
+  readonly hostEnv: HostEnv;
+  readonly cwd?: string | null;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly user?: string | null;
+}
+
+export interface TerminalInfo {
+  readonly id: string;
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly user: string | null;
+  readonly startedAtMs: number;
+  readonly size: TerminalSize;
+  /** How many look at it now. */
+  readonly viewers: number;
 }
 
 /** `lost`: it is over, and nobody saw how. `failed`: it never ran. */
@@ -90,6 +113,7 @@ export interface SandboxSummary {
   readonly ttlLeftMs: number | null;
   readonly idleTimeoutMs: number | null;
   readonly runningExecs: number;
+  readonly runningTerminals: number;
 }
 
 export interface SandboxInfo extends SandboxSummary {
@@ -103,6 +127,7 @@ export interface SandboxInfo extends SandboxSummary {
   readonly ports: readonly PublishedPort[];
   readonly usage: SandboxUsage | null;
   readonly execs: readonly ExecInfo[];
+  readonly terminals: readonly TerminalInfo[];
   /** How it ended the last time; null while it runs, or where it never has. */
   readonly lastEnd: KeptEnd | null;
   /** What its user should know, one line each. */

@@ -168,6 +168,23 @@ export function keptChangesContract(contract: Contract): void {
       });
     });
 
+    test("what the host deleted and the sandbox went on with is a conflict, and what the sandbox moved is none", async () => {
+      const project = makeProject(actor, { a: "a\n", b: "b\n", c: "c\n", d: "d\n" });
+      const folder = actor.ownFolder("state");
+      await inStateFolder(kept, folder, async () => {
+        const owned = await startKept(kept, bootSpec({ projectDir: project.path }), folder);
+        await owned.sh("echo more >> a; echo new > e", inProject);
+        rmSync(join(project.path, "a"));
+        const listed = async () => letters((await changes.list(folder, everything)).changes);
+        expect(await listed()).toEqual(["A a (conflict)", "A e"]);
+        expect(await changes.apply(folder, everything)).toMatchObject({ applied: 1, conflicts: 1 });
+        expect(project.content()).not.toHaveProperty("a");
+        const moved = "mv b moved; echo more >> moved; mv c c.bak; cp c.bak c; ln d linked; echo more >> linked; rm a";
+        expect(await owned.sh(moved, inProject)).toMatchObject({ stderr: "", code: 0 });
+        expect(await listed()).toEqual(["A c.bak", "A linked", "A moved", "D b", "M d"]);
+      });
+    });
+
     test("files that nobody may read inside, or that belong to others there, are found and applied", async () => {
       const closed = "echo closed > closed; chmod 000 closed; mkdir dark; echo in > dark/in; chmod 000 dark";
       await withWork(

@@ -39,6 +39,15 @@ describe("A1 requests of strangers, pages and forgers", () => {
       expect(await statusOf(actor, words())).toBe(200);
     });
 
+    it("a proxy of the same user does not lend its rights to those whom it passes on", async () => {
+      for (const header of ["X-Forwarded-For: 192.0.2.1", "Forwarded: for=192.0.2.1", "Via: 1.1 proxy"]) {
+        expect(await statusOf(actor, ["-H", header, ...words()]), header).toBe(401);
+        expect(await statusOf(actor, ["-H", header, "-H", `Authorization: Bearer ${key}`, ...words()]), header).toBe(
+          200,
+        );
+      }
+    });
+
     const stranger = actor === root ? user : root;
     it.runIf(stranger !== undefined)("another user of the machine, root too, needs one", async () => {
       if (stranger === undefined) return;

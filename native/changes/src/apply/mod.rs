@@ -56,11 +56,12 @@ pub fn apply(state: &Path, order: &Order, out: &mut impl Write) -> Outcome<()> {
     }
     if order.is_rehearsal {
         let comparison = selected(state, &project, &Record::read(state)?, order)?;
-        return Work { comparison, order, writer: None, privileged: false }.run(&project, out);
+        return Work { comparison, order, writer: None, privileged: false, cleared: HashSet::new() }.run(&project, out);
     }
     let (writer, record) = Writer::open(state)?;
     let comparison = selected(state, &project, &record, order)?;
-    Work { comparison, order, writer: Some(writer), privileged: is_host_root() }.run(&project, out)
+    Work { comparison, order, writer: Some(writer), privileged: is_host_root(), cleared: HashSet::new() }
+        .run(&project, out)
 }
 
 struct Work<'a> {
@@ -69,6 +70,8 @@ struct Work<'a> {
     /// None to only say what would be done.
     writer: Option<Writer>,
     privileged: bool,
+    /// Folders that were looked through for leftovers.
+    cleared: HashSet<Vec<u8>>,
 }
 
 impl Work<'_> {
@@ -119,6 +122,10 @@ impl Work<'_> {
     fn carry_out(&mut self, change: &Change, is_open: bool) -> Outcome<Done> {
         let Some(writer) = &mut self.writer else { return Ok(Done::Applied) };
         let host = self.comparison.host.as_fd();
+        let folder = ancestors(&change.path).last().unwrap_or_default();
+        if change.new.is_some() && self.cleared.insert(folder.to_vec()) {
+            put::clear_beside(host, &change.path)?;
+        }
         let done = match (&self.comparison.layer, &change.new) {
             (Some(layer), Some(_)) if change.is_folder() => put::folder(layer.as_fd(), host, change, self.privileged)?,
             (Some(layer), Some(_)) => put::file(layer.as_fd(), host, change, self.privileged)?,

@@ -57,7 +57,6 @@ pub fn file(layer: BorrowedFd<'_>, host: BorrowedFd<'_>, change: &Change, privil
     let Some(new) = &change.new else { return Ok(Done::Nothing) };
     let Ok((at, name)) = parent(host, &change.path) else { return Ok(Done::Conflict("its folder is not there")) };
     let Ok((from, _)) = parent(layer, &change.path) else { return Ok(Done::Conflict("gone from the sandbox")) };
-    transfer::clear_leftovers(at.as_fd(), &names(at.as_fd())?)?;
     let old = if change.kind == Kind::Modified { change.old.as_ref() } else { None };
     let temporary = temporary()?;
     let put = transfer::write_temporary(
@@ -110,6 +109,13 @@ fn is_still(folder: &OwnedFd, name: &CString, stat: &Stat) -> Outcome<bool> {
         Err(Errno::NOENT) => Ok(false),
         Err(e) => Err(e).during("look at a file"),
     }
+}
+
+/// Removes what an apply that was killed has left beside a path.
+pub fn clear_beside(host: BorrowedFd<'_>, path: &[u8]) -> Outcome<()> {
+    // Without its folder nothing is there.
+    let Ok((at, _)) = parent(host, path) else { return Ok(()) };
+    transfer::clear_leftovers(at.as_fd(), &names(at.as_fd())?)
 }
 
 fn temporary() -> Outcome<CString> {

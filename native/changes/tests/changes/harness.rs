@@ -5,7 +5,7 @@ use std::{
     io::Write,
     os::unix::fs::{MetadataExt, PermissionsExt, symlink},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -100,7 +100,7 @@ impl World {
         fs::read_to_string(self.project().join(path)).ok()
     }
 
-    pub fn ask(&self, verb: &str, order: Value) -> Told {
+    pub fn start(&self, verb: &str, order: Value) -> Child {
         let mut child = Command::new(env!("CARGO_BIN_EXE_ak-changes"))
             .args([verb, self.state().to_str().expect("path")])
             .stdin(Stdio::piped())
@@ -109,6 +109,11 @@ impl World {
             .spawn()
             .expect("start");
         child.stdin.take().expect("stdin").write_all(order.to_string().as_bytes()).expect("order");
+        child
+    }
+
+    pub fn ask(&self, verb: &str, order: Value) -> Told {
+        let child = self.start(verb, order);
         let output = child.wait_with_output().expect("end");
         let lines = output.stdout.split(|&b| b == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
         Told {

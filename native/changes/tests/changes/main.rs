@@ -2,5 +2,6 @@
 
 mod apply;
 mod harness;
+mod killed;
 mod list;
 mod patch;

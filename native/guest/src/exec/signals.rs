@@ -26,6 +26,13 @@ impl Exec {
         };
     }
 
+    /// An interactive shell ignores SIGTERM; what ends it is that its terminal goes away.
+    pub fn hang_up(&self) {
+        if let (true, Some(pid), None) = (self.is_tty && self.opened, self.pid, self.exit) {
+            let _ = sys::kill(-pid, libc::SIGHUP);
+        }
+    }
+
     /// The host gives the exec up. Output ends here; EXIT follows the kill.
     pub fn on_close(&mut self, ctx: &mut Context) {
         if !self.closing {

@@ -145,11 +145,12 @@ impl Cgroup {
 
 /// Makes a group and claims it. A sweep may come between the two, so try again.
 fn make(path: &Path) -> io::Result<OwnedFd> {
-    for _ in 0..10 {
+    for _ in 0..100 {
         fs::create_dir(path).or_else(|e| if e.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(e) })?;
         if let Some(owned) = claim::claim(path)? {
             return Ok(owned);
         }
+        sleep(Duration::from_micros(100));
     }
     Err(io::ErrorKind::ResourceBusy.into())
 }

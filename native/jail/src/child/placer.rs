@@ -13,7 +13,7 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Base, Told, check_place, set_live_attributes, set_root_attributes, show_file};
+use super::{Base, Told, VOID_FILE, VOID_FOLDER, check_place, set_live_attributes, set_root_attributes, show_file};
 use crate::{
     channel::Channel,
     etc_files,
@@ -62,8 +62,7 @@ pub struct Placer<'a> {
 
 impl Placer<'_> {
     pub fn run(self) -> ! {
-        let Base { root, void, .. } = &self.base;
-        let kept = [self.namespace.as_fd(), void.file.as_fd(), void.folder.as_fd(), root.fd(), self.orders.as_fd()];
+        let kept = [self.namespace.as_fd(), self.base.root.fd(), self.orders.as_fd()];
         sys::close_all_but(kept.map(|fd| fd.as_raw_fd()));
         let status = match self.serve() {
             Ok(()) => 0,
@@ -92,15 +91,16 @@ impl Placer<'_> {
             sys::make_private(tree.as_fd()).during("make a view's mount private")?;
             built.push((shown, self.build_view(index, shown, tree)?));
         }
-        // While it is open, the namespace that we leave is not taken apart.
-        let _left = open("root/proc/self/ns/mnt", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+        // Taking it apart takes longer than all this, and is left to the supervisor.
+        let left = open("root/proc/self/ns/mnt", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+            .during("open our mount namespace")?;
         move_into_thread_name_spaces(self.namespace.as_fd(), ThreadNameSpaceType::MOUNT)
             .during("enter the sandbox's mount namespace")?;
         attach(&views, built)?;
         if self.spec.root_readonly {
             set_root_attributes(true)?;
         }
-        self.orders.send(&Told::Shown, None)
+        self.orders.send(&Told::Shown, Some(left.as_fd()))
     }
 
     fn await_order(&self) -> Outcome<(Shown, Vec<OwnedFd>)> {
@@ -127,7 +127,8 @@ impl Placer<'_> {
             place::attach_at(&tree, Path::new(&name)).during("attach a view")?;
             let mounted = open(name.as_str(), OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
             let mounted: OwnedFd = mounted.during("open a view")?;
-            guard::apply(mounted.as_fd(), survey, &self.base.void)?;
+            let void = guard::open_void(Path::new(VOID_FILE), Path::new(VOID_FOLDER))?;
+            guard::apply(mounted.as_fd(), survey, &void)?;
             return place::clone_tree(mounted.as_fd(), Path::new("")).during("take a view along");
         }
         let built = overlay::build(index, tree, survey, (!view.readonly).then_some(self.base.uppers))?;

@@ -23,6 +23,9 @@ use crate::{
     sys::{self, Fork},
 };
 
+/// Nothing that anybody could want to show lies there, and callers' paths are looked up after it was covered.
+const COVERED: &str = "/sys";
+
 impl Child<'_> {
     /// Does not come back, unless something failed. What is to be shown comes through `orders`.
     pub fn become_warm_guest(mut self, layers: Layers, orders: Channel) -> Fault {
@@ -39,7 +42,7 @@ impl Child<'_> {
     fn build_warm(&self, layers: Layers, orders: Channel) -> Outcome<Infallible> {
         // What the host mounts and unmounts while this one waits, the placer has to see as well.
         let captured = self.begin(MountPropagationFlags::DOWNSTREAM)?;
-        let base = self.build_base(layers, None)?;
+        let base = self.build_base(COVERED, layers, None)?;
         let Prepared { .. } = self.await_supervisor()?;
         sys::unshare(libc::CLONE_NEWCGROUP).during("make a cgroup namespace")?;
         let home = base.home.clone();

@@ -129,7 +129,7 @@ impl Warm {
         for (resource, value) in rlimits(spec, &cgroup) {
             sys::set_rlimit_of(process.pid, resource, value).during("set a resource limit")?;
         }
-        let upper = await_shown(&placer)?;
+        let (upper, left) = await_shown(&placer)?;
         if let Some(builder) = builder {
             follow_child(&builder, &mut layers)?;
         }
@@ -151,6 +151,7 @@ impl Warm {
             sources,
             placeholders,
             since,
+            left,
             _identity: identity,
         })
     }
@@ -176,12 +177,13 @@ fn show(placer: &Channel, spec: &Spec, sources: &[Source], surveys: Vec<Survey>)
     Ok(shown.views.into_iter().map(|view| view.survey).collect())
 }
 
-fn await_shown(placer: &Channel) -> Outcome<Option<OwnedFd>> {
+/// The layer to carry over, if there is one, and the mount namespace that the views were built in.
+fn await_shown(placer: &Channel) -> Outcome<(Option<OwnedFd>, Option<OwnedFd>)> {
     let mut upper = None;
     while let Some((told, fd)) = placer.receive::<Told>()? {
         match told {
             Told::Upper => upper = fd,
-            Told::Shown => return Ok(upper),
+            Told::Shown => return Ok((upper, fd)),
             Told::Failed(fault) => return Err(fault),
             Told::Layer(_) => {}
         }

@@ -88,13 +88,18 @@ fn below(view: BorrowedFd<'_>, path: &[u8]) -> Outcome<Option<OwnedFd>> {
 }
 
 pub fn void(file: &Path, folder: &Path) -> Outcome<Void> {
-    let make = |path: &Path, flags| {
-        rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty()).during("open the cover of hidden files")
-    };
     fs::write(file, "").during("make the cover of hidden files")?;
     fs::create_dir(folder).during("make the cover of hidden files")?;
     for (path, mode) in [(file, 0o000), (folder, 0o555)] {
         rustix::fs::chmod(path, Mode::from_raw_mode(mode)).during("make the cover of hidden files")?;
     }
-    Ok(Void { file: make(file, OFlags::PATH)?, folder: make(folder, OFlags::PATH)? })
+    open_void(file, folder)
+}
+
+/// What `void` has made; as mounts, its descriptors are good in the mount namespace that they were opened in.
+pub fn open_void(file: &Path, folder: &Path) -> Outcome<Void> {
+    let open = |path: &Path| {
+        rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("open the cover of hidden files")
+    };
+    Ok(Void { file: open(file)?, folder: open(folder)? })
 }

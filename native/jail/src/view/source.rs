@@ -36,6 +36,10 @@ impl Source {
         // Not recursive: mounts below the folder are not part of the project.
         let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
         let tree = if privileged { Some(open_tree(&fd, "", flags).map_err(failed)?) } else { None };
+        if let Some(tree) = &tree {
+            // A copy of a shared mount is its peer: what is mounted over files in it would show up on the host.
+            sys::make_private(tree.as_fd()).map_err(|e| failed(e.into()))?;
+        }
         Ok(Self { fd, stat, tree })
     }
 

@@ -22,6 +22,8 @@ export interface ExecPlan {
 
 export interface ExecTableParts extends DetachedParts {
   readonly tell: (happening: SandboxHappening) => void;
+  /** Whether a command of the guest's is none of this table's. */
+  readonly isOthers: (key: string) => boolean;
   /** Something went wrong that nobody waits for. */
   readonly say: (line: string) => void;
 }
@@ -112,7 +114,7 @@ export class ExecTable {
   }
 
   async #resumeAll(session: GuestSession, kept: readonly KeptExec[]): Promise<void> {
-    for (const exec of kept) {
+    for (const exec of kept.filter(({ key }) => !this.#parts.isOthers(key))) {
       const known = this.#detached.get(exec.key);
       try {
         if (known === undefined) await this.#dismiss(session, exec);

@@ -26,15 +26,20 @@ export async function* followLog(
     for (;;) {
       const isLast = log === null || log.isClosed || !follow || signal?.aborted === true;
       const pieces = readLog(folder, id, place);
-      for (let next = await pieces.next(); ; next = await pieces.next()) {
-        if (next.done === true) {
-          place = next.value;
-          break;
+      try {
+        for (let next = await pieces.next(); ; next = await pieces.next()) {
+          if (next.done === true) {
+            place = next.value;
+            break;
+          }
+          const piece = next.value;
+          if (signal?.aborted === true) return;
+          if ("bytes" in piece && skip >= piece.bytes.length) skip -= piece.bytes.length;
+          else yield piece;
         }
-        const piece = next.value;
-        if (signal?.aborted === true) return;
-        if ("bytes" in piece && skip >= piece.bytes.length) skip -= piece.bytes.length;
-        else yield piece;
+      } finally {
+        // Whoever leaves early leaves a file open otherwise.
+        await pieces.return(place);
       }
       if (isLast) return;
       await growth?.next();

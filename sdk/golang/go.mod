@@ -1,0 +1,3 @@
+module agentkernel/sdk/golang
+
+go 1.19

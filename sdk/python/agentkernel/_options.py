@@ -1,0 +1,91 @@
+"""Written by `npm run sdk:sources` from spec/errors.json and spec/openapi.json; changes belong there."""
+
+from typing import Literal, TypedDict
+
+from ._network import Network
+
+
+class Resources(TypedDict, total=False):
+    """Limits of a sandbox."""
+
+    vcpus: float
+    """Processor cores (2)."""
+    memory_mb: int
+    """Memory in MiB (1024)."""
+    pids: int
+    """Processes and threads at once (512)."""
+    disk_mb: int
+    """What may be written, in MiB (4096)."""
+    open_files: int
+    """Open files of one process (4096)."""
+
+
+class RunOptions(TypedDict, total=False):
+    cwd: str
+    """The working directory, inside the sandbox (/workspace)."""
+    stdin: str | bytes
+    """What the command reads on its standard input."""
+    timeout_ms: int
+    """After so long the command is ended with all it started (30000)."""
+    encoding: Literal["utf8", "base64"]
+    """How output is written in the answer; base64 keeps every byte (utf8)."""
+    image: str
+    """Where the root filesystem comes from; otherwise it is detected from the command."""
+    profile: Literal["permissive", "moderate", "restrictive"]
+    """How much is allowed (moderate)."""
+    compatibility_mode: Literal["native", "claude", "codex", "gemini"]
+    """Defaults that fit one agent (native)."""
+    network: Network
+    """What can be reached."""
+    env: dict[str, str]
+    """Variables for every command."""
+    user: str
+    """Who commands run as: name, uid, name:group or uid:gid."""
+    resources: Resources
+    """Limits of the sandbox."""
+    dir: str
+    """A folder of the host, shown as /workspace. Only for the user of the same machine, or an admin key."""
+    workspace: Literal["copy", "sync", "mount", "none"]
+    """How `dir` is shown: as a copy (default), carried over after the end, live, or not at all."""
+
+
+class ExecOptions(TypedDict, total=False):
+    cwd: str
+    """The working directory, inside the sandbox (/workspace)."""
+    stdin: str | bytes
+    """What the command reads on its standard input."""
+    timeout_ms: int
+    """After so long the command is ended with all it started (30000)."""
+    encoding: Literal["utf8", "base64"]
+    """How output is written in the answer; base64 keeps every byte (utf8)."""
+    env: dict[str, str]
+    """Variables for this command."""
+    user: str
+    """Who it runs as: name, uid, name:group or uid:gid."""
+
+
+class CreateOptions(TypedDict, total=False):
+    image: str
+    """Where the root filesystem comes from; otherwise it is detected from the command."""
+    profile: Literal["permissive", "moderate", "restrictive"]
+    """How much is allowed (moderate)."""
+    compatibility_mode: Literal["native", "claude", "codex", "gemini"]
+    """Defaults that fit one agent (native)."""
+    network: Network
+    """What can be reached."""
+    env: dict[str, str]
+    """Variables for every command."""
+    user: str
+    """Who commands run as: name, uid, name:group or uid:gid."""
+    resources: Resources
+    """Limits of the sandbox."""
+    dir: str
+    """A folder of the host, shown as /workspace. Only for the user of the same machine, or an admin key."""
+    workspace: Literal["copy", "sync", "mount", "none"]
+    """How `dir` is shown: as a copy (default), carried over after the end, live, or not at all."""
+    ttl: str
+    """It is removed so long after its creation."""
+    idle_timeout: str
+    """It is stopped after so long without work."""
+    start: bool
+    """false: it is made and not started (true)."""

@@ -1,0 +1,1 @@
+"""The SDK without `async`. What is in `_sync` is written from it by make_sync.py."""

@@ -1,0 +1,105 @@
+"""Requests to one server: with its key, within their time, and sent again where that is safe."""
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TypeVar
+
+import httpx
+from time import sleep
+
+from .._answers import data_in, read_as, refusal_in
+from .._errors import AgentKernelError, RequestTimeoutError, TransportError
+from .._place import find_place
+from .._requests import Request, pause_before_retry
+
+T = TypeVar("T")
+
+
+class Connection:
+    def __init__(self, base_url: str | None, api_key: str | None, request_timeout_ms: float, max_retries: int) -> None:
+        place = find_place(base_url)
+        key = api_key or os.environ.get("AGENTKERNEL_API_KEY")
+        self._request_timeout_ms = request_timeout_ms
+        self._max_retries = max_retries
+        self._http = httpx.Client(
+            base_url=place.url,
+            headers={"authorization": f"Bearer {key}"} if key else {},
+            transport=httpx.HTTPTransport(uds=place.socket, limits=httpx.Limits(keepalive_expiry=4)),
+            # A redirect would take the key elsewhere.
+            follow_redirects=False,
+        )
+
+    def data(self, request: Request, kind: type[T]) -> T:
+        """What is in the envelope, as a result of this kind."""
+        return read_as(kind, data_in(self.content(request)))
+
+    def plain_data(self, request: Request) -> object:
+        return data_in(self.content(request))
+
+    def content(self, request: Request) -> bytes:
+        response = self._open(request)
+        try:
+            with _own_errors():
+                return response.read()
+        finally:
+            response.close()
+
+    def chunks(self, request: Request) -> Generator[bytes, None, None]:
+        response = self._open(request)
+        try:
+            with _own_errors():
+                for chunk in response.iter_bytes():
+                    yield chunk
+        finally:
+            response.close()
+
+    def close(self) -> None:
+        self._http.close()
+
+    def _open(self, request: Request) -> httpx.Response:
+        """An answer that is not an error, and of which only the head was read."""
+        attempt = 0
+        while True:
+            try:
+                return self._send(request)
+            except AgentKernelError as error:
+                pause_s = pause_before_retry(error, request.method, attempt) if attempt < self._max_retries else None
+                if pause_s is None:
+                    raise
+            attempt += 1
+            sleep(pause_s)
+
+    def _send(self, request: Request) -> httpx.Response:
+        own_ms = self._request_timeout_ms if request.timeout_ms is None else request.timeout_ms
+        wire = self._http.build_request(
+            request.method,
+            request.path,
+            params=dict(request.query) or None,
+            json=request.json,
+            content=request.content,
+            timeout=(request.command_ms + own_ms) / 1000,
+        )
+        if request.content is not None:
+            wire.headers["content-type"] = "application/octet-stream"
+        with _own_errors():
+            response = self._http.send(wire, stream=True)
+            if response.status_code < 300:
+                return response
+            try:
+                content = response.read()
+            finally:
+                response.close()
+        raise refusal_in(content, response.status_code, response.headers.get("retry-after"))
+
+
+@contextmanager
+def _own_errors() -> Generator[None, None, None]:
+    try:
+        yield
+    except httpx.TimeoutException as error:
+        raise RequestTimeoutError("no answer came in time") from error
+    except httpx.ConnectError as error:
+        raise TransportError(f"the server could not be reached: {error}", unsent=True) from error
+    except httpx.TransportError as error:
+        raise TransportError(f"the connection broke: {error}") from error

@@ -1,0 +1,123 @@
+import Foundation
+
+/// The SDK for Swift: the HTTP API of agentkernel as async calls with types. It runs nothing itself.
+public struct AgentKernel: Sendable {
+    /// The sandboxes that stay, by their names.
+    public let sandboxes: Sandboxes
+    let connection: Connection
+
+    /// `baseURL` is http://host:port or https://host:port; otherwise AGENTKERNEL_BASE_URL or http://localhost:8080.
+    /// `apiKey` is otherwise AGENTKERNEL_API_KEY. `requestTimeoutMs` is how long an answer may take beyond the time limits
+    /// of its commands; of a stream, how long nothing at all may come. `maxRetries` is how often a request is sent again
+    /// where that is safe.
+    public init(
+        baseURL: String? = nil, apiKey: String? = nil, requestTimeoutMs: Double = 120_000, maxRetries: Int = 2
+    ) {
+        let environment = ProcessInfo.processInfo.environment.filter { !$0.value.isEmpty }
+        let named = baseURL ?? environment["AGENTKERNEL_BASE_URL"] ?? "http://localhost:8080"
+        connection = Connection(
+            baseURL: named.hasSuffix("/") ? String(named.dropLast()) : named,
+            apiKey: apiKey ?? environment["AGENTKERNEL_API_KEY"],
+            requestTimeoutMs: requestTimeoutMs,
+            maxRetries: maxRetries
+        )
+        sandboxes = Sandboxes(connection: connection)
+    }
+
+    /// Runs a command in a sandbox of its own. A command that fails is a result too: `exitCode` says how it ended.
+    public func run(_ command: [String], _ options: RunOptions = RunOptions()) async throws -> RunResult {
+        let call = try Call("POST", "/run").json(CommandBody(command, options))
+        return try await connection.data(RunResult.self, call.taking(commandMs(options.timeoutMs)))
+    }
+
+    /// The same, heard while it runs. Leaving the loop ends the command.
+    public func stream(
+        _ command: [String], _ options: RunOptions = RunOptions()
+    ) throws -> AsyncThrowingStream<CommandEvent, any Error> {
+        connection.events(try Call("POST", "/run/stream").json(CommandBody(command, options)))
+    }
+
+    /// Several side by side, each in a sandbox of its own. One that could not be run has its error in its place.
+    public func batch(
+        _ commands: [(command: [String], options: RunOptions)], parallel: Int? = nil
+    ) async throws -> [Result<RunResult, ApiError>] {
+        let body = BatchBody(commands: commands.map { CommandBody($0.command, $0.options) }, parallel: parallel)
+        let taking = commands.reduce(0) { $0 + commandMs($1.options.timeoutMs) }
+        let call = try Call("POST", "/batch/run").json(body).taking(taking)
+        return try await connection.data(BatchAnswer.self, call).results.map { item in
+            if let data = item.data { return .success(data) }
+            guard let error = item.error else { throw AgentKernelError.badAnswer("a result has neither data nor error") }
+            return .failure(error)
+        }
+    }
+
+    /// Makes a sandbox for many commands, and removes it when the closure ends, however it ends; after a day in any case
+    /// (`ttl`).
+    public func withSession<T>(
+        _ options: CreateOptions = CreateOptions(), _ body: (Sandbox) async throws -> T
+    ) async throws -> T {
+        var own = options
+        own.ttl = own.ttl ?? "24h"
+        let sandbox = try await sandboxes.create("session-\(UUID().uuidString.lowercased())", own)
+        let result: T
+        do {
+            result = try await body(sandbox)
+        } catch {
+            await sandbox.removeWhateverHappens()
+            throw error
+        }
+        await sandbox.removeWhateverHappens()
+        return result
+    }
+
+    public func health() async throws -> Health {
+        try await connection.data(Health.self, Call("GET", "/health"))
+    }
+
+    public func version() async throws -> Version {
+        try await connection.data(Version.self, Call("GET", "/version"))
+    }
+}
+
+/// The server's own time limit of a command, where none is named.
+func commandMs(_ timeoutMs: Int?) -> Double {
+    Double(timeoutMs ?? 30_000)
+}
+
+struct CommandBody<Options: Encodable>: Encodable {
+    let command: [String]
+    let options: Options
+    let detach: Bool?
+
+    init(_ command: [String], _ options: Options, detach: Bool? = nil) {
+        self.command = command
+        self.options = options
+        self.detach = detach
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case command
+        case detach
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        try options.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(command, forKey: .command)
+        try container.encodeIfPresent(detach, forKey: .detach)
+    }
+}
+
+private struct BatchBody: Encodable {
+    let commands: [CommandBody<RunOptions>]
+    let parallel: Int?
+}
+
+private struct BatchAnswer: Decodable {
+    struct Item: Decodable {
+        let data: RunResult?
+        let error: ApiError?
+    }
+
+    let results: [Item]
+}

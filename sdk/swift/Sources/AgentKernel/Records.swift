@@ -1,0 +1,658 @@
+// Written by `npm run sdk:sources` from spec/errors.json and spec/openapi.json; changes belong there.
+
+/// Limits of a sandbox.
+public struct Resources: Sendable, Encodable {
+    /// Processor cores (2).
+    public var vcpus: Double?
+    /// Memory in MiB (1024).
+    public var memoryMb: Int?
+    /// Processes and threads at once (512).
+    public var pids: Int?
+    /// What may be written, in MiB (4096).
+    public var diskMb: Int?
+    /// Open files of one process (4096).
+    public var openFiles: Int?
+
+    public init() {}
+
+    enum CodingKeys: String, CodingKey {
+        case vcpus = "vcpus"
+        case memoryMb = "memory_mb"
+        case pids = "pids"
+        case diskMb = "disk_mb"
+        case openFiles = "open_files"
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(vcpus, forKey: .vcpus)
+        try container.encodeIfPresent(memoryMb, forKey: .memoryMb)
+        try container.encodeIfPresent(pids, forKey: .pids)
+        try container.encodeIfPresent(diskMb, forKey: .diskMb)
+        try container.encodeIfPresent(openFiles, forKey: .openFiles)
+    }
+}
+
+public struct RunOptions: Sendable, Encodable {
+    /// The working directory, inside the sandbox (/workspace).
+    public var cwd: String?
+    /// What the command reads on its standard input.
+    public var stdin: Input?
+    /// After so long the command is ended with all it started (30000).
+    public var timeoutMs: Int?
+    /// How output is written in the answer; base64 keeps every byte (utf8). One of utf8, base64.
+    public var encoding: String?
+    /// Where the root filesystem comes from; otherwise it is detected from the command.
+    public var image: String?
+    /// How much is allowed (moderate). One of permissive, moderate, restrictive.
+    public var profile: String?
+    /// Defaults that fit one agent (native). One of native, claude, codex, gemini.
+    public var compatibilityMode: String?
+    /// What can be reached.
+    public var network: Network?
+    /// Variables for every command.
+    public var env: [String: String]?
+    /// Who commands run as: name, uid, name:group or uid:gid.
+    public var user: String?
+    /// Limits of the sandbox.
+    public var resources: Resources?
+    /// A folder of the host, shown as /workspace. Only for the user of the same machine, or an admin key.
+    public var dir: String?
+    /// How `dir` is shown: as a copy (default), carried over after the end, live, or not at all. One of copy, sync, mount, none.
+    public var workspace: String?
+
+    public init() {}
+
+    enum CodingKeys: String, CodingKey {
+        case cwd = "cwd"
+        case stdin = "stdin"
+        case timeoutMs = "timeout_ms"
+        case encoding = "encoding"
+        case image = "image"
+        case profile = "profile"
+        case compatibilityMode = "compatibility_mode"
+        case network = "network"
+        case env = "env"
+        case user = "user"
+        case resources = "resources"
+        case dir = "dir"
+        case workspace = "workspace"
+        case stdinEncoding = "stdin_encoding"
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(cwd, forKey: .cwd)
+        try stdin?.encode(to: &container, text: .stdin, encoding: .stdinEncoding)
+        try container.encodeIfPresent(timeoutMs, forKey: .timeoutMs)
+        try container.encodeIfPresent(encoding, forKey: .encoding)
+        try container.encodeIfPresent(image, forKey: .image)
+        try container.encodeIfPresent(profile, forKey: .profile)
+        try container.encodeIfPresent(compatibilityMode, forKey: .compatibilityMode)
+        try container.encodeIfPresent(network, forKey: .network)
+        try container.encodeIfPresent(env, forKey: .env)
+        try container.encodeIfPresent(user, forKey: .user)
+        try container.encodeIfPresent(resources, forKey: .resources)
+        try container.encodeIfPresent(dir, forKey: .dir)
+        try container.encodeIfPresent(workspace, forKey: .workspace)
+    }
+}
+
+public struct ExecOptions: Sendable, Encodable {
+    /// The working directory, inside the sandbox (/workspace).
+    public var cwd: String?
+    /// What the command reads on its standard input.
+    public var stdin: Input?
+    /// After so long the command is ended with all it started (30000).
+    public var timeoutMs: Int?
+    /// How output is written in the answer; base64 keeps every byte (utf8). One of utf8, base64.
+    public var encoding: String?
+    /// Variables for this command.
+    public var env: [String: String]?
+    /// Who it runs as: name, uid, name:group or uid:gid.
+    public var user: String?
+
+    public init() {}
+
+    enum CodingKeys: String, CodingKey {
+        case cwd = "cwd"
+        case stdin = "stdin"
+        case timeoutMs = "timeout_ms"
+        case encoding = "encoding"
+        case env = "env"
+        case user = "user"
+        case stdinEncoding = "stdin_encoding"
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(cwd, forKey: .cwd)
+        try stdin?.encode(to: &container, text: .stdin, encoding: .stdinEncoding)
+        try container.encodeIfPresent(timeoutMs, forKey: .timeoutMs)
+        try container.encodeIfPresent(encoding, forKey: .encoding)
+        try container.encodeIfPresent(env, forKey: .env)
+        try container.encodeIfPresent(user, forKey: .user)
+    }
+}
+
+public struct CreateOptions: Sendable, Encodable {
+    /// Where the root filesystem comes from; otherwise it is detected from the command.
+    public var image: String?
+    /// How much is allowed (moderate). One of permissive, moderate, restrictive.
+    public var profile: String?
+    /// Defaults that fit one agent (native). One of native, claude, codex, gemini.
+    public var compatibilityMode: String?
+    /// What can be reached.
+    public var network: Network?
+    /// Variables for every command.
+    public var env: [String: String]?
+    /// Who commands run as: name, uid, name:group or uid:gid.
+    public var user: String?
+    /// Limits of the sandbox.
+    public var resources: Resources?
+    /// A folder of the host, shown as /workspace. Only for the user of the same machine, or an admin key.
+    public var dir: String?
+    /// How `dir` is shown: as a copy (default), carried over after the end, live, or not at all. One of copy, sync, mount, none.
+    public var workspace: String?
+    /// It is removed so long after its creation.
+    public var ttl: String?
+    /// It is stopped after so long without work.
+    public var idleTimeout: String?
+    /// false: it is made and not started (true).
+    public var start: Bool?
+
+    public init() {}
+
+    enum CodingKeys: String, CodingKey {
+        case image = "image"
+        case profile = "profile"
+        case compatibilityMode = "compatibility_mode"
+        case network = "network"
+        case env = "env"
+        case user = "user"
+        case resources = "resources"
+        case dir = "dir"
+        case workspace = "workspace"
+        case ttl = "ttl"
+        case idleTimeout = "idle_timeout"
+        case start = "start"
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(image, forKey: .image)
+        try container.encodeIfPresent(profile, forKey: .profile)
+        try container.encodeIfPresent(compatibilityMode, forKey: .compatibilityMode)
+        try container.encodeIfPresent(network, forKey: .network)
+        try container.encodeIfPresent(env, forKey: .env)
+        try container.encodeIfPresent(user, forKey: .user)
+        try container.encodeIfPresent(resources, forKey: .resources)
+        try container.encodeIfPresent(dir, forKey: .dir)
+        try container.encodeIfPresent(workspace, forKey: .workspace)
+        try container.encodeIfPresent(ttl, forKey: .ttl)
+        try container.encodeIfPresent(idleTimeout, forKey: .idleTimeout)
+        try container.encodeIfPresent(start, forKey: .start)
+    }
+}
+
+public struct ImageUsed: Sendable, Codable {
+    /// As it is called.
+    public let name: String
+    /// Of its manifest; null for the host's own files.
+    public let digest: String?
+    /// What named it.
+    public let why: String
+
+    enum CodingKeys: String, CodingKey {
+        case name = "name"
+        case digest = "digest"
+        case why = "why"
+    }
+}
+
+/// One wall of a sandbox, and whether it stands.
+public struct Layer: Sendable, Codable {
+    /// Which wall.
+    public let name: String
+    /// Whether it stands. One of applied, partial, absent.
+    public let state: String
+    /// What is missing.
+    public let detail: String?
+
+    enum CodingKeys: String, CodingKey {
+        case name = "name"
+        case state = "state"
+        case detail = "detail"
+    }
+}
+
+/// Something that the sandbox was not let through to.
+public struct Blocked: Sendable, Codable {
+    /// Name or address that was asked for.
+    public let host: String
+    /// Null where a name was only looked up.
+    public let port: Int?
+    /// The rule that refused it.
+    public let rule: String
+    /// How often.
+    public let times: Int
+
+    enum CodingKeys: String, CodingKey {
+        case host = "host"
+        case port = "port"
+        case rule = "rule"
+        case times = "times"
+    }
+}
+
+public struct Usage: Sendable, Codable {
+    /// Processor time.
+    public let cpuUs: Int?
+    /// The most memory at once.
+    public let memoryPeakBytes: Int?
+    /// Processes killed at the memory limit.
+    public let oomKills: Int
+    /// Processes refused at the limit of processes.
+    public let processesDenied: Int
+
+    enum CodingKeys: String, CodingKey {
+        case cpuUs = "cpu_us"
+        case memoryPeakBytes = "memory_peak_bytes"
+        case oomKills = "oom_kills"
+        case processesDenied = "processes_denied"
+    }
+}
+
+/// What was carried over to the project on the host.
+public struct Changes: Sendable, Codable {
+    /// Written to the folder on the host.
+    public let written: [String]
+    /// Deleted there.
+    public let deleted: [String]
+    /// Changed on the host meanwhile, and left.
+    public let conflicts: [String]
+    /// Hidden or protected, and left.
+    public let refused: [String]
+    /// Paths that are not listed.
+    public let omitted: Int
+
+    enum CodingKeys: String, CodingKey {
+        case written = "written"
+        case deleted = "deleted"
+        case conflicts = "conflicts"
+        case refused = "refused"
+        case omitted = "omitted"
+    }
+}
+
+/// Its way out.
+public struct RunResultNetwork: Sendable, Codable {
+    /// What could be reached. One of off, on, allowlist.
+    public let mode: String
+    /// What was refused.
+    public let blocked: [Blocked]
+
+    enum CodingKeys: String, CodingKey {
+        case mode = "mode"
+        case blocked = "blocked"
+    }
+}
+
+public struct RunResult: Sendable, Codable {
+    /// Both streams in order of arrival.
+    public let output: String
+    /// Standard output.
+    public let stdout: String
+    /// Standard error.
+    public let stderr: String
+    /// The command's own; 124 timed out, 126 not executable, 127 not found, 128+n killed by signal n.
+    public let exitCode: Int
+    /// From the request to the end.
+    public let durationMs: Double
+    /// The time limit ended it.
+    public let timedOut: Bool
+    /// The sandbox that it ran in.
+    public let sandbox: String
+    /// How output, stdout and stderr are written. One of utf8, base64.
+    public let encoding: String
+    /// Output beyond the limit, which is not here.
+    public let droppedBytes: Int
+    /// What isolated it. One of linux, docker, podman, gvisor, microvm, wasm, apple, kubernetes.
+    public let backend: String
+    /// Its root filesystem.
+    public let image: ImageUsed
+    /// How much is allowed. One of permissive, moderate, restrictive.
+    public let profile: String
+    /// The agent whose defaults hold. One of native, claude, codex, gemini.
+    public let compatibilityMode: String
+    /// Its walls.
+    public let layers: [Layer]
+    /// What it used.
+    public let usage: Usage
+    /// Its way out.
+    public let network: RunResultNetwork
+    /// What was carried over, where `workspace` is `sync`.
+    public let changes: Changes?
+    /// What the caller should know besides.
+    public let notes: [String]
+
+    enum CodingKeys: String, CodingKey {
+        case output = "output"
+        case stdout = "stdout"
+        case stderr = "stderr"
+        case exitCode = "exit_code"
+        case durationMs = "duration_ms"
+        case timedOut = "timed_out"
+        case sandbox = "sandbox"
+        case encoding = "encoding"
+        case droppedBytes = "dropped_bytes"
+        case backend = "backend"
+        case image = "image"
+        case profile = "profile"
+        case compatibilityMode = "compatibility_mode"
+        case layers = "layers"
+        case usage = "usage"
+        case network = "network"
+        case changes = "changes"
+        case notes = "notes"
+    }
+}
+
+public struct ExecResult: Sendable, Codable {
+    /// Both streams in order of arrival.
+    public let output: String
+    /// Standard output.
+    public let stdout: String
+    /// Standard error.
+    public let stderr: String
+    /// The command's own; 124 timed out, 126 not executable, 127 not found, 128+n killed by signal n.
+    public let exitCode: Int
+    /// From the request to the end.
+    public let durationMs: Double
+    /// The time limit ended it.
+    public let timedOut: Bool
+    /// The sandbox that it ran in.
+    public let sandbox: String
+    /// How output, stdout and stderr are written. One of utf8, base64.
+    public let encoding: String
+    /// Output beyond the limit, which is not here.
+    public let droppedBytes: Int
+    /// The command, among all of this sandbox.
+    public let exec: String
+
+    enum CodingKeys: String, CodingKey {
+        case output = "output"
+        case stdout = "stdout"
+        case stderr = "stderr"
+        case exitCode = "exit_code"
+        case durationMs = "duration_ms"
+        case timedOut = "timed_out"
+        case sandbox = "sandbox"
+        case encoding = "encoding"
+        case droppedBytes = "dropped_bytes"
+        case exec = "exec"
+    }
+}
+
+public struct DetachedExec: Sendable, Codable {
+    /// By which its output and end are found.
+    public let exec: String
+    /// The sandbox that it runs in.
+    public let sandbox: String
+
+    enum CodingKeys: String, CodingKey {
+        case exec = "exec"
+        case sandbox = "sandbox"
+    }
+}
+
+public struct ExecLog: Sendable, Codable {
+    /// The command, among all of this sandbox.
+    public let exec: String
+    /// Its words.
+    public let command: [String]
+    /// `failed`: it never ran; `lost`: nobody saw how it ended. One of running, ended, failed, lost.
+    public let state: String
+    /// When it was started.
+    public let startedAt: String
+    /// When it ended.
+    public let endedAt: String?
+    /// How it ended.
+    public let exitCode: Int?
+    /// The newest of its standard output.
+    public let stdout: String
+    /// The newest of its standard error.
+    public let stderr: String
+    /// How stdout and stderr are written. One of utf8, base64.
+    public let encoding: String
+    /// Older output, which is not kept.
+    public let droppedBytes: Int
+
+    enum CodingKeys: String, CodingKey {
+        case exec = "exec"
+        case command = "command"
+        case state = "state"
+        case startedAt = "started_at"
+        case endedAt = "ended_at"
+        case exitCode = "exit_code"
+        case stdout = "stdout"
+        case stderr = "stderr"
+        case encoding = "encoding"
+        case droppedBytes = "dropped_bytes"
+    }
+}
+
+/// Its limits.
+public struct SandboxInfoResources: Sendable, Codable {
+    /// Processor cores.
+    public let vcpus: Double
+    /// Memory in MiB.
+    public let memoryMb: Int
+    /// Processes and threads at once.
+    public let pids: Int
+    /// What may be written, in MiB.
+    public let diskMb: Int
+    /// Open files of one process.
+    public let openFiles: Int
+
+    enum CodingKeys: String, CodingKey {
+        case vcpus = "vcpus"
+        case memoryMb = "memory_mb"
+        case pids = "pids"
+        case diskMb = "disk_mb"
+        case openFiles = "open_files"
+    }
+}
+
+public struct SandboxInfo: Sendable, Codable {
+    /// How it is called.
+    public let name: String
+    /// What it does now. One of created, running, paused, stopped.
+    public let state: String
+    /// What isolates it. One of linux, docker, podman, gvisor, microvm, wasm, apple, kubernetes.
+    public let backend: String
+    /// Its root filesystem; null where that is not known yet.
+    public let image: ImageUsed?
+    /// How much is allowed. One of permissive, moderate, restrictive.
+    public let profile: String
+    /// The agent whose defaults hold. One of native, claude, codex, gemini.
+    public let compatibilityMode: String
+    /// What can be reached. One of off, on, allowlist.
+    public let network: String
+    /// Its limits.
+    public let resources: SandboxInfoResources
+    /// The folder of the host that it shows as /workspace.
+    public let dir: String?
+    /// When it was made.
+    public let createdAt: String
+    /// When it was last started; null where it does not run.
+    public let startedAt: String?
+    /// When it will be removed.
+    public let expiresAt: String?
+    /// How long after its creation it is removed.
+    public let ttlMs: Int?
+    /// After so long without work it is stopped.
+    public let idleTimeoutMs: Int?
+    /// Its walls; empty where it does not run.
+    public let layers: [Layer]
+    /// What its user should know.
+    public let notes: [String]
+
+    enum CodingKeys: String, CodingKey {
+        case name = "name"
+        case state = "state"
+        case backend = "backend"
+        case image = "image"
+        case profile = "profile"
+        case compatibilityMode = "compatibility_mode"
+        case network = "network"
+        case resources = "resources"
+        case dir = "dir"
+        case createdAt = "created_at"
+        case startedAt = "started_at"
+        case expiresAt = "expires_at"
+        case ttlMs = "ttl_ms"
+        case idleTimeoutMs = "idle_timeout_ms"
+        case layers = "layers"
+        case notes = "notes"
+    }
+}
+
+/// What a sandbox uses; null where nothing can tell, or where it does not run.
+public struct Stats: Sendable, Codable {
+    /// Of the sandbox.
+    public let name: String
+    /// What it does now. One of created, running, paused, stopped.
+    public let state: String
+    /// Memory in use.
+    public let memoryBytes: Int?
+    /// The most since it was started.
+    public let memoryPeakBytes: Int?
+    /// Processor time since it was started.
+    public let cpuUs: Int?
+    /// Processes and threads.
+    public let processes: Int?
+    /// Processes killed at the memory limit.
+    public let oomKills: Int?
+    /// Processes refused at the limit of processes.
+    public let processesDenied: Int?
+    /// What it has written and kept.
+    public let diskBytes: Int?
+    /// Bytes that came in through the gateway.
+    public let networkReceivedBytes: Int?
+    /// Bytes that went out through it.
+    public let networkSentBytes: Int?
+
+    enum CodingKeys: String, CodingKey {
+        case name = "name"
+        case state = "state"
+        case memoryBytes = "memory_bytes"
+        case memoryPeakBytes = "memory_peak_bytes"
+        case cpuUs = "cpu_us"
+        case processes = "processes"
+        case oomKills = "oom_kills"
+        case processesDenied = "processes_denied"
+        case diskBytes = "disk_bytes"
+        case networkReceivedBytes = "network_received_bytes"
+        case networkSentBytes = "network_sent_bytes"
+    }
+}
+
+public struct Change: Sendable, Codable {
+    /// Relative to the project.
+    public let path: String
+    /// What was done to it. One of added, modified, deleted.
+    public let change: String
+
+    enum CodingKeys: String, CodingKey {
+        case path = "path"
+        case change = "change"
+    }
+}
+
+public struct Diff: Sendable, Codable {
+    /// Sorted by path.
+    public let changes: [Change]
+    /// There are more than are listed.
+    public let truncated: Bool
+
+    enum CodingKeys: String, CodingKey {
+        case changes = "changes"
+        case truncated = "truncated"
+    }
+}
+
+public struct FileEntry: Sendable, Codable {
+    /// In its folder.
+    public let name: String
+    /// What it is. One of file, dir, symlink, other.
+    public let type: String
+    /// Of its content.
+    public let sizeBytes: Int
+    /// Permission bits.
+    public let mode: Int
+    /// When it was changed, since 1970.
+    public let modifiedMs: Double
+
+    enum CodingKeys: String, CodingKey {
+        case name = "name"
+        case type = "type"
+        case sizeBytes = "size_bytes"
+        case mode = "mode"
+        case modifiedMs = "modified_ms"
+    }
+}
+
+public struct FolderListing: Sendable, Codable {
+    /// Absolute, inside the sandbox.
+    public let path: String
+    /// A folder. One of dir.
+    public let type: String
+    /// Sorted by name.
+    public let entries: [FileEntry]
+    /// There are more than are listed.
+    public let truncated: Bool
+
+    enum CodingKeys: String, CodingKey {
+        case path = "path"
+        case type = "type"
+        case entries = "entries"
+        case truncated = "truncated"
+    }
+}
+
+public struct Written: Sendable, Codable {
+    /// Absolute, inside the sandbox.
+    public let path: String
+    /// Of the file; null for a folder.
+    public let sizeBytes: Int?
+
+    enum CodingKeys: String, CodingKey {
+        case path = "path"
+        case sizeBytes = "size_bytes"
+    }
+}
+
+public struct Health: Sendable, Codable {
+    /// `stopping`: it takes no new work. One of ok, stopping.
+    public let status: String
+
+    enum CodingKeys: String, CodingKey {
+        case status = "status"
+    }
+}
+
+public struct Version: Sendable, Codable {
+    /// Of agentkernel.
+    public let version: String
+    /// Tells builds of one version apart.
+    public let build: String
+    /// Of the runtime below.
+    public let node: String
+
+    enum CodingKeys: String, CodingKey {
+        case version = "version"
+        case build = "build"
+        case node = "node"
+    }
+}

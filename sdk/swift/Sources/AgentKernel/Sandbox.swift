@@ -1,0 +1,141 @@
+import Foundation
+
+public struct Sandboxes: Sendable {
+    let connection: Connection
+
+    private struct List: Decodable {
+        let sandboxes: [SandboxInfo]
+    }
+
+    /// Makes one, and starts it unless `start` is false.
+    public func create(_ name: String, _ options: CreateOptions = CreateOptions()) async throws -> Sandbox {
+        let call = try Call("POST", "/sandboxes").json(CreateBody(name: name, options: options))
+        return Sandbox(connection: connection, info: try await connection.data(SandboxInfo.self, call))
+    }
+
+    /// `ErrorCode.notFound` where there is none of that name.
+    public func get(_ name: String) async throws -> Sandbox {
+        let call = Call("GET", "/sandboxes/\(encoded(name))")
+        return Sandbox(connection: connection, info: try await connection.data(SandboxInfo.self, call))
+    }
+
+    /// Sorted by name: all, or those in one state.
+    public func list(state: String? = nil) async throws -> [SandboxInfo] {
+        let query = state.map { [URLQueryItem(name: "state", value: $0)] } ?? []
+        return try await connection.data(List.self, Call("GET", "/sandboxes", query: query)).sandboxes
+    }
+}
+
+private struct CreateBody: Encodable {
+    let name: String
+    let options: CreateOptions
+
+    enum CodingKeys: String, CodingKey {
+        case name
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        try options.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(name, forKey: .name)
+    }
+}
+
+/// One sandbox that stays: what runs in it, its files, and its states.
+public struct Sandbox: Sendable {
+    /// As it was when this was made.
+    public let info: SandboxInfo
+    public let files: Files
+    public var name: String { info.name }
+    private let connection: Connection
+    private let path: String
+
+    private struct Nothing: Decodable {}
+
+    private struct Logs: Decodable {
+        let execs: [ExecLog]
+    }
+
+    init(connection: Connection, info: SandboxInfo) {
+        self.connection = connection
+        self.info = info
+        path = "/sandboxes/\(encoded(info.name))"
+        files = Files(connection: connection, sandbox: path)
+    }
+
+    /// As it is now.
+    public func inspect() async throws -> SandboxInfo {
+        try await connection.data(SandboxInfo.self, Call("GET", path))
+    }
+
+    /// Runs a command. One that fails is a result too.
+    public func exec(_ command: [String], _ options: ExecOptions = ExecOptions()) async throws -> ExecResult {
+        let call = try Call("POST", "\(path)/exec").json(CommandBody(command, options))
+        return try await connection.data(ExecResult.self, call.taking(commandMs(options.timeoutMs)))
+    }
+
+    /// The same, heard while it runs. Leaving the loop ends the command.
+    public func execStream(
+        _ command: [String], _ options: ExecOptions = ExecOptions()
+    ) throws -> AsyncThrowingStream<CommandEvent, any Error> {
+        connection.events(try Call("POST", "\(path)/exec/stream").json(CommandBody(command, options)))
+    }
+
+    /// Lets it run on; `logs` has its output and its end.
+    public func execDetached(
+        _ command: [String], _ options: ExecOptions = ExecOptions()
+    ) async throws -> DetachedExec {
+        let call = try Call("POST", "\(path)/exec").json(CommandBody(command, options, detach: true))
+        return try await connection.data(DetachedExec.self, call)
+    }
+
+    /// Output and end of detached commands, oldest first: of all, or of one.
+    public func logs(exec: String? = nil) async throws -> [ExecLog] {
+        let query = exec.map { [URLQueryItem(name: "exec", value: $0)] } ?? []
+        return try await connection.data(Logs.self, Call("GET", "\(path)/logs", query: query)).execs
+    }
+
+    public func start() async throws -> SandboxInfo { try await act("start") }
+
+    /// Ends all that runs in it; its files stay.
+    public func stop() async throws -> SandboxInfo { try await act("stop") }
+
+    public func pause() async throws -> SandboxInfo { try await act("pause") }
+
+    public func resume() async throws -> SandboxInfo { try await act("resume") }
+
+    /// With all that is in it; `force`: also where it runs.
+    public func remove(force: Bool = false) async throws {
+        let query = force ? [URLQueryItem(name: "force", value: "true")] : []
+        _ = try await connection.data(Nothing.self, Call("DELETE", path, query: query))
+    }
+
+    public func stats() async throws -> Stats {
+        try await connection.data(Stats.self, Call("GET", "\(path)/stats"))
+    }
+
+    /// What it changed in the project.
+    public func diff() async throws -> Diff {
+        try await connection.data(Diff.self, Call("GET", "\(path)/diff"))
+    }
+
+    /// The same, as a patch that `git apply` takes.
+    public func patch() async throws -> Data {
+        try await connection.content(Call("GET", "\(path)/diff", query: [URLQueryItem(name: "format", value: "patch")]))
+    }
+
+    /// Takes its changes over into the project on the host: all, or those at and below the paths.
+    public func apply(paths: [String]? = nil) async throws -> Changes {
+        let body = paths.map { ["paths": $0] } ?? [:]
+        return try await connection.data(Changes.self, try Call("POST", "\(path)/apply").json(body))
+    }
+
+    /// Also where the task around it was cancelled. What cannot be removed now goes at the end of its time.
+    func removeWhateverHappens() async {
+        await Task { try? await remove(force: true) }.value
+    }
+
+    private func act(_ action: String) async throws -> SandboxInfo {
+        try await connection.data(SandboxInfo.self, Call("POST", "\(path)/\(action)"))
+    }
+}

@@ -1,0 +1,3 @@
+/** Stands for this folder in bundles for browsers, which never ask for it. */
+export const NodeTransport = undefined;
+export const daemonSocket = undefined;

@@ -1,0 +1,3 @@
+/** What only Node has: Unix sockets, the user's daemon, and WebSockets that carry a key. Loaded when it is needed. */
+export { daemonSocket } from "./daemon-socket.js";
+export { NodeTransport } from "./node-transport.js";

@@ -1,0 +1,53 @@
+/** Which server is asked, and how it is reached. */
+import { AgentKernelError } from "./errors.js";
+import { type Fetch, FetchTransport } from "./fetch-transport.js";
+import type { Transport } from "./transport.js";
+
+const DEFAULT_URL = "http://localhost:8080";
+
+export interface PlaceOptions {
+  readonly baseUrl?: string | undefined;
+  readonly fetch?: Fetch | undefined;
+}
+
+export function environment(name: string): string | undefined {
+  const value = typeof process === "undefined" ? undefined : process.env?.[name];
+  return value === "" ? undefined : value;
+}
+
+/** What is said outright, else AGENTKERNEL_BASE_URL, else the socket of the user's daemon if there is one, else localhost:8080. */
+export async function openTransport({ baseUrl, fetch: given }: PlaceOptions): Promise<Transport> {
+  const named = baseUrl ?? environment("AGENTKERNEL_BASE_URL");
+  const node = isNode() ? await import("./node/index.js") : null;
+  const socket = named === undefined && given === undefined ? (node?.daemonSocket(process.env) ?? null) : null;
+  const place = socket === null ? checked(named ?? DEFAULT_URL) : `unix://${encodeURI(socket)}`;
+  if (place.startsWith("unix:")) {
+    if (node === null) throw new AgentKernelError("Unix sockets can only be used from Node, Bun or Deno");
+    return new node.NodeTransport(place);
+  }
+  if (given === undefined && node !== null && !isBunOrDeno()) return new node.NodeTransport(place);
+  return new FetchTransport(place, given ?? globalThis.fetch.bind(globalThis));
+}
+
+function checked(place: string): string {
+  let url: URL;
+  try {
+    url = new URL(place);
+  } catch (cause) {
+    throw new AgentKernelError(`the base URL ${JSON.stringify(place)} is not an address: ${expected}`, { cause });
+  }
+  if (!["http:", "https:", "unix:"].includes(url.protocol) || (url.protocol === "unix:" && url.host !== "")) {
+    throw new AgentKernelError(`the base URL ${JSON.stringify(place)} is of no kind that is known: ${expected}`);
+  }
+  return place.replace(/\/+$/, "");
+}
+
+const expected = "give http://host:port, https://host:port or unix:///path/to/socket";
+
+function isNode(): boolean {
+  return typeof process !== "undefined" && process.versions?.node !== undefined;
+}
+
+function isBunOrDeno(): boolean {
+  return "Bun" in globalThis || "Deno" in globalThis;
+}

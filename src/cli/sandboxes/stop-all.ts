@@ -1,0 +1,44 @@
+/** `stop --all`: the kill switch. It asks nobody, so that it works whatever state the daemon is in. */
+import { realpathSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { endAll } from "../../backends/linux/end-all.js";
+import { AgentKernelError } from "../../core/errors.js";
+import { nativeBinary } from "../../core/native-binary.js";
+import { sandboxesFolder } from "../../core/state-folders.js";
+import { openBackend } from "../../runtime/open-backend.js";
+import { isSandboxName } from "../../runtime/sandboxes/name.js";
+import type { Invocation } from "../invocation/index.js";
+import type { ParsedOptions } from "../option-spec.js";
+import { writeJson, writeOut } from "../output.js";
+
+export async function stopAll(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
+  if (parsed.rest.length > 0 || parsed.values.has("timeout")) {
+    throw new AgentKernelError("invalid_argument", "stop --all takes no names and no --timeout", {
+      hint: "it kills every sandbox at once; leave --all out to stop some in order",
+    });
+  }
+  const { ended, left, wasForced } = await endAll(realpathSync(nativeBinary("ak-jail")));
+  if (wasForced) await clearUp(invocation);
+  if (left.length > 0) {
+    throw new AgentKernelError("internal", `${left.length} sandboxes could not be ended: process ${left.join(", ")}`, {
+      hint: "they may be stuck in the kernel; look at them with ps",
+    });
+  }
+  if (parsed.flags.has("json")) return await writeJson(invocation, { success: true, data: { ended } });
+  return await writeOut(invocation, `${ended} ${ended === 1 ? "sandbox" : "sandboxes"} ended\n`);
+}
+
+/** After supervisors that could not do it themselves. */
+async function clearUp(invocation: Invocation): Promise<void> {
+  const folder = sandboxesFolder(invocation.env, invocation.homeDir);
+  const { kept } = openBackend(invocation);
+  const names = await readdir(folder).catch(() => []);
+  await Promise.all(
+    names.filter(isSandboxName).map(async (name) => {
+      // Nothing runs there any more, so this only clears up; what fails is done by whoever starts it next.
+      const found = await kept?.adopt(join(folder, name, "jail")).catch(() => null);
+      found?.release();
+    }),
+  );
+}

@@ -1,0 +1,47 @@
+/** `daemon prewarm`: sandboxes are built for runs that have not come yet. */
+import { AgentKernelError } from "../../core/errors.js";
+import { imageOfRuntime } from "../../detect/runtimes.js";
+import { readConfiguration } from "../../request/configuration.js";
+import { prepareRun } from "../../request/prepare-run.js";
+import { openBackend } from "../../runtime/open-backend.js";
+import { rootImage } from "../../runtime/root-image.js";
+import type { Invocation } from "../invocation/index.js";
+import type { ParsedOptions } from "../option-spec.js";
+import { writeJson, writeOut } from "../output.js";
+import { poolSettings } from "../pool-settings.js";
+
+export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
+  const { resident } = invocation;
+  if (resident === null) {
+    throw new AgentKernelError("conflict", "no daemon is up that could keep sandboxes warm", {
+      hint: "agentkernel daemon start starts one",
+    });
+  }
+  const configuration = await readConfiguration(parsed, invocation);
+  const settings = poolSettings(configuration.daemon);
+  resident.pool.configure(settings);
+  const mode = parsed.values.get("mode")?.[0];
+  const named = mode === undefined ? undefined : configuration.daemon.agents?.get(mode);
+  const image = named?.base_image ?? (named?.runtime === undefined ? undefined : imageOfRuntime(named.runtime));
+  const values = new Map(parsed.values);
+  if (mode !== undefined) values.set("compatibility-mode", [mode]);
+  if (image !== undefined && !values.has("image")) values.set("image", [image]);
+  const request = prepareRun({ ...parsed, values, flags: new Set() }, invocation, configuration);
+  const { policy, projectDir, homeDir } = request;
+  const root = await rootImage(request.image, request.imageSettings);
+  try {
+    const spec = { id: "warm", hostname: "warm", policy, image: root.source, projectDir, homeDir };
+    const shape = openBackend(invocation).shapeOf?.(spec) ?? null;
+    if (shape === null) {
+      throw new AgentKernelError("unsupported", "such a sandbox cannot be built ahead", { hint: "run it as it is" });
+    }
+    const { min } = settings.agents.get(policy.mode) ?? settings;
+    const warm = await resident.pool.prewarm(shape, policy.mode, min);
+    if (parsed.flags.has("json")) {
+      return await writeJson(invocation, { success: true, data: { agent: policy.mode, shape: shape.label, warm } });
+    }
+    return await writeOut(invocation, `${policy.mode}: ${warm} warm; ${shape.label}\n`);
+  } finally {
+    await root.release();
+  }
+}

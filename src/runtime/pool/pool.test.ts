@@ -1,0 +1,212 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Backend, BootedSandbox, BootSpec, SandboxEnd, WarmSandbox, WarmShape } from "../../core/backend.js";
+import { resolve } from "../../policy/resolve.js";
+import { WarmPool } from "./index.js";
+import { pooledBackend } from "./pooled-backend.js";
+
+class FakeWarm implements WarmSandbox {
+  readonly over: Promise<void>;
+  isDiscarded = false;
+  refuses = false;
+  taken = 0;
+  die: () => void = () => {};
+  readonly #booted: BootedSandbox;
+
+  constructor(booted: BootedSandbox) {
+    this.#booted = booted;
+    this.over = new Promise((resolve) => {
+      this.die = resolve;
+    });
+  }
+
+  async take(): Promise<BootedSandbox> {
+    this.taken++;
+    if (this.refuses) throw new Error("out of date");
+    this.die();
+    return this.#booted;
+  }
+
+  async discard(): Promise<void> {
+    this.isDiscarded = true;
+    this.die();
+  }
+}
+
+/** A backend whose shapes are the hostnames of specs. */
+class FakeWorld {
+  readonly built: FakeWarm[] = [];
+  readonly cold: string[] = [];
+  failure: Error | null = null;
+  readonly #ends: (() => void)[] = [];
+
+  readonly backend: Backend = {
+    name: "linux",
+    lacks: [],
+    boot: async ({ id }) => {
+      this.cold.push(id);
+      return this.#booted();
+    },
+    shapeOf: ({ hostname }) => this.shape(hostname),
+  };
+
+  shape(key: string): WarmShape {
+    return {
+      key,
+      label: key,
+      build: async () => {
+        if (this.failure) throw this.failure;
+        const warm = new FakeWarm(this.#booted());
+        this.built.push(warm);
+        return warm;
+      },
+    };
+  }
+
+  endAll(): void {
+    for (const end of this.#ends.splice(0)) end();
+  }
+
+  #booted(): BootedSandbox {
+    const ended = new Promise<SandboxEnd>((resolve) => this.#ends.push(() => resolve({} as SandboxEnd)));
+    return { stream: {} as BootedSandbox["stream"], layers: [], ended, finish: () => ended, kill: () => ended };
+  }
+}
+
+const { policy } = resolve({});
+const spec = (id: string, hostname = "plain"): BootSpec => ({
+  id,
+  hostname,
+  policy,
+  image: { kind: "host" },
+  projectDir: null,
+  homeDir: null,
+});
+
+let world = new FakeWorld();
+let faults: unknown[] = [];
+let pool = new WarmPool({ freeBytes: () => 0, onFault: () => {} });
+let backend = world.backend;
+beforeEach(() => {
+  vi.useFakeTimers();
+  world = new FakeWorld();
+  faults = [];
+  pool = new WarmPool({ freeBytes: () => 2 ** 33, onFault: (fault) => faults.push(fault) });
+  backend = pooledBackend(world.backend, pool);
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await pool.close();
+});
+
+/** A whole run, and a rest after it. */
+async function run(id: string, hostname?: string): Promise<void> {
+  const answer = pool.serve();
+  await backend.boot(spec(id, hostname));
+  world.endAll();
+  answer();
+  await vi.advanceTimersByTimeAsync(1000);
+}
+
+describe("a shape that was asked for", () => {
+  it("is missed once and warm from then on", async () => {
+    await run("a");
+    expect(world.cold).toEqual(["a"]);
+    await run("b");
+    expect(world.cold).toEqual(["a"]);
+    expect(pool.status).toMatchObject({ warm: 3, in_use: 0, min: 3, max: 5, taken: 1, missed: 1 });
+  });
+
+  it("serves nobody who asks for another", async () => {
+    await run("a");
+    await run("b", "other");
+    expect(world.cold).toEqual(["a", "b"]);
+  });
+
+  it("gives each sandbox to one caller only", async () => {
+    await run("a");
+    await Promise.all(["b", "c", "d", "e"].map((id) => backend.boot(spec(id))));
+    expect(world.built.map(({ taken }) => taken)).toEqual([1, 1, 1]);
+    expect(world.cold).toEqual(["a", "e"]);
+    expect(pool.status.in_use).toBe(4);
+  });
+});
+
+describe("building", () => {
+  it("waits until nobody is served any more", async () => {
+    const [first, second] = [pool.serve(), pool.serve()];
+    await backend.boot(spec("a"));
+    first();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(world.built).toHaveLength(0);
+    second();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(world.built).toHaveLength(3);
+  });
+
+  it("of what cannot be built is told once, and not tried until somebody asks again", async () => {
+    world.failure = new Error("no room");
+    await run("a");
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(faults).toEqual([world.failure]);
+    world.failure = null;
+    await run("b");
+    expect(pool.status.warm).toBe(3);
+  });
+
+  it("does nothing where the machine has no memory left", async () => {
+    pool = new WarmPool({ freeBytes: () => 1 << 20, onFault: () => {} });
+    backend = pooledBackend(world.backend, pool);
+    await run("a");
+    expect(world.built).toHaveLength(0);
+  });
+
+  it("happens at once where it is asked for", async () => {
+    expect(await pool.prewarm(world.shape("plain"), "claude", 2)).toBe(2);
+    expect(pool.status.shapes).toMatchObject([{ agent: "claude", warm: 2 }]);
+  });
+});
+
+describe("what waits", () => {
+  it("and dies is not handed out", async () => {
+    await run("a");
+    world.built[0]?.die();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(pool.status.warm).toBe(2);
+    await run("b");
+    expect(world.built[0]?.taken).toBe(0);
+    expect(world.cold).toEqual(["a"]);
+  });
+
+  it("and cannot serve makes way for the next, and for a cold one in the end", async () => {
+    await run("a");
+    for (const warm of world.built) warm.refuses = true;
+    await run("b");
+    expect(world.built.slice(0, 3).map(({ taken }) => taken)).toEqual([1, 1, 1]);
+    expect(world.cold).toEqual(["a", "b"]);
+    expect(pool.status.missed).toBe(2);
+  });
+
+  it("goes when the settings change, and comes back by the new ones", async () => {
+    await run("a");
+    const before = [...world.built];
+    pool.configure({ min: 1, max: 1, agents: new Map() });
+    expect(before.every(({ isDiscarded }) => isDiscarded)).toBe(true);
+    await run("b");
+    expect(pool.status).toMatchObject({ warm: 1, min: 1, max: 1 });
+  });
+
+  it("makes room for shapes that are used now", async () => {
+    await run("a", "first");
+    await run("b", "second");
+    await run("c", "third");
+    const warm = Object.fromEntries(pool.status.shapes.map((shape) => [shape.shape, shape.warm]));
+    expect(warm).toEqual({ first: 1, second: 1, third: 3 });
+  });
+
+  it("ends with the pool", async () => {
+    await run("a");
+    vi.useRealTimers();
+    await pool.close();
+    expect(world.built.every(({ isDiscarded }) => isDiscarded)).toBe(true);
+  });
+});

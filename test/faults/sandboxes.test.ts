@@ -1,0 +1,162 @@
+/**
+ * kill -9 of each process around a sandbox that stays, at each step of its life, through the daemon. Whatever dies, the
+ * next daemon shows it whole or not at all, it can be used with all that it had written, and nothing is left behind.
+ */
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { actors } from "../support/actors.js";
+import { leavesNothingBehind } from "../support/nothing-left.js";
+import { killNow, spinMs } from "../support/process-tree.js";
+import { inWorld, type SandboxWorld } from "../support/sandbox-world.js";
+
+const delaysMs = [0, 3, 10, 30];
+const bare = ["--no-network", "--workspace", "none"];
+
+interface Step {
+  readonly words: readonly string[];
+  /** Brings a sandbox to where the step begins. */
+  readonly before: (world: SandboxWorld) => Promise<void>;
+}
+
+const makeStopped = async (world: SandboxWorld): Promise<void> => {
+  await world.started("box");
+  await world.ok(["exec", "box", "sh", "-c", "echo kept > /opt/mark"]);
+  await world.ok(["stop", "box"]);
+};
+const makeRunning = async (world: SandboxWorld): Promise<void> => {
+  await makeStopped(world);
+  await world.ok(["start", "box"]);
+};
+
+const steps: Readonly<Record<string, Step>> = {
+  create: { words: ["create", ...bare, "box"], before: async () => {} },
+  start: { words: ["start", "box"], before: makeStopped },
+  exec: { words: ["exec", "box", "sh", "-c", "echo up; sleep 0.05; echo down"], before: makeRunning },
+  "exec --detach": { words: ["exec", "--detach", "box", "sh", "-c", "echo up; sleep 0.05"], before: makeRunning },
+  stop: { words: ["stop", "box"], before: makeRunning },
+  remove: { words: ["remove", "--force", "box"], before: makeRunning },
+};
+
+/** Whole, or not there; and if it is there, it works and has what it had. */
+async function expectConsistent(world: SandboxWorld, step: string): Promise<void> {
+  const hadMark = step !== "create";
+  for (const { name, state } of await world.list()) {
+    expect(name).toBe("box");
+    expect(["created", "running", "stopped"]).toContain(state);
+    const { status, stdout, stderr } = await world.ak([
+      "exec",
+      "box",
+      "sh",
+      "-c",
+      "cat /opt/mark 2>/dev/null; echo works",
+    ]);
+    expect({ status, stdout }, `${step}: ${stderr}`).toEqual({
+      status: 0,
+      stdout: hadMark ? "kept\nworks\n" : "works\n",
+    });
+    await world.ok(["remove", "--force", "box"]);
+  }
+  expect(await world.states()).toEqual({});
+  const left = readdirSync(world.folder("")).filter((entry) => entry !== ".daemon");
+  expect(left, step).toEqual([]);
+}
+
+describe.each(actors)("as $name", (actor) => {
+  leavesNothingBehind();
+
+  describe.each(Object.keys(steps))("during %s", (name) => {
+    const step = steps[name];
+    if (step === undefined) throw new Error("there is no such step");
+
+    it("kill -9 of the daemon", async () => {
+      await inWorld(actor, async (world) => {
+        for (const delayMs of delaysMs) {
+          await step.before(world);
+          const cli = world.watch(step.words);
+          spinMs(delayMs);
+          await world.restart();
+          await cli.end;
+          await expectConsistent(world, name);
+        }
+      });
+    });
+
+    it("kill -9 of the client", async () => {
+      await inWorld(actor, async (world) => {
+        for (const delayMs of delaysMs) {
+          await step.before(world);
+          const cli = world.watch(step.words);
+          spinMs(delayMs);
+          killNow(cli.pid);
+          await cli.end;
+          // What the client had asked for may still be going on; whatever is asked next comes after it.
+          await settle(world);
+          await expectConsistent(world, name);
+        }
+      });
+    });
+  });
+
+  describe.each(["supervisor", "guest"] as const)("kill -9 of the %s", (victim) => {
+    it.each(["exec", "exec --detach", "stop", "remove"])("during %s", async (name) => {
+      const step = steps[name];
+      if (step === undefined) throw new Error("there is no such step");
+      await inWorld(actor, async (world) => {
+        for (const delayMs of delaysMs) {
+          await step.before(world);
+          const pid = victim === "supervisor" ? world.supervisor("box") : world.guest("box");
+          const cli = world.watch(step.words);
+          spinMs(delayMs);
+          killNow(pid);
+          await cli.end;
+          await settle(world);
+          await expectConsistent(world, name);
+        }
+      });
+    });
+
+    it("while nobody does anything is told by list", async () => {
+      await inWorld(actor, async (world) => {
+        await makeRunning(world);
+        killNow(victim === "supervisor" ? world.supervisor("box") : world.guest("box"));
+        await expect.poll(() => world.states()).toEqual({ box: "stopped" });
+        await expectConsistent(world, "start");
+      });
+    });
+
+    it("while there is no daemon is found out by the next one", async () => {
+      await inWorld(actor, async (world) => {
+        await makeRunning(world);
+        await world.ok(["exec", "-d", "box", "sleep", "4501"]);
+        const pid = victim === "supervisor" ? world.supervisor("box") : world.guest("box");
+        await world.crash();
+        killNow(pid);
+        await world.up();
+        await expect.poll(() => world.states()).toEqual({ box: "stopped" });
+        expect((await world.info("box")).execs.at(-1)).toMatchObject({ state: "lost" });
+        await expectConsistent(world, "start");
+      });
+    });
+  });
+
+  it("what a daemon was making when it died is never shown, and swept by the next one", async () => {
+    await inWorld(actor, async (world) => {
+      await world.ok(["create", ...bare, "box"]);
+      await world.crash();
+      execFileSync("cp", ["-a", world.folder("box"), world.folder(".new-0123456789abcdef")]);
+      await world.up();
+      expect(await world.states()).toEqual({ box: "created" });
+      expect(existsSync(world.folder(".new-0123456789abcdef"))).toBe(false);
+    });
+  });
+});
+
+/** Nothing that was asked for is still going on. */
+async function settle(world: SandboxWorld): Promise<void> {
+  const atWork = async () => {
+    const { stdout } = await world.ak(["daemon", "status", "--json"], { env: { AGENTKERNEL_NODE: process.execPath } });
+    return (JSON.parse(stdout) as { data: { at_work: number } }).data.at_work;
+  };
+  await expect.poll(atWork, { timeout: 15_000 }).toBe(0);
+}
