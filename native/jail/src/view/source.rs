@@ -38,7 +38,7 @@ impl Source {
         let tree = if privileged { Some(open_tree(&fd, "", flags).map_err(failed)?) } else { None };
         if let Some(tree) = &tree {
             // A copy of a shared mount is its peer: what is mounted over files in it would show up on the host.
-            sys::make_private(tree.as_fd()).map_err(|e| failed(e.into()))?;
+            sys::make_private(tree.as_fd()).during("make a view's mount private")?;
         }
         Ok(Self { fd, stat, tree })
     }
