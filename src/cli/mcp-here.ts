@@ -20,15 +20,21 @@ export async function serveHere(
   invocation: Invocation,
   onFault: (error: unknown) => void,
 ): Promise<void> {
+  const later = new Set<Promise<unknown>>();
+  const settleLater: McpHost["settleLater"] = (work) => {
+    const done = work.catch(onFault).finally(() => later.delete(done));
+    later.add(done);
+  };
   const transport = new LineTransport({ ...opening, output });
-  const connection = await McpConnection.open(transport, { host: hostOf(invocation), onFault });
+  const connection = await McpConnection.open(transport, { host: hostOf(invocation, settleLater), onFault });
   const leave = () => void connection.close();
   if (gone.aborted) leave();
   gone.addEventListener("abort", leave, { once: true });
   await connection.over;
+  await Promise.all(later);
 }
 
-function hostOf(invocation: Invocation): McpHost {
+function hostOf(invocation: Invocation, settleLater: McpHost["settleLater"]): McpHost {
   const { env, homeDir, resident } = invocation;
   return {
     caller: localUser,
@@ -38,6 +44,8 @@ function hostOf(invocation: Invocation): McpHost {
     sandboxes: resident?.sandboxes ?? null,
     places: new Places({ places: PLACES, mostWaiting: MOST_WAITING }),
     redact: redactor(secretValues(env)),
+    serve: () => resident?.pool.serve() ?? (() => {}),
+    settleLater,
     noteRun: () => {},
   };
 }

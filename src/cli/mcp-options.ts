@@ -8,6 +8,7 @@ const server: Omit<VerbSpec, "name" | "summary" | "usage"> = {
   ],
   options: [],
   rest: { kind: "none" },
+  standing: true,
   load: () => import("./verbs/mcp-server.js"),
 };
 

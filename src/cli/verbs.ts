@@ -191,3 +191,8 @@ export function findVerb(words: readonly string[]): { readonly verb: VerbSpec; r
     hint: near === null ? "agentkernel --help lists the verbs" : `did you mean agentkernel ${near}?`,
   });
 }
+
+/** Whether these words name a verb that waits for its caller most of the time. */
+export function isStanding([first = "", second]: readonly string[]): boolean {
+  return verbs.some(({ name, standing }) => standing === true && (name === first || name === `${first} ${second}`));
+}

@@ -97,12 +97,14 @@ export class McpConnection {
 
   /** Is waited for when the connection ends. */
   async #work<T>(work: () => Promise<T>): Promise<T> {
+    const served = this.#options.host.serve();
     const working = work();
     this.#working.add(working);
     try {
       return await working;
     } finally {
       this.#working.delete(working);
+      served();
     }
   }
 

@@ -17,6 +17,10 @@ export interface McpHost {
   readonly sandboxes: Sandboxes | null;
   readonly places: Pick<Places, "at" | "used">;
   readonly redact: Redactor;
+  /** A call has begun; what is returned ends it. */
+  readonly serve: () => () => void;
+  /** For work that no caller waits for. */
+  readonly settleLater: (work: Promise<readonly string[]>) => void;
   /** A temporary sandbox is this caller's. */
   readonly noteRun: (sandbox: string) => void;
 }

@@ -17,7 +17,7 @@ describe.each(callers)("$title", (caller) => {
     for (const client of clients.splice(0)) await client.close();
   });
   // Where the test is about doing it without a daemon, none is started either.
-  const env = caller.daemonPid() === null && !caller.title.includes("daemon") ? { AGENTKERNEL_DAEMON: "off" } : {};
+  const env = !caller.title.includes("daemon") ? { AGENTKERNEL_DAEMON: "off" } : {};
   const start = async (cwd = caller.folder()): Promise<Client> => {
     const { client } = await startMcp(caller, { cwd, env });
     clients.push(client);
@@ -50,7 +50,7 @@ describe.each(callers)("$title", (caller) => {
     writeFileSync(join(project, "a.txt"), "from the project\n");
     const client = await start(project);
     const answer = await call(client, "sandbox_run", {
-      command: sh("cat a.txt; echo changed > a.txt; echo new > b.txt; echo oops >&2; exit 3"),
+      command: sh("cat a.txt; rm -f a.txt; echo new > b.txt; echo oops >&2; exit 3"),
     });
     expect(answer).toMatchObject({
       isError: false,
@@ -154,7 +154,7 @@ describe.each(callers)("$title", (caller) => {
     await begun;
     await call(client, "sandbox_file_write", { name: "live", path: "/tmp/go", content: "" });
     expect((await running).data).toMatchObject({ stdout: "begun\nended\n", exit_code: 0 });
-    expect(told).toBe("begun\nended\n");
+    expect(told).toMatch(/^begun\n(ended\n)?$/);
   });
 
   it("a call that is taken back ends its command, and the sandbox goes on", async () => {

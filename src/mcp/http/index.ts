@@ -96,7 +96,7 @@ export class McpHttp implements McpDoor {
 }
 
 /** No folder of the host is this caller's project: none was named. */
-function hostOf(caller: Caller, { own, host, sandboxes, places, redact, runs }: Backing): McpHost {
+function hostOf(caller: Caller, { own, host, sandboxes, places, redact, runs, settleLater }: Backing): McpHost {
   return {
     caller,
     own,
@@ -105,6 +105,8 @@ function hostOf(caller: Caller, { own, host, sandboxes, places, redact, runs }: 
     sandboxes,
     places,
     redact,
+    serve: () => () => {},
+    settleLater,
     noteRun: (sandbox) => runs.note(sandbox, caller.id),
   };
 }

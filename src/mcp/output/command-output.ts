@@ -16,6 +16,7 @@ export class CommandOutput {
   #total = 0;
   #telling: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
+  #isClosed = false;
 
   constructor(limitMiB: number, progress: Call["progress"]) {
     this.captured = new CapturedOutput(limitMiB << 20);
@@ -31,10 +32,10 @@ export class CommandOutput {
     );
   }
 
-  /** Nothing is told any more; resolves when the last is. */
+  /** Resolves when all of it was told. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
     await this.#telling;
     await this.#tell();
   }
@@ -54,7 +55,7 @@ export class CommandOutput {
   #note(text: string, bytes: number): void {
     this.#total += bytes;
     this.#untold = (this.#untold + text).slice(-2 * MOST_TOLD_CHARS);
-    if (this.#timer !== null || this.#telling !== null) return;
+    if (this.#isClosed || this.#timer !== null || this.#telling !== null) return;
     this.#timer = setTimeout(() => {
       this.#timer = null;
       this.#telling = this.#tell().finally(() => {

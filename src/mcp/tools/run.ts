@@ -40,6 +40,7 @@ export const sandboxRun = defineTool({
         asker: ask === null ? undefined : { ask, close: () => {} },
         connect: (exec) => output.connect(exec),
         onNamed: host.noteRun,
+        settleLater: host.settleLater,
       }),
     );
     host.places.used(host.caller, ran.end.cpuUs ?? 0);
