@@ -3,6 +3,7 @@ import type { VerbSpec } from "./option-spec.js";
 
 const server: Omit<VerbSpec, "name" | "summary" | "usage"> = {
   examples: [
+    "agentkernel mcp server",
     "claude mcp add agentkernel -- agentkernel mcp server",
     'a configuration file: {"mcpServers": {"agentkernel": {"command": "agentkernel", "args": ["mcp", "server"]}}}',
   ],
