@@ -232,7 +232,8 @@ export class Api {
   }
 
   #fail(exchange: Exchange, error: unknown): void {
-    const isOurs = isAgentKernelError(error) || exchange.signal.aborted;
+    // A caller that hung up is no fault of ours, whatever that broke.
+    const isOurs = isAgentKernelError(error) || exchange.signal.aborted || exchange.isAbandoned;
     if (!isOurs) this.#parts.onFault(error, exchange.id);
     const { status, headers, error: told } = errorAnswer(error, this.#backing.redact);
     exchange.error = told.code;

@@ -1,6 +1,7 @@
 /** Named sandboxes over HTTP, from their making to their end. */
 import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -125,6 +126,27 @@ describe.each(actors)("as $name", (actor) => {
     );
     expect((await ask("GET", "/sandboxes/large/files/var/tmp/large")).bytes.equals(bytes)).toBe(true);
     await ask("DELETE", "/sandboxes/large?force=true");
+  });
+
+  it("an upload or a download that is cut off leaves nothing, and is no fault of the server's", async () => {
+    await ask("POST", "/sandboxes", { name: "cut", network: false });
+    const half = connect(server.port, "127.0.0.1");
+    const head = `PUT /sandboxes/cut/files/var/tmp/half HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\n`;
+    half.write(
+      `${head}Content-Type: application/octet-stream\r\nContent-Length: 1000000\r\n\r\n${"x".repeat(500_000)}`,
+    );
+    await new Promise<void>((resolve) => half.write("y", () => resolve()));
+    half.destroy();
+    await exec("cut", "head -c 50000000 /dev/zero > /var/tmp/zeros");
+    const download = await server.open("GET", "/sandboxes/cut/files/var/tmp/zeros", { key });
+    for await (const chunk of download) {
+      expect((chunk as Buffer).length).toBeGreaterThan(0);
+      break;
+    }
+    download.destroy();
+    expect((await exec("cut", "ls -A /var/tmp")).stdout).toBe("zeros\n");
+    expect(server.stderr).not.toMatch(/^\S+ request /m);
+    await ask("DELETE", "/sandboxes/cut?force=true");
   });
 
   it("a command can be left to itself, and its output is there later", async () => {

@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { request as secureRequest } from "node:https";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { actors } from "../support/actors.js";
@@ -106,6 +107,25 @@ describe("a server that several callers share", () => {
         ({ operation, sandbox, status }) => operation === "readFile" && sandbox === "none" && status === 404,
       ),
     ).toBe(true);
+  });
+
+  it("is not held up by callers that never finish what they say, and lets go of them", async () => {
+    const heads = ["GET /he", "POST /run HTTP/1.1\r\nHost: localhost\r\nX: "];
+    const slow = Array.from({ length: 200 }, (_, index) => {
+      const socket = connect(server.port, "127.0.0.1", () => socket.write(heads[index % 2] ?? ""));
+      return new Promise<string>((resolve) => {
+        let text = "";
+        socket.setEncoding("latin1").on("data", (chunk) => {
+          text += chunk;
+        });
+        socket.on("error", () => {});
+        socket.once("close", () => resolve(text));
+      });
+    });
+    const key = await server.key("patient", []);
+    expect((await server.ask("POST", "/run", { body: quick, key })).status).toBe(200);
+    const answers = await Promise.all(slow);
+    expect(answers.every((text) => text === "" || text.startsWith("HTTP/1.1 408 "))).toBe(true);
   });
 
   it("shows its description, to people and to programs", async () => {

@@ -53,7 +53,9 @@ function runsOurBuild(pid: number): boolean {
 
 function isSandboxProgram(pid: number): boolean {
   return (
-    /\/ak-(jail|guest|unpack)$/.test(linkAt(`/proc/${pid}/exe`)) || /agentkernel/.test(textAt(`/proc/${pid}/cmdline`))
+    // A build that was replaced meanwhile is still a build.
+    /\/ak-(jail|guest|unpack)( \(deleted\))?$/.test(linkAt(`/proc/${pid}/exe`)) ||
+    /agentkernel/.test(textAt(`/proc/${pid}/cmdline`))
   );
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"strconv"
@@ -85,6 +86,8 @@ func (m *made) do(ctx context.Context, s step) (any, error) {
 	case "session":
 		session, err := m.client.Session(ctx, options[agentkernel.CreateOptions](s))
 		return m.keep(s, session, err)
+	case "scoped":
+		return m.scoped(ctx, s)
 	case "create":
 		sandbox, err := m.client.Sandboxes.Create(ctx, s.Name, options[agentkernel.CreateOptions](s))
 		return m.keep(s, &agentkernel.Session{Sandbox: sandbox}, err)
@@ -157,6 +160,25 @@ func (m *made) doOn(ctx context.Context, s step, on *agentkernel.Session) (any, 
 		return none, on.Files.Remove(ctx, s.Path, s.Recursive)
 	}
 	return nil, fmt.Errorf("no such call: %s", s.Call)
+}
+
+func (m *made) scoped(ctx context.Context, s step) (any, error) {
+	inside, err := func() (agentkernel.SandboxInfo, error) {
+		session, err := m.client.Session(ctx, options[agentkernel.CreateOptions](s))
+		if err != nil {
+			return agentkernel.SandboxInfo{}, err
+		}
+		defer session.Close()
+		return session.Info(), nil
+	}()
+	if err != nil {
+		return nil, err
+	}
+	after := "there"
+	if _, err := m.client.Sandboxes.Get(ctx, inside.Name); errors.Is(err, agentkernel.ErrNotFound) {
+		after = agentkernel.ErrNotFound.Code
+	}
+	return map[string]any{"inside": inside.State, "after": after}, nil
 }
 
 func (m *made) batch(ctx context.Context, s step) (any, error) {

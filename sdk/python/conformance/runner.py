@@ -24,6 +24,7 @@ from agentkernel import (
     ApiError,
     AsyncAgentKernel,
     BadAnswerError,
+    NotFoundError,
     OutputEvent,
     RequestTimeoutError,
     TransportError,
@@ -68,6 +69,20 @@ class Calls:
     async def session(self, step: Step) -> Any:
         session = self.sandboxes[step["as"]] = await finished(self.client.session(**options(step)).open())
         return await finished(session.info())
+
+    async def scoped(self, step: Step) -> Any:
+        session = self.client.session(**options(step))
+        if hasattr(session, "__aenter__"):
+            async with session:
+                inside = (await session.info()).state
+        else:
+            with session:
+                inside = session.info().state
+        try:
+            await finished(self.client.sandboxes.get(session.name))
+        except NotFoundError as error:
+            return {"inside": inside, "after": error.code}
+        return {"inside": inside, "after": "there"}
 
     async def create(self, step: Step) -> Any:
         sandbox = await finished(self.client.sandboxes.create(step["name"], **options(step)))

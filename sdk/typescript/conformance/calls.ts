@@ -23,6 +23,20 @@ export const calls: Readonly<Record<string, Does>> = {
     return result({ results: shown });
   },
   session: async (call, step) => keep(call, step, await call.client.session(options(step))),
+  scoped: async ({ client }, step) => {
+    let name: string;
+    let inside: string;
+    {
+      await using session = await client.session(options(step));
+      name = session.name;
+      inside = session.info.state;
+    }
+    const after = await client.sandboxes.get(name).then(
+      () => "there",
+      (error) => error.code,
+    );
+    return result({ inside, after });
+  },
   create: async (call, step) => keep(call, step, await call.client.sandboxes.create(step.name ?? "", options(step))),
   get: async (call, step) => {
     const name = step.name_of === undefined ? (step.name ?? "") : at(call, step.name_of).name;

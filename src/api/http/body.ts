@@ -1,7 +1,7 @@
 /** The body of a request: bounded before it is read, and never waited for without end. */
 import { Buffer } from "node:buffer";
 import type { IncomingMessage } from "node:http";
-import { AgentKernelError } from "../../core/errors.js";
+import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 
 /** Without a byte for so long, whoever sends has gone or means no good. */
 const STALL_MS = 20_000;
@@ -40,6 +40,12 @@ export async function* bodyChunks({ request, proceed }: BodySource, maxBytes: nu
       if (total > maxBytes) throw tooLarge(maxBytes);
       yield chunk;
     }
+  } catch (error) {
+    if (isAgentKernelError(error)) throw error;
+    throw new AgentKernelError("invalid_argument", "the body did not come whole", {
+      details: { field: "body" },
+      cause: error,
+    });
   } finally {
     clearTimeout(timer);
   }

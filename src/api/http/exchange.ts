@@ -66,6 +66,11 @@ export class Exchange {
     this.bytesWrittenBefore = request.socket.bytesWritten;
   }
 
+  /** The connection is gone, and not because the answer was complete. */
+  get isAbandoned(): boolean {
+    return this.response.destroyed && !this.response.writableFinished;
+  }
+
   sendJson(status: number, body: object, headers: Readonly<Record<string, string>> = {}): void {
     const { response, request } = this;
     if (response.headersSent) {

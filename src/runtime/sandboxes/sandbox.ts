@@ -57,6 +57,7 @@ export class Sandbox {
   readonly attendance = new Attendance();
   #record: SandboxRecord;
   #isRemoved = false;
+  #isReleased = false;
   #adopted: Promise<void> = Promise.resolve();
 
   /** `hostEnv`: of whoever makes it; without one it was made by an earlier process, and may run. */
@@ -283,6 +284,8 @@ export class Sandbox {
       await this.#audit.insist();
       const begun = await start(running.session, request);
       void begun.over.then(({ state, code, signal, timedOut, error }) => {
+        // It goes on, and what we know of it ends here.
+        if (wish.detached && this.#isReleased) return;
         const exit = { code, signal, usage: { userUs: 0, systemUs: 0, maxRssKiB: 0 } };
         recordEnd(state === "ended" ? { exit, timedOut } : { error: error ?? state });
       });
@@ -366,6 +369,7 @@ export class Sandbox {
 
   /** Lets go: it runs on. */
   async release(): Promise<void> {
+    this.#isReleased = true;
     await this.#runs.release();
     await this.#audit.settle();
   }

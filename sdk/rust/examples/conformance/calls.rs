@@ -1,6 +1,7 @@
 //! What each call of a scenario is in this SDK.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use agentkernel_sdk::{AgentKernel, BatchCommand, Error, Input, RunOptions, Sandbox, Session};
 use base64::Engine;
@@ -78,6 +79,7 @@ impl Made {
                 self.sessions.insert(step.text("as").to_owned(), session);
                 info
             }
+            "scoped" => self.scoped(step).await,
             "create" => {
                 let sandbox = self
                     .client
@@ -147,6 +149,23 @@ impl Made {
             "list_files" => shown(on.files.list(path).await),
             "remove_file" => nothing(on.files.remove(path, step.flag("recursive")).await),
             other => panic!("no such call: {other}"),
+        }
+    }
+
+    /// Dropping a session removes it in the background, so its end is waited for.
+    async fn scoped(&self, step: Step<'_>) -> Outcome<Value> {
+        let info = {
+            let session = self.client.session(Some(step.options())).await?;
+            session.info.clone()
+        };
+        loop {
+            match self.client.sandboxes.get(&info.name).await {
+                Ok(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+                Err(Error::Api(error)) => {
+                    return Ok(json!({ "inside": info.state, "after": error.code.as_str() }));
+                }
+                Err(error) => return Err(error),
+            }
         }
     }
 

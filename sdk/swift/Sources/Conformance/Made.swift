@@ -30,6 +30,14 @@ final class Made: @unchecked Sendable {
         case "close":
             do { try await on(step).remove(force: true) } catch let error as AgentKernelError where error.code == .notFound {}
             return [String: Any]()
+        case "scoped":
+            let info = try await client.withSession(step.createOptions()) { $0.info }
+            do {
+                _ = try await client.sandboxes.get(info.name)
+                return ["inside": info.state, "after": "there"]
+            } catch AgentKernelError.api(let error) {
+                return ["inside": info.state, "after": error.rawCode]
+            }
         case "create": return try keep(step, await client.sandboxes.create(step.text("name"), step.createOptions()))
         case "get":
             let name = sandboxes[step.text("name_of")]?.name ?? step.text("name")
