@@ -2,7 +2,8 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { ElicitRequestSchema, type ElicitResult } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { actors } from "../support/actors.js";
+import { type Actor, actors } from "../support/actors.js";
+import { clientOf } from "../support/daemon.js";
 import { call, ProcessTransport } from "../support/mcp-client.js";
 import { EVERYWHERE, NetworkWorld, WORLD, whyNoWorld } from "../support/network-world.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
@@ -25,10 +26,11 @@ describe.skipIf(whyNoWorld() !== null)("a destination that no rule covers", () =
 
   describe.each(actors)("as $name", (actor) => {
     leavesNothingBehind();
+    const alone = { ...actor, variables: { AGENTKERNEL_DAEMON: "off" } };
     let client: Client;
     let questions: string[];
     let answers: ElicitResult[];
-    const connect = async (capabilities: object) => {
+    const connect = async (capabilities: object, caller: Actor = alone) => {
       questions = [];
       answers = [];
       client = new Client({ name: "tests", version: "1" }, { capabilities });
@@ -38,10 +40,7 @@ describe.skipIf(whyNoWorld() !== null)("a destination that no rule covers", () =
           return answers.shift() ?? { action: "cancel" };
         });
       }
-      const env = { AGENTKERNEL_DAEMON: "off" };
-      await client.connect(
-        new ProcessTransport(world.startCli(actor, ["mcp", "server"], { cwd: actor.folder(), env })),
-      );
+      await client.connect(new ProcessTransport(world.startCli(caller, ["mcp", "server"], { cwd: actor.folder() })));
     };
     beforeEach(() => connect({ elicitation: {} }));
     afterEach(() => client.close());
@@ -89,6 +88,31 @@ describe.skipIf(whyNoWorld() !== null)("a destination that no rule covers", () =
       expect((await run(fetch(NAME), fetch(NAME))).data.stdout).toBe("kept out\nkept out\n");
       expect(questions).toHaveLength(1);
       expect(await world.takeRecord()).toEqual({ queries: [], connections: [], requests: [] });
+    });
+
+    it("in a sandbox that stays is put to whoever waits for a command in it", async () => {
+      await client.close();
+      const { variables } = clientOf(actor);
+      const caller = { ...actor, variables: { ...variables, XDG_STATE_HOME: actor.folder("state") } };
+      try {
+        await connect({ elicitation: {} }, caller);
+        expect((await call(client, "sandbox_create", { name: "stays", network: allowlist })).isError).toBe(false);
+        answers = [accept("sandbox")];
+        const exec = async (name: string) => {
+          const command = ["sh", "-c", `${proxyless}\n${fetch(name)}`];
+          return (await call(client, "sandbox_exec", { name: "stays", command, timeout_ms: 60_000 })).data.stdout;
+        };
+        expect(await exec(NAME)).toBe("reached\n");
+        expect(questions).toHaveLength(1);
+        await client.close();
+        // Nobody can be asked now; what was allowed for the sandbox still is.
+        await connect({}, caller);
+        expect(await exec(NAME)).toBe("reached\n");
+        expect(await exec(OTHER)).toBe("kept out\n");
+      } finally {
+        await client.close();
+        await world.runCli(caller, ["daemon", "stop", "--all"]);
+      }
     });
 
     it("is denied without a question where the client offers none", async () => {
