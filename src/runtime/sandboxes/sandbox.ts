@@ -7,9 +7,9 @@ import type { GuestFiles, GuestSession } from "../../guest/index.js";
 import { Attendance } from "../attendance.js";
 import { openRunAudit, type RunAudit } from "../run-audit.js";
 import { Activity } from "./activity.js";
+import { beginCommand } from "./begin-command.js";
 import type { SandboxHappening } from "./events.js";
 import { ExecRecords } from "./execs/exec-records.js";
-import { execRequest } from "./execs/exec-request.js";
 import { ExecTable } from "./execs/exec-table.js";
 import type { LogOptions } from "./execs/follow-log.js";
 import type { LogPiece } from "./execs/log-reader.js";
@@ -250,9 +250,9 @@ export class Sandbox {
   }
 
   /** In a running sandbox. Settles when it was asked for; `guest.opened` of the result tells whether it runs. */
-  exec(wish: ExecWish): Promise<SandboxExec> {
+  async exec(wish: ExecWish): Promise<SandboxExec> {
     const timeoutMs = wish.timeoutMs === undefined ? this.#record.policy.resources.timeoutMs : wish.timeoutMs;
-    return this.#begin(wish, (session, request) =>
+    return await this.#begin(wish, (session, request) =>
       this.#execs.start(session, { request, detached: wish.detached, timeoutMs }),
     );
   }
@@ -272,29 +272,13 @@ export class Sandbox {
     );
   }
 
-  /** Whatever is run in it was allowed, and is on record. */
-  async #begin<Begun extends { readonly over: Promise<ExecInfo> }>(
+  #begin<Begun extends { readonly over: Promise<ExecInfo> }>(
     wish: ExecWish,
     start: (session: GuestSession, request: ExecRequest) => Promise<Begun>,
   ): Promise<Begun> {
     const running = this.#requireServing();
-    const request = execRequest(wish, this.#record, running.egress?.env ?? {});
-    const recordEnd = this.#audit.records.execStarting(request, [wish.hostEnv, wish.env ?? {}]);
-    try {
-      await this.#audit.insist();
-      const begun = await start(running.session, request);
-      void begun.over.then(({ state, code, signal, timedOut, error }) => {
-        // It goes on, and what we know of it ends here.
-        if (wish.detached && this.#isReleased) return;
-        const exit = { code, signal, usage: { userUs: 0, systemUs: 0, maxRssKiB: 0 } };
-        recordEnd(state === "ended" ? { exit, timedOut } : { error: error ?? state });
-      });
-      this.#audit.writeSoon();
-      return begun;
-    } catch (error) {
-      recordEnd({ error });
-      throw error;
-    }
+    const parts = { running, record: this.#record, audit: this.#audit, isReleased: () => this.#isReleased };
+    return beginCommand(parts, wish, start);
   }
 
   execs(): readonly ExecInfo[] {
