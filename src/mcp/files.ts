@@ -16,13 +16,13 @@ export const filePath = text({
   maxLength: 4095,
 });
 
-/** Done, and on record whichever way it ends. */
+/** On record before it is done, and again where it was denied inside. */
 export async function withFiles<T>(
   name: string,
   operation: "read" | "write",
   path: string,
   call: Call,
-  work: (files: GuestFiles) => Promise<{ readonly value: T; readonly bytes: number }>,
+  work: (files: GuestFiles) => Promise<T>,
 ): Promise<T> {
   if (path.split("/").includes("..")) {
     throw new AgentKernelError("invalid_argument", "path has .. in it", {
@@ -35,13 +35,13 @@ export async function withFiles<T>(
   const { sandbox } = reached;
   const done = reached.kind === "named" ? reached.sandbox.use() : () => {};
   try {
-    const { value, bytes } = await work(sandbox.files);
-    sandbox.audit.file({ operation, path, bytes, verdict: "allowed" });
-    return value;
+    const { files } = sandbox;
+    await sandbox.recordFile({ operation, path, bytes: null, verdict: "allowed" });
+    return await work(files);
   } catch (error) {
-    const isDenied = isAgentKernelError(error) && (error.code === "policy_denied" || error.details.code === "denied");
-    const reason = error instanceof Error ? error.message : String(error);
-    sandbox.audit.file({ operation, path, bytes: null, verdict: isDenied ? "denied" : "allowed", reason });
+    if (isAgentKernelError(error) && (error.code === "policy_denied" || error.details.code === "denied")) {
+      await sandbox.recordFile({ operation, path, bytes: null, verdict: "denied", reason: error.message });
+    }
     throw error;
   } finally {
     done();

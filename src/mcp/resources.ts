@@ -62,10 +62,7 @@ async function bytesAt(uri: string, call: Call): Promise<Buffer> {
 }
 
 async function fileAt(name: string, path: string, call: Call): Promise<Buffer> {
-  return await withFiles(name, "read", path, call, async (files) => {
-    const value = await files.readFile(path, MOST_BYTES);
-    return { value, bytes: value.length };
-  });
+  return await withFiles(name, "read", path, call, (files) => files.readFile(path, MOST_BYTES));
 }
 
 async function logAt(name: string, command: string, call: Call): Promise<Buffer> {

@@ -83,8 +83,11 @@ export class SessionSandbox {
     return this.#opened.image;
   }
 
-  get audit(): RunAudit["records"] {
-    return this.#audit.records;
+  /** A file operation from outside. Where the audit log is required, nothing may happen before this resolves. */
+  async recordFile(access: Parameters<RunAudit["records"]["file"]>[0]): Promise<void> {
+    this.#audit.records.file(access);
+    await this.#audit.insist();
+    this.#audit.writeSoon();
   }
 
   /** It has ended, or is about to. */
@@ -101,7 +104,7 @@ export class SessionSandbox {
     this.#refuseIfOver();
     const { sandbox, egress, image } = this.#opened;
     const request = execRequest(wish, { ...this.request, image }, egress?.env ?? {});
-    const recordEnd = this.audit.execStarting(request, [wish.hostEnv, wish.env ?? {}]);
+    const recordEnd = this.#audit.records.execStarting(request, [wish.hostEnv, wish.env ?? {}]);
     try {
       await this.#audit.insist();
       const guest = await sandbox.exec(request);
@@ -131,7 +134,7 @@ export class SessionSandbox {
   async #close(): Promise<SandboxEnd> {
     try {
       const end = await this.#opened.sandbox.finish();
-      this.audit.ended(end);
+      this.#audit.records.ended(end);
       return end;
     } finally {
       await this.#opened.close();

@@ -97,7 +97,7 @@ async function partOfFile(
       // Whatever size the guest claims.
       if (total > limit) throw new AgentKernelError("guest_protocol", "the sandbox sent more than was asked for");
     }
-    return { value: { bytes: Buffer.concat(parts), sizeBytes: info.sizeBytes }, bytes: total };
+    return { bytes: Buffer.concat(parts), sizeBytes: info.sizeBytes };
   });
 }
 

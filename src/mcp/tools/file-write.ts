@@ -26,10 +26,8 @@ export const sandboxFileWrite = defineTool({
   }),
   call: async ({ name, path, content, encoding: how = "utf8", mode }, call) => {
     const bytes = decodeContent(content, how, "content");
-    const { sizeBytes } = await withFiles(name, "write", path, call, async (files) => {
-      const value = await files.writeFile(path, bytes, { parents: true, ...(mode === undefined ? {} : { mode }) });
-      return { value, bytes: value.sizeBytes };
-    });
+    const options = { parents: true, ...(mode === undefined ? {} : { mode }) };
+    const { sizeBytes } = await withFiles(name, "write", path, call, (files) => files.writeFile(path, bytes, options));
     return { text: `${sizeBytes} bytes were written to ${path}.`, data: { path, size_bytes: sizeBytes } };
   },
 });

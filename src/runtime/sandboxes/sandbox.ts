@@ -53,7 +53,6 @@ export class Sandbox {
   readonly #runs: Runs;
   readonly #lane = new Lane();
   readonly #secrets: SecretValues;
-  /** Those who wait for a command in it, and can be asked. */
   readonly attendance = new Attendance();
   #record: SandboxRecord;
   #isRemoved = false;
