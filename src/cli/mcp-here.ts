@@ -39,7 +39,7 @@ function hostOf(invocation: Invocation, settleLater: McpHost["settleLater"]): Mc
   return {
     caller: localUser,
     own: { env, homeDir },
-    project: invocation.cwd,
+    project: projectOf(invocation),
     runtime: { env, homeDir, resident },
     sandboxes: resident?.sandboxes ?? null,
     places: new Places({ places: PLACES, mostWaiting: MOST_WAITING }),
@@ -48,4 +48,9 @@ function hostOf(invocation: Invocation, settleLater: McpHost["settleLater"]): Mc
     settleLater,
     noteRun: () => {},
   };
+}
+
+/** Clients that have no project start their servers at the root, which no sandbox is ever shown. */
+function projectOf({ cwd }: Invocation): string | null {
+  return cwd === "/" ? null : cwd;
 }

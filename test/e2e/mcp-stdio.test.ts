@@ -62,6 +62,12 @@ describe.each(callers)("$title", (caller) => {
     expect(existsSync(join(project, "b.txt"))).toBe(false);
   });
 
+  it("started at the root, where clients without a project start it, has an empty workspace", async () => {
+    const client = await start("/");
+    const { data } = await call(client, "sandbox_run", { command: sh("pwd; ls -A"), network: false });
+    expect(data).toMatchObject({ stdout: "/workspace\n", exit_code: 0 });
+  });
+
   it("takes variables, a folder, a profile and a time limit", async () => {
     const client = await start();
     const answer = await call(client, "sandbox_run", {
