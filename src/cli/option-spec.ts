@@ -35,6 +35,8 @@ export interface VerbSpec {
   readonly apart?: true;
   /** Only a daemon can serve it: it owns what outlives the call. Where none is up, the command line starts one. */
   readonly daemon?: "required";
+  /** It waits for its caller most of the time; what is asked of it meanwhile counts as work by itself. */
+  readonly standing?: true;
   readonly load: () => Promise<VerbModule>;
 }
 

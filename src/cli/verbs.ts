@@ -5,6 +5,7 @@ import { apiVerbs } from "./api-options.js";
 import { daemonVerbs } from "./daemon-options.js";
 import { fileVerbs } from "./file-verbs.js";
 import { imageVerbs } from "./images/verb-table.js";
+import { mcpVerbs } from "./mcp-options.js";
 import type { OptionSpec, VerbSpec } from "./option-spec.js";
 import { policyOptions } from "./policy-options.js";
 import { lifeOptions, sandboxVerbs } from "./sandbox-options.js";
@@ -134,6 +135,7 @@ export const verbs: readonly VerbSpec[] = [
     load: () => import("./verbs/audit-verify.js"),
   },
   ...daemonVerbs,
+  ...mcpVerbs,
   ...apiVerbs,
   {
     name: "completions",
@@ -188,4 +190,9 @@ export function findVerb(words: readonly string[]): { readonly verb: VerbSpec; r
   throw new AgentKernelError("invalid_argument", `there is no verb "${first}"`, {
     hint: near === null ? "agentkernel --help lists the verbs" : `did you mean agentkernel ${near}?`,
   });
+}
+
+/** Whether these words name a verb that waits for its caller most of the time. */
+export function isStanding([first = "", second]: readonly string[]): boolean {
+  return verbs.some(({ name, standing }) => standing === true && (name === first || name === `${first} ${second}`));
 }

@@ -30,7 +30,7 @@ const allowedImports: ReadonlyMap<string, readonly string[]> = new Map([
   ["runtime", [...walls, "audit"]],
   ["request", lifecycle],
   ["api", [...lifecycle, "request"]],
-  ["mcp", [...lifecycle, "request"]],
+  ["mcp", [...lifecycle, "request", "api"]],
   ["daemon", [...surfaces, "cli"]],
   ["cli", [...surfaces, "daemon"]],
 ]);
