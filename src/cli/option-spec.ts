@@ -40,6 +40,8 @@ export interface VerbSpec {
   readonly rest: { readonly kind: "none" } | RestCommand | RestWords | { readonly kind: "files" } | RestChoices;
   /** Runs in a process of its own even where a daemon is up: it is about that process, or would hold others up. */
   readonly apart?: true;
+  /** Called by programs, never typed: in no list and no completion. */
+  readonly hidden?: true;
   readonly load: () => Promise<VerbModule>;
 }
 
@@ -60,6 +62,8 @@ export interface RestCommand {
 export interface RestWords {
   readonly kind: "words";
   readonly completes?: "file";
+  /** What a shell completes; the verb itself says what it takes. */
+  readonly choices?: readonly string[];
 }
 
 export interface RestChoices {
@@ -70,4 +74,9 @@ export interface RestChoices {
 /** Whether the words after the options are names of files. */
 export function takesFiles({ rest }: VerbSpec): boolean {
   return rest.kind === "files" || (rest.kind === "words" && rest.completes === "file");
+}
+
+/** The words that may follow the options, where they are known. */
+export function knownWords({ rest }: VerbSpec): readonly string[] | undefined {
+  return rest.kind === "choices" || rest.kind === "words" ? rest.choices : undefined;
 }

@@ -30,8 +30,9 @@ const allowedImports: ReadonlyMap<string, readonly string[]> = new Map([
   ["request", lifecycle],
   ["api", [...lifecycle, "request"]],
   ["mcp", [...lifecycle, "request"]],
+  ["agents", vocabulary],
   ["daemon", [...surfaces, "cli"]],
-  ["cli", [...surfaces, "daemon"]],
+  ["cli", [...surfaces, "daemon", "agents"]],
 ]);
 
 const atLoadPatterns = [
