@@ -29,7 +29,7 @@ export const codex: Agent = {
           },
         ],
       },
-      { path: advice, edits: [{ kind: "block", text: instructions((name) => name) }] },
+      { path: advice, edits: [{ kind: "block", text: instructions((name) => name, "codex") }] },
     ];
   },
   remarks: ({ scope }) =>

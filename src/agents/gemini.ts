@@ -32,14 +32,14 @@ export const gemini: Agent = {
           },
         ],
       },
-      { path: advice, edits: [{ kind: "block", text: instructions(toolName) }] },
+      { path: advice, edits: [{ kind: "block", text: instructions(toolName, "gemini") }] },
       ...rules(setting),
     ];
   },
-  remarks: ({ scope }) =>
-    scope === "project"
-      ? ["Gemini CLI asks before each call: it takes rules only from your own ~/.gemini/policies"]
-      : [],
+  remarks: ({ scope }) => [
+    "Gemini CLI starts MCP servers only in folders that you trust: it asks when you start it in one",
+    ...(scope === "project" ? ["it asks before each call, since it takes rules only from ~/.gemini/policies"] : []),
+  ],
 };
 
 function toolName(name: string): string {

@@ -44,7 +44,7 @@ export const opencode: Agent = {
           { kind: "json-item", path: ["instructions"], value: named, isOurs: (value) => value === named },
         ],
       },
-      { path: advice, edits: [{ kind: "whole", text: `<!-- ${OWN_MARK} -->\n${instructions(toolName)}` }] },
+      { path: advice, edits: [{ kind: "whole", text: `<!-- ${OWN_MARK} -->\n${instructions(toolName, "claude")}` }] },
     ];
   },
   remarks: () => [],

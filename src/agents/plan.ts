@@ -59,7 +59,8 @@ function withoutOurs(file: FileEdits, text: string, record: FileRecord | null): 
     .toReversed()
     .reduce<FileText>((rest, edit) => (rest === null ? null : remove(rest, edit, path)), text);
   const undone = record === null ? null : undoAll(text, record.splices);
-  if (undone === null || !agree(file, undone, removed)) return removed;
+  // A file that was there before us is never taken away.
+  if (undone === null || !agree(file, undone, removed)) return record?.created === false ? (removed ?? "") : removed;
   return record?.created === true && undone.trim() === "" ? null : undone;
 }
 

@@ -8,8 +8,12 @@ import type { Agent, FileEdits, Setting } from "../agent.js";
 import type { Edit } from "../edit/index.js";
 import { isServerEntry, SERVER_NAME, serverCommand, startsBy } from "../mcp-entry.js";
 import { hookGroup, isHookGroup } from "./hook-entry.js";
-import { permissions } from "./permissions.js";
-import { commandText, skillText } from "./texts.js";
+import { permissions, settingsTool } from "./permissions.js";
+import { skillText } from "./texts.js";
+
+/** Not `sandbox`, which is a command of Claude Code's own. */
+const SKILL = "agentkernel";
+const skill = skillText({ skill: SKILL, tool: settingsTool });
 
 export const claude: Agent = {
   name: "claude",
@@ -24,8 +28,7 @@ export const claude: Agent = {
     return [
       serverFile(setting),
       { path: join(folder, "settings.json"), edits: settingsEdits(setting) },
-      { path: join(folder, "skills", "agentkernel-sandbox", "SKILL.md"), edits: [{ kind: "whole", text: skillText }] },
-      { path: join(folder, "commands", "agentkernel.md"), edits: [{ kind: "whole", text: commandText }] },
+      { path: join(folder, "skills", SKILL, "SKILL.md"), edits: [{ kind: "whole", text: skill }] },
     ];
   },
   remarks: ({ scope }) => [
@@ -49,7 +52,7 @@ function serverFile({ scope, launch, at }: Setting): FileEdits {
 }
 
 function settingsEdits({ launch }: Setting): readonly Edit[] {
-  const { allow, ask } = permissions;
+  const { allow, ask } = permissions(settingsTool);
   const rule = (list: "allow" | "ask", value: string): Edit => ({
     kind: "json-item",
     path: ["permissions", list],

@@ -1,16 +1,28 @@
-/** The skill and the command that Claude Code gets. */
+/** The skill that Claude Code gets. It is also a command: what is typed after its name is run in a sandbox. */
 import { OWN_MARK } from "../edit/whole-file.js";
-import { SERVER_NAME } from "../mcp-entry.js";
 
-const tool = (name: string): string => `mcp__${SERVER_NAME}__${name}`;
+export interface SkillNames {
+  /** What the user types after the slash. */
+  readonly skill: string;
+  /** How Claude Code calls a tool of our MCP server. */
+  readonly tool: (name: string) => string;
+}
 
-export const skillText = `---
-name: sandbox
+export function skillText({ skill, tool }: SkillNames): string {
+  const granted = ["sandbox_run", "sandbox_exec", "sandbox_list", "sandbox_file_read"].map(tool).join(", ");
+  return `---
+name: ${skill}
 description: Run commands in an isolated sandbox (agentkernel). Use for builds, tests, package installs, scripts and anything that comes from outside the project, and when a command was refused a file or a network destination.
-allowed-tools: ${tool("sandbox_run")}, ${tool("sandbox_exec")}, ${tool("sandbox_list")}, ${tool("sandbox_file_read")}
+argument-hint: <command>
+allowed-tools: ${granted}
 ---
 <!-- ${OWN_MARK} -->
 # Sandboxes
+
+If a command stands between the marks, run it with the tool \`${tool("sandbox_run")}\` as \`["sh", "-c", "<the command>"]\` with
+\`compatibility_mode\` "claude", and show its output and exit code. If there is nothing, this page is for reading.
+
+>>>$ARGUMENTS<<<
 
 Every command runs in a sandbox of its own on this machine: it starts in milliseconds, cannot read the user's secrets,
 and reaches only the network destinations that its policy names.
@@ -41,15 +53,4 @@ Where the hook is installed, Bash commands run in a sandbox too, and look the sa
 - Files that steer agents and git (\`.claude/\`, \`.mcp.json\`, \`.git/hooks\`, \`.git/config\`) cannot be changed from inside.
 - Do not set \`dangerouslyDisableSandbox\`: the user is asked each time, or it is refused.
 `;
-
-export const commandText = `---
-description: Run a command in a sandbox
-argument-hint: <command>
-allowed-tools: ${tool("sandbox_run")}
----
-<!-- ${OWN_MARK} -->
-Run this command in a sandbox, with the tool ${tool("sandbox_run")} and compatibility_mode "claude", as
-\`["sh", "-c", "<the command>"]\`, and show its output and exit code:
-
-$ARGUMENTS
-`;
+}

@@ -158,14 +158,18 @@ function plainValue(node: Node): unknown {
   return { ...made };
 }
 
-/** Without members that hold nothing, at any depth. */
+/** Without members that hold nothing, at any depth, and with lists in one order: ours grow as they are found. */
 function pruned(value: unknown): unknown {
-  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map(pruned);
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map(pruned).sort(byText);
   if (typeof value !== "object" || value === null) return value;
   const kept = Object.entries(value)
     .map(([key, inner]) => [key, pruned(inner)] as const)
     .filter(([, inner]) => inner !== undefined);
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
+}
+
+function byText(one: unknown, other: unknown): number {
+  return JSON.stringify(one) < JSON.stringify(other) ? -1 : 1;
 }
 
 function isNothing(value: unknown): boolean {
