@@ -3,7 +3,7 @@
  * loopback, so whatever the agent tries to reach besides is not there. Its only argument is a `SessionOrder`; it prints a
  * `SessionReport`.
  */
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { type Protocol, type Seen, type Step, startModelServer } from "./index.js";
 
 export interface SessionOrder {
@@ -24,7 +24,6 @@ export interface SessionReport {
 }
 
 async function main(order: SessionOrder): Promise<void> {
-  execFileSync("ip", ["link", "set", "lo", "up"]);
   const model = await startModelServer(order.protocol, order.script);
   const placed = (text: string): string => text.replaceAll("{url}", model.url);
   const [program = "", ...words] = order.argv.map(placed);
