@@ -83,7 +83,10 @@ const cases: readonly Case[] = [
   },
   {
     name: "opencode",
-    existing: { ".config/opencode/opencode.jsonc": '{\n  "$schema": "https://opencode.ai/config.json",\n  // quiet\n  "autoupdate": false,\n}\n' },
+    existing: {
+      ".config/opencode/opencode.jsonc":
+        '{\n  "$schema": "https://opencode.ai/config.json",\n  // quiet\n  "autoupdate": false,\n}\n',
+    },
     list: ["opencode", "mcp", "list"],
     listed: /agentkernel .*connected/,
     work: (input) => ({

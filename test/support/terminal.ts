@@ -23,11 +23,21 @@ const driver = join(repository, "test", "e2e", "terminal-session.py");
 
 /** `run` on a real terminal, driven by terminal-session.py as a person would. */
 export function onTerminal(actor: Actor, words: readonly string[], steps: readonly Step[]): Session {
+  return verbOnTerminal(actor, ["run", "--no-network", ...words], steps);
+}
+
+/** Any verb, in a folder that is new unless it is named. */
+export function verbOnTerminal(
+  actor: Actor,
+  words: readonly string[],
+  steps: readonly Step[],
+  cwd = actor.folder(),
+): Session {
   const program = join(actor.folder("driver"), "terminal-session.py");
   copyFileSync(driver, program);
   const job = {
-    argv: [...programOf(actor), "run", "--no-network", ...words],
-    cwd: actor.folder(),
+    argv: [...programOf(actor), ...words],
+    cwd,
     env: { PATH: "/usr/bin:/bin", TERM: "xterm", ...environmentOf(actor) },
     rows: 24,
     cols: 80,
