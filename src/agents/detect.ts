@@ -1,7 +1,8 @@
 /** Whether an agent is on this machine, in which version, and whether it has a key. Keys themselves are never read. */
 import { execFile } from "node:child_process";
-import { accessSync, constants, realpathSync, statSync } from "node:fs";
-import { delimiter, dirname, isAbsolute, join } from "node:path";
+import { realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { findProgram } from "../core/find-program.js";
 import { readRegularFile } from "../core/regular-file.js";
 import type { Surroundings } from "../core/surroundings.js";
 import type { Agent } from "./agent.js";
@@ -24,21 +25,6 @@ export async function detect(agent: Agent, at: Surroundings): Promise<AgentState
   const version =
     program === null ? null : (packageVersion(program, agent.packages) ?? (await askVersion(program, at)));
   return { program, version, key: keyOf(agent, at) };
-}
-
-/** The first file of that name in PATH that may be executed. */
-export function findProgram(name: string, path: string | undefined): string | null {
-  for (const folder of (path ?? "").split(delimiter)) {
-    if (!isAbsolute(folder)) continue;
-    const candidate = join(folder, name);
-    try {
-      accessSync(candidate, constants.X_OK);
-      if (statSync(candidate).isFile()) return candidate;
-    } catch {
-      // Not there, or not to be executed: the next folder.
-    }
-  }
-  return null;
 }
 
 function keyOf(agent: Agent, at: Surroundings): string | null {

@@ -2,8 +2,8 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { findProgram } from "../core/find-program.js";
 import type { Launch } from "./agent.js";
-import { findProgram } from "./detect.js";
 
 /** From the bundle in dist/ or dist/chunks/, and from a source file two levels below the checkout. */
 const PLACES = ["../bin/agentkernel", "../../bin/agentkernel"];

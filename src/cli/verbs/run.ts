@@ -1,5 +1,6 @@
 /** `run`: a temporary sandbox for one command. */
 
+import { withAgentInside } from "../../request/agent-inside.js";
 import { readConfiguration } from "../../request/configuration.js";
 import { prepareRun } from "../../request/prepare-run.js";
 import { isPlace } from "../../runtime/root-image.js";
@@ -12,6 +13,7 @@ export function runsApart({ flags, values }: ParsedOptions): boolean {
 }
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
-  const request = prepareRun(parsed, invocation, await readConfiguration(parsed, invocation));
+  const wishes = withAgentInside(parsed, invocation);
+  const request = prepareRun(wishes, invocation, await readConfiguration(wishes, invocation));
   return await (await import("../run/execute.js")).execute(request, invocation);
 }

@@ -3,6 +3,7 @@
  * command line to believe it, and tells the agent to call the tools that a test names. What the agent sent is recorded.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { answerAnthropic } from "./anthropic.js";
 import { answerGemini } from "./gemini.js";
@@ -22,6 +23,8 @@ export interface Seen {
   results: readonly string[];
   /** Everything that was said to the model besides. */
   said: string;
+  /** The keys that came with requests. */
+  readonly keys: string[];
   /** Paths that were asked for and are not served. */
   readonly others: string[];
 }
@@ -50,17 +53,30 @@ export interface ModelServer {
   close(): void;
 }
 
-export async function startModelServer(protocol: Protocol, script: readonly Step[]): Promise<ModelServer> {
-  const seen: Seen = { tools: [], results: [], said: "", others: [] };
-  const server = createServer((request, response) => {
+/** Where it listens, if not on loopback without TLS. */
+export interface ModelPlace {
+  readonly address: string;
+  readonly port: number;
+  readonly tls: { readonly key: string; readonly cert: string };
+}
+
+export async function startModelServer(
+  protocol: Protocol,
+  script: readonly Step[],
+  place: ModelPlace | null = null,
+): Promise<ModelServer> {
+  const seen: Seen = { tools: [], results: [], said: "", keys: [], others: [] };
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
+    seen.keys.push(...keysOf(request));
     void read(request).then((body) => {
       const path = request.url ?? "/";
       if (protocols[protocol]({ path, body, script, seen, response })) return;
       seen.others.push(`${request.method} ${path}`);
       response.writeHead(404, { "content-type": "application/json" }).end('{"error":{"message":"not served"}}');
     });
-  });
-  const port = await listen(server);
+  };
+  const server = place === null ? createServer(answer) : createSecureServer(place.tls, answer);
+  const port = await listen(server, place?.address ?? "127.0.0.1", place?.port ?? 0);
   return { url: `http://127.0.0.1:${port}`, seen, close: () => server.close() };
 }
 
@@ -102,7 +118,12 @@ async function read(request: IncomingMessage): Promise<Readonly<Record<string, u
   }
 }
 
-async function listen(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+/** The key in whichever header the vendor has it. */
+function keysOf({ headers }: IncomingMessage): readonly string[] {
+  return [headers["x-api-key"], headers["x-goog-api-key"], headers.authorization].flatMap((value) => value ?? []);
+}
+
+async function listen(server: Server, address: string, port: number): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(port, address, resolve));
   return (server.address() as AddressInfo).port;
 }
