@@ -30,7 +30,7 @@ const allowedImports: ReadonlyMap<string, readonly string[]> = new Map([
   ["request", lifecycle],
   ["api", [...lifecycle, "request"]],
   ["mcp", [...lifecycle, "request"]],
-  ["agents", vocabulary],
+  ["agents", [...vocabulary, "detect"]],
   ["daemon", [...surfaces, "cli"]],
   ["cli", [...surfaces, "daemon", "agents"]],
 ]);

@@ -83,6 +83,13 @@ describe.skipIf(whyNoSession() !== null)("Claude Code with the hook", () => {
     expect(existsSync(escaped)).toBe(false);
   });
 
+  test("a rule of the user's for single commands still holds", async () => {
+    place.write("project", ".claude/settings.local.json", '{"permissions":{"deny":["Bash(touch:*)"]}}');
+    const [denied, fine] = await claude([bash("true; touch denied"), bash("echo fine")]);
+    expect(denied).toMatch(/your rule Bash\(touch:\*\) denies it/);
+    expect(fine).toBe("fine");
+  });
+
   test("without agentkernel nothing runs", async () => {
     const escaped = join(place.home, "escaped");
     const program = join(actor.folder("only-claude"), "claude");

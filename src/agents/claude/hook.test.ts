@@ -8,6 +8,7 @@ const setting: HookSetting = {
   projectDir: "/home/ada/it's mine",
   realPath: (path) => path,
   leaving: "ask",
+  rules: { deny: ["curl:*"], ask: ["git push:*"] },
 };
 
 function input(toolInput: unknown, more: Readonly<Record<string, unknown>> = {}): string {
@@ -108,6 +109,29 @@ describe("is not run", () => {
     const answer = decide(text, setting);
     expect(answer).toMatchObject({ kind: "deny", reason: expect.stringMatching(why) });
     expect(JSON.parse(answerText(answer))).toMatchObject({ hookSpecificOutput: { permissionDecision: "deny" } });
+  });
+});
+
+describe("the user's own rules for single commands", () => {
+  test("deny", () => {
+    expect(decide(input({ command: "true && curl x" }), setting)).toMatchObject({
+      kind: "deny",
+      reason: expect.stringContaining("your rule Bash(curl:*)"),
+    });
+  });
+
+  test("ask, and what runs then is in a sandbox too", () => {
+    const answer = decide(input({ command: "git push" }), setting);
+    expect(JSON.parse(answerText(answer))).toMatchObject({
+      hookSpecificOutput: {
+        permissionDecision: "ask",
+        updatedInput: { command: expect.stringMatching(/^agentkernel run /) },
+      },
+    });
+  });
+
+  test("deny a command outside the sandbox before it is asked about", () => {
+    expect(decide(input({ command: "curl x", dangerouslyDisableSandbox: true }), setting).kind).toBe("deny");
   });
 });
 

@@ -5,6 +5,7 @@
 import { isAbsolute, relative } from "node:path";
 import type { Launch } from "../agent.js";
 import { fieldsOf } from "../mcp-entry.js";
+import { type BashRules, matchingRule } from "./bash-rules.js";
 import { shellQuote } from "./shell-quote.js";
 
 export interface HookSetting {
@@ -15,6 +16,8 @@ export interface HookSetting {
   readonly realPath: (path: string) => string;
   /** What happens to a request to run outside the sandbox. */
   readonly leaving: Leaving;
+  /** The user's own, for single commands. */
+  readonly rules: BashRules;
 }
 
 export const leavings = ["ask", "refuse"] as const;
@@ -24,7 +27,8 @@ export type HookAnswer =
   /** Not a tool call of ours to judge. */
   | { readonly kind: "pass" }
   | { readonly kind: "route"; readonly input: Readonly<Record<string, unknown>> }
-  | { readonly kind: "ask"; readonly reason: string }
+  /** With an input: if the answer is yes, that is what runs. */
+  | { readonly kind: "ask"; readonly reason: string; readonly input?: Readonly<Record<string, unknown>> }
   | { readonly kind: "deny"; readonly reason: string };
 
 /** The kernel takes no longer word than 128 KiB, and quoting adds to it. */
@@ -43,8 +47,11 @@ export function decide(text: string, setting: HookSetting): HookAnswer {
   if (typeof toolInput !== "object" || toolInput === null || Array.isArray(toolInput))
     return deny("tool_input is missing");
   const fields = fieldsOf(toolInput);
-  const why = whyBadCommand(fields.command);
-  if (why !== null) return deny(why);
+  const { command } = fields;
+  const why = whyBadCommand(command);
+  if (typeof command !== "string" || why !== null) return deny(why ?? "the Bash call has no command");
+  const denied = matchingRule(setting.rules.deny, command);
+  if (denied !== null) return deny(`your rule Bash(${denied}) denies it`);
   if (typeof cwd !== "string" || !isAbsolute(cwd)) return deny("cwd is missing");
   if (fields.dangerouslyDisableSandbox !== undefined && fields.dangerouslyDisableSandbox !== false) {
     return leave(setting.leaving, mode);
@@ -56,7 +63,11 @@ export function decide(text: string, setting: HookSetting): HookAnswer {
     return deny(`the current folder ${cwd} lies outside the project ${folder}, which is all that the sandbox has`);
   }
   const place = { folder, cwd, below, isPlanning: mode === "plan" };
-  return { kind: "route", input: { ...fields, command: routed(String(fields.command), place, setting.launch) } };
+  const rewritten = { ...fields, command: routed(command, place, setting.launch) };
+  const asked = matchingRule(setting.rules.ask, command);
+  if (asked !== null)
+    return { kind: "ask", reason: `your rule Bash(${asked}) asks about this command`, input: rewritten };
+  return { kind: "route", input: rewritten };
 }
 
 /** What Claude Code reads from the hook's stdout. */
@@ -69,7 +80,11 @@ export function answerText(answer: HookAnswer): string {
           permissionDecisionReason: "it runs in a sandbox of agentkernel",
           updatedInput: answer.input,
         }
-      : { permissionDecision: answer.kind, permissionDecisionReason: `agentkernel: ${answer.reason}` };
+      : {
+          permissionDecision: answer.kind,
+          permissionDecisionReason: `agentkernel: ${answer.reason}`,
+          ...("input" in answer ? { updatedInput: answer.input } : {}),
+        };
   return `${JSON.stringify({ hookSpecificOutput: { hookEventName: "PreToolUse", ...decision } })}\n`;
 }
 
