@@ -36,9 +36,14 @@ function keyOf(agent: Agent, at: Surroundings): string | null {
 function packageVersion(program: string, packages: readonly string[]): string | null {
   for (let folder = dirname(realpathSync(program)); folder !== dirname(folder); folder = dirname(folder)) {
     const found = readPackage(join(folder, "package.json"));
-    if (found !== null) return packages.includes(found.name) ? found.version : null;
+    if (found !== null) return isOneOf(found.name, packages) ? found.version : null;
   }
   return null;
+}
+
+/** Builds for one kind of machine are packages beside it, `name-linux-x64`. */
+function isOneOf(name: string, packages: readonly string[]): boolean {
+  return packages.some((one) => name === one || name.startsWith(`${one}-`));
 }
 
 function readPackage(path: string): { readonly name: string; readonly version: string } | null {

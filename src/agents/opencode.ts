@@ -13,7 +13,7 @@ export const opencode: Agent = {
   name: "opencode",
   title: "OpenCode",
   program: "opencode",
-  packages: ["opencode-ai"],
+  packages: ["opencode-ai", "opencode-linux", "opencode-darwin"],
   keyVariables: ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "OPENCODE_API_KEY"],
   loginFiles: ({ env, homeDir }) => [join(xdg(env.XDG_DATA_HOME, homeDir, ".local/share"), "opencode", "auth.json")],
   files: (setting) => {

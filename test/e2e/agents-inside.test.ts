@@ -75,7 +75,8 @@ describe.skipIf(whyNoWorld() !== null)("a whole agent inside", () => {
     world = await NetworkWorld.start();
     programs = mkdtempSync(join(testFolder(), "inside-programs-"));
     chmodSync(programs, 0o755);
-    for (const { name } of cases) symlinkSync((await agentCli(name)).program, join(programs, name));
+    const clis = await Promise.all(cases.map(async ({ name }) => ({ name, cli: await agentCli(name) })));
+    for (const { name, cli } of clis) symlinkSync(cli.program, join(programs, name));
     const entry = join(repository, "test/support/model-servers/lone-server.ts");
     buildSync({ entryPoints: [entry], bundle: true, platform: "node", format: "esm", outfile: server });
   }, INSTALL_TIMEOUT_MS);

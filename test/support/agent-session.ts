@@ -137,7 +137,8 @@ async function programs({ dist }: Actor): Promise<string> {
   if (known !== undefined) return known;
   const folder = mkdtempSync(join(testFolder(), "agent-programs-"));
   chmodSync(folder, 0o755);
-  for (const name of agentNames) symlinkSync((await agentCli(name)).program, join(folder, name));
+  const clis = await Promise.all(agentNames.map(async (name) => ({ name, cli: await agentCli(name) })));
+  for (const { name, cli } of clis) symlinkSync(cli.program, join(folder, name));
   symlinkSync(process.execPath, join(folder, "node"));
   const standIn = verbs.some(({ name }) => name === "mcp server")
     ? ""
