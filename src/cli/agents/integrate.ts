@@ -4,6 +4,7 @@ import type { Direction, Integration } from "../../agents/install.js";
 import { launchWords } from "../../agents/launch.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
+import { findProgram } from "../../core/find-program.js";
 import { redactor } from "../../core/redact.js";
 import { secretValues } from "../../core/secret-names.js";
 import type { Invocation } from "../invocation/index.js";
@@ -33,7 +34,7 @@ export async function integrate(direction: Direction, parsed: ParsedOptions, inv
   own.apply(integration);
   await writeOut(invocation, `${done(integration)}\n`);
   if (direction === "install")
-    for (const remark of integration.agent.remarks(setting)) await writeErr(invocation, `agentkernel: ${remark}\n`);
+    for (const remark of remarks(integration)) await writeErr(invocation, `agentkernel: ${remark}\n`);
   return 0;
 }
 
@@ -87,6 +88,14 @@ function report(
       diff: diffs[index],
     })),
   };
+}
+
+function remarks({ agent, setting }: Integration): readonly string[] {
+  const isHere = findProgram(agent.program, setting.at.env.PATH) !== null;
+  return [
+    ...(isHere ? [] : [`${agent.program} is not in PATH yet: what was written waits for it`]),
+    ...agent.remarks(setting),
+  ];
 }
 
 function nothingToDo({ direction, agent, setting }: Integration): string {
