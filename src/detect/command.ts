@@ -39,9 +39,10 @@ function findIn(argv: readonly string[], depth: number): CommandFinding | null {
 function findInScript(script: string, depth: number, parameters: readonly string[] = []): CommandFinding | null {
   if (depth > MAX_DEPTH) return null;
   let shell: CommandFinding | null = null;
+  const parameter = parameterReader(parameters);
   for (const words of scriptCommands(script)) {
     const finding = findIn(
-      words.map((word) => parameterOf(word, parameters) ?? word),
+      words.map((word) => parameter(word) ?? word),
       Math.max(depth, 1),
     );
     if (finding === null) continue;
@@ -51,10 +52,18 @@ function findInScript(script: string, depth: number, parameters: readonly string
   return shell;
 }
 
-/** What `$1` stands for: a script may get the command that it runs as a parameter. */
-function parameterOf(word: string, parameters: readonly string[]): string | undefined {
-  const number = /^\$(\d)$/.exec(word)?.[1];
-  return number === undefined ? undefined : parameters[Number(number)];
+/**
+ * What `$1` stands for: a script may get the command that it runs as a parameter. Each is looked into once: a script that
+ * names one a thousand times, and is that one itself, would otherwise never be read to its end.
+ */
+function parameterReader(parameters: readonly string[]): (word: string) => string | undefined {
+  const unread: (string | undefined)[] = [...parameters];
+  return (word) => {
+    const number = /^\$(\d)$/.exec(word)?.[1];
+    if (number === undefined) return undefined;
+    const [value] = unread.splice(Number(number), 1, undefined);
+    return value;
+  };
 }
 
 interface ShellScript {
