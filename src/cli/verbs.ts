@@ -1,6 +1,7 @@
 /** Every verb there is: its table, and where its code is. Nothing is listed that does not work. */
 import { AgentKernelError } from "../core/errors.js";
 import { nearest } from "../policy/nearest.js";
+import { agentVerbs } from "./agents/verb-table.js";
 import { apiVerbs } from "./api-options.js";
 import { daemonVerbs } from "./daemon-options.js";
 import { fileVerbs } from "./file-verbs.js";
@@ -137,6 +138,7 @@ export const verbs: readonly VerbSpec[] = [
   ...daemonVerbs,
   ...mcpVerbs,
   ...apiVerbs,
+  ...agentVerbs,
   {
     name: "completions",
     summary: "print completions for a shell",
@@ -166,12 +168,15 @@ export const verbs: readonly VerbSpec[] = [
   },
 ];
 
+/** Those that people type. */
+export const shownVerbs = verbs.filter(({ hidden }) => hidden !== true);
+
 /** The verb that the first word or two name, and the words after it. */
 export function findVerb(words: readonly string[]): { readonly verb: VerbSpec; readonly rest: readonly string[] } {
   const [first = "", second] = words;
   const verb = verbs.find(({ name }) => name === first || name === `${first} ${second}`);
   if (verb) return { verb, rest: words.slice(verb.name === first ? 1 : 2) };
-  const family = verbs.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);
+  const family = shownVerbs.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);
   if (family.length > 0) {
     if (second !== undefined && !second.startsWith("-")) {
       const near = nearest(`${first} ${second}`, family);
@@ -185,7 +190,7 @@ export function findVerb(words: readonly string[]): { readonly verb: VerbSpec; r
   }
   const near = nearest(
     first,
-    verbs.map(({ name }) => name.split(" ", 1)[0] ?? name),
+    shownVerbs.map(({ name }) => name.split(" ", 1)[0] ?? name),
   );
   throw new AgentKernelError("invalid_argument", `there is no verb "${first}"`, {
     hint: near === null ? "agentkernel --help lists the verbs" : `did you mean agentkernel ${near}?`,

@@ -31,8 +31,9 @@ const allowedImports: ReadonlyMap<string, readonly string[]> = new Map([
   ["request", lifecycle],
   ["api", [...lifecycle, "request"]],
   ["mcp", [...lifecycle, "request", "api"]],
+  ["agents", [...vocabulary, "detect"]],
   ["daemon", [...surfaces, "cli"]],
-  ["cli", [...surfaces, "daemon"]],
+  ["cli", [...surfaces, "daemon", "agents"]],
 ]);
 
 const atLoadPatterns = [
