@@ -21,6 +21,8 @@ const common = {
   format: "cjs",
   platform: "node",
   target: "node20",
+  // jsonc-parser's other form loads its parts in a way that a bundler cannot follow.
+  mainFields: ["module", "main"],
   minifySyntax: true,
   minifyWhitespace: true,
   legalComments: "none",
@@ -36,16 +38,22 @@ const yamlChunk = await bundleApart("src/config/yaml-text.ts", "yaml");
 const configChunk = await bundleApart("src/config/index.ts", "config", [
   loadedFrom(/\/yaml-text\.js$/, `./${yamlChunk}`),
 ]);
+const mcpSdkChunk = await bundleApart("src/mcp/sdk.ts", "mcp-sdk");
+const mcpHttpChunk = await bundleApart("src/mcp/http/http-sdk.ts", "mcp-http");
 const webSocketChunk = await bundleApart("src/api/websocket.ts", "websocket");
 const jwtChunk = await bundleApart("src/api/auth/jwt.ts", "jwt");
+const agentsChunk = await bundleApart("src/agents/index.ts", "agents");
 const bundled = await build({
   ...common,
   entryPoints: ["src/cli/main.ts"],
   outfile: join(staging, "cli.cjs"),
   plugins: [
     loadedFrom(/\/config\/index\.js$/, `./chunks/${configChunk}`),
+    loadedFrom(/\/http-sdk\.js$/, `./chunks/${mcpHttpChunk}`),
+    loadedFrom(/\/sdk\.js$/, `./chunks/${mcpSdkChunk}`),
     loadedFrom(/\/websocket\.js$/, `./chunks/${webSocketChunk}`),
     loadedFrom(/\/auth\/jwt\.js$/, `./chunks/${jwtChunk}`),
+    loadedFrom(/\/agents\/index\.js$/, `./chunks/${agentsChunk}`),
   ],
   // The file is a script whose value is this function, for the entry to call.
   banner: { js: "(function(require,module,exports,__bundleUrl){" },

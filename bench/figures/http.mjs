@@ -44,13 +44,13 @@ export const httpExec = {
 };
 
 /** The server's processor time is not this process's: only the wall clock counts here. */
-async function timed(work) {
+export async function timed(work) {
   const startedAt = performance.now();
   await work();
   return { wallMs: performance.now() - startedAt, cpuMs: 0 };
 }
 
-async function withServer({ entry, folder }, work) {
+export async function withServer({ entry, folder }, work) {
   const runtime = join(folder, "http-runtime");
   mkdirSync(runtime, { recursive: true, mode: 0o700 });
   const env = { ...process.env, XDG_RUNTIME_DIR: runtime, XDG_STATE_HOME: join(folder, "http-state") };
@@ -61,7 +61,7 @@ async function withServer({ entry, folder }, work) {
   });
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   try {
-    return await work((method, path, body) => ask({ agent, port, method, path, body }));
+    return await work((method, path, body) => ask({ agent, port, method, path, body }), env);
   } finally {
     agent.destroy();
     server.kill("SIGTERM");

@@ -10,6 +10,7 @@ import { idleMemory } from "./idle-memory.mjs";
 import { imagePull } from "./image-pull.mjs";
 import { imagePageCache, imageStart } from "./image-start.mjs";
 import { jailStart } from "./jail-start.mjs";
+import { mcpInitialize, mcpRun } from "./mcp.mjs";
 import { projectCopy } from "./project-copy.mjs";
 import { stdoutGigabyte, stdoutGrowth } from "./stdout-gigabyte.mjs";
 import { atOnce, inSequence } from "./throughput.mjs";
@@ -28,6 +29,8 @@ export const figures = [
   daemonIdle,
   httpRun,
   httpExec,
+  mcpInitialize,
+  mcpRun,
   stdoutGigabyte,
   stdoutGrowth,
   idleMemory,

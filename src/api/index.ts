@@ -27,6 +27,7 @@ import type { Reply } from "./http/reply.js";
 import { type Match, matchRoute } from "./http/router.js";
 import { Places } from "./limits/places.js";
 import { RateLimiter } from "./limits/rate.js";
+import type { McpDoor } from "./mcp-door.js";
 import type { Metrics } from "./metrics/index.js";
 import type { Scope } from "./operations/operation.js";
 import { type AttachQuery, serveTerminal } from "./resources/attach.js";
@@ -57,6 +58,8 @@ export interface ApiParts {
   readonly auth: Authenticator;
   readonly access: AccessLog;
   readonly limits: ApiLimits;
+  /** Null where nobody serves `/mcp`. */
+  readonly mcp: McpDoor | null;
   /** A fault of our own, for the server's log. */
   readonly onFault: (error: unknown, requestId: string) => void;
   /** Something that its user should know, and no caller waits for. */
@@ -108,6 +111,7 @@ export class Api {
   /** New work is refused; what goes on may end within the grace time, then it is given up. Settles when all has. */
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true;
+    await this.#parts.mcp?.close();
     if (this.#now > 0) {
       const timer = setTimeout(() => this.#abandon.abort(), graceMs);
       await new Promise<void>((resolve) => {
@@ -187,6 +191,11 @@ export class Api {
 
   async #answer(exchange: Exchange, door: Door): Promise<void> {
     const { request } = exchange;
+    const { mcp } = this.#parts;
+    if (mcp !== null && /^\/mcp(?:\?|$)/.test(request.url ?? "")) {
+      await this.#answerMcp(mcp, exchange, door);
+      return;
+    }
     const match = matchRoute(request.method ?? "", request.url ?? "");
     exchange.match = match;
     const { scope } = match.operation;
@@ -199,6 +208,15 @@ export class Api {
     if (caller !== null && scope !== null) this.#admit(caller, scope);
     const reply = await this.#handle(exchange, match, caller ?? nobody);
     await sendReply(exchange, reply);
+  }
+
+  /** What a tool needs beside this, the tool itself asks for. */
+  async #answerMcp(mcp: McpDoor, exchange: Exchange, door: Door): Promise<void> {
+    exchange.other = "mcp";
+    const caller = await this.#parts.auth.callerOf(exchange.request, door);
+    exchange.caller = caller;
+    this.#admit(caller, ["run", "read", "sandboxes"]);
+    await mcp.serve(exchange, caller, this.#backing, this.#parts.limits.maxBodyBytes);
   }
 
   async #handle(exchange: Exchange, { name, operation, params }: Match, caller: Caller): Promise<Reply> {
@@ -235,14 +253,14 @@ export class Api {
   #record(exchange: Exchange): void {
     const { request, match } = exchange;
     const ms = performance.now() - exchange.startedAt;
-    this.#metrics.answered(match?.name ?? "none", exchange.response.statusCode, ms);
+    this.#metrics.answered(match?.name ?? exchange.other ?? "none", exchange.response.statusCode, ms);
     this.#parts.access.add({
       time: new Date().toISOString(),
       id: exchange.id,
       caller: exchange.caller?.id ?? null,
       remote: exchange.remote,
       method: (request.method ?? "").slice(0, 16),
-      operation: match?.operation.id ?? null,
+      operation: match?.operation.id ?? exchange.other,
       sandbox: match?.params.name || null,
       status: exchange.response.statusCode,
       error: exchange.error,

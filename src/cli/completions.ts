@@ -3,12 +3,12 @@ import { AgentKernelError } from "../core/errors.js";
 import { bashCompletions } from "./completions/bash.js";
 import { fishCompletions } from "./completions/fish.js";
 import { zshCompletions } from "./completions/zsh.js";
-import { verbs } from "./verbs.js";
+import { shownVerbs } from "./verbs.js";
 
 export function completionsFor(shell: string): string {
-  if (shell === "bash") return bashCompletions(verbs);
-  if (shell === "zsh") return zshCompletions(verbs);
-  if (shell === "fish") return fishCompletions(verbs);
+  if (shell === "bash") return bashCompletions(shownVerbs);
+  if (shell === "zsh") return zshCompletions(shownVerbs);
+  if (shell === "fish") return fishCompletions(shownVerbs);
   throw new AgentKernelError("invalid_argument", `there are no completions for "${shell}"`, {
     hint: "use bash, zsh or fish",
   });

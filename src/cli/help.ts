@@ -1,7 +1,7 @@
 /** Help, made from the option tables. */
 import type { OptionSpec, VerbSpec } from "./option-spec.js";
 import { optionsOf } from "./parse-options.js";
-import { verbs } from "./verbs.js";
+import { shownVerbs } from "./verbs.js";
 
 export function overviewHelp(): string {
   return lines([
@@ -10,7 +10,7 @@ export function overviewHelp(): string {
     "Usage: agentkernel <verb> [options]",
     "",
     "Verbs:",
-    ...columns(verbs.map(({ name, summary }) => [name, summary])),
+    ...columns(shownVerbs.map(({ name, summary }) => [name, summary])),
     "",
     "Options:",
     ...columns([

@@ -35,6 +35,10 @@ export interface VerbSpec {
   readonly apart?: true;
   /** Only a daemon can serve it: it owns what outlives the call. Where none is up, the command line starts one. */
   readonly daemon?: "required";
+  /** It waits for its caller most of the time; what is asked of it meanwhile counts as work by itself. */
+  readonly standing?: true;
+  /** Called by programs, never typed: in no list and no completion. */
+  readonly hidden?: true;
   readonly load: () => Promise<VerbModule>;
 }
 
@@ -57,6 +61,8 @@ export interface RestCommand {
 export interface RestWords {
   readonly kind: "words";
   readonly completes?: "file";
+  /** What a shell completes; the verb itself says what it takes. */
+  readonly choices?: readonly string[];
 }
 
 export interface RestChoices {
@@ -67,4 +73,9 @@ export interface RestChoices {
 /** Whether the words after the options are names of files. */
 export function takesFiles({ rest }: VerbSpec): boolean {
   return rest.kind === "files" || (rest.kind === "words" && rest.completes === "file");
+}
+
+/** The words that may follow the options, where they are known. */
+export function knownWords({ rest }: VerbSpec): readonly string[] | undefined {
+  return rest.kind === "choices" || rest.kind === "words" ? rest.choices : undefined;
 }

@@ -1,10 +1,12 @@
 /** Every verb there is: its table, and where its code is. Nothing is listed that does not work. */
 import { AgentKernelError } from "../core/errors.js";
 import { nearest } from "../policy/nearest.js";
+import { agentVerbs } from "./agents/verb-table.js";
 import { apiVerbs } from "./api-options.js";
 import { daemonVerbs } from "./daemon-options.js";
 import { fileVerbs } from "./file-verbs.js";
 import { imageVerbs } from "./images/verb-table.js";
+import { mcpVerbs } from "./mcp-options.js";
 import type { OptionSpec, VerbSpec } from "./option-spec.js";
 import { policyOptions } from "./policy-options.js";
 import { lifeOptions, sandboxVerbs } from "./sandbox-options.js";
@@ -134,7 +136,9 @@ export const verbs: readonly VerbSpec[] = [
     load: () => import("./verbs/audit-verify.js"),
   },
   ...daemonVerbs,
+  ...mcpVerbs,
   ...apiVerbs,
+  ...agentVerbs,
   {
     name: "completions",
     summary: "print completions for a shell",
@@ -164,12 +168,15 @@ export const verbs: readonly VerbSpec[] = [
   },
 ];
 
+/** Those that people type. */
+export const shownVerbs = verbs.filter(({ hidden }) => hidden !== true);
+
 /** The verb that the first word or two name, and the words after it. */
 export function findVerb(words: readonly string[]): { readonly verb: VerbSpec; readonly rest: readonly string[] } {
   const [first = "", second] = words;
   const verb = verbs.find(({ name }) => name === first || name === `${first} ${second}`);
   if (verb) return { verb, rest: words.slice(verb.name === first ? 1 : 2) };
-  const family = verbs.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);
+  const family = shownVerbs.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);
   if (family.length > 0) {
     if (second !== undefined && !second.startsWith("-")) {
       const near = nearest(`${first} ${second}`, family);
@@ -183,9 +190,14 @@ export function findVerb(words: readonly string[]): { readonly verb: VerbSpec; r
   }
   const near = nearest(
     first,
-    verbs.map(({ name }) => name.split(" ", 1)[0] ?? name),
+    shownVerbs.map(({ name }) => name.split(" ", 1)[0] ?? name),
   );
   throw new AgentKernelError("invalid_argument", `there is no verb "${first}"`, {
     hint: near === null ? "agentkernel --help lists the verbs" : `did you mean agentkernel ${near}?`,
   });
+}
+
+/** Whether these words name a verb that waits for its caller most of the time. */
+export function isStanding([first = "", second]: readonly string[]): boolean {
+  return verbs.some(({ name, standing }) => standing === true && (name === first || name === `${first} ${second}`));
 }

@@ -97,12 +97,14 @@ export class DaemonApi {
 
   async #load(): Promise<Api> {
     const { own, log, serve } = this.#parts;
-    const [{ Api: ApiClass, usualLimits }, { Authenticator }, { KeyStore }, { AccessLog }] = await Promise.all([
-      import("../api/index.js"),
-      import("../api/auth/index.js"),
-      import("../api/auth/key-store.js"),
-      import("../api/http/access-log.js"),
-    ]);
+    const [{ Api: ApiClass, usualLimits }, { Authenticator }, { KeyStore }, { AccessLog }, { McpHttp }] =
+      await Promise.all([
+        import("../api/index.js"),
+        import("../api/auth/index.js"),
+        import("../api/auth/key-store.js"),
+        import("../api/http/access-log.js"),
+        import("../mcp/http/index.js"),
+      ]);
     const jwt = serve?.jwt ? new (await import("../api/auth/jwt.js")).JwtVerifier(serve.jwt) : null;
     const keys = new KeyStore(apiKeysFolder(own.env, own.homeDir));
     return new ApiClass({
@@ -112,8 +114,13 @@ export class DaemonApi {
       auth: new Authenticator({ keys, jwt, uid: process.geteuid?.() ?? -1 }),
       access: new AccessLog(serve?.accessLogPath ?? join(stateFolder(own.env, own.homeDir), "access.log")),
       limits: { ...usualLimits, ...serve?.limits },
+      mcp: new McpHttp({ onFault: (error) => log.say(`MCP: ${describe(error)}`) }),
       onRemark: (line) => log.say(line),
-      onFault: (error, id) => log.say(`request ${id}: ${error instanceof Error ? error.stack : String(error)}`),
+      onFault: (error, id) => log.say(`request ${id}: ${describe(error)}`),
     });
   }
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

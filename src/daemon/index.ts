@@ -232,7 +232,7 @@ export class Daemon {
   #serve(session: ClientSession): void {
     this.#sessions.add(session);
     this.#served++;
-    void session.answered.then(this.#pool.serve());
+    if (!session.isStanding) void session.answered.then(this.#pool.serve());
     this.#lifetime.look();
     void session.over.then(() => {
       this.#sessions.delete(session);

@@ -7,6 +7,7 @@ import { Buffer } from "node:buffer";
 import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import { constants } from "node:os";
+import type { Readable, Writable } from "node:stream";
 import { nativeBinary } from "../core/native-binary.js";
 import type { HostEnvironment } from "../core/state-folders.js";
 
@@ -19,11 +20,20 @@ export type RelayEnd =
   /** The daemon does not serve it; nothing was read or written. */
   | { readonly how: "declined"; readonly reason: string };
 
-export async function relay(words: readonly string[], env: HostEnvironment): Promise<RelayEnd> {
+/** Where the client does not get this process's own stdin and stdout, but those that are connected here. */
+export type ConnectStreams = (stdin: Writable, stdout: Readable) => void;
+
+export async function relay(
+  words: readonly string[],
+  env: HostEnvironment,
+  connect?: ConnectStreams,
+): Promise<RelayEnd> {
+  const own = connect === undefined ? "inherit" : "pipe";
   const child = spawn(nativeBinary("ak-client"), words, {
     env: { ...env, AGENTKERNEL_RELAY: `${process.pid}:${SOCKET_FD}` },
-    stdio: ["inherit", "inherit", "inherit", "pipe"],
+    stdio: [own, own, "inherit", "pipe"],
   });
+  if (connect !== undefined && child.stdin !== null && child.stdout !== null) connect(child.stdin, child.stdout);
   const socket = child.stdio[SOCKET_FD] as Socket;
   // The client's end tells.
   socket.on("error", () => {});

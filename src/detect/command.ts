@@ -30,17 +30,21 @@ function findIn(argv: readonly string[], depth: number): CommandFinding | null {
   const name = program.slice(program.lastIndexOf("/") + 1);
   // What such a shell runs says more than the shell: where the script names nothing, the project's files are asked.
   const script = shells.has(name) ? shellScript(args) : null;
-  if (script !== null) return findInScript(script, depth + 1);
+  if (script !== null) return findInScript(script.text, depth + 1, script.parameters);
   const match = matchCommand(program);
   return match === null ? null : { ...match, inScript: depth > 0 };
 }
 
 /** The first command that names a language; a shell that runs a script file only where nothing else does. */
-function findInScript(script: string, depth: number): CommandFinding | null {
+function findInScript(script: string, depth: number, parameters: readonly string[] = []): CommandFinding | null {
   if (depth > MAX_DEPTH) return null;
   let shell: CommandFinding | null = null;
+  const parameter = parameterReader(parameters);
   for (const words of scriptCommands(script)) {
-    const finding = findIn(words, Math.max(depth, 1));
+    const finding = findIn(
+      words.map((word) => parameter(word) ?? word),
+      Math.max(depth, 1),
+    );
     if (finding === null) continue;
     if (finding.row.language !== SHELL) return { ...finding, inScript: true };
     shell ??= { ...finding, inScript: true };
@@ -48,8 +52,28 @@ function findInScript(script: string, depth: number): CommandFinding | null {
   return shell;
 }
 
+/**
+ * What `$1` stands for: a script may get the command that it runs as a parameter. Each is looked into once: a script that
+ * names one a thousand times, and is that one itself, would otherwise never be read to its end.
+ */
+function parameterReader(parameters: readonly string[]): (word: string) => string | undefined {
+  const unread: (string | undefined)[] = [...parameters];
+  return (word) => {
+    const number = /^\$(\d)$/.exec(word)?.[1];
+    if (number === undefined) return undefined;
+    const [value] = unread.splice(Number(number), 1, undefined);
+    return value;
+  };
+}
+
+interface ShellScript {
+  readonly text: string;
+  /** From `$0` on. */
+  readonly parameters: readonly string[];
+}
+
 /** The script of `sh -c SCRIPT`, in any of the forms that shells accept; null where a file or input is run. */
-function shellScript(args: readonly string[]): string | null {
+function shellScript(args: readonly string[]): ShellScript | null {
   let isScript = false;
   let at = 0;
   for (;;) {
@@ -66,5 +90,6 @@ function shellScript(args: readonly string[]): string | null {
       at += 1 + letters.filter((letter) => letter === "o" || letter === "O").length;
     } else break;
   }
-  return isScript ? (args[at] ?? null) : null;
+  const text = isScript ? args[at] : undefined;
+  return text === undefined ? null : { text, parameters: args.slice(at + 1) };
 }

@@ -107,6 +107,8 @@ describe("a shell command", () => {
     [["sh", "-c", "cat <<-'E'\n\tnode\n\tE\nlua a"], "Lua"],
     [["sh", "-c", "X=$(node -p 1; echo ')') make all"], "C/C++"],
     [["sh", "-c", "sh -c 'bash -c \"npm ci\"'"], "JavaScript/TypeScript"],
+    [["sh", "-c", 'cd /x; exec bash -c "$1"', "sh", "npm ci"], "JavaScript/TypeScript"],
+    [["sh", "-c", "$1 -V", "sh", "python3"], "Python"],
     [["sh", "-c", "bash setup.sh && npm test"], "JavaScript/TypeScript"],
     [["sh", "-c", "bash setup.sh"], "Shell"],
     [["sh", "-c", "ls &>node \\\n && uv run x"], "Python"],
@@ -174,6 +176,11 @@ describe("a Procfile", () => {
 describe("whatever it is given", () => {
   const shellish = fc.string({
     unit: fc.constantFrom(..."'\"\\$()`<>&|;#\n\t -=ac{}".split(""), "node ", "sh -c ", "<<E"),
+  });
+
+  it("reads a script that is its own parameter once", () => {
+    const script = "sh -c $0 $0; sh -c $1 $0 $1\n".repeat(2000);
+    expect(detectImage({ argv: ["sh", "-c", script, script, script], projectFiles: [] }).source).not.toBe("command");
   });
 
   it("gives an answer and never throws", () => {

@@ -95,3 +95,23 @@ it("what is denied by a rule, private, malformed or off is never asked for", asy
   await world.refusal(world.gateway(nothing, { ask }), target);
   expect(questions).toEqual([]);
 });
+
+describe("while nobody is there to be asked", () => {
+  it("what no rule covers is denied, also by name, and no question is put", async () => {
+    const gateway = world.gateway(allowlist(), { ask, mayAsk: () => false });
+    expect((await world.refusal(gateway, target)).message).not.toMatch(/question/);
+    expect(await gateway.lookup("new.example")).toMatchObject({ code: "denied" });
+    expect(questions).toEqual([]);
+  });
+
+  it("an answer for the whole sandbox still holds", async () => {
+    let isThere = true;
+    answers = ["sandbox"];
+    const gateway = world.gateway(allowlist(), { ask, mayAsk: () => isThere });
+    await world.client(gateway, target);
+    isThere = false;
+    expect(await gateway.lookup("new.example")).toMatchObject({ ipv4: true });
+    expect(await gateway.lookup("other.example")).toMatchObject({ code: "denied" });
+    expect(questions).toHaveLength(1);
+  });
+});

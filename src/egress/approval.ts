@@ -34,21 +34,35 @@ export class Approvals {
   readonly #ask: Ask;
   readonly #askMs: number;
   readonly #questions: number;
+  readonly #mayAsk: () => boolean;
   readonly #open = new Map<string, Promise<Approval>>();
   readonly #remembered = new Map<string, Approval>();
 
-  constructor(ask: Ask, limits: { readonly askMs: number; readonly questions: number }) {
+  /** `mayAsk`: whether anybody is there now. Answers for the whole sandbox hold also when nobody is. */
+  constructor(
+    ask: Ask,
+    limits: { readonly askMs: number; readonly questions: number },
+    mayAsk: () => boolean = () => true,
+  ) {
     this.#ask = ask;
+    this.#mayAsk = mayAsk;
     this.#askMs = limits.askMs;
     this.#questions = limits.questions;
   }
 
-  answer(question: Omit<Question, "signal">): Promise<Approval> {
+  /** Whether a connection to the name could be let through, on whichever port. */
+  mayCover(host: string): boolean {
+    return this.#mayAsk() || [...this.#remembered].some(([key, { allowed }]) => allowed && key.startsWith(`${host} `));
+  }
+
+  /** Null where nobody can be asked. */
+  answer(question: Omit<Question, "signal">): Promise<Approval | null> {
     const key = `${question.host} ${question.port}`;
     const known = this.#remembered.get(key);
     if (known !== undefined) return Promise.resolve(known);
     const open = this.#open.get(key);
     if (open !== undefined) return open;
+    if (!this.#mayAsk()) return Promise.resolve(null);
     if (this.#open.size >= this.#questions) {
       return Promise.resolve({ allowed: false, rule: "no rule allows it, and too many questions are open" });
     }

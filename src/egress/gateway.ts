@@ -28,6 +28,8 @@ export interface GatewayOptions {
   onDecision(decision: EgressDecision): void;
   /** Where absent, what no rule covers is denied. */
   readonly ask?: Ask;
+  /** Whether anybody is there to be asked now; always, where absent. */
+  readonly mayAsk?: () => boolean;
   readonly dial?: Dial;
   readonly resolve?: Resolve;
   /** Addresses of the host's own interfaces. */
@@ -82,7 +84,7 @@ class SandboxGateway implements Gateway {
       limits: this.#limits,
       dial: options.dial ?? dialTcp,
       names: new NameCache(options.resolve ?? systemResolver()),
-      approvals: options.ask === undefined ? null : new Approvals(options.ask, this.#limits),
+      approvals: options.ask === undefined ? null : new Approvals(options.ask, this.#limits, options.mayAsk),
       upstream: options.upstream ?? null,
       rules: () => this.#currentRules(),
       hostAddresses: options.hostAddresses ?? interfaceAddresses,

@@ -110,7 +110,7 @@ export class Opener {
     const verdict = rules.judgeName(host.name, null);
     if (!verdict.allowed) {
       // Which port it is for is known, and the question put, when it is connected to. Nothing is resolved before.
-      const askable = verdict.uncovered && this.#options.approvals !== null;
+      const askable = verdict.uncovered && this.#options.approvals?.mayCover(hostText(host)) === true;
       return askable ? { ipv4: true, ipv6: false } : this.#deniedLookup(host, verdict.rule);
     }
     const { upstream } = this.#options;
@@ -145,7 +145,9 @@ export class Opener {
     const verdict = this.#policyOn(rules, host, port);
     const { approvals, sandbox } = this.#options;
     if (verdict.allowed || !verdict.uncovered || approvals === null) return verdict;
-    const { allowed, rule } = await approvals.answer({ sandbox, host: hostText(host), port, via });
+    const approval = await approvals.answer({ sandbox, host: hostText(host), port, via });
+    if (approval === null) return verdict;
+    const { allowed, rule } = approval;
     return allowed ? { allowed, rule } : { allowed, rule, uncovered: false };
   }
 

@@ -12,14 +12,18 @@ import { type Asker, openEgress, type RunEgress } from "./run-egress.js";
 import type { RunRequest } from "./run-request.js";
 import { TemporarySandbox } from "./temporary-sandbox.js";
 
-export interface OpenRun {
+/** A sandbox, and no command yet. */
+export interface OpenSandbox {
   readonly sandbox: TemporarySandbox;
   readonly image: RootImage;
   /** Null where nothing leads out. */
   readonly egress: RunEgress | null;
-  readonly start: PlannedStart;
   /** After the sandbox has ended. */
   close(): Promise<void>;
+}
+
+export interface OpenRun extends OpenSandbox {
+  readonly start: PlannedStart;
 }
 
 export interface OpenRunOptions {
@@ -34,6 +38,34 @@ export interface OpenRunOptions {
 }
 
 export async function openRun(request: RunRequest, options: OpenRunOptions): Promise<OpenRun> {
+  const { plan, ...opened } = await openPlanned(request, options, (image, egress) => {
+    const { command: planned, makesFolder } = startOf(request, image);
+    // Placeholders stand in for what a variable of the same name would have given away.
+    const env = egress === null ? planned.env : { ...planned.env, ...egress.env };
+    const command = { ...planned, env };
+    // It waits for what has to be ready before it: a folder, a port, a terminal, a record.
+    const isFree = !makesFolder && request.publish.length === 0 && !request.tty && !options.audit.isRequired;
+    return { start: { command, makesFolder }, ahead: isFree ? options.ahead?.(command) : undefined };
+  });
+  return { ...opened, start: plan.start };
+}
+
+/** Without a command: those that come are asked for one by one. */
+export async function openSandbox(request: RunRequest, options: OpenRunOptions): Promise<OpenSandbox> {
+  const { plan: _, ...opened } = await openPlanned(request, options, () => ({ ahead: undefined }));
+  return opened;
+}
+
+/** What is known before the sandbox starts; making it may refuse the image. */
+interface Plan {
+  readonly ahead: ExecRequest | undefined;
+}
+
+async function openPlanned<P extends Plan>(
+  request: RunRequest,
+  options: OpenRunOptions,
+  makePlan: (image: RootImage, egress: RunEgress | null) => P,
+): Promise<OpenSandbox & { readonly plan: P }> {
   const { audit, signal, watcher, asker } = options;
   const meter = options.host.resident?.meter;
   const image = await rootImage(request.image, request.imageSettings, { ...watcher, signal });
@@ -44,15 +76,9 @@ export async function openRun(request: RunRequest, options: OpenRunOptions): Pro
   };
   try {
     egress = await openEgress(request, { ...audit, meter }, asker);
-    const { command: planned, makesFolder } = startOf(request, image);
-    // Placeholders stand in for what a variable of the same name would have given away.
-    const env = egress === null ? planned.env : { ...planned.env, ...egress.env };
-    const command = { ...planned, env };
-    // It waits for what has to be ready before it: a folder, a port, a terminal, a record.
-    const isFree = !makesFolder && request.publish.length === 0 && !request.tty && !audit.isRequired;
-    const ahead = isFree ? options.ahead?.(command) : undefined;
-    const sandbox = await startSandbox(request, options, { image, egress, ahead });
-    return { sandbox, image, egress, start: { command, makesFolder }, close };
+    const plan = makePlan(image, egress);
+    const sandbox = await startSandbox(request, options, { image, egress, ahead: plan.ahead });
+    return { sandbox, image, egress, close, plan };
   } catch (error) {
     await close();
     throw error;

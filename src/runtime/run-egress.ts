@@ -20,6 +20,8 @@ export interface RunEgress {
 /** Somebody who answers questions about destinations, for as long as the sandbox may ask. */
 export interface Asker {
   readonly ask: Ask;
+  /** Whether anybody is there to answer now; always, where absent. */
+  readonly mayAsk?: () => boolean;
   close(): void;
 }
 
@@ -46,6 +48,7 @@ export async function openEgress(
     env: request.hostEnv,
     onDecision: (decision) => record(audit, decision),
     ask: asker?.ask,
+    mayAsk: asker?.mayAsk,
     secrets: secrets?.held,
   });
   return {

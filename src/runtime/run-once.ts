@@ -12,6 +12,7 @@ import type { RuntimeHost } from "./open-backend.js";
 import { type OpenRun, openRun } from "./open-run.js";
 import type { RootImage } from "./root-image.js";
 import { openRunAudit, type RunAudit } from "./run-audit.js";
+import type { Asker } from "./run-egress.js";
 import type { RunRequest } from "./run-request.js";
 import type { Blocked } from "./sandbox-egress.js";
 import { type TemporarySandbox, temporaryId } from "./temporary-sandbox.js";
@@ -23,6 +24,8 @@ export interface RunOnceOptions {
   /** Null: the command reads from /dev/null. */
   readonly stdin: Buffer | null;
   readonly timeoutMs: number | null;
+  /** Who is asked about destinations that no rule covers. */
+  readonly asker?: Asker | undefined;
   /** Connects the command's output. Resolves when all of it was taken. */
   readonly connect: (exec: GuestExec) => Promise<unknown>;
   /** The sandbox has its name; nothing runs yet. */
@@ -52,9 +55,9 @@ export async function runOnce(request: RunRequest, options: RunOnceOptions): Pro
   // Until there is an answer, nothing is built ahead for others.
   const answered = options.host.resident?.pool.serve();
   try {
-    const { host, signal, stdin } = options;
+    const { host, signal, stdin, asker } = options;
     const ahead = (start: CommandStart) => ({ ...start, stdin: stdin !== null });
-    const opened = await openRun(request, { host, audit, signal, ahead });
+    const opened = await openRun(request, { host, audit, signal, asker, ahead });
     return await runIn(opened, { request, options, audit });
   } catch (error) {
     await settle(audit, options);

@@ -13,6 +13,7 @@ export interface SandboxEgressOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onDecision: (decision: EgressDecision) => void;
   readonly ask?: Ask | undefined;
+  readonly mayAsk?: (() => boolean) | undefined;
   readonly secrets?: SandboxSecrets | undefined;
 }
 
@@ -75,13 +76,14 @@ export class SandboxEgress implements EgressPort {
 
   async #load(): Promise<Gateway> {
     const { createGateway, upstreamFromEnvironment } = await import("../egress/index.js");
-    const { sandbox, rules, env, ask, secrets } = this.#options;
+    const { sandbox, rules, env, ask, mayAsk, secrets } = this.#options;
     const gateway = createGateway({
       sandbox,
       policy: rules,
       onDecision: (decision) => this.#note(decision),
       upstream: upstreamFromEnvironment(env),
       ...(ask === undefined ? {} : { ask }),
+      ...(mayAsk === undefined ? {} : { mayAsk }),
       ...(secrets === undefined ? {} : { secrets }),
     });
     if (this.#closed) gateway.close();

@@ -8,7 +8,7 @@ import type { Backend, BootedSandbox, BootSpec, Layer, SandboxEnd, UsedSoFar } f
 import type { EgressPort } from "../core/egress.js";
 import { isAgentKernelError } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
-import { type GuestExec, GuestSession } from "../guest/index.js";
+import { type GuestExec, type GuestFiles, GuestSession } from "../guest/index.js";
 
 /** Unique, not secret: loading a source of strong randomness would cost more than the rest of this module. */
 export function temporaryId(): string {
@@ -81,6 +81,10 @@ export class TemporarySandbox {
 
   exec(request: ExecRequest): Promise<GuestExec> {
     return this.#session.exec(request);
+  }
+
+  get files(): GuestFiles {
+    return this.#session.files;
   }
 
   /** Makes a folder with its parents where it is not there. One that cannot be made is missed by whoever needs it. */

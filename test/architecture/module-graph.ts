@@ -30,9 +30,10 @@ const allowedImports: ReadonlyMap<string, readonly string[]> = new Map([
   ["runtime", [...walls, "audit"]],
   ["request", lifecycle],
   ["api", [...lifecycle, "request"]],
-  ["mcp", [...lifecycle, "request"]],
+  ["mcp", [...lifecycle, "request", "api"]],
+  ["agents", [...vocabulary, "detect"]],
   ["daemon", [...surfaces, "cli"]],
-  ["cli", [...surfaces, "daemon"]],
+  ["cli", [...surfaces, "daemon", "agents"]],
 ]);
 
 const atLoadPatterns = [

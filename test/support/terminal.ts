@@ -26,13 +26,18 @@ export function onTerminal(actor: Actor, words: readonly string[], steps: readon
   return verbOnTerminal(actor, ["run", "--no-network", ...words], steps);
 }
 
-/** The same for any verb. */
-export function verbOnTerminal(actor: Actor, words: readonly string[], steps: readonly Step[]): Session {
+/** Any verb, in a folder that is new unless it is named. */
+export function verbOnTerminal(
+  actor: Actor,
+  words: readonly string[],
+  steps: readonly Step[],
+  cwd = actor.folder(),
+): Session {
   const program = join(actor.folder("driver"), "terminal-session.py");
   copyFileSync(driver, program);
   const job = {
     argv: [...programOf(actor), ...words],
-    cwd: actor.folder(),
+    cwd,
     env: { PATH: "/usr/bin:/bin", TERM: "xterm", ...environmentOf(actor) },
     rows: 24,
     cols: 80,

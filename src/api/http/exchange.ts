@@ -38,6 +38,8 @@ export class Exchange {
   readonly remote: string | null;
   readonly bytesWrittenBefore: number;
   match: Match | null = null;
+  /** What was asked for, where no route of ours says it. */
+  other: "mcp" | null = null;
   caller: Caller | null = null;
   error: string | null = null;
 

@@ -1,5 +1,5 @@
 /** A completion function for bash: options until the user's command begins, then commands and files. */
-import { type OptionSpec, takesFiles, type VerbSpec } from "../option-spec.js";
+import { knownWords, type OptionSpec, takesFiles, type VerbSpec } from "../option-spec.js";
 import { optionsOf } from "../parse-options.js";
 
 export function bashCompletions(verbs: readonly VerbSpec[]): string {
@@ -30,12 +30,14 @@ function familyCase(first: string, verbs: readonly VerbSpec[]): string {
   const seconds = verbs
     .filter(({ name }) => name.startsWith(`${first} `))
     .map(({ name }) => name.slice(first.length + 1));
+  // Such a word may also be a verb by itself, with options of its own.
+  const isVerb = verbs.some(({ name }) => name === first);
   return `    ${first})
-      if [ "$COMP_CWORD" -eq 2 ]; then
+      if [ "$COMP_CWORD" -eq 2 ]${isVerb ? " && [[ $cur != -* ]]" : ""}; then
         COMPREPLY=($(compgen -W "${seconds.join(" ")}" -- "$cur"))
         return
       fi
-      verb="${first} \${COMP_WORDS[2]}" at=3
+      ${isVerb ? `[[ \${COMP_WORDS[2]} == -* ]] || ` : ""}verb="${first} \${COMP_WORDS[2]}" at=3
       ;;`;
 }
 
@@ -79,7 +81,8 @@ function valueCase(option: OptionSpec): string {
 function restLine(verb: VerbSpec): string {
   if (verb.rest.kind === "command") return `COMPREPLY=($(compgen -c -- "$cur"))`;
   if (takesFiles(verb)) return `COMPREPLY=($(compgen -f -- "$cur"))`;
-  if (verb.rest.kind === "choices") return `COMPREPLY=($(compgen -W "${verb.rest.choices.join(" ")}" -- "$cur"))`;
+  const known = knownWords(verb);
+  if (known !== undefined) return `COMPREPLY=($(compgen -W "${known.join(" ")}" -- "$cur"))`;
   return ":";
 }
 

@@ -1,5 +1,5 @@
 /** Completions for fish; a function of ours says whether options of a verb can still be given. */
-import { type OptionSpec, takesFiles, type VerbSpec } from "../option-spec.js";
+import { knownWords, type OptionSpec, takesFiles, type VerbSpec } from "../option-spec.js";
 import { optionsOf } from "../parse-options.js";
 
 export function fishCompletions(verbs: readonly VerbSpec[]): string {
@@ -57,7 +57,8 @@ function restLines(verb: VerbSpec): string[] {
   const condition = `complete -c agentkernel -n ${at(verb.name)}`;
   if (verb.rest.kind === "command") return [`${condition} -a '(__fish_complete_command)'`];
   if (takesFiles(verb)) return [`${condition} -F`];
-  if (verb.rest.kind === "choices") return [`${condition} -a ${quote(verb.rest.choices.join(" "))}`];
+  const known = knownWords(verb);
+  if (known !== undefined) return [`${condition} -a ${quote(known.join(" "))}`];
   return [];
 }
 

@@ -1,5 +1,5 @@
 /** A completion function for zsh; `-A "-*"` ends our options where the user's command begins. */
-import { type OptionSpec, takesFiles, type VerbSpec } from "../option-spec.js";
+import { knownWords, type OptionSpec, takesFiles, type VerbSpec } from "../option-spec.js";
 import { optionsOf } from "../parse-options.js";
 
 export function zshCompletions(verbs: readonly VerbSpec[]): string {
@@ -35,13 +35,17 @@ fi
 }
 
 function familyCase(family: string, verbs: readonly VerbSpec[]): string {
-  const seconds = verbs.filter((verb) => firstWord(verb) === family).map(({ name }) => name.slice(family.length + 1));
+  const seconds = verbs
+    .filter(({ name }) => name.startsWith(`${family} `))
+    .map(({ name }) => name.slice(family.length + 1));
+  // Such a word may also be a verb by itself, with options of its own.
+  const isVerb = verbs.some(({ name }) => name === family);
   return `    ${family})
-      if (( CURRENT == 3 )); then
+      if (( CURRENT == 3 ))${isVerb ? " && [[ $words[3] != -* ]]" : ""}; then
         compadd ${seconds.join(" ")}
         return
       fi
-      verb="${family} $words[3]" skip=2
+      ${isVerb ? "[[ $words[3] == -* ]] || " : ""}verb="${family} $words[3]" skip=2
       ;;`;
 }
 
@@ -68,7 +72,8 @@ function action({ choices, completes }: OptionSpec): string {
 function restSpecs(verb: VerbSpec): string[] {
   if (verb.rest.kind === "command") return ["*::command:_normal"];
   if (takesFiles(verb)) return ["*:file:_files"];
-  if (verb.rest.kind === "choices") return [`1:word:(${verb.rest.choices.join(" ")})`];
+  const known = knownWords(verb);
+  if (known !== undefined) return [`1:word:(${known.join(" ")})`];
   return [];
 }
 

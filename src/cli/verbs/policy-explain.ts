@@ -2,6 +2,7 @@
 
 import { escapeText } from "../../core/escape.js";
 import { explain, explainText } from "../../policy/explain.js";
+import { withAgentInside } from "../../request/agent-inside.js";
 import { readConfiguration } from "../../request/configuration.js";
 import { policyNotes } from "../../request/policy-notes.js";
 import { preparePolicy, wantedImage } from "../../request/prepare-run.js";
@@ -10,9 +11,10 @@ import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
-  const configuration = await readConfiguration(parsed, invocation);
-  const resolved = preparePolicy(parsed, invocation, configuration);
-  const image = wantedImage(parsed, invocation, configuration);
+  const wishes = withAgentInside(parsed, invocation);
+  const configuration = await readConfiguration(wishes, invocation);
+  const resolved = preparePolicy(wishes, invocation, configuration);
+  const image = wantedImage(wishes, invocation, configuration);
   const rows = [{ field: "image" as const, value: image.name, origin: image.why }, ...explain(resolved)];
   if (parsed.flags.has("json")) return await writeJson(invocation, { success: true, data: rows });
   const notes = [...configuration.notes, ...policyNotes(resolved)];

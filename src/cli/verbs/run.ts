@@ -1,5 +1,6 @@
 /** `run`: a temporary sandbox for one command. */
 import { AgentKernelError } from "../../core/errors.js";
+import { withAgentInside } from "../../request/agent-inside.js";
 import { readConfiguration } from "../../request/configuration.js";
 import { prepareRun } from "../../request/prepare-run.js";
 import { isPlace } from "../../runtime/root-image.js";
@@ -17,9 +18,10 @@ export function needsDaemon({ flags }: ParsedOptions): boolean {
 }
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
-  const configuration = await readConfiguration(parsed, invocation);
+  const wishes = withAgentInside(parsed, invocation);
+  const configuration = await readConfiguration(wishes, invocation);
   invocation.resident?.pool.configure(poolSettings(configuration.daemon));
-  const request = prepareRun(parsed, invocation, configuration);
+  const request = prepareRun(wishes, invocation, configuration);
   if (parsed.flags.has("keep")) {
     const { lifeOf } = await import("../sandboxes/life-options.js");
     return await (await import("../sandboxes/run-kept.js")).runKept(request, lifeOf(parsed), invocation);

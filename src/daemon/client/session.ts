@@ -7,6 +7,7 @@ import { constants, userInfo } from "node:os";
 import type { Duplex } from "node:stream";
 import { dispatch } from "../../cli/dispatch.js";
 import type { Invocation } from "../../cli/invocation/index.js";
+import { isStanding } from "../../cli/verbs.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { TerminalSize } from "../../core/exec.js";
 import type { Resident } from "../../runtime/resident.js";
@@ -23,6 +24,8 @@ export class ClientSession implements FrameReceiver {
   readonly over: Promise<void>;
   /** Settles when nobody waits for it any more. Never rejects. */
   readonly answered: Promise<void>;
+  /** It waits for its caller most of the time. */
+  readonly isStanding: boolean;
   readonly #socket: Duplex;
   readonly #start: ClientStart;
   readonly #signals = new ClientSignals();
@@ -40,6 +43,7 @@ export class ClientSession implements FrameReceiver {
     this.#socket = socket;
     this.#start = start;
     this.#window = start.window;
+    this.isStanding = isStanding(start.words);
     this.answered = new Promise((resolve) => {
       this.#tellAnswered = resolve;
     });

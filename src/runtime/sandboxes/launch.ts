@@ -1,7 +1,7 @@
 /** Starts a kept sandbox from its record: its way out first, then the sandbox, each on record. */
 import type { BootSpec, KeptSandbox } from "../../core/backend.js";
 import type { RunAudit } from "../run-audit.js";
-import type { RunEgress } from "../run-egress.js";
+import type { Asker, RunEgress } from "../run-egress.js";
 import type { SandboxFolder } from "./folder.js";
 import type { SandboxHome } from "./home.js";
 import type { SandboxRecord } from "./record.js";
@@ -16,6 +16,8 @@ export interface LaunchParts {
   readonly secrets: SecretValues;
   /** The present one, of a policy that may change. */
   readonly net: () => SandboxRecord["policy"]["net"];
+  /** Who is asked about destinations that no rule covers. */
+  readonly asker: Asker;
 }
 
 export interface Launched {
@@ -25,9 +27,9 @@ export interface Launched {
 
 /** Nothing of it is left where it rejects. */
 export async function launch(parts: LaunchParts, hostEnv: HostEnv, signal?: AbortSignal): Promise<Launched> {
-  const { record, folder, home, audit, secrets, net } = parts;
+  const { record, folder, home, audit, secrets, net, asker } = parts;
   const { image, policy, projectDir, homeDir, id, name } = record;
-  const egress = await secrets.openEgress(record, net, audit, { hostEnv, isAdopted: false });
+  const egress = await secrets.openEgress(record, net, audit, { hostEnv, isAdopted: false, asker });
   try {
     const facts = { backend: home.backend.name, image: { name: image.name, digest: image.digest } };
     audit.records.starting({ ...facts, policy, project: projectDir });

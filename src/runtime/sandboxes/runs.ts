@@ -119,8 +119,8 @@ export class Runs {
   }
 
   async #adoptRunning(kept: KeptSandbox): Promise<void> {
-    const { secrets, net, audit, home, execs, record } = this.#parts;
-    const egress = await secrets.openEgress(record(), net, audit, { hostEnv: home.env, isAdopted: true });
+    const { secrets, net, audit, home, execs, record, asker } = this.#parts;
+    const egress = await secrets.openEgress(record(), net, audit, { hostEnv: home.env, isAdopted: true, asker });
     try {
       const { paused } = await kept.status();
       const running = await this.#take(kept, egress);

@@ -5,6 +5,7 @@ import type { ExecRequest } from "../../core/exec.js";
 import type { NetworkRules } from "../../core/policy.js";
 import { within } from "../../core/within.js";
 import type { GuestFiles, GuestSession } from "../../guest/index.js";
+import { Attendance } from "../attendance.js";
 import { openRunAudit, type RunAudit } from "../run-audit.js";
 import { Activity } from "./activity.js";
 import { beginCommand } from "./begin-command.js";
@@ -52,6 +53,7 @@ export class Sandbox {
   readonly #runs: Runs;
   readonly #lane = new Lane();
   readonly #secrets: SecretValues;
+  readonly attendance = new Attendance();
   #record: SandboxRecord;
   #isRemoved = false;
   #isReleased = false;
@@ -94,6 +96,7 @@ export class Sandbox {
       audit: this.#audit,
       secrets: this.#secrets,
       execs: together(this.#execs, this.terminals),
+      asker: this.attendance,
       onRunning: () => (this.#record.hasRun ? Promise.resolve() : this.#change({ hasRun: true })),
       onStopped: (reason) => this.#tell({ type: "stopped", reason }),
       onConnection: () => this.use(),

@@ -4,7 +4,7 @@
  */
 import type { NetworkRules, SecretBinding } from "../../core/policy.js";
 import type { RunAudit } from "../run-audit.js";
-import { openEgress, type RunEgress } from "../run-egress.js";
+import { type Asker, openEgress, type RunEgress } from "../run-egress.js";
 import type { SandboxRecord } from "./record.js";
 import type { HostEnv } from "./types.js";
 
@@ -12,6 +12,7 @@ export interface EgressWish {
   readonly hostEnv: HostEnv;
   /** It was started by another process: which values it had, and whom it trusts, died with that one. */
   readonly isAdopted: boolean;
+  readonly asker: Asker;
 }
 
 export class SecretValues {
@@ -28,16 +29,16 @@ export class SecretValues {
     { policy }: SandboxRecord,
     rules: () => NetworkRules,
     audit: RunAudit,
-    { hostEnv, isAdopted }: EgressWish,
+    { hostEnv, isAdopted, asker }: EgressWish,
   ): Promise<RunEgress | null> {
     if (isAdopted && this.#bindings.length > 0) {
       this.#areMissing = true;
       const without = { ...policy, net: { ...policy.net, secrets: [] } };
-      return await openEgress({ policy: without, hostEnv }, audit, undefined, () => this.#withoutBound(rules()));
+      return await openEgress({ policy: without, hostEnv }, audit, asker, () => this.#withoutBound(rules()));
     }
     this.#take(hostEnv);
     const env = { ...hostEnv, ...Object.fromEntries(this.#held) };
-    const egress = await openEgress({ policy, hostEnv: env }, audit, undefined, rules);
+    const egress = await openEgress({ policy, hostEnv: env }, audit, asker, rules);
     this.#areMissing = false;
     return egress;
   }

@@ -8,7 +8,12 @@ import { startOf } from "../../command-start.js";
 import type { SandboxRecord } from "../record.js";
 import type { ExecWish } from "../types.js";
 
-export function execRequest(wish: ExecWish, record: SandboxRecord, placeholders: ExecRequest["env"]): ExecRequest {
+/** As much of a sandbox as its commands depend on. */
+export type ExecHome = Pick<SandboxRecord, "policy" | "origins" | "homeDir" | "workdir"> & {
+  readonly image: Pick<SandboxRecord["image"], "name" | "defaults">;
+};
+
+export function execRequest(wish: ExecWish, record: ExecHome, placeholders: ExecRequest["env"]): ExecRequest {
   const { policy, origins, homeDir, image } = record;
   const [program] = wish.argv;
   if (program === undefined || program === "") throw invalid("command", "it needs at least one word");
@@ -33,7 +38,7 @@ export function execRequest(wish: ExecWish, record: SandboxRecord, placeholders:
   };
 }
 
-function userOf({ user }: ExecWish, { policy }: SandboxRecord): string | null {
+function userOf({ user }: ExecWish, { policy }: ExecHome): string | null {
   if (user === undefined || user === null) return policy.proc.user;
   if (!isValidUser(user)) throw invalid("user", `"${user}" is not a user`, "write name, uid, name:group or uid:gid");
   if (policy.proc.noRoot && user !== policy.proc.user) {

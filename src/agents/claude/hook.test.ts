@@ -1,0 +1,165 @@
+import { execFileSync } from "node:child_process";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { answerText, decide, type HookSetting } from "./hook.js";
+
+const setting: HookSetting = {
+  launch: ["agentkernel"],
+  projectDir: "/home/ada/it's mine",
+  realPath: (path) => path,
+  leaving: "ask",
+  rules: { deny: ["curl:*"], ask: ["git push:*"] },
+};
+
+function input(toolInput: unknown, more: Readonly<Record<string, unknown>> = {}): string {
+  return JSON.stringify({
+    hook_event_name: "PreToolUse",
+    tool_name: "Bash",
+    cwd: "/home/ada/it's mine",
+    permission_mode: "default",
+    tool_input: toolInput,
+    ...more,
+  });
+}
+
+/** The words that a real shell makes of the command that the hook gives back, from `run` on. */
+function wordsOf(text: string, using = setting): string[] {
+  const answer = decide(text, using);
+  if (answer.kind !== "route") throw new Error(`${answer.kind}: ${"reason" in answer ? answer.reason : ""}`);
+  const shell = `agentkernel() { for word in "$@"; do printf '%s\\0' "$word"; done; }; exec() { "$@"; }; cd() { :; }\n${answer.input.command}`;
+  return execFileSync("bash", ["--norc", "-c", shell], { encoding: "utf8" }).split("\0").slice(0, -1);
+}
+
+describe("a command", () => {
+  test("becomes the same command in a sandbox, with everything else as it was", () => {
+    const answer = decide(input({ command: "npm test", timeout: 5000, run_in_background: true }), setting);
+    expect(answer).toMatchObject({ kind: "route", input: { timeout: 5000, run_in_background: true } });
+    expect(JSON.parse(answerText(answer))).toMatchObject({
+      hookSpecificOutput: { hookEventName: "PreToolUse", permissionDecision: "allow" },
+    });
+    const words = wordsOf(input({ command: "npm test" }));
+    expect(words.slice(0, 6)).toEqual(["run", "--compatibility-mode", "claude", "--", "sh", "-c"]);
+    expect(words.slice(7)).toEqual(["sh", "npm test", "/home/ada/it's mine", ""]);
+  });
+
+  test.each([
+    "echo it's",
+    `'"'"'`,
+    "a\nb\n\n",
+    "$(touch /tmp/x) `id` $HOME !! \\",
+    "-rf --",
+    "'; rm -rf / #",
+    "cat <<'EOF'\n'\nEOF",
+    "\u2028é👍\r\t\u0001\u007f",
+    "",
+  ])("%j reaches the sandbox unchanged", (command) => {
+    expect(wordsOf(input({ command }))[8]).toBe(command);
+  });
+
+  test("reaches the sandbox unchanged whatever it is", () => {
+    const anything = fc
+      .string({ unit: "grapheme", maxLength: 60 })
+      .filter((text) => !text.includes("\0") && !/\p{Surrogate}/u.test(text));
+    const nasty = fc.string({ unit: fc.constantFrom(..."'\"\\$`!;&|<>(){}[]*?~# \n\t-=a"), maxLength: 40 });
+    fc.assert(
+      fc.property(fc.oneof(anything, nasty), (command) => {
+        expect(wordsOf(input({ command }))[8]).toBe(command);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("of a folder below the project runs there", () => {
+    const words = wordsOf(input({ command: "ls" }, { cwd: "/home/ada/it's mine/a b/c" }));
+    expect(words.slice(9)).toEqual(["/home/ada/it's mine", "a b/c"]);
+  });
+
+  test("keeps nothing that it changes while a plan is made", () => {
+    expect(wordsOf(input({ command: "ls" }, { permission_mode: "plan" })).slice(3, 5)).toEqual(["--workspace", "copy"]);
+  });
+
+  test("is started from where agentkernel lies, if it is in no PATH", () => {
+    const answer = decide(input({ command: "ls" }), { ...setting, launch: ["/opt/a b/agentkernel"] });
+    expect(answer).toMatchObject({ input: { command: expect.stringMatching(/^'\/opt\/a b\/agentkernel' run /) } });
+  });
+});
+
+describe("is not run", () => {
+  test.each([
+    ["no JSON", "{", /not JSON/],
+    ["nothing", "", /not JSON/],
+    ["a list", "[]", /not a JSON object/],
+    ["another event", input({ command: "ls" }, { hook_event_name: "PostToolUse" }), /only PreToolUse/],
+    ["no tool", input({ command: "ls" }, { tool_name: 7 }), /tool_name/],
+    ["no input", input(null), /tool_input/],
+    ["a list as input", input(["ls"]), /tool_input/],
+    ["no command", input({}), /no command/],
+    ["a command that is no text", input({ command: ["ls"] }), /no command/],
+    ["a NUL", input({ command: "ls\0" }), /NUL/],
+    ["half a character", input({ command: "ls \ud800" }), /half a character/],
+    ["a very long command", input({ command: "x".repeat(70_000) }), /longer than 64 KiB/],
+    ["no folder", input({ command: "ls" }, { cwd: undefined }), /cwd/],
+    ["a folder outside the project", input({ command: "ls" }, { cwd: "/home/ada" }), /outside the project/],
+    [
+      "a folder beside the project",
+      input({ command: "ls" }, { cwd: "/home/ada/it's mine too" }),
+      /outside the project/,
+    ],
+  ])("%s", (_what, text, why) => {
+    const answer = decide(text, setting);
+    expect(answer).toMatchObject({ kind: "deny", reason: expect.stringMatching(why) });
+    expect(JSON.parse(answerText(answer))).toMatchObject({ hookSpecificOutput: { permissionDecision: "deny" } });
+  });
+});
+
+describe("the user's own rules for single commands", () => {
+  test("deny", () => {
+    expect(decide(input({ command: "true && curl x" }), setting)).toMatchObject({
+      kind: "deny",
+      reason: expect.stringContaining("your rule Bash(curl:*)"),
+    });
+  });
+
+  test("ask, and what runs then is in a sandbox too", () => {
+    const answer = decide(input({ command: "git push" }), setting);
+    expect(JSON.parse(answerText(answer))).toMatchObject({
+      hookSpecificOutput: {
+        permissionDecision: "ask",
+        updatedInput: { command: expect.stringMatching(/^agentkernel run /) },
+      },
+    });
+  });
+
+  test("deny a command outside the sandbox before it is asked about", () => {
+    expect(decide(input({ command: "curl x", dangerouslyDisableSandbox: true }), setting).kind).toBe("deny");
+  });
+});
+
+describe("leaving the sandbox", () => {
+  const leaving = (value: unknown, mode: unknown, using = setting) =>
+    decide(input({ command: "ls", dangerouslyDisableSandbox: value }, { permission_mode: mode }), using).kind;
+
+  test.each(["default", "acceptEdits", "plan", undefined])("is asked in mode %s", (mode) => {
+    expect(leaving(true, mode)).toBe("ask");
+  });
+
+  test.each(["bypassPermissions", "dontAsk", "auto", "something new"])("is refused in mode %s", (mode) => {
+    expect(leaving(true, mode)).toBe("deny");
+  });
+
+  test("is refused where the user says so", () => {
+    expect(leaving(true, "default", { ...setting, leaving: "refuse" })).toBe("deny");
+  });
+
+  test.each([1, "true", "false", {}, null])("is asked for by %j too", (value) => {
+    expect(leaving(value, "default")).toBe("ask");
+  });
+
+  test("is not asked for by false", () => {
+    expect(leaving(false, "default")).toBe("route");
+  });
+});
+
+test("calls of other tools are not judged", () => {
+  expect(answerText(decide(input({ file_path: "/x" }, { tool_name: "Read" }), setting))).toBe("{}\n");
+});

@@ -1,0 +1,147 @@
+/**
+ * The decision of the PreToolUse hook: a Bash command of Claude Code becomes the same command in a sandbox. Pure. It
+ * fails closed: what it does not understand is not run, and leaving the sandbox is never granted here.
+ */
+import { isAbsolute, relative } from "node:path";
+import type { Launch } from "../agent.js";
+import { fieldsOf } from "../mcp-entry.js";
+import { type BashRules, matchingRule } from "./bash-rules.js";
+import { shellQuote } from "./shell-quote.js";
+
+export interface HookSetting {
+  readonly launch: Launch;
+  /** The project's folder, as Claude Code tells its hooks; null where it does not. */
+  readonly projectDir: string | null;
+  /** A folder without links on the way to it. */
+  readonly realPath: (path: string) => string;
+  /** What happens to a request to run outside the sandbox. */
+  readonly leaving: Leaving;
+  /** The user's own, for single commands. */
+  readonly rules: BashRules;
+}
+
+export const leavings = ["ask", "refuse"] as const;
+export type Leaving = (typeof leavings)[number];
+
+export type HookAnswer =
+  /** Not a tool call of ours to judge. */
+  | { readonly kind: "pass" }
+  | { readonly kind: "route"; readonly input: Readonly<Record<string, unknown>> }
+  /** With an input: if the answer is yes, that is what runs. */
+  | { readonly kind: "ask"; readonly reason: string; readonly input?: Readonly<Record<string, unknown>> }
+  | { readonly kind: "deny"; readonly reason: string };
+
+/** The kernel takes no longer word than 128 KiB, and quoting adds to it. */
+const MAX_COMMAND_BYTES = 64 << 10;
+
+/** Modes in which somebody is there to answer. In all others a question would be answered by nobody, or by "yes". */
+const askingModes = new Set<unknown>(["default", "manual", "acceptEdits", "plan"]);
+
+export function decide(text: string, setting: HookSetting): HookAnswer {
+  const input = parse(text);
+  if (typeof input === "string") return deny(input);
+  const { hook_event_name: event, tool_name: tool, tool_input: toolInput, cwd, permission_mode: mode } = input;
+  if (event !== "PreToolUse") return deny(`it was called for ${JSON.stringify(event)} and serves only PreToolUse`);
+  if (typeof tool !== "string") return deny("tool_name is missing");
+  if (tool !== "Bash") return { kind: "pass" };
+  if (typeof toolInput !== "object" || toolInput === null || Array.isArray(toolInput))
+    return deny("tool_input is missing");
+  const fields = fieldsOf(toolInput);
+  const { command } = fields;
+  const why = whyBadCommand(command);
+  if (typeof command !== "string" || why !== null) return deny(why ?? "the Bash call has no command");
+  const denied = matchingRule(setting.rules.deny, command);
+  if (denied !== null) return deny(`your rule Bash(${denied}) denies it`);
+  if (typeof cwd !== "string" || !isAbsolute(cwd)) return deny("cwd is missing");
+  if (fields.dangerouslyDisableSandbox !== undefined && fields.dangerouslyDisableSandbox !== false) {
+    return leave(setting.leaving, mode);
+  }
+  const folder = setting.projectDir !== null && isAbsolute(setting.projectDir) ? setting.projectDir : cwd;
+  if (`${folder}${cwd}`.includes("\0")) return deny("a folder's name has a NUL");
+  const below = relative(setting.realPath(folder), setting.realPath(cwd));
+  if (below === ".." || below.startsWith("../")) {
+    return deny(`the current folder ${cwd} lies outside the project ${folder}, which is all that the sandbox has`);
+  }
+  const place = { folder, cwd, below, isPlanning: mode === "plan" };
+  const rewritten = { ...fields, command: routed(command, place, setting.launch) };
+  const asked = matchingRule(setting.rules.ask, command);
+  if (asked !== null)
+    return { kind: "ask", reason: `your rule Bash(${asked}) asks about this command`, input: rewritten };
+  return { kind: "route", input: rewritten };
+}
+
+/** What Claude Code reads from the hook's stdout. */
+export function answerText(answer: HookAnswer): string {
+  if (answer.kind === "pass") return "{}\n";
+  const decision =
+    answer.kind === "route"
+      ? {
+          permissionDecision: "allow",
+          permissionDecisionReason: "it runs in a sandbox of agentkernel",
+          updatedInput: answer.input,
+        }
+      : {
+          permissionDecision: answer.kind,
+          permissionDecisionReason: `agentkernel: ${answer.reason}`,
+          ...("input" in answer ? { updatedInput: answer.input } : {}),
+        };
+  return `${JSON.stringify({ hookSpecificOutput: { hookEventName: "PreToolUse", ...decision } })}\n`;
+}
+
+function parse(text: string): Readonly<Record<string, unknown>> | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return "what the hook was given is not JSON";
+  }
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? fieldsOf(value)
+    : "what the hook was given is not a JSON object";
+}
+
+function whyBadCommand(command: unknown): string | null {
+  if (typeof command !== "string") return "the Bash call has no command";
+  if (command.includes("\0")) return "the command has a NUL";
+  if (/\p{Surrogate}/u.test(command)) return "the command has half a character and could not be passed on unchanged";
+  if (Buffer.byteLength(command) > MAX_COMMAND_BYTES)
+    return `the command is longer than ${MAX_COMMAND_BYTES >> 10} KiB: write it to a file and run that`;
+  return null;
+}
+
+function leave(leaving: Leaving, mode: unknown): HookAnswer {
+  if (leaving === "refuse")
+    return deny("commands outside the sandbox are refused here; leave dangerouslyDisableSandbox out");
+  if (mode !== undefined && !askingModes.has(mode))
+    return deny("nobody is asked in this mode, so a command outside the sandbox is refused");
+  return { kind: "ask", reason: "this command asks to run OUTSIDE the sandbox, on your machine itself" };
+}
+
+function deny(why: string): HookAnswer {
+  return { kind: "deny", reason: `the command was not run: ${why}` };
+}
+
+interface CommandPlace {
+  readonly folder: string;
+  readonly cwd: string;
+  /** From the one to the other. */
+  readonly below: string;
+  /** Then nothing that it changes is carried over. */
+  readonly isPlanning: boolean;
+}
+
+/**
+ * Inside, the project is also found under the path that it has outside, since that is how the model names files. Of two
+ * shells the better one: models write for bash.
+ */
+const inside = [
+  '{ [ ! -e "$2" ] && mkdir -p "$(dirname "$2")" && ln -s /workspace "$2"; } 2>/dev/null && cd "$2/$3" || cd "/workspace/$3" || exit 125',
+  'if command -v bash >/dev/null; then exec bash -c "$1"; else exec sh -c "$1"; fi',
+].join("; ");
+
+function routed(command: string, { folder, cwd, below, isPlanning }: CommandPlace, launch: Launch): string {
+  const run = ["run", "--compatibility-mode", "claude", ...(isPlanning ? ["--workspace", "copy"] : []), "--"];
+  const words = [...launch, ...run, "sh", "-c", inside, "sh", command, folder, below];
+  const line = words.map((word) => (/^[A-Za-z0-9_./=:-]+$/.test(word) ? word : shellQuote(word))).join(" ");
+  return cwd === folder ? line : `(cd ${shellQuote(folder)} && exec ${line})`;
+}

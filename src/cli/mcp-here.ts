@@ -1,0 +1,56 @@
+/** A connection of the Model Context Protocol that this process serves itself. */
+import { localUser } from "../api/auth/caller.js";
+import { Places } from "../api/limits/places.js";
+import { redactor } from "../core/redact.js";
+import { secretValues } from "../core/secret-names.js";
+import { McpConnection, type McpHost } from "../mcp/index.js";
+import { type LineOutput, LineTransport } from "../mcp/stdio/line-transport.js";
+import type { Opening } from "../mcp/stdio/opening.js";
+import type { Invocation } from "./invocation/index.js";
+
+/** Of one client: commands at once, and such as wait for their turn. */
+const PLACES = 32;
+const MOST_WAITING = 1000;
+
+/** Resolves when the client is gone, and nothing is left of what it had running. */
+export async function serveHere(
+  opening: Opening,
+  output: LineOutput,
+  gone: AbortSignal,
+  invocation: Invocation,
+  onFault: (error: unknown) => void,
+): Promise<void> {
+  const later = new Set<Promise<unknown>>();
+  const settleLater: McpHost["settleLater"] = (work) => {
+    const done = work.catch(onFault).finally(() => later.delete(done));
+    later.add(done);
+  };
+  const transport = new LineTransport({ ...opening, output });
+  const connection = await McpConnection.open(transport, { host: hostOf(invocation, settleLater), onFault });
+  const leave = () => void connection.close();
+  if (gone.aborted) leave();
+  gone.addEventListener("abort", leave, { once: true });
+  await connection.over;
+  await Promise.all(later);
+}
+
+function hostOf(invocation: Invocation, settleLater: McpHost["settleLater"]): McpHost {
+  const { env, homeDir, resident } = invocation;
+  return {
+    caller: localUser,
+    own: { env, homeDir },
+    project: projectOf(invocation),
+    runtime: { env, homeDir, resident },
+    sandboxes: resident?.sandboxes ?? null,
+    places: new Places({ places: PLACES, mostWaiting: MOST_WAITING }),
+    redact: redactor(secretValues(env)),
+    serve: () => resident?.pool.serve() ?? (() => {}),
+    settleLater,
+    noteRun: () => {},
+  };
+}
+
+/** Clients that have no project start their servers at the root, which no sandbox is ever shown. */
+function projectOf({ cwd }: Invocation): string | null {
+  return cwd === "/" ? null : cwd;
+}

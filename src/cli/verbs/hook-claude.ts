@@ -1,0 +1,65 @@
+/** `hook claude`: reads what Claude Code tells its PreToolUse hook, and answers. */
+import { realpathSync } from "node:fs";
+import { join } from "node:path";
+import { bashRules } from "../../agents/claude/bash-rules.js";
+import { answerText, decide, type Leaving } from "../../agents/claude/hook.js";
+import { launchWords } from "../../agents/launch.js";
+import { readRegularFile } from "../../core/regular-file.js";
+import type { Invocation } from "../invocation/index.js";
+import type { ParsedOptions } from "../option-spec.js";
+import { writeOut } from "../output.js";
+
+/** A tool call with a long command and its surroundings is far below this. */
+const MAX_INPUT_BYTES = 8 << 20;
+
+export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
+  const { env } = invocation;
+  const leaving = (parsed.values.get("leaving")?.[0] ?? "ask") as Leaving;
+  const projectDir = env.CLAUDE_PROJECT_DIR ?? null;
+  const rules = bashRules(readSettings(invocation, projectDir));
+  const setting = { launch: launchWords(env.PATH), projectDir, realPath, leaving, rules };
+  return await writeOut(invocation, answerText(decide(await readInput(invocation), setting)));
+}
+
+const MAX_SETTINGS_BYTES = 4 << 20;
+
+/** The texts of the settings that Claude Code reads. What it cannot read has no rules for it either. */
+function readSettings({ env, homeDir, cwd }: Invocation, projectDir: string | null): readonly string[] {
+  const project = join(projectDir ?? cwd, ".claude");
+  const paths = [
+    join(env.CLAUDE_CONFIG_DIR ?? join(homeDir, ".claude"), "settings.json"),
+    join(project, "settings.json"),
+    join(project, "settings.local.json"),
+    "/etc/claude-code/managed-settings.json",
+  ];
+  return paths.flatMap((path) => {
+    try {
+      return [readRegularFile(path, MAX_SETTINGS_BYTES).toString("utf8")];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** One that cannot be followed stays as it is; the command then fails where it is started. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+/** Cut off where it is too long: then it is no JSON any more, and refused as such. */
+async function readInput({ stdin }: Invocation): Promise<string> {
+  const input = stdin.isTerminal ? null : stdin.open();
+  if (input === null) return "";
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of input) {
+    chunks.push(chunk as Buffer);
+    length += (chunk as Buffer).length;
+    if (length > MAX_INPUT_BYTES) break;
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}

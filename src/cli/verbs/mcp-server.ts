@@ -1,0 +1,52 @@
+/**
+ * `mcp server`: the protocol on stdin and stdout. A daemon serves it where one is up; where none is, one is started,
+ * while the client has the answer to its first message already. Without any daemon it is served here, and only
+ * sandboxes that stay are lacking.
+ */
+import { constants } from "node:os";
+import { escapeText } from "../../core/escape.js";
+import type { LineOutput } from "../../mcp/stdio/line-transport.js";
+import { type Opening, openLines } from "../../mcp/stdio/opening.js";
+import type { Invocation } from "../invocation/index.js";
+import type { ParsedOptions } from "../option-spec.js";
+import { writeErr } from "../output.js";
+
+export async function execute(_: ParsedOptions, invocation: Invocation): Promise<number> {
+  const gone = new AbortController();
+  const leave = () => gone.abort();
+  const input = invocation.stdin.open();
+  if (input === null) return 0;
+  const stdout = invocation.stdout.open(leave);
+  let signal = 0;
+  const stopListening = invocation.signals.onEnding((name) => {
+    signal = constants.signals[name];
+    leave();
+  });
+  invocation.gone?.addEventListener("abort", leave, { once: true });
+  gone.signal.addEventListener("abort", () => input.destroy(), { once: true });
+  try {
+    const opening = await openLines(input, stdout.sink).catch((error: unknown) => {
+      if (gone.signal.aborted) return null;
+      throw error;
+    });
+    if (opening !== null) await serve(opening, stdout.sink, gone.signal, invocation);
+    return signal === 0 ? 0 : 128 + signal;
+  } finally {
+    stopListening();
+    input.destroy();
+    stdout.abandon();
+  }
+}
+
+async function serve(opening: Opening, output: LineOutput, gone: AbortSignal, invocation: Invocation): Promise<void> {
+  const mayRelay = invocation.resident === null && invocation.env.AGENTKERNEL_DAEMON !== "off";
+  if (mayRelay && opening.answered !== null) {
+    const { mcpThroughDaemon } = await import("../../daemon/mcp-through-daemon.js");
+    if (await mcpThroughDaemon(opening, output, gone, invocation)) return;
+  }
+  const { serveHere } = await import("../mcp-here.js");
+  await serveHere(opening, output, gone, invocation, (error) => {
+    const words = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    void writeErr(invocation, `agentkernel: a fault of its own: ${escapeText(words)}\n`);
+  });
+}

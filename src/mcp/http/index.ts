@@ -1,0 +1,129 @@
+/**
+ * src/mcp/http owns `/mcp`: Streamable HTTP on the SDK's transport. Whoever asks was found out before; a session belongs
+ * to the caller who began it, and is not there for anybody else. It ends by DELETE, when its client was silent for long,
+ * and with the server.
+ */
+import { randomUUID } from "node:crypto";
+import type { Backing } from "../../api/asked.js";
+import type { Caller } from "../../api/auth/caller.js";
+import { readBody } from "../../api/http/body.js";
+import type { Exchange } from "../../api/http/exchange.js";
+import type { McpDoor } from "../../api/mcp-door.js";
+import { AgentKernelError } from "../../core/errors.js";
+import { McpConnection } from "../connection.js";
+import type { McpHost } from "../host.js";
+import type { Tool } from "../tool.js";
+import { EventHistory } from "./event-history.js";
+import { HttpSession } from "./session.js";
+
+const IDLE_MS = 10 * 60_000;
+const MOST_SESSIONS = 1000;
+const MOST_SESSIONS_OF_ONE = 100;
+
+export interface McpHttpOptions {
+  readonly onFault: (error: unknown) => void;
+  readonly idleMs?: number;
+  /** Those of the product, unless a test brings its own. */
+  readonly tools?: readonly Tool[];
+}
+
+export class McpHttp implements McpDoor {
+  readonly #options: McpHttpOptions;
+  readonly #sessions = new Map<string, HttpSession>();
+
+  constructor(options: McpHttpOptions) {
+    this.#options = options;
+  }
+
+  async serve(exchange: Exchange, caller: Caller, backing: Backing, maxBodyBytes: number): Promise<void> {
+    const { request, response } = exchange;
+    const body = request.method === "POST" ? await readMessage(exchange, maxBodyBytes) : undefined;
+    if (body !== undefined && "fault" in body) {
+      refuse(exchange, 400, -32_700, body.fault);
+      return;
+    }
+    const id = request.headers["mcp-session-id"];
+    const session =
+      id === undefined && isInitialize(body?.value)
+        ? await this.#begin(caller, backing)
+        : this.#find(typeof id === "string" ? id : undefined, caller);
+    if (session === null) {
+      const [status, code] = id === undefined ? [400, -32_000] : [404, -32_001];
+      refuse(exchange, status, code, id === undefined ? "the Mcp-Session-Id header is missing" : "Session not found");
+      return;
+    }
+    session.use(exchange.over);
+    await session.transport.handleRequest(request, response, body?.value);
+    await exchange.over;
+    // One that began with something else than it said has no name by which it could be found again.
+    if (session.transport.sessionId === undefined) await session.connection.close();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#sessions.values()].map(({ connection }) => connection.close()));
+  }
+
+  #find(id: string | undefined, { id: caller }: Caller): HttpSession | null {
+    const found = id === undefined ? undefined : this.#sessions.get(id);
+    return found !== undefined && found.caller === caller ? found : null;
+  }
+
+  async #begin(caller: Caller, backing: Backing): Promise<HttpSession> {
+    const own = [...this.#sessions.values()].filter((session) => session.caller === caller.id).length;
+    if (this.#sessions.size >= MOST_SESSIONS || own >= MOST_SESSIONS_OF_ONE) {
+      throw new AgentKernelError("too_many_requests", "there are too many sessions", {
+        hint: "end some with DELETE /mcp, or wait until they have been silent for long enough",
+        details: { retry_after_s: 60 },
+      });
+    }
+    const { StreamableHTTPServerTransport } = await import("./http-sdk.js");
+    const id = randomUUID();
+    const transport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: () => id,
+      eventStore: new EventHistory(),
+    });
+    const { onFault, tools, idleMs = IDLE_MS } = this.#options;
+    const connection = await McpConnection.open(transport as Parameters<typeof McpConnection.open>[0], {
+      host: hostOf(caller, backing),
+      onFault,
+      ...(tools === undefined ? {} : { tools }),
+    });
+    const session = new HttpSession(caller.id, transport, connection, idleMs);
+    this.#sessions.set(id, session);
+    void connection.over.then(() => this.#sessions.delete(id));
+    return session;
+  }
+}
+
+/** No folder of the host is this caller's project: none was named. */
+function hostOf(caller: Caller, { own, host, sandboxes, places, redact, runs, settleLater }: Backing): McpHost {
+  return {
+    caller,
+    own,
+    project: null,
+    runtime: host,
+    sandboxes,
+    places,
+    redact,
+    serve: () => () => {},
+    settleLater,
+    noteRun: (sandbox) => runs.note(sandbox, caller.id),
+  };
+}
+
+async function readMessage({ source }: Exchange, maxBytes: number) {
+  const bytes = await readBody(source, maxBytes);
+  try {
+    return { value: JSON.parse(bytes.toString("utf8")) as unknown };
+  } catch (error) {
+    return { fault: `the body is not JSON: ${error instanceof Error ? error.message.slice(0, 200) : ""}` };
+  }
+}
+
+function isInitialize(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "method" in value && value.method === "initialize";
+}
+
+function refuse(exchange: Exchange, status: number, code: number, message: string): void {
+  exchange.sendJson(status, { jsonrpc: "2.0", error: { code, message }, id: null });
+}

@@ -1,0 +1,45 @@
+/** What a model should know of a run that its output does not tell: limits that were hit, and what was refused. */
+import type { CarryReport, SandboxEnd } from "../../core/backend.js";
+import { escapeText } from "../../core/escape.js";
+import type { Policy } from "../../core/policy.js";
+import type { Blocked } from "../../runtime/sandbox-egress.js";
+
+const LISTED = 10;
+
+export function endNotes(
+  { resources }: Policy,
+  { oomKills, pidsDenied, carried }: Pick<SandboxEnd, "oomKills" | "pidsDenied" | "carried">,
+  blocked: readonly Blocked[],
+): readonly string[] {
+  return [
+    ...(oomKills > 0 ? [`the memory limit of ${resources.memoryMiB} MiB was reached and a process killed`] : []),
+    ...(pidsDenied > 0 ? [`the limit of ${resources.pids} processes was reached`] : []),
+    ...blockedNotes(blocked),
+    ...(carried === null ? [] : carriedNotes(carried)),
+  ];
+}
+
+function blockedNotes(blocked: readonly Blocked[]): readonly string[] {
+  const shown = blocked.slice(0, LISTED).map(({ host, port, rule }) => {
+    const where = port === null ? host : `${host}:${port}`;
+    return `the network policy refused ${escapeText(where)}: ${escapeText(rule)}`;
+  });
+  return blocked.length > LISTED ? [...shown, `and ${blocked.length - LISTED} more destinations`] : shown;
+}
+
+/** What reached the user's own files, and what did not. */
+export function carriedNotes(report: CarryReport): readonly string[] {
+  return [
+    ...listed("written to the project on the host", report.written),
+    ...listed("deleted from the project on the host", report.deleted),
+    ...listed("not carried over, changed on the host meanwhile", report.conflicts),
+    ...listed("not carried over, hidden or protected", report.refused),
+    ...(report.omitted > 0 ? [`${report.omitted} more paths are not listed`] : []),
+  ];
+}
+
+function listed(what: string, paths: readonly string[]): readonly string[] {
+  if (paths.length === 0) return [];
+  const more = paths.length > LISTED ? ` and ${paths.length - LISTED} more` : "";
+  return [`${what}: ${paths.slice(0, LISTED).map(escapeText).join(", ")}${more}`];
+}

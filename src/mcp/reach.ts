@@ -1,0 +1,57 @@
+/** A sandbox by its name: one of this connection's own, or one that stays and that the caller may see. */
+import { maySee, refuseUnlessScoped } from "../api/auth/caller.js";
+import type { Scope } from "../api/operations/operation.js";
+import { AgentKernelError } from "../core/errors.js";
+import type { Sandbox, Sandboxes } from "../runtime/sandboxes/index.js";
+import type { SessionSandbox } from "../runtime/session-sandbox.js";
+import type { Call } from "./tool.js";
+
+export type Reached =
+  | { readonly kind: "session"; readonly name: string; readonly sandbox: SessionSandbox }
+  | { readonly kind: "named"; readonly name: string; readonly sandbox: Sandbox };
+
+/** `scope`: any of these a caller needs for one that stays. */
+export function reach(
+  name: string,
+  { host, sessions }: Pick<Call, "host" | "sessions">,
+  scope: readonly Scope[] = ["sandboxes"],
+): Reached {
+  const own = sessions.get(name);
+  if (own !== null) return { kind: "session", name, sandbox: own };
+  if (host.sandboxes === null) throw notFound(name);
+  const sandbox = host.sandboxes.list().find((one) => one.name === name);
+  if (sandbox !== undefined && maySee(host.caller, sandbox)) {
+    refuseUnlessScoped(host.caller, scope);
+    return { kind: "named", name, sandbox };
+  }
+  // One whose record cannot be used says so, to whoever could have seen it.
+  const broken = host.sandboxes.unreadable().find((one) => one.name === name);
+  if (broken !== undefined && maySee(host.caller, { name, owner: null })) throw broken.error;
+  throw notFound(name);
+}
+
+/** Those that stay. */
+export function sandboxesOf({ sandboxes }: Call["host"]): Sandboxes {
+  if (sandboxes !== null) return sandboxes;
+  throw new AgentKernelError("conflict", "sandboxes that stay need the agentkernel daemon, and none serves this", {
+    hint: "use sandbox_session_create, or start the daemon (agentkernel daemon start) and this server again",
+  });
+}
+
+/** A command or a file in a sandbox that does not run means that it should. */
+export async function ensureRunning(sandbox: Sandbox, { host, signal }: Pick<Call, "host" | "signal">): Promise<void> {
+  if (sandbox.isServing || sandbox.state === "paused") return;
+  await sandbox.start({ hostEnv: hostEnvFor(host), signal });
+}
+
+/** What the policy passes on, and values of secrets, are the machine's user's: nobody else's sandbox gets them. */
+export function hostEnvFor({ caller, own }: Call["host"]): Call["host"]["own"]["env"] {
+  return caller.isTrusted ? own.env : {};
+}
+
+export function notFound(name: string): AgentKernelError {
+  return new AgentKernelError("not_found", `there is no sandbox ${name}`, {
+    hint: "sandbox_list shows those that there are",
+    details: { field: "name" },
+  });
+}

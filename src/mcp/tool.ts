@@ -1,0 +1,89 @@
+/** What a tool is: how clients and models see it, how its arguments are read, and what it does. */
+import type { Scope } from "../api/operations/operation.js";
+import { object } from "../api/schema/object-shape.js";
+import type { Shape } from "../api/schema/shapes.js";
+import type { Ask } from "../egress/index.js";
+import type { McpHost } from "./host.js";
+import type { KeptOutputs } from "./output/kept-outputs.js";
+import { readArguments, standalone } from "./schema.js";
+import type { SessionSandboxes } from "./session-sandboxes.js";
+
+/** What a call works with. */
+export interface Call {
+  readonly host: McpHost;
+  readonly sessions: SessionSandboxes;
+  readonly outputs: KeptOutputs;
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+  /** Puts a destination to the user; null where the client offers no way to. */
+  readonly ask: Ask | null;
+  /** Tells the client what came so far; null where it did not ask to be told. */
+  readonly progress: ((progress: number, message: string) => Promise<void>) | null;
+}
+
+export interface Told {
+  /** For the model. */
+  readonly text: string;
+  /** The same, as its output schema says. */
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** What the tool does to its surroundings. */
+export interface Effects {
+  readonly readOnly: boolean;
+  /** It may remove or overwrite what was there before. */
+  readonly destructive?: boolean;
+  readonly idempotent?: boolean;
+  /** It may reach beyond this machine. */
+  readonly openWorld?: boolean;
+}
+
+export interface ToolDescription {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: ReturnType<typeof standalone>;
+  readonly outputSchema: ReturnType<typeof standalone>;
+  readonly annotations: Readonly<Record<string, unknown>>;
+}
+
+export interface Tool {
+  readonly description: ToolDescription;
+  /** Any of these is enough, of a caller who has scopes. */
+  readonly scope: readonly Scope[];
+  call(args: unknown, call: Call): Promise<Told>;
+}
+
+interface ToolParts<Fields extends Parameters<typeof object>[0]> {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly effects: Effects;
+  readonly scope: readonly Scope[];
+  readonly input: Fields;
+  readonly output: Shape<unknown>;
+  readonly call: (args: ReturnType<ReturnType<typeof object<Fields>>["read"]>, call: Call) => Promise<Told>;
+}
+
+export function defineTool<Fields extends Parameters<typeof object>[0]>(parts: ToolParts<Fields>): Tool {
+  const { name, title, effects } = parts;
+  const input = object(parts.input);
+  return {
+    description: {
+      name,
+      title,
+      description: parts.description,
+      inputSchema: standalone(input),
+      outputSchema: standalone(parts.output),
+      annotations: {
+        title,
+        readOnlyHint: effects.readOnly,
+        destructiveHint: effects.destructive ?? false,
+        idempotentHint: effects.idempotent ?? effects.readOnly,
+        openWorldHint: effects.openWorld ?? false,
+      },
+    },
+    scope: parts.scope,
+    call: async (args, call) => await parts.call(readArguments(input, args), call),
+  };
+}

@@ -1,0 +1,87 @@
+/** `sandbox_exec`: a command in a sandbox that is there before and after. */
+import { command, env, insidePath, sandboxName } from "../../api/operations/fields.js";
+import { field, optional } from "../../api/schema/object-shape.js";
+import { flag, text } from "../../api/schema/shapes.js";
+import type { Policy } from "../../core/policy.js";
+import type { CommandEnd } from "../../runtime/command-end.js";
+import { attended } from "../../runtime/run-once.js";
+import type { ExecWish } from "../../runtime/sandboxes/index.js";
+import { commandAnswer, commandTold } from "../output/answer.js";
+import { CommandOutput } from "../output/command-output.js";
+import { DEFAULT_TIMEOUT_MS, timeout } from "../prepare.js";
+import { ensureRunning, hostEnvFor, type Reached, reach } from "../reach.js";
+import { type Call, defineTool } from "../tool.js";
+
+export const sandboxExec = defineTool({
+  name: "sandbox_exec",
+  title: "Run a command in an existing sandbox",
+  description:
+    "Runs a command in a sandbox made by sandbox_create or sandbox_session_create. Files, installed packages and background processes of earlier commands are still there. A sandbox that stays and is not running is started first.",
+  effects: { readOnly: false, destructive: false, openWorld: true },
+  scope: ["sandboxes", "run"],
+  input: {
+    name: field(sandboxName, "Of the sandbox.", "work"),
+    command: field(command, "The program and its arguments.", ["sh", "-c", "npm ci && npm test"]),
+    cwd: optional(insidePath, "The working directory inside the sandbox (/workspace)."),
+    env: optional(env, "Environment variables for this command.", { CI: "1" }),
+    user: optional(text({ minLength: 1, maxLength: 128 }), "Who it runs as: name, uid, name:group or uid:gid."),
+    timeout_ms: timeout,
+    streaming: optional(flag(), "Tell output while the command runs, as progress notifications (false)."),
+  },
+  output: commandAnswer,
+  call: async (args, call) => {
+    const startedAt = performance.now();
+    const { host, signal } = call;
+    const reached = reach(args.name, call);
+    const policy = reached.kind === "session" ? reached.sandbox.policy : reached.sandbox.record.policy;
+    const output = new CommandOutput(policy.resources.outputMiB, args.streaming === true ? call.progress : null);
+    const wish: ExecWish = {
+      argv: args.command,
+      hostEnv: hostEnvFor(host),
+      cwd: args.cwd ?? null,
+      env: Object.fromEntries(args.env ?? []),
+      user: args.user ?? null,
+      stdin: false,
+      timeoutMs: timeLimit(policy, args.timeout_ms),
+      detached: false,
+    };
+    const end = await host.places.at(host.caller, signal, () => execIn(reached, wish, output, call));
+    host.places.used(host.caller, end.exit.usage.userUs + end.exit.usage.systemUs);
+    await output.close();
+    const ms = performance.now() - startedAt;
+    return commandTold(
+      { end, captured: output.captured, ms, sandbox: args.name, command: args.command, notes: [] },
+      call,
+    );
+  },
+});
+
+async function execIn(
+  { kind, sandbox }: Reached,
+  wish: ExecWish,
+  output: CommandOutput,
+  call: Call,
+): Promise<CommandEnd> {
+  const { signal, ask } = call;
+  const leave = ask === null ? null : sandbox.attendance.enter(ask);
+  try {
+    if (kind === "named") await ensureRunning(sandbox, call);
+    signal.throwIfAborted();
+    const exec = await sandbox.exec(wish);
+    try {
+      const flushed = output.connect(exec.guest);
+      return await attended({ exec: exec.guest, wait: exec.wait, stdin: null, signal, flushed });
+    } finally {
+      // Whoever asked for it is done with it, whatever became of it.
+      exec.abandon();
+    }
+  } finally {
+    leave?.();
+  }
+}
+
+/** A limit of the sandbox's own holds for every command in it. */
+function timeLimit({ resources }: Policy, asked: number | undefined): number {
+  const wanted = asked ?? resources.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  return resources.timeoutMs === null ? wanted : Math.min(wanted, resources.timeoutMs);
+}

@@ -1,0 +1,26 @@
+/** `sandbox_list`: the sandboxes that the caller may see. */
+import { isAdmin, maySee } from "../../api/auth/caller.js";
+import { answerObject, field } from "../../api/schema/object-shape.js";
+import { list } from "../../api/schema/shapes.js";
+import { namedAnswer, sandboxAnswer, sandboxLine, sessionAnswer } from "../sandbox-answer.js";
+import { defineTool } from "../tool.js";
+
+export const sandboxList = defineTool({
+  name: "sandbox_list",
+  title: "List sandboxes",
+  description: "Lists the sandboxes of this session and those that stay, with their states.",
+  effects: { readOnly: true },
+  scope: ["read", "sandboxes", "run"],
+  input: {},
+  output: answerObject({ sandboxes: field(list(sandboxAnswer), "This session's first, then by name.") }),
+  call: async (_, { host, sessions }) => {
+    const own = sessions.list().map(([name, sandbox]) => sessionAnswer(name, sandbox));
+    const { caller } = host;
+    const mayList = isAdmin(caller) || caller.scopes.includes("read") || caller.scopes.includes("sandboxes");
+    const all = mayList ? (host.sandboxes?.list() ?? []) : [];
+    const seen = all.filter((sandbox) => maySee(caller, sandbox));
+    const sandboxes = [...own, ...(await Promise.all(seen.map(namedAnswer)))];
+    const text = sandboxes.length === 0 ? "There are no sandboxes." : sandboxes.map(sandboxLine).join("\n");
+    return { text, data: { sandboxes } };
+  },
+});

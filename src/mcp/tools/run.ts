@@ -1,0 +1,61 @@
+/** `sandbox_run`: one command in a sandbox of its own. */
+
+import { inFields } from "../../api/http/error-answer.js";
+import { command, insidePath } from "../../api/operations/fields.js";
+import { field, optional } from "../../api/schema/object-shape.js";
+import { flag } from "../../api/schema/shapes.js";
+import { runOnce } from "../../runtime/run-once.js";
+import { commandAnswer, commandTold } from "../output/answer.js";
+import { CommandOutput } from "../output/command-output.js";
+import { endNotes } from "../output/notes.js";
+import { DEFAULT_TIMEOUT_MS, policyFields, prepareFor, timeout } from "../prepare.js";
+import { defineTool } from "../tool.js";
+
+export const sandboxRun = defineTool({
+  name: "sandbox_run",
+  title: "Run a command in a sandbox",
+  description:
+    'Runs one command in a fresh, isolated sandbox on this machine and removes the sandbox afterwards. The project is /workspace, as a copy: what the command changes there does not reach the user\'s files unless compatibility_mode says so. No shell is put between: for pipes or variables use ["sh", "-c", "…"]. An exit code other than 0 is a result, not an error.',
+  effects: { readOnly: false, destructive: false, openWorld: true },
+  scope: ["run"],
+  input: {
+    command: field(command, "The program and its arguments.", ["npm", "test"]),
+    cwd: optional(insidePath, "The working directory inside the sandbox (/workspace).", "/workspace/src"),
+    timeout_ms: timeout,
+    ...policyFields,
+    streaming: optional(flag(), "Tell output while the command runs, as progress notifications (false)."),
+  },
+  output: commandAnswer,
+  call: async ({ streaming, command: argv, ...body }, call) => {
+    const startedAt = performance.now();
+    const { host, signal, ask } = call;
+    const request = await prepareFor(host, argv, body);
+    const output = new CommandOutput(request.policy.resources.outputMiB, streaming === true ? call.progress : null);
+    const ran = await host.places.at(host.caller, signal, () =>
+      runOnce(request, {
+        host: host.runtime,
+        signal,
+        stdin: null,
+        timeoutMs: request.policy.resources.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+        asker: ask === null ? undefined : { ask, close: () => {} },
+        connect: (exec) => output.connect(exec),
+        onNamed: host.noteRun,
+        settleLater: host.settleLater,
+      }),
+    );
+    host.places.used(host.caller, ran.used.cpuUs ?? 0);
+    await output.close();
+    const notes = [...request.notes, ...ran.image.notes, ...ran.notes].map(inFields);
+    return commandTold(
+      {
+        end: ran.command,
+        captured: output.captured,
+        ms: performance.now() - startedAt,
+        sandbox: ran.sandbox.id,
+        command: argv,
+        notes: [...notes, ...endNotes(request.policy, { ...ran.used, carried: ran.carried }, ran.blocked)],
+      },
+      call,
+    );
+  },
+});

@@ -1,0 +1,157 @@
+/**
+ * A temporary sandbox that serves many commands, for as long as whoever asked for it holds it. Like every temporary one
+ * it dies with this process, and nothing of it is left but what its policy carries over to the project at its end.
+ */
+import type { Layer, SandboxEnd } from "../core/backend.js";
+import { AgentKernelError } from "../core/errors.js";
+import type { Policy } from "../core/policy.js";
+import type { GuestExec, GuestFiles } from "../guest/index.js";
+import { Attendance } from "./attendance.js";
+import { CommandWait } from "./command-end.js";
+import type { RuntimeHost } from "./open-backend.js";
+import { type OpenSandbox, openSandbox } from "./open-run.js";
+import { openRunAudit, type RunAudit } from "./run-audit.js";
+import type { RunRequest } from "./run-request.js";
+import { execRequest } from "./sandboxes/execs/exec-request.js";
+import type { ExecWish } from "./sandboxes/types.js";
+import { temporaryId } from "./temporary-sandbox.js";
+
+/** A command in it, whose streams the caller connects. */
+export interface SessionExec {
+  readonly guest: GuestExec;
+  readonly wait: CommandWait;
+  /** Ends it, with all that it has started, where it has not ended. */
+  abandon(): void;
+}
+
+export class SessionSandbox {
+  readonly request: RunRequest;
+  readonly attendance: Attendance;
+  readonly startedAtMs = Date.now();
+  /** Settles when nothing of it is left. Never rejects. */
+  readonly over: Promise<void>;
+  readonly #opened: OpenSandbox;
+  readonly #audit: RunAudit;
+  #end: Promise<SandboxEnd> | null = null;
+  #isOver = false;
+
+  private constructor(request: RunRequest, opened: OpenSandbox, audit: RunAudit, attendance: Attendance) {
+    this.request = request;
+    this.#opened = opened;
+    this.#audit = audit;
+    this.attendance = attendance;
+    this.over = opened.sandbox.ended.then(
+      () => this.#died(),
+      () => this.#died(),
+    );
+  }
+
+  static async open(
+    request: RunRequest,
+    { host, signal }: { readonly host: RuntimeHost; readonly signal: AbortSignal },
+  ): Promise<SessionSandbox> {
+    const audit = openRunAudit(temporaryId(), request, host);
+    const attendance = new Attendance();
+    try {
+      const opened = await openSandbox(request, { host, audit, signal, asker: attendance });
+      const session = new SessionSandbox(request, opened, audit, attendance);
+      audit.writeSoon();
+      if (signal.aborted) {
+        await session.close();
+        signal.throwIfAborted();
+      }
+      return session;
+    } catch (error) {
+      await audit.settle();
+      throw error;
+    }
+  }
+
+  get id(): string {
+    return this.#opened.sandbox.id;
+  }
+
+  get policy(): Policy {
+    return this.request.policy;
+  }
+
+  get layers(): readonly Layer[] {
+    return this.#opened.sandbox.layers;
+  }
+
+  get image(): OpenSandbox["image"] {
+    return this.#opened.image;
+  }
+
+  /** A file operation from outside. Where the audit log is required, nothing may happen before this resolves. */
+  async recordFile(access: Parameters<RunAudit["records"]["file"]>[0]): Promise<void> {
+    this.#audit.records.file(access);
+    await this.#audit.insist();
+    this.#audit.writeSoon();
+  }
+
+  /** It has ended, or is about to. */
+  get isOver(): boolean {
+    return this.#isOver || this.#end !== null;
+  }
+
+  get files(): GuestFiles {
+    this.#refuseIfOver();
+    return this.#opened.sandbox.files;
+  }
+
+  async exec(wish: ExecWish): Promise<SessionExec> {
+    this.#refuseIfOver();
+    const { sandbox, egress, image } = this.#opened;
+    const request = execRequest(wish, { ...this.request, image }, egress?.env ?? {});
+    const recordEnd = this.#audit.records.execStarting(request, [wish.hostEnv, wish.env ?? {}]);
+    try {
+      await this.#audit.insist();
+      const guest = await sandbox.exec(request);
+      const timeoutMs = wish.timeoutMs === undefined ? this.policy.resources.timeoutMs : wish.timeoutMs;
+      const wait = new CommandWait(guest, timeoutMs);
+      let hasExited = false;
+      const exited = () => {
+        hasExited = true;
+      };
+      guest.opened.catch(() => {});
+      guest.exited.then(exited, exited);
+      wait.end.then(recordEnd, (error: unknown) => recordEnd({ error }));
+      this.#audit.writeSoon();
+      return { guest, wait, abandon: () => (hasExited ? undefined : guest.close()) };
+    } catch (error) {
+      recordEnd({ error });
+      throw error;
+    }
+  }
+
+  /** Ends all that runs in it; what its policy says is carried over. Idempotent. */
+  close(): Promise<SandboxEnd> {
+    this.#end ??= this.#close();
+    return this.#end;
+  }
+
+  async #close(): Promise<SandboxEnd> {
+    try {
+      const end = await this.#opened.sandbox.finish();
+      this.#audit.records.ended(end);
+      return end;
+    } finally {
+      await this.#opened.close();
+      await this.#audit.settle();
+    }
+  }
+
+  /** What was opened for it is closed, whoever ended it. */
+  async #died(): Promise<void> {
+    this.#isOver = true;
+    await this.close().catch(() => {});
+  }
+
+  #refuseIfOver(): void {
+    if (!this.isOver) return;
+    throw new AgentKernelError("sandbox_died", "the sandbox has ended, with all that was in it", {
+      hint: "make a new one",
+    });
+  }
+}

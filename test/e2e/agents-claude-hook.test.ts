@@ -1,0 +1,120 @@
+/** Claude Code itself with our hook: its Bash tool runs in a sandbox, or not at all. */
+import { existsSync, readFileSync, symlinkSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { root } from "../support/actors.js";
+import { AgentHome, whyNoSession } from "../support/agent-session.js";
+import type { Step } from "../support/model-servers/index.js";
+import { repository } from "../support/repository.js";
+
+const INSTALL_TIMEOUT_MS = 180_000;
+const env = { ANTHROPIC_BASE_URL: "{url}", ANTHROPIC_API_KEY: "fake" };
+
+function bash(command: string, more: Readonly<Record<string, unknown>> = {}): Step {
+  return { tool: "Bash", input: { command, ...more } };
+}
+
+describe.skipIf(whyNoSession() !== null)("Claude Code with the hook", () => {
+  const actor = root;
+  if (actor === undefined) return;
+  let place: AgentHome;
+
+  beforeAll(async () => {
+    place = await AgentHome.make(actor);
+    await place.run(["agentkernel", "agents", "install", "claude", "--yes"]);
+    place.write("home", "planted", "planted-secret");
+    place.write("project", ".env", "TOKEN=planted-secret");
+    place.write("project", "sub/file.txt", "in sub");
+  }, INSTALL_TIMEOUT_MS);
+
+  async function claude(
+    script: readonly Step[],
+    words: readonly string[] = [],
+    more: Readonly<Record<string, string>> = {},
+  ) {
+    const argv = ["claude", "-p", "go", ...words];
+    return (await place.work({ protocol: "anthropic", script, argv, env: { ...env, ...more } })).seen.results;
+  }
+
+  test("without it, Bash runs on the machine itself", async () => {
+    const bare = await AgentHome.make(actor);
+    const argv = ["claude", "-p", "go", "--allowedTools", "Bash"];
+    const { seen } = await bare.work({ protocol: "anthropic", script: [bash("uname -n")], argv, env });
+    expect(seen.results).toEqual([hostname()]);
+  });
+
+  test("runs in a sandbox: another machine, the project at its path, no secret, changes carried over", async () => {
+    const [first = "", second] = await claude([
+      bash(
+        `uname -n; pwd; cat ${place.home}/planted .env; cat ${place.project}/sub/file.txt; echo "it's made" > made; cd sub`,
+      ),
+      bash("pwd; cat made"),
+    ]);
+    expect(first).toMatch(/^run-[0-9a-f]+\n/);
+    expect(first).toContain(`\n${place.project}\n`);
+    expect(first).toContain("in sub");
+    expect(first).not.toContain("planted-secret");
+    expect(readFileSync(join(place.project, "made"), "utf8")).toBe("it's made\n");
+    // A new sandbox each time: a change of folder does not last, files do.
+    expect(second).toBe(`${place.project}\nit's made`);
+  });
+
+  test("a status other than 0, and both streams, come back", async () => {
+    const [result] = await claude([bash("echo out; echo err >&2; exit 7")]);
+    expect(result).toMatch(/Exit code 7/);
+    expect(result).toMatch(/out/);
+    expect(result).toMatch(/err/);
+  });
+
+  test("a command in the background runs in a sandbox too", async () => {
+    const results = await claude([bash("uname -n > background", { run_in_background: true }), bash("sleep 1")]);
+    expect(results[0]).toMatch(/background/);
+    expect(readFileSync(join(place.project, "background"), "utf8")).toMatch(/^run-/);
+  });
+
+  test.each([
+    ["where nobody can be asked", [], {}],
+    ["where all is allowed", ["--dangerously-skip-permissions"], { IS_SANDBOX: "1" }],
+  ])("a request to leave the sandbox is not granted %s", async (_where, words, more) => {
+    const escaped = join(place.home, "escaped");
+    const [result] = await claude([bash(`touch ${escaped}`, { dangerouslyDisableSandbox: true })], words, more);
+    expect(result).toMatch(/agentkernel: .*(OUTSIDE the sandbox|outside the sandbox is refused)/);
+    expect(existsSync(escaped)).toBe(false);
+  });
+
+  test("a rule of the user's for single commands still holds", async () => {
+    place.write("project", ".claude/settings.local.json", '{"permissions":{"deny":["Bash(touch:*)"]}}');
+    const [denied, fine] = await claude([bash("true; touch denied"), bash("echo fine")]);
+    expect(denied).toMatch(/your rule Bash\(touch:\*\) denies it/);
+    expect(fine).toBe("fine");
+  });
+
+  test("without agentkernel nothing runs", async () => {
+    const escaped = join(place.home, "escaped");
+    const program = join(actor.folder("only-claude"), "claude");
+    symlinkSync((await place.run(["sh", "-c", "command -v claude"])).stdout.trim(), program);
+    const { seen } = await place.work({
+      protocol: "anthropic",
+      script: [bash(`touch ${escaped}`)],
+      argv: [program, "-p", "go", "--allowedTools", "Bash"],
+      env: { ...env, PATH: "/usr/bin:/bin" },
+    });
+    expect(seen.results[0]).toMatch(/the command was not run/);
+    expect(existsSync(escaped)).toBe(false);
+  });
+
+  test("the plugin does the same", async () => {
+    const other = await AgentHome.make(actor);
+    const validated = await other.run(["claude", "plugin", "validate", join(repository, "plugins/claude-code")]);
+    expect(validated, validated.stdout).toMatchObject({ status: 0 });
+    expect((await other.run(["claude", "plugin", "marketplace", "add", repository])).status).toBe(0);
+    expect((await other.run(["claude", "plugin", "install", "agentkernel@agentkernel"])).status).toBe(0);
+    expect((await other.run(["claude", "mcp", "list"])).stdout).toMatch(/agentkernel mcp server - .*Connected/);
+    const script = [bash("uname -n")];
+    const argv = ["claude", "-p", "/agentkernel:sandbox echo what-was-typed"];
+    const { seen } = await other.work({ protocol: "anthropic", script, argv, env });
+    expect(seen.results[0]).toMatch(/^run-/);
+    expect(seen.said).toContain(">>>echo what-was-typed<<<");
+  });
+});
