@@ -4,7 +4,10 @@
 use std::{
     ffi::OsStr,
     fs,
-    os::{fd::OwnedFd, unix::ffi::OsStrExt},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::ffi::OsStrExt,
+    },
     path::{Path, PathBuf},
 };
 
@@ -17,11 +20,13 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::survey::Hit;
+use super::{repository::Parts, survey::Hit};
 use crate::{
     claim,
     fault::{During, Fault, Outcome},
 };
+
+const COMMON_FOLDER: &str = "commondir";
 
 /// Placeholders made on the host, undone when dropped, or by a later sweep if we are killed.
 /// Sandboxes on one project share them: whoever ends last removes them.
@@ -48,8 +53,32 @@ struct Placeholder {
 }
 
 impl Placeholders {
-    /// Takes the protected names that are not there yet. Only rules without wildcards name something to take.
+    /// Takes the protected names at the top of a folder that are not there yet.
     pub fn make(source: &Path, protect: &[String], journal: &Path) -> Outcome<Self> {
+        Self::take(source, &literal(protect).map(PathBuf::from).collect::<Vec<_>>(), journal)
+    }
+
+    /// Takes the protected names in repositories that were found below it, and the one beside each that would make git
+    /// take the folder around it for a repository, were it taken apart.
+    pub fn of_repositories(
+        source: &Path,
+        repositories: &[Vec<u8>],
+        protect: &[String],
+        journal: &Path,
+    ) -> Outcome<Self> {
+        let mut names = Vec::new();
+        for repository in repositories.iter().map(|path| Path::new(OsStr::from_bytes(path))) {
+            names.extend(literal(protect).filter_map(|name| name.strip_prefix(".git/")).map(|n| repository.join(n)));
+            if repository.ends_with(".git")
+                && let Some(around) = repository.parent()
+            {
+                names.push(around.join(COMMON_FOLDER));
+            }
+        }
+        Self::take(source, &names, journal)
+    }
+
+    fn take(source: &Path, names: &[PathBuf], journal: &Path) -> Outcome<Self> {
         let no_journal = |e: std::io::Error| {
             Fault::start(format!("the folder {} cannot be written: {e}", journal.display())).hint(
                 "a live mount is noted there, to be undone after a crash: set XDG_STATE_HOME to a folder of yours, or \
@@ -60,12 +89,8 @@ impl Placeholders {
         let _turn = turn(journal).map_err(|e| no_journal(e.into()))?;
         let noted = noted(journal, None);
         let mut wanted: Vec<Placeholder> = Vec::new();
-        for rule in protect {
-            let name = rule.strip_prefix("**/").unwrap_or(rule);
-            if name.contains(['*', '?', '[', '{']) {
-                continue;
-            }
-            if let Some(placeholder) = first_absent(source, Path::new(name))
+        for name in names {
+            if let Some(placeholder) = first_absent(source, name)
                 && !wanted.iter().any(|w| w.path() == placeholder.path())
             {
                 wanted.push(placeholder);
@@ -203,6 +228,12 @@ fn still_says(folder: &OwnedFd, name: &OsStr, text: &str) -> bool {
     is_file && rustix::io::read(&file, &mut held).is_ok_and(|n| n == 0 || held[..n] == *text.as_bytes())
 }
 
+/// Only rules without wildcards name something to take.
+fn literal(protect: &[String]) -> impl Iterator<Item = &str> {
+    let names = protect.iter().map(|rule| rule.strip_prefix("**/").unwrap_or(rule));
+    names.filter(|name| !name.contains(['*', '?', '[', '{']))
+}
+
 /// The first part of `name` that is not there. Its own kind only where it is the last part.
 fn first_absent(source: &Path, name: &Path) -> Option<Placeholder> {
     let mut below = PathBuf::new();
@@ -210,7 +241,7 @@ fn first_absent(source: &Path, name: &Path) -> Option<Placeholder> {
         below.push(part);
         match fs::symlink_metadata(source.join(&below)) {
             Err(_) => {
-                let text = if below == name { file_text(name) } else { None };
+                let text = if below == name { file_text(source, name) } else { None };
                 return Some(Placeholder { source: source.to_owned(), name: below, text });
             }
             // A file or link in the way is protected itself, and nothing is made where a link leads.
@@ -222,15 +253,23 @@ fn first_absent(source: &Path, name: &Path) -> Option<Placeholder> {
 }
 
 /// What a placeholder file says to programs of the host that read it; None for what is usually a folder.
-fn file_text(name: &Path) -> Option<String> {
+fn file_text(source: &Path, name: &Path) -> Option<String> {
     match name.extension().and_then(OsStr::to_str) {
         Some("json") => Some("{}\n".into()),
         Some(_) => Some(String::new()),
         None if name.ends_with("config") => Some(String::new()),
-        // Git takes the folder that is named here for its own: this says that it is the one it is in.
-        None if name.ends_with("commondir") => Some(".\n".into()),
+        None if name.ends_with(COMMON_FOLDER) => Some(common_folder(source, name).into()),
         None => None,
     }
+}
+
+/// Git looks for the rest of a repository where this says. Of a repository that is the folder itself; any other folder
+/// then is none, whatever else is put into it.
+fn common_folder(source: &Path, name: &Path) -> &'static str {
+    let folder = name.parent().map_or_else(|| source.to_owned(), |parent| source.join(parent));
+    let is_repository = open(&folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        .is_ok_and(|folder| Parts::of(folder.as_fd()).make_repository());
+    if is_repository { ".\n" } else { "/dev/null\n" }
 }
 
 #[cfg(test)]
