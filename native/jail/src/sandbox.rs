@@ -239,7 +239,7 @@ fn search(
 ) -> Outcome<Vec<Survey>> {
     let mut surveys = sources.iter().map(|s| survey(s, hide, protect)).collect::<Outcome<Vec<_>>>()?;
     for (view, survey) in spec.views.iter().zip(&mut surveys) {
-        if view.is_live() {
+        if view.is_live() && !survey.repositories.is_empty() {
             let held: Vec<Hit> = placeholders.iter().flat_map(|p| p.hits(&view.source)).collect();
             // A folder that only holds the name is closed as a whole.
             let is_held = |path: &[u8]| held.iter().any(|hit| path.strip_suffix(b"/") == Some(&hit.path));

@@ -9,6 +9,7 @@ import { linuxBackendOf } from "../../support/linux-backend.js";
 import { outlastClockTick } from "../../support/project.js";
 import { runIn } from "../../support/run-cli.js";
 import { runOutside } from "../support/fs-attack.js";
+import { snapshot } from "../support/fs-tree.js";
 import { type GitAttack, gitAttacks, isMarkedByGit, makeRepository, markOf, scriptOf } from "../support/git-attack.js";
 
 async function run(actor: Actor, form: string, script: string, project: string): Promise<void> {
@@ -80,6 +81,14 @@ describe.each(actors)("F3 git of the host runs nothing of a sandbox's, as $name"
     await run(actor, "sync", `${scriptOf(whole, mark)}; rm src/HEAD`, project);
     await run(actor, "sync", "echo 'ref: refs/heads/main' > src/HEAD", project);
     await expectUnmarked(actor, whole, mark, project);
+  });
+
+  it("a live workspace is left as it was found", async () => {
+    const project = await makeRepository(actor);
+    const before = snapshot(project);
+    const script = "cat commondir nested/commondir nested/.git/commondir bare/commondir > /dev/null";
+    await run(actor, "mount", script, project);
+    expect(snapshot(project)).toEqual(before);
   });
 
   it("commits of a sandbox's are carried over", async () => {

@@ -92,7 +92,7 @@ git config user.name Somebody; git config user.email somebody@example.com; git c
 echo code > code.txt; mkdir -p src parts/objects parts/refs; echo x > src/x; echo x > parts/objects/x; echo x > parts/refs/x
 git add code.txt src; git commit -q -m first
 git worktree add -q -b tree tree
-mkdir lib; git init -q -b main --separate-git-dir .git/modules/lib lib
+mkdir lib .git/modules; git init -q -b main --separate-git-dir .git/modules/lib lib
 git -C lib config extensions.worktreeConfig true
 git init -q -b main nested
 git init -q -b main --bare bare
