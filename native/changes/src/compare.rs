@@ -145,7 +145,7 @@ impl Walk<'_> {
         if is_whiteout {
             return host.map_or(Ok(()), |host| self.gone(host, name, path, above).map(drop));
         }
-        let Some(new) = unless_moved(Side::of(layer, name, stat), name, &[(layer, &stat)])? else {
+        let Some(new) = unless_moved(|| Side::of(layer, name, stat), name, &[(layer, &stat)])? else {
             return self.moved(path, stat, above);
         };
         if self.rules.is_hidden(path) {
@@ -163,7 +163,7 @@ impl Walk<'_> {
         };
         let old = match host {
             Some(host) => match contents::stat(host, name)? {
-                Some(there) => match unless_moved(Side::of(host, name, there), name, &[(host, &there)])? {
+                Some(there) => match unless_moved(|| Side::of(host, name, there), name, &[(host, &there)])? {
                     Some(old) => Some(old),
                     None => return self.moved(path, stat, above),
                 },
@@ -192,12 +192,12 @@ impl Walk<'_> {
             return Ok(());
         }
         let stat = new.stat;
-        let Some(inner) = unless_moved(open_folder(layer, name), name, &[(layer, &stat)])? else {
+        let Some(inner) = unless_moved(|| open_folder(layer, name), name, &[(layer, &stat)])? else {
             return self.moved(path, stat, above);
         };
         match (host, old) {
             (Some(host), Some(old)) if old.node == Node::Folder => {
-                let Some(beside) = unless_moved(open_folder(host, name), name, &[(host, &old.stat)])? else {
+                let Some(beside) = unless_moved(|| open_folder(host, name), name, &[(host, &old.stat)])? else {
                     return self.moved(path, stat, above);
                 };
                 self.folder(inner.as_fd(), Some(beside.as_fd()), path, above)
@@ -234,7 +234,7 @@ impl Walk<'_> {
             && new.node != Node::Other
         {
             let both = [(layer, &new.stat), (host, &old.stat)];
-            match unless_moved(is_same(layer, host, name, &new, old), name, &both)? {
+            match unless_moved(|| is_same(layer, host, name, &new, old), name, &both)? {
                 Some(true) => return Ok(()),
                 Some(false) => {}
                 None => return self.moved(path, new.stat, above),
@@ -263,7 +263,7 @@ impl Walk<'_> {
             // It was removed by an order before; what is there now is the host's own.
             return Ok(Verdict::Conflict(CHANGED.into()));
         }
-        let Some(old) = unless_moved(Side::of(host, name, stat), name, &[(host, &stat)])? else {
+        let Some(old) = unless_moved(|| Side::of(host, name, stat), name, &[(host, &stat)])? else {
             return Ok(Verdict::Conflict(MOVED.into()));
         };
         self.sources += usize::from(old.node == Node::File);
@@ -274,7 +274,7 @@ impl Walk<'_> {
             _ => above.clone(),
         };
         let verdict = if old.node == Node::Folder && !is_too_deep(path) {
-            let Some(folder) = unless_moved(open_folder(host, name), name, &[(host, &stat)])? else {
+            let Some(folder) = unless_moved(|| open_folder(host, name), name, &[(host, &stat)])? else {
                 return Ok(Verdict::Conflict(MOVED.into()));
             };
             let within = self.rules.place(path, self.place, Some(folder.as_fd()), None);

@@ -36,7 +36,7 @@ fn what_is_swapped_meanwhile_concerns_its_own_path_alone() {
                 }
             }
         });
-        let told: Vec<_> = (0..40).map(|_| world.ask("list", json!({}))).collect();
+        let told: Vec<_> = (0..20).map(|_| world.ask("list", json!({}))).collect();
         let applied = world.ask("apply", json!({ "overridesHost": true }));
         is_over.store(true, Ordering::Relaxed);
         for told in told.iter().chain([&applied]) {
