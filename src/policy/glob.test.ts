@@ -156,6 +156,18 @@ describe("the built-in lists", () => {
     ".git/config",
     "vendor/lib/.git/hooks/post-checkout",
     ".git/modules/a/b/hooks/x",
+    ".git/modules/a/commondir",
+    ".git/modules/a/config.worktree",
+    ".git/worktrees/w/commondir",
+    ".git/worktrees/w/config.worktree",
+    ".git/worktrees/w/gitdir",
+    ".git/modules/a/worktrees/w/commondir",
+    "anywhere/commondir",
+    ".hg/hgrc",
+    ".cursor/mcp.json",
+    ".vscode/mcp.json",
+    ".vscode/tasks.json",
+    ".vscode/settings.json",
     ".claude/settings.json",
     ".codex/config.toml",
     ".gemini/settings.json",
@@ -165,9 +177,15 @@ describe("the built-in lists", () => {
     "ci/strict.policy.yml",
   ])("protects %s", (name) => expect(isProtected(name)).toBe(true));
 
-  test.each([".git/HEAD", ".git/objects/aa", "hooks/x", "policy.yaml", "src/a.ts"])("leaves %s writable", (name) =>
-    expect(isProtected(name)).toBe(false),
-  );
+  test.each([
+    ".git/HEAD",
+    ".git/objects/aa",
+    ".git/worktrees/w/HEAD",
+    ".vscode/snippets.json",
+    "hooks/x",
+    "policy.yaml",
+    "src/a.ts",
+  ])("leaves %s writable", (name) => expect(isProtected(name)).toBe(false));
 
   test("isValidGlob is the yes or no of the same question", () => {
     expect([isValidGlob("**/a"), isValidGlob("/a")]).toEqual([true, false]);

@@ -29,7 +29,7 @@ export function makeProject(actor: Actor, files: Readonly<Record<string, string>
  * File times come from a clock that ticks every 1 to 10 ms. What was made in the tick in which a sandbox starts cannot
  * be told from what the host changes afterwards, and counts as that.
  */
-function outlastClockTick(): void {
+export function outlastClockTick(): void {
   for (const until = performance.now() + 20; performance.now() < until; );
 }
 

@@ -30,6 +30,17 @@ pub enum Node {
     Other,
 }
 
+impl Node {
+    pub fn of(stat: &Stat) -> Self {
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Self::File,
+            FileType::Symlink => Self::Link,
+            FileType::Directory => Self::Folder,
+            _ => Self::Other,
+        }
+    }
+}
+
 /// A path as one of the two has it.
 #[derive(Debug, Clone)]
 pub struct Side {
@@ -65,12 +76,7 @@ pub struct Change {
 impl Side {
     /// Of `name` in a folder. No link is followed.
     pub fn of(folder: BorrowedFd<'_>, name: &std::ffi::CStr, stat: Stat) -> Outcome<Self> {
-        let node = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => Node::File,
-            FileType::Symlink => Node::Link,
-            FileType::Directory => Node::Folder,
-            _ => Node::Other,
-        };
+        let node = Node::of(&stat);
         let target = match node {
             Node::Link => Some(readlinkat(folder, name, Vec::new()).during("read a link")?.into_bytes()),
             _ => None,

@@ -11,6 +11,7 @@ use ak_jail::{
     carry::{is_opaque, join, open_folder, transfer},
     fault::{During, Fault, Outcome},
     keep::project::Project,
+    view::repository::{Deed, Place},
 };
 use rustix::{
     fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, open, statat},
@@ -20,6 +21,7 @@ use rustix::{
 use crate::{
     change::{Change, Kind, Node, Side, Verdict},
     contents,
+    moved::unless_moved,
     origin::is_made_of_hosts,
     record::{Print, Record},
     rules::{Rules, is_too_deep},
@@ -33,6 +35,7 @@ const MAX_NAMES: usize = 500_000;
 
 const CHANGED: &str = "changed on the host since";
 const DELETED: &str = "deleted on the host since";
+const MOVED: &str = "replaced while it was looked at";
 
 /// Both sides, and what differs.
 pub struct Comparison {
@@ -61,6 +64,7 @@ pub fn compare(state: &Path, project: &Project, record: &Record) -> Outcome<Comp
         rules: &rules,
         record,
         since: project.since,
+        place: Place::default(),
         changes: Vec::new(),
         omitted: 0,
         seen: 0,
@@ -80,6 +84,8 @@ struct Walk<'a> {
     rules: &'a Rules,
     record: &'a Record,
     since: (i64, u64),
+    /// The folder that is being looked at.
+    place: Place,
     changes: Vec<Change>,
     omitted: u64,
     seen: usize,
@@ -92,6 +98,20 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// `host` is none where the host has no such folder. What stands against the folder stands against all in it.
     fn folder(
+        &mut self,
+        layer: BorrowedFd<'_>,
+        host: Option<BorrowedFd<'_>>,
+        path: &[u8],
+        above: &Verdict,
+    ) -> Outcome<()> {
+        let inner = self.rules.place(path, self.place, host, Some(layer));
+        let outer = std::mem::replace(&mut self.place, inner);
+        let found = self.contents(layer, host, path, above);
+        self.place = outer;
+        found
+    }
+
+    fn contents(
         &mut self,
         layer: BorrowedFd<'_>,
         host: Option<BorrowedFd<'_>>,
@@ -125,20 +145,30 @@ impl Walk<'_> {
         if is_whiteout {
             return host.map_or(Ok(()), |host| self.gone(host, name, path, above).map(drop));
         }
-        let new = Side::of(layer, name, stat)?;
+        let Some(new) = unless_moved(|| Side::of(layer, name, stat), name, &[(layer, &stat)])? else {
+            return self.moved(path, stat, above);
+        };
         if self.rules.is_hidden(path) {
             // Whether the host has one, and what it is, is nobody's business.
             self.push(Kind::Added, path, None, Some(new), Verdict::Refused("hidden".into()));
             return Ok(());
         }
-        let refusal =
-            self.rules.refusal(path, new.node).or_else(|| self.rules.link_refusal(path, new.target.as_ref()?));
+        let deed = Deed::Put(layer, FileType::from_raw_mode(stat.st_mode));
+        let refusal = self.rules.refusal(path, new.node);
+        let refusal = refusal.or_else(|| self.rules.refusal_in(self.place, (path, name), new.node, &deed));
+        let refusal = refusal.or_else(|| self.rules.link_refusal(path, new.target.as_ref()?));
         let above = match (above, refusal) {
             (Verdict::Ready, Some(why)) => &Verdict::Refused(why.into()),
             _ => above,
         };
         let old = match host {
-            Some(host) => contents::stat(host, name)?.map(|stat| Side::of(host, name, stat)).transpose()?,
+            Some(host) => match contents::stat(host, name)? {
+                Some(there) => match unless_moved(|| Side::of(host, name, there), name, &[(host, &there)])? {
+                    Some(old) => Some(old),
+                    None => return self.moved(path, stat, above),
+                },
+                None => None,
+            },
             None => None,
         };
         if new.node == Node::Folder {
@@ -161,10 +191,15 @@ impl Walk<'_> {
             self.push(Kind::Added, path, None, Some(new), above.clone());
             return Ok(());
         }
-        let inner = open_folder(layer, name)?;
+        let stat = new.stat;
+        let Some(inner) = unless_moved(|| open_folder(layer, name), name, &[(layer, &stat)])? else {
+            return self.moved(path, stat, above);
+        };
         match (host, old) {
             (Some(host), Some(old)) if old.node == Node::Folder => {
-                let beside = open_folder(host, name)?;
+                let Some(beside) = unless_moved(|| open_folder(host, name), name, &[(host, &old.stat)])? else {
+                    return self.moved(path, stat, above);
+                };
                 self.folder(inner.as_fd(), Some(beside.as_fd()), path, above)
             }
             (host, old) => {
@@ -197,9 +232,13 @@ impl Walk<'_> {
         }
         if let (Some(host), Some(old)) = (host, &old)
             && new.node != Node::Other
-            && is_same(layer, host, name, &new, old)?
         {
-            return Ok(());
+            let both = [(layer, &new.stat), (host, &old.stat)];
+            match unless_moved(|| is_same(layer, host, name, &new, old), name, &both)? {
+                Some(true) => return Ok(()),
+                Some(false) => {}
+                None => return self.moved(path, new.stat, above),
+            }
         }
         if self.is_settled(path, old.as_ref(), &new) {
             return Ok(());
@@ -224,18 +263,27 @@ impl Walk<'_> {
             // It was removed by an order before; what is there now is the host's own.
             return Ok(Verdict::Conflict(CHANGED.into()));
         }
-        let old = Side::of(host, name, stat)?;
+        let Some(old) = unless_moved(|| Side::of(host, name, stat), name, &[(host, &stat)])? else {
+            return Ok(Verdict::Conflict(MOVED.into()));
+        };
         self.sources += usize::from(old.node == Node::File);
-        let verdict = match (above, self.rules.refusal(path, old.node)) {
+        let refusal = self.rules.refusal(path, old.node);
+        let refusal = refusal.or_else(|| self.rules.refusal_in(self.place, (path, name), old.node, &Deed::Delete));
+        let verdict = match (above, refusal) {
             (Verdict::Ready, Some(why)) => Verdict::Refused(why.into()),
             _ => above.clone(),
         };
         let verdict = if old.node == Node::Folder && !is_too_deep(path) {
-            let folder = open_folder(host, name)?;
+            let Some(folder) = unless_moved(|| open_folder(host, name), name, &[(host, &stat)])? else {
+                return Ok(Verdict::Conflict(MOVED.into()));
+            };
+            let within = self.rules.place(path, self.place, Some(folder.as_fd()), None);
+            let outer = std::mem::replace(&mut self.place, within);
             let mut inner = verdict.clone();
             for name in self.names(folder.as_fd())? {
                 inner = stricter(&inner, self.gone(folder.as_fd(), &name, &join(path, &name), &verdict)?);
             }
+            self.place = outer;
             // The folder itself goes if nothing is left in it.
             self.push(Kind::Deleted, path, Some(old), None, verdict);
             return Ok(inner);
@@ -244,6 +292,14 @@ impl Walk<'_> {
         };
         self.push(Kind::Deleted, path, Some(old), None, verdict.clone());
         Ok(verdict)
+    }
+
+    /// Something that is another thing by now. The next look will find it as it is then.
+    fn moved(&mut self, path: &[u8], stat: Stat, above: &Verdict) -> Outcome<()> {
+        let node = Node::of(&stat);
+        let verdict = stricter(above, Verdict::Conflict(MOVED.into()));
+        self.push(Kind::Modified, path, None, Some(Side { node, stat, target: None }), verdict);
+        Ok(())
     }
 
     /// Whether the sandbox has done nothing since this path was applied; then what differs is the host's doing.

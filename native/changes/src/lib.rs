@@ -7,6 +7,7 @@ mod change;
 mod compare;
 mod contents;
 mod list;
+mod moved;
 mod order;
 mod origin;
 mod patch;

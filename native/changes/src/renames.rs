@@ -33,7 +33,7 @@ pub fn pair(comparison: &mut Comparison) -> Outcome<()> {
         let side =
             change.old.as_ref().filter(|side| is_candidate(change, Kind::Deleted) && common.contains(&side.size()));
         let Some(side) = side else { continue };
-        if let Some(hash) = hash(comparison.host.as_fd(), &change.path, side, &mut budget)? {
+        if let Some(hash) = hash(comparison.host.as_fd(), &change.path, side, &mut budget) {
             gone.entry(hash).or_default().push(index);
         }
     }
@@ -43,7 +43,7 @@ pub fn pair(comparison: &mut Comparison) -> Outcome<()> {
         let side =
             change.new.as_ref().filter(|side| is_candidate(change, Kind::Added) && common.contains(&side.size()));
         let Some(side) = side else { continue };
-        let Some(hash) = hash(layer.as_fd(), &change.path, side, &mut budget)? else { break };
+        let Some(hash) = hash(layer.as_fd(), &change.path, side, &mut budget) else { continue };
         let Some(from) = gone.get_mut(&hash).and_then(Vec::pop) else { continue };
         taken.insert(from);
         let (path, old) = (comparison.changes[from].path.clone(), comparison.changes[from].old.clone());
@@ -65,10 +65,9 @@ fn is_candidate(change: &Change, kind: Kind) -> bool {
     change.kind == kind && change.is_ready() && side.is_some_and(is_fit)
 }
 
-/// None where the budget is used up.
-fn hash(root: BorrowedFd<'_>, path: &[u8], side: &Side, budget: &mut u64) -> Outcome<Option<Hash>> {
-    let Some(left) = budget.checked_sub(side.size()) else { return Ok(None) };
-    *budget = left;
-    let (file, _) = contents::open_file(root, path)?;
-    Ok(Some(Sha1::digest(contents::read_start(&file, side.size() as usize)?).into()))
+/// None where the budget is used up, and for what cannot be read, which may be gone by now: it is told as two changes.
+fn hash(root: BorrowedFd<'_>, path: &[u8], side: &Side, budget: &mut u64) -> Option<Hash> {
+    *budget = budget.checked_sub(side.size())?;
+    let (file, _) = contents::open_file(root, path).ok()?;
+    Some(Sha1::digest(contents::read_start(&file, side.size() as usize).ok()?).into())
 }

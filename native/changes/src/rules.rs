@@ -1,7 +1,7 @@
 //! What may not be touched, or not even looked at: hidden and protected paths, names that would mislead a reader, links
 //! that lead away.
 
-use std::{collections::HashSet, os::fd::BorrowedFd};
+use std::{collections::HashSet, ffi::CStr, os::fd::BorrowedFd};
 
 use ak_jail::{
     carry::{DEEPEST, transfer::TEMPORARY},
@@ -9,6 +9,7 @@ use ak_jail::{
     keep::project::Project,
     view::{
         matcher::{Match, Matcher},
+        repository::{Deed, Place},
         survey::{Hit, Rules as Surveyed, Survey},
     },
 };
@@ -41,6 +42,34 @@ impl Rules {
         self.hidden.contains(path)
             || matches!(self.hide.matches(folder, name), Match::Yes)
             || name.starts_with(TEMPORARY)
+    }
+
+    /// A folder of the project that both may have, in `outer`.
+    pub fn place(
+        &self,
+        path: &[u8],
+        outer: Place,
+        host: Option<BorrowedFd<'_>>,
+        layer: Option<BorrowedFd<'_>>,
+    ) -> Place {
+        Place::of(&self.protect, path, outer, host, layer)
+    }
+
+    /// Why what the sandbox did to a path is never applied, because of what git would make of the folder it is in.
+    pub fn refusal_in(
+        &self,
+        place: Place,
+        (path, name): (&[u8], &CStr),
+        node: Node,
+        deed: &Deed<'_>,
+    ) -> Option<&'static str> {
+        if place.refuses(name, deed) {
+            return Some(match deed {
+                Deed::Delete => "without it git would look for another repository",
+                Deed::Put(..) => "git would take its folder for a repository, or no longer for the one it is",
+            });
+        }
+        place.as_in_git(path).and_then(|path| self.refusal(&path, node))
     }
 
     /// Why a path is never applied, whatever is there.

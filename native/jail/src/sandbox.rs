@@ -27,7 +27,7 @@ use crate::{
         matcher::Matcher,
         placeholder::Placeholders,
         source::Source,
-        survey::{Rules, Survey},
+        survey::{Hit, Rules, Survey},
     },
 };
 
@@ -77,7 +77,7 @@ impl<'a> Sandbox<'a> {
         let sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
         let layers = Layers::open(spec.root.layers(), privileged)?;
         let disk_layer = disk.map(|folder| Layers::open(&[folder.to_owned()], privileged)).transpose()?;
-        let placeholders = make_placeholders(spec)?;
+        let mut placeholders = make_placeholders(spec)?;
         // Made while the child is at work, unless it is to be born in it. Declared before the process, to outlive it.
         let born = cgroup::is_pure_v2();
         let create = || Cgroup::create(&spec.limits, disk.is_some());
@@ -122,7 +122,7 @@ impl<'a> Sandbox<'a> {
         for door in cgroup.doors(born)? {
             tell(&ours, &Asked::Join, Some(door.as_fd()))?;
         }
-        let surveys = search(spec, &sources, (&hide, &protect), &placeholders)?;
+        let surveys = search(spec, &sources, (&hide, &protect), &mut placeholders)?;
         tell(&ours, &Asked::Finish, None)?;
         let prepared = Prepared { surveys, rlimits: rlimits(spec, cgroup) };
         tell(&ours, &prepared, None)?;
@@ -235,10 +235,18 @@ fn search(
     spec: &Spec,
     sources: &[Source],
     (hide, protect): (&Matcher, &Matcher),
-    placeholders: &[Placeholders],
+    placeholders: &mut Vec<Placeholders>,
 ) -> Outcome<Vec<Survey>> {
     let mut surveys = sources.iter().map(|s| survey(s, hide, protect)).collect::<Outcome<Vec<_>>>()?;
     for (view, survey) in spec.views.iter().zip(&mut surveys) {
+        if view.is_live() && !survey.repositories.is_empty() {
+            let held: Vec<Hit> = placeholders.iter().flat_map(|p| p.hits(&view.source)).collect();
+            // A folder that only holds the name is closed as a whole.
+            let is_held = |path: &[u8]| held.iter().any(|hit| path.strip_suffix(b"/") == Some(&hit.path));
+            survey.repositories.retain(|path| !is_held(path));
+            let made = Placeholders::of_repositories(&view.source, &survey.repositories, &spec.protect, &spec.journal)?;
+            placeholders.push(made);
+        }
         survey.protected.extend(placeholders.iter().flat_map(|p| p.hits(&view.source)));
         survey.protected.sort();
         survey.protected.dedup();
@@ -308,8 +316,10 @@ fn mount_layer(spec: &Spec) -> Option<Layer> {
             "protected-paths",
             LayerState::Partial,
             "a live mount: a hidden or protected file that the host replaces by rename while the sandbox runs becomes \
-             visible or writable, protected names that do not exist yet can be made in subfolders or where a pattern has a wildcard, and a socket \
-             that a program of the host makes in it meanwhile can be connected to",
+             visible or writable, protected names that do not exist yet can be made in subfolders or where a pattern has a wildcard, a \
+             subfolder can be made a git repository of the sandbox's (`git config --global safe.bareRepository \
+             explicit` makes git pass over those), and a socket that a program of the host makes in it meanwhile can \
+             be connected to",
         )
     })
 }

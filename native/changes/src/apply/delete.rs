@@ -31,6 +31,10 @@ pub fn delete(host: BorrowedFd<'_>, path: &[u8], old: Option<&Side>) -> Outcome<
     if Print::of(&now) != Print::of(&old.stat) {
         return Ok(Done::Conflict("changed on the host just now"));
     }
-    unlinkat(&at, name.as_c_str(), AtFlags::empty()).during("delete a file")?;
-    Ok(Done::Applied)
+    match unlinkat(&at, name.as_c_str(), AtFlags::empty()) {
+        Ok(()) => Ok(Done::Applied),
+        Err(Errno::NOENT) => Ok(Done::Nothing),
+        Err(Errno::ISDIR) => Ok(Done::Conflict("changed on the host just now")),
+        Err(e) => Err(e).during("delete a file"),
+    }
 }

@@ -10,16 +10,18 @@ use ak_jail::{
     fault::{During, Fault, Outcome},
 };
 use rustix::{
-    fs::{AtFlags, Mode, RenameFlags, Stat, mkdirat, renameat_with, statat, unlinkat},
+    fs::{AtFlags, Mode, RenameFlags, Stat, mkdirat, renameat_with, statat, symlinkat, unlinkat},
     io::Errno,
 };
 
 use super::Done;
 use crate::{
-    change::{Change, Kind, PERMISSIONS, Side},
+    change::{Change, Kind, Node, PERMISSIONS, Side},
     contents,
     record::Print,
 };
+
+const BUSY: &str = "the sandbox is writing to it";
 
 /// The folder that a path is in, without following a link, and its name there.
 pub fn parent(root: BorrowedFd<'_>, path: &[u8]) -> Outcome<(OwnedFd, CString)> {
@@ -59,16 +61,21 @@ pub fn file(layer: BorrowedFd<'_>, host: BorrowedFd<'_>, change: &Change, privil
     let Ok((from, _)) = parent(layer, &change.path) else { return Ok(Done::Conflict("gone from the sandbox")) };
     let old = if change.kind == Kind::Modified { change.old.as_ref() } else { None };
     let temporary = temporary()?;
-    let put = transfer::write_temporary(
-        from.as_fd(),
-        at.as_fd(),
-        &name,
-        &temporary,
-        old.map(|old| &old.stat),
-        &new.stat,
-        privileged,
-    )
-    .and_then(|()| place(&at, &from, &temporary, &name, old, new));
+    let written = match (new.node, &new.target) {
+        (Node::Link, Some(target)) => link(&at, &temporary, target, privileged),
+        // It was something else again when it was to be read.
+        (Node::Link, None) => return Ok(Done::Conflict(BUSY)),
+        _ => {
+            let old = old.map(|old| &old.stat);
+            transfer::write_temporary(from.as_fd(), at.as_fd(), &name, &temporary, old, &new.stat, privileged)
+        }
+    };
+    let put = match written {
+        Ok(()) => place(&at, &from, &temporary, &name, old, new),
+        // Not read because it is another file by now.
+        Err(_) if !is_still(&from, &name, &new.stat)? => Ok(Done::Conflict(BUSY)),
+        Err(fault) => Err(fault),
+    };
     if !matches!(put, Ok(Done::Applied)) {
         // What is told is why it was not put in its place.
         let _ = unlinkat(&at, temporary.as_c_str(), AtFlags::empty());
@@ -77,6 +84,12 @@ pub fn file(layer: BorrowedFd<'_>, host: BorrowedFd<'_>, change: &Change, privil
         let message = format!("{} could not be applied: {}", String::from_utf8_lossy(&change.path), fault.message);
         Fault { message, ..fault }.hint("what was applied before it stays; the next apply goes on with the rest")
     })
+}
+
+/// A link to where it led when it was judged.
+fn link(at: &OwnedFd, temporary: &CString, target: &[u8], privileged: bool) -> Outcome<()> {
+    symlinkat(target, at, temporary.as_c_str()).during("make a link")?;
+    if privileged { transfer::own_like(at.as_fd(), temporary) } else { Ok(()) }
 }
 
 fn place(
@@ -88,7 +101,7 @@ fn place(
     new: &Side,
 ) -> Outcome<Done> {
     if !is_still(from, name, &new.stat)? {
-        return Ok(Done::Conflict("the sandbox is writing to it"));
+        return Ok(Done::Conflict(BUSY));
     }
     let flags = match old {
         None => RenameFlags::NOREPLACE,
@@ -120,4 +133,51 @@ pub fn clear_beside(host: BorrowedFd<'_>, path: &[u8]) -> Outcome<()> {
 
 fn temporary() -> Outcome<CString> {
     CString::new([transfer::TEMPORARY, std::process::id().to_string().as_bytes()].concat()).during("a name")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::symlink, path::Path};
+
+    use rustix::fs::OFlags;
+
+    use super::*;
+    use crate::change::Verdict;
+
+    fn open(path: &Path) -> OwnedFd {
+        rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).expect("open")
+    }
+
+    fn added(name: &str, new: Side) -> Change {
+        let (path, verdict) = (name.into(), Verdict::Ready);
+        Change { kind: Kind::Added, path, from: None, old: None, new: Some(new), verdict }
+    }
+
+    #[test]
+    fn a_link_leads_to_where_it_led_when_it_was_judged() {
+        let (layer, host) = (tempfile::tempdir().expect("folder"), tempfile::tempdir().expect("folder"));
+        symlink("/elsewhere", layer.path().join("link")).expect("link");
+        let (from, to) = (open(layer.path()), open(host.path()));
+        let stat = statat(&from, c"link", AtFlags::SYMLINK_NOFOLLOW).expect("look");
+        let judged =
+            |target: Option<&[u8]>| added("link", Side { node: Node::Link, stat, target: target.map(<[u8]>::to_vec) });
+        assert!(matches!(file(from.as_fd(), to.as_fd(), &judged(None), false), Ok(Done::Conflict(_))));
+        assert_eq!(file(from.as_fd(), to.as_fd(), &judged(Some(b"judged")), false).expect("put"), Done::Applied);
+        assert_eq!(fs::read_link(host.path().join("link")).expect("read"), Path::new("judged"));
+    }
+
+    #[test]
+    fn what_is_another_thing_by_now_is_a_conflict() {
+        let (layer, host) = (tempfile::tempdir().expect("folder"), tempfile::tempdir().expect("folder"));
+        let (from, to) = (open(layer.path()), open(host.path()));
+        fs::write(layer.path().join("file"), "x").expect("write");
+        let stat = statat(&from, c"file", AtFlags::SYMLINK_NOFOLLOW).expect("look");
+        fs::remove_file(layer.path().join("file")).expect("remove");
+        for _ in 0..2 {
+            let change = added("file", Side { node: Node::File, stat, target: None });
+            assert!(matches!(file(from.as_fd(), to.as_fd(), &change, false), Ok(Done::Conflict(_))));
+            assert_eq!(fs::read_dir(host.path()).expect("read").count(), 0);
+            symlink("/etc/passwd", layer.path().join("file")).ok();
+        }
+    }
 }

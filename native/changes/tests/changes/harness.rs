@@ -47,7 +47,7 @@ impl World {
         let project = json!({
             "version": 1, "source": self.project(), "is_synced": false, "layer": "u0",
             "hide": [{ "glob": "**/.env*" }, { "glob": "**/.npmrc", "containing": ["_authToken"] }],
-            "protect": ["**/.git/hooks", "**/.claude"],
+            "protect": ["**/.git/hooks", "**/.git/config", "**/.claude"],
             "since": self.since,
         });
         fs::write(self.state().join("project.json"), project.to_string()).expect("write");

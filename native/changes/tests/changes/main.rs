@@ -5,3 +5,5 @@ mod harness;
 mod killed;
 mod list;
 mod patch;
+mod repository;
+mod swapped;

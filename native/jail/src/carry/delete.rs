@@ -11,7 +11,10 @@ use rustix::{
 };
 
 use super::{Carrier, join, names, open_folder};
-use crate::fault::{During, Outcome};
+use crate::{
+    fault::{During, Outcome},
+    view::repository::{Deed, Place},
+};
 
 impl Carrier<'_> {
     /// Deletes what is at `name` and notes it.
@@ -27,7 +30,7 @@ impl Carrier<'_> {
         let Some(old) = self.on_host(target, name)? else {
             return Ok(false);
         };
-        if self.untouchable(path) || self.leads_in(path, &old) {
+        if self.untouchable(path) || self.leads_in(path, &old) || self.place.refuses(name, &Deed::Delete) {
             self.note(path, |r| &mut r.refused);
             return Ok(false);
         }
@@ -40,9 +43,12 @@ impl Carrier<'_> {
             return Ok(true);
         }
         let folder = open_folder(target, name)?;
-        for inner in names(folder.as_fd())? {
-            self.clear(folder.as_fd(), &inner, &join(path, &inner))?;
-        }
+        let there = names(folder.as_fd())?;
+        let inner = Place::of(self.protect, path, self.place, Some(folder.as_fd()), None);
+        let outer = std::mem::replace(&mut self.place, inner);
+        let cleared = there.iter().try_for_each(|name| self.clear(folder.as_fd(), name, &join(path, name)).map(drop));
+        self.place = outer;
+        cleared?;
         match unlinkat(target, name, AtFlags::REMOVEDIR) {
             Ok(()) => Ok(true),
             // Something in it stays, and was noted.

@@ -21,6 +21,7 @@ use crate::{
     fault::{During, Fault, Outcome},
     view::{
         matcher::{Match, Matcher},
+        repository::{Deed, Place},
         survey::Survey,
     },
 };
@@ -47,6 +48,8 @@ pub struct Carrier<'a> {
     since: (i64, u64),
     /// Root gives new files the owner of the folder they are in.
     pub privileged: bool,
+    /// The folder that is being carried.
+    place: Place,
     report: Report,
 }
 
@@ -65,7 +68,7 @@ impl<'a> Carrier<'a> {
         privileged: bool,
     ) -> Self {
         let listed = survey.hidden.iter().chain(&survey.protected).map(|h| h.path.as_slice()).collect();
-        Self { hide, protect, listed, since, privileged, report: Report::default() }
+        Self { hide, protect, listed, since, privileged, place: Place::default(), report: Report::default() }
     }
 
     /// Applies the writable layer `upper` to `project`.
@@ -75,6 +78,14 @@ impl<'a> Carrier<'a> {
     }
 
     fn folder(&mut self, upper: BorrowedFd<'_>, target: BorrowedFd<'_>, path: &[u8]) -> Outcome<()> {
+        let inner = Place::of(self.protect, path, self.place, Some(target), Some(upper));
+        let outer = std::mem::replace(&mut self.place, inner);
+        let carried = self.contents(upper, target, path);
+        self.place = outer;
+        carried
+    }
+
+    fn contents(&mut self, upper: BorrowedFd<'_>, target: BorrowedFd<'_>, path: &[u8]) -> Outcome<()> {
         let names = names(upper)?;
         let there = self::names(target)?;
         transfer::clear_leftovers(target, &there)?;
@@ -96,13 +107,16 @@ impl<'a> Carrier<'a> {
             return Ok(());
         }
         let new = statat(upper, name, AtFlags::SYMLINK_NOFOLLOW).during("look at a changed file")?;
-        if self.leads_in(path, &new) {
+        let kind = FileType::from_raw_mode(new.st_mode);
+        if kind == FileType::CharacterDevice && new.st_rdev == 0 {
+            return self.delete(target, name, path);
+        }
+        if self.leads_in(path, &new) || self.place.refuses(name, &Deed::Put(upper, kind)) {
             self.note(path, |r| &mut r.refused);
             return Ok(());
         }
         let old = self.on_host(target, name)?;
-        match FileType::from_raw_mode(new.st_mode) {
-            FileType::CharacterDevice if new.st_rdev == 0 => self.delete(target, name, path),
+        match kind {
             FileType::Directory => self.enter(upper, target, name, path, old.as_ref(), new.st_mode),
             FileType::RegularFile | FileType::Symlink => self.replace(upper, target, name, path, old.as_ref(), &new),
             _ => {
@@ -163,24 +177,25 @@ impl<'a> Carrier<'a> {
 
     /// Whether a path is hidden or protected, itself or through a folder above it, or too deep.
     fn untouchable(&self, path: &[u8]) -> bool {
-        let split = path.iter().rposition(|&b| b == b'/').map_or(0, |at| at + 1);
-        let (folder, name) = path.split_at(split);
+        let (folder, name) = split(path);
+        let is_protected = |(folder, name): (&[u8], &[u8])| matches!(self.protect.matches(folder, name), Match::Yes);
         self.listed.contains(path)
             || matches!(self.hide.matches(folder, name), Match::Yes)
-            || matches!(self.protect.matches(folder, name), Match::Yes)
+            || is_protected((folder, name))
+            || self.place.as_in_git(path).is_some_and(|path| is_protected(split(&path)))
             || name.starts_with(transfer::TEMPORARY)
             || path.iter().filter(|&&b| b == b'/').count() > DEEPEST
     }
 
     /// Whether a file or link would stand above a protected path and give it another content.
     fn leads_in(&self, path: &[u8], stat: &Stat) -> bool {
-        let split = path.iter().rposition(|&b| b == b'/').map_or(0, |at| at + 1);
-        let (folder, name) = path.split_at(split);
-        match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => self.protect.leads_in(folder, name, false),
-            FileType::Symlink => self.protect.leads_in(folder, name, true),
-            _ => false,
-        }
+        let is_link = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => false,
+            FileType::Symlink => true,
+            _ => return false,
+        };
+        let leads_in = |(folder, name): (&[u8], &[u8])| self.protect.leads_in(folder, name, is_link);
+        leads_in(split(path)) || self.place.as_in_git(path).is_some_and(|path| leads_in(split(&path)))
     }
 
     fn changed_on_host(&self, old: &Stat) -> bool {
@@ -213,6 +228,11 @@ fn not_carried(path: &[u8], fault: Fault) -> Fault {
     let message = format!("{} could not be carried over: {}", String::from_utf8_lossy(path), fault.message);
     Fault { message, ..fault }
         .hint("what comes before it by name is in the project, the rest is not; make room, and run it again")
+}
+
+/// The folder with its `/`, and the name.
+fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    path.split_at(path.iter().rposition(|&b| b == b'/').map_or(0, |at| at + 1))
 }
 
 pub fn open_folder(at: BorrowedFd<'_>, name: &CStr) -> Outcome<OwnedFd> {

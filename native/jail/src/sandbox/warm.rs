@@ -115,9 +115,9 @@ impl Warm {
         let privileged = is_host_root();
         let sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
         map_ids(spec, &identity, &sources, process.pid)?;
-        let placeholders = make_placeholders(spec)?;
+        let mut placeholders = make_placeholders(spec)?;
         let (hide, protect) = (Matcher::hiding(&spec.hide), Matcher::of(&spec.protect));
-        let surveys = search(spec, &sources, (&hide, &protect), &placeholders)?;
+        let surveys = search(spec, &sources, (&hide, &protect), &mut placeholders)?;
         for tree in sources.iter().filter_map(Source::tree) {
             tell(&placer, &Late::Tree, Some(tree.as_fd()))?;
         }

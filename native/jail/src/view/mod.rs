@@ -7,6 +7,8 @@ pub mod mask;
 pub mod matcher;
 pub mod overlay;
 pub mod placeholder;
+pub mod repository;
 pub mod source;
 pub mod survey;
+mod unnamed;
 pub mod walk;

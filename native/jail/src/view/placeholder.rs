@@ -4,7 +4,10 @@
 use std::{
     ffi::OsStr,
     fs,
-    os::{fd::OwnedFd, unix::ffi::OsStrExt},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::ffi::OsStrExt,
+    },
     path::{Path, PathBuf},
 };
 
@@ -17,11 +20,15 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::survey::Hit;
+use super::{repository::Parts, survey::Hit};
 use crate::{
     claim,
     fault::{During, Fault, Outcome},
 };
+
+const COMMON_FOLDER: &str = "commondir";
+/// What a repository has, those first that disturb nobody: a file named HEAD makes git ask which one is meant.
+const PARTS: [&str; 3] = ["refs", "objects", "HEAD"];
 
 /// Placeholders made on the host, undone when dropped, or by a later sweep if we are killed.
 /// Sandboxes on one project share them: whoever ends last removes them.
@@ -48,8 +55,36 @@ struct Placeholder {
 }
 
 impl Placeholders {
-    /// Takes the protected names that are not there yet. Only rules without wildcards name something to take.
+    /// Takes the protected names at the top of a folder that are not there yet.
     pub fn make(source: &Path, protect: &[String], journal: &Path) -> Outcome<Self> {
+        let names: Vec<PathBuf> = literal(protect).map(PathBuf::from).collect();
+        let folders = if names.iter().any(|name| name.starts_with(".git")) { vec![PathBuf::new()] } else { Vec::new() };
+        Self::take(source, &names, &folders, journal)
+    }
+
+    /// Takes the protected names in repositories that were found below it, and what would make the folder around each of
+    /// them a repository.
+    pub fn of_repositories(
+        source: &Path,
+        repositories: &[Vec<u8>],
+        protect: &[String],
+        journal: &Path,
+    ) -> Outcome<Self> {
+        let (mut names, mut folders) = (Vec::new(), Vec::new());
+        for repository in repositories.iter().map(|path| Path::new(OsStr::from_bytes(path))) {
+            names.extend(literal(protect).filter_map(|name| name.strip_prefix(".git/")).map(|n| repository.join(n)));
+            if repository.ends_with(".git")
+                && let Some(around) = repository.parent()
+            {
+                names.push(around.join(COMMON_FOLDER));
+                folders.push(around.to_owned());
+            }
+        }
+        Self::take(source, &names, &folders, journal)
+    }
+
+    /// `folders` are those that shall not become repositories: a part of one that they do not have is taken as well.
+    fn take(source: &Path, names: &[PathBuf], folders: &[PathBuf], journal: &Path) -> Outcome<Self> {
         let no_journal = |e: std::io::Error| {
             Fault::start(format!("the folder {} cannot be written: {e}", journal.display())).hint(
                 "a live mount is noted there, to be undone after a crash: set XDG_STATE_HOME to a folder of yours, or \
@@ -60,12 +95,9 @@ impl Placeholders {
         let _turn = turn(journal).map_err(|e| no_journal(e.into()))?;
         let noted = noted(journal, None);
         let mut wanted: Vec<Placeholder> = Vec::new();
-        for rule in protect {
-            let name = rule.strip_prefix("**/").unwrap_or(rule);
-            if name.contains(['*', '?', '[', '{']) {
-                continue;
-            }
-            if let Some(placeholder) = first_absent(source, Path::new(name))
+        let parts = folders.iter().filter_map(|folder| missing_part(source, folder, &noted));
+        for name in names.iter().cloned().chain(parts) {
+            if let Some(placeholder) = first_absent(source, &name)
                 && !wanted.iter().any(|w| w.path() == placeholder.path())
             {
                 wanted.push(placeholder);
@@ -157,7 +189,8 @@ impl Placeholder {
         }
     }
 
-    /// False if somebody else made it in the meantime.
+    /// False if somebody else made it in the meantime, or nobody can: what we may not write in a folder of another's,
+    /// no sandbox of ours may.
     fn make(&self) -> rustix::io::Result<bool> {
         let (folder, name) = self.place()?;
         let made = match &self.text {
@@ -170,7 +203,8 @@ impl Placeholder {
         };
         match made {
             Ok(()) => {}
-            Err(Errno::EXIST) => return Ok(false),
+            Err(Errno::EXIST | Errno::ROFS) => return Ok(false),
+            Err(Errno::ACCESS) if fstat(&folder)?.st_uid != rustix::process::geteuid().as_raw() => return Ok(false),
             Err(e) => return Err(e),
         }
         // Root makes it for the project's owner, who may need the name meanwhile.
@@ -203,6 +237,21 @@ fn still_says(folder: &OwnedFd, name: &OsStr, text: &str) -> bool {
     is_file && rustix::io::read(&file, &mut held).is_ok_and(|n| n == 0 || held[..n] == *text.as_bytes())
 }
 
+/// Only rules without wildcards name something to take.
+fn literal(protect: &[String]) -> impl Iterator<Item = &str> {
+    let names = protect.iter().map(|rule| rule.strip_prefix("**/").unwrap_or(rule));
+    names.filter(|name| !name.contains(['*', '?', '[', '{']))
+}
+
+/// None where a placeholder holds a part already, and in a repository.
+fn missing_part(source: &Path, folder: &Path, noted: &[Placeholder]) -> Option<PathBuf> {
+    let parts = || PARTS.iter().map(|part| folder.join(part));
+    if parts().any(|part| noted.iter().any(|p| p.source == source && p.name == part)) {
+        return None;
+    }
+    parts().find(|part| fs::symlink_metadata(source.join(part)).is_err())
+}
+
 /// The first part of `name` that is not there. Its own kind only where it is the last part.
 fn first_absent(source: &Path, name: &Path) -> Option<Placeholder> {
     let mut below = PathBuf::new();
@@ -210,7 +259,7 @@ fn first_absent(source: &Path, name: &Path) -> Option<Placeholder> {
         below.push(part);
         match fs::symlink_metadata(source.join(&below)) {
             Err(_) => {
-                let text = if below == name { file_text(name) } else { None };
+                let text = if below == name { file_text(source, name) } else { None };
                 return Some(Placeholder { source: source.to_owned(), name: below, text });
             }
             // A file or link in the way is protected itself, and nothing is made where a link leads.
@@ -222,15 +271,25 @@ fn first_absent(source: &Path, name: &Path) -> Option<Placeholder> {
 }
 
 /// What a placeholder file says to programs of the host that read it; None for what is usually a folder.
-fn file_text(name: &Path) -> Option<String> {
+fn file_text(source: &Path, name: &Path) -> Option<String> {
     match name.extension().and_then(OsStr::to_str) {
         Some("json") => Some("{}\n".into()),
         Some(_) => Some(String::new()),
         None if name.ends_with("config") => Some(String::new()),
-        // Git takes the folder that is named here for its own: this says that it is the one it is in.
-        None if name.ends_with("commondir") => Some(".\n".into()),
+        // A file where git wants a folder, or one that names nothing.
+        None if PARTS.iter().any(|part| name.ends_with(part)) => Some(String::new()),
+        None if name.ends_with(COMMON_FOLDER) => Some(common_folder(source, name).into()),
         None => None,
     }
+}
+
+/// Git looks for the rest of a repository where this says. Of a repository that is the folder itself; any other folder
+/// then is none, whatever else is put into it.
+fn common_folder(source: &Path, name: &Path) -> &'static str {
+    let folder = name.parent().map_or_else(|| source.to_owned(), |parent| source.join(parent));
+    let is_repository = open(&folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        .is_ok_and(|folder| Parts::of(folder.as_fd()).make_repository());
+    if is_repository { ".\n" } else { "/dev/null\n" }
 }
 
 #[cfg(test)]
@@ -243,14 +302,20 @@ mod tests {
         let journal = source.join("journal");
         fs::create_dir_all(source.join(".git")).expect("make");
         let protect = ["**/.git/hooks", "**/.git/config", "**/.mcp.json", "**/.claude", "**/*.policy.yaml"];
+        fs::create_dir(source.join("refs")).expect("make");
         let protect: Vec<String> = protect.iter().map(|p| (*p).to_owned()).collect();
         let made = Placeholders::make(&source, &protect, &journal).expect("make placeholders");
         assert!(source.join(".git/hooks").is_dir() && source.join(".claude").is_dir());
         assert_eq!(fs::read_to_string(source.join(".mcp.json")).expect("read"), "{}\n");
-        assert_eq!(made.hits(&source).count(), 4);
+        assert!(source.join("objects").is_file(), "the first part of a repository that is not there");
+        assert_eq!(made.hits(&source).count(), 5);
+        let again = Placeholders::make(&source, &protect, &journal).expect("make placeholders");
+        assert!(!source.join("HEAD").exists(), "one part is enough for all");
+        drop(again);
         fs::write(source.join(".git/config"), "the user's").expect("write");
         drop(made);
         assert!(!source.join(".claude").exists() && !source.join(".mcp.json").exists());
+        assert!(!source.join("objects").exists() && source.join("refs").is_dir());
         assert!(source.join(".git/config").exists(), "what the user wrote stays");
         assert_eq!(fs::read_dir(&journal).expect("journal").count(), 0);
         fs::remove_dir_all(&source).expect("remove");

@@ -16,6 +16,8 @@ use serde::{Deserialize, Serialize};
 use super::{
     link_target,
     matcher::{Match, Matcher},
+    repository::guards,
+    unnamed::{InRepository, is_repository},
     walk::{Visitor, list, open_below, walk},
 };
 use crate::fault::Outcome;
@@ -35,6 +37,8 @@ pub struct Hit {
 pub struct Survey {
     pub hidden: Vec<Hit>,
     pub protected: Vec<Hit>,
+    /// Repositories of git's, under whatever name; empty or ending in `/`.
+    pub repositories: Vec<Vec<u8>>,
 }
 
 pub struct Rules<'a> {
@@ -64,12 +68,16 @@ impl Survey {
         for part in walk(root, &ByRule { root, host, rules })? {
             survey.hidden.extend(part.survey.hidden);
             survey.protected.extend(part.survey.protected);
+            survey.repositories.extend(part.survey.repositories);
             linked.extend(part.linked);
         }
         if !linked.is_empty() {
             let known = survey.hidden.iter().map(|h| h.path.as_slice()).collect();
             let others = walk(root, &ByInode { root, linked: &linked, known })?;
             survey.hidden.extend(others.into_iter().flatten());
+        }
+        for repository in survey.repositories.iter().filter(|path| !guards(rules.protect, path)) {
+            survey.protected.extend(InRepository { path: repository, protect: rules.protect }.hits(root)?);
         }
         survey.hidden = topmost(survey.hidden);
         survey.protected.retain(|h| h.path.len() <= PATH_LIMIT);
@@ -125,6 +133,11 @@ impl Visitor for ByRule<'_> {
             return false;
         }
         let protect = self.rules.protect;
+        if is_folder && name == b".git" {
+            found.survey.repositories.push([folder, name, b"/"].concat());
+        } else if name == b"HEAD" && is_repository(self.root, folder) {
+            found.survey.repositories.push(folder.to_vec());
+        }
         if matches!(protect.matches(folder, name), Match::Yes)
             || !is_folder && protect.leads_in(folder, name, kind == FileType::Symlink)
         {
@@ -337,6 +350,24 @@ mod tests {
         f.file("a/.git", "gitdir: elsewhere");
         let found = f.survey(&[], &["**/.git/hooks"]);
         assert_eq!(found.protected, [Hit { path: b"a/.git".to_vec(), folder: false }]);
+    }
+
+    #[test]
+    fn a_repository_of_another_name_is_protected_like_a_git_folder() {
+        let f = Folder::new("bare");
+        for name in ["HEAD", "config", "objects/aa", "refs/heads/main", "hooks/update", "modules/x/config"] {
+            f.file(&format!("bare/{name}"), "x");
+        }
+        for name in ["HEAD", "config", "hooks/update"] {
+            f.file(&format!("other/{name}"), "x");
+            f.file(&format!("a/.git/{name}"), "x");
+        }
+        let found = f.survey(&[], &["**/.git/hooks", "**/.git/config", "**/.git/modules/**/config"]);
+        let expected = ["a/.git/config", "a/.git/hooks", "bare/config", "bare/hooks", "bare/modules/x/config"];
+        assert_eq!(names(&found.protected), expected);
+        let mut repositories = found.repositories;
+        repositories.sort();
+        assert_eq!(repositories, [b"a/.git/".to_vec(), b"bare/".to_vec()]);
     }
 
     #[test]

@@ -1,0 +1,53 @@
+//! Repositories of git's that no rule protects by their name, such as a bare one: what is protected in a `.git` is
+//! protected in them.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::fs::{FileType, OFlags};
+
+use super::{
+    matcher::{Match, Matcher},
+    repository::{Parts, as_in_git},
+    survey::Hit,
+    walk::{Visitor, open_below, walk},
+};
+use crate::fault::Outcome;
+
+/// Whether git would take a folder with a `HEAD` for a repository.
+pub fn is_repository(root: BorrowedFd<'_>, folder: &[u8]) -> bool {
+    !folder.ends_with(b".git/")
+        && open_below(root, folder, OFlags::PATH | OFlags::DIRECTORY)
+            .is_ok_and(|folder| Parts::of(folder.as_fd()).make_repository())
+}
+
+pub struct InRepository<'a> {
+    /// Empty or ending in `/`.
+    pub path: &'a [u8],
+    pub protect: &'a Matcher,
+}
+
+impl InRepository<'_> {
+    /// By their paths below `root`. A repository that is gone by now has none.
+    pub fn hits(&self, root: BorrowedFd<'_>) -> Outcome<Vec<Hit>> {
+        match open_below(root, self.path, OFlags::PATH | OFlags::DIRECTORY) {
+            Ok(folder) => Ok(walk(folder.as_fd(), self)?.into_iter().flatten().collect()),
+            Err(_) => Ok(Vec::new()),
+        }
+    }
+}
+
+impl Visitor for InRepository<'_> {
+    type Found = Vec<Hit>;
+
+    fn entry(&self, folder: &[u8], name: &[u8], kind: FileType, found: &mut Vec<Hit>) -> bool {
+        let (inside, is_folder) = (as_in_git(folder), kind == FileType::Directory);
+        if matches!(self.protect.matches(&inside, name), Match::Yes)
+            || !is_folder && self.protect.leads_in(&inside, name, kind == FileType::Symlink)
+        {
+            found.push(Hit { path: [self.path, folder, name].concat(), folder: is_folder });
+        }
+        is_folder
+    }
+
+    fn unreadable(&self, _folder: &[u8], _found: &mut Vec<Hit>) {}
+}
