@@ -9,6 +9,7 @@ import { type Caller, maySee } from "./auth/caller.js";
 import type { BodySource } from "./http/body.js";
 import type { Reply } from "./http/reply.js";
 import type { PathParams } from "./http/router.js";
+import type { OutputBudget } from "./limits/output-budget.js";
 import type { Places } from "./limits/places.js";
 import type { Metrics } from "./metrics/index.js";
 import type { OperationName, operations } from "./operations/index.js";
@@ -34,6 +35,8 @@ export interface Backing {
   readonly host: RuntimeHost;
   readonly sandboxes: Sandboxes;
   readonly places: Places;
+  /** Memory for output that answers hold. */
+  readonly outputs: OutputBudget;
   readonly runs: RunOwners;
   readonly metrics: Metrics;
   readonly redact: Redactor;

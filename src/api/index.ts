@@ -25,6 +25,7 @@ import { Exchange, readJsonBody, refuseUpgrade, sendReply } from "./http/exchang
 import { readQuery } from "./http/query.js";
 import type { Reply } from "./http/reply.js";
 import { type Match, matchRoute } from "./http/router.js";
+import { OutputBudget, type OutputLimits } from "./limits/output-budget.js";
 import { Places } from "./limits/places.js";
 import { RateLimiter } from "./limits/rate.js";
 import type { McpDoor } from "./mcp-door.js";
@@ -33,7 +34,7 @@ import type { Scope } from "./operations/operation.js";
 import { type AttachQuery, serveTerminal } from "./resources/attach.js";
 import { RunOwners } from "./run-owners.js";
 
-export interface ApiLimits {
+export interface ApiLimits extends OutputLimits {
   /** Commands at once, of all callers. */
   readonly places: number;
   readonly mostWaiting: number;
@@ -49,6 +50,8 @@ export const usualLimits: ApiLimits = {
   maxBodyBytes: 8 << 20,
   maxUploadBytes: 2 ** 32,
   requestsPerMinute: 60_000,
+  outputBytes: 256 << 20,
+  callerOutputBytes: 128 << 20,
 };
 
 export interface ApiParts {
@@ -99,6 +102,7 @@ export class Api {
       host: { ...own, resident: { ...resident, meter: this.#metrics } },
       sandboxes: resident.sandboxes,
       places,
+      outputs: new OutputBudget(limits),
       runs: new RunOwners(),
       metrics: this.#metrics,
       redact: redactor(secretValues(own.env)),

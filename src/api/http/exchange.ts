@@ -13,6 +13,7 @@ import { eventHeaders } from "../sse.js";
 import { abandonmentBeside } from "./abandonment.js";
 import { type BodySource, hasBody, mediaType, readBody } from "./body.js";
 import type { ErrorAnswer } from "./error-answer.js";
+import { sendPieces } from "./json-pieces.js";
 import type { Reply } from "./reply.js";
 import type { Match } from "./router.js";
 
@@ -74,13 +75,17 @@ export class Exchange {
   }
 
   sendJson(status: number, body: object, headers: Readonly<Record<string, string>> = {}): void {
+    this.sendText(status, `${JSON.stringify(body)}\n`, headers);
+  }
+
+  /** `text` is JSON. */
+  sendText(status: number, text: string, headers: Readonly<Record<string, string>> = {}): void {
     const { response, request } = this;
     if (response.headersSent) {
       // Too late to say it in order; what is cut off is known to be so.
       response.destroy();
       return;
     }
-    const text = `${JSON.stringify(body)}\n`;
     response.writeHead(status, {
       "content-type": "application/json",
       "content-length": Buffer.byteLength(text),
@@ -119,6 +124,13 @@ export async function sendReply(exchange: Exchange, reply: Reply): Promise<void>
   switch (reply.kind) {
     case "data":
       exchange.sendJson(reply.status, { success: true, data: reply.data });
+      return;
+    case "json":
+      try {
+        await sendPieces(exchange, reply.pieces);
+      } finally {
+        reply.release();
+      }
       return;
     case "text":
       response.writeHead(200, {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CpuLedger } from "./cpu-ledger.js";
 import { FairQueue } from "./fair-queue.js";
+import { OutputBudget } from "./output-budget.js";
 import { RateLimiter } from "./rate.js";
 
 const forever = new AbortController().signal;
@@ -87,5 +88,30 @@ describe("an account of processor time", () => {
     now += 3_700_000;
     expect(ledger.usedSeconds("a")).toBe(0);
     ledger.refuseBeyond("a", 5);
+  });
+});
+
+describe("memory for output", () => {
+  it("is bounded for each caller and for all, and free again when answers are written", () => {
+    const budget = new OutputBudget({ outputBytes: 150, callerOutputBytes: 100 });
+    const [one, two] = [budget.open("a"), budget.open("a")];
+    expect([one.claim(60), two.claim(41), two.claim(40)]).toEqual([true, false, true]);
+    const other = budget.open("b");
+    expect([other.claim(51), other.claim(50)]).toEqual([false, true]);
+    one.release();
+    one.release();
+    expect(budget.heldBytes).toBe(90);
+    two.release();
+    other.release();
+    expect(budget.heldBytes).toBe(0);
+  });
+
+  it("of a batch does not come back while the batch goes on", () => {
+    const budget = new OutputBudget({ outputBytes: 1000, callerOutputBytes: 1000 });
+    const share = { leftBytes: 100 };
+    const first = budget.open("a", share);
+    expect(first.claim(80)).toBe(true);
+    first.release();
+    expect(budget.open("a", share).claim(30)).toBe(false);
   });
 });

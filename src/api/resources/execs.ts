@@ -3,7 +3,7 @@ import { exitStatus } from "../../runtime/command-end.js";
 import { attended } from "../../runtime/run-once.js";
 import type { Sandbox, SandboxExec } from "../../runtime/sandboxes/index.js";
 import { type Asked, type Backing, type HandlerFor, sandboxFor } from "../asked.js";
-import { capture, stdinOf } from "../commands/captured.js";
+import { type CapturedField, capture, stdinOf, succeeded } from "../commands/captured.js";
 import { EventsOfCommand } from "../commands/command-events.js";
 import { DEFAULT_TIMEOUT_MS } from "../commands/prepare.js";
 import { data } from "../http/reply.js";
@@ -19,24 +19,24 @@ export const exec: HandlerFor<"exec"> = async (asked, backing) => {
   const stdin = stdinOf(body);
   const sandbox = sandboxFor(caller, backing, params.name);
   if (body.detach === true) return data(await detach(asked, sandbox, backing), 202);
-  const output = capture(sandbox.record.policy.resources.outputMiB, body.encoding ?? "utf8");
-  const { command, end } = await backing.places.at(caller, signal, () =>
-    execAttended(asked, sandbox, backing, { stdin, connect: output.connect, onNamed: () => {}, onStarted: () => {} }),
-  );
-  const { output: all, stdout, stderr, encoding, dropped_bytes } = output.fields();
-  const answer: ExecAnswer = {
-    output: all,
-    stdout,
-    stderr,
-    exit_code: exitStatus(end),
-    duration_ms: roundedMs(performance.now() - startedAt),
-    timed_out: end.timedOut,
-    sandbox: sandbox.name,
-    encoding,
-    dropped_bytes,
-    exec: command.id,
-  };
-  return data(answer);
+  const room = backing.outputs.open(caller.id);
+  try {
+    const output = capture(sandbox.record.policy.resources.outputMiB, body.encoding ?? "utf8", room);
+    const { command, end } = await backing.places.at(caller, signal, () =>
+      execAttended(asked, sandbox, backing, { stdin, connect: output.connect, onNamed: () => {}, onStarted: () => {} }),
+    );
+    const rest: Omit<ExecAnswer, CapturedField> = {
+      exit_code: exitStatus(end),
+      duration_ms: roundedMs(performance.now() - startedAt),
+      timed_out: end.timedOut,
+      sandbox: sandbox.name,
+      exec: command.id,
+    };
+    return { kind: "json", pieces: succeeded(output.json(rest)), release: room.release };
+  } catch (error) {
+    room.release();
+    throw error;
+  }
 };
 
 export const execStream: HandlerFor<"execStream"> = async (asked, backing) => {

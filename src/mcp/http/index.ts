@@ -96,7 +96,10 @@ export class McpHttp implements McpDoor {
 }
 
 /** No folder of the host is this caller's project: none was named. */
-function hostOf(caller: Caller, { own, host, sandboxes, places, redact, runs, settleLater }: Backing): McpHost {
+function hostOf(
+  caller: Caller,
+  { own, host, sandboxes, places, outputs, redact, runs, settleLater }: Backing,
+): McpHost {
   return {
     caller,
     own,
@@ -104,6 +107,7 @@ function hostOf(caller: Caller, { own, host, sandboxes, places, redact, runs, se
     runtime: host,
     sandboxes,
     places,
+    outputs,
     redact,
     serve: () => () => {},
     settleLater,

@@ -2,6 +2,7 @@
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { localUser } from "../../api/auth/caller.js";
+import { OutputBudget } from "../../api/limits/output-budget.js";
 import { Places } from "../../api/limits/places.js";
 import { redactor } from "../../core/redact.js";
 import { McpConnection } from "../connection.js";
@@ -16,6 +17,7 @@ export function bareHost(more: Partial<McpHost> = {}): McpHost {
     runtime: { env: {}, homeDir: "/nonexistent", resident: null },
     sandboxes: null,
     places: new Places({ places: 4, mostWaiting: 4 }),
+    outputs: new OutputBudget({ outputBytes: 1 << 20, callerOutputBytes: 1 << 20 }),
     redact: redactor(),
     serve: () => () => {},
     settleLater: () => {},

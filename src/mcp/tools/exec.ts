@@ -7,7 +7,7 @@ import type { CommandEnd } from "../../runtime/command-end.js";
 import { attended } from "../../runtime/run-once.js";
 import type { ExecWish } from "../../runtime/sandboxes/index.js";
 import { commandAnswer, commandTold } from "../output/answer.js";
-import { CommandOutput } from "../output/command-output.js";
+import { CommandOutput, withRoom } from "../output/command-output.js";
 import { DEFAULT_TIMEOUT_MS, timeout } from "../prepare.js";
 import { ensureRunning, hostEnvFor, type Reached, reach } from "../reach.js";
 import { type Call, defineTool } from "../tool.js";
@@ -34,7 +34,6 @@ export const sandboxExec = defineTool({
     const { host, signal } = call;
     const reached = reach(args.name, call);
     const policy = reached.kind === "session" ? reached.sandbox.policy : reached.sandbox.record.policy;
-    const output = new CommandOutput(policy.resources.outputMiB, args.streaming === true ? call.progress : null);
     const wish: ExecWish = {
       argv: args.command,
       hostEnv: hostEnvFor(host),
@@ -45,14 +44,21 @@ export const sandboxExec = defineTool({
       timeoutMs: timeLimit(policy, args.timeout_ms),
       detached: false,
     };
-    const end = await host.places.at(host.caller, signal, () => execIn(reached, wish, output, call));
-    host.places.used(host.caller, end.exit.usage.userUs + end.exit.usage.systemUs);
-    await output.close();
-    const ms = performance.now() - startedAt;
-    return commandTold(
-      { end, captured: output.captured, ms, sandbox: args.name, command: args.command, notes: [] },
-      call,
-    );
+    return await withRoom(call, async (room) => {
+      const output = new CommandOutput(
+        policy.resources.outputMiB,
+        room,
+        args.streaming === true ? call.progress : null,
+      );
+      const end = await host.places.at(host.caller, signal, () => execIn(reached, wish, output, call));
+      host.places.used(host.caller, end.exit.usage.userUs + end.exit.usage.systemUs);
+      await output.close();
+      const ms = performance.now() - startedAt;
+      return commandTold(
+        { end, captured: output.captured, ms, sandbox: args.name, command: args.command, notes: [] },
+        call,
+      );
+    });
   },
 });
 
