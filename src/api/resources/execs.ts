@@ -4,6 +4,7 @@ import { attended } from "../../runtime/run-once.js";
 import type { Sandbox, SandboxExec } from "../../runtime/sandboxes/index.js";
 import { type Asked, type Backing, type HandlerFor, sandboxFor } from "../asked.js";
 import { type CapturedField, capture, stdinOf, succeeded } from "../commands/captured.js";
+import { refuseOtherUser } from "../commands/ceilings.js";
 import { EventsOfCommand } from "../commands/command-events.js";
 import { DEFAULT_TIMEOUT_MS } from "../commands/prepare.js";
 import { data } from "../http/reply.js";
@@ -105,6 +106,7 @@ async function execAttended(asked: ExecAsked, sandbox: Sandbox, backing: Backing
 /** A command in a sandbox that does not run means that it should. */
 async function start(asked: ExecAsked, sandbox: Sandbox, backing: Backing, detached: boolean, stdin: boolean) {
   const { body, caller, signal } = asked;
+  refuseOtherUser(caller, body.user, sandbox.record.policy);
   const { hostEnv } = hostEnvFor(caller, backing);
   if (sandbox.state === "created" || sandbox.state === "stopped") await sandbox.start({ hostEnv, signal });
   return await sandbox.exec({

@@ -5,6 +5,7 @@ import { parseDurationMs } from "../../policy/resources.js";
 import type { Sandbox } from "../../runtime/sandboxes/index.js";
 import { type Backing, type HandlerFor, sandboxFor } from "../asked.js";
 import { type Caller, localUser, maySee, ownerOf } from "../auth/caller.js";
+import { networkWithin, refuseLongerLife } from "../commands/ceilings.js";
 import { prepare } from "../commands/prepare.js";
 import { inFields } from "../http/error-answer.js";
 import { data } from "../http/reply.js";
@@ -70,19 +71,25 @@ export const getSandbox: HandlerFor<"getSandbox"> = async ({ caller, params }, b
 export const patchSandbox: HandlerFor<"patchSandbox"> = async ({ body, caller, params }, backing) => {
   const sandbox = sandboxFor(caller, backing, params.name);
   const { ttl, idle_timeout: idle, network } = body;
+  const life = (field: "ttl" | "idle_timeout", text: string | null): number | null => {
+    const wantedMs = durationOf(field, text);
+    refuseLongerLife(caller, sandbox, field, wantedMs);
+    return wantedMs;
+  };
+  const wanted = {
+    ...(ttl === undefined ? {} : { ttlMs: life("ttl", ttl) }),
+    ...(idle === undefined ? {} : { idleTimeoutMs: life("idle_timeout", idle) }),
+  };
   const rules = network === undefined ? null : await networkFor(sandbox, network, backing);
-  if (ttl !== undefined || idle !== undefined) {
-    const { ttlMs, idleTimeoutMs } = sandbox.record;
-    await sandbox.setLife({
-      ttlMs: ttl === undefined ? ttlMs : durationOf("ttl", ttl),
-      idleTimeoutMs: idle === undefined ? idleTimeoutMs : durationOf("idle_timeout", idle),
-    });
-  }
-  if (rules !== null) await sandbox.setNetwork(rules, caller.id);
+  // Of one that others may change too, what the user chose stays the most that they may.
+  const ceiling = caller.isTrusted ? null : sandbox.networkCeiling;
+  const within = ceiling && rules && network !== undefined ? networkWithin(rules, network, ceiling) : rules;
+  if (Object.keys(wanted).length > 0) await sandbox.setLife(wanted);
+  if (within !== null) await sandbox.setNetwork(within, caller.id, ceiling);
   return data(await answerOf(sandbox));
 };
 
-/** What the sandbox's policy would be, had it been made so: the user's limits hold for changes too. */
+/** What the sandbox's policy would be, had its user made it so: the user's limits hold for changes too. */
 async function networkFor({ record }: Sandbox, network: NetworkWish, { own }: Backing): Promise<NetworkRules> {
   const { policy, projectDir } = record;
   const wanted = { profile: policy.profile, compatibility_mode: policy.mode, network };

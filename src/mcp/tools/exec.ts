@@ -1,4 +1,5 @@
 /** `sandbox_exec`: a command in a sandbox that is there before and after. */
+import { refuseOtherUser } from "../../api/commands/ceilings.js";
 import { command, env, insidePath, sandboxName } from "../../api/operations/fields.js";
 import { field, optional } from "../../api/schema/object-shape.js";
 import { flag, text } from "../../api/schema/shapes.js";
@@ -34,6 +35,7 @@ export const sandboxExec = defineTool({
     const { host, signal } = call;
     const reached = reach(args.name, call);
     const policy = reached.kind === "session" ? reached.sandbox.policy : reached.sandbox.record.policy;
+    refuseOtherUser(host.caller, args.user, policy);
     const wish: ExecWish = {
       argv: args.command,
       hostEnv: hostEnvFor(host),
