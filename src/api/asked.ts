@@ -40,6 +40,8 @@ export interface Backing {
   readonly runs: RunOwners;
   readonly metrics: Metrics;
   readonly redact: Redactor;
+  /** For what outlives its request: calls `end` when the caller's key is not valid any more. Returns how to stop. */
+  readonly whileValid: (caller: Caller, end: () => void) => () => void;
   readonly maxUploadBytes: number;
   readonly isStopping: () => boolean;
   /** For work that no caller waits for: its remarks go to the server's log. */

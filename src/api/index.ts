@@ -15,8 +15,9 @@ import type { Surroundings } from "../core/surroundings.js";
 import type { Resident } from "../runtime/resident.js";
 import type { Asked, Backing } from "./asked.js";
 import type { Door } from "./auth/browsers.js";
-import { type Caller, refuseUnlessScoped } from "./auth/caller.js";
+import { type Caller, localUser, refuseUnlessScoped } from "./auth/caller.js";
 import type { Authenticator } from "./auth/index.js";
+import { KeyWatch } from "./auth/key-watch.js";
 import { handlers } from "./handlers.js";
 import { abandonmentBeside } from "./http/abandonment.js";
 import type { AccessLog } from "./http/access-log.js";
@@ -75,6 +76,7 @@ export class Api {
   readonly #backing: Backing;
   readonly #abandon = new AbortController();
   readonly #metrics: Metrics;
+  readonly #watch: KeyWatch;
   readonly #later = new Set<Promise<void>>();
   #isStopping = false;
   #now = 0;
@@ -82,6 +84,7 @@ export class Api {
 
   constructor(parts: ApiParts) {
     this.#parts = parts;
+    this.#watch = new KeyWatch((caller) => parts.auth.isValid(caller));
     // Each request listens.
     setMaxListeners(0, this.#abandon.signal);
     const { own, limits, resident } = parts;
@@ -106,6 +109,7 @@ export class Api {
       runs: new RunOwners(),
       metrics: this.#metrics,
       redact: redactor(secretValues(own.env)),
+      whileValid: (caller, end) => this.#watch.add(caller, end),
       maxUploadBytes: limits.maxUploadBytes,
       isStopping: () => this.#isStopping,
       settleLater: (work) => this.#settleLater(work),
@@ -159,7 +163,12 @@ export class Api {
         });
       }
       const query = readQuery(request.url ?? "", operation.query) as AttachQuery | undefined;
-      await serveTerminal({ caller, params, query: query ?? {}, signal }, this.#backing, { request, socket, head });
+      const stopWatching = this.#watch.add(caller, abandonment.abort);
+      await serveTerminal({ caller, params, query: query ?? {}, signal }, this.#backing, {
+        request,
+        socket,
+        head,
+      }).finally(stopWatching);
       this.#metrics.answered(name, 101, 0);
     } catch (error) {
       if (!isAgentKernelError(error) && !signal.aborted) this.#parts.onFault(error, "of a terminal");
@@ -210,8 +219,16 @@ export class Api {
     });
     exchange.caller = caller;
     if (caller !== null && scope !== null) this.#admit(caller, scope);
+    this.#watchOver(exchange, caller);
     const reply = await this.#handle(exchange, match, caller ?? nobody);
     await sendReply(exchange, reply);
+  }
+
+  /** What a key asked for ends with the key. */
+  #watchOver(exchange: Exchange, caller: Caller | null): void {
+    if (caller === null || caller.id === localUser.id) return;
+    const stop = this.#watch.add(caller, () => exchange.cutOff());
+    void exchange.over.then(stop);
   }
 
   /** What a tool needs beside this, the tool itself asks for. */
@@ -220,6 +237,7 @@ export class Api {
     const caller = await this.#parts.auth.callerOf(exchange.request, door);
     exchange.caller = caller;
     this.#admit(caller, ["run", "read", "sandboxes"]);
+    this.#watchOver(exchange, caller);
     await mcp.serve(exchange, caller, this.#backing, this.#parts.limits.maxBodyBytes);
   }
 

@@ -7,6 +7,7 @@ import { keyScopes } from "../../cli/api-options.js";
 import { scopes } from "../operations/operation.js";
 import { maySee, noQuotas } from "./caller.js";
 import { KeyStore } from "./key-store.js";
+import { KeyWatch } from "./key-watch.js";
 import { ownerIn, peerUser } from "./tcp-peer.js";
 
 const folder = mkdtempSync(join(tmpdir(), "agentkernel-keys-"));
@@ -51,6 +52,21 @@ describe("keys", () => {
 
   it("have the scopes that the command line offers", () => {
     expect(keyScopes).toEqual(scopes);
+  });
+});
+
+describe("what goes on for a key", () => {
+  it("ends when the key does, and that of others goes on", async () => {
+    const caller = (id: string) => ({ id, scopes: [], isTrusted: false, sandboxes: null, quotas: noQuotas });
+    const invalid = new Set<string>();
+    const watch = new KeyWatch(({ id }) => !invalid.has(id), 1);
+    const ended: string[] = [];
+    watch.add(caller("key:b"), () => ended.push("b"));
+    watch.add(caller("key:c"), () => ended.push("c"))();
+    const over = new Promise<void>((resolve) => watch.add(caller("key:a"), resolve));
+    for (const id of ["key:a", "key:c"]) invalid.add(id);
+    await over;
+    expect(ended).toEqual([]);
   });
 });
 

@@ -21,6 +21,8 @@ export interface Caller {
   /** Only these sandboxes, whoever made them; null: those that are theirs. */
   readonly sandboxes: readonly string[] | null;
   readonly quotas: Quotas;
+  /** Of a token: when it runs out. A key's record says it for keys. */
+  readonly validUntilMs?: number;
 }
 
 /** The user that this process belongs to, on this machine. */

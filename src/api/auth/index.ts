@@ -42,6 +42,12 @@ export class Authenticator {
     throw unauthorized("a key is needed");
   }
 
+  /** Whether somebody who was let in would be again. */
+  isValid({ id, validUntilMs }: Caller): boolean {
+    if (id.startsWith(KEY)) return this.#options.keys.isValid(id.slice(KEY.length));
+    return validUntilMs === undefined || validUntilMs > Date.now();
+  }
+
   async #bearer(authorization: string): Promise<Caller> {
     const token = /^Bearer +([\x21-\x7e]+)$/i.exec(authorization)?.[1];
     if (token === undefined) throw unauthorized("the Authorization header is not of the form Bearer KEY");
@@ -63,8 +69,10 @@ export class Authenticator {
   }
 }
 
+const KEY = "key:";
+
 function callerOfKey({ id, scopes, sandboxes, quotas }: KeyRecord): Caller {
-  return { id: `key:${id}`, scopes, isTrusted: scopes.includes("admin"), sandboxes, quotas };
+  return { id: `${KEY}${id}`, scopes, isTrusted: scopes.includes("admin"), sandboxes, quotas };
 }
 
 function unauthorized(why: string): AgentKernelError {

@@ -10,7 +10,7 @@ import type { Caller } from "../auth/caller.js";
 import type { Operation } from "../operations/operation.js";
 import { parseJson } from "../schema/json-text.js";
 import { eventHeaders } from "../sse.js";
-import { abandonmentBeside } from "./abandonment.js";
+import { type Abandonment, abandonmentBeside } from "./abandonment.js";
 import { type BodySource, hasBody, mediaType, readBody } from "./body.js";
 import type { ErrorAnswer } from "./error-answer.js";
 import { sendPieces } from "./json-pieces.js";
@@ -38,6 +38,7 @@ export class Exchange {
   readonly socket: Socket;
   readonly remote: string | null;
   readonly bytesWrittenBefore: number;
+  readonly #abandonment: Abandonment;
   match: Match | null = null;
   /** What was asked for, where no route of ours says it. */
   other: "mcp" | null = null;
@@ -52,6 +53,7 @@ export class Exchange {
     response.setHeader("x-request-id", this.id);
     response.setHeader("x-content-type-options", "nosniff");
     const abandonment = abandonmentBeside(abandon);
+    this.#abandonment = abandonment;
     this.signal = abandonment.signal;
     // A batch has many that listen.
     setMaxListeners(0, this.signal);
@@ -72,6 +74,13 @@ export class Exchange {
   /** The connection is gone, and not because the answer was complete. */
   get isAbandoned(): boolean {
     return this.response.destroyed && !this.response.writableFinished;
+  }
+
+  /** Whoever asked may not any more. */
+  cutOff(): void {
+    this.#abandonment.abort();
+    // What goes out, or comes in, has no other end.
+    if (this.response.headersSent || !this.request.complete) this.socket.destroy();
   }
 
   sendJson(status: number, body: object, headers: Readonly<Record<string, string>> = {}): void {

@@ -73,6 +73,7 @@ async function detach(asked: ExecAsked, sandbox: Sandbox, backing: Backing): Pro
   return await backing.places.at(caller, signal, async () => {
     const command = await start(asked, sandbox, backing, true, false);
     await command.guest.opened;
+    void command.over.then(backing.whileValid(caller, () => command.abandon()));
     return { exec: command.id, sandbox: sandbox.name };
   });
 }

@@ -90,7 +90,11 @@ export class McpHttp implements McpDoor {
     });
     const session = new HttpSession(caller.id, transport, connection, idleMs);
     this.#sessions.set(id, session);
-    void connection.over.then(() => this.#sessions.delete(id));
+    const stopWatching = backing.whileValid(caller, () => void connection.close());
+    void connection.over.then(() => {
+      stopWatching();
+      this.#sessions.delete(id);
+    });
     return session;
   }
 }

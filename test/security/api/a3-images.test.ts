@@ -9,6 +9,7 @@ describe("A3 an image that a key names", () => {
   if (actor === undefined) throw new Error("nobody runs tests");
   let server: ApiServer;
   let key: string;
+  let admin: string;
   let service: Server;
   let port = 0;
   let connections = 0;
@@ -21,6 +22,7 @@ describe("A3 an image that a key names", () => {
     port = (service.address() as AddressInfo).port;
     server = await ApiServer.start({ ...actor, variables: { ...actor.variables, AGENTKERNEL_PULL: "missing" } });
     key = await server.key("stranger", ["--scope", "run", "--scope", "sandboxes"]);
+    admin = await server.key("admin", ["--scope", "admin"]);
   });
   afterAll(async () => {
     await server.stop();
@@ -41,7 +43,7 @@ describe("A3 an image that a key names", () => {
 
   it("is looked for there where the user names it", async () => {
     const body = { command: ["true"], image: `127.0.0.1:${port}/secrets:latest`, network: false };
-    expect((await server.ask("POST", "/run", { body })).json.success).toBe(false);
+    expect((await server.ask("POST", "/run", { body, key: admin })).json.success).toBe(false);
     expect(connections).toBeGreaterThan(0);
   });
 });
