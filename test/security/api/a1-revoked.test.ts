@@ -11,7 +11,7 @@ import { runCli } from "../../support/run-cli.js";
 function overOf(response: IncomingMessage): Promise<unknown> {
   response.on("error", () => {});
   response.resume();
-  return once(response, "close");
+  return new Promise((resolve) => response.once("close", resolve));
 }
 
 describe("A1 a key that is not valid any more", () => {
