@@ -40,6 +40,8 @@ export interface Backing {
   readonly runs: RunOwners;
   readonly metrics: Metrics;
   readonly redact: Redactor;
+  /** So much more than one request was asked for at once. */
+  readonly countMore: (caller: Caller, count: number) => void;
   /** For what outlives its request: calls `end` when the caller's key is not valid any more. Returns how to stop. */
   readonly whileValid: (caller: Caller, end: () => void) => () => void;
   readonly maxUploadBytes: number;

@@ -15,7 +15,7 @@ import type { Surroundings } from "../core/surroundings.js";
 import type { Resident } from "../runtime/resident.js";
 import type { Asked, Backing } from "./asked.js";
 import type { Door } from "./auth/browsers.js";
-import { type Caller, localUser, refuseUnlessScoped } from "./auth/caller.js";
+import { type Caller, localUser, noQuotas, refuseUnlessScoped } from "./auth/caller.js";
 import type { Authenticator } from "./auth/index.js";
 import { KeyWatch } from "./auth/key-watch.js";
 import { handlers } from "./handlers.js";
@@ -43,6 +43,8 @@ export interface ApiLimits extends OutputLimits {
   readonly maxUploadBytes: number;
   /** Of a caller over the network whose key says nothing of it. */
   readonly requestsPerMinute: number;
+  /** Likewise. */
+  readonly sandboxesOfCaller: number;
 }
 
 export const usualLimits: ApiLimits = {
@@ -51,6 +53,7 @@ export const usualLimits: ApiLimits = {
   maxBodyBytes: 8 << 20,
   maxUploadBytes: 2 ** 32,
   requestsPerMinute: 60_000,
+  sandboxesOfCaller: 100,
   outputBytes: 256 << 20,
   callerOutputBytes: 128 << 20,
 };
@@ -109,6 +112,7 @@ export class Api {
       runs: new RunOwners(),
       metrics: this.#metrics,
       redact: redactor(secretValues(own.env)),
+      countMore: (caller, count) => this.#rates.owe(caller.id, this.#rateOf(caller), count),
       whileValid: (caller, end) => this.#watch.add(caller, end),
       maxUploadBytes: limits.maxUploadBytes,
       isStopping: () => this.#isStopping,
@@ -181,9 +185,12 @@ export class Api {
 
   #admit(caller: Caller, scope: readonly Scope[]): void {
     refuseUnlessScoped(caller, scope);
-    const usual = caller.isTrusted ? null : this.#parts.limits.requestsPerMinute;
-    this.#rates.take(caller.id, caller.quotas.requestsPerMinute ?? usual);
+    this.#rates.take(caller.id, this.#rateOf(caller));
     if (this.#isStopping) throw new AgentKernelError("stopping", "the server is about to end");
+  }
+
+  #rateOf({ isTrusted, quotas }: Caller): number | null {
+    return quotas.requestsPerMinute ?? (isTrusted ? null : this.#parts.limits.requestsPerMinute);
   }
 
   /** What nobody needs to wait for, but the server's own end. */
@@ -299,7 +306,7 @@ const nobody: Caller = {
   scopes: [],
   isTrusted: false,
   sandboxes: [],
-  quotas: { concurrency: null, requestsPerMinute: null, cpuSecondsPerHour: null },
+  quotas: noQuotas,
 };
 
 function countBy(words: readonly string[]): Readonly<Record<string, number>> {

@@ -16,7 +16,7 @@ export interface McpHost {
   readonly runtime: RuntimeHost;
   /** The sandboxes that stay; null where this process is not the one that owns them. */
   readonly sandboxes: Sandboxes | null;
-  readonly places: Pick<Places, "at" | "used">;
+  readonly places: Pick<Places, "at" | "used" | "charge" | "reserveSandbox">;
   /** Memory for output of commands. */
   readonly outputs: Pick<OutputBudget, "open">;
   readonly redact: Redactor;

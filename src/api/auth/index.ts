@@ -5,7 +5,7 @@
 import type { IncomingMessage } from "node:http";
 import { AgentKernelError } from "../../core/errors.js";
 import { type Door, refuseForeignPages } from "./browsers.js";
-import { type Caller, localUser } from "./caller.js";
+import { type Caller, localUser, noQuotas } from "./caller.js";
 import type { JwtVerifier } from "./jwt.js";
 import type { KeyRecord, KeyStore } from "./key-store.js";
 import { isLoopback, peerUser } from "./tcp-peer.js";
@@ -72,7 +72,13 @@ export class Authenticator {
 const KEY = "key:";
 
 function callerOfKey({ id, scopes, sandboxes, quotas }: KeyRecord): Caller {
-  return { id: `${KEY}${id}`, scopes, isTrusted: scopes.includes("admin"), sandboxes, quotas };
+  return {
+    id: `${KEY}${id}`,
+    scopes,
+    isTrusted: scopes.includes("admin"),
+    sandboxes,
+    quotas: { ...noQuotas, ...quotas },
+  };
 }
 
 function unauthorized(why: string): AgentKernelError {

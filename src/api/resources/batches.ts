@@ -14,6 +14,7 @@ interface Result {
 
 export const batchRun: HandlerFor<"batchRun"> = async ({ body, caller, signal }, backing) => {
   const { commands, parallel = commands.length } = body;
+  backing.countMore(caller, commands.length - 1);
   const share = { leftBytes: BATCH_OUTPUT_BYTES };
   const results = commands.map(() => deferred<Result>());
   const rooms = commands.map(() => backing.outputs.open(caller.id, share));

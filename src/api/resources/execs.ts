@@ -1,4 +1,5 @@
 /** Commands in named sandboxes: at once, as events, or left to themselves. */
+import { deferred } from "../../core/deferred.js";
 import { exitStatus } from "../../runtime/command-end.js";
 import { attended } from "../../runtime/run-once.js";
 import type { Sandbox, SandboxExec } from "../../runtime/sandboxes/index.js";
@@ -70,12 +71,18 @@ export const execStream: HandlerFor<"execStream"> = async (asked, backing) => {
 
 async function detach(asked: ExecAsked, sandbox: Sandbox, backing: Backing): Promise<object> {
   const { caller, signal } = asked;
-  return await backing.places.at(caller, signal, async () => {
+  const answered = deferred<object>();
+  const held = backing.places.at(caller, signal, async (leaveAlone) => {
     const command = await start(asked, sandbox, backing, true, false);
     await command.guest.opened;
-    void command.over.then(backing.whileValid(caller, () => command.abandon()));
-    return { exec: command.id, sandbox: sandbox.name };
+    const stopWatching = backing.whileValid(caller, () => command.abandon());
+    answered.resolve({ exec: command.id, sandbox: sandbox.name });
+    leaveAlone();
+    await command.over;
+    stopWatching();
   });
+  held.catch(answered.reject);
+  return await answered.promise;
 }
 
 interface Streams {
@@ -86,7 +93,7 @@ interface Streams {
 }
 
 async function execAttended(asked: ExecAsked, sandbox: Sandbox, backing: Backing, streams: Streams) {
-  const { caller, signal } = asked;
+  const { signal } = asked;
   const { stdin } = streams;
   const startedAt = performance.now();
   const command = await start(asked, sandbox, backing, false, stdin !== null);
@@ -96,7 +103,6 @@ async function execAttended(asked: ExecAsked, sandbox: Sandbox, backing: Backing
     const flushed = streams.connect(command.guest);
     const end = await attended({ exec: command.guest, wait: command.wait, stdin, signal, flushed });
     backing.metrics.ended({ ms: performance.now() - startedAt, timedOut: end.timedOut });
-    backing.places.used(caller, end.exit.usage.userUs + end.exit.usage.systemUs);
     return { command, end };
   } finally {
     // Whoever asked for it is done with it, whatever became of it.
@@ -110,7 +116,7 @@ async function start(asked: ExecAsked, sandbox: Sandbox, backing: Backing, detac
   refuseOtherUser(caller, body.user, sandbox.record.policy);
   const { hostEnv } = hostEnvFor(caller, backing);
   if (sandbox.state === "created" || sandbox.state === "stopped") await sandbox.start({ hostEnv, signal });
-  return await sandbox.exec({
+  const command = await sandbox.exec({
     argv: body.command,
     hostEnv,
     cwd: body.cwd ?? null,
@@ -120,6 +126,8 @@ async function start(asked: ExecAsked, sandbox: Sandbox, backing: Backing, detac
     timeoutMs: timeLimit(sandbox, body, detached),
     detached,
   });
+  backing.places.charge(caller, command.guest);
+  return command;
 }
 
 /** A limit of the sandbox's own holds for every command in it. */

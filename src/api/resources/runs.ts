@@ -70,6 +70,7 @@ async function atPlace(
       signal,
       timeoutMs,
       settleLater,
+      onKilled: (cpuUs) => places.used(caller, cpuUs),
       ...streams,
       onNamed: (id) => {
         runs.note(id, caller.id);

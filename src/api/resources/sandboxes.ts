@@ -30,14 +30,11 @@ export const createSandbox: HandlerFor<"createSandbox"> = async ({ body, caller,
   }
   const run = await prepare([], body, caller, backing.own);
   const sandbox = await backing.places.at(caller, signal, async () => {
-    const made = await backing.sandboxes.create({
-      name,
-      run,
-      ttlMs: durationOf("ttl", body.ttl),
-      idleTimeoutMs: durationOf("idle_timeout", body.idle_timeout),
-      owner: ownerOf(caller),
-      signal,
-    });
+    const giveBack = backing.places.reserveSandbox(caller, backing.sandboxes.list());
+    const wish = { ttlMs: durationOf("ttl", body.ttl), idleTimeoutMs: durationOf("idle_timeout", body.idle_timeout) };
+    const made = await backing.sandboxes
+      .create({ name, run, ...wish, owner: ownerOf(caller), signal })
+      .finally(giveBack);
     if (body.start !== false) await startOrRemove(made, caller, backing, signal);
     return made;
   });

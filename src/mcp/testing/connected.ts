@@ -16,7 +16,7 @@ export function bareHost(more: Partial<McpHost> = {}): McpHost {
     project: null,
     runtime: { env: {}, homeDir: "/nonexistent", resident: null },
     sandboxes: null,
-    places: new Places({ places: 4, mostWaiting: 4 }),
+    places: new Places({ places: 4, mostWaiting: 4, sandboxesOfCaller: 4 }),
     outputs: new OutputBudget({ outputBytes: 1 << 20, callerOutputBytes: 1 << 20 }),
     redact: redactor(),
     serve: () => () => {},

@@ -53,7 +53,6 @@ export const sandboxExec = defineTool({
         args.streaming === true ? call.progress : null,
       );
       const end = await host.places.at(host.caller, signal, () => execIn(reached, wish, output, call));
-      host.places.used(host.caller, end.exit.usage.userUs + end.exit.usage.systemUs);
       await output.close();
       const ms = performance.now() - startedAt;
       return commandTold(
@@ -76,6 +75,7 @@ async function execIn(
     if (kind === "named") await ensureRunning(sandbox, call);
     signal.throwIfAborted();
     const exec = await sandbox.exec(wish);
+    call.host.places.charge(call.host.caller, exec.guest);
     try {
       const flushed = output.connect(exec.guest);
       return await attended({ exec: exec.guest, wait: exec.wait, stdin: null, signal, flushed });

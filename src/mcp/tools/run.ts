@@ -42,6 +42,7 @@ export const sandboxRun = defineTool({
           asker: ask === null ? undefined : { ask, close: () => {} },
           connect: (exec) => output.connect(exec),
           onNamed: host.noteRun,
+          onKilled: (cpuUs) => host.places.used(host.caller, cpuUs),
           settleLater: host.settleLater,
         }),
       );
