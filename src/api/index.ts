@@ -160,6 +160,7 @@ export class Api {
     try {
       const { name, operation, params } = matchRoute(request.method ?? "", request.url ?? "");
       const caller = await this.#parts.auth.callerOf(request, door);
+      door.newcomers?.isKnown(request.socket);
       this.#admit(caller, operation.scope ?? []);
       if (name !== "attach" || request.headers.upgrade?.toLowerCase() !== "websocket") {
         throw new AgentKernelError("invalid_argument", "there is nothing to upgrade to", {
@@ -225,6 +226,7 @@ export class Api {
       throw error;
     });
     exchange.caller = caller;
+    if (caller !== null) door.newcomers?.isKnown(exchange.socket);
     if (caller !== null && scope !== null) this.#admit(caller, scope);
     this.#watchOver(exchange, caller);
     const reply = await this.#handle(exchange, match, caller ?? nobody);
@@ -243,6 +245,7 @@ export class Api {
     exchange.other = "mcp";
     const caller = await this.#parts.auth.callerOf(exchange.request, door);
     exchange.caller = caller;
+    door.newcomers?.isKnown(exchange.socket);
     this.#admit(caller, ["run", "read", "sandboxes"]);
     this.#watchOver(exchange, caller);
     await mcp.serve(exchange, caller, this.#backing, this.#parts.limits.maxBodyBytes);
