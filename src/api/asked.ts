@@ -39,7 +39,8 @@ export interface Backing {
   readonly outputs: OutputBudget;
   readonly runs: RunOwners;
   readonly metrics: Metrics;
-  readonly redact: Redactor;
+  /** For what this caller is told. */
+  readonly redactFor: (caller: Caller | null) => Redactor;
   /** So much more than one request was asked for at once. */
   readonly countMore: (caller: Caller, count: number) => void;
   /** For what outlives its request: calls `end` when the caller's key is not valid any more. Returns how to stop. */

@@ -23,6 +23,7 @@ import { abandonmentBeside } from "./http/abandonment.js";
 import type { AccessLog } from "./http/access-log.js";
 import { errorAnswer } from "./http/error-answer.js";
 import { Exchange, readJsonBody, refuseUpgrade, sendReply } from "./http/exchange.js";
+import { hidingPaths } from "./http/host-paths.js";
 import { readQuery } from "./http/query.js";
 import type { Reply } from "./http/reply.js";
 import { type Match, matchRoute } from "./http/router.js";
@@ -92,6 +93,8 @@ export class Api {
     setMaxListeners(0, this.#abandon.signal);
     const { own, limits, resident } = parts;
     const places = new Places(limits);
+    const redact = redactor(secretValues(own.env));
+    const hiding = hidingPaths(redact, own);
     this.#metrics = parts.metrics;
     this.#metrics.watch({
       requestsNow: () => this.#now,
@@ -111,7 +114,7 @@ export class Api {
       outputs: new OutputBudget(limits),
       runs: new RunOwners(),
       metrics: this.#metrics,
-      redact: redactor(secretValues(own.env)),
+      redactFor: (caller) => (caller?.isTrusted ? redact : hiding),
       countMore: (caller, count) => this.#rates.owe(caller.id, this.#rateOf(caller), count),
       whileValid: (caller, end) => this.#watch.add(caller, end),
       maxUploadBytes: limits.maxUploadBytes,
@@ -155,11 +158,13 @@ export class Api {
     this.#now++;
     const abandonment = abandonmentBeside(this.#abandon.signal);
     const { signal } = abandonment;
+    let asking: Caller | null = null;
     socket.once("close", abandonment.abort);
     socket.on("error", () => {});
     try {
       const { name, operation, params } = matchRoute(request.method ?? "", request.url ?? "");
       const caller = await this.#parts.auth.callerOf(request, door);
+      asking = caller;
       door.newcomers?.isKnown(request.socket);
       this.#admit(caller, operation.scope ?? []);
       if (name !== "attach" || request.headers.upgrade?.toLowerCase() !== "websocket") {
@@ -177,7 +182,7 @@ export class Api {
       this.#metrics.answered(name, 101, 0);
     } catch (error) {
       if (!isAgentKernelError(error) && !signal.aborted) this.#parts.onFault(error, "of a terminal");
-      refuseUpgrade(socket, errorAnswer(error, this.#backing.redact));
+      refuseUpgrade(socket, errorAnswer(error, this.#backing.redactFor(asking)));
     } finally {
       abandonment.end();
       this.#leave();
@@ -276,7 +281,7 @@ export class Api {
     // A caller that hung up is no fault of ours, whatever that broke.
     const isOurs = isAgentKernelError(error) || exchange.signal.aborted || exchange.isAbandoned;
     if (!isOurs) this.#parts.onFault(error, exchange.id);
-    const { status, headers, error: told } = errorAnswer(error, this.#backing.redact);
+    const { status, headers, error: told } = errorAnswer(error, this.#backing.redactFor(exchange.caller));
     exchange.error = told.code;
     this.#metrics.failed(told.code);
     exchange.sendJson(status, { success: false, error: told }, headers);

@@ -69,6 +69,6 @@ async function resultOf(one: Run): Promise<Iterable<string>> {
     return succeeded(await runCaptured(one));
   } catch (error) {
     if (!isAgentKernelError(error) || one.signal.aborted) throw error;
-    return [JSON.stringify({ success: false, error: errorAnswer(error, one.backing.redact).error })];
+    return [JSON.stringify({ success: false, error: errorAnswer(error, one.backing.redactFor(one.caller)).error })];
   }
 }

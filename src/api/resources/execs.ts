@@ -49,7 +49,7 @@ export const execStream: HandlerFor<"execStream"> = async (asked, backing) => {
   return {
     kind: "events",
     write: (response) =>
-      EventsOfCommand.tell(response, body.encoding ?? "utf8", backing.redact, async (events) => {
+      EventsOfCommand.tell(response, body.encoding ?? "utf8", backing.redactFor(caller), async (events) => {
         const { command, end } = await backing.places.at(caller, signal, () =>
           execAttended(asked, sandbox, backing, {
             stdin,

@@ -1,5 +1,6 @@
 /** Commands in temporary sandboxes: at once, or as events. */
 import { deferred } from "../../core/deferred.js";
+import type { Redactor } from "../../core/redact.js";
 import { exitStatus } from "../../runtime/command-end.js";
 import { type RanOnce, runOnce } from "../../runtime/run-once.js";
 import type { RunRequest } from "../../runtime/run-request.js";
@@ -44,7 +45,7 @@ export async function runCaptured({ body, caller, signal, backing, room }: Run):
       duration_ms: roundedMs(performance.now() - startedAt),
       timed_out: ran.command.timedOut,
       sandbox: ran.sandbox.id,
-      ...aboutSandbox(request, ran),
+      ...aboutSandbox(request, ran, backing.redactFor(caller)),
     };
     return output.json(rest);
   } catch (error) {
@@ -92,18 +93,18 @@ type AboutSandbox = Pick<
   "backend" | "image" | "profile" | "compatibility_mode" | "layers" | "usage" | "network" | "changes" | "notes"
 >;
 
-function aboutSandbox({ policy, notes }: RunRequest, ran: RanOnce): AboutSandbox {
+function aboutSandbox({ policy, notes }: RunRequest, ran: RanOnce, redact: Redactor): AboutSandbox {
   const { image, sandbox } = ran;
   return {
     backend: "linux",
-    image: { name: image.name, digest: image.digest, why: inFields(image.why) },
+    image: { name: image.name, digest: image.digest, why: redact.value(inFields(image.why)) },
     profile: policy.profile,
     compatibility_mode: policy.mode,
     layers: sandbox.layers.map(({ name, state, detail = null }) => ({ name, state, detail })),
     usage: usageOf(ran),
     network: { mode: policy.net.egress, blocked: ran.blocked },
     changes: ran.carried,
-    notes: [...notes, ...image.notes, ...ran.notes].map(inFields),
+    notes: [...notes, ...image.notes, ...ran.notes].map((note) => redact.value(inFields(note))),
   };
 }
 
@@ -123,7 +124,7 @@ export const runStream: HandlerFor<"runStream"> = async ({ body, caller, signal 
   return {
     kind: "events",
     write: (response) =>
-      EventsOfCommand.tell(response, body.encoding ?? "utf8", backing.redact, async (events) => {
+      EventsOfCommand.tell(response, body.encoding ?? "utf8", backing.redactFor(caller), async (events) => {
         const ran = await atPlace({ caller, signal, backing }, request, {
           stdin,
           connect: (exec) => events.connect(exec),

@@ -102,7 +102,7 @@ export class McpHttp implements McpDoor {
 /** No folder of the host is this caller's project: none was named. */
 function hostOf(
   caller: Caller,
-  { own, host, sandboxes, places, outputs, redact, runs, settleLater }: Backing,
+  { own, host, sandboxes, places, outputs, redactFor, runs, settleLater }: Backing,
 ): McpHost {
   return {
     caller,
@@ -112,7 +112,7 @@ function hostOf(
     sandboxes,
     places,
     outputs,
-    redact,
+    redact: redactFor(caller),
     serve: () => () => {},
     settleLater,
     noteRun: (sandbox) => runs.note(sandbox, caller.id),

@@ -49,7 +49,7 @@ export const sandboxCreate = defineTool({
       }
       return made;
     });
-    const data = await namedAnswer(sandbox);
+    const data = await namedAnswer(sandbox, host.redact);
     return { text: sandboxLine(data), data };
   },
 });

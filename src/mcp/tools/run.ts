@@ -48,7 +48,9 @@ export const sandboxRun = defineTool({
       );
       host.places.used(host.caller, ran.used.cpuUs ?? 0);
       await output.close();
-      const notes = [...request.notes, ...ran.image.notes, ...ran.notes].map(inFields);
+      const notes = [...request.notes, ...ran.image.notes, ...ran.notes].map((note) =>
+        host.redact.value(inFields(note)),
+      );
       return commandTold(
         {
           end: ran.command,

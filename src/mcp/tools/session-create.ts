@@ -31,7 +31,7 @@ export const sandboxSessionCreate = defineTool({
     making.then(({ over }) => over.then(giveBack), giveBack);
     const sandbox = await making;
     host.noteRun(sandbox.id);
-    const data = sessionAnswer(name, sandbox);
+    const data = sessionAnswer(name, sandbox, host.redact);
     return { text: sandboxLine(data), data };
   },
 });
