@@ -13,6 +13,12 @@ function forbidden(field: string, why: string): AgentKernelError {
   return new AgentKernelError("forbidden", `${field}: ${why}`, { hint, details: { field } });
 }
 
+/** The most that somebody else than the user may make of its network. */
+export function ceilingOf({ record }: Sandbox): NetworkRules {
+  const { egress, allow, deny } = record.policy.net;
+  return record.networkCeiling ?? { egress, allow, deny };
+}
+
 /** What was denied stays so. Rules that nobody named, such as a profile's, count as far as they lie within. */
 export function networkWithin(wanted: NetworkRules, asked: NetworkWish, ceiling: NetworkRules): NetworkRules {
   const open = (rules: NetworkRules) => opennessOf("net.egress", rules.egress);

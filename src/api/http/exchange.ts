@@ -136,7 +136,7 @@ export async function sendReply(exchange: Exchange, reply: Reply): Promise<void>
       return;
     case "json":
       try {
-        await sendPieces(exchange, reply.pieces);
+        await sendPieces(response, reply.pieces, (text) => exchange.sendText(200, text));
       } finally {
         reply.release();
       }

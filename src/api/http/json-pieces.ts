@@ -1,6 +1,5 @@
 /** A long answer of JSON, written no faster than it is read: what is in memory of it is one piece. */
 import type { ServerResponse } from "node:http";
-import type { Exchange } from "./exchange.js";
 
 /** An answer that is no longer goes out whole, with its length. */
 const SMALL_CHARS = 1 << 16;
@@ -8,8 +7,11 @@ const SMALL_CHARS = 1 << 16;
 const STALL_MS = 60_000;
 
 /** What fails before the first piece is there can still be told as an error. */
-export async function sendPieces(exchange: Exchange, pieces: AsyncIterable<string> | Iterable<string>): Promise<void> {
-  const { response } = exchange;
+export async function sendPieces(
+  response: ServerResponse,
+  pieces: AsyncIterable<string> | Iterable<string>,
+  sendWhole: (text: string) => void,
+): Promise<void> {
   let held = "";
   for await (const piece of pieces) {
     held += piece;
@@ -22,7 +24,7 @@ export async function sendPieces(exchange: Exchange, pieces: AsyncIterable<strin
     if (!(await written(response, text))) return;
   }
   if (response.headersSent) response.end(`${held}\n`);
-  else exchange.sendText(200, `${held}\n`);
+  else sendWhole(`${held}\n`);
 }
 
 /** False: nobody reads any more. */

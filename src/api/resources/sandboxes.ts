@@ -6,7 +6,7 @@ import { parseDurationMs } from "../../policy/resources.js";
 import type { Sandbox } from "../../runtime/sandboxes/index.js";
 import { type Backing, type HandlerFor, sandboxFor } from "../asked.js";
 import { type Caller, localUser, maySee, ownerOf } from "../auth/caller.js";
-import { networkWithin, refuseLongerLife } from "../commands/ceilings.js";
+import { ceilingOf, networkWithin, refuseLongerLife } from "../commands/ceilings.js";
 import { prepare } from "../commands/prepare.js";
 import { inFields } from "../http/error-answer.js";
 import { data } from "../http/reply.js";
@@ -80,7 +80,7 @@ export const patchSandbox: HandlerFor<"patchSandbox"> = async ({ body, caller, p
   };
   const rules = network === undefined ? null : await networkFor(sandbox, network, backing);
   // Of one that others may change too, what the user chose stays the most that they may.
-  const ceiling = caller.isTrusted ? null : sandbox.networkCeiling;
+  const ceiling = caller.isTrusted ? null : ceilingOf(sandbox);
   const within = ceiling && rules && network !== undefined ? networkWithin(rules, network, ceiling) : rules;
   if (Object.keys(wanted).length > 0) await sandbox.setLife(wanted);
   if (within !== null) await sandbox.setNetwork(within, caller.id, ceiling);

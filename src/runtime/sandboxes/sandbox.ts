@@ -329,16 +329,7 @@ export class Sandbox {
     });
   }
 
-  /** The most that somebody else than the user may make of its network. */
-  get networkCeiling(): NetworkRules {
-    const { egress, allow, deny } = this.#record.policy.net;
-    return this.#record.networkCeiling ?? { egress, allow, deny };
-  }
-
-  /**
-   * From the next connection on. `by`: who changed it, for the record. `ceiling`: what others may still make of it;
-   * null: the new rules are that.
-   */
+  /** From the next connection on. `by`: who changed it, for the record. `ceiling`: as in the sandbox's record. */
   setNetwork(rules: NetworkRules, by: string, ceiling: NetworkRules | null = null): Promise<void> {
     return this.#lane.run(async () => {
       this.#refuseIfRemoved();
