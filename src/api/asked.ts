@@ -9,6 +9,7 @@ import { type Caller, maySee } from "./auth/caller.js";
 import type { BodySource } from "./http/body.js";
 import type { Reply } from "./http/reply.js";
 import type { PathParams } from "./http/router.js";
+import type { OutputBudget } from "./limits/output-budget.js";
 import type { Places } from "./limits/places.js";
 import type { Metrics } from "./metrics/index.js";
 import type { OperationName, operations } from "./operations/index.js";
@@ -34,9 +35,16 @@ export interface Backing {
   readonly host: RuntimeHost;
   readonly sandboxes: Sandboxes;
   readonly places: Places;
+  /** Memory for output that answers hold. */
+  readonly outputs: OutputBudget;
   readonly runs: RunOwners;
   readonly metrics: Metrics;
-  readonly redact: Redactor;
+  /** For what this caller is told. */
+  readonly redactFor: (caller: Caller | null) => Redactor;
+  /** So much more than one request was asked for at once. */
+  readonly countMore: (caller: Caller, count: number) => void;
+  /** For what outlives its request: calls `end` when the caller's key is not valid any more. Returns how to stop. */
+  readonly whileValid: (caller: Caller, end: () => void) => () => void;
   readonly maxUploadBytes: number;
   readonly isStopping: () => boolean;
   /** For work that no caller waits for: its remarks go to the server's log. */

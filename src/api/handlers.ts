@@ -1,6 +1,7 @@
 /** Which code serves which operation. One that is described and not served does not compile. */
 import type { Handlers } from "./asked.js";
 import { attach } from "./resources/attach.js";
+import { batchRun } from "./resources/batches.js";
 import * as changes from "./resources/changes.js";
 import * as execs from "./resources/execs.js";
 import * as files from "./resources/files.js";
@@ -13,7 +14,7 @@ export const handlers: Handlers = {
   ...system,
   run: runs.run,
   runStream: runs.runStream,
-  batchRun: runs.batchRun,
+  batchRun,
   listSandboxes: sandboxes.listSandboxes,
   createSandbox: sandboxes.createSandbox,
   getSandbox: sandboxes.getSandbox,

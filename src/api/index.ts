@@ -15,16 +15,19 @@ import type { Surroundings } from "../core/surroundings.js";
 import type { Resident } from "../runtime/resident.js";
 import type { Asked, Backing } from "./asked.js";
 import type { Door } from "./auth/browsers.js";
-import { type Caller, refuseUnlessScoped } from "./auth/caller.js";
+import { type Caller, localUser, noQuotas, refuseUnlessScoped } from "./auth/caller.js";
 import type { Authenticator } from "./auth/index.js";
+import { KeyWatch } from "./auth/key-watch.js";
 import { handlers } from "./handlers.js";
 import { abandonmentBeside } from "./http/abandonment.js";
 import type { AccessLog } from "./http/access-log.js";
 import { errorAnswer } from "./http/error-answer.js";
 import { Exchange, readJsonBody, refuseUpgrade, sendReply } from "./http/exchange.js";
+import { hidingPaths } from "./http/host-paths.js";
 import { readQuery } from "./http/query.js";
 import type { Reply } from "./http/reply.js";
 import { type Match, matchRoute } from "./http/router.js";
+import { OutputBudget, type OutputLimits } from "./limits/output-budget.js";
 import { Places } from "./limits/places.js";
 import { RateLimiter } from "./limits/rate.js";
 import type { McpDoor } from "./mcp-door.js";
@@ -33,7 +36,7 @@ import type { Scope } from "./operations/operation.js";
 import { type AttachQuery, serveTerminal } from "./resources/attach.js";
 import { RunOwners } from "./run-owners.js";
 
-export interface ApiLimits {
+export interface ApiLimits extends OutputLimits {
   /** Commands at once, of all callers. */
   readonly places: number;
   readonly mostWaiting: number;
@@ -41,6 +44,8 @@ export interface ApiLimits {
   readonly maxUploadBytes: number;
   /** Of a caller over the network whose key says nothing of it. */
   readonly requestsPerMinute: number;
+  /** Likewise. */
+  readonly sandboxesOfCaller: number;
 }
 
 export const usualLimits: ApiLimits = {
@@ -49,6 +54,9 @@ export const usualLimits: ApiLimits = {
   maxBodyBytes: 8 << 20,
   maxUploadBytes: 2 ** 32,
   requestsPerMinute: 60_000,
+  sandboxesOfCaller: 100,
+  outputBytes: 256 << 20,
+  callerOutputBytes: 128 << 20,
 };
 
 export interface ApiParts {
@@ -72,6 +80,7 @@ export class Api {
   readonly #backing: Backing;
   readonly #abandon = new AbortController();
   readonly #metrics: Metrics;
+  readonly #watch: KeyWatch;
   readonly #later = new Set<Promise<void>>();
   #isStopping = false;
   #now = 0;
@@ -79,10 +88,13 @@ export class Api {
 
   constructor(parts: ApiParts) {
     this.#parts = parts;
+    this.#watch = new KeyWatch((caller) => parts.auth.isValid(caller));
     // Each request listens.
     setMaxListeners(0, this.#abandon.signal);
     const { own, limits, resident } = parts;
     const places = new Places(limits);
+    const redact = redactor(secretValues(own.env));
+    const hiding = hidingPaths(redact, own);
     this.#metrics = parts.metrics;
     this.#metrics.watch({
       requestsNow: () => this.#now,
@@ -99,9 +111,12 @@ export class Api {
       host: { ...own, resident: { ...resident, meter: this.#metrics } },
       sandboxes: resident.sandboxes,
       places,
+      outputs: new OutputBudget(limits),
       runs: new RunOwners(),
       metrics: this.#metrics,
-      redact: redactor(secretValues(own.env)),
+      redactFor: (caller) => (caller?.isTrusted ? redact : hiding),
+      countMore: (caller, count) => this.#rates.owe(caller.id, this.#rateOf(caller), count),
+      whileValid: (caller, end) => this.#watch.add(caller, end),
       maxUploadBytes: limits.maxUploadBytes,
       isStopping: () => this.#isStopping,
       settleLater: (work) => this.#settleLater(work),
@@ -143,11 +158,14 @@ export class Api {
     this.#now++;
     const abandonment = abandonmentBeside(this.#abandon.signal);
     const { signal } = abandonment;
+    let asking: Caller | null = null;
     socket.once("close", abandonment.abort);
     socket.on("error", () => {});
     try {
       const { name, operation, params } = matchRoute(request.method ?? "", request.url ?? "");
       const caller = await this.#parts.auth.callerOf(request, door);
+      asking = caller;
+      door.newcomers?.isKnown(request.socket);
       this.#admit(caller, operation.scope ?? []);
       if (name !== "attach" || request.headers.upgrade?.toLowerCase() !== "websocket") {
         throw new AgentKernelError("invalid_argument", "there is nothing to upgrade to", {
@@ -155,11 +173,16 @@ export class Api {
         });
       }
       const query = readQuery(request.url ?? "", operation.query) as AttachQuery | undefined;
-      await serveTerminal({ caller, params, query: query ?? {}, signal }, this.#backing, { request, socket, head });
+      const stopWatching = this.#watch.add(caller, abandonment.abort);
+      await serveTerminal({ caller, params, query: query ?? {}, signal }, this.#backing, {
+        request,
+        socket,
+        head,
+      }).finally(stopWatching);
       this.#metrics.answered(name, 101, 0);
     } catch (error) {
       if (!isAgentKernelError(error) && !signal.aborted) this.#parts.onFault(error, "of a terminal");
-      refuseUpgrade(socket, errorAnswer(error, this.#backing.redact));
+      refuseUpgrade(socket, errorAnswer(error, this.#backing.redactFor(asking)));
     } finally {
       abandonment.end();
       this.#leave();
@@ -168,9 +191,12 @@ export class Api {
 
   #admit(caller: Caller, scope: readonly Scope[]): void {
     refuseUnlessScoped(caller, scope);
-    const usual = caller.isTrusted ? null : this.#parts.limits.requestsPerMinute;
-    this.#rates.take(caller.id, caller.quotas.requestsPerMinute ?? usual);
+    this.#rates.take(caller.id, this.#rateOf(caller));
     if (this.#isStopping) throw new AgentKernelError("stopping", "the server is about to end");
+  }
+
+  #rateOf({ isTrusted, quotas }: Caller): number | null {
+    return quotas.requestsPerMinute ?? (isTrusted ? null : this.#parts.limits.requestsPerMinute);
   }
 
   /** What nobody needs to wait for, but the server's own end. */
@@ -205,9 +231,18 @@ export class Api {
       throw error;
     });
     exchange.caller = caller;
+    if (caller !== null) door.newcomers?.isKnown(exchange.socket);
     if (caller !== null && scope !== null) this.#admit(caller, scope);
+    this.#watchOver(exchange, caller);
     const reply = await this.#handle(exchange, match, caller ?? nobody);
     await sendReply(exchange, reply);
+  }
+
+  /** What a key asked for ends with the key. */
+  #watchOver(exchange: Exchange, caller: Caller | null): void {
+    if (caller === null || caller.id === localUser.id) return;
+    const stop = this.#watch.add(caller, () => exchange.cutOff());
+    void exchange.over.then(stop);
   }
 
   /** What a tool needs beside this, the tool itself asks for. */
@@ -215,7 +250,9 @@ export class Api {
     exchange.other = "mcp";
     const caller = await this.#parts.auth.callerOf(exchange.request, door);
     exchange.caller = caller;
+    door.newcomers?.isKnown(exchange.socket);
     this.#admit(caller, ["run", "read", "sandboxes"]);
+    this.#watchOver(exchange, caller);
     await mcp.serve(exchange, caller, this.#backing, this.#parts.limits.maxBodyBytes);
   }
 
@@ -244,7 +281,7 @@ export class Api {
     // A caller that hung up is no fault of ours, whatever that broke.
     const isOurs = isAgentKernelError(error) || exchange.signal.aborted || exchange.isAbandoned;
     if (!isOurs) this.#parts.onFault(error, exchange.id);
-    const { status, headers, error: told } = errorAnswer(error, this.#backing.redact);
+    const { status, headers, error: told } = errorAnswer(error, this.#backing.redactFor(exchange.caller));
     exchange.error = told.code;
     this.#metrics.failed(told.code);
     exchange.sendJson(status, { success: false, error: told }, headers);
@@ -277,7 +314,7 @@ const nobody: Caller = {
   scopes: [],
   isTrusted: false,
   sandboxes: [],
-  quotas: { concurrency: null, requestsPerMinute: null, cpuSecondsPerHour: null },
+  quotas: noQuotas,
 };
 
 function countBy(words: readonly string[]): Readonly<Record<string, number>> {

@@ -46,6 +46,7 @@ export const apiVerbs: readonly VerbSpec[] = [
       { long: "expires", value: "TIME", help: "it is valid for so long, such as 24h" },
       { long: "concurrency", value: "N", help: "commands at once" },
       { long: "rate", value: "N", help: "requests a minute" },
+      { long: "max-sandboxes", value: "N", help: "sandboxes at once (100)" },
       { long: "cpu-seconds", value: "N", help: "processor time of its commands within an hour" },
       jsonOption,
     ],

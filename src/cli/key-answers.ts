@@ -16,6 +16,7 @@ export function keyAnswer({ id, name, scopes, sandboxes, quotas, createdAtMs, ex
     concurrency: quotas.concurrency,
     requests_per_minute: quotas.requestsPerMinute,
     cpu_seconds_per_hour: quotas.cpuSecondsPerHour,
+    max_sandboxes: quotas.sandboxes ?? null,
     created_at: new Date(createdAtMs).toISOString(),
     expires_at: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
   };

@@ -1,5 +1,6 @@
 /** A connection of the Model Context Protocol that this process serves itself. */
 import { localUser } from "../api/auth/caller.js";
+import { OutputBudget } from "../api/limits/output-budget.js";
 import { Places } from "../api/limits/places.js";
 import { redactor } from "../core/redact.js";
 import { secretValues } from "../core/secret-names.js";
@@ -11,6 +12,8 @@ import type { Invocation } from "./invocation/index.js";
 /** Of one client: commands at once, and such as wait for their turn. */
 const PLACES = 32;
 const MOST_WAITING = 1000;
+const MOST_SANDBOXES = 100;
+const OUTPUT_BYTES = 128 << 20;
 
 /** Resolves when the client is gone, and nothing is left of what it had running. */
 export async function serveHere(
@@ -42,7 +45,8 @@ function hostOf(invocation: Invocation, settleLater: McpHost["settleLater"]): Mc
     project: projectOf(invocation),
     runtime: { env, homeDir, resident },
     sandboxes: resident?.sandboxes ?? null,
-    places: new Places({ places: PLACES, mostWaiting: MOST_WAITING }),
+    places: new Places({ places: PLACES, mostWaiting: MOST_WAITING, sandboxesOfCaller: MOST_SANDBOXES }),
+    outputs: new OutputBudget({ outputBytes: OUTPUT_BYTES, callerOutputBytes: OUTPUT_BYTES }),
     redact: redactor(secretValues(env)),
     serve: () => resident?.pool.serve() ?? (() => {}),
     settleLater,

@@ -55,8 +55,8 @@ export class DaemonApi {
     const { tcp } = serve;
     if (!isLoopbackHost(tcp.host)) await this.#refuseWithoutKeys(tcp.host);
     const api = await this.#ready();
-    const server = createTcpServer(tcp);
-    const door = { kind: "tcp", isTls: tcp.tls !== null, host: tcp.host } as const;
+    const { server, newcomers } = createTcpServer(tcp);
+    const door = { kind: "tcp", isTls: tcp.tls !== null, host: tcp.host, newcomers } as const;
     server.on("request", (request, response) => void api.serve(request, response, door));
     server.on("checkContinue", (request, response) => void api.serve(request, response, door, true));
     server.on("upgrade", (request, socket, head) => void api.upgrade(request, socket, head, door));
@@ -67,11 +67,11 @@ export class DaemonApi {
 
   /** A request on the daemon's own socket. */
   async serve(request: IncomingMessage, response: ServerResponse, isWaiting = false): Promise<void> {
-    await (await this.#ready()).serve(request, response, { kind: "unix", isTls: false, host: null }, isWaiting);
+    await (await this.#ready()).serve(request, response, ownSocket, isWaiting);
   }
 
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    await (await this.#ready()).upgrade(request, socket, head, { kind: "unix", isTls: false, host: null });
+    await (await this.#ready()).upgrade(request, socket, head, ownSocket);
   }
 
   async close(): Promise<void> {
@@ -120,6 +120,8 @@ export class DaemonApi {
     });
   }
 }
+
+const ownSocket = { kind: "unix", isTls: false, host: null, newcomers: null } as const;
 
 function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -24,6 +24,8 @@ export interface PullOptions extends ClientOptions {
   readonly mirrors?: Mirrors;
   /** The registry itself is not asked, whatever its mirrors lack. */
   readonly mirrorsOnly?: boolean;
+  /** Of registries that are no mirrors, only those on public addresses are asked. */
+  readonly publicOnly?: boolean;
   readonly onProgress?: (progress: LayerProgress) => void;
   /** Layers that are downloaded side by side. */
   readonly parallel?: number;
@@ -50,7 +52,7 @@ export async function pull(reference: ImageReference, options: PullOptions): Pro
   if (previous !== null && reference.digest !== null) {
     return { record: await options.store.recordAs(reference, previous), previous, from: null, failedMirrors: [] };
   }
-  const endpoints = endpointsOf(reference.registry, options.mirrors, options.mirrorsOnly);
+  const endpoints = endpointsOf(reference.registry, options.mirrors, options.mirrorsOnly, options.publicOnly);
   const failedMirrors: { host: string; reason: string }[] = [];
   for (const [position, endpoint] of endpoints.entries()) {
     const stop = new AbortController();

@@ -1,7 +1,8 @@
 /** How registries are asked, from the words of users: mirrors, logins, proxies. */
+import { noCredentials } from "./registry/credentials.js";
 import { dockerConfigCredentials, dockerConfigPath } from "./registry/docker-config.js";
 import { parseMirrors } from "./registry/mirrors.js";
-import { proxyFromEnvironment } from "./registry/proxy.js";
+import { noProxy, proxyFromEnvironment } from "./registry/proxy.js";
 import type { TagOptions } from "./tag-digest.js";
 
 export interface RegistrySettings {
@@ -10,17 +11,22 @@ export interface RegistrySettings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly homeDir: string;
   readonly privateRedirects?: boolean;
+  /** Somebody else than the user asks: what only the user reaches, or has a login for, is not for them. */
+  readonly publicOnly?: boolean | undefined;
 }
 
 /** Among the mirrors: registries themselves are not asked. */
 const ONLY = "only";
 
-export function registryOptions({ mirrors, env, homeDir, privateRedirects = false }: RegistrySettings): TagOptions {
+export function registryOptions(settings: RegistrySettings): TagOptions {
+  const { mirrors, env, homeDir, privateRedirects = false, publicOnly = false } = settings;
   return {
     mirrors: parseMirrors(mirrors.filter((word) => word !== ONLY)),
     mirrorsOnly: mirrors.includes(ONLY),
-    credentials: dockerConfigCredentials(dockerConfigPath(env, homeDir), env),
-    proxy: proxyFromEnvironment(env),
-    privateRedirects,
+    publicOnly,
+    credentials: publicOnly ? noCredentials : dockerConfigCredentials(dockerConfigPath(env, homeDir), env),
+    // What a proxy dials for us nobody could check.
+    proxy: publicOnly ? noProxy : proxyFromEnvironment(env),
+    privateRedirects: privateRedirects && !publicOnly,
   };
 }

@@ -10,11 +10,13 @@ export interface TagOptions extends ClientOptions {
   readonly mirrors?: Mirrors;
   /** Registries themselves are not asked. */
   readonly mirrorsOnly?: boolean;
+  /** Of registries that are no mirrors, only those on public addresses are asked. */
+  readonly publicOnly?: boolean;
 }
 
 /** The digest of the index where there is one, so that it holds for every platform. */
 export async function tagDigest(reference: ImageReference, options: TagOptions = {}): Promise<Digest> {
-  const endpoints = endpointsOf(reference.registry, options.mirrors, options.mirrorsOnly);
+  const endpoints = endpointsOf(reference.registry, options.mirrors, options.mirrorsOnly, options.publicOnly);
   for (const [position, endpoint] of endpoints.entries()) {
     const client = new RegistryClient(endpoint, reference.repository, options);
     try {

@@ -30,7 +30,7 @@ export class McpConnection {
   readonly #server: SdkServer;
   readonly #tools: ReadonlyMap<string, Tool>;
   readonly #sessions: SessionSandboxes;
-  readonly #outputs = new KeptOutputs();
+  readonly #outputs: KeptOutputs;
   readonly #questions = new Questions();
   readonly #working = new Set<Promise<unknown>>();
   #closing: Promise<void> | null = null;
@@ -41,6 +41,8 @@ export class McpConnection {
   private constructor(sdk: Sdk, options: ConnectionOptions) {
     this.#sdk = sdk;
     this.#options = options;
+    const { outputs, caller } = options.host;
+    this.#outputs = new KeptOutputs(() => outputs.open(caller.id));
     this.#tools = new Map((options.tools ?? allTools).map((tool) => [tool.description.name, tool]));
     this.#server = new sdk.Server(serverInfo, { capabilities, instructions });
     this.#sessions = new SessionSandboxes((name) => this.#tellDied(name));

@@ -1,5 +1,6 @@
 /** What a connection works with: on whose behalf, in which project, and the runtime that does the work. */
 import type { Caller } from "../api/auth/caller.js";
+import type { OutputBudget } from "../api/limits/output-budget.js";
 import type { Places } from "../api/limits/places.js";
 import type { Redactor } from "../core/redact.js";
 import type { Surroundings } from "../core/surroundings.js";
@@ -15,7 +16,9 @@ export interface McpHost {
   readonly runtime: RuntimeHost;
   /** The sandboxes that stay; null where this process is not the one that owns them. */
   readonly sandboxes: Sandboxes | null;
-  readonly places: Pick<Places, "at" | "used">;
+  readonly places: Pick<Places, "at" | "used" | "charge" | "reserveSandbox">;
+  /** Memory for output of commands. */
+  readonly outputs: Pick<OutputBudget, "open">;
   readonly redact: Redactor;
   /** A call has begun; what is returned ends it. */
   readonly serve: () => () => void;

@@ -4,6 +4,7 @@ import { answerObject, field } from "../api/schema/object-shape.js";
 import { choice, list, nullable, text, type ValueOf } from "../api/schema/shapes.js";
 import type { Layer } from "../core/backend.js";
 import { escapeText } from "../core/escape.js";
+import type { Redactor } from "../core/redact.js";
 import type { Sandbox } from "../runtime/sandboxes/index.js";
 import type { SessionSandbox } from "../runtime/session-sandbox.js";
 
@@ -24,7 +25,7 @@ export const sandboxAnswer = answerObject({
 
 export type SandboxAnswer = ValueOf<typeof sandboxAnswer>;
 
-export function sessionAnswer(name: string, sandbox: SessionSandbox): SandboxAnswer {
+export function sessionAnswer(name: string, sandbox: SessionSandbox, redact: Redactor): SandboxAnswer {
   const { policy, image, request, layers, startedAtMs } = sandbox;
   return {
     name,
@@ -36,11 +37,11 @@ export function sessionAnswer(name: string, sandbox: SessionSandbox): SandboxAns
     network: policy.net.egress,
     project: request.projectDir,
     created_at: new Date(startedAtMs).toISOString(),
-    notes: [...request.notes, ...image.notes, ...missingWalls(layers)],
+    notes: [...request.notes, ...image.notes, ...missingWalls(layers)].map((note) => redact.value(note)),
   };
 }
 
-export async function namedAnswer(sandbox: Sandbox): Promise<SandboxAnswer> {
+export async function namedAnswer(sandbox: Sandbox, redact: Redactor): Promise<SandboxAnswer> {
   const info = await sandbox.info();
   return {
     name: info.name,
@@ -52,7 +53,7 @@ export async function namedAnswer(sandbox: Sandbox): Promise<SandboxAnswer> {
     network: info.policy.net.egress,
     project: info.projectDir,
     created_at: new Date(info.createdAtMs).toISOString(),
-    notes: [...info.notes, ...missingWalls(info.layers)],
+    notes: [...info.notes, ...missingWalls(info.layers)].map((note) => redact.value(note)),
   };
 }
 

@@ -3,6 +3,6 @@
  * can carry out: it finds and reads the files that have a say, resolves the policy, chooses the image and checks all that
  * can be checked without a sandbox. It starts nothing.
  */
-export { type Configuration, noConfiguration, readConfiguration } from "./configuration.js";
+export { type Configuration, noConfiguration, readConfiguration, userWidePath } from "./configuration.js";
 export { preparePolicy, prepareRun } from "./prepare-run.js";
 export type { Wishes } from "./wishes.js";

@@ -41,4 +41,28 @@ describe("output kept for the JSON answer", () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(64 << 20);
     expect(output.text().length + output.droppedBytes).toBe(1_000_000);
   });
+
+  it("takes no memory that it was not given, and counts what it lost", () => {
+    let left = 100_000;
+    const claim = (bytes: number) => {
+      if (bytes > left) return false;
+      left -= bytes;
+      return true;
+    };
+    const output = new CapturedOutput(16 << 20, claim);
+    for (let i = 0; i < 30; i++) write(output, 1, Buffer.alloc(10_000, 120));
+    expect(output.keptBytes).toBeGreaterThan(80_000);
+    expect(output.keptBytes).toBeLessThanOrEqual(100_000);
+    expect(output.keptBytes + output.droppedBytes).toBe(300_000);
+  });
+
+  it("is lent in pieces that are the whole when put together", () => {
+    const output = new CapturedOutput(16 << 20);
+    for (let i = 0; i < 50; i++) write(output, i % 3 === 0 ? 2 : 1, `<${"y".repeat(i)}>`);
+    for (const stream of [undefined, 1, 2] as const) {
+      const parts = [...output.parts(stream, 7)];
+      expect(Math.max(...parts.map(({ length }) => length))).toBeLessThanOrEqual(7);
+      expect(Buffer.concat(parts)).toEqual(output.bytes(stream));
+    }
+  });
 });

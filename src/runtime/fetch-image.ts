@@ -42,6 +42,8 @@ export interface FetchSettings {
   readonly layerLimits: LayerLimits;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly homeDir: string;
+  /** Somebody else than the user named the image: public registries only, and none of the user's logins. */
+  readonly publicOnly?: boolean;
 }
 
 export type ImageProgress =

@@ -32,6 +32,8 @@ export interface RunOnceOptions {
   readonly onNamed?: (sandbox: string) => void;
   /** The command runs. */
   readonly onStarted?: (sandbox: string) => void;
+  /** It ended before the command did; so much was used till then. */
+  readonly onKilled?: (cpuUs: number) => void;
   /** Whoever waits for the end of the sandbox and for records of it, where the caller need not. Without it the run waits. */
   readonly settleLater?: (work: Promise<readonly string[]>) => void;
 }
@@ -136,7 +138,10 @@ async function commandIn(opened: OpenRun, { options, audit }: Run): Promise<Comm
   } catch (error) {
     // The error says more than a second one about the sandbox that it ended.
     await sandbox.kill().then(
-      (end) => audit.records.ended(end),
+      (end) => {
+        audit.records.ended(end);
+        options.onKilled?.(end.cpuUs ?? 0);
+      },
       () => {},
     );
     await opened.close();

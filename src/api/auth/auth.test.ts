@@ -7,6 +7,8 @@ import { keyScopes } from "../../cli/api-options.js";
 import { scopes } from "../operations/operation.js";
 import { maySee, noQuotas } from "./caller.js";
 import { KeyStore } from "./key-store.js";
+import { KeyWatch } from "./key-watch.js";
+import { type Owners, ownersIn, PeerTable } from "./peer-table.js";
 import { ownerIn, peerUser } from "./tcp-peer.js";
 
 const folder = mkdtempSync(join(tmpdir(), "agentkernel-keys-"));
@@ -54,6 +56,21 @@ describe("keys", () => {
   });
 });
 
+describe("what goes on for a key", () => {
+  it("ends when the key does, and that of others goes on", async () => {
+    const caller = (id: string) => ({ id, scopes: [], isTrusted: false, sandboxes: null, quotas: noQuotas });
+    const invalid = new Set<string>();
+    const watch = new KeyWatch(({ id }) => !invalid.has(id), 1);
+    const ended: string[] = [];
+    watch.add(caller("key:b"), () => ended.push("b"));
+    watch.add(caller("key:c"), () => ended.push("c"))();
+    const over = new Promise<void>((resolve) => watch.add(caller("key:a"), resolve));
+    for (const id of ["key:a", "key:c"]) invalid.add(id);
+    await over;
+    expect(ended).toEqual([]);
+  });
+});
+
 describe("who may see a sandbox", () => {
   const caller = { id: "key:a", scopes: ["sandboxes"], isTrusted: false, sandboxes: null, quotas: noQuotas } as const;
 
@@ -74,7 +91,7 @@ describe("the user at the other end", () => {
     const { port } = server.address() as AddressInfo;
     const accepted = new Promise<Socket>((resolve) => server.once("connection", resolve));
     const client = connect(port, host);
-    expect(peerUser(await accepted)).toBe(process.geteuid?.());
+    expect(await peerUser(await accepted)).toBe(process.geteuid?.());
     client.destroy();
     server.close();
   });
@@ -85,13 +102,28 @@ describe("the user at the other end", () => {
     `${head}   0: ${fields.local ?? "0100007F:9C40"} 0100007F:1F90 ${fields.state ?? "01"} 00000000:00000000 00:00000000 00000000  ${fields.uid ?? 1000}        0 ${fields.inode ?? 77} 1 0\n`;
 
   it("is the one that the kernel names for exactly this connection", () => {
-    expect(ownerIn(line({}), ends)).toBe(1000);
-    expect(ownerIn(line({ local: "0100007F:9C41" }), ends)).toBeNull();
-    expect(ownerIn(line({ state: "06" }), ends)).toBeNull();
-    expect(ownerIn(head, ends)).toBeNull();
+    expect(ownerIn(ownersIn(line({})), ends)).toBe(1000);
+    expect(ownerIn(ownersIn(line({ local: "0100007F:9C41" })), ends)).toBeNull();
+    expect(ownerIn(ownersIn(line({ state: "06" })), ends)).toBeNull();
+    expect(ownerIn(ownersIn(head), ends)).toBeNull();
+  });
+
+  it("is looked up for all who come together in one reading, which began after they came", async () => {
+    const readings: ((owners: Owners) => void)[] = [];
+    const table = new PeerTable(() => new Promise((resolve) => readings.push(resolve)));
+    const first = table.now();
+    await Promise.resolve();
+    const later = Array.from({ length: 1000 }, () => table.now());
+    expect(readings).toHaveLength(1);
+    readings[0]?.(new Map([["one", 1]]));
+    expect((await first).get("one")).toBe(1);
+    while (readings.length < 2) await Promise.resolve();
+    readings[1]?.(new Map([["two", 2]]));
+    for (const owners of await Promise.all(later)) expect(owners.get("two")).toBe(2);
+    expect(readings).toHaveLength(2);
   });
 
   it("is nobody, and not root, where the socket belongs to no process any more", () => {
-    expect(ownerIn(line({ uid: 0, inode: 0 }), ends)).toBeNull();
+    expect(ownerIn(ownersIn(line({ uid: 0, inode: 0 })), ends)).toBeNull();
   });
 });

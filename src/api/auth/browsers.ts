@@ -4,6 +4,7 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { AgentKernelError } from "../../core/errors.js";
+import type { Newcomers } from "../http/newcomers.js";
 import { isLoopback } from "./tcp-peer.js";
 
 export interface Door {
@@ -12,6 +13,8 @@ export interface Door {
   readonly isTls: boolean;
   /** Where it listens, as it was asked for; null for a socket file. */
   readonly host: string | null;
+  /** Is told of connections on which somebody known asks. */
+  readonly newcomers: Newcomers | null;
 }
 
 export function refuseForeignPages(headers: IncomingHttpHeaders, door: Door, localAddress: string | undefined): void {

@@ -8,9 +8,16 @@ export interface Quotas {
   readonly requestsPerMinute: number | null;
   /** Processor time that ended commands may have used within an hour. */
   readonly cpuSecondsPerHour: number | null;
+  /** At once. */
+  readonly sandboxes: number | null;
 }
 
-export const noQuotas: Quotas = { concurrency: null, requestsPerMinute: null, cpuSecondsPerHour: null };
+export const noQuotas: Quotas = {
+  concurrency: null,
+  requestsPerMinute: null,
+  cpuSecondsPerHour: null,
+  sandboxes: null,
+};
 
 export interface Caller {
   /** Stable: `local`, `key:…` or `jwt:…`. What a sandbox is owned by, save for the user's own. */
@@ -21,6 +28,8 @@ export interface Caller {
   /** Only these sandboxes, whoever made them; null: those that are theirs. */
   readonly sandboxes: readonly string[] | null;
   readonly quotas: Quotas;
+  /** Of a token: when it runs out. A key's record says it for keys. */
+  readonly validUntilMs?: number;
 }
 
 /** The user that this process belongs to, on this machine. */

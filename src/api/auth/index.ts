@@ -3,9 +3,10 @@
  * sandbox is for those who serve the request. It never says which part of a key or token was wrong.
  */
 import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import { AgentKernelError } from "../../core/errors.js";
 import { type Door, refuseForeignPages } from "./browsers.js";
-import { type Caller, localUser } from "./caller.js";
+import { type Caller, localUser, noQuotas } from "./caller.js";
 import type { JwtVerifier } from "./jwt.js";
 import type { KeyRecord, KeyStore } from "./key-store.js";
 import { isLoopback, peerUser } from "./tcp-peer.js";
@@ -23,7 +24,7 @@ const forwarded = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x
 export class Authenticator {
   readonly #options: AuthOptions;
   /** The kernel is asked once a connection. */
-  readonly #peers = new WeakMap<object, boolean>();
+  readonly #peers = new WeakMap<object, Promise<boolean>>();
 
   constructor(options: AuthOptions) {
     this.#options = options;
@@ -38,8 +39,14 @@ export class Authenticator {
     // A proxy of the user's own would lend its rights to everybody whom it passes on.
     if (forwarded.some((name) => request.headers[name] !== undefined))
       throw unauthorized("a key is needed: a proxy asks");
-    if (this.#isSameUser(request)) return localUser;
+    if (await this.#isSameUser(request)) return localUser;
     throw unauthorized("a key is needed");
+  }
+
+  /** Whether somebody who was let in would be again. */
+  isValid({ id, validUntilMs }: Caller): boolean {
+    if (id.startsWith(KEY)) return this.#options.keys.isValid(id.slice(KEY.length));
+    return validUntilMs === undefined || validUntilMs > Date.now();
   }
 
   async #bearer(authorization: string): Promise<Caller> {
@@ -52,19 +59,28 @@ export class Authenticator {
     throw unauthorized("the key is not valid");
   }
 
-  #isSameUser(request: IncomingMessage): boolean {
-    const { socket } = request;
-    const known = this.#peers.get(socket);
-    if (known !== undefined) return known;
-    const isSame =
-      isLoopback(socket.localAddress) && isLoopback(socket.remoteAddress) && peerUser(socket) === this.#options.uid;
-    this.#peers.set(socket, isSame);
-    return isSame;
+  #isSameUser({ socket }: IncomingMessage): Promise<boolean> {
+    const known = this.#peers.get(socket) ?? this.#askKernel(socket);
+    this.#peers.set(socket, known);
+    return known;
+  }
+
+  async #askKernel(socket: Socket): Promise<boolean> {
+    if (!isLoopback(socket.localAddress) || !isLoopback(socket.remoteAddress)) return false;
+    return (await peerUser(socket)) === this.#options.uid;
   }
 }
 
+const KEY = "key:";
+
 function callerOfKey({ id, scopes, sandboxes, quotas }: KeyRecord): Caller {
-  return { id: `key:${id}`, scopes, isTrusted: scopes.includes("admin"), sandboxes, quotas };
+  return {
+    id: `${KEY}${id}`,
+    scopes,
+    isTrusted: scopes.includes("admin"),
+    sandboxes,
+    quotas: { ...noQuotas, ...quotas },
+  };
 }
 
 function unauthorized(why: string): AgentKernelError {

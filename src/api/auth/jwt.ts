@@ -43,6 +43,7 @@ export class JwtVerifier {
       isTrusted: scopesIn(payload).includes("admin"),
       sandboxes: null,
       quotas: noQuotas,
+      validUntilMs: ((payload.exp ?? 0) + CLOCK_SLACK_S) * 1000,
     };
   }
 }

@@ -78,6 +78,12 @@ export class KeyStore {
     return record.expiresAtMs !== null && record.expiresAtMs <= nowMs ? null : record;
   }
 
+  /** By the id in the key's record. */
+  isValid(id: string, nowMs = Date.now()): boolean {
+    const record = this.#read().get(id);
+    return record !== undefined && (record.expiresAtMs === null || record.expiresAtMs > nowMs);
+  }
+
   /** What another process has changed holds from the next request on. */
   #read(): ReadonlyMap<string, KeyRecord> {
     const found = statSync(this.#folder, { throwIfNoEntry: false, bigint: true });

@@ -2,8 +2,8 @@
  * Whose process is at the other end of a TCP connection from this machine to itself. The kernel lists the sockets of this
  * network namespace with their owners; what is not in the list is nobody.
  */
-import { readFileSync } from "node:fs";
 import { isIPv4, type Socket } from "node:net";
+import { type Owners, PeerTable } from "./peer-table.js";
 
 export interface Endpoints {
   readonly localAddress: string;
@@ -12,42 +12,26 @@ export interface Endpoints {
   readonly remotePort: number;
 }
 
+const table = new PeerTable();
+
 /** The user of the peer, or null where that cannot be known. */
-export function peerUser(socket: Socket): number | null {
+export async function peerUser(socket: Socket): Promise<number | null> {
   const { localAddress, localPort, remoteAddress, remotePort } = socket;
   if (localAddress === undefined || localPort === undefined) return null;
   if (remoteAddress === undefined || remotePort === undefined) return null;
-  const ends = { localAddress, localPort, remoteAddress, remotePort };
-  for (const table of ["/proc/net/tcp", "/proc/net/tcp6"]) {
-    const user = ownerIn(readTable(table), ends);
-    if (user !== null) return user;
-  }
-  return null;
-}
-
-function readTable(path: string): string {
-  try {
-    return readFileSync(path, "latin1");
-  } catch {
-    // A kernel without IPv6, or a /proc that shows none of it.
-    return "";
-  }
+  return ownerIn(await table.now(), { localAddress, localPort, remoteAddress, remotePort });
 }
 
 /** The peer's own entry: what is our far end is its near end. */
-export function ownerIn(table: string, ends: Endpoints): number | null {
-  const near = encodings(ends.remoteAddress).map((address) => `${address}:${portHex(ends.remotePort)}`);
-  const far = encodings(ends.localAddress).map((address) => `${address}:${portHex(ends.localPort)}`);
-  for (const line of table.split("\n").slice(1)) {
-    const [, local = "", remote = "", state, , , , user, , inode] = line.trim().split(/\s+/);
-    if (!near.includes(local) || !far.includes(remote) || state !== ESTABLISHED) continue;
-    // A socket that its process has closed belongs to nobody, and kernels list nobody's as root's.
-    return inode === undefined || inode === "0" ? null : Number(user);
+export function ownerIn(owners: Owners, ends: Endpoints): number | null {
+  for (const near of encodings(ends.remoteAddress)) {
+    for (const far of encodings(ends.localAddress)) {
+      const owner = owners.get(`${near}:${portHex(ends.remotePort)} ${far}:${portHex(ends.localPort)}`);
+      if (owner !== undefined) return owner;
+    }
   }
   return null;
 }
-
-const ESTABLISHED = "01";
 
 function portHex(port: number): string {
   return port.toString(16).toUpperCase().padStart(4, "0");

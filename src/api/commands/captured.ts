@@ -1,23 +1,26 @@
 /** A command's output kept for an answer. */
 import { Buffer } from "node:buffer";
+import { StringDecoder } from "node:string_decoder";
 import { AgentKernelError } from "../../core/errors.js";
 import type { GuestExec } from "../../guest/index.js";
 import { CapturedOutput } from "../../runtime/captured-output.js";
+import type { OutputRoom } from "../limits/output-budget.js";
 import type { Encoding } from "./command-events.js";
+
+const PIECE_BYTES = 1 << 16;
+
+/** What `json` adds to an answer. */
+export type CapturedField = "output" | "stdout" | "stderr" | "encoding" | "dropped_bytes";
 
 export interface Captured {
   readonly connect: (exec: GuestExec) => Promise<unknown>;
-  readonly fields: () => {
-    readonly output: string;
-    readonly stdout: string;
-    readonly stderr: string;
-    readonly encoding: Encoding;
-    readonly dropped_bytes: number;
-  };
+  /** An answer's JSON: the output, then `rest`. In pieces, since as one text it could be many times the output. */
+  readonly json: (rest: object) => Generator<string>;
+  readonly release: () => void;
 }
 
-export function capture(limitMiB: number, encoding: Encoding): Captured {
-  const kept = new CapturedOutput(limitMiB << 20);
+export function capture(limitMiB: number, encoding: Encoding, room: OutputRoom): Captured {
+  const kept = new CapturedOutput(limitMiB << 20, room.claim);
   return {
     connect: (exec) =>
       Promise.all(
@@ -25,14 +28,37 @@ export function capture(limitMiB: number, encoding: Encoding): Captured {
           (stream) => new Promise<void>((resolve) => exec.onOutput(stream, kept.sink(stream, resolve))),
         ),
       ),
-    fields: () => ({
-      output: kept.bytes().toString(encoding),
-      stdout: kept.bytes(1).toString(encoding),
-      stderr: kept.bytes(2).toString(encoding),
-      encoding,
-      dropped_bytes: kept.droppedBytes,
-    }),
+    json: function* (rest) {
+      for (const [before, stream] of streams) {
+        yield before;
+        yield* textPieces(kept.parts(stream, PIECE_BYTES), encoding);
+        yield '"';
+      }
+      yield `,${JSON.stringify({ ...rest, encoding, dropped_bytes: kept.droppedBytes }).slice(1)}`;
+    },
+    release: room.release,
   };
+}
+
+/** In the one form of answers. */
+export function* succeeded(data: Iterable<string>): Generator<string> {
+  yield '{"success":true,"data":';
+  yield* data;
+  yield "}";
+}
+
+const streams = [
+  ['{"output":"', undefined],
+  [',"stdout":"', 1],
+  [',"stderr":"', 2],
+] as const;
+
+/** What stands between the quotes of a text in JSON. */
+function* textPieces(parts: Iterable<Buffer>, encoding: Encoding): Generator<string> {
+  // What is split over two parts waits for its other half.
+  const decoder = new StringDecoder(encoding);
+  for (const part of parts) yield JSON.stringify(decoder.write(part)).slice(1, -1);
+  yield JSON.stringify(decoder.end()).slice(1, -1);
 }
 
 /** What a body says that the command reads; null where it says nothing. */

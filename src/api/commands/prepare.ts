@@ -35,7 +35,11 @@ export async function prepare(
   const wishes = wishesOf(command, body);
   const surroundings = { ...own, cwd };
   const configuration = await readConfiguration(wishes, surroundings);
-  return prepareRun(wishes, surroundings, caller.isTrusted ? configuration : withoutHost(configuration));
+  if (caller.isTrusted) return prepareRun(wishes, surroundings, configuration);
+  const request = prepareRun(wishes, surroundings, withoutHost(configuration));
+  // What the user's own file names is the user's choice.
+  if (body.image === undefined) return request;
+  return { ...request, imageSettings: { ...request.imageSettings, publicOnly: true } };
 }
 
 /** Somebody who is not the user of this machine names nothing of it. */

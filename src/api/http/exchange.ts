@@ -10,9 +10,10 @@ import type { Caller } from "../auth/caller.js";
 import type { Operation } from "../operations/operation.js";
 import { parseJson } from "../schema/json-text.js";
 import { eventHeaders } from "../sse.js";
-import { abandonmentBeside } from "./abandonment.js";
+import { type Abandonment, abandonmentBeside } from "./abandonment.js";
 import { type BodySource, hasBody, mediaType, readBody } from "./body.js";
 import type { ErrorAnswer } from "./error-answer.js";
+import { sendPieces } from "./json-pieces.js";
 import type { Reply } from "./reply.js";
 import type { Match } from "./router.js";
 
@@ -37,6 +38,7 @@ export class Exchange {
   readonly socket: Socket;
   readonly remote: string | null;
   readonly bytesWrittenBefore: number;
+  readonly #abandonment: Abandonment;
   match: Match | null = null;
   /** What was asked for, where no route of ours says it. */
   other: "mcp" | null = null;
@@ -51,6 +53,7 @@ export class Exchange {
     response.setHeader("x-request-id", this.id);
     response.setHeader("x-content-type-options", "nosniff");
     const abandonment = abandonmentBeside(abandon);
+    this.#abandonment = abandonment;
     this.signal = abandonment.signal;
     // A batch has many that listen.
     setMaxListeners(0, this.signal);
@@ -73,14 +76,25 @@ export class Exchange {
     return this.response.destroyed && !this.response.writableFinished;
   }
 
+  /** Whoever asked may not any more. */
+  cutOff(): void {
+    this.#abandonment.abort();
+    // What goes out, or comes in, has no other end.
+    if (this.response.headersSent || !this.request.complete) this.socket.destroy();
+  }
+
   sendJson(status: number, body: object, headers: Readonly<Record<string, string>> = {}): void {
+    this.sendText(status, `${JSON.stringify(body)}\n`, headers);
+  }
+
+  /** `text` is JSON. */
+  sendText(status: number, text: string, headers: Readonly<Record<string, string>> = {}): void {
     const { response, request } = this;
     if (response.headersSent) {
       // Too late to say it in order; what is cut off is known to be so.
       response.destroy();
       return;
     }
-    const text = `${JSON.stringify(body)}\n`;
     response.writeHead(status, {
       "content-type": "application/json",
       "content-length": Buffer.byteLength(text),
@@ -119,6 +133,13 @@ export async function sendReply(exchange: Exchange, reply: Reply): Promise<void>
   switch (reply.kind) {
     case "data":
       exchange.sendJson(reply.status, { success: true, data: reply.data });
+      return;
+    case "json":
+      try {
+        await sendPieces(response, reply.pieces, (text) => exchange.sendText(200, text));
+      } finally {
+        reply.release();
+      }
       return;
     case "text":
       response.writeHead(200, {

@@ -2,9 +2,10 @@
 import { readFileSync } from "node:fs";
 import { createServer as createHttpServer, type Server } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import { type AddressInfo, isIP } from "node:net";
+import { type AddressInfo, isIP, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { AgentKernelError } from "../../core/errors.js";
+import { Newcomers } from "./newcomers.js";
 import { serverOptions } from "./server-options.js";
 
 export interface TlsFiles {
@@ -45,7 +46,12 @@ function refuseMalformed({ code = "" }: NodeJS.ErrnoException, socket: Duplex): 
   socket.end(`${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`, () => socket.destroy());
 }
 
-export function createTcpServer({ tls }: TcpPlace): Server {
+export interface TcpServer {
+  readonly server: Server;
+  readonly newcomers: Newcomers;
+}
+
+export function createTcpServer({ tls }: TcpPlace): TcpServer {
   const server =
     tls === null
       ? createHttpServer(serverOptions)
@@ -56,7 +62,9 @@ export function createTcpServer({ tls }: TcpPlace): Server {
           minVersion: "TLSv1.2",
         }) as unknown as Server);
   harden(server);
-  return server;
+  const newcomers = new Newcomers();
+  server.on("connection", (socket: Socket) => newcomers.enter(socket));
+  return { server, newcomers };
 }
 
 function readPem(option: string, path: string): Buffer {

@@ -4,6 +4,12 @@ import type { Readable } from "node:stream";
 
 export type Reply =
   | { readonly kind: "data"; readonly status: number; readonly data: unknown }
+  /** JSON that is too much for one text. `release` is called when all of it was written, or nobody reads it. */
+  | {
+      readonly kind: "json";
+      readonly pieces: AsyncIterable<string> | Iterable<string>;
+      readonly release: () => void;
+    }
   | { readonly kind: "text"; readonly type: string; readonly text: string; readonly headers?: Headers }
   | { readonly kind: "bytes"; readonly type: string; readonly content: Readable; readonly headers?: Headers }
   /** `write` owns the response from then on; its head is out already. */

@@ -15,8 +15,18 @@ interface Waiting {
   readonly enter: () => void;
 }
 
+/** What a caller got. */
+export interface Place {
+  /** Gives it back. */
+  readonly leave: () => void;
+  /** Others may have it; for its caller's own limit it still counts. */
+  readonly leaveAlone: () => void;
+}
+
 interface Line {
   running: number;
+  /** Of the running: those that others do not wait for. */
+  alone: number;
   readonly waiting: Waiting[];
   servedAt: number;
   limit: number;
@@ -40,10 +50,11 @@ export class FairQueue {
     return [...this.#lines.values()].reduce((sum, { waiting }) => sum + waiting.length, 0);
   }
 
-  /** Resolves with how to give the place back. Rejects where too many wait already, or with the signal's reason. */
-  async enter(caller: string, limit: number | null, signal: AbortSignal): Promise<() => void> {
+  /** Rejects where too many wait already, or with the signal's reason. */
+  async enter(caller: string, limit: number | null, signal: AbortSignal): Promise<Place> {
     signal.throwIfAborted();
     const line = this.#line(caller, limit);
+    if (line.alone >= line.limit) throw allLeftAlone(line.limit);
     if (line.waiting.length >= this.#options.mostWaiting) throw tooMany(this.#options.mostWaiting);
     await new Promise<void>((resolve, reject) => {
       const entry: Waiting = {
@@ -61,14 +72,24 @@ export class FairQueue {
       line.waiting.push(entry);
       this.#admit();
     });
-    let isBack = false;
-    return () => {
-      if (isBack) return;
-      isBack = true;
-      line.running--;
-      this.#running--;
-      this.#forget(caller, line);
-      this.#admit();
+    let state: "here" | "alone" | "gone" = "here";
+    return {
+      leaveAlone: () => {
+        if (state !== "here") return;
+        state = "alone";
+        line.alone++;
+        this.#running--;
+        this.#admit();
+      },
+      leave: () => {
+        if (state === "gone") return;
+        if (state === "alone") line.alone--;
+        else this.#running--;
+        state = "gone";
+        line.running--;
+        this.#forget(caller, line);
+        this.#admit();
+      },
     };
   }
 
@@ -98,7 +119,7 @@ export class FairQueue {
   }
 
   #line(caller: string, limit: number | null): Line {
-    const line = this.#lines.get(caller) ?? { running: 0, waiting: [], servedAt: 0, limit: 0 };
+    const line = this.#lines.get(caller) ?? { running: 0, alone: 0, waiting: [], servedAt: 0, limit: 0 };
     line.limit = limit ?? Number.POSITIVE_INFINITY;
     this.#lines.set(caller, line);
     return line;
@@ -107,6 +128,18 @@ export class FairQueue {
   #forget(caller: string, line: Line): void {
     if (line.running === 0 && line.waiting.length === 0) this.#lines.delete(caller);
   }
+}
+
+/** They may go on for ever, so nobody waits for them. */
+function allLeftAlone(most: number): AgentKernelError {
+  return new AgentKernelError(
+    "too_many_requests",
+    `${most} detached commands of this caller run, which are all it may`,
+    {
+      hint: "end some of them, or use a key with a higher --concurrency",
+      details: { retry_after_s: 60 },
+    },
+  );
 }
 
 function tooMany(most: number): AgentKernelError {

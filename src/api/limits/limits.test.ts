@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
+import { localUser, noQuotas } from "../auth/caller.js";
 import { CpuLedger } from "./cpu-ledger.js";
 import { FairQueue } from "./fair-queue.js";
+import { OutputBudget } from "./output-budget.js";
+import { Places } from "./places.js";
 import { RateLimiter } from "./rate.js";
+import { SandboxQuota } from "./sandbox-quota.js";
+
+const stranger = { id: "key:a", scopes: [], isTrusted: false, sandboxes: null, quotas: noQuotas };
 
 const forever = new AbortController().signal;
 
@@ -15,7 +21,7 @@ describe("places for commands", () => {
     const order: string[] = [];
     const leaves: (() => void)[] = [];
     const come = (caller: string) =>
-      void queue.enter(caller, null, forever).then((leave) => {
+      void queue.enter(caller, null, forever).then(({ leave }) => {
         order.push(caller);
         leaves.push(leave);
       });
@@ -39,14 +45,14 @@ describe("places for commands", () => {
     await queue.enter("b", null, forever);
     await settled();
     expect([queue.running, queue.waiting]).toEqual([2, 1]);
-    first();
+    first.leave();
     await second;
     expect([queue.running, queue.waiting]).toEqual([2, 0]);
   });
 
   it("are not waited for by those who have gone, nor by more than may wait", async () => {
     const queue = new FairQueue({ places: 1, mostWaiting: 1 });
-    const leave = await queue.enter("a", null, forever);
+    const { leave } = await queue.enter("a", null, forever);
     const gone = new AbortController();
     const waiting = queue.enter("a", null, gone.signal);
     await expect(queue.enter("a", null, forever)).rejects.toMatchObject({ code: "too_many_requests" });
@@ -56,6 +62,50 @@ describe("places for commands", () => {
     leave();
     expect([queue.running, queue.waiting]).toEqual([0, 0]);
     await queue.enter("b", null, forever);
+  });
+});
+
+describe("a command that nobody waits for", () => {
+  it("counts for its caller's limit, and keeps no place of others", async () => {
+    const queue = new FairQueue({ places: 1, mostWaiting: 10 });
+    const detached = await queue.enter("a", 2, forever);
+    detached.leaveAlone();
+    const second = await queue.enter("a", 2, forever);
+    const third = queue.enter("a", 2, forever);
+    await settled();
+    expect([queue.running, queue.waiting]).toEqual([1, 1]);
+    second.leaveAlone();
+    await expect(queue.enter("a", 2, forever)).rejects.toMatchObject({ code: "too_many_requests" });
+    (await queue.enter("b", null, forever)).leave();
+    detached.leave();
+    detached.leave();
+    (await third).leave();
+    second.leave();
+    expect([queue.running, queue.waiting]).toEqual([0, 0]);
+  });
+
+  it("is charged when it ends, and its caller refused then", async () => {
+    const places = new Places({ places: 1, mostWaiting: 1, sandboxesOfCaller: 1 });
+    const caller = { ...stranger, quotas: { ...noQuotas, cpuSecondsPerHour: 1 } };
+    const usage = { userUs: 600_000, systemUs: 400_000, maxRssKiB: 0 };
+    places.charge(caller, { exited: Promise.resolve({ code: null, signal: 9, usage }) });
+    await settled();
+    await expect(places.at(caller, forever, async () => {})).rejects.toMatchObject({ code: "too_many_requests" });
+  });
+});
+
+describe("sandboxes", () => {
+  it("are so many of one caller, those that are being made among them", () => {
+    const quota = new SandboxQuota(2);
+    const stay = [{ owner: "key:a" }, { owner: "key:b" }, { owner: null }];
+    const back = quota.reserve(stranger, stay);
+    expect(() => quota.reserve(stranger, stay)).toThrow(expect.objectContaining({ code: "resource_exhausted" }));
+    back();
+    back();
+    quota.reserve(stranger, stay)();
+    quota.reserve({ ...stranger, quotas: { ...noQuotas, sandboxes: 3 } }, stay);
+    expect(() => quota.reserve({ ...localUser, quotas: { ...noQuotas, sandboxes: 1 } }, stay)).toThrow();
+    quota.reserve(localUser, stay);
   });
 });
 
@@ -72,6 +122,18 @@ describe("a rate", () => {
     expect(() => rates.take("a", 1)).toThrow(expect.objectContaining({ details: { retry_after_s: 60 } }));
     rates.take("a", null);
   });
+
+  it("counts what came in one request, and forgets no debt", () => {
+    let now = 0;
+    const rates = new RateLimiter(() => now);
+    rates.take("a", 60);
+    rates.owe("a", 60, 99);
+    now += 61_000;
+    for (let other = 0; other < 1100; other++) rates.take(`other ${other}`, 60);
+    expect(() => rates.take("a", 60)).toThrow(expect.objectContaining({ details: { retry_after_s: 30 } }));
+    now += 30_000;
+    rates.take("a", 60);
+  });
 });
 
 describe("an account of processor time", () => {
@@ -87,5 +149,30 @@ describe("an account of processor time", () => {
     now += 3_700_000;
     expect(ledger.usedSeconds("a")).toBe(0);
     ledger.refuseBeyond("a", 5);
+  });
+});
+
+describe("memory for output", () => {
+  it("is bounded for each caller and for all, and free again when answers are written", () => {
+    const budget = new OutputBudget({ outputBytes: 150, callerOutputBytes: 100 });
+    const [one, two] = [budget.open("a"), budget.open("a")];
+    expect([one.claim(60), two.claim(41), two.claim(40)]).toEqual([true, false, true]);
+    const other = budget.open("b");
+    expect([other.claim(51), other.claim(50)]).toEqual([false, true]);
+    one.release();
+    one.release();
+    expect(budget.heldBytes).toBe(90);
+    two.release();
+    other.release();
+    expect(budget.heldBytes).toBe(0);
+  });
+
+  it("of a batch does not come back while the batch goes on", () => {
+    const budget = new OutputBudget({ outputBytes: 1000, callerOutputBytes: 1000 });
+    const share = { leftBytes: 100 };
+    const first = budget.open("a", share);
+    expect(first.claim(80)).toBe(true);
+    first.release();
+    expect(budget.open("a", share).claim(30)).toBe(false);
   });
 });

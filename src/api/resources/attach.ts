@@ -57,6 +57,7 @@ export async function serveTerminal(
       timeoutMs: sandbox.record.policy.resources.timeoutMs,
       detached: false,
     });
+    backing.places.charge(caller, exec.guest);
     try {
       await exec.guest.opened;
       const { acceptWebSocket } = await import("../websocket.js");

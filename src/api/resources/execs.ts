@@ -1,9 +1,11 @@
 /** Commands in named sandboxes: at once, as events, or left to themselves. */
+import { deferred } from "../../core/deferred.js";
 import { exitStatus } from "../../runtime/command-end.js";
 import { attended } from "../../runtime/run-once.js";
 import type { Sandbox, SandboxExec } from "../../runtime/sandboxes/index.js";
 import { type Asked, type Backing, type HandlerFor, sandboxFor } from "../asked.js";
-import { capture, stdinOf } from "../commands/captured.js";
+import { type CapturedField, capture, stdinOf, succeeded } from "../commands/captured.js";
+import { refuseOtherUser } from "../commands/ceilings.js";
 import { EventsOfCommand } from "../commands/command-events.js";
 import { DEFAULT_TIMEOUT_MS } from "../commands/prepare.js";
 import { data } from "../http/reply.js";
@@ -19,24 +21,24 @@ export const exec: HandlerFor<"exec"> = async (asked, backing) => {
   const stdin = stdinOf(body);
   const sandbox = sandboxFor(caller, backing, params.name);
   if (body.detach === true) return data(await detach(asked, sandbox, backing), 202);
-  const output = capture(sandbox.record.policy.resources.outputMiB, body.encoding ?? "utf8");
-  const { command, end } = await backing.places.at(caller, signal, () =>
-    execAttended(asked, sandbox, backing, { stdin, connect: output.connect, onNamed: () => {}, onStarted: () => {} }),
-  );
-  const { output: all, stdout, stderr, encoding, dropped_bytes } = output.fields();
-  const answer: ExecAnswer = {
-    output: all,
-    stdout,
-    stderr,
-    exit_code: exitStatus(end),
-    duration_ms: roundedMs(performance.now() - startedAt),
-    timed_out: end.timedOut,
-    sandbox: sandbox.name,
-    encoding,
-    dropped_bytes,
-    exec: command.id,
-  };
-  return data(answer);
+  const room = backing.outputs.open(caller.id);
+  try {
+    const output = capture(sandbox.record.policy.resources.outputMiB, body.encoding ?? "utf8", room);
+    const { command, end } = await backing.places.at(caller, signal, () =>
+      execAttended(asked, sandbox, backing, { stdin, connect: output.connect, onNamed: () => {}, onStarted: () => {} }),
+    );
+    const rest: Omit<ExecAnswer, CapturedField> = {
+      exit_code: exitStatus(end),
+      duration_ms: roundedMs(performance.now() - startedAt),
+      timed_out: end.timedOut,
+      sandbox: sandbox.name,
+      exec: command.id,
+    };
+    return { kind: "json", pieces: succeeded(output.json(rest)), release: room.release };
+  } catch (error) {
+    room.release();
+    throw error;
+  }
 };
 
 export const execStream: HandlerFor<"execStream"> = async (asked, backing) => {
@@ -47,7 +49,7 @@ export const execStream: HandlerFor<"execStream"> = async (asked, backing) => {
   return {
     kind: "events",
     write: (response) =>
-      EventsOfCommand.tell(response, body.encoding ?? "utf8", backing.redact, async (events) => {
+      EventsOfCommand.tell(response, body.encoding ?? "utf8", backing.redactFor(caller), async (events) => {
         const { command, end } = await backing.places.at(caller, signal, () =>
           execAttended(asked, sandbox, backing, {
             stdin,
@@ -69,11 +71,18 @@ export const execStream: HandlerFor<"execStream"> = async (asked, backing) => {
 
 async function detach(asked: ExecAsked, sandbox: Sandbox, backing: Backing): Promise<object> {
   const { caller, signal } = asked;
-  return await backing.places.at(caller, signal, async () => {
+  const answered = deferred<object>();
+  const held = backing.places.at(caller, signal, async (leaveAlone) => {
     const command = await start(asked, sandbox, backing, true, false);
     await command.guest.opened;
-    return { exec: command.id, sandbox: sandbox.name };
+    const stopWatching = backing.whileValid(caller, () => command.abandon());
+    answered.resolve({ exec: command.id, sandbox: sandbox.name });
+    leaveAlone();
+    await command.over;
+    stopWatching();
   });
+  held.catch(answered.reject);
+  return await answered.promise;
 }
 
 interface Streams {
@@ -84,7 +93,7 @@ interface Streams {
 }
 
 async function execAttended(asked: ExecAsked, sandbox: Sandbox, backing: Backing, streams: Streams) {
-  const { caller, signal } = asked;
+  const { signal } = asked;
   const { stdin } = streams;
   const startedAt = performance.now();
   const command = await start(asked, sandbox, backing, false, stdin !== null);
@@ -94,7 +103,6 @@ async function execAttended(asked: ExecAsked, sandbox: Sandbox, backing: Backing
     const flushed = streams.connect(command.guest);
     const end = await attended({ exec: command.guest, wait: command.wait, stdin, signal, flushed });
     backing.metrics.ended({ ms: performance.now() - startedAt, timedOut: end.timedOut });
-    backing.places.used(caller, end.exit.usage.userUs + end.exit.usage.systemUs);
     return { command, end };
   } finally {
     // Whoever asked for it is done with it, whatever became of it.
@@ -105,9 +113,10 @@ async function execAttended(asked: ExecAsked, sandbox: Sandbox, backing: Backing
 /** A command in a sandbox that does not run means that it should. */
 async function start(asked: ExecAsked, sandbox: Sandbox, backing: Backing, detached: boolean, stdin: boolean) {
   const { body, caller, signal } = asked;
+  refuseOtherUser(caller, body.user, sandbox.record.policy);
   const { hostEnv } = hostEnvFor(caller, backing);
   if (sandbox.state === "created" || sandbox.state === "stopped") await sandbox.start({ hostEnv, signal });
-  return await sandbox.exec({
+  const command = await sandbox.exec({
     argv: body.command,
     hostEnv,
     cwd: body.cwd ?? null,
@@ -117,6 +126,8 @@ async function start(asked: ExecAsked, sandbox: Sandbox, backing: Backing, detac
     timeoutMs: timeLimit(sandbox, body, detached),
     detached,
   });
+  backing.places.charge(caller, command.guest);
+  return command;
 }
 
 /** A limit of the sandbox's own holds for every command in it. */

@@ -1,56 +1,63 @@
-/** Commands in temporary sandboxes: at once, as events, and several side by side. */
+/** Commands in temporary sandboxes: at once, or as events. */
 import { deferred } from "../../core/deferred.js";
-import { isAgentKernelError } from "../../core/errors.js";
+import type { Redactor } from "../../core/redact.js";
 import { exitStatus } from "../../runtime/command-end.js";
 import { type RanOnce, runOnce } from "../../runtime/run-once.js";
 import type { RunRequest } from "../../runtime/run-request.js";
 import type { Backing, HandlerFor } from "../asked.js";
 import type { Caller } from "../auth/caller.js";
-import { capture, stdinOf } from "../commands/captured.js";
+import { type CapturedField, capture, stdinOf, succeeded } from "../commands/captured.js";
 import { EventsOfCommand } from "../commands/command-events.js";
 import { DEFAULT_TIMEOUT_MS, prepare } from "../commands/prepare.js";
-import { errorAnswer, inFields } from "../http/error-answer.js";
-import { data } from "../http/reply.js";
+import { inFields } from "../http/error-answer.js";
+import type { OutputRoom } from "../limits/output-budget.js";
 import type { RunBody, RunResult } from "../operations/runs.js";
 
-interface Run {
+export interface Run {
   readonly body: RunBody;
   readonly caller: Caller;
   readonly signal: AbortSignal;
   readonly backing: Backing;
+  /** Where the output lies until the answer is written. */
+  readonly room: OutputRoom;
 }
 
-export const run: HandlerFor<"run"> = async ({ body, caller, signal }, backing) =>
-  data(await runCaptured({ body, caller, signal, backing }));
+/** Where this rejects, the room is free again. */
+export const run: HandlerFor<"run"> = async ({ body, caller, signal }, backing) => {
+  const room = backing.outputs.open(caller.id);
+  const result = await runCaptured({ body, caller, signal, backing, room });
+  return { kind: "json", pieces: succeeded(result), release: room.release };
+};
 
-async function runCaptured({ body, caller, signal, backing }: Run): Promise<RunResult> {
-  const startedAt = performance.now();
-  const stdin = stdinOf(body);
-  const request = await prepare(body.command, body, caller, backing.own);
-  const output = capture(request.policy.resources.outputMiB, body.encoding ?? "utf8");
-  const ran = await atPlace({ caller, signal, backing }, request, {
-    stdin,
-    connect: output.connect,
-  });
-  const { output: all, stdout, stderr, encoding, dropped_bytes } = output.fields();
-  return {
-    output: all,
-    stdout,
-    stderr,
-    exit_code: exitStatus(ran.command),
-    duration_ms: roundedMs(performance.now() - startedAt),
-    timed_out: ran.command.timedOut,
-    sandbox: ran.sandbox.id,
-    encoding,
-    dropped_bytes,
-    ...aboutSandbox(request, ran),
-  };
+/** The result as JSON, in pieces. */
+export async function runCaptured({ body, caller, signal, backing, room }: Run): Promise<Iterable<string>> {
+  try {
+    const startedAt = performance.now();
+    const stdin = stdinOf(body);
+    const request = await prepare(body.command, body, caller, backing.own);
+    const output = capture(request.policy.resources.outputMiB, body.encoding ?? "utf8", room);
+    const ran = await atPlace({ caller, signal, backing }, request, {
+      stdin,
+      connect: output.connect,
+    });
+    const rest: Omit<RunResult, CapturedField> = {
+      exit_code: exitStatus(ran.command),
+      duration_ms: roundedMs(performance.now() - startedAt),
+      timed_out: ran.command.timedOut,
+      sandbox: ran.sandbox.id,
+      ...aboutSandbox(request, ran, backing.redactFor(caller)),
+    };
+    return output.json(rest);
+  } catch (error) {
+    room.release();
+    throw error;
+  }
 }
 
 type Streams = Pick<Parameters<typeof runOnce>[1], "stdin" | "connect" | "onNamed" | "onStarted">;
 
 async function atPlace(
-  { caller, signal, backing }: Omit<Run, "body">,
+  { caller, signal, backing }: Pick<Run, "caller" | "signal" | "backing">,
   request: RunRequest,
   streams: Streams,
 ): Promise<RanOnce> {
@@ -64,6 +71,7 @@ async function atPlace(
       signal,
       timeoutMs,
       settleLater,
+      onKilled: (cpuUs) => places.used(caller, cpuUs),
       ...streams,
       onNamed: (id) => {
         runs.note(id, caller.id);
@@ -85,18 +93,18 @@ type AboutSandbox = Pick<
   "backend" | "image" | "profile" | "compatibility_mode" | "layers" | "usage" | "network" | "changes" | "notes"
 >;
 
-function aboutSandbox({ policy, notes }: RunRequest, ran: RanOnce): AboutSandbox {
+function aboutSandbox({ policy, notes }: RunRequest, ran: RanOnce, redact: Redactor): AboutSandbox {
   const { image, sandbox } = ran;
   return {
     backend: "linux",
-    image: { name: image.name, digest: image.digest, why: inFields(image.why) },
+    image: { name: image.name, digest: image.digest, why: redact.value(inFields(image.why)) },
     profile: policy.profile,
     compatibility_mode: policy.mode,
     layers: sandbox.layers.map(({ name, state, detail = null }) => ({ name, state, detail })),
     usage: usageOf(ran),
     network: { mode: policy.net.egress, blocked: ran.blocked },
     changes: ran.carried,
-    notes: [...notes, ...image.notes, ...ran.notes].map(inFields),
+    notes: [...notes, ...image.notes, ...ran.notes].map((note) => redact.value(inFields(note))),
   };
 }
 
@@ -116,7 +124,7 @@ export const runStream: HandlerFor<"runStream"> = async ({ body, caller, signal 
   return {
     kind: "events",
     write: (response) =>
-      EventsOfCommand.tell(response, body.encoding ?? "utf8", backing.redact, async (events) => {
+      EventsOfCommand.tell(response, body.encoding ?? "utf8", backing.redactFor(caller), async (events) => {
         const ran = await atPlace({ caller, signal, backing }, request, {
           stdin,
           connect: (exec) => events.connect(exec),
@@ -133,30 +141,6 @@ export const runStream: HandlerFor<"runStream"> = async ({ body, caller, signal 
       }),
   };
 };
-
-export const batchRun: HandlerFor<"batchRun"> = async ({ body, caller, signal }, backing) => {
-  const { commands, parallel = commands.length } = body;
-  const results: unknown[] = new Array(commands.length);
-  let next = 0;
-  const work = async () => {
-    for (let index = next++; index < commands.length; index = next++) {
-      const one = commands[index];
-      if (one !== undefined) results[index] = await resultOf({ body: one, caller, signal, backing });
-    }
-  };
-  await Promise.all(Array.from({ length: parallel }, work));
-  return data({ results });
-};
-
-/** One that fails is a result of the batch; the others go on. */
-async function resultOf(one: Run): Promise<object> {
-  try {
-    return { success: true, data: await runCaptured(one) };
-  } catch (error) {
-    if (!isAgentKernelError(error) || one.signal.aborted) throw error;
-    return { success: false, error: errorAnswer(error, one.backing.redact).error };
-  }
-}
 
 export function roundedMs(ms: number): number {
   return Math.round(ms * 1000) / 1000;

@@ -1,10 +1,12 @@
 /** Sandboxes with a name: made, looked at, changed, started, stopped and removed. */
 import { AgentKernelError } from "../../core/errors.js";
 import type { NetworkRules } from "../../core/policy.js";
+import type { Redactor } from "../../core/redact.js";
 import { parseDurationMs } from "../../policy/resources.js";
 import type { Sandbox } from "../../runtime/sandboxes/index.js";
 import { type Backing, type HandlerFor, sandboxFor } from "../asked.js";
 import { type Caller, localUser, maySee, ownerOf } from "../auth/caller.js";
+import { ceilingOf, networkWithin, refuseLongerLife } from "../commands/ceilings.js";
 import { prepare } from "../commands/prepare.js";
 import { inFields } from "../http/error-answer.js";
 import { data } from "../http/reply.js";
@@ -14,10 +16,10 @@ import type { SandboxAnswer } from "../operations/sandboxes.js";
 /** How long commands may take to end in order. */
 const STOP_GRACE_MS = 2000;
 
-export const listSandboxes: HandlerFor<"listSandboxes"> = async ({ caller, query }, { sandboxes }) => {
-  const seen = sandboxes.list().filter((sandbox) => maySee(caller, sandbox));
+export const listSandboxes: HandlerFor<"listSandboxes"> = async ({ caller, query }, backing) => {
+  const seen = backing.sandboxes.list().filter((sandbox) => maySee(caller, sandbox));
   const wanted = seen.filter(({ state }) => query.state === undefined || state === query.state);
-  return data({ sandboxes: await Promise.all(wanted.map(answerOf)) });
+  return data({ sandboxes: await Promise.all(wanted.map((sandbox) => answerOf(sandbox, backing.redactFor(caller)))) });
 };
 
 export const createSandbox: HandlerFor<"createSandbox"> = async ({ body, caller, signal }, backing) => {
@@ -29,18 +31,15 @@ export const createSandbox: HandlerFor<"createSandbox"> = async ({ body, caller,
   }
   const run = await prepare([], body, caller, backing.own);
   const sandbox = await backing.places.at(caller, signal, async () => {
-    const made = await backing.sandboxes.create({
-      name,
-      run,
-      ttlMs: durationOf("ttl", body.ttl),
-      idleTimeoutMs: durationOf("idle_timeout", body.idle_timeout),
-      owner: ownerOf(caller),
-      signal,
-    });
+    const giveBack = backing.places.reserveSandbox(caller, backing.sandboxes.list());
+    const wish = { ttlMs: durationOf("ttl", body.ttl), idleTimeoutMs: durationOf("idle_timeout", body.idle_timeout) };
+    const made = await backing.sandboxes
+      .create({ name, run, ...wish, owner: ownerOf(caller), signal })
+      .finally(giveBack);
     if (body.start !== false) await startOrRemove(made, caller, backing, signal);
     return made;
   });
-  return data(await answerOf(sandbox), 201);
+  return data(await answerOf(sandbox, backing.redactFor(caller)), 201);
 };
 
 /** What could not be started was never asked for as a sandbox that does not run. */
@@ -65,24 +64,30 @@ export function durationOf(field: string, text: string | null | undefined): numb
 }
 
 export const getSandbox: HandlerFor<"getSandbox"> = async ({ caller, params }, backing) =>
-  data(await answerOf(sandboxFor(caller, backing, params.name)));
+  data(await answerOf(sandboxFor(caller, backing, params.name), backing.redactFor(caller)));
 
 export const patchSandbox: HandlerFor<"patchSandbox"> = async ({ body, caller, params }, backing) => {
   const sandbox = sandboxFor(caller, backing, params.name);
   const { ttl, idle_timeout: idle, network } = body;
+  const life = (field: "ttl" | "idle_timeout", text: string | null): number | null => {
+    const wantedMs = durationOf(field, text);
+    refuseLongerLife(caller, sandbox, field, wantedMs);
+    return wantedMs;
+  };
+  const wanted = {
+    ...(ttl === undefined ? {} : { ttlMs: life("ttl", ttl) }),
+    ...(idle === undefined ? {} : { idleTimeoutMs: life("idle_timeout", idle) }),
+  };
   const rules = network === undefined ? null : await networkFor(sandbox, network, backing);
-  if (ttl !== undefined || idle !== undefined) {
-    const { ttlMs, idleTimeoutMs } = sandbox.record;
-    await sandbox.setLife({
-      ttlMs: ttl === undefined ? ttlMs : durationOf("ttl", ttl),
-      idleTimeoutMs: idle === undefined ? idleTimeoutMs : durationOf("idle_timeout", idle),
-    });
-  }
-  if (rules !== null) await sandbox.setNetwork(rules, caller.id);
-  return data(await answerOf(sandbox));
+  // Of one that others may change too, what the user chose stays the most that they may.
+  const ceiling = caller.isTrusted ? null : ceilingOf(sandbox);
+  const within = ceiling && rules && network !== undefined ? networkWithin(rules, network, ceiling) : rules;
+  if (Object.keys(wanted).length > 0) await sandbox.setLife(wanted);
+  if (within !== null) await sandbox.setNetwork(within, caller.id, ceiling);
+  return data(await answerOf(sandbox, backing.redactFor(caller)));
 };
 
-/** What the sandbox's policy would be, had it been made so: the user's limits hold for changes too. */
+/** What the sandbox's policy would be, had its user made it so: the user's limits hold for changes too. */
 async function networkFor({ record }: Sandbox, network: NetworkWish, { own }: Backing): Promise<NetworkRules> {
   const { policy, projectDir } = record;
   const wanted = { profile: policy.profile, compatibility_mode: policy.mode, network };
@@ -101,25 +106,25 @@ export const removeSandbox: HandlerFor<"removeSandbox"> = async ({ caller, param
 export const startSandbox: HandlerFor<"startSandbox"> = async ({ caller, params, signal }, backing) => {
   const sandbox = sandboxFor(caller, backing, params.name);
   await backing.places.at(caller, signal, () => sandbox.start({ ...hostEnvFor(caller, backing), signal }));
-  return data(await answerOf(sandbox));
+  return data(await answerOf(sandbox, backing.redactFor(caller)));
 };
 
 export const stopSandbox: HandlerFor<"stopSandbox"> = async ({ caller, params }, backing) => {
   const sandbox = sandboxFor(caller, backing, params.name);
   await sandbox.stop({ graceMs: STOP_GRACE_MS });
-  return data(await answerOf(sandbox));
+  return data(await answerOf(sandbox, backing.redactFor(caller)));
 };
 
 export const pauseSandbox: HandlerFor<"pauseSandbox"> = async ({ caller, params }, backing) => {
   const sandbox = sandboxFor(caller, backing, params.name);
   await sandbox.pause();
-  return data(await answerOf(sandbox));
+  return data(await answerOf(sandbox, backing.redactFor(caller)));
 };
 
 export const resumeSandbox: HandlerFor<"resumeSandbox"> = async ({ caller, params }, backing) => {
   const sandbox = sandboxFor(caller, backing, params.name);
   await sandbox.resume();
-  return data(await answerOf(sandbox));
+  return data(await answerOf(sandbox, backing.redactFor(caller)));
 };
 
 /** Words that are reserved: whoever asks is told so, in the one form. */
@@ -147,7 +152,7 @@ export const sandboxStats: HandlerFor<"sandboxStats"> = async ({ caller, params 
   });
 };
 
-export async function answerOf(sandbox: Sandbox): Promise<SandboxAnswer> {
+export async function answerOf(sandbox: Sandbox, redact: Redactor): Promise<SandboxAnswer> {
   const info = await sandbox.info();
   const { policy, image, ttlLeftMs } = info;
   const { vcpus, memoryMiB, pids, diskMiB, openFiles } = policy.resources;
@@ -155,7 +160,7 @@ export async function answerOf(sandbox: Sandbox): Promise<SandboxAnswer> {
     name: info.name,
     state: info.state,
     backend: info.backend,
-    image: { ...image, why: inFields(info.imageWhy) },
+    image: { ...image, why: redact.value(inFields(info.imageWhy)) },
     profile: policy.profile,
     compatibility_mode: policy.mode,
     network: policy.net.egress,
@@ -167,7 +172,7 @@ export async function answerOf(sandbox: Sandbox): Promise<SandboxAnswer> {
     ttl_ms: info.ttlMs,
     idle_timeout_ms: info.idleTimeoutMs,
     layers: info.layers.map(({ name, state, detail = null }) => ({ name, state, detail })),
-    notes: info.notes.map(inFields),
+    notes: info.notes.map((note) => redact.value(inFields(note))),
   };
 }
 

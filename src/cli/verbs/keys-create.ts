@@ -34,6 +34,7 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
       concurrency: count("concurrency"),
       requestsPerMinute: count("rate"),
       cpuSecondsPerHour: count("cpu-seconds"),
+      sandboxes: count("max-sandboxes"),
     },
     expiresAtMs: expires === undefined ? null : Date.now() + parseDurationMs("--expires", expires),
   });

@@ -14,6 +14,8 @@ export interface Endpoint {
   readonly schemeOpen: boolean;
   /** It stands on a private network, and the user lets such registries lead to other hosts of private networks. */
   readonly mayLeadToPrivate?: boolean;
+  /** Somebody else than the user named it: no address that is not public is dialled for it. */
+  readonly publicOnly?: boolean;
 }
 
 /** Registry as references name it → addresses of mirrors, such as `https://mirror.example` or `http://localhost:5000`. */
@@ -22,10 +24,18 @@ export type Mirrors = Readonly<Record<string, readonly string[]>>;
 /** The host behind the name; the name itself serves no images. */
 const apiHosts: ReadonlyMap<string, string> = new Map([[DEFAULT_REGISTRY, "registry-1.docker.io"]]);
 
-/** With mirrors only, a registry itself is asked where it is on this machine and has none. */
-export function endpointsOf(registry: string, mirrors: Mirrors = {}, mirrorsOnly = false): Endpoint[] {
+/**
+ * With mirrors only, a registry itself is asked where it is on this machine and has none. `publicOnly` is about the
+ * registry: mirrors are always the user's choice.
+ */
+export function endpointsOf(
+  registry: string,
+  mirrors: Mirrors = {},
+  mirrorsOnly = false,
+  publicOnly = false,
+): Endpoint[] {
   const named = (Object.hasOwn(mirrors, registry) ? (mirrors[registry] ?? []) : []).map(mirrorEndpoint);
-  const itself = registryEndpoint(registry);
+  const itself = publicOnly ? publicEndpoint(registry) : registryEndpoint(registry);
   if (!mirrorsOnly) return [...named, itself];
   if (named.length > 0) return named;
   if (itself.loopback) return [itself];
@@ -42,6 +52,10 @@ function registryEndpoint(registry: string): Endpoint {
   const { origin, hostname } = new URL(`https://${apiHosts.get(registry) ?? registry}`);
   const loopback = isLoopbackHost(hostname);
   return { name: registry, origin, loopback, schemeOpen: loopback };
+}
+
+function publicEndpoint(registry: string): Endpoint {
+  return { ...registryEndpoint(registry), loopback: false, schemeOpen: false, publicOnly: true };
 }
 
 function mirrorEndpoint(text: string): Endpoint {
@@ -66,6 +80,7 @@ function mirrorEndpoint(text: string): Endpoint {
 
 /** What may be dialled for a URL that this endpoint's registry, or its DNS, led to. */
 export function addressRuleFor(url: URL, endpoint: Endpoint): AddressRule {
+  if (endpoint.publicOnly === true) return "outside";
   if (url.protocol === "http:") return "here";
   if (url.host === new URL(endpoint.origin).host) return endpoint.loopback ? "here" : "any";
   if (endpoint.loopback) return "here-or-outside";

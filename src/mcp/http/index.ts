@@ -90,13 +90,20 @@ export class McpHttp implements McpDoor {
     });
     const session = new HttpSession(caller.id, transport, connection, idleMs);
     this.#sessions.set(id, session);
-    void connection.over.then(() => this.#sessions.delete(id));
+    const stopWatching = backing.whileValid(caller, () => void connection.close());
+    void connection.over.then(() => {
+      stopWatching();
+      this.#sessions.delete(id);
+    });
     return session;
   }
 }
 
 /** No folder of the host is this caller's project: none was named. */
-function hostOf(caller: Caller, { own, host, sandboxes, places, redact, runs, settleLater }: Backing): McpHost {
+function hostOf(
+  caller: Caller,
+  { own, host, sandboxes, places, outputs, redactFor, runs, settleLater }: Backing,
+): McpHost {
   return {
     caller,
     own,
@@ -104,7 +111,8 @@ function hostOf(caller: Caller, { own, host, sandboxes, places, redact, runs, se
     runtime: host,
     sandboxes,
     places,
-    redact,
+    outputs,
+    redact: redactFor(caller),
     serve: () => () => {},
     settleLater,
     noteRun: (sandbox) => runs.note(sandbox, caller.id),

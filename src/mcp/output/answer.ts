@@ -46,8 +46,10 @@ export function commandTold(
   const all = captured.bytes();
   const [stdout, stderr] = [captured.bytes(1), captured.bytes(2)];
   const isLong = all.length > MOST_BYTES || stderr.length > MOST_STDERR_BYTES;
-  const uri = isLong ? outputs.keep(Buffer.from(all), titleOf(command)) : undefined;
-  const cut = (bytes: number) => `${bytes} bytes are cut here; the whole output: sandbox_file_read with path ${uri}`;
+  const uri = isLong ? outputs.keep(all, titleOf(command)) : null;
+  const whole =
+    uri === null ? "there is no memory for all of it" : `the whole output: sandbox_file_read with path ${uri}`;
+  const cut = (bytes: number) => `${bytes} bytes are cut here; ${whole}`;
   const shown = trimMiddle(all, MOST_BYTES, cut);
   const code = exitStatus(end);
   const lost = captured.droppedBytes;
@@ -68,7 +70,7 @@ export function commandTold(
       timed_out: end.timedOut,
       sandbox,
       cut_bytes: shown.cutBytes + lost,
-      ...(uri === undefined ? {} : { full_output: uri }),
+      ...(uri === null ? {} : { full_output: uri }),
       notes: told,
     },
   };

@@ -1,5 +1,6 @@
 /** The output of one command: kept for the answer, and told while it runs where that is wanted. */
 import { StringDecoder } from "node:string_decoder";
+import type { OutputRoom } from "../../api/limits/output-budget.js";
 import type { GuestExec, OutputSink } from "../../guest/index.js";
 import { CapturedOutput } from "../../runtime/captured-output.js";
 import type { Call } from "../tool.js";
@@ -7,6 +8,16 @@ import type { Call } from "../tool.js";
 /** How often a client is told at most, and how much at once: the answer has everything. */
 const TELL_MS = 100;
 const MOST_TOLD_CHARS = 16_384;
+
+/** Memory for one command's output, until its answer was made. */
+export async function withRoom<T>({ host }: Pick<Call, "host">, work: (room: OutputRoom) => Promise<T>): Promise<T> {
+  const room = host.outputs.open(host.caller.id);
+  try {
+    return await work(room);
+  } finally {
+    room.release();
+  }
+}
 
 export class CommandOutput {
   readonly captured: CapturedOutput;
@@ -18,8 +29,8 @@ export class CommandOutput {
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
 
-  constructor(limitMiB: number, progress: Call["progress"]) {
-    this.captured = new CapturedOutput(limitMiB << 20);
+  constructor(limitMiB: number, room: OutputRoom, progress: Call["progress"]) {
+    this.captured = new CapturedOutput(limitMiB << 20, room.claim);
     this.#progress = progress;
   }
 

@@ -2,6 +2,7 @@
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { localUser } from "../../api/auth/caller.js";
+import { OutputBudget } from "../../api/limits/output-budget.js";
 import { Places } from "../../api/limits/places.js";
 import { redactor } from "../../core/redact.js";
 import { McpConnection } from "../connection.js";
@@ -15,7 +16,8 @@ export function bareHost(more: Partial<McpHost> = {}): McpHost {
     project: null,
     runtime: { env: {}, homeDir: "/nonexistent", resident: null },
     sandboxes: null,
-    places: new Places({ places: 4, mostWaiting: 4 }),
+    places: new Places({ places: 4, mostWaiting: 4, sandboxesOfCaller: 4 }),
+    outputs: new OutputBudget({ outputBytes: 1 << 20, callerOutputBytes: 1 << 20 }),
     redact: redactor(),
     serve: () => () => {},
     settleLater: () => {},

@@ -37,14 +37,9 @@ export const sandboxCreate = defineTool({
     }
     const run = await prepareFor(host, [], body);
     const sandbox = await host.places.at(caller, signal, async () => {
-      const made = await sandboxes.create({
-        name,
-        run,
-        ttlMs: durationOf("ttl", ttl),
-        idleTimeoutMs: durationOf("idle_timeout", idle),
-        owner: ownerOf(caller),
-        signal,
-      });
+      const giveBack = host.places.reserveSandbox(caller, sandboxes.list());
+      const life = { ttlMs: durationOf("ttl", ttl), idleTimeoutMs: durationOf("idle_timeout", idle) };
+      const made = await sandboxes.create({ name, run, ...life, owner: ownerOf(caller), signal }).finally(giveBack);
       try {
         await made.start({ hostEnv: hostEnvFor(host), signal });
       } catch (error) {
@@ -54,7 +49,7 @@ export const sandboxCreate = defineTool({
       }
       return made;
     });
-    const data = await namedAnswer(sandbox);
+    const data = await namedAnswer(sandbox, host.redact);
     return { text: sandboxLine(data), data };
   },
 });

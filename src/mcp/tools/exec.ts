@@ -1,4 +1,5 @@
 /** `sandbox_exec`: a command in a sandbox that is there before and after. */
+import { refuseOtherUser } from "../../api/commands/ceilings.js";
 import { command, env, insidePath, sandboxName } from "../../api/operations/fields.js";
 import { field, optional } from "../../api/schema/object-shape.js";
 import { flag, text } from "../../api/schema/shapes.js";
@@ -7,7 +8,7 @@ import type { CommandEnd } from "../../runtime/command-end.js";
 import { attended } from "../../runtime/run-once.js";
 import type { ExecWish } from "../../runtime/sandboxes/index.js";
 import { commandAnswer, commandTold } from "../output/answer.js";
-import { CommandOutput } from "../output/command-output.js";
+import { CommandOutput, withRoom } from "../output/command-output.js";
 import { DEFAULT_TIMEOUT_MS, timeout } from "../prepare.js";
 import { ensureRunning, hostEnvFor, type Reached, reach } from "../reach.js";
 import { type Call, defineTool } from "../tool.js";
@@ -34,7 +35,7 @@ export const sandboxExec = defineTool({
     const { host, signal } = call;
     const reached = reach(args.name, call);
     const policy = reached.kind === "session" ? reached.sandbox.policy : reached.sandbox.record.policy;
-    const output = new CommandOutput(policy.resources.outputMiB, args.streaming === true ? call.progress : null);
+    refuseOtherUser(host.caller, args.user, policy);
     const wish: ExecWish = {
       argv: args.command,
       hostEnv: hostEnvFor(host),
@@ -45,14 +46,20 @@ export const sandboxExec = defineTool({
       timeoutMs: timeLimit(policy, args.timeout_ms),
       detached: false,
     };
-    const end = await host.places.at(host.caller, signal, () => execIn(reached, wish, output, call));
-    host.places.used(host.caller, end.exit.usage.userUs + end.exit.usage.systemUs);
-    await output.close();
-    const ms = performance.now() - startedAt;
-    return commandTold(
-      { end, captured: output.captured, ms, sandbox: args.name, command: args.command, notes: [] },
-      call,
-    );
+    return await withRoom(call, async (room) => {
+      const output = new CommandOutput(
+        policy.resources.outputMiB,
+        room,
+        args.streaming === true ? call.progress : null,
+      );
+      const end = await host.places.at(host.caller, signal, () => execIn(reached, wish, output, call));
+      await output.close();
+      const ms = performance.now() - startedAt;
+      return commandTold(
+        { end, captured: output.captured, ms, sandbox: args.name, command: args.command, notes: [] },
+        call,
+      );
+    });
   },
 });
 
@@ -68,6 +75,7 @@ async function execIn(
     if (kind === "named") await ensureRunning(sandbox, call);
     signal.throwIfAborted();
     const exec = await sandbox.exec(wish);
+    call.host.places.charge(call.host.caller, exec.guest);
     try {
       const flushed = output.connect(exec.guest);
       return await attended({ exec: exec.guest, wait: exec.wait, stdin: null, signal, flushed });

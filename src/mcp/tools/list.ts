@@ -14,12 +14,12 @@ export const sandboxList = defineTool({
   input: {},
   output: answerObject({ sandboxes: field(list(sandboxAnswer), "This session's first, then by name.") }),
   call: async (_, { host, sessions }) => {
-    const own = sessions.list().map(([name, sandbox]) => sessionAnswer(name, sandbox));
+    const own = sessions.list().map(([name, sandbox]) => sessionAnswer(name, sandbox, host.redact));
     const { caller } = host;
     const mayList = isAdmin(caller) || caller.scopes.includes("read") || caller.scopes.includes("sandboxes");
     const all = mayList ? (host.sandboxes?.list() ?? []) : [];
     const seen = all.filter((sandbox) => maySee(caller, sandbox));
-    const sandboxes = [...own, ...(await Promise.all(seen.map(namedAnswer)))];
+    const sandboxes = [...own, ...(await Promise.all(seen.map((sandbox) => namedAnswer(sandbox, host.redact))))];
     const text = sandboxes.length === 0 ? "There are no sandboxes." : sandboxes.map(sandboxLine).join("\n");
     return { text, data: { sandboxes } };
   },

@@ -6,7 +6,7 @@ import { field, optional } from "../../api/schema/object-shape.js";
 import { flag } from "../../api/schema/shapes.js";
 import { runOnce } from "../../runtime/run-once.js";
 import { commandAnswer, commandTold } from "../output/answer.js";
-import { CommandOutput } from "../output/command-output.js";
+import { CommandOutput, withRoom } from "../output/command-output.js";
 import { endNotes } from "../output/notes.js";
 import { DEFAULT_TIMEOUT_MS, policyFields, prepareFor, timeout } from "../prepare.js";
 import { defineTool } from "../tool.js";
@@ -30,32 +30,38 @@ export const sandboxRun = defineTool({
     const startedAt = performance.now();
     const { host, signal, ask } = call;
     const request = await prepareFor(host, argv, body);
-    const output = new CommandOutput(request.policy.resources.outputMiB, streaming === true ? call.progress : null);
-    const ran = await host.places.at(host.caller, signal, () =>
-      runOnce(request, {
-        host: host.runtime,
-        signal,
-        stdin: null,
-        timeoutMs: request.policy.resources.timeoutMs ?? DEFAULT_TIMEOUT_MS,
-        asker: ask === null ? undefined : { ask, close: () => {} },
-        connect: (exec) => output.connect(exec),
-        onNamed: host.noteRun,
-        settleLater: host.settleLater,
-      }),
-    );
-    host.places.used(host.caller, ran.used.cpuUs ?? 0);
-    await output.close();
-    const notes = [...request.notes, ...ran.image.notes, ...ran.notes].map(inFields);
-    return commandTold(
-      {
-        end: ran.command,
-        captured: output.captured,
-        ms: performance.now() - startedAt,
-        sandbox: ran.sandbox.id,
-        command: argv,
-        notes: [...notes, ...endNotes(request.policy, { ...ran.used, carried: ran.carried }, ran.blocked)],
-      },
-      call,
-    );
+    return await withRoom(call, async (room) => {
+      const progress = streaming === true ? call.progress : null;
+      const output = new CommandOutput(request.policy.resources.outputMiB, room, progress);
+      const ran = await host.places.at(host.caller, signal, () =>
+        runOnce(request, {
+          host: host.runtime,
+          signal,
+          stdin: null,
+          timeoutMs: request.policy.resources.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+          asker: ask === null ? undefined : { ask, close: () => {} },
+          connect: (exec) => output.connect(exec),
+          onNamed: host.noteRun,
+          onKilled: (cpuUs) => host.places.used(host.caller, cpuUs),
+          settleLater: host.settleLater,
+        }),
+      );
+      host.places.used(host.caller, ran.used.cpuUs ?? 0);
+      await output.close();
+      const notes = [...request.notes, ...ran.image.notes, ...ran.notes].map((note) =>
+        host.redact.value(inFields(note)),
+      );
+      return commandTold(
+        {
+          end: ran.command,
+          captured: output.captured,
+          ms: performance.now() - startedAt,
+          sandbox: ran.sandbox.id,
+          command: argv,
+          notes: [...notes, ...endNotes(request.policy, { ...ran.used, carried: ran.carried }, ran.blocked)],
+        },
+        call,
+      );
+    });
   },
 });

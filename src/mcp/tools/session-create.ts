@@ -24,11 +24,14 @@ export const sandboxSessionCreate = defineTool({
     const { host, sessions, signal } = call;
     refuseTaken(name, host);
     const request = await prepareFor(host, [], body);
-    const sandbox = await host.places.at(host.caller, signal, () =>
+    const giveBack = host.places.reserveSandbox(host.caller, host.sandboxes?.list() ?? []);
+    const making = host.places.at(host.caller, signal, () =>
       sessions.create(name, request, { host: host.runtime, signal }),
     );
+    making.then(({ over }) => over.then(giveBack), giveBack);
+    const sandbox = await making;
     host.noteRun(sandbox.id);
-    const data = sessionAnswer(name, sandbox);
+    const data = sessionAnswer(name, sandbox, host.redact);
     return { text: sandboxLine(data), data };
   },
 });

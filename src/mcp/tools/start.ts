@@ -17,12 +17,12 @@ export const sandboxStart = defineTool({
     const { host, signal } = call;
     const reached = reach(name, call);
     if (reached.kind === "session") {
-      const data = sessionAnswer(name, reached.sandbox);
+      const data = sessionAnswer(name, reached.sandbox, host.redact);
       return { text: sandboxLine(data), data };
     }
     const { sandbox } = reached;
     await host.places.at(host.caller, signal, () => sandbox.start({ hostEnv: hostEnvFor(host), signal }));
-    const data = await namedAnswer(sandbox);
+    const data = await namedAnswer(sandbox, host.redact);
     return { text: sandboxLine(data), data };
   },
 });

@@ -31,7 +31,7 @@ export const sandboxStop = defineTool({
       );
     }
     await reached.sandbox.stop({ graceMs: STOP_GRACE_MS });
-    const data = await namedAnswer(reached.sandbox);
+    const data = await namedAnswer(reached.sandbox, call.host.redact);
     return { text: sandboxLine(data), data };
   },
 });

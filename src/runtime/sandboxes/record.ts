@@ -1,7 +1,7 @@
 /** What is written down about a kept sandbox: everything that the next process needs to run it again, and no secret's value. */
 import type { ImageSource } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
-import type { Policy } from "../../core/policy.js";
+import type { NetworkRules, Policy } from "../../core/policy.js";
 import type { Origins } from "../../policy/resolve.js";
 import type { PublishedPort } from "../published-ports.js";
 import type { ImageDefaults, StoredRoot } from "../root-image.js";
@@ -34,6 +34,8 @@ export interface SandboxRecord {
   readonly ttlFrom: Moment;
   readonly idleTimeoutMs: number | null;
   readonly policy: Policy;
+  /** What others than the user may make of its network at most; null, or not there: what the policy says. */
+  readonly networkCeiling?: NetworkRules | null;
   /** Counts changes of the policy from 1. */
   readonly policyVersion: number;
   readonly origins: Origins;

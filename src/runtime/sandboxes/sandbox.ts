@@ -320,17 +320,17 @@ export class Sandbox {
     return this.#requireServing().session.connectTcp(port);
   }
 
-  /** How long it may live, counted from now. */
-  setLife(life: Pick<SandboxRecord, "ttlMs" | "idleTimeoutMs">): Promise<void> {
+  /** How long it may live, counted from now where that changes. */
+  setLife(life: Partial<Pick<SandboxRecord, "ttlMs" | "idleTimeoutMs">>): Promise<void> {
     return this.#lane.run(async () => {
       this.#refuseIfRemoved();
-      await this.#change({ ...life, ttlFrom: this.#home.clock.now() });
+      await this.#change({ ...life, ...(life.ttlMs === undefined ? {} : { ttlFrom: this.#home.clock.now() }) });
       this.#tell({ type: "changed" });
     });
   }
 
-  /** From the next connection on. `by`: who changed it, for the record. */
-  setNetwork(rules: NetworkRules, by: string): Promise<void> {
+  /** From the next connection on. `by`: who changed it, for the record. `ceiling`: as in the sandbox's record. */
+  setNetwork(rules: NetworkRules, by: string, ceiling: NetworkRules | null = null): Promise<void> {
     return this.#lane.run(async () => {
       this.#refuseIfRemoved();
       const { policy, policyVersion } = this.#record;
@@ -340,7 +340,7 @@ export class Sandbox {
       const next = { ...policy, net: { ...policy.net, ...rules } };
       this.#audit.records.policyChanged(next, by, "network");
       await this.#audit.insist();
-      await this.#change({ policy: next, policyVersion: policyVersion + 1 });
+      await this.#change({ policy: next, policyVersion: policyVersion + 1, networkCeiling: ceiling });
       this.#tell({ type: "changed" });
     });
   }
