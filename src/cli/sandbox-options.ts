@@ -7,11 +7,18 @@ const jsonOption: OptionSpec = { long: "json", help: "print the result as JSON" 
 /** How long a sandbox that stays may. */
 export const lifeOptions: readonly OptionSpec[] = [
   { long: "ttl", value: "TIME", help: "remove it after this long, for example 30m, 8h, 7d" },
-  { long: "idle-timeout", value: "TIME", help: "stop it after this long with nothing going on in it" },
+  {
+    long: "idle-timeout",
+    value: "TIME",
+    help: "stop it after this long with nothing going on in it, for example 30m, 2d",
+  },
 ];
 
 /** Questions have nobody to be put to while no command line waits. */
-const keptPolicyOptions = policyOptions.filter(({ long }) => long !== "ask");
+const keptPolicyOptions = policyOptions
+  .filter(({ long }) => long !== "ask")
+  // There is no command yet that could say it.
+  .map((option) => (option.long === "image" ? { ...option, help: option.help.replace("command", "project") } : option));
 
 export const sandboxVerbs: readonly VerbSpec[] = [
   {

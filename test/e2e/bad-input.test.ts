@@ -61,18 +61,6 @@ const misuses: readonly [string, readonly string[], RegExp, RegExp][] = [
   ],
   ["an unknown image", ["run", "-i", "alpine:3.20", "true"], /image/, /host/],
   ["an unknown backend", ["run", "-B", "dockre", "true"], /dockre/, /./],
-  [
-    "a project that is not there",
-    ["create", "--dir", "/no/such", "b"],
-    /--dir: \/no\/such does not exist/,
-    /folder of the project/,
-  ],
-  [
-    "a project that is a file",
-    ["create", "--dir", "/etc/passwd", "b"],
-    /--dir: \/etc\/passwd is not a folder/,
-    /folder/,
-  ],
   ["completions for no shell", ["completions", "powershell"], /not one of bash, zsh, fish/, /--help/],
   ["a word too many", ["doctor", "please"], /doctor takes no word "please"/, /--help/],
 ];

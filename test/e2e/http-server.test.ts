@@ -260,7 +260,11 @@ describe("keys", () => {
     expect(data).toMatchObject({ name: "ci", scopes: ["run"], requests_per_minute: 60 });
     expect(data.key).toMatch(/^ak_[0-9a-f]{12}_[A-Za-z0-9_-]{43}$/);
     const listed = await runCli(actor, ["keys", "list"], { env });
-    expect(listed.stdout).toBe(`ci  ${data.id}  run\n`);
+    expect(listed.stdout.split("\n")).toEqual([
+      expect.stringMatching(/^NAME +ID +SCOPES +SANDBOXES +EXPIRES$/),
+      `ci    ${data.id}  run     its own    never`,
+      "",
+    ]);
     expect((await runCli(actor, ["keys", "list", "--json"], { env })).stdout).not.toContain("hash");
     expect((await runCli(actor, ["keys", "create", "ci"], { env })).stderr).toContain("there is a key ci already");
     expect((await runCli(actor, ["keys", "revoke", "ci"], { env })).stdout).toBe("ci is revoked\n");

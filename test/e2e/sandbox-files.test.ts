@@ -108,7 +108,7 @@ describe.each(actors)("files of a sandbox, as $name", (actor) => {
         "src/cart.ts\ntest/cart.test.ts\n",
       );
       expect((await diff("box", "--stat", "src/cart.ts")).stdout).toBe(
-        " src/cart.ts | 2 +-\n 1 file changed, 1 insertions(+), 1 deletions(-)\n",
+        " src/cart.ts | 2 +-\n 1 file changed, 1 insertion(+), 1 deletion(-)\n",
       );
       const { data } = JSON.parse((await diff("box", "--json", "src/cart.ts")).stdout) as {
         data: { changes: object[] };

@@ -53,6 +53,36 @@ describe.each(actors)("as $name", (actor) => {
     });
   });
 
+  it("options after the name are not taken for a command", async () => {
+    await inWorld(actor, async (world) => {
+      await world.ok(["create", "--no-network", "box"]);
+      await world.refuses(["exec", "box", "-d", "true"], /"-d" is no command/, /before the name/);
+      expect(await world.states()).toEqual({ box: "created" });
+    });
+  });
+
+  it("one that has never run has changed nothing", async () => {
+    const project = makeProject(actor, { "a.txt": "a\n" });
+    await inWorld(actor, async (world) => {
+      await world.ok(["create", "--no-network", "--dir", project.path, "box"]);
+      for (const form of [[], ["--patch"], ["--stat"], ["--name-only"]]) {
+        expect(await world.ok(["diff", "box", ...form])).toBe("");
+      }
+      const { data } = JSON.parse(await world.ok(["diff", "--json", "box"]));
+      expect(data).toMatchObject({ name: "box", project: project.path, synced: false, changes: [] });
+    });
+  });
+
+  it("a project that is not there, or is a file, makes no sandbox", async () => {
+    const project = makeProject(actor, { "main.py": "" });
+    await inWorld(actor, async (world) => {
+      await world.refuses(["create", "--dir", "/no/such", "b"], /--dir: \/no\/such does not exist/, /be there already/);
+      const file = join(project.path, "main.py");
+      await world.refuses(["create", "--dir", file, "b"], /main\.py is not a folder/, /folder of the project/);
+      expect(await world.states()).toEqual({});
+    });
+  });
+
   it("exit statuses are those of run", async () => {
     await inWorld(actor, async (world) => {
       await world.started("box");
