@@ -3,8 +3,10 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { actors } from "../support/actors.js";
+import { clientOf } from "../support/daemon.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
 import { makeProject } from "../support/project.js";
+import { runCli } from "../support/run-cli.js";
 import { inWorld, SandboxWorld } from "../support/sandbox-world.js";
 
 describe.each(actors)("as $name", (actor) => {
@@ -51,6 +53,17 @@ describe.each(actors)("as $name", (actor) => {
       expect((await world.ak(["exec", "box", "sh", "-c", script])).stdout).toBe("changed\nnew\nkept\n/workspace\n");
       expect(project.content()).toEqual(before);
     });
+  });
+
+  it("a shell that completes is told their names, and starts no daemon for that", async () => {
+    await inWorld(actor, async (world) => {
+      expect(await world.ok(["names"])).toBe("");
+      await world.ok(["create", "--no-network", "box"]);
+      expect(await world.ok(["names"])).toBe("box\n");
+    });
+    const alone = clientOf(actor);
+    expect(await runCli(alone, ["names"])).toMatchObject({ status: 0, stdout: "", stderr: "" });
+    expect((await runCli(alone, ["daemon", "status"])).stdout).toBe("Daemon: not running\n");
   });
 
   it("options after the name are not taken for a command", async () => {

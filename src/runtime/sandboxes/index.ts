@@ -155,7 +155,7 @@ export class Sandboxes {
 
   /** Those that this process must stay for: they run, or are about to be removed. */
   owned(): readonly Sandbox[] {
-    return this.list().filter((sandbox) => {
+    return this.#all().filter((sandbox) => {
       const { state, ttlLeftMs } = sandbox.summary();
       return state === "running" || state === "paused" || (ttlLeftMs !== null && ttlLeftMs <= REBOOT_GRACE_MS);
     });
