@@ -181,6 +181,13 @@ describe.each(actors)("files of a sandbox, as $name", (actor) => {
       ]) {
         expect(await cp(...words)).toMatchObject({ status: 125, stderr: expect.stringContaining("--max-size") });
       }
+      for (const [words, sentence] of [
+        [[join(folder, "none"), "box:."], /^agentkernel: on this machine: \S+none: [^()]*\n {2}hint: .*current folder/],
+        [["box:none", folder], /^agentkernel: in the sandbox: \S+none: [^()]*\n {2}hint: .*\/workspace/],
+        [["box:README.md", join(folder, "none/at/all")], /^agentkernel: on this machine: .*none\/at/],
+      ] as const) {
+        expect(await cp(...words)).toMatchObject({ status: 125, stderr: expect.stringMatching(sentence) });
+      }
       expect(await cp("box:.env", folder)).toMatchObject({
         status: 125,
         stderr: expect.stringMatching(/no such file/i),
