@@ -3,8 +3,9 @@
  * daemon in the background that is idle makes room for this one; what runs in sandboxes that stay goes on. It is ended
  * last: whatever would keep this one from serving is found out before.
  */
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { makeFolder } from "../../audit/make-folder.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { fileReason } from "../../core/file-reason.js";
 import { checkServe, type ServeOptions } from "../../daemon/api.js";
@@ -112,7 +113,7 @@ async function replaceable(place: DaemonPlace): Promise<DaemonStatus | null> {
 function checkWritable(option: string, path: string | null): void {
   if (path === null) return;
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(path));
     closeSync(openSync(path, "a", 0o600));
   } catch (cause) {
     throw new AgentKernelError("invalid_argument", `${option}: ${path} cannot be written: ${fileReason(cause)}`, {
