@@ -47,7 +47,8 @@ describe.each(actors)("as $name", (actor) => {
     expect((await ask("GET", "/sandboxes/life")).json.data.state).toBe("running");
     const stats = (await ask("GET", "/sandboxes/life/stats")).json.data;
     expect(stats).toMatchObject({ name: "life", state: "running" });
-    expect((await ask("DELETE", "/sandboxes/life")).status).toBe(409);
+    const kept = await ask("DELETE", "/sandboxes/life");
+    expect([kept.status, kept.json.error.hint]).toEqual([409, expect.stringContaining("?force=true")]);
     expect((await ask("DELETE", "/sandboxes/life?force=true")).status).toBe(200);
     expect((await ask("GET", "/sandboxes/life")).status).toBe(404);
   });
@@ -111,7 +112,8 @@ describe.each(actors)("as $name", (actor) => {
     expect(stdout).toMatch(new RegExp(`-rw-r----- .* a/b/${long}\n`));
     expect(stdout).toMatch(/ link -> target\n/);
 
-    expect((await ask("DELETE", "/sandboxes/files/files/workspace/in")).status).toBe(400);
+    const full = await ask("DELETE", "/sandboxes/files/files/workspace/in");
+    expect([full.status, full.json.error.hint]).toEqual([400, expect.stringContaining("?recursive=true")]);
     expect((await ask("DELETE", "/sandboxes/files/files/workspace/in?recursive=true")).status).toBe(200);
     expect((await ask("GET", "/sandboxes/files/files/workspace/in")).status).toBe(404);
     await ask("DELETE", "/sandboxes/files?force=true");
