@@ -219,6 +219,12 @@ describe.each(actors)("as $name", (actor) => {
       )?.[1];
       expect(await world.states()).toEqual({ [name ?? ""]: "running" });
       expect(await world.ok(["exec", name ?? "", "cat", "/opt/k"])).toBe("k\n");
+      const told = JSON.parse(await world.ok(["run", "--no-network", "--keep", "--json", "echo", "out"])).data;
+      expect(told).toMatchObject({
+        ...{ stdout: "out\n", exit_code: 0, backend: "linux", profile: "moderate", changes: null, notes: [] },
+        ...{ image: { name: "host" }, network: { mode: "off" }, usage: { oom_kills: 0 } },
+      });
+      expect(told.layers.length).toBeGreaterThan(3);
       await world.refuses(["run", "--ttl", "1h", "true"], /--ttl is for sandboxes that stay/, /--keep/);
     });
   });
