@@ -53,6 +53,22 @@ describe.each(actors)("as $name", (actor) => {
     expect((await ask("GET", "/sandboxes/life")).status).toBe(404);
   });
 
+  it("what is refused says in whole words what to ask instead", async () => {
+    const unknown = await server.ask("GET", "/sandboxes", { key: "wrong" });
+    expect([unknown.status, unknown.json.error.hint]).toEqual([
+      401,
+      expect.stringMatching(/Authorization .*Bearer KEY/),
+    ]);
+    const misspelt = await ask("POST", "/run", { comand: ["true"] });
+    expect(misspelt.json.error).toMatchObject({ details: { field: "comand" }, hint: "did you mean command?" });
+    const method = await ask("PUT", "/sandboxes", {});
+    expect([method.status, method.json.error.hint]).toEqual([405, expect.stringContaining("GET or POST")]);
+    const folder = await ask("POST", "/run", { command: ["true"], dir: "/no/such" });
+    expect(folder.json.error).toMatchObject({ message: "dir does not exist", hint: expect.stringContaining("folder") });
+    const missing = await ask("GET", "/sandboxes/none");
+    expect(missing.json.error.hint).toBe("GET /sandboxes shows those that there are");
+  });
+
   it("the command line sees the same ones", async () => {
     await ask("POST", "/sandboxes", { name: "seen", network: false, start: false });
     const client = { ...server.actor, program: [join(actor.dist, "native", "ak-client")] };
