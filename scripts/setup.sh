@@ -15,6 +15,7 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd -P)
 mode=runtime
 quiet=
+announced=
 for word in "$@"; do
   case $word in
     runtime | test | build) mode=$word ;;
@@ -38,6 +39,13 @@ logging=
 unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS CARGO_BUILD_TARGET
 
 say() { [ -n "$quiet" ] || echo "setup: $*"; }
+
+# Whoever waits for a minute is told why, once, also where stderr is no terminal.
+announce() {
+  [ -n "$quiet" ] && [ -z "$announced" ] || return 0
+  announced=yes
+  echo "agentkernel: setting up this checkout, which happens once: $*"
+}
 
 die() {
   echo "agentkernel: $1"
@@ -84,6 +92,7 @@ write_stamp() {
 npm_packages() {
   hash=$(cat package.json package-lock.json | sha256sum | cut -c1-64)
   ! done_with node_modules/.setup-stamp "$hash" || return 0
+  announce "npm packages and native binaries, one to two minutes"
   step "installing npm packages" npm ci --ignore-scripts --no-audit --no-fund
   write_stamp node_modules/.setup-stamp "$hash"
 }
@@ -96,6 +105,7 @@ native_binaries() {
     [ -x dist/native/ak-copy ]; then
     return 0
   fi
+  announce "compiling native binaries, about a minute"
   step "compiling native binaries" compile_native
   # Compiling may have brought Cargo.lock up to date.
   hash=$(find native -path native/target -prune -o -type f -print0 | hash_files)

@@ -43,7 +43,7 @@ export const apiVerbs: readonly VerbSpec[] = [
     options: [
       { long: "scope", value: "SCOPE", choices: keyScopes, repeats: true, help: "what it may do (run); repeatable" },
       { long: "sandbox", value: "NAME", repeats: true, help: "only this sandbox, whoever made it; repeatable" },
-      { long: "expires", value: "TIME", help: "it is valid for so long, such as 24h" },
+      { long: "expires", value: "TIME", help: "it is valid for so long, such as 24h or 90d" },
       { long: "concurrency", value: "N", help: "commands at once" },
       { long: "rate", value: "N", help: "requests a minute" },
       { long: "max-sandboxes", value: "N", help: "sandboxes at once (100)" },

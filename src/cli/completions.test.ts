@@ -5,7 +5,8 @@ import { shells, shownVerbs } from "./verbs.js";
 
 /** What bash itself offers for these words, the last of which is being typed. */
 function bashOffers(...words: string[]): string[] {
-  const script = `${completionsFor("bash")}
+  const script = `agentkernel() { [ "$*" = names ] && printf 'box\\nbasket\\nwork\\n'; }
+${completionsFor("bash")}
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _agentkernel; printf '%s\\n' "\${COMPREPLY[@]}"`;
   const output = execFileSync("bash", ["--norc", "-c", script, "bash", "agentkernel", ...words], { encoding: "utf8" });
   return output.split("\n").filter((line) => line !== "");
@@ -57,6 +58,14 @@ describe("bash", () => {
     [["agents", "install", "--proj"], ["--project"]],
     [["agents", "install", "op"], ["opencode"]],
     [["hoo"], []],
+    [["nam"], []],
+    [["exec", "-t", "w"], ["work"]],
+    [
+      ["remove", "--force", "box", "b"],
+      ["box", "basket"],
+    ],
+    [["diff", "wor"], ["work"]],
+    [["diff", "work", "package-l"], ["package-lock.json"]],
   ])("after %j offers %j", (words, offers) => {
     expect(bashOffers(...words)).toEqual(offers);
   });

@@ -50,6 +50,31 @@ describe("help", () => {
   });
 });
 
+describe("help for a word that several verbs begin with", () => {
+  test.each(["daemon", "keys", "images", "policy", "audit"])("%s lists them", async (first) => {
+    for (const words of [
+      [first, "--help"],
+      [first, "-h"],
+      ["help", first],
+    ]) {
+      printed.out = "";
+      expect(await dispatch(words)).toBe(0);
+      for (const { name, summary } of shownVerbs.filter((verb) => verb.name.startsWith(`${first} `))) {
+        expect(printed.out).toMatch(new RegExp(`^  ${name} +\\S`, "m"));
+        expect(printed.out).toContain(summary);
+      }
+    }
+  });
+});
+
+describe("AGENTKERNEL_DAEMON", () => {
+  test.each(["nope", "0", "OFF"])("%s means nothing, and is refused", async (setting) => {
+    vi.stubEnv("AGENTKERNEL_DAEMON", setting);
+    expect(await dispatch(["version"])).toBe(125);
+    expect(printed.err).toContain(`AGENTKERNEL_DAEMON: "${setting}" is neither on nor off\n  hint: `);
+  });
+});
+
 describe("verbs that only print", () => {
   test("version", async () => {
     expect(await dispatch(["--version"])).toBe(0);

@@ -4,7 +4,7 @@ import { version } from "../core/version.js";
 import type { Invocation } from "./invocation/index.js";
 import { writeOut } from "./output.js";
 import { parseOptions } from "./parse-options.js";
-import { findVerb } from "./verbs.js";
+import { familyOf, findVerb } from "./verbs.js";
 
 /** Returns the exit status; rejects never. */
 export async function dispatch(words: readonly string[], invocation: Invocation): Promise<number> {
@@ -15,6 +15,9 @@ export async function dispatch(words: readonly string[], invocation: Invocation)
     if (first === "--help" || first === "-h")
       return await writeOut(invocation, (await import("./help.js")).overviewHelp());
     if (first === undefined) throw new AgentKernelError("invalid_argument", "no verb is given", { hint: helpHint });
+    const family = words[1] === "--help" || words[1] === "-h" ? familyOf(first) : [];
+    if (family.length > 0) return await writeOut(invocation, (await import("./help.js")).familyHelp(family));
+    refuseSetting(invocation.env);
     const { verb, rest } = findVerb(words);
     const parsed = parseOptions(verb, rest);
     json = parsed.flags.has("json");
@@ -35,3 +38,11 @@ export async function dispatch(words: readonly string[], invocation: Invocation)
 }
 
 const helpHint = "agentkernel --help lists the verbs; a first one to try: agentkernel run echo hello";
+
+/** A word that means nothing must not pass for the one that it was meant to be. */
+function refuseSetting({ AGENTKERNEL_DAEMON: setting = "" }: Invocation["env"]): void {
+  if (setting === "" || setting === "off" || setting === "on") return;
+  throw new AgentKernelError("invalid_argument", `AGENTKERNEL_DAEMON: "${setting}" is neither on nor off`, {
+    hint: "off does without a daemon; leave the variable out to use one that is up",
+  });
+}

@@ -37,6 +37,19 @@ export function verbHelp(verb: VerbSpec): string {
   ]);
 }
 
+/** For a word that several verbs begin with. */
+export function familyHelp(family: readonly VerbSpec[]): string {
+  const [first = ""] = (family[0]?.name ?? "").split(" ", 1);
+  return lines([
+    `Usage: agentkernel ${first} <verb> [options]`,
+    "",
+    "Verbs:",
+    ...columns(family.map(({ name, summary }) => [name, summary])),
+    "",
+    `agentkernel ${first} <verb> --help shows the options of one.`,
+  ]);
+}
+
 function optionHead({ short, long, value }: OptionSpec): string {
   const name = `${short === undefined ? "    " : `-${short}, `}--${long}`;
   return value === undefined ? name : `${name} ${value}`;

@@ -22,11 +22,8 @@ export function keyAnswer({ id, name, scopes, sandboxes, quotas, createdAtMs, ex
   };
 }
 
-export function keyLine({ id, name, scopes, sandboxes, expiresAtMs }: KeyRecord, nowMs: number): string {
-  const until =
-    expiresAtMs === null
-      ? ""
-      : `, ${expiresAtMs <= nowMs ? "expired" : "expires"} ${new Date(expiresAtMs).toISOString()}`;
-  const only = sandboxes === null ? "" : `, only ${sandboxes.join(" ")}`;
-  return `${name}  ${id}  ${scopes.join(" ")}${only}${until}`;
+export function keyRow({ id, name, scopes, sandboxes, expiresAtMs }: KeyRecord, nowMs: number): readonly string[] {
+  const isOver = expiresAtMs !== null && expiresAtMs <= nowMs;
+  const until = expiresAtMs === null ? "never" : `${isOver ? "expired " : ""}${new Date(expiresAtMs).toISOString()}`;
+  return [name, id, scopes.join(","), sandboxes === null ? "its own" : sandboxes.join(","), until];
 }

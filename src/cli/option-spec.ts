@@ -55,12 +55,14 @@ export interface VerbModule {
 export interface RestCommand {
   readonly kind: "command";
   readonly optional?: true;
+  /** What its first word is, where the command begins with the second. */
+  readonly first?: "sandbox";
 }
 
 /** Options may also come between and after them. */
 export interface RestWords {
   readonly kind: "words";
-  readonly completes?: "file";
+  readonly completes?: "file" | "sandbox" | "sandbox-then-files";
   /** What a shell completes; the verb itself says what it takes. */
   readonly choices?: readonly string[];
 }
@@ -74,6 +76,15 @@ export interface RestChoices {
 export function takesFiles({ rest }: VerbSpec): boolean {
   return rest.kind === "files" || (rest.kind === "words" && rest.completes === "file");
 }
+
+/** Whether the words after the options are, or begin with, names of sandboxes. */
+export function takesSandboxes({ rest }: VerbSpec): boolean {
+  if (rest.kind === "command") return rest.first === "sandbox";
+  return rest.kind === "words" && (rest.completes === "sandbox" || rest.completes === "sandbox-then-files");
+}
+
+/** How a shell asks for their names. It never starts a daemon. */
+export const NAMES_COMMAND = "agentkernel names 2>/dev/null";
 
 /** The words that may follow the options, where they are known. */
 export function knownWords({ rest }: VerbSpec): readonly string[] | undefined {

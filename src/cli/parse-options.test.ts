@@ -68,6 +68,8 @@ describe("what is wrong is one sentence with a hint", () => {
     [["run", "--tty"], "invalid_argument", "run needs a command", "--help"],
     [["run", "--"], "invalid_argument", "run needs a command", "--help"],
     [["version", "now"], "invalid_argument", 'version takes no word "now"', "--help"],
+    [["run", "--dir", "x", "ls"], "invalid_argument", "run has no option --dir", "cd"],
+    [["completions", "bsah"], "invalid_argument", '"bsah" is not one of', "did you mean bash?"],
     [["completions"], "invalid_argument", "needs one of bash, zsh, fish", "--help"],
     [["completions", "tcsh"], "invalid_argument", '"tcsh" is not one of', "--help"],
   ])("%j", (words, code, message, hint) => {
@@ -94,6 +96,12 @@ describe("verbs", () => {
     ["docter", "did you mean agentkernel doctor?"],
     ["polciy", "did you mean agentkernel policy?"],
     ["policy", "write agentkernel policy explain, or agentkernel policy check"],
+    ["rm", "did you mean agentkernel remove?"],
+    ["delete", "did you mean agentkernel remove?"],
+    ["ls", "did you mean agentkernel list?"],
+    ["ps", "did you mean agentkernel list?"],
+    ["shell", "did you mean agentkernel attach?"],
+    ["kill", "did you mean agentkernel stop?"],
     ["zzzzzz", "agentkernel --help lists the verbs"],
   ])("%s is answered with %s", (word, hint) => {
     expect(() => findVerb([word])).toThrow(expect.objectContaining({ code: "invalid_argument", hint }));

@@ -67,7 +67,10 @@ export function parseOptions(verb: VerbSpec, words: readonly string[]): ParsedOp
   }
   const rest = [...between, ...words.slice(index)];
   const restProblem = whyBadRest(verb, rest, values.has("image"));
-  if (restProblem !== null && !flags.has("help")) fail(restProblem, helpFor(verb));
+  if (restProblem !== null && !flags.has("help")) {
+    const [word = ""] = rest;
+    fail(restProblem, verb.rest.kind === "choices" ? didYouMean(word, verb.rest.choices, verb) : helpFor(verb));
+  }
   return { flags, values, rest, problem };
 
   /** `-t`, `-e K=V`, `-eK=V`, and switches in one word. */
@@ -109,7 +112,17 @@ function whyBadRest(verb: VerbSpec, rest: readonly string[], hasImage: boolean):
   return choices.includes(first) ? null : `${verb.name}: "${first}" is not one of ${choices.join(", ")}`;
 }
 
+/** Options of one verb that are often looked for at another. */
+const elsewhere: Readonly<Record<string, string>> = {
+  "run --dir": "run takes the current folder: change to the project first (cd); agentkernel create has --dir",
+  "policy explain --dir": "it is about the current folder: change to the project first (cd)",
+};
+
 function unknownOption(verb: VerbSpec, shown: string): AgentKernelError {
+  const hint = elsewhere[`${verb.name} ${shown}`];
+  if (hint !== undefined) {
+    return new AgentKernelError("invalid_argument", `${verb.name} has no option ${shown}`, { hint });
+  }
   const known = optionsOf(verb).map((option) => `--${option.long}`);
   return new AgentKernelError("invalid_argument", `${verb.name} has no option ${shown}`, {
     hint: didYouMean(shown, known, verb),

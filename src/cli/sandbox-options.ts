@@ -7,11 +7,18 @@ const jsonOption: OptionSpec = { long: "json", help: "print the result as JSON" 
 /** How long a sandbox that stays may. */
 export const lifeOptions: readonly OptionSpec[] = [
   { long: "ttl", value: "TIME", help: "remove it after this long, for example 30m, 8h, 7d" },
-  { long: "idle-timeout", value: "TIME", help: "stop it after this long with nothing going on in it" },
+  {
+    long: "idle-timeout",
+    value: "TIME",
+    help: "stop it after this long with nothing going on in it, for example 30m, 2d",
+  },
 ];
 
 /** Questions have nobody to be put to while no command line waits. */
-const keptPolicyOptions = policyOptions.filter(({ long }) => long !== "ask");
+const keptPolicyOptions = policyOptions
+  .filter(({ long }) => long !== "ask")
+  // There is no command yet that could say it.
+  .map((option) => (option.long === "image" ? { ...option, help: option.help.replace("command", "project") } : option));
 
 export const sandboxVerbs: readonly VerbSpec[] = [
   {
@@ -35,7 +42,7 @@ export const sandboxVerbs: readonly VerbSpec[] = [
     usage: "start [options] NAME...",
     examples: ["agentkernel start box"],
     options: [jsonOption],
-    rest: { kind: "words" },
+    rest: { kind: "words", completes: "sandbox" },
     daemon: "required",
     load: () => import("./verbs/start.js"),
   },
@@ -59,7 +66,7 @@ export const sandboxVerbs: readonly VerbSpec[] = [
       { long: "detach", short: "d", help: "print its id and let it go on; logs shows its output" },
       { long: "json", help: "print output and exit status as one JSON object" },
     ],
-    rest: { kind: "command" },
+    rest: { kind: "command", first: "sandbox" },
     daemon: "required",
     load: () => import("./verbs/exec.js"),
   },
@@ -88,7 +95,7 @@ export const sandboxVerbs: readonly VerbSpec[] = [
       { long: "user", short: "u", value: "USER", help: "name, uid, name:group or uid:gid inside the sandbox" },
       { long: "detach-keys", value: "KEYS", help: "leave the terminal and let it go on (ctrl-p,ctrl-q)" },
     ],
-    rest: { kind: "words" },
+    rest: { kind: "words", completes: "sandbox" },
     load: () => import("./verbs/attach.js"),
   },
   {
@@ -100,7 +107,7 @@ export const sandboxVerbs: readonly VerbSpec[] = [
       { long: "follow", short: "f", help: "go on until the command has ended" },
       { long: "json", help: "print one JSON object a line" },
     ],
-    rest: { kind: "words" },
+    rest: { kind: "words", completes: "sandbox" },
     daemon: "required",
     load: () => import("./verbs/logs.js"),
   },
@@ -114,7 +121,7 @@ export const sandboxVerbs: readonly VerbSpec[] = [
       { long: "timeout", value: "TIME", help: "how long commands may take to end in order (10s)" },
       jsonOption,
     ],
-    rest: { kind: "words" },
+    rest: { kind: "words", completes: "sandbox" },
     load: () => import("./verbs/stop.js"),
   },
   {
@@ -123,7 +130,7 @@ export const sandboxVerbs: readonly VerbSpec[] = [
     usage: "pause [options] NAME...",
     examples: ["agentkernel pause box"],
     options: [jsonOption],
-    rest: { kind: "words" },
+    rest: { kind: "words", completes: "sandbox" },
     daemon: "required",
     load: () => import("./verbs/pause.js"),
   },
@@ -133,7 +140,7 @@ export const sandboxVerbs: readonly VerbSpec[] = [
     usage: "resume [options] NAME...",
     examples: ["agentkernel resume box"],
     options: [jsonOption],
-    rest: { kind: "words" },
+    rest: { kind: "words", completes: "sandbox" },
     daemon: "required",
     load: () => import("./verbs/resume.js"),
   },
@@ -143,7 +150,7 @@ export const sandboxVerbs: readonly VerbSpec[] = [
     usage: "remove [options] NAME...",
     examples: ["agentkernel remove box", "agentkernel remove --force box"],
     options: [{ long: "force", short: "f", help: "also those that run" }, jsonOption],
-    rest: { kind: "words" },
+    rest: { kind: "words", completes: "sandbox" },
     daemon: "required",
     load: () => import("./verbs/remove.js"),
   },
@@ -163,7 +170,7 @@ export const sandboxVerbs: readonly VerbSpec[] = [
     usage: "info [options] NAME",
     examples: ["agentkernel info box", "agentkernel info --json box"],
     options: [jsonOption],
-    rest: { kind: "words" },
+    rest: { kind: "words", completes: "sandbox" },
     daemon: "required",
     load: () => import("./verbs/info.js"),
   },
@@ -173,8 +180,18 @@ export const sandboxVerbs: readonly VerbSpec[] = [
     usage: "stats [options] [NAME...]",
     examples: ["agentkernel stats", "agentkernel stats --once box"],
     options: [{ long: "once", help: "show it once, also on a terminal" }, jsonOption],
-    rest: { kind: "words" },
+    rest: { kind: "words", completes: "sandbox" },
     daemon: "required",
     load: () => import("./verbs/stats.js"),
+  },
+  {
+    name: "names",
+    summary: "print the names of the sandboxes that stay, for completions",
+    usage: "names",
+    examples: ["agentkernel names"],
+    options: [],
+    rest: { kind: "none" },
+    hidden: true,
+    load: () => import("./verbs/names.js"),
   },
 ];

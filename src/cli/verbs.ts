@@ -171,12 +171,31 @@ export const verbs: readonly VerbSpec[] = [
 /** Those that people type. */
 export const shownVerbs = verbs.filter(({ hidden }) => hidden !== true);
 
+/** The verbs that begin with this word, where it is none by itself. */
+export function familyOf(first: string): readonly VerbSpec[] {
+  if (verbs.some(({ name }) => name === first)) return [];
+  return shownVerbs.filter(({ name }) => name.startsWith(`${first} `));
+}
+
+/** What other tools call it. */
+const everydayWords: Readonly<Record<string, string>> = {
+  rm: "remove",
+  delete: "remove",
+  ls: "list",
+  ps: "list",
+  shell: "attach",
+  ssh: "attach",
+  kill: "stop",
+  inspect: "info",
+  copy: "cp",
+};
+
 /** The verb that the first word or two name, and the words after it. */
 export function findVerb(words: readonly string[]): { readonly verb: VerbSpec; readonly rest: readonly string[] } {
   const [first = "", second] = words;
   const verb = verbs.find(({ name }) => name === first || name === `${first} ${second}`);
   if (verb) return { verb, rest: words.slice(verb.name === first ? 1 : 2) };
-  const family = shownVerbs.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);
+  const family = familyOf(first).map(({ name }) => name);
   if (family.length > 0) {
     if (second !== undefined && !second.startsWith("-")) {
       const near = nearest(`${first} ${second}`, family);
@@ -188,10 +207,8 @@ export function findVerb(words: readonly string[]): { readonly verb: VerbSpec; r
       hint: `write agentkernel ${family.join(", or agentkernel ")}`,
     });
   }
-  const near = nearest(
-    first,
-    shownVerbs.map(({ name }) => name.split(" ", 1)[0] ?? name),
-  );
+  const known = shownVerbs.map(({ name }) => name.split(" ", 1)[0] ?? name);
+  const near = (Object.hasOwn(everydayWords, first) ? everydayWords[first] : undefined) ?? nearest(first, known);
   throw new AgentKernelError("invalid_argument", `there is no verb "${first}"`, {
     hint: near === null ? "agentkernel --help lists the verbs" : `did you mean agentkernel ${near}?`,
   });

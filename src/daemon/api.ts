@@ -51,9 +51,9 @@ export class DaemonApi {
   async open(): Promise<void> {
     const { serve, log } = this.#parts;
     if (serve === null) return;
-    const { createTcpServer, isLoopbackHost, listenOn } = await import("../api/http/listener.js");
+    const { createTcpServer, listenOn } = await import("../api/http/listener.js");
     const { tcp } = serve;
-    if (!isLoopbackHost(tcp.host)) await this.#refuseWithoutKeys(tcp.host);
+    await refuseWithoutKeys(serve, this.#parts.own);
     const api = await this.#ready();
     const { server, newcomers } = createTcpServer(tcp);
     const door = { kind: "tcp", isTls: tcp.tls !== null, host: tcp.host, newcomers } as const;
@@ -79,15 +79,6 @@ export class DaemonApi {
     this.#tcp?.closeIdleConnections();
     await (await this.#api)?.stop(STOP_GRACE_MS);
     this.#tcp?.closeAllConnections();
-  }
-
-  async #refuseWithoutKeys(host: string): Promise<void> {
-    const { own, serve } = this.#parts;
-    const { KeyStore } = await import("../api/auth/key-store.js");
-    if (serve?.jwt !== null || new KeyStore(apiKeysFolder(own.env, own.homeDir)).list().length > 0) return;
-    throw new AgentKernelError("invalid_argument", `${host} can be reached from other machines, and there is no key`, {
-      hint: "make one first (agentkernel keys create NAME), or take tokens (--jwks), or listen on 127.0.0.1",
-    });
   }
 
   #ready(): Promise<Api> {
@@ -122,6 +113,25 @@ export class DaemonApi {
 }
 
 const ownSocket = { kind: "unix", isTls: false, host: null, newcomers: null } as const;
+
+/** Whatever would keep it from serving, found out before anybody makes room for it. */
+export async function checkServe(serve: ServeOptions, own: DaemonApiParts["own"]): Promise<void> {
+  const { checkName, tryListening } = await import("../api/http/listener.js");
+  if (serve.jwt !== null) new (await import("../api/auth/jwt.js")).JwtVerifier(serve.jwt);
+  await checkName(serve.tcp);
+  await refuseWithoutKeys(serve, own);
+  await tryListening(serve.tcp);
+}
+
+async function refuseWithoutKeys({ tcp: { host }, jwt }: ServeOptions, own: DaemonApiParts["own"]): Promise<void> {
+  const { isLoopbackHost } = await import("../api/http/listener.js");
+  if (isLoopbackHost(host) || jwt !== null) return;
+  const { KeyStore } = await import("../api/auth/key-store.js");
+  if (new KeyStore(apiKeysFolder(own.env, own.homeDir)).list().length > 0) return;
+  throw new AgentKernelError("invalid_argument", `${host} can be reached from other machines, and there is no key`, {
+    hint: "make one first (agentkernel keys create NAME), or take tokens (--jwks), or listen on 127.0.0.1",
+  });
+}
 
 function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

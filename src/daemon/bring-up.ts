@@ -10,6 +10,7 @@ import { startInBackground } from "./background.js";
 import { hasOwner, ownerChange } from "./coming-up.js";
 import { ANOTHER_IS_UP, type HandOver } from "./index.js";
 import type { Stay } from "./lifetime.js";
+import { refuseUnlessReplaceable } from "./replaceable.js";
 import type { DaemonPlace } from "./socket-place.js";
 import { count, type DaemonStatus } from "./status.js";
 
@@ -49,7 +50,7 @@ export async function bringUp(wanted: Wanted): Promise<Up> {
     } else if (found.build === buildId() && !isOld) {
       return { status: found, wasUp: !hasStarted };
     } else {
-      refuseService(found);
+      refuseUnlessReplaceable(found);
       const made = (await ask(place, "POST", "/daemon/hand-over")) as HandOver | null;
       // Whoever started the one before wanted it so.
       if (!found.on_demand) next = stayOf(found, place);
@@ -82,15 +83,6 @@ async function start(parts: Parameters<typeof startInBackground>[0]): Promise<bo
 function stayOf(status: DaemonStatus, place: DaemonPlace): { readonly stay: Stay; readonly logPath: string } {
   const { on_demand: onDemand, idle_timeout_ms: idleTimeoutMs, log } = status;
   return { stay: { onDemand, idleTimeoutMs }, logPath: log ?? place.logPath };
-}
-
-/** A service would start it again beside the new one. */
-function refuseService({ service, pid, build }: DaemonStatus): void {
-  if (service === null) return;
-  const what = build === buildId() ? "the daemon" : "a daemon of another build";
-  throw new AgentKernelError("conflict", `${what} is up (process ${pid}), run by ${service}`, {
-    hint: `restart it: ${service.endsWith(".service") ? `systemctl --user restart ${service}` : `launchctl kickstart -k gui/$(id -u)/${service}`}`,
-  });
 }
 
 function replacedText(found: DaemonStatus, { released, at_work: atWork }: HandOver): string {

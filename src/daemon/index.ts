@@ -150,6 +150,7 @@ export class Daemon {
       held_by: this.#heldBy(),
       background: this.#options.isBackground,
       service: this.#options.service,
+      url: this.url,
       memory_bytes: process.memoryUsage.rss(),
       pool: this.#pool.status,
     };

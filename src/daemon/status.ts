@@ -24,6 +24,8 @@ export interface DaemonStatus {
   readonly held_by: readonly string[];
   readonly background: boolean;
   readonly service: string | null;
+  /** Where the HTTP interface listens on TCP; null where it does not. */
+  readonly url: string | null;
   readonly memory_bytes: number;
   readonly pool: PoolStatus;
 }
@@ -33,6 +35,7 @@ export function statusText(status: DaemonStatus): string {
   return [
     `Daemon: ${status.stopping ? "stopping" : "running"}, process ${pid}, version ${version}, up ${uptimeText(upMs)}, ${Math.round(bytes / 2 ** 20)} MiB`,
     `Socket: ${socket}`,
+    ...(status.url === null ? [] : [`HTTP: ${status.url}`]),
     `Log: ${log ?? "stderr of its process"}`,
     `Stays: ${stayText(status)}`,
     `Command lines: ${atWork} at work, ${served} served`,

@@ -64,6 +64,29 @@ export function parseDurationMs(field: string, text: string): number {
   return checked(field, text, Math.round(Number(match[1]) * MS_PER[unit]), range);
 }
 
+/** Of things that stay: as a duration, and also in days, `7d`. */
+export function parseLifeMs(field: string, text: string): number {
+  const match = /^(\d{1,10}(?:\.\d{1,3})?)(ms|s|m|h|d)$/.exec(text);
+  const unit = match?.[2];
+  if (match?.[1] === undefined || !isLifeUnit(unit)) {
+    throw refused(field, text, "is not a number with the unit ms, s, m, h or d", lifeRange);
+  }
+  return checked(field, text, Math.round(Number(match[1]) * LIFE_MS_PER[unit]), lifeRange);
+}
+
+const LIFE_MS_PER = { ...MS_PER, d: 24 * MS_PER.h } as const;
+const lifeRange: Range = {
+  min: 1,
+  max: 3650 * LIFE_MS_PER.d,
+  whole: true,
+  text: "1ms to 3650d",
+  example: "30m, 8h or 7d",
+};
+
+function isLifeUnit(unit: string | undefined): unit is keyof typeof LIFE_MS_PER {
+  return unit !== undefined && Object.hasOwn(LIFE_MS_PER, unit);
+}
+
 function checked(field: string, text: string, value: number, range: Range): number {
   if (!inRange(value, range)) throw refused(field, text, `is not within ${range.text}`, range);
   return value;

@@ -245,6 +245,9 @@ describe.each(actors)("as $name", (actor) => {
     const text = await runCli(actor, ["policy", "check", "agentkernel.toml", "good.policy.yaml"], options);
     expect(text).toMatchObject({ status: 125, stdout: "good.policy.yaml: a valid policy\n" });
     expect(text.stderr).toMatch(/agentkernel\.toml:2:9.*\n.*hint.*\nagentkernel: agentkernel\.toml:3:8/);
+    const missing = await runCli(actor, ["policy", "check", "none.yaml", "good.policy.yaml"], options);
+    expect(missing).toMatchObject({ status: 125, stdout: "good.policy.yaml: a valid policy\n" });
+    expect(missing.stderr).toMatch(/^agentkernel: none\.yaml cannot be read: it does not exist\n {2}hint: /);
     const user = await runCli(actor, ["policy", "check", "--kind", "user", "user.toml"], options);
     expect(user).toMatchObject({ status: 0, stdout: "user.toml: a valid user-wide configuration\n" });
     const json = await runCli(actor, ["policy", "check", "--json", "agentkernel.toml", "user.toml"], options);

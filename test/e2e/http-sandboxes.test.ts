@@ -47,9 +47,26 @@ describe.each(actors)("as $name", (actor) => {
     expect((await ask("GET", "/sandboxes/life")).json.data.state).toBe("running");
     const stats = (await ask("GET", "/sandboxes/life/stats")).json.data;
     expect(stats).toMatchObject({ name: "life", state: "running" });
-    expect((await ask("DELETE", "/sandboxes/life")).status).toBe(409);
+    const kept = await ask("DELETE", "/sandboxes/life");
+    expect([kept.status, kept.json.error.hint]).toEqual([409, expect.stringContaining("?force=true")]);
     expect((await ask("DELETE", "/sandboxes/life?force=true")).status).toBe(200);
     expect((await ask("GET", "/sandboxes/life")).status).toBe(404);
+  });
+
+  it("what is refused says in whole words what to ask instead", async () => {
+    const unknown = await server.ask("GET", "/sandboxes", { key: "wrong" });
+    expect([unknown.status, unknown.json.error.hint]).toEqual([
+      401,
+      expect.stringMatching(/Authorization .*Bearer KEY/),
+    ]);
+    const misspelt = await ask("POST", "/run", { comand: ["true"] });
+    expect(misspelt.json.error).toMatchObject({ details: { field: "comand" }, hint: "did you mean command?" });
+    const method = await ask("PUT", "/sandboxes", {});
+    expect([method.status, method.json.error.hint]).toEqual([405, expect.stringContaining("GET or POST")]);
+    const folder = await ask("POST", "/run", { command: ["true"], dir: "/no/such" });
+    expect(folder.json.error).toMatchObject({ message: "dir does not exist", hint: expect.stringContaining("folder") });
+    const missing = await ask("GET", "/sandboxes/none");
+    expect(missing.json.error.hint).toBe("GET /sandboxes shows those that there are");
   });
 
   it("the command line sees the same ones", async () => {
@@ -111,7 +128,8 @@ describe.each(actors)("as $name", (actor) => {
     expect(stdout).toMatch(new RegExp(`-rw-r----- .* a/b/${long}\n`));
     expect(stdout).toMatch(/ link -> target\n/);
 
-    expect((await ask("DELETE", "/sandboxes/files/files/workspace/in")).status).toBe(400);
+    const full = await ask("DELETE", "/sandboxes/files/files/workspace/in");
+    expect([full.status, full.json.error.hint]).toEqual([400, expect.stringContaining("?recursive=true")]);
     expect((await ask("DELETE", "/sandboxes/files/files/workspace/in?recursive=true")).status).toBe(200);
     expect((await ask("GET", "/sandboxes/files/files/workspace/in")).status).toBe(404);
     await ask("DELETE", "/sandboxes/files?force=true");

@@ -108,7 +108,7 @@ describe.each(actors)("files of a sandbox, as $name", (actor) => {
         "src/cart.ts\ntest/cart.test.ts\n",
       );
       expect((await diff("box", "--stat", "src/cart.ts")).stdout).toBe(
-        " src/cart.ts | 2 +-\n 1 file changed, 1 insertions(+), 1 deletions(-)\n",
+        " src/cart.ts | 2 +-\n 1 file changed, 1 insertion(+), 1 deletion(-)\n",
       );
       const { data } = JSON.parse((await diff("box", "--json", "src/cart.ts")).stdout) as {
         data: { changes: object[] };
@@ -180,6 +180,13 @@ describe.each(actors)("files of a sandbox, as $name", (actor) => {
         ["box:sparse", folder],
       ]) {
         expect(await cp(...words)).toMatchObject({ status: 125, stderr: expect.stringContaining("--max-size") });
+      }
+      for (const [words, sentence] of [
+        [[join(folder, "none"), "box:."], /^agentkernel: on this machine: \S+none: [^()]*\n {2}hint: .*current folder/],
+        [["box:none", folder], /^agentkernel: in the sandbox: \S+none: [^()]*\n {2}hint: .*\/workspace/],
+        [["box:README.md", join(folder, "none/at/all")], /^agentkernel: on this machine: .*none\/at/],
+      ] as const) {
+        expect(await cp(...words)).toMatchObject({ status: 125, stderr: expect.stringMatching(sentence) });
       }
       expect(await cp("box:.env", folder)).toMatchObject({
         status: 125,

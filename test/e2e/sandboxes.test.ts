@@ -3,8 +3,10 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { actors } from "../support/actors.js";
+import { clientOf } from "../support/daemon.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
 import { makeProject } from "../support/project.js";
+import { runCli } from "../support/run-cli.js";
 import { inWorld, SandboxWorld } from "../support/sandbox-world.js";
 
 describe.each(actors)("as $name", (actor) => {
@@ -50,6 +52,47 @@ describe.each(actors)("as $name", (actor) => {
       const script = "cat a.txt b.txt /opt/x; pwd";
       expect((await world.ak(["exec", "box", "sh", "-c", script])).stdout).toBe("changed\nnew\nkept\n/workspace\n");
       expect(project.content()).toEqual(before);
+    });
+  });
+
+  it("a shell that completes is told their names, and starts no daemon for that", async () => {
+    await inWorld(actor, async (world) => {
+      expect(await world.ok(["names"])).toBe("");
+      await world.ok(["create", "--no-network", "box"]);
+      expect(await world.ok(["names"])).toBe("box\n");
+    });
+    const alone = clientOf(actor);
+    expect(await runCli(alone, ["names"])).toMatchObject({ status: 0, stdout: "", stderr: "" });
+    expect((await runCli(alone, ["daemon", "status"])).stdout).toBe("Daemon: not running\n");
+  });
+
+  it("options after the name are not taken for a command", async () => {
+    await inWorld(actor, async (world) => {
+      await world.ok(["create", "--no-network", "box"]);
+      await world.refuses(["exec", "box", "-d", "true"], /"-d" is no command/, /before the name/);
+      expect(await world.states()).toEqual({ box: "created" });
+    });
+  });
+
+  it("one that has never run has changed nothing", async () => {
+    const project = makeProject(actor, { "a.txt": "a\n" });
+    await inWorld(actor, async (world) => {
+      await world.ok(["create", "--no-network", "--dir", project.path, "box"]);
+      for (const form of [[], ["--patch"], ["--stat"], ["--name-only"]]) {
+        expect(await world.ok(["diff", "box", ...form])).toBe("");
+      }
+      const { data } = JSON.parse(await world.ok(["diff", "--json", "box"]));
+      expect(data).toMatchObject({ name: "box", project: project.path, synced: false, changes: [] });
+    });
+  });
+
+  it("a project that is not there, or is a file, makes no sandbox", async () => {
+    const project = makeProject(actor, { "main.py": "" });
+    await inWorld(actor, async (world) => {
+      await world.refuses(["create", "--dir", "/no/such", "b"], /--dir: \/no\/such does not exist/, /be there already/);
+      const file = join(project.path, "main.py");
+      await world.refuses(["create", "--dir", file, "b"], /main\.py is not a folder/, /folder of the project/);
+      expect(await world.states()).toEqual({});
     });
   });
 
@@ -176,6 +219,12 @@ describe.each(actors)("as $name", (actor) => {
       )?.[1];
       expect(await world.states()).toEqual({ [name ?? ""]: "running" });
       expect(await world.ok(["exec", name ?? "", "cat", "/opt/k"])).toBe("k\n");
+      const told = JSON.parse(await world.ok(["run", "--no-network", "--keep", "--json", "echo", "out"])).data;
+      expect(told).toMatchObject({
+        ...{ stdout: "out\n", exit_code: 0, backend: "linux", profile: "moderate", changes: null, notes: [] },
+        ...{ image: { name: "host" }, network: { mode: "off" }, usage: { oom_kills: 0 } },
+      });
+      expect(told.layers.length).toBeGreaterThan(3);
       await world.refuses(["run", "--ttl", "1h", "true"], /--ttl is for sandboxes that stay/, /--keep/);
     });
   });

@@ -86,4 +86,15 @@ describe.each(callers)("$title", (actor) => {
     expect(result.status).toBe(0);
     expect(result.stdout).toMatch(/^\/dev\/pts\/\d+\r\n24 80\r\n$/);
   });
+
+  it.each([
+    ["a shell that reads lines itself", ["bash", "--norc", "-i"], ""],
+    ["a program that reads twice", ["sh", "-c", "cat; cat; echo over"], ""],
+    ["one that is given a line without its end", ["sh", "-c", "cat; echo over"], "a line"],
+  ])("with --tty, input that is no terminal has an end for %s", async (_, words, stdin) => {
+    const result = await runIn(actor, ["--tty", ...words], { stdin, deadlineMs: 30_000 });
+    expect(result.status, result.stdout + result.stderr).toBe(0);
+    if (words[0] === "sh") expect(result.stdout).toContain("over");
+    expect(result.stdout).toContain(stdin);
+  });
 });

@@ -85,6 +85,6 @@ function callerOfKey({ id, scopes, sandboxes, quotas }: KeyRecord): Caller {
 
 function unauthorized(why: string): AgentKernelError {
   return new AgentKernelError("unauthorized", why, {
-    hint: "send Authorization: Bearer KEY with a key of agentkernel keys create, or ask as the same user on the same machine",
+    hint: "send the header Authorization with Bearer KEY and a key of agentkernel keys create, or ask as the same user on the same machine",
   });
 }

@@ -1,9 +1,9 @@
 /** The fields of a body into a checked request of the runtime, by the same way as the words of a command line. */
-import { realpathSync, statSync } from "node:fs";
 import { AgentKernelError } from "../../core/errors.js";
 import type { Surroundings } from "../../core/surroundings.js";
 import { atMostFields, type Limit } from "../../policy/limits.js";
 import { type Configuration, prepareRun, readConfiguration, type Wishes } from "../../request/index.js";
+import { projectFolder } from "../../request/project-folder.js";
 import { isPlace } from "../../runtime/root-image.js";
 import type { RunRequest } from "../../runtime/run-request.js";
 import type { Caller } from "../auth/caller.js";
@@ -25,7 +25,7 @@ export async function prepare(
   own: Pick<Surroundings, "env" | "homeDir">,
 ): Promise<RunRequest> {
   refuseUnlessTrusted(body, caller);
-  const cwd = body.dir === undefined ? NO_PROJECT : projectFolder(body.dir);
+  const cwd = body.dir === undefined ? NO_PROJECT : projectFolder({ path: body.dir, field: "dir" });
   if (body.image?.startsWith(".")) {
     throw new AgentKernelError("invalid_argument", "image is a path that does not start at the root", {
       hint: "write it out: there is no current folder here",
@@ -73,20 +73,6 @@ function withoutHost(configuration: Configuration): Configuration {
       return { ...inputs, limits: [...(inputs.limits ?? []), ...limits] };
     },
   };
-}
-
-function projectFolder(dir: string): string {
-  const refuse = (why: string, cause?: unknown): never => {
-    throw new AgentKernelError("invalid_argument", `dir ${why}`, { details: { field: "dir" }, cause });
-  };
-  let path = "";
-  try {
-    path = realpathSync(dir);
-  } catch (cause) {
-    refuse("does not exist, or cannot be read", cause);
-  }
-  if (!statSync(path).isDirectory()) refuse("is not a folder");
-  return path;
 }
 
 function wishesOf(command: readonly string[], body: PolicyBody): Wishes {

@@ -61,6 +61,15 @@ const fieldNames: Readonly<Record<string, string>> = {
 const OPTION =
   /(?<![\w-])--(allow-domain|no-network|network|workdir|timeout|vcpus|memory|pids|disk|open-files|compatibility-mode|idle-timeout|image|profile|env|user|workspace|ttl)\b/g;
 
+/** What the command line would say next, as this interface has it. */
+const phrases: readonly (readonly [RegExp, string])[] = [
+  [/\buse remove --force\b/g, "DELETE it with ?force=true"],
+  [/\bagentkernel list shows\b/g, "GET /sandboxes shows"],
+  [/\bagentkernel info shows its commands\b/g, "its id is in the answer that it was started with"],
+  [/\bagentkernel remove ([a-z0-9._-]+)/g, "DELETE /sandboxes/$1"],
+];
+
 export function inFields(text: string): string {
-  return text.replace(OPTION, (_, option: string) => fieldNames[option] ?? option);
+  const asked = phrases.reduce((said, [phrase, instead]) => said.replace(phrase, instead), text);
+  return asked.replace(OPTION, (_, option: string) => fieldNames[option] ?? option);
 }

@@ -1,5 +1,5 @@
 /** A server on TCP, hardened against clients that say little, slowly, or without end. */
-import { readFileSync } from "node:fs";
+import { lookup } from "node:dns/promises";
 import { createServer as createHttpServer, type Server } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, isIP, type Socket } from "node:net";
@@ -7,11 +7,7 @@ import type { Duplex } from "node:stream";
 import { AgentKernelError } from "../../core/errors.js";
 import { Newcomers } from "./newcomers.js";
 import { serverOptions } from "./server-options.js";
-
-export interface TlsFiles {
-  readonly certPath: string;
-  readonly keyPath: string;
-}
+import { readTlsFiles, type TlsFiles } from "./tls-files.js";
 
 export interface TcpPlace {
   readonly host: string;
@@ -57,8 +53,7 @@ export function createTcpServer({ tls }: TcpPlace): TcpServer {
       ? createHttpServer(serverOptions)
       : (createHttpsServer({
           ...serverOptions,
-          cert: readPem("--tls-cert", tls.certPath),
-          key: readPem("--tls-key", tls.keyPath),
+          ...readTlsFiles(tls),
           minVersion: "TLSv1.2",
         }) as unknown as Server);
   harden(server);
@@ -67,12 +62,20 @@ export function createTcpServer({ tls }: TcpPlace): TcpServer {
   return { server, newcomers };
 }
 
-function readPem(option: string, path: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (cause) {
-    throw new AgentKernelError("invalid_argument", `${option}: ${path} cannot be read`, { cause });
-  }
+/** Rejects where a server could not listen there now; nobody is served meanwhile. */
+export async function tryListening(place: TcpPlace): Promise<void> {
+  const server = createTcpServer(place);
+  server.on("connection", (socket) => socket.destroy());
+  await listenOn(server, place);
+  await new Promise((resolve) => server.close(resolve));
+}
+
+/** Rejects where it is a name that means nothing here. */
+export async function checkName({ host, port }: TcpPlace): Promise<void> {
+  if (isIP(host) !== 0) return;
+  await lookup(host).catch((cause: NodeJS.ErrnoException) => {
+    throw notListening(host, port, cause);
+  });
 }
 
 /** Where it listens, as a URL. */

@@ -69,6 +69,8 @@ describe("words of the command line", () => {
     expect(inFields("raise it with --memory, or use --network allowlist")).toBe(
       "raise it with resources.memory_mb, or use network allowlist",
     );
+    expect(inFields("stop it first, or use remove --force")).toBe("stop it first, or DELETE it with ?force=true");
+    expect(inFields("agentkernel list shows those that there are")).toBe("GET /sandboxes shows those that there are");
     expect(inFields("a--memory --memoryless")).toBe("a--memory --memoryless");
   });
 });

@@ -48,7 +48,10 @@ export function matchRoute(method: string, target: string): Match {
     throw new AgentKernelError("not_found", "there is nothing at this path", { hint: "GET /openapi.json lists all" });
   }
   const allowed = allowedMethods(target);
-  throw new AgentKernelError("method_not_allowed", `this path takes ${allowed.join(", ")}`, { details: { allowed } });
+  throw new AgentKernelError("method_not_allowed", `this path takes ${allowed.join(", ")}`, {
+    hint: `ask with ${allowed.join(" or ")}; GET /openapi.json lists all`,
+    details: { allowed },
+  });
 }
 
 export function allowedMethods(target: string): readonly Method[] {

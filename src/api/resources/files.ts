@@ -156,10 +156,22 @@ export const deleteFile: HandlerFor<"deleteFile"> = async ({ caller, params, que
   const sandbox = sandboxFor(caller, backing, params.name);
   const { path } = params;
   return await recorded(sandbox, "delete", path, async (files) => {
-    await files.remove(path, { recursive: query.recursive === true });
+    await files.remove(path, { recursive: query.recursive === true }).catch((error: unknown) => {
+      throw query.recursive === true ? error : withRecursion(error, path);
+    });
     return data({ path });
   });
 };
+
+function withRecursion(error: unknown, path: string): unknown {
+  if (!isAgentKernelError(error) || error.details.code !== "is_dir") return error;
+  const { code, details } = error;
+  return new AgentKernelError(code, `${path} is a folder that is not empty`, {
+    hint: "ask with ?recursive=true to delete it with all that is in it",
+    details,
+    cause: error,
+  });
+}
 
 /** Done, and on record whichever way it ends. The sandbox does not count as idle meanwhile. */
 async function recorded(

@@ -2,7 +2,7 @@
 import { AgentKernelError } from "../../core/errors.js";
 import type { NetworkRules } from "../../core/policy.js";
 import type { Redactor } from "../../core/redact.js";
-import { parseDurationMs } from "../../policy/resources.js";
+import { parseLifeMs } from "../../policy/resources.js";
 import type { Sandbox } from "../../runtime/sandboxes/index.js";
 import { type Backing, type HandlerFor, sandboxFor } from "../asked.js";
 import { type Caller, localUser, maySee, ownerOf } from "../auth/caller.js";
@@ -58,9 +58,7 @@ export function hostEnvFor(caller: Caller, { own }: Backing) {
 }
 
 export function durationOf(field: string, text: string | null | undefined): number | null {
-  if (text === undefined || text === null) return null;
-  const days = /^(\d{1,2})d$/.exec(text)?.[1];
-  return parseDurationMs(field, days === undefined ? text : `${Number(days) * 24}h`);
+  return text === undefined || text === null ? null : parseLifeMs(field, text);
 }
 
 export const getSandbox: HandlerFor<"getSandbox"> = async ({ caller, params }, backing) =>

@@ -54,6 +54,9 @@ function shapeOf<E extends Entries>(entries: E, isOpen: boolean): Shape<ObjectVa
     named: Object.assign({}, ...all.map(([, { shape }]) => shape.named)),
     read: (value, path) => {
       const map = asMap(value, path);
+      // First: a field that is missing is often there under a name that is nearly right.
+      const unknown = isOpen ? undefined : [...map.keys()].find((key) => !Object.hasOwn(entries, key));
+      if (unknown !== undefined) unknownKey(path, unknown, Object.keys(entries));
       for (const key of required) {
         if (!map.has(key)) refuse(inside(path, key), "is missing", entries[key]?.help);
       }
@@ -61,7 +64,6 @@ function shapeOf<E extends Entries>(entries: E, isOpen: boolean): Shape<ObjectVa
       for (const [key, inner] of map) {
         const entry = Object.hasOwn(entries, key) ? entries[key] : undefined;
         if (entry !== undefined) values.push([key, entry.shape.read(inner, inside(path, key))]);
-        else if (!isOpen) unknownKey(path, key, Object.keys(entries));
       }
       return Object.fromEntries(values) as ObjectValue<E>;
     },

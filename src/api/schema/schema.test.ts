@@ -109,3 +109,16 @@ describe("a shape", () => {
     );
   });
 });
+
+describe("a field with a name that is nearly right", () => {
+  it("is named before the one that is missing for it", () => {
+    const shape = object({ command: field(list(text()), "What is run."), cwd: optional(text(), "Where.") });
+    expect(() => shape.read(parse('{"comand":["x"]}'), "")).toThrow(
+      expect.objectContaining({
+        message: expect.stringContaining("comand is not a field that is known"),
+        hint: "did you mean command?",
+      }),
+    );
+    expect(() => shape.read(parse("{}"), "")).toThrow(/command is missing/);
+  });
+});

@@ -65,6 +65,7 @@ describe("how much changed", () => {
       " 3 files changed, 2 insertions(+), 101 deletions(-)",
       "",
     ]);
+    expect(statText([change({ lines: { added: 1, removed: 1 } })])).toMatch(/1 insertion\(\+\), 1 deletion\(-\)\n$/);
     expect(statText([])).toBe("");
   });
 });

@@ -19,7 +19,10 @@ export function statText(changes: readonly ProjectChange[]): string {
   });
   const sum = (of: "added" | "removed") => changes.reduce((total, { lines }) => total + (lines?.[of] ?? 0), 0);
   const files = `${changes.length} ${changes.length === 1 ? "file" : "files"} changed`;
-  return `${rows.join("")} ${files}, ${sum("added")} insertions(+), ${sum("removed")} deletions(-)\n`;
+  const counted = (amount: number, noun: string, sign: string) =>
+    `${amount} ${noun}${amount === 1 ? "" : "s"}(${sign})`;
+  const [added, removed] = [counted(sum("added"), "insertion", "+"), counted(sum("removed"), "deletion", "-")];
+  return `${rows.join("")} ${files}, ${added}, ${removed}\n`;
 }
 
 function marks(

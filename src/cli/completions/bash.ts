@@ -1,5 +1,12 @@
 /** A completion function for bash: options until the user's command begins, then commands and files. */
-import { knownWords, type OptionSpec, takesFiles, type VerbSpec } from "../option-spec.js";
+import {
+  knownWords,
+  NAMES_COMMAND,
+  type OptionSpec,
+  takesFiles,
+  takesSandboxes,
+  type VerbSpec,
+} from "../option-spec.js";
 import { optionsOf } from "../parse-options.js";
 
 export function bashCompletions(verbs: readonly VerbSpec[]): string {
@@ -55,7 +62,7 @@ function verbCase(verb: VerbSpec): string {
         at=$((at + 1))
       done
       if [ "$at" -eq -1 ]; then
-        COMPREPLY=($(compgen -f -- "$cur"))
+        ${laterLine(verb)}
         return
       fi
       if [ "$at" -gt "$COMP_CWORD" ]; then
@@ -79,12 +86,22 @@ function valueCase(option: OptionSpec): string {
 }
 
 function restLine(verb: VerbSpec): string {
+  if (takesSandboxes(verb)) return sandboxes;
   if (verb.rest.kind === "command") return `COMPREPLY=($(compgen -c -- "$cur"))`;
   if (takesFiles(verb)) return `COMPREPLY=($(compgen -f -- "$cur"))`;
   const known = knownWords(verb);
   if (known !== undefined) return `COMPREPLY=($(compgen -W "${known.join(" ")}" -- "$cur"))`;
   return ":";
 }
+
+/** After the first word that is no option. */
+function laterLine(verb: VerbSpec): string {
+  return verb.rest.kind === "words" && verb.rest.completes === "sandbox"
+    ? sandboxes
+    : `COMPREPLY=($(compgen -f -- "$cur"))`;
+}
+
+const sandboxes = `COMPREPLY=($(compgen -W "$(${NAMES_COMMAND})" -- "$cur"))`;
 
 function flagFor({ completes }: OptionSpec): string {
   return completes === "folder" ? "-d" : "-f";

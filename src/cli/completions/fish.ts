@@ -1,5 +1,12 @@
 /** Completions for fish; a function of ours says whether options of a verb can still be given. */
-import { knownWords, type OptionSpec, takesFiles, type VerbSpec } from "../option-spec.js";
+import {
+  knownWords,
+  NAMES_COMMAND,
+  type OptionSpec,
+  takesFiles,
+  takesSandboxes,
+  type VerbSpec,
+} from "../option-spec.js";
 import { optionsOf } from "../parse-options.js";
 
 export function fishCompletions(verbs: readonly VerbSpec[]): string {
@@ -55,6 +62,7 @@ function value(option: OptionSpec): string {
 
 function restLines(verb: VerbSpec): string[] {
   const condition = `complete -c agentkernel -n ${at(verb.name)}`;
+  if (takesSandboxes(verb)) return [`${condition} -a ${quote(`(${NAMES_COMMAND})`)}`];
   if (verb.rest.kind === "command") return [`${condition} -a '(__fish_complete_command)'`];
   if (takesFiles(verb)) return [`${condition} -F`];
   const known = knownWords(verb);

@@ -1,5 +1,12 @@
 /** A completion function for zsh; `-A "-*"` ends our options where the user's command begins. */
-import { knownWords, type OptionSpec, takesFiles, type VerbSpec } from "../option-spec.js";
+import {
+  knownWords,
+  NAMES_COMMAND,
+  type OptionSpec,
+  takesFiles,
+  takesSandboxes,
+  type VerbSpec,
+} from "../option-spec.js";
 import { optionsOf } from "../parse-options.js";
 
 export function zshCompletions(verbs: readonly VerbSpec[]): string {
@@ -70,7 +77,14 @@ function action({ choices, completes }: OptionSpec): string {
 }
 
 function restSpecs(verb: VerbSpec): string[] {
-  if (verb.rest.kind === "command") return ["*::command:_normal"];
+  const command = "*::command:_normal";
+  if (takesSandboxes(verb)) {
+    const names = `{compadd -- \${(f)"$(${NAMES_COMMAND})"}}`;
+    if (verb.rest.kind === "command") return [`1:sandbox:${names}`, command];
+    const isOnlyNames = verb.rest.kind === "words" && verb.rest.completes === "sandbox";
+    return isOnlyNames ? [`*:sandbox:${names}`] : [`1:sandbox:${names}`, "*:file:_files"];
+  }
+  if (verb.rest.kind === "command") return [command];
   if (takesFiles(verb)) return ["*:file:_files"];
   const known = knownWords(verb);
   if (known !== undefined) return [`1:word:(${known.join(" ")})`];

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ageText, sizeText, tableText } from "./text.js";
+import { ageText, leftText, sizeText, tableText } from "./text.js";
 
 it.each([
   [0, "0 B"],
@@ -21,6 +21,14 @@ it.each([
   [400 * 86_400_000, "1 year"],
 ])("%d ms are %s", (ms, text) => {
   expect(ageText(ms)).toBe(text);
+});
+
+it.each([
+  [59_000, "seconds"],
+  [8 * 3_600_000 - 40, "8 hours"],
+  [8 * 3_600_000 - 120_000, "7 hours"],
+])("of %d ms %s are left", (ms, text) => {
+  expect(leftText(ms)).toBe(text);
 });
 
 it("a table's columns stand below one another", () => {

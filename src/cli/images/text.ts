@@ -30,6 +30,11 @@ export function ageText(ms: number): string {
   return "seconds";
 }
 
+/** Time that is left: what has just begun to run out counts as whole. */
+export function leftText(ms: number): string {
+  return ms < 60_000 ? "seconds" : ageText(Math.ceil(ms / 60_000) * 60_000);
+}
+
 /** Columns as wide as they must be; the last one is not filled up. */
 export function tableText(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));

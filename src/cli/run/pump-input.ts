@@ -3,11 +3,13 @@ import type { Buffer } from "node:buffer";
 import type { Readable } from "node:stream";
 import type { GuestExec } from "../../guest/index.js";
 
-/** Pumps until either side ends. Returns how to stop early. */
-export function pumpInput(input: Readable, exec: GuestExec): () => void {
+/** Pumps until either side ends, and then lets the command know. Returns how to stop early, that too. */
+export function pumpInput(input: Readable, exec: GuestExec, tellEnd: (exec: GuestExec) => () => void): () => void {
   let isOver = false;
+  let stopTelling = () => {};
   const stop = () => {
     isOver = true;
+    stopTelling();
     input.destroy();
   };
   input.on("data", (chunk: Buffer) => {
@@ -17,8 +19,9 @@ export function pumpInput(input: Readable, exec: GuestExec): () => void {
     if (!isOver) input.resume();
   });
   const end = () => {
-    if (!isOver) exec.endStdin();
+    if (isOver) return;
     stop();
+    stopTelling = tellEnd(exec);
   };
   input.once("end", end);
   // A stdin that cannot be read is an empty one for the command, as with a local process that ignores the error.

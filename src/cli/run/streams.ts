@@ -5,6 +5,7 @@ import type { GuestExec } from "../../guest/index.js";
 import { CapturedOutput } from "../../runtime/captured-output.js";
 import type { RunRequest } from "../../runtime/run-request.js";
 import type { Invocation, StandardOutput } from "../invocation/index.js";
+import { endTyping } from "./end-of-typing.js";
 import { pumpInput } from "./pump-input.js";
 import { borrowTerminal, terminalSize, watchScreen } from "./terminal.js";
 
@@ -49,7 +50,9 @@ export function openStreams(
       const used = request.tty ? ([1] as const) : ([1, 2] as const);
       flush(Promise.all(used.map((stream) => connectOutput(exec, stream, outputs[stream]))));
       if (request.tty) endings.push(borrowTerminal(invocation, exec));
-      if (input) endings.push(pumpInput(input, exec));
+      const tellEnd = request.tty ? endTyping : endInput;
+      if (input) endings.push(pumpInput(input, exec, tellEnd));
+      else if (request.tty) endings.push(endTyping(exec));
     },
     close() {
       for (const end of endings) end();
@@ -69,4 +72,9 @@ export function openStreams(
     endings.push(() => output.abandon());
     return output.done;
   }
+}
+
+function endInput(exec: GuestExec): () => void {
+  exec.endStdin();
+  return () => {};
 }

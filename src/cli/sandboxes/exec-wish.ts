@@ -27,6 +27,11 @@ export function execWishOf(parsed: ParsedOptions, { env }: Pick<Invocation, "env
       hint: "for example: agentkernel exec box ls -l",
     });
   }
+  if (words[0] !== "--" && argv[0]?.startsWith("-")) {
+    throw new AgentKernelError("invalid_argument", `"${argv[0]}" is no command`, {
+      hint: "options come before the name of the sandbox: agentkernel exec [options] NAME COMMAND",
+    });
+  }
   const wish = { tty: flags.has("tty"), json: flags.has("json"), detached: flags.has("detach") };
   refuseContradiction(wish);
   const timeout = values.get("timeout")?.[0];

@@ -14,7 +14,12 @@ import { sandboxOf } from "./residents.js";
 
 const { SIGHUP } = constants.signals;
 
-export async function executeIn(wish: CommandWish, invocation: Invocation): Promise<number> {
+/** What `--json` tells of the sandbox, beside the command. */
+export type AboutSandbox = (sandbox: Sandbox) => Promise<object>;
+
+const nothingMore: AboutSandbox = async () => ({});
+
+export async function executeIn(wish: CommandWish, invocation: Invocation, about = nothingMore): Promise<number> {
   const sandbox = sandboxOf(invocation, wish.name);
   const abort = new AbortController();
   const signals = new EndingSignals(invocation.signals, () => abort.abort());
@@ -24,7 +29,7 @@ export async function executeIn(wish: CommandWish, invocation: Invocation): Prom
     if (signals.first !== null || abort.signal.aborted) return 128 + (signals.first ?? SIGHUP);
     return wish.detached
       ? await runDetached(sandbox, wish, invocation)
-      : await runIn(sandbox, wish, invocation, signals);
+      : await runIn(sandbox, { ...wish, about }, invocation, signals);
   } catch (error) {
     if (signals.first !== null && abort.signal.aborted) return 128 + signals.first;
     throw error;
@@ -52,7 +57,7 @@ async function runDetached(sandbox: Sandbox, wish: CommandWish, invocation: Invo
 
 async function runIn(
   sandbox: Sandbox,
-  wish: CommandWish,
+  wish: CommandWish & { readonly about: AboutSandbox },
   invocation: Invocation,
   signals: EndingSignals,
 ): Promise<number> {
@@ -77,7 +82,7 @@ async function runIn(
     if (json) {
       await writeJson(invocation, {
         success: true,
-        data: answer(sandbox, exec, end, streams, performance.now() - startedAt),
+        data: { ...answer(sandbox, exec, end, streams, performance.now() - startedAt), ...(await wish.about(sandbox)) },
       });
     } else if (end.timedOut) {
       await say(invocation, "timed out; the command and all that it had started were ended");

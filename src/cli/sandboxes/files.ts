@@ -1,4 +1,5 @@
 /** The user's sandboxes as the verbs about their files see them. */
+import type { KeptChanges } from "../../core/changes.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { Invocation } from "../invocation/index.js";
 import type { FindSandbox } from "../sandbox-files.js";
@@ -7,15 +8,16 @@ import { sandboxOf } from "./residents.js";
 export function sandboxFiles(invocation: Pick<Invocation, "resident">): FindSandbox {
   return async (name) => {
     const sandbox = sandboxOf(invocation, name);
-    const { policy, hasRun } = sandbox.record;
+    const { policy, hasRun, projectDir } = sandbox.record;
+    const { mode } = policy.fs.workspace;
+    const hasCopy = projectDir !== null && (mode === "copy" || mode === "sync");
     return {
       name,
       stateDir: sandbox.stateDir,
       get changes() {
         if (hasRun) return sandbox.changes;
-        throw new AgentKernelError("conflict", `the sandbox ${name} has never run, and so has changed nothing`, {
-          hint: `start it: agentkernel start ${name}`,
-        });
+        if (hasCopy) return unchanged(name, projectDir, mode === "sync");
+        throw neverRun(name);
       },
       hide: policy.fs.deny,
       record: (access) => sandbox.recordFile(access),
@@ -30,4 +32,19 @@ export function sandboxFiles(invocation: Pick<Invocation, "resident">): FindSand
       },
     };
   };
+}
+
+/** Of one that has never run: there is nothing to look at, and so nothing that could be looked at in vain. */
+function unchanged(name: string, projectDir: string, synced: boolean): KeptChanges {
+  return {
+    list: async (_, { paths }) => ({ changes: [], projectDir, synced, omitted: 0, unmatched: paths }),
+    async *patch() {},
+    apply: () => Promise.reject(neverRun(name)),
+  };
+}
+
+function neverRun(name: string): AgentKernelError {
+  return new AgentKernelError("conflict", `the sandbox ${name} has never run, and so has changed nothing`, {
+    hint: `start it: agentkernel start ${name}`,
+  });
 }

@@ -2,7 +2,7 @@
 import { isIP } from "node:net";
 import { escapeText } from "../../core/escape.js";
 import type { ExecInfo, SandboxInfo, TerminalInfo } from "../../runtime/sandboxes/index.js";
-import { ageText, sizeText } from "../images/text.js";
+import { ageText, leftText, sizeText } from "../images/text.js";
 
 export function infoText(info: SandboxInfo, nowMs: number): string {
   const { policy, image, usage } = info;
@@ -28,7 +28,7 @@ export function infoText(info: SandboxInfo, nowMs: number): string {
       `${resources.vcpus} cores, ${resources.memoryMiB} MiB memory, ${resources.pids} processes, ${resources.openFiles} open files`,
     ],
     ["Made", `${ageText(nowMs - info.createdAtMs)} ago`],
-    ["Time to live", info.ttlMs === null ? "none" : `${ageText(info.ttlLeftMs ?? 0)} left`],
+    ["Time to live", info.ttlMs === null ? "none" : `${leftText(info.ttlLeftMs ?? 0)} left`],
     ["Idle timeout", info.idleTimeoutMs === null ? "none" : ageText(info.idleTimeoutMs)],
     ...(usage === null ? [] : [["Uses", usageText(usage)] as const]),
     ...info.ports.map(({ address, hostPort, guestPort }) => ["Port", portText(address, hostPort, guestPort)] as const),
@@ -60,7 +60,7 @@ function networkText({ policy: { net } }: SandboxInfo): string {
 function usageText({ memoryBytes, cpuUs, processes }: NonNullable<SandboxInfo["usage"]>): string {
   const memory = memoryBytes === null ? "memory unknown" : `${sizeText(memoryBytes)} memory`;
   const cpu = cpuUs === null ? "cpu unknown" : `${(cpuUs / 1e6).toFixed(1)} s cpu`;
-  return `${memory}, ${cpu}, ${processes ?? "unknown"} processes`;
+  return `${memory}, ${cpu}, ${processes ?? "unknown"} ${processes === 1 ? "process" : "processes"}`;
 }
 
 function portText(address: string, hostPort: number, guestPort: number): string {

@@ -1,5 +1,5 @@
 /** `--ttl` and `--idle-timeout`. */
-import { parseDurationMs } from "../../policy/resources.js";
+import { parseLifeMs } from "../../policy/resources.js";
 import type { ParsedOptions } from "../option-spec.js";
 
 export interface Life {
@@ -13,7 +13,5 @@ export function lifeOf(parsed: ParsedOptions): Life {
 
 function duration({ values }: ParsedOptions, option: string): number | null {
   const text = values.get(option)?.[0];
-  if (text === undefined) return null;
-  const days = /^(\d{1,2})d$/.exec(text)?.[1];
-  return parseDurationMs(`--${option}`, days === undefined ? text : `${Number(days) * 24}h`);
+  return text === undefined ? null : parseLifeMs(`--${option}`, text);
 }

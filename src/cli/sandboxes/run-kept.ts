@@ -9,6 +9,7 @@ import { writeErr } from "../output.js";
 import { create } from "./create.js";
 import { executeIn } from "./execute.js";
 import type { Life } from "./life-options.js";
+import { shownUsage } from "./shown.js";
 
 export async function runKept(request: RunRequest, life: Life, invocation: Invocation): Promise<number> {
   const { json, tty } = request;
@@ -22,10 +23,25 @@ export async function runKept(request: RunRequest, life: Life, invocation: Invoc
     const argv = commandOf(request, sandbox);
     await sandbox.start({ hostEnv: invocation.env });
     const wish = { name: sandbox.name, argv, env: {}, cwd: null, user: null, timeoutMs: undefined };
-    return await executeIn({ ...wish, tty, json, detached: false }, invocation);
+    return await executeIn({ ...wish, tty, json, detached: false }, invocation, (kept) => about(kept, request));
   } finally {
     await tellOrRemove(sandbox, invocation, json);
   }
+}
+
+/** As a run that is over tells it. Nothing is carried over before a stop. */
+async function about(sandbox: Sandbox, { policy, notes }: RunRequest): Promise<object> {
+  const { backend, image, imageWhy, layers, usage } = await sandbox.info();
+  return {
+    backend,
+    image: { ...image, why: imageWhy },
+    profile: policy.profile,
+    layers,
+    usage: usage === null ? null : shownUsage(usage),
+    network: { mode: policy.net.egress },
+    changes: null,
+    notes,
+  };
 }
 
 /** One that never ran is of no use to anybody. */

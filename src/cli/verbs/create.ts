@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { Surroundings } from "../../core/surroundings.js";
 import { readConfiguration } from "../../request/configuration.js";
 import { prepareRun } from "../../request/prepare-run.js";
+import { projectFolder } from "../../request/project-folder.js";
 import { wordsOf } from "../images/words.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
@@ -25,5 +26,6 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
 /** Everything is as if it had been asked for in the project's folder. */
 function projectOf(parsed: ParsedOptions, { cwd, env, homeDir }: Invocation): Surroundings {
   const dir = parsed.values.get("dir")?.[0];
-  return { cwd: dir === undefined ? cwd : resolve(cwd, dir), env, homeDir };
+  if (dir === undefined) return { cwd, env, homeDir };
+  return { cwd: projectFolder({ path: resolve(cwd, dir), field: "--dir", shown: dir }), env, homeDir };
 }

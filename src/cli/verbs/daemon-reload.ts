@@ -5,6 +5,7 @@ import { askDaemon } from "../../daemon/ask.js";
 import { bringUp } from "../../daemon/bring-up.js";
 import { daemonPlace } from "../../daemon/socket-place.js";
 import type { DaemonStatus } from "../../daemon/status.js";
+import { checkUserFile } from "../daemon-stay.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
@@ -18,6 +19,8 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
       hint: "agentkernel daemon start starts one",
     });
   }
+  // The one that is up is not ended for one that could not make anything of its configuration.
+  await checkUserFile({ env, homeDir, cwd: "/" });
   const say = (line: string) => writeErr(invocation, `agentkernel: ${line}\n`);
   const stay = { onDemand: before.on_demand, idleTimeoutMs: before.idle_timeout_ms };
   const { status } = await bringUp({ place, env, stay, logPath: before.log, anew: true, say });

@@ -1,6 +1,6 @@
 /** `keys create`: an API key, shown once. */
 import { AgentKernelError } from "../../core/errors.js";
-import { parseCount, parseDurationMs } from "../../policy/resources.js";
+import { parseCount, parseLifeMs } from "../../policy/resources.js";
 import { checkSandboxName } from "../../runtime/sandboxes/name.js";
 import { keyScopes } from "../api-options.js";
 import type { Invocation } from "../invocation/index.js";
@@ -36,11 +36,12 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
       cpuSecondsPerHour: count("cpu-seconds"),
       sandboxes: count("max-sandboxes"),
     },
-    expiresAtMs: expires === undefined ? null : Date.now() + parseDurationMs("--expires", expires),
+    expiresAtMs: expires === undefined ? null : Date.now() + parseLifeMs("--expires", expires),
   });
   if (parsed.flags.has("json")) {
     return await writeJson(invocation, { success: true, data: { ...keyAnswer(record), key } });
   }
-  await writeErr(invocation, "agentkernel: keep it now: only its hash is stored, and it is not shown again\n");
+  const may = `it may ${record.scopes.join(", ")} (--scope says what)`;
+  await writeErr(invocation, `agentkernel: keep it now: only its hash is stored, and it is not shown again; ${may}\n`);
   return await writeOut(invocation, `${key}\n`);
 }

@@ -1,7 +1,7 @@
 /** `list`: the sandboxes that stay. */
 import { escapeText } from "../../core/escape.js";
 import type { SandboxSummary } from "../../runtime/sandboxes/index.js";
-import { ageText, tableText } from "../images/text.js";
+import { ageText, leftText, tableText } from "../images/text.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
@@ -30,7 +30,7 @@ function row(summary: SandboxSummary, nowMs: number): string[] {
     escapeText(image.name),
     projectDir === null ? "-" : escapeText(projectDir),
     ageText(nowMs - createdAtMs),
-    ttlLeftMs === null ? "-" : ageText(ttlLeftMs),
+    ttlLeftMs === null ? "-" : leftText(ttlLeftMs),
     String(runningExecs),
     String(runningTerminals),
   ];

@@ -1,7 +1,7 @@
 /** `policy check`: every fault of the named files, without running anything. Status 0 if there is none. */
 import { dirname, resolve } from "node:path";
-import type { FileFault } from "../../config/index.js";
-import { errorTable } from "../../core/errors.js";
+import type { FileFault, SourceFile } from "../../config/index.js";
+import { errorTable, isAgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import { userWidePath } from "../../request/configuration.js";
 import { sourceOf } from "../../request/steering-files.js";
@@ -19,6 +19,8 @@ interface Checked {
   readonly faults: readonly FileFault[];
   /** Keys that are right and do nothing in this version. */
   readonly withoutEffect: readonly string[];
+  /** Why it could not be looked at; null where it was. */
+  readonly unreadable: string | null;
 }
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
@@ -29,7 +31,7 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
     const path = resolve(invocation.cwd, name);
     checked.push(await check(config, name, path, named ?? kindOf(path, userWidePath(invocation))));
   }
-  const isRight = checked.every(({ faults }) => faults.length === 0);
+  const isRight = checked.every(({ faults, unreadable }) => faults.length === 0 && unreadable === null);
   const status = isRight ? 0 : errorTable.invalid_policy.exit;
   if (parsed.flags.has("json")) {
     await writeJson(invocation, { success: true, data: { valid: isRight, files: checked.map(forPrograms) } });
@@ -40,12 +42,21 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
 }
 
 async function check(config: Config, name: string, path: string, kind: FileKind): Promise<Checked> {
-  const source = sourceOf({ name, path });
+  let source: SourceFile;
+  try {
+    source = sourceOf({ name, path });
+  } catch (error) {
+    // The other files are looked at all the same.
+    if (!isAgentKernelError(error)) throw error;
+    return { file: name, kind, faults: [], withoutEffect: [], unreadable: error.message };
+  }
   if (kind === "policy") {
-    return { file: name, kind, faults: (await config.readPolicyFile(source, dirname(path))).faults, withoutEffect: [] };
+    const { faults } = await config.readPolicyFile(source, dirname(path));
+    return { file: name, kind, faults, withoutEffect: [], unreadable: null };
   }
   const { value, faults } = await config.readConfigFile(source, kind);
-  return { file: name, kind, faults, withoutEffect: value?.withoutEffect.map(({ text }) => text) ?? [] };
+  const withoutEffect = value?.withoutEffect.map(({ text }) => text) ?? [];
+  return { file: name, kind, faults, withoutEffect, unreadable: null };
 }
 
 function kindOf(path: string, userWide: string | null): FileKind {
@@ -53,17 +64,23 @@ function kindOf(path: string, userWide: string | null): FileKind {
   return path === userWide || path.endsWith("/agentkernel/config.toml") ? "user" : "project";
 }
 
-function forPrograms({ file, kind, faults, withoutEffect }: Checked): object {
+function forPrograms({ file, kind, faults, withoutEffect, unreadable }: Checked): object {
   return {
     file,
     kind,
     faults: faults.map(({ line, column, message, hint = null }) => ({ line, column, message, hint })),
     without_effect: withoutEffect,
+    unreadable,
   };
 }
 
 async function print(invocation: Invocation, checked: Checked, faultSentence: Config["faultSentence"]): Promise<void> {
-  const { file, kind, faults, withoutEffect } = checked;
+  const { file, kind, faults, withoutEffect, unreadable } = checked;
+  if (unreadable !== null) {
+    const hint = "  hint: correct its path or its rights\n";
+    await writeErr(invocation, `agentkernel: ${escapeText(unreadable)}\n${hint}`);
+    return;
+  }
   for (const fault of faults) {
     const hint = fault.hint === undefined ? "" : `  hint: ${escapeText(fault.hint)}\n`;
     await writeErr(invocation, `agentkernel: ${escapeText(faultSentence(fault))}\n${hint}`);

@@ -1,13 +1,18 @@
 /**
  * `serve`: the daemon in the foreground, with the HTTP interface on TCP. One process owns a user's named sandboxes, so a
- * daemon that is up and idle makes room for this one; what runs in sandboxes that stay goes on.
+ * daemon in the background that is idle makes room for this one; what runs in sandboxes that stay goes on. It is ended
+ * last: whatever would keep this one from serving is found out before.
  */
-import { resolve } from "node:path";
+import { closeSync, openSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { makeFolder } from "../../audit/make-folder.js";
 import { AgentKernelError } from "../../core/errors.js";
-import type { ServeOptions } from "../../daemon/api.js";
+import { fileReason } from "../../core/file-reason.js";
+import { checkServe, type ServeOptions } from "../../daemon/api.js";
 import { askDaemon } from "../../daemon/ask.js";
 import { FileLog, StderrLog } from "../../daemon/log.js";
 import { runDaemon } from "../../daemon/own-process.js";
+import { refuseUnlessReplaceable } from "../../daemon/replaceable.js";
 import { type DaemonPlace, daemonPlace } from "../../daemon/socket-place.js";
 import type { DaemonStatus } from "../../daemon/status.js";
 import { parseCount } from "../../policy/resources.js";
@@ -15,7 +20,7 @@ import { readConfiguration } from "../../request/index.js";
 import { logPath } from "../daemon-options.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
-import { writeOut } from "../output.js";
+import { writeErr, writeOut } from "../output.js";
 
 const USUAL_HOST = "127.0.0.1";
 const USUAL_PORT = 8080;
@@ -27,8 +32,19 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   const { env, homeDir } = invocation;
   const serve = await serveOptions(parsed, invocation);
   const place = daemonPlace(env, homeDir);
-  await takeOver(place);
   const path = logPath(parsed, invocation);
+  const before = await replaceable(place);
+  checkWritable("--access-log", serve.accessLogPath);
+  checkWritable("--log", path);
+  await checkServe(serve, { env, homeDir });
+  if (before !== null) {
+    await askDaemon(place, "POST", "/daemon/stop");
+    const kept = "sandboxes that stay go on";
+    await writeErr(
+      invocation,
+      `agentkernel: the daemon in the background (process ${before.pid}) made room; ${kept}\n`,
+    );
+  }
   const log = path === null ? new StderrLog() : new FileLog(path);
   const stay = { onDemand: false, idleTimeoutMs: null };
   const life = { stay, readStay: async () => stay, isBackground: false, service: env.AGENTKERNEL_SERVICE || null };
@@ -81,14 +97,28 @@ function jwtSettings(value: (name: string) => string | undefined, cwd: string): 
   return { jwks: /^https?:/.test(jwks) ? jwks : resolve(cwd, jwks), issuer, audience };
 }
 
-/** One that serves command lines now is not ended under them. */
-async function takeOver(place: DaemonPlace): Promise<void> {
+/** The daemon that is to make room. One that serves command lines now is not ended under them. */
+async function replaceable(place: DaemonPlace): Promise<DaemonStatus | null> {
   const status = (await askDaemon(place, "GET", "/daemon")) as DaemonStatus | null;
-  if (status === null) return;
+  if (status === null) return null;
+  refuseUnlessReplaceable(status, "start this");
   if (status.at_work > 0) {
     throw new AgentKernelError("conflict", `a daemon is up (process ${status.pid}) and at work`, {
       hint: "wait for its commands to end, or end it: agentkernel daemon stop",
     });
   }
-  await askDaemon(place, "POST", "/daemon/stop");
+  return status;
+}
+
+function checkWritable(option: string, path: string | null): void {
+  if (path === null) return;
+  try {
+    makeFolder(dirname(path));
+    closeSync(openSync(path, "a", 0o600));
+  } catch (cause) {
+    throw new AgentKernelError("invalid_argument", `${option}: ${path} cannot be written: ${fileReason(cause)}`, {
+      hint: "name a file in a folder of yours",
+      cause,
+    });
+  }
 }

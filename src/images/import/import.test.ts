@@ -361,3 +361,15 @@ describe("other sources", () => {
     await expect(run(file("x.xz", xz), named)).rejects.toThrow(/compressed with xz/);
   });
 });
+
+describe("a file that is no archive", () => {
+  it("is named, with what could be named instead", async () => {
+    const path = file("main.py", Buffer.from("print(1)\n"));
+    const refused = await run(path).catch((error: unknown) => error);
+    expect(refused).toMatchObject({
+      code: "image_invalid",
+      message: expect.stringContaining(`${path} is no image: `),
+      hint: expect.stringContaining("docker save"),
+    });
+  });
+});

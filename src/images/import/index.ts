@@ -5,7 +5,7 @@
  */
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { AgentKernelError } from "../../core/errors.js";
+import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import { compressionOf, SIGNATURE_BYTES, type UnpackLimits } from "../archive/compression.js";
 import { fileContent, type ImageFiles } from "../archive/content.js";
@@ -134,7 +134,9 @@ class Import {
     kind: "any" | "image" | "docker-archive" | "oci-archive" | "rootfs",
     wanted: Wanted,
   ): Promise<ImagePlan> {
-    const files = await TarIndex.read(archive.file, archive.sizeBytes);
+    const files = await TarIndex.read(archive.file, archive.sizeBytes).catch((error: unknown) => {
+      throw archive.path === undefined ? error : noArchive(archive.path, error);
+    });
     if (kind === "rootfs") return planFromRootfs(archive, this.#platform);
     const isLayout = (await files.find("oci-layout")) !== null && (await files.find("index.json")) !== null;
     const isDocker = (await files.find("manifest.json")) !== null;
@@ -162,10 +164,10 @@ class Import {
       await file.read(first, 0, first.length, 0);
       if (compressionOf(first) === "none") {
         this.#files.push(file);
-        return { file, sizeBytes: info.size };
+        return { file, sizeBytes: info.size, path };
       }
     }
-    return this.#spool(streamOf(file, this.#options.signal));
+    return { ...(await this.#spool(streamOf(file, this.#options.signal))), path };
   }
 }
 
@@ -193,6 +195,15 @@ async function openReadable(path: string): Promise<FileHandle> {
   } catch (error) {
     throw unreadable(path, error);
   }
+}
+
+/** Whoever names a file that is none most likely named the wrong one. */
+function noArchive(path: string, error: unknown): unknown {
+  if (!isAgentKernelError(error) || error.code !== "image_invalid") return error;
+  return new AgentKernelError("image_invalid", `${escapeText(path)} is no image: ${error.message}`, {
+    hint: "name an archive (of docker save, or OCI), a tar of a root filesystem, or a folder that is one",
+    cause: error,
+  });
 }
 
 function unreadable(path: string, cause: unknown): AgentKernelError {

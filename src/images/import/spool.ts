@@ -14,6 +14,8 @@ import type { ImageStore } from "../store/index.js";
 export interface OpenArchive {
   readonly file: FileHandle;
   readonly sizeBytes: number;
+  /** Where the user named one. */
+  readonly path?: string;
 }
 
 export async function spool(

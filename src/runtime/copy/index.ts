@@ -7,6 +7,7 @@ import { posix } from "node:path";
 import type { HideRule } from "../../core/policy.js";
 import type { GuestFiles, TreeReport, TreeTarget } from "../../guest/index.js";
 import { readHostTree, writeHostTree } from "./host-tree.js";
+import { atSide, type Side } from "./side.js";
 
 export type CopyEnd =
   /** An absolute path; a `/` at its end says that it is a folder, `/.` that what is in it is meant. */
@@ -33,11 +34,29 @@ export async function copyTree(from: CopyEnd, to: CopyEnd, options: CopyOptions)
   const stream =
     from.at === "host"
       ? readHostTree(from.path, to.at === "host" ? [] : options.hide, signal)
-      : await from.files.readTree(from.path);
-  const content = counted(stream, options);
-  if (to.at === "sandbox") return await to.files.writeTree(target, content);
+      : await from.files.readTree(from.path).catch((error: unknown) => {
+          throw atSide(error, "in the sandbox");
+        });
+  const content = counted(read(stream, sideOf(from)), options);
   const { maxBytes, maxEntries } = options;
-  return await writeHostTree({ ...target, maxBytes, maxEntries }, content, signal);
+  try {
+    if (to.at === "sandbox") return await to.files.writeTree(target, content);
+    return await writeHostTree({ ...target, maxBytes, maxEntries }, content, signal);
+  } catch (error) {
+    throw atSide(error, sideOf(to));
+  }
+}
+
+async function* read(stream: AsyncIterable<Buffer>, side: Side): AsyncGenerator<Buffer, void, void> {
+  try {
+    yield* stream;
+  } catch (error) {
+    throw atSide(error, side);
+  }
+}
+
+function sideOf({ at }: CopyEnd): Side {
+  return at === "host" ? "on this machine" : "in the sandbox";
 }
 
 function targetOf(from: CopyEnd, to: CopyEnd): TreeTarget {

@@ -104,7 +104,11 @@ export class ExecTable {
   /** Rejects with `not_found` where there is none of this id, or nothing was kept of its output. */
   logs(id: string, options: LogOptions): AsyncGenerator<LogPiece, void> {
     const info = this.list().find((exec) => exec.id === id);
-    if (info === undefined) throw new AgentKernelError("not_found", `there is no command ${id} in this sandbox`);
+    if (info === undefined) {
+      throw new AgentKernelError("not_found", `there is no command ${id} in this sandbox`, {
+        hint: "agentkernel info shows its commands; of those that are over, the last ones",
+      });
+    }
     if (!info.detached) {
       throw new AgentKernelError("not_found", `the output of ${id} went to whoever ran it, and was not kept`, {
         hint: "run it with exec --detach to read its output later",
