@@ -64,7 +64,7 @@ export function createTcpServer({ tls }: TcpPlace): TcpServer {
 
 /** Rejects where a server could not listen there now; nobody is served meanwhile. */
 export async function tryListening(place: TcpPlace): Promise<void> {
-  const server = createTcpServer(place);
+  const { server } = createTcpServer(place);
   server.on("connection", (socket) => socket.destroy());
   await listenOn(server, place);
   await new Promise((resolve) => server.close(resolve));
