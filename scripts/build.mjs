@@ -4,7 +4,7 @@
 // never need lies in a file of its own.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -73,6 +73,7 @@ await writeFile(join(staging, "build-id"), `${chunk.replace("cli-", "")}\n`);
 await writeFile(join(staging, "package.json"), '{ "type": "commonjs" }\n');
 await recordCode();
 await publish();
+await publishEngine();
 
 /** A module, and all that it needs, as a file beside the bundle. Returns its name. */
 async function bundleApart(entryPoint, name, plugins = []) {
@@ -135,6 +136,15 @@ async function publish() {
   for (const name of ["package.json", "agentkernel.js", "build-id"])
     await rename(join(staging, name), join(dist, name));
   await removeStaleChunks(chunks, new Set(staged));
+}
+
+/** The engine for `--lang js`, a module that is called like any other. */
+async function publishEngine() {
+  const folder = join(dist, "wasm");
+  await mkdir(folder, { recursive: true });
+  const fresh = join(folder, ".quickjs.new");
+  await copyFile(join(root, "node_modules", "quickjs-wasi", "quickjs.wasm"), fresh);
+  await rename(fresh, join(folder, "quickjs.wasm"));
 }
 
 /** Chunks of the last day stay: a process that started before this build may still read one of them. */

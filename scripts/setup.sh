@@ -92,7 +92,7 @@ write_stamp() {
 npm_packages() {
   hash=$(cat package.json package-lock.json | sha256sum | cut -c1-64)
   ! done_with node_modules/.setup-stamp "$hash" || return 0
-  announce "npm packages and native binaries, one to two minutes"
+  announce "npm packages and native binaries, a few minutes"
   step "installing npm packages" npm ci --ignore-scripts --no-audit --no-fund
   write_stamp node_modules/.setup-stamp "$hash"
 }
@@ -102,10 +102,10 @@ native_binaries() {
   if done_with dist/native/.setup-stamp "$hash" && [ -x dist/native/ak-guest ] && [ -x dist/native/ak-jail ] &&
     [ -x dist/native/ak-probe ] && [ -x dist/native/ak-unpack ] && [ -x dist/native/ak-pack ] &&
     [ -x dist/native/ak-client ] && [ -x dist/native/ak-changes ] &&
-    [ -x dist/native/ak-copy ]; then
+    [ -x dist/native/ak-copy ] && [ -x dist/native/ak-wasm ]; then
     return 0
   fi
-  announce "compiling native binaries, about a minute"
+  announce "compiling native binaries, a few minutes"
   step "compiling native binaries" compile_native
   # Compiling may have brought Cargo.lock up to date.
   hash=$(find native -path native/target -prune -o -type f -print0 | hash_files)
@@ -115,10 +115,15 @@ native_binaries() {
 compile_native() {
   # With the target named, the flags for static linking spare the procedural macros, which must be shared libraries.
   triple=$(rustc -vV | sed -n 's/^host: //p')
-  (cd native && cargo build --release --workspace --bins --target "$triple" --target-dir ../.build/target) || return 1
-  compiled=.build/target/$triple/release
+  (
+    cd native || return 1
+    cargo build --release --workspace --exclude ak-wasm --bins --target "$triple" --target-dir ../.build/target &&
+      cargo build --profile worker --package ak-wasm --bins --target "$triple" --target-dir ../.build/target
+  ) || return 1
   mkdir -p dist/native || return 1
-  for binary in ak-client ak-guest ak-jail ak-changes ak-copy ak-probe ak-unpack ak-pack; do
+  for binary in ak-client ak-guest ak-jail ak-changes ak-copy ak-probe ak-unpack ak-pack ak-wasm; do
+    compiled=.build/target/$triple/release
+    [ "$binary" != ak-wasm ] || compiled=.build/target/$triple/worker
     # A dynamic binary names its loader by path; a guest with one cannot start in a root filesystem that has none.
     if LC_ALL=C grep -q '/lib[0-9]*/ld-linux' "$compiled/$binary"; then
       echo "$binary is not static: native/.cargo/config.toml was not applied"
@@ -138,7 +143,8 @@ bundle() {
       printf '%s\0' scripts/build.mjs package.json package-lock.json
     } | hash_files
   )
-  ! done_with dist/.setup-stamp "$hash" || [ ! -f dist/agentkernel.js ] || [ ! -f dist/build-id ] || return 0
+  ! done_with dist/.setup-stamp "$hash" || [ ! -f dist/agentkernel.js ] || [ ! -f dist/build-id ] || [ ! -f dist/wasm/quickjs.wasm ] ||
+    return 0
   step "bundling the command line" "$node" scripts/build.mjs
   write_stamp dist/.setup-stamp "$hash"
 }

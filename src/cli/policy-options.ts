@@ -72,5 +72,5 @@ export const policyOptions: readonly OptionSpec[] = [
     help: "let a port of this machine lead to one inside; loopback unless ADDR says otherwise (repeatable)",
   },
   { long: "ask", help: "put destinations that are not allowed to you: once, for this sandbox, never" },
-  { long: "backend", short: "B", value: "NAME", help: "what isolates the sandbox: auto, linux (auto)" },
+  { long: "backend", short: "B", value: "NAME", help: "what isolates the sandbox: auto, linux, wasm (auto)" },
 ];

@@ -1,4 +1,5 @@
 /** Every verb there is: its table, and where its code is. Nothing is listed that does not work. */
+import { languages } from "../backends/wasm/languages.js";
 import { AgentKernelError } from "../core/errors.js";
 import { nearest } from "../policy/nearest.js";
 import { agentVerbs } from "./agents/verb-table.js";
@@ -40,9 +41,17 @@ export const verbs: readonly VerbSpec[] = [
       "agentkernel run npm test",
       "agentkernel run --profile restrictive --timeout 30s -- python3 -c 'print(1 + 1)'",
       "agentkernel run --image debian:bookworm-slim bash",
+      "agentkernel run --backend wasm module.wasm",
+      "agentkernel run --backend wasm --lang js 'console.log(1 + 1)'",
     ],
     options: [
       ...policyOptions,
+      {
+        long: "lang",
+        value: "LANGUAGE",
+        choices: languages,
+        help: "with --backend wasm: the first word is a program's text: js",
+      },
       { long: "keep", short: "k", help: "let the sandbox stay, under a name that is told" },
       ...lifeOptions,
       { long: "tty", short: "t", help: "give the command a terminal" },

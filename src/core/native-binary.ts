@@ -15,7 +15,8 @@ type NativeName =
   | "ak-copy"
   | "ak-probe"
   | "ak-unpack"
-  | "ak-pack";
+  | "ak-pack"
+  | "ak-wasm";
 
 const known = new Map<NativeName, string>();
 

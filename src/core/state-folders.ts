@@ -13,6 +13,16 @@ export function stateFolder({ XDG_STATE_HOME: named }: HostEnvironment, homeDir:
   return ownFolder(named, homeDir, ".local/state");
 }
 
+/** What is made again where it is missing. */
+export function cacheFolder({ XDG_CACHE_HOME: named }: HostEnvironment, homeDir: string): string {
+  return ownFolder(named, homeDir, ".cache");
+}
+
+/** WebAssembly as machine code of this machine. */
+export function compiledModulesFolder(env: HostEnvironment, homeDir: string): string {
+  return join(cacheFolder(env, homeDir), "wasm");
+}
+
 export function imageStoreFolder(env: HostEnvironment, homeDir: string): string {
   return join(dataFolder(env, homeDir), "images");
 }

@@ -7,6 +7,7 @@
 import { rmSync } from "node:fs";
 import type { Server } from "node:net";
 import { constants } from "node:os";
+import type { WasmBackend } from "../backends/wasm/index.js";
 import { buildId, distFolder } from "../core/build-id.js";
 import { AgentKernelError } from "../core/errors.js";
 import { sandboxesFolder } from "../core/state-folders.js";
@@ -14,6 +15,7 @@ import type { Surroundings } from "../core/surroundings.js";
 import { version } from "../core/version.js";
 import { within } from "../core/within.js";
 import { openBackend } from "../runtime/open-backend.js";
+import { openWasm } from "../runtime/open-wasm.js";
 import { WarmPool } from "../runtime/pool/index.js";
 import { Sandboxes } from "../runtime/sandboxes/index.js";
 import { DaemonApi, type ServeOptions } from "./api.js";
@@ -72,6 +74,7 @@ export class Daemon {
   readonly #ownership: Ownership;
   readonly #jails: ResidentJails;
   readonly #pool: WarmPool;
+  #wasm: WasmBackend | null = null;
   #sources: WatchedSources | null = null;
   readonly #sessions = new Set<ClientSession>();
   readonly #startedAtMs = Date.now();
@@ -204,7 +207,13 @@ export class Daemon {
     });
     this.#sandboxes = sandboxes;
     holdOwned(sandboxes, this.#holdings);
-    const resident = { jails: this.#jails, pool: this.#pool, holdings: this.#holdings, sandboxes };
+    const resident = {
+      jails: this.#jails,
+      pool: this.#pool,
+      wasm: () => this.#openWasm(),
+      holdings: this.#holdings,
+      sandboxes,
+    };
     const api = new DaemonApi({ own, log, serve: this.#options.serve ?? null }, resident);
     this.#api = api;
     await api.open();
@@ -223,6 +232,11 @@ export class Daemon {
     this.#sources = WatchedSources.open(distFolder(), place.folder);
     log.say(`process ${process.pid} listens, version ${version}, build ${buildId()}`);
     this.#lifetime.look();
+  }
+
+  #openWasm(): WasmBackend {
+    this.#wasm ??= openWasm({ ...this.#options.own, resident: { jails: this.#jails, pool: this.#pool } });
+    return this.#wasm;
   }
 
   #whyClosed(): string | null {
@@ -287,7 +301,7 @@ export class Daemon {
     await this.#sandboxes?.close();
     this.#sandboxOwnership?.release();
     this.#sources?.close();
-    await this.#pool.close();
+    await Promise.all([this.#pool.close(), this.#wasm?.close()]);
     this.#leave();
     log.say(this.#sessions.size === 0 ? "stopped" : `stopped; ${this.#sessions.size} did not end in time`);
     this.#end();
@@ -307,6 +321,8 @@ export class Daemon {
     this.#sources?.close();
     await this.#pool.close();
     this.#leave();
+    // Those at work give theirs back when they are done.
+    void this.#wasm?.close();
     log.say(`another daemon takes over: ${released} released, ${this.#sessions.size} still at work`);
     void this.#sessionsOver().then(() => {
       if (this.#stopping === null) log.say("ended after the last command line");

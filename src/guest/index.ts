@@ -13,4 +13,5 @@ export { DEFAULT_WINDOW_BYTES, GuestSession, type GuestSessionOptions, KEPT_WIND
 export { adoptStream, openStream } from "./socket-reader.js";
 export { readTreeReport, type TreeReport, type TreeTarget } from "./tree.js";
 export { GuestViolation, type ViolationReason } from "./violation.js";
+export { type WasmFolder, type WasmLoad, WasmRefused } from "./wasm.js";
 export type { WriteOptions } from "./write-file.js";

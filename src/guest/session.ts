@@ -35,6 +35,7 @@ import { Outbox } from "./outbox.js";
 import { type GuestReady, readReady } from "./ready.js";
 import { readerOf, type SocketReader } from "./socket-reader.js";
 import { GuestViolation } from "./violation.js";
+import { compileWasm, loadWasm, type WasmLoad } from "./wasm.js";
 
 export const DEFAULT_WINDOW_BYTES = 1_048_576;
 /** For kept sandboxes: their guests hold as much of each stream, until it is acknowledged. */
@@ -119,6 +120,16 @@ export class GuestSession {
   /** Connects to a port inside the sandbox: on 127.0.0.1, else on ::1. */
   async connectTcp(port: number): Promise<Duplex> {
     return await connectTcp((shape, body, handler) => this.#open(shape, body, handler), port);
+  }
+
+  /** Only of a worker for WebAssembly: rejects with WasmRefused where it cannot be compiled. */
+  async compileWasm(module: Buffer, take: (piece: Buffer) => void): Promise<void> {
+    await compileWasm((shape, body, handler) => this.#open(shape, body, handler), module, take);
+  }
+
+  /** Only of a worker for WebAssembly. Execs are calls of this module from then on. */
+  async loadWasm(asked: WasmLoad): Promise<void> {
+    await loadWasm((shape, body, handler) => this.#open(shape, body, handler), asked);
   }
 
   /** Asks the guest to end everything; the stream ends when it has. */

@@ -1,7 +1,7 @@
 /** What a run is made of besides its policy: the backend, and which image is wanted. Nothing is fetched here. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { backendNames } from "../core/backend.js";
+import { type BackendName, backendNames } from "../core/backend.js";
 import { AgentKernelError } from "../core/errors.js";
 import { readRegularFile } from "../core/regular-file.js";
 import type { Surroundings } from "../core/surroundings.js";
@@ -12,10 +12,15 @@ import type { Configuration } from "./configuration.js";
 
 const aliases: Readonly<Record<string, string>> = { hyperlight: "wasm" };
 
-export function checkBackend(name: string | undefined, origin = "--backend"): void {
-  if (name === undefined || name === "auto" || name === "linux") return;
+/** Those of this version. */
+const present: readonly BackendName[] = ["linux", "wasm"];
+
+export function chooseBackend(name: string | undefined, origin = "--backend"): BackendName {
+  if (name === undefined || name === "auto") return "linux";
+  const found = present.find((backend) => backend === (aliases[name] ?? name));
+  if (found !== undefined) return found;
   const known: readonly string[] = backendNames;
-  if (known.includes(aliases[name] ?? name)) {
+  if (known.includes(name)) {
     throw new AgentKernelError("backend_unavailable", `the backend ${name} is not in this version`, {
       hint: "use --backend linux, or leave it out",
     });

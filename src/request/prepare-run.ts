@@ -1,18 +1,21 @@
 /** Options into a policy and, for `run`, into a whole request. All checks that need no sandbox are made here. */
 import { realpathSync, statSync } from "node:fs";
+import type { BackendName } from "../core/backend.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
 import type { Surroundings } from "../core/surroundings.js";
 import { parseReference } from "../images/reference.js";
 import { refuseUnlessAllowed } from "../policy/commands.js";
 import type { PolicyInputs } from "../policy/layers.js";
+import { modulePolicy } from "../policy/modules.js";
 import { type ResolvedPolicy, resolveAgain } from "../policy/resolve.js";
 import { type ImageWish, isPlace, rootFolder } from "../runtime/root-image.js";
 import type { RunRequest } from "../runtime/run-request.js";
-import { checkBackend, chooseImage } from "./choices.js";
+import { chooseBackend, chooseImage } from "./choices.js";
 import { type Configuration, noConfiguration } from "./configuration.js";
 import { protectInUse } from "./files-in-use.js";
 import { imageSettings } from "./image-settings.js";
+import { explainModule, wishedModule } from "./module-wish.js";
 import { parseMount } from "./mount-argument.js";
 import { policyInputs } from "./policy-flags.js";
 import { policyNotes } from "./policy-notes.js";
@@ -26,15 +29,21 @@ export function preparePolicy(
   surroundings: Surroundings,
   configuration: Configuration = noConfiguration,
 ): ResolvedPolicy {
-  const backend = parsed.values.get("backend")?.[0];
-  if (backend !== undefined) checkBackend(backend);
-  else checkBackend(configuration.backend?.name, configuration.backend?.origin);
+  const backend = wantedBackend(parsed, configuration);
   workingFolder(parsed);
   const mounts = (parsed.values.get("mount") ?? []).map((text) => parseMount(text, surroundings.cwd));
   const inputs = configuration.combine(policyInputs(parsed, mounts, surroundings.env));
   const resolved = resolveWhole(inputs, configuration, surroundings.cwd);
   checkShownPaths(resolved, surroundings);
-  return resolved;
+  return backend === "wasm" ? { ...resolved, policy: modulePolicy(resolved.policy) } : resolved;
+}
+
+function wantedBackend({ values, rest }: Wishes, configuration: Configuration): BackendName {
+  const named = values.get("backend")?.[0];
+  const { name = undefined, origin = undefined } = configuration.backend ?? {};
+  const backend = named === undefined ? chooseBackend(name, origin) : chooseBackend(named);
+  if ((named ?? name ?? "auto") === "auto") explainModule(rest[0]);
+  return backend;
 }
 
 /** Twice where it must: what is shown writable, and whether MCP servers matter, is known only from a policy. */
@@ -58,7 +67,8 @@ export function prepareRun(
 ): RunRequest {
   const json = parsed.flags.has("json");
   const tty = parsed.flags.has("tty");
-  if (parsed.rest[0] === "") throw new AgentKernelError("invalid_argument", "the command is an empty word");
+  if (parsed.rest[0] === "" && !parsed.values.has("lang"))
+    throw new AgentKernelError("invalid_argument", "the command is an empty word");
   if (tty && json) {
     throw new AgentKernelError("invalid_argument", "--tty contradicts --json", {
       hint: "a terminal's output is for people; leave one of them out",
@@ -66,13 +76,21 @@ export function prepareRun(
   }
   const resolved = preparePolicy(parsed, surroundings, configuration);
   const { policy, origins } = resolved;
-  if (parsed.rest[0] !== undefined) refuseUnlessAllowed(parsed.rest[0], policy.proc.commands, origins);
+  const backend = wantedBackend(parsed, configuration);
+  const module = wishedModule(parsed, backend, surroundings);
+  const command = module?.command ?? parsed.rest[0];
+  if (command !== undefined) refuseUnlessAllowed(command, policy.proc.commands, origins);
   const homeDir = policy.fs.home === "readonly" ? showableHome(surroundings.homeDir) : null;
   return {
-    argv: parsed.rest,
+    backend,
+    module: module?.wish ?? null,
+    argv: module?.argv ?? parsed.rest,
     policy,
     origins,
-    image: checkedImage(wantedImage(parsed, surroundings, configuration), policy, surroundings),
+    image:
+      module === null
+        ? checkedImage(wantedImage(parsed, surroundings, configuration), policy, surroundings)
+        : { name: module.command, why: "the module itself", named: true },
     imageSettings: imageSettings(surroundings, parsed.values.get("pull")?.[0], configuration.images),
     audit: configuration.audit,
     projectDir: policy.fs.workspace.mode === "none" ? null : surroundings.cwd,

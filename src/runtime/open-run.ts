@@ -10,11 +10,12 @@ import { type ImageWatcher, type RootImage, rootImage } from "./root-image.js";
 import type { RunAudit } from "./run-audit.js";
 import { type Asker, openEgress, type RunEgress } from "./run-egress.js";
 import type { RunRequest } from "./run-request.js";
+import type { RunSandbox } from "./run-sandbox.js";
 import { TemporarySandbox } from "./temporary-sandbox.js";
 
 /** A sandbox, and no command yet. */
 export interface OpenSandbox {
-  readonly sandbox: TemporarySandbox;
+  readonly sandbox: RunSandbox;
   readonly image: RootImage;
   /** Null where nothing leads out. */
   readonly egress: RunEgress | null;
@@ -57,7 +58,7 @@ export async function openSandbox(request: RunRequest, options: OpenRunOptions):
 }
 
 /** What is known before the sandbox starts; making it may refuse the image. */
-interface Plan {
+export interface Plan {
   readonly ahead: ExecRequest | undefined;
 }
 
@@ -66,6 +67,10 @@ async function openPlanned<P extends Plan>(
   options: OpenRunOptions,
   makePlan: (image: RootImage, egress: RunEgress | null) => P,
 ): Promise<OpenSandbox & { readonly plan: P }> {
+  if (request.module !== null) {
+    const { openModule } = await import("./open-module.js");
+    return await openModule({ ...request, module: request.module }, options, makePlan);
+  }
   const { audit, signal, watcher, asker } = options;
   const meter = options.host.resident?.meter;
   const image = await rootImage(request.image, request.imageSettings, { ...watcher, signal });

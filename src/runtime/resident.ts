@@ -1,5 +1,6 @@
 /** What a process that outlives a call keeps ready for all its callers. */
 import type { JailStarter } from "../backends/linux/jail-start.js";
+import type { WasmBackend } from "../backends/wasm/index.js";
 import type { HoldingRegistry } from "../core/holding.js";
 import type { Meter } from "./meter.js";
 import type { WarmPool } from "./pool/index.js";
@@ -8,6 +9,8 @@ import type { Sandboxes } from "./sandboxes/index.js";
 export interface Resident {
   readonly jails: JailStarter;
   readonly pool: WarmPool;
+  /** Workers for WebAssembly; made when they are first asked for. */
+  readonly wasm: () => WasmBackend;
   /** The user's sandboxes that stay. */
   readonly sandboxes: Sandboxes;
   /** What is to outlive the call is entered here, and the process does not end by itself meanwhile. */

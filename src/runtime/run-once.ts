@@ -14,8 +14,9 @@ import type { RootImage } from "./root-image.js";
 import { openRunAudit, type RunAudit } from "./run-audit.js";
 import type { Asker } from "./run-egress.js";
 import type { RunRequest } from "./run-request.js";
+import type { RunSandbox } from "./run-sandbox.js";
 import type { Blocked } from "./sandbox-egress.js";
-import { type TemporarySandbox, temporaryId } from "./temporary-sandbox.js";
+import { temporaryId } from "./temporary-sandbox.js";
 
 export interface RunOnceOptions {
   readonly host: RuntimeHost;
@@ -114,7 +115,7 @@ async function endOf({ sandbox, close }: OpenRun, audit: RunAudit): Promise<Sand
 
 /** What the answer says of the sandbox, where nothing of what is still to come could change it; otherwise null. */
 async function knownEarly(
-  sandbox: TemporarySandbox,
+  sandbox: RunSandbox,
   { request, options, audit }: Run,
   { exit, timedOut }: CommandEnd,
 ): Promise<UsedSoFar | null> {

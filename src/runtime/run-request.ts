@@ -1,4 +1,6 @@
 /** What `run` asks of the runtime: everything is decided and checked, nothing is started yet. */
+import type { ModuleSource } from "../backends/wasm/module-file.js";
+import type { BackendName } from "../core/backend.js";
 import type { Policy } from "../core/policy.js";
 import type { Origins } from "../policy/resolve.js";
 import type { PublishedPort } from "./published-ports.js";
@@ -12,7 +14,17 @@ export interface AuditSettings {
   readonly keep?: number;
 }
 
+/** A call of a WebAssembly module in place of a command. */
+export interface ModuleWish {
+  readonly source: ModuleSource;
+  /** Whose call it is: nobody else's is ever in the same worker. */
+  readonly caller: string;
+}
+
 export interface RunRequest {
+  readonly backend: BackendName;
+  /** Null but for the backend wasm. */
+  readonly module: ModuleWish | null;
   /** Empty: what the image says it is for. */
   readonly argv: readonly string[];
   readonly policy: Policy;

@@ -9,6 +9,7 @@ import type { EgressPort } from "../core/egress.js";
 import { isAgentKernelError } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
 import { type GuestExec, type GuestFiles, GuestSession } from "../guest/index.js";
+import type { RunSandbox } from "./run-sandbox.js";
 
 /** Unique, not secret: loading a source of strong randomness would cost more than the rest of this module. */
 export function temporaryId(): string {
@@ -23,7 +24,7 @@ interface Conversation {
   readonly first: Promise<GuestExec> | null;
 }
 
-export class TemporarySandbox {
+export class TemporarySandbox implements RunSandbox {
   readonly id: string;
   /** The command that it was started with; null where there was none. */
   readonly first: Promise<GuestExec> | null;

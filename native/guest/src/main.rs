@@ -10,7 +10,7 @@
 #![cfg_attr(not(test), no_main)]
 
 mod channel;
-mod door;
+use ak_door as door;
 mod exec;
 mod files;
 mod host_frames;

@@ -9,6 +9,7 @@ import type { RunRequest } from "../../runtime/run-request.js";
 import type { Caller } from "../auth/caller.js";
 import type { NetworkWish } from "../operations/fields.js";
 import type { RunBody } from "../operations/runs.js";
+import { decodeContent } from "./captured.js";
 
 export type PolicyBody = Omit<RunBody, "command" | "stdin" | "stdin_encoding" | "encoding">;
 
@@ -32,7 +33,8 @@ export async function prepare(
       details: { field: "image" },
     });
   }
-  const wishes = wishesOf(command, body);
+  const wishes = withModule(wishesOf(command, body), body, caller);
+  refuseNowhere(wishes, body);
   const surroundings = { ...own, cwd };
   const configuration = await readConfiguration(wishes, surroundings);
   if (caller.isTrusted) return prepareRun(wishes, surroundings, configuration);
@@ -43,9 +45,15 @@ export async function prepare(
 }
 
 /** Somebody who is not the user of this machine names nothing of it. */
-function refuseUnlessTrusted({ dir, image }: PolicyBody, { isTrusted }: Caller): void {
+function refuseUnlessTrusted({ dir, image, backend, lang, module }: PolicyBody, { isTrusted }: Caller): void {
   if (isTrusted) return;
   const hint = "use a key with the scope admin, or ask as the same user on the same machine";
+  if (isWasm(backend) && lang === undefined && module === undefined) {
+    throw new AgentKernelError("forbidden", "command: this caller may not name modules of the host", {
+      hint: `send the module itself in module, or ${hint}`,
+      details: { field: "command" },
+    });
+  }
   if (dir !== undefined) {
     throw new AgentKernelError("forbidden", "dir: this caller may not name folders of the host", {
       hint,
@@ -58,6 +66,28 @@ function refuseUnlessTrusted({ dir, image }: PolicyBody, { isTrusted }: Caller):
       details: { field: "image" },
     });
   }
+}
+
+function isWasm(backend: PolicyBody["backend"]): boolean {
+  return backend === "wasm" || backend === "hyperlight";
+}
+
+/** There is no current folder here that a path could start from. */
+function refuseNowhere({ rest: [path] }: Wishes, { backend, lang, module, dir }: PolicyBody): void {
+  if (!isWasm(backend) || lang !== undefined || module !== undefined || dir !== undefined) return;
+  if (path === undefined || path.startsWith("/")) return;
+  throw new AgentKernelError("invalid_argument", "command: the module is a path that does not start at the root", {
+    hint: "write it out, name the folder in dir, or send the module itself in module",
+    details: { field: "command" },
+  });
+}
+
+function withModule(wishes: Wishes, { module }: PolicyBody, caller: Caller): Wishes {
+  return {
+    ...wishes,
+    caller: caller.id,
+    ...(module === undefined ? {} : { module: decodeContent(module, "base64", "module") }),
+  };
 }
 
 /** Whatever a profile or the user's own file would show of the machine stays hidden from others. */
@@ -88,6 +118,8 @@ function wishesOf(command: readonly string[], body: PolicyBody): Wishes {
   }
   set("workspace", body.workspace ?? (body.dir === undefined ? "none" : undefined));
   set("image", body.image);
+  set("backend", body.backend);
+  set("lang", body.lang);
   set("profile", body.profile);
   set("compatibility-mode", body.compatibility_mode);
   set("user", body.user);

@@ -1,7 +1,9 @@
 /** Commands in temporary sandboxes. */
+import { languages } from "../../backends/wasm/languages.js";
+import { backendNames } from "../../core/backend.js";
 import type { ErrorCode } from "../../core/errors.js";
 import { answerObject, field, named, object, optional } from "../schema/object-shape.js";
-import { list, nullable, text, type ValueOf, whole } from "../schema/shapes.js";
+import { choice, list, nullable, text, type ValueOf, whole } from "../schema/shapes.js";
 import {
   backend,
   blocked,
@@ -19,7 +21,20 @@ import { answer, commandEvents, enveloped, eventStream, operation } from "./oper
 
 const tag = "run";
 
-export const runRequest = named("RunRequest", object({ ...commandFields, ...policyFields }));
+/** What runs a command that is no program of an image. */
+export const moduleFields = {
+  backend: optional(
+    choice(["auto", ...backendNames, "hyperlight"]),
+    "What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments.",
+  ),
+  lang: optional(choice(languages), "With the backend `wasm`: the first word of the command is a program's text."),
+  module: optional(
+    text({ expected: "a WebAssembly module in base64", minLength: 1 }),
+    "With the backend `wasm`: the module itself, in base64; the first word of the command is then only its name.",
+  ),
+};
+
+export const runRequest = named("RunRequest", object({ ...commandFields, ...moduleFields, ...policyFields }));
 export type RunBody = ValueOf<typeof runRequest>;
 
 export const runResult = named(

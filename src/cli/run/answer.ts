@@ -34,7 +34,7 @@ export function answer({ request, image, sandbox, ran, blocked, ms }: AnswerPart
     duration_ms: Math.round(ms * 1000) / 1000,
     timed_out: command.timedOut,
     sandbox: sandbox.id,
-    backend: "linux",
+    backend: request.backend,
     image: { name: image.name, digest: image.digest, why: image.why },
     profile: request.policy.profile,
     layers: sandbox.layers,

@@ -9,7 +9,8 @@ import { closePorts, type OpenPort, openPorts } from "../../runtime/published-po
 import { openRunAudit, type RunAudit } from "../../runtime/run-audit.js";
 import type { RunEgress } from "../../runtime/run-egress.js";
 import type { RunRequest } from "../../runtime/run-request.js";
-import { type TemporarySandbox, temporaryId } from "../../runtime/temporary-sandbox.js";
+import type { RunSandbox } from "../../runtime/run-sandbox.js";
+import { temporaryId } from "../../runtime/temporary-sandbox.js";
 import type { Invocation } from "../invocation/index.js";
 import { writeErr, writeJson } from "../output.js";
 import { answer, type Ran } from "./answer.js";
@@ -114,7 +115,7 @@ interface CommandParts {
   readonly egress: RunEgress | null;
 }
 
-async function runIn(sandbox: TemporarySandbox, run: Run, parts: CommandParts): Promise<Ran> {
+async function runIn(sandbox: RunSandbox, run: Run, parts: CommandParts): Promise<Ran> {
   const { invocation, audit } = run;
   const { publish, json } = run.request;
   const { streams, egress } = parts;
@@ -149,7 +150,7 @@ async function runIn(sandbox: TemporarySandbox, run: Run, parts: CommandParts): 
 
 /** Where nothing of what is still to come could be news, nobody waits for it. */
 async function releaseCaller(
-  sandbox: TemporarySandbox,
+  sandbox: RunSandbox,
   { request, invocation, audit, signals }: Run,
   command: CommandEnd,
   streams: RunStreams,
@@ -170,7 +171,7 @@ async function releaseCaller(
 }
 
 async function runCommand(
-  sandbox: TemporarySandbox,
+  sandbox: RunSandbox,
   run: Run,
   command: ExecRequest,
   streams: RunStreams,

@@ -3,7 +3,8 @@
 import { inFields } from "../../api/http/error-answer.js";
 import { command, insidePath } from "../../api/operations/fields.js";
 import { field, optional } from "../../api/schema/object-shape.js";
-import { flag } from "../../api/schema/shapes.js";
+import { choice, flag } from "../../api/schema/shapes.js";
+import { languages } from "../../backends/wasm/languages.js";
 import { runOnce } from "../../runtime/run-once.js";
 import { commandAnswer, commandTold } from "../output/answer.js";
 import { CommandOutput, withRoom } from "../output/command-output.js";
@@ -23,6 +24,11 @@ export const sandboxRun = defineTool({
     cwd: optional(insidePath, "The working directory inside the sandbox (/workspace).", "/workspace/src"),
     timeout_ms: timeout,
     ...policyFields,
+    backend: optional(
+      choice(["auto", "linux", "wasm", "hyperlight"]),
+      "What isolates it (auto). With wasm the command is a WebAssembly module of the project and its arguments.",
+    ),
+    lang: optional(choice(languages), "With backend wasm: the first word of the command is a program's text."),
     streaming: optional(flag(), "Tell output while the command runs, as progress notifications (false)."),
   },
   output: commandAnswer,

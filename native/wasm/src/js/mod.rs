@@ -1,0 +1,78 @@
+//! JavaScript: QuickJS compiled to WebAssembly (the npm package quickjs-wasi), which is a library. This is the program
+//! around it: it evaluates the first argument, then runs jobs and timers until there are none left. The engine is a
+//! module like any other, with one function of ours more.
+
+mod host;
+mod machine;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ak_wire::payload::OpenExec;
+use wasmtime::{Instance, Linker, Result, Store};
+
+use crate::call::Ties;
+use crate::loaded::State;
+use crate::streams::{Input, Output};
+use machine::Machine;
+
+const PRELUDE: &str = include_str!("prelude.js");
+/// Awaiting at the top level is allowed.
+const ASYNC: i32 = 1 << 7;
+const PROGRAM: &str = "program.js";
+/// What a program may read at once as text.
+const MAX_INPUT_BYTES: usize = 64 << 20;
+
+/// What the functions of ours work on.
+#[derive(Default)]
+pub struct Program {
+    code: String,
+    /// Arguments and variables, as JSON.
+    about: String,
+    streams: Option<Streams>,
+}
+
+struct Streams {
+    stdin: Arc<Input>,
+    stdout: Arc<Output>,
+    stderr: Arc<Output>,
+}
+
+impl Program {
+    pub fn new(asked: &OpenExec, ties: &Ties) -> Self {
+        let (code, rest) = asked.argv.split_first().map_or(("", [].as_slice()), |(code, rest)| (code.as_str(), rest));
+        let argv: Vec<&str> = ["js", PROGRAM].into_iter().chain(rest.iter().map(String::as_str)).collect();
+        let about = serde_json::json!({ "argv": argv, "env": asked.env }).to_string();
+        let streams = Streams { stdin: ties.stdin.clone(), stdout: ties.stdout.clone(), stderr: ties.stderr.clone() };
+        Self { code: code.to_owned(), about, streams: Some(streams) }
+    }
+}
+
+pub fn add_to_linker(linker: &mut Linker<State>) -> Result<()> {
+    host::add_to_linker(linker)
+}
+
+pub async fn run(store: &mut Store<State>, instance: &Instance) -> Result<()> {
+    let mut machine = Machine::start(store, instance).await?;
+    let code = std::mem::take(&mut machine.store.data_mut().js.code);
+    machine.define_host_function("host", "__host").await?;
+    machine.eval(&format!("globalThis.__run = {PRELUDE}(__host); delete globalThis.__host;"), "prelude.js", 0).await?;
+    let outcome = machine.eval_value(&code, PROGRAM, ASYNC).await?;
+    machine.set_global("__outcome", outcome.value).await?;
+    let then = if outcome.is_exception { "fail" } else { "follow" };
+    let take = format!(
+        "{{ const run = __run, outcome = __outcome; delete globalThis.__run; delete globalThis.__outcome; run.{then}(outcome); globalThis[Symbol.for('agentkernel.turn')] = run.turn; }}"
+    );
+    machine.eval(&take, "prelude.js", 0).await?;
+    loop {
+        machine.run_jobs().await?;
+        let idle = machine.eval_number("globalThis[Symbol.for('agentkernel.turn')]()").await?;
+        if machine.has_jobs().await? {
+            continue;
+        }
+        if idle < 0.0 {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(idle as u64)).await;
+    }
+}

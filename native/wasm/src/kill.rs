@@ -1,0 +1,56 @@
+//! How a call is ended from outside, wherever it is: in a loop of its own, or waiting in a call of ours.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use tokio::sync::Notify;
+use wasmtime::Engine;
+
+#[derive(Default)]
+pub struct Kill {
+    /// Zero: nobody asked.
+    signal: AtomicU8,
+    asked: Notify,
+}
+
+/// The error that a killed instance ends with.
+#[derive(Debug)]
+pub struct Killed;
+
+impl std::fmt::Display for Killed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("killed")
+    }
+}
+
+impl std::error::Error for Killed {}
+
+impl Kill {
+    /// The first signal counts. The engine's epoch is what running code looks at.
+    pub fn ask(&self, signal: u8, engine: Option<&Engine>) {
+        let _ = self.signal.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst);
+        self.asked.notify_one();
+        if let Some(engine) = engine {
+            engine.increment_epoch();
+        }
+    }
+
+    pub fn signal(&self) -> Option<u8> {
+        Some(self.signal.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
+    }
+
+    pub async fn wait(&self) {
+        while self.signal().is_none() {
+            self.asked.notified().await;
+        }
+    }
+}
+
+/// Signals that end a process that does not handle them. The others mean nothing to a module.
+pub fn ends(signal: i32) -> Option<u8> {
+    match signal {
+        libc::SIGCHLD | libc::SIGURG | libc::SIGWINCH | libc::SIGCONT => None,
+        libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU => None,
+        1..=64 => u8::try_from(signal).ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,145 @@
+//! The thread that does what the host asks, one thing after the other.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+
+use ak_wire::FrameType;
+use ak_wire::payload::{Exit, OpenExec, OpenedExec};
+use tokio::runtime::{Builder, Runtime};
+use wasmtime::Engine;
+
+use crate::call::{self, Done, Ties};
+use crate::compile::{self, Refusal};
+use crate::ending::Ending;
+use crate::loaded::{Loaded, load};
+use crate::outbox::{Frames, Outbox};
+use crate::requests::OpenLoad;
+
+pub enum Job {
+    Compile { channel: u32, ties: Ties },
+    Load { channel: u32, asked: OpenLoad },
+    Call { channel: u32, asked: OpenExec, ties: Ties },
+}
+
+/// A job is done and answered.
+pub struct Report {
+    /// Where a module was loaded: what its calls are ended by.
+    pub engine: Option<Engine>,
+}
+
+/// The largest module that is compiled.
+const MAX_MODULE_BYTES: usize = 64 << 20;
+/// The process itself, which every call runs in.
+const PID: i32 = 1;
+
+pub struct Worker {
+    outbox: Arc<Outbox>,
+    runtime: Runtime,
+    loaded: Option<Loaded>,
+}
+
+impl Worker {
+    pub fn start(jobs: Receiver<Job>, done: Sender<Report>, outbox: Arc<Outbox>) -> io::Result<()> {
+        // Files are used on this thread, so nothing but timers is needed of it.
+        let runtime = Builder::new_current_thread().enable_time().max_blocking_threads(1).build()?;
+        let mut worker = Self { outbox, runtime, loaded: None };
+        std::thread::Builder::new().name("work".to_owned()).spawn(move || {
+            for job in jobs {
+                let engine = worker.perform(job);
+                if done.send(Report { engine }).is_err() {
+                    return;
+                }
+            }
+        })?;
+        Ok(())
+    }
+
+    fn perform(&mut self, job: Job) -> Option<Engine> {
+        match job {
+            Job::Compile { channel, ties } => {
+                self.runtime.block_on(compile_for(&self.outbox, channel, &ties));
+                None
+            }
+            Job::Load { channel, asked } => {
+                let frames = Frames::default();
+                match load(&asked) {
+                    Ok(loaded) => {
+                        self.outbox.send(frames.opened(channel).done(channel));
+                        Some(self.loaded.insert(loaded).engine.clone())
+                    }
+                    Err(Refusal { code, message }) => {
+                        self.outbox.send(frames.refused(FrameType::Failed, channel, code, &message));
+                        None
+                    }
+                }
+            }
+            Job::Call { channel, asked, ties } => {
+                self.call(channel, &asked, &ties);
+                None
+            }
+        }
+    }
+
+    fn call(&mut self, channel: u32, asked: &OpenExec, ties: &Ties) {
+        let fail = |code: &str, message: &str| {
+            self.outbox.send(Frames::default().refused(FrameType::Failed, channel, code, message));
+        };
+        let Some(loaded) = &self.loaded else { return fail("invalid", "no module is loaded") };
+        if asked.tty.is_some() || asked.user.is_some() || asked.key.is_some() {
+            return fail("unsupported", "a module has no terminal, no user and no end after its caller's");
+        }
+        if !call::has_working_folder(loaded, asked) {
+            return fail("bad_cwd", "no such folder");
+        }
+        self.outbox.send(Frames::default().json(FrameType::Opened, channel, &OpenedExec { pid: PID }));
+        let frames = self.runtime.block_on(async {
+            let exit = match call::run(loaded, asked, ties).await {
+                Ok(done) => exit_of(&done, ties).await,
+                Err(error) => {
+                    let text = format!("agentkernel: the module could not be started: {error:#}\n");
+                    ties.stderr.write_all(text.as_bytes()).await;
+                    Exit { code: None, signal: Some(libc::SIGABRT as u8), usage: Default::default() }
+                }
+            };
+            Frames::default().eof(channel, 1).eof(channel, 2).json(FrameType::Exit, channel, &exit)
+        });
+        self.outbox.send(frames);
+    }
+}
+
+/// Why it trapped is said where a shell would say that a program crashed.
+async fn exit_of(done: &Done, ties: &Ties) -> Exit {
+    let (code, signal) = match &done.ending {
+        Ending::Exited(code) => (Some(*code), None),
+        Ending::Killed => (None, Some(ties.kill.signal().unwrap_or(libc::SIGKILL as u8))),
+        Ending::Trapped(trap) => {
+            let limit = if done.was_refused_memory { "; it had asked for more memory than it may have" } else { "" };
+            let text = format!("agentkernel: the module trapped: {}{limit}\n", trap.reason);
+            tokio::select! {
+                () = ties.stderr.write_all(text.as_bytes()) => {}
+                () = ties.kill.wait() => {}
+            }
+            (None, Some(trap.signal))
+        }
+    };
+    Exit { code, signal, usage: done.usage }
+}
+
+async fn compile_for(outbox: &Outbox, channel: u32, ties: &Ties) {
+    outbox.send(Frames::default().opened(channel));
+    let compiled = match ties.stdin.read_all(MAX_MODULE_BYTES).await {
+        Some(module) => compile::compile(&module),
+        None => Err(Refusal::new("too_large", "it is larger than 64 MiB")),
+    };
+    let frames = match compiled {
+        Ok(code) => {
+            ties.stdout.write_all(&code).await;
+            Frames::default().eof(channel, 1).done(channel)
+        }
+        Err(Refusal { code, message }) => {
+            Frames::default().eof(channel, 1).refused(FrameType::Close, channel, code, &message)
+        }
+    };
+    outbox.send(frames);
+}

@@ -1,0 +1,18 @@
+/** The policy of a sandbox that runs WebAssembly: the strictest process rules, whatever the profile, and no network. */
+import type { Policy } from "../core/policy.js";
+
+export function modulePolicy(policy: Policy): Policy {
+  return {
+    ...policy,
+    fs: { ...policy.fs, home: "none", rootReadonly: true },
+    net: { egress: "off", allow: [], deny: policy.net.deny, secrets: [] },
+    proc: {
+      ...policy.proc,
+      user: null,
+      noRoot: true,
+      capabilities: "none",
+      seccomp: "strict",
+      landlock: "workspace",
+    },
+  };
+}

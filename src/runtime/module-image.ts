@@ -1,0 +1,25 @@
+/** A module in the place of an image: what a run was made of, by name and digest. */
+import { type ModuleFiles, nameOf } from "../backends/wasm/module-file.js";
+import type { RootImage } from "./root-image.js";
+import type { ModuleWish } from "./run-request.js";
+
+export interface ModuleImage extends RootImage {
+  /** Of the module, without the name of the method. */
+  readonly moduleDigest: string;
+}
+
+export function moduleImage({ source }: ModuleWish, files: ModuleFiles): ModuleImage {
+  const moduleDigest = files.digestOf(source);
+  return {
+    name: nameOf(source),
+    why: source.kind === "language" ? "--lang" : "the module itself",
+    // Nothing is around a module; what its worker stands in is the backend's own.
+    source: { kind: "layers", layers: [] },
+    defaults: null,
+    digest: `sha256:${moduleDigest}`,
+    moduleDigest,
+    stored: null,
+    notes: [],
+    release: async () => {},
+  };
+}
