@@ -15,6 +15,7 @@ import { projectCopy } from "./project-copy.mjs";
 import { stdoutGigabyte, stdoutGrowth } from "./stdout-gigabyte.mjs";
 import { atOnce, inSequence } from "./throughput.mjs";
 import { warmRun, warmRunTail } from "./warm-run.mjs";
+import { wasmCall, wasmCold, wasmInstance, wasmThroughput } from "./wasm.mjs";
 import { writeExec } from "./write-exec.mjs";
 
 export const figures = [
@@ -43,4 +44,8 @@ export const figures = [
   egressBulk,
   egressBulkSrt,
   egressConnect,
+  wasmInstance,
+  wasmCall,
+  wasmThroughput,
+  wasmCold,
 ];

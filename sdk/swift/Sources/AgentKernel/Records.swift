@@ -42,6 +42,12 @@ public struct RunOptions: Sendable, Encodable {
     public var timeoutMs: Int?
     /// How output is written in the answer; base64 keeps every byte (utf8). One of utf8, base64.
     public var encoding: String?
+    /// What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments. One of auto, linux, docker, podman, gvisor, microvm, wasm, apple, kubernetes, hyperlight.
+    public var backend: String?
+    /// With the backend `wasm`: the first word of the command is a program's text. One of js.
+    public var lang: String?
+    /// With the backend `wasm`: the module itself, in base64; the first word of the command is then only its name.
+    public var module: String?
     /// Where the root filesystem comes from; otherwise it is detected from the command.
     public var image: String?
     /// How much is allowed (moderate). One of permissive, moderate, restrictive.
@@ -68,6 +74,9 @@ public struct RunOptions: Sendable, Encodable {
         case stdin = "stdin"
         case timeoutMs = "timeout_ms"
         case encoding = "encoding"
+        case backend = "backend"
+        case lang = "lang"
+        case module = "module"
         case image = "image"
         case profile = "profile"
         case compatibilityMode = "compatibility_mode"
@@ -86,6 +95,9 @@ public struct RunOptions: Sendable, Encodable {
         try stdin?.encode(to: &container, text: .stdin, encoding: .stdinEncoding)
         try container.encodeIfPresent(timeoutMs, forKey: .timeoutMs)
         try container.encodeIfPresent(encoding, forKey: .encoding)
+        try container.encodeIfPresent(backend, forKey: .backend)
+        try container.encodeIfPresent(lang, forKey: .lang)
+        try container.encodeIfPresent(module, forKey: .module)
         try container.encodeIfPresent(image, forKey: .image)
         try container.encodeIfPresent(profile, forKey: .profile)
         try container.encodeIfPresent(compatibilityMode, forKey: .compatibilityMode)
