@@ -87,6 +87,15 @@ may_install() { [ "$mode" != build ] && [ "$(id -u)" = 0 ] && have apt-get; }
 
 rust_checkers_ok() { cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1; }
 
+# Tests compile modules of their own.
+wasm_target_ok() { [ -d "$(rustc --print sysroot)/lib/rustlib/wasm32-wasip1" ]; }
+
+wasm_target() {
+  have rustup || die "Rust's target wasm32-wasip1 is missing, which tests of modules are compiled for" \
+    "install it beside your Rust, for example with: rustup target add wasm32-wasip1"
+  step "installing Rust's target wasm32-wasip1" rustup target add wasm32-wasip1
+}
+
 check_tools() {
   needed=$(packages_for "$build_needs")
   wanted=
@@ -132,6 +141,7 @@ check_tools() {
     fi
   fi
   [ "$mode" != test ] || rust_checkers_ok || rust_checkers
+  [ "$mode" != test ] || wasm_target_ok || wasm_target
 }
 
 rust_checkers() {

@@ -86,12 +86,7 @@ impl<'a> Machine<'a> {
     pub async fn set_global(&mut self, name: &str, value: i32) -> Result<()> {
         let global: i32 = self.call("qjs_get_global", ()).await?;
         let (name, _) = self.text(name).await?;
-        let function = self.instance.get_func(&mut *self.store, "qjs_set_prop_string");
-        let function = function.ok_or_else(|| Error::msg("it exports no qjs_set_prop_string"))?;
-        let results = function.ty(&*self.store).results().len();
-        let mut answers = vec![wasmtime::Val::I32(0); results];
-        let values = [wasmtime::Val::I32(global), wasmtime::Val::I32(name), wasmtime::Val::I32(value)];
-        function.call_async(&mut *self.store, &values, &mut answers).await?;
+        self.call::<(i32, i32, i32), i32>("qjs_set_prop_string", (global, name, value)).await?;
         self.call::<i32, ()>("wasm_free", name).await
     }
 
