@@ -9,6 +9,8 @@ const FIBER_BYTES: usize = 2 << 20;
 pub const MAX_TABLE_ELEMENTS: usize = 200_000;
 const MAX_TABLES: u32 = 8;
 const MAX_MEMORIES: u32 = 4;
+/// The engine for JavaScript calls itself through a function of ours.
+const STACKS: u32 = 4;
 /// What of a memory is cleared by writing zeros, so that the next instance finds its pages in place.
 const KEPT_RESIDENT_BYTES: usize = 256 << 10;
 
@@ -38,7 +40,7 @@ pub fn running(memory_bytes: usize) -> Result<Engine> {
         .table_elements(MAX_TABLE_ELEMENTS)
         .max_memory_size(memory_bytes)
         .max_core_instance_size(16 << 20)
-        .total_stacks(1)
+        .total_stacks(STACKS)
         .max_unused_warm_slots(MAX_TABLES)
         .linear_memory_keep_resident(KEPT_RESIDENT_BYTES)
         .table_keep_resident(16 << 10)

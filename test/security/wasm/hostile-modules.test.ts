@@ -40,6 +40,7 @@ describe("a module's harm", () => {
 
   it.each<[string, HandMade, number, RegExp]>([
     ["a loop while the instance is made", { start: code.forever, atOnce: true }, 124, /timed out/],
+    ["calls without end", { start: code.itself }, 139, /call stack exhausted/],
     ["a trap while the instance is made", { start: code.unreachable, atOnce: true }, 134, /unreachable/],
     ["a huge table", { tableElements: 10_000_000 }, 126, /table/],
     ["more tables than there can be", { tableElements: 4_294_967_295 }, 126, /table/],
