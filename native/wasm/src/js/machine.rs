@@ -2,6 +2,7 @@
 
 use wasmtime::{Error, Instance, Memory, Result, Store, WasmParams, WasmResults};
 
+use crate::js::OWN;
 use crate::loaded::State;
 
 pub struct Machine<'a> {
@@ -67,7 +68,7 @@ impl<'a> Machine<'a> {
     }
 
     pub async fn eval_number(&mut self, code: &str) -> Result<f64> {
-        let outcome = self.eval_value(code, "prelude.js", 0).await?;
+        let outcome = self.eval_value(code, OWN, 0).await?;
         if outcome.is_exception {
             return Err(Error::msg("the program has taken away what its run needs"));
         }

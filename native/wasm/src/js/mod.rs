@@ -20,6 +20,11 @@ const PRELUDE: &str = include_str!("prelude.js");
 /// Awaiting at the top level is allowed.
 const ASYNC: i32 = 1 << 7;
 const PROGRAM: &str = "program.js";
+/// The name of our own code in traces.
+const OWN: &str = "prelude.js";
+const FOLLOW: &str = "__run.follow(__outcome); delete globalThis.__outcome;";
+const FAIL: &str = "__run.fail(__outcome);";
+const TURN: &str = "__run.turn()";
 /// What a program may read at once as text.
 const MAX_INPUT_BYTES: usize = 64 << 20;
 
@@ -56,17 +61,16 @@ pub async fn run(store: &mut Store<State>, instance: &Instance) -> Result<()> {
     let mut machine = Machine::start(store, instance).await?;
     let code = std::mem::take(&mut machine.store.data_mut().js.code);
     machine.define_host_function("host", "__host").await?;
-    machine.eval(&format!("globalThis.__run = {PRELUDE}(__host); delete globalThis.__host;"), "prelude.js", 0).await?;
+    // Nothing of ours is there under a name while the program runs.
+    let prelude = format!("{{ const host = __host; delete globalThis.__host; {PRELUDE}(host); }}");
+    let ours = machine.eval_value(&prelude, OWN, 0).await?;
     let outcome = machine.eval_value(&code, PROGRAM, ASYNC).await?;
+    machine.set_global("__run", ours.value).await?;
     machine.set_global("__outcome", outcome.value).await?;
-    let then = if outcome.is_exception { "fail" } else { "follow" };
-    let take = format!(
-        "{{ const run = __run, outcome = __outcome; delete globalThis.__run; delete globalThis.__outcome; run.{then}(outcome); globalThis[Symbol.for('agentkernel.turn')] = run.turn; }}"
-    );
-    machine.eval(&take, "prelude.js", 0).await?;
+    machine.eval(if outcome.is_exception { FAIL } else { FOLLOW }, OWN, 0).await?;
     loop {
         machine.run_jobs().await?;
-        let idle = machine.eval_number("globalThis[Symbol.for('agentkernel.turn')]()").await?;
+        let idle = machine.eval_number(TURN).await?;
         if machine.has_jobs().await? {
             continue;
         }
