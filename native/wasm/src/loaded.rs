@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use wasmtime::{Engine, ExternType, InstancePre, Linker, Module, Result};
+use wasmtime::{Engine, Error, ExternType, InstancePre, Linker, Module, Result};
+use wasmtime_wasi::I32Exit;
 use wasmtime_wasi::preview1::{self, WasiP1Ctx};
 
 use crate::compile::Refusal;
@@ -33,6 +34,7 @@ pub fn load(asked: &OpenLoad) -> Result<Loaded, Refusal> {
     let module = deserialize(&engine, Path::new(&asked.path))?;
     let mut linker = Linker::new(&engine);
     preview1::add_to_linker_async(&mut linker, |state: &mut State| &mut state.wasi).map_err(io)?;
+    allow_every_exit(&mut linker).map_err(io)?;
     let entry = match asked.interface {
         Interface::Wasi => "_start",
         Interface::Js => {
@@ -46,6 +48,16 @@ pub fn load(asked: &OpenLoad) -> Result<Loaded, Refusal> {
     }
     let ready = linker.instantiate_pre(&module).map_err(|error| Refusal::new("invalid", format!("{error:#}")))?;
     Ok(Loaded { engine, ready, folders: asked.folders.clone(), interface: asked.interface, memory_bytes })
+}
+
+/// WASI leaves statuses from 126 up to its hosts, and the library refuses them; a process may end with any byte.
+fn allow_every_exit(linker: &mut Linker<State>) -> Result<()> {
+    linker.allow_shadowing(true);
+    linker.func_wrap("wasi_snapshot_preview1", "proc_exit", |status: i32| -> Result<()> {
+        Err(Error::new(I32Exit(status)))
+    })?;
+    linker.allow_shadowing(false);
+    Ok(())
 }
 
 fn deserialize(engine: &Engine, path: &Path) -> Result<Module, Refusal> {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 use ak_wire::payload::{Empty, Failed};
 use ak_wire::{FrameType, encode_credit, encode_frame, encode_json};
@@ -14,8 +14,16 @@ use crate::sys;
 /// What a message to the host is cut to; the host's own limit is a little above.
 const MAX_MESSAGE_CHARS: usize = 900;
 
+/// Frames that can wait a little go out with those that follow them: most calls are over before anybody would look.
 pub struct Outbox {
-    socket: Mutex<File>,
+    line: Mutex<Line>,
+}
+
+struct Line {
+    socket: File,
+    waiting: Vec<u8>,
+    /// Somebody has waited long enough.
+    is_prompt: bool,
 }
 
 /// Frames that are sent with one write.
@@ -68,13 +76,45 @@ impl Frames {
 
 impl Outbox {
     pub fn new(socket: OwnedFd) -> Self {
-        Self { socket: Mutex::new(File::from(socket)) }
+        Self { line: Mutex::new(Line { socket: File::from(socket), waiting: Vec::new(), is_prompt: true }) }
     }
 
     pub fn send(&self, frames: Frames) {
-        let mut socket = self.socket.lock().unwrap_or_else(|_| sys::exit_now(1));
-        if socket.write_all(&frames.0).is_err() {
+        let mut line = self.line();
+        line.waiting.extend_from_slice(&frames.0);
+        line.write();
+    }
+
+    /// With the next that is sent, but no later than the waiting ends.
+    pub fn send_soon(&self, frames: Frames) {
+        let mut line = self.line();
+        line.waiting.extend_from_slice(&frames.0);
+        if line.is_prompt {
+            line.write();
+        }
+    }
+
+    /// From now on what can wait does, until [`Self::end_waiting`].
+    pub fn begin_waiting(&self) {
+        self.line().is_prompt = false;
+    }
+
+    pub fn end_waiting(&self) {
+        let mut line = self.line();
+        line.is_prompt = true;
+        line.write();
+    }
+
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(|_| sys::exit_now(1))
+    }
+}
+
+impl Line {
+    fn write(&mut self) {
+        if self.socket.write_all(&self.waiting).is_err() {
             sys::exit_now(1);
         }
+        self.waiting.clear();
     }
 }

@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use ak_wire::payload::{Hello, OpenExec, OpenKind, Signal};
 use ak_wire::{ASSUMED_WINDOW, Decoder, Direction, Frame, FrameType, PROTOCOL};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use wasmtime::Engine;
 
 use crate::call::Ties;
@@ -25,6 +26,8 @@ pub enum End {
 }
 
 const READ_BYTES: usize = 64 << 10;
+/// For how long it is not told that a call has begun: then it has mostly ended.
+const SOON: Timespec = Timespec { tv_sec: 0, tv_nsec: 3_000_000 };
 
 /// What is being done, on which channel.
 struct Current {
@@ -86,6 +89,9 @@ impl Server {
                     Err(_) => return End::Violation,
                 }
             }
+            if self.current.is_some() && !self.has_more_soon() {
+                self.outbox.end_waiting();
+            }
             match self.stream.read(decoder.space(READ_BYTES)) {
                 Ok(0) => return End::StreamEnded,
                 Ok(count) => decoder.filled(count),
@@ -93,6 +99,12 @@ impl Server {
                 Err(_) => return End::StreamEnded,
             }
         }
+    }
+
+    /// Waits a little for the host; false where nothing came.
+    fn has_more_soon(&self) -> bool {
+        let mut stream = [PollFd::new(&self.stream, PollFlags::IN)];
+        !matches!(poll(&mut stream, Some(&SOON)), Ok(0))
     }
 
     /// None where the host does what no host does.
@@ -186,6 +198,7 @@ impl Server {
             }
         };
         self.current = Some(Current { channel, ties });
+        self.outbox.begin_waiting();
         self.jobs.send(job).ok()
     }
 }

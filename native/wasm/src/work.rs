@@ -92,7 +92,8 @@ impl Worker {
         if !call::has_working_folder(loaded, asked) {
             return fail("bad_cwd", "no such folder");
         }
-        self.outbox.send(Frames::default().json(FrameType::Opened, channel, &OpenedExec { pid: PID }));
+        // The thread that reads sends it where the call takes longer.
+        self.outbox.send_soon(Frames::default().json(FrameType::Opened, channel, &OpenedExec { pid: PID }));
         let frames = self.runtime.block_on(async {
             let exit = match call::run(loaded, asked, ties).await {
                 Ok(done) => exit_of(&done, ties).await,
