@@ -102,16 +102,18 @@ function ask(body) {
 
 /** Resident bytes of each process below this one that has a namespace of its own. */
 function workersOf(pid) {
-  const stats = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).flatMap((name) => {
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, "utf8");
-      const [, parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-      const [, resident] = readFileSync(`/proc/${name}/statm`, "utf8").split(" ");
-      return [{ pid: Number(name), parent: Number(parent), bytes: Number(resident) * 4096 }];
-    } catch {
-      return [];
-    }
-  });
+  const stats = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const stat = readFileSync(`/proc/${name}/stat`, "utf8");
+        const [, parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+        const [, resident] = readFileSync(`/proc/${name}/statm`, "utf8").split(" ");
+        return [{ pid: Number(name), parent: Number(parent), bytes: Number(resident) * 4096 }];
+      } catch {
+        return [];
+      }
+    });
   const below = new Set([pid]);
   for (let size = 0; size !== below.size; ) {
     size = below.size;

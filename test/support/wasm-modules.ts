@@ -37,7 +37,12 @@ const section = (id: number, body: readonly number[]): number[] => [id, ...leb(b
 
 const END = 0x0b;
 /** Instructions of a body without variables. */
-export const code = { nothing: [], unreachable: [0x00], forever: [0x03, 0x40, 0x0c, 0x00, END], itself: [0x10, 0x00] } as const;
+export const code = {
+  nothing: [],
+  unreachable: [0x00],
+  forever: [0x03, 0x40, 0x0c, 0x00, END],
+  itself: [0x10, 0x00],
+} as const;
 
 export interface HandMade {
   readonly start?: readonly number[];
