@@ -21,7 +21,9 @@ describe.each(callers)("$title", (caller) => {
   it("sandbox_run calls a module of the project, and a program's text", async () => {
     const cwd = caller.folder();
     copyFileSync(tell, join(cwd, "tell.wasm"));
-    const { client } = await startMcp(caller, { cwd, env: { AGENTKERNEL_DAEMON: "off" } });
+    // Where the test is about doing it without a daemon, none is started either.
+    const env: Record<string, string> = caller.title.includes("daemon") ? {} : { AGENTKERNEL_DAEMON: "off" };
+    const { client } = await startMcp(caller, { cwd, env });
     clients.push(client);
     const module = await call(client, "sandbox_run", { command: ["tell.wasm", "args", "x"], backend: "wasm" });
     expect(module.data).toMatchObject({ exit_code: 0, stdout: "tell.wasm|args|x\n" });
