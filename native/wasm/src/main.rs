@@ -23,7 +23,8 @@ mod work;
 use std::io;
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+use rustix::io::Errno;
+use rustix::process::{DumpableBehavior, WaitOptions, set_dumpable_behavior, wait};
 
 use server::{End, Server};
 
@@ -46,7 +47,14 @@ fn serve() -> io::Result<End> {
     let mut stream = sys::take_inherited()?;
     if std::env::args_os().skip(1).any(|word| word == "warm") {
         stream = ak_door::await_host(stream)?;
+        // Whoever put the caller's folders in place is about to end, and has rights that nobody in here has.
+        reap_all();
     }
     fcntl_setfl(&stream, fcntl_getfl(&stream)? - OFlags::NONBLOCK)?;
     Ok(Server::new(stream)?.run())
+}
+
+/// Waits until there is no child any more.
+fn reap_all() {
+    while matches!(wait(WaitOptions::empty()), Ok(_) | Err(Errno::INTR)) {}
 }
