@@ -34,7 +34,7 @@ type RunOptions struct {
 	// How output is written in the answer; base64 keeps every byte (utf8). One of utf8, base64.
 	Encoding string `json:"encoding,omitempty"`
 
-	// What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments. One of auto, linux, docker, podman, gvisor, microvm, wasm, apple, kubernetes, hyperlight.
+	// What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments. One of auto, linux, wasm, hyperlight.
 	Backend string `json:"backend,omitempty"`
 
 	// With the backend `wasm`: the first word of the command is a program's text. One of js.

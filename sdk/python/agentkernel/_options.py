@@ -29,7 +29,7 @@ class RunOptions(TypedDict, total=False):
     """After so long the command is ended with all it started (30000)."""
     encoding: Literal["utf8", "base64"]
     """How output is written in the answer; base64 keeps every byte (utf8)."""
-    backend: Literal["auto", "linux", "docker", "podman", "gvisor", "microvm", "wasm", "apple", "kubernetes", "hyperlight"]
+    backend: Literal["auto", "linux", "wasm", "hyperlight"]
     """What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments."""
     lang: Literal["js"]
     """With the backend `wasm`: the first word of the command is a program's text."""

@@ -43,7 +43,7 @@ pub struct RunOptions {
     /// How output is written in the answer; base64 keeps every byte (utf8). One of utf8, base64.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
-    /// What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments. One of auto, linux, docker, podman, gvisor, microvm, wasm, apple, kubernetes, hyperlight.
+    /// What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments. One of auto, linux, wasm, hyperlight.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backend: Option<String>,
     /// With the backend `wasm`: the first word of the command is a program's text. One of js.

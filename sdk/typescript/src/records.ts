@@ -25,7 +25,7 @@ export interface RunOptions {
   /** How output is written in the answer; base64 keeps every byte (utf8). */
   encoding?: "utf8" | "base64" | undefined;
   /** What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments. */
-  backend?: "auto" | "linux" | "docker" | "podman" | "gvisor" | "microvm" | "wasm" | "apple" | "kubernetes" | "hyperlight" | undefined;
+  backend?: "auto" | "linux" | "wasm" | "hyperlight" | undefined;
   /** With the backend `wasm`: the first word of the command is a program's text. */
   lang?: "js" | undefined;
   /** With the backend `wasm`: the module itself, in base64; the first word of the command is then only its name. */

@@ -1,6 +1,5 @@
 /** Commands in temporary sandboxes. */
 import { languages } from "../../backends/wasm/languages.js";
-import { backendNames } from "../../core/backend.js";
 import type { ErrorCode } from "../../core/errors.js";
 import { answerObject, field, named, object, optional } from "../schema/object-shape.js";
 import { choice, list, nullable, text, type ValueOf, whole } from "../schema/shapes.js";
@@ -24,7 +23,7 @@ const tag = "run";
 /** What runs a command that is no program of an image. */
 export const moduleFields = {
   backend: optional(
-    choice(["auto", ...backendNames, "hyperlight"]),
+    choice(["auto", "linux", "wasm", "hyperlight"]),
     "What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments.",
   ),
   lang: optional(choice(languages), "With the backend `wasm`: the first word of the command is a program's text."),

@@ -42,7 +42,7 @@ public struct RunOptions: Sendable, Encodable {
     public var timeoutMs: Int?
     /// How output is written in the answer; base64 keeps every byte (utf8). One of utf8, base64.
     public var encoding: String?
-    /// What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments. One of auto, linux, docker, podman, gvisor, microvm, wasm, apple, kubernetes, hyperlight.
+    /// What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments. One of auto, linux, wasm, hyperlight.
     public var backend: String?
     /// With the backend `wasm`: the first word of the command is a program's text. One of js.
     public var lang: String?
