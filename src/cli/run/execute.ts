@@ -28,6 +28,8 @@ interface Run {
   readonly audit: RunAudit;
   readonly signals: EndingSignals;
   readonly abort: AbortSignal;
+  /** The caller has its answer, and hears nothing more. */
+  isReleased: boolean;
 }
 
 export async function execute(request: RunRequest, invocation: Invocation): Promise<number> {
@@ -36,14 +38,17 @@ export async function execute(request: RunRequest, invocation: Invocation): Prom
   const abort = new AbortController();
   const signals = new EndingSignals(invocation.signals, () => abort.abort());
   invocation.gone?.addEventListener("abort", () => abort.abort(), { once: true });
+  const run: Run = { request, invocation, audit, signals, abort: abort.signal, isReleased: false };
   try {
-    return await executeWith({ request, invocation, audit, signals, abort: abort.signal });
+    return await executeWith(run);
   } catch (error) {
     if (signals.first !== null && abort.signal.aborted) return 128 + signals.first;
     throw error;
   } finally {
     signals.stop();
-    await say(invocation, await audit.settle());
+    const lost = await audit.settle();
+    if (run.isReleased) for (const line of lost) invocation.resident?.remark(`${audit.id}: ${line}`);
+    else await say(invocation, lost);
   }
 }
 
@@ -150,22 +155,25 @@ async function runIn(sandbox: TemporarySandbox, run: Run, parts: CommandParts): 
 /** Where nothing of what is still to come could be news, nobody waits for it. */
 async function releaseCaller(
   sandbox: TemporarySandbox,
-  { request, invocation, audit, signals }: Run,
+  run: Run,
   command: CommandEnd,
   streams: RunStreams,
 ): Promise<void> {
+  const { request, invocation, audit, signals } = run;
   const { mode } = request.policy.fs.workspace;
   // Of these two, something is left in the project until the end.
   const isDone = mode !== "sync" && mode !== "mount";
   if (invocation.release === null || !isDone || request.json || audit.isRequired) return;
   if (command.timedOut || signals.first !== null || streams.failure !== null) return;
-  // While the sandbox looks at its limits.
-  const lost = await audit.settle();
+  // While the sandbox looks at its limits. A log that takes what it is given is not waited for: how this ended is
+  // written when all of it is known.
+  const lost = audit.isTaking ? [] : await audit.settle();
   const hits = await sandbox.ending;
   const isNews = hits === null || hits.oomKills > 0 || (command.exit.code !== 0 && hits.pidsDenied > 0);
   if (isNews) return;
   streams.close();
   await say(invocation, lost);
+  run.isReleased = true;
   invocation.release(exitStatus(command));
 }
 
@@ -181,8 +189,7 @@ async function runCommand(
     await audit.insist();
     const exec = await (sandbox.first ?? sandbox.exec(command));
     streams.connect(exec);
-    // A process that goes on has time for that later.
-    if (invocation.resident === null) audit.writeSoon();
+    audit.writeSoon();
     const wait = new CommandWait(exec, run.request.policy.resources.timeoutMs);
     const end = await waitInForeground({ exec, wait, invocation, signals, streams });
     recordEnd(end);

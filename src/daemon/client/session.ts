@@ -57,8 +57,12 @@ export class ClientSession implements FrameReceiver {
     });
     this.#stdout = this.#output(1, outputs[0]);
     this.#stderr = this.#output(2, outputs[1]);
-    socket.once("close", () => this.#lose());
+    socket.once("close", () => this.#leave());
     this.over = dispatch(start.words, this.#invocation(resident)).then((status) => this.#answer(status & 0xff, 0));
+  }
+
+  get isAnswered(): boolean {
+    return this.#isAnswered;
   }
 
   /** As if the client had been sent it. */
@@ -166,6 +170,16 @@ export class ClientSession implements FrameReceiver {
     this.#stdout.close(EPIPE);
     this.#stderr.close(EPIPE);
     this.#gone.abort();
+  }
+
+  /** A client that has its answer leaves as it should: nothing that still goes on is to end for that. */
+  #leave(): void {
+    if (!this.#isAnswered) {
+      this.#lose();
+      return;
+    }
+    this.#stdout.close(EPIPE);
+    this.#stderr.close(EPIPE);
   }
 }
 

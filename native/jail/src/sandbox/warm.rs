@@ -11,7 +11,7 @@ use crate::{
     carry,
     cgroup::{self, Cgroup},
     channel::Channel,
-    child::{Asked, Child, Late, Manner, Prepared, READONLY, Shown, ShownView, Told, walls_need_views},
+    child::{Asked, Child, Furniture, Late, Manner, Prepared, READONLY, ShownView, Told, walls_need_views},
     control::{Layer, LayerState},
     fault::{During, Fault, Outcome},
     host_image,
@@ -111,6 +111,8 @@ impl Warm {
         if copied.is_some_and(|stamp| stamp != host_image::Stamp::now()) {
             return Err(Fault::new("conflict", "what the sandbox has of /etc has changed on the host"));
         }
+        // Beside the search.
+        tell(&placer, &furniture(spec), None)?;
         let since = carry::now();
         let privileged = is_host_root();
         let sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
@@ -165,16 +167,19 @@ fn show(placer: &Channel, spec: &Spec, sources: &[Source], surveys: Vec<Survey>)
         is_folder: source.is_folder(),
         identity: source.identity(),
     });
-    let order = Late::Show(Box::new(Shown {
+    let order = Late::Show(views.collect());
+    tell(placer, &order, None)?;
+    let Late::Show(views) = order else { return Ok(Vec::new()) };
+    Ok(views.into_iter().map(|view| view.survey).collect())
+}
+
+fn furniture(spec: &Spec) -> Late {
+    Late::Furnish(Furniture {
         hostname: spec.hostname.clone(),
         scratch_mib: spec.scratch_mib,
         tmp_mib: spec.tmp_mib,
         trusted_certificate: spec.trusted_certificate.clone(),
-        views: views.collect(),
-    }));
-    tell(placer, &order, None)?;
-    let Late::Show(shown) = order else { return Ok(Vec::new()) };
-    Ok(shown.views.into_iter().map(|view| view.survey).collect())
+    })
 }
 
 /// The layer to carry over, if there is one, and the mount namespace that the views were built in.

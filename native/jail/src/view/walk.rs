@@ -15,8 +15,8 @@ use rustix::{
 
 use crate::fault::{Fault, Outcome};
 
-/// Below this many folders a second thread costs more than it brings.
-const FOLDERS_ALONE: usize = 32;
+/// Threads cost as much as some hundred folders: they are started when so many were read, or wait to be.
+const FOLDERS_ALONE: usize = 256;
 const MAX_THREADS: usize = 4;
 
 /// Looks at entries and collects what it finds; each thread has a collection of its own.
@@ -47,6 +47,9 @@ pub fn walk<V: Visitor>(root: BorrowedFd<'_>, visitor: &V) -> Outcome<Vec<V::Fou
             return Ok(vec![found]);
         };
         visit_folder(root, &folder, visitor, &mut folders, &mut found)?;
+        if folders.len() > FOLDERS_ALONE {
+            break;
+        }
     }
     let queue = Mutex::new(Queue { folders, busy: 0, failed: None });
     let wake = Condvar::new();
@@ -103,32 +106,37 @@ fn visit_folder<V: Visitor>(
     queue: &mut Vec<Vec<u8>>,
     found: &mut V::Found,
 ) -> Outcome<()> {
-    let Some(entries) = list(root, folder)? else {
+    let is_readable = each_entry(root, folder, |name, kind| {
+        if visitor.entry(folder, name, kind, found) {
+            queue.push([folder, name, b"/"].concat());
+        }
+    })?;
+    if !is_readable {
         if folder.is_empty() {
             return Err(failed(folder, Errno::ACCESS));
         }
         visitor.unreadable(&folder[..folder.len() - 1], found);
-        return Ok(());
-    };
-    for (name, kind) in entries {
-        if visitor.entry(folder, &name, kind, found) {
-            queue.push([folder, &name, b"/"].concat());
-        }
     }
     Ok(())
 }
 
 /// The entries of a folder; None if we may not read it. One that is gone by now has none.
 pub fn list(root: BorrowedFd<'_>, folder: &[u8]) -> Outcome<Option<Vec<Entry>>> {
+    let mut found = Vec::new();
+    let is_readable = each_entry(root, folder, |name, kind| found.push((name.to_vec(), kind)))?;
+    Ok(is_readable.then_some(found))
+}
+
+/// False if we may not read it.
+fn each_entry(root: BorrowedFd<'_>, folder: &[u8], mut take: impl FnMut(&[u8], FileType)) -> Outcome<bool> {
     let dir = match open_below(root, folder, OFlags::RDONLY | OFlags::DIRECTORY) {
         Ok(dir) => dir,
-        Err(Errno::ACCESS | Errno::PERM | Errno::NAMETOOLONG) => return Ok(None),
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(Some(Vec::new())),
+        Err(Errno::ACCESS | Errno::PERM | Errno::NAMETOOLONG) => return Ok(false),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(true),
         Err(e) => return Err(failed(folder, e)),
     };
     let mut buffer = [MaybeUninit::uninit(); 32 << 10];
     let mut entries = RawDir::new(&dir, &mut buffer);
-    let mut found = Vec::new();
     while let Some(entry) = entries.next() {
         let entry = entry.map_err(|e| failed(folder, e))?;
         let name = entry.file_name().to_bytes();
@@ -142,9 +150,9 @@ pub fn list(root: BorrowedFd<'_>, folder: &[u8]) -> Outcome<Option<Vec<Entry>>> 
             },
             kind => kind,
         };
-        found.push((name.to_vec(), kind));
+        take(name, kind);
     }
-    Ok(Some(found))
+    Ok(true)
 }
 
 fn failed(folder: &[u8], e: Errno) -> Fault {
