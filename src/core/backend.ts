@@ -25,6 +25,8 @@ export interface BootSpec {
   readonly homeDir: string | null;
   /** PEM of a certificate that programs in the sandbox are to trust, at `trustPaths`. */
   readonly trustedCertificate?: string;
+  /** The number of a look ahead at the project that was made for this one. */
+  readonly foreseen?: number;
 }
 
 /** Where a trusted certificate lies inside: alone, and with what the root trusts besides. */
@@ -125,6 +127,11 @@ export interface WarmSandbox {
   readonly over: Promise<void>;
   /** Once. Rejects where it cannot serve this one; then nothing of it is left, and another sandbox may do. */
   take(spec: BootSpec, signal?: AbortSignal, onStream?: (stream: Socket) => void): Promise<BootedSandbox>;
+  /**
+   * Somebody will probably take it with this folder as the project: it may look at it already. What it saw counts only
+   * for a spec that names the number, since the folder may be another by the time of any other.
+   */
+  foresee?(number: number, folder: string): void;
   /** Ends it, unless it has been taken. */
   discard(): Promise<void>;
 }

@@ -5,7 +5,7 @@ import type { BootedSandbox, Layer, SandboxEnd, UsedSoFar } from "../../core/bac
 import { deferred } from "../../core/deferred.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { type JailEvent, parseJailEvent } from "./jail-events.js";
-import type { JailPaths, JailSpec } from "./jail-spec.js";
+import { type JailPaths, type JailSpec, specText } from "./jail-spec.js";
 import { exitOf, type JailStarter, type StartedJail, spawnJail } from "./jail-start.js";
 
 export interface JailPrograms extends JailPaths {
@@ -40,7 +40,7 @@ export async function bootIn(
   signal?: AbortSignal,
   onStream?: (stream: Socket) => void,
 ): Promise<BootedSandbox> {
-  jail.order(spec);
+  jail.build(spec);
   // The guest gets the stream when everything is in place; what is written now lies there.
   onStream?.(jail.stream);
   let impatience: NodeJS.Timeout | undefined;
@@ -117,8 +117,16 @@ export class Jail {
     this.#child.kill();
   }
 
+  build(spec: JailSpec): void {
+    this.#say(specText(spec));
+  }
+
   order(what: object): void {
-    if (!this.#control.destroyed) this.#control.write(`${JSON.stringify(what)}\n`);
+    this.#say(JSON.stringify(what));
+  }
+
+  #say(line: string): void {
+    if (!this.#control.destroyed) this.#control.write(`${line}\n`);
   }
 
   async finish(): Promise<SandboxEnd> {

@@ -85,7 +85,9 @@ export class ClientSession implements FrameReceiver {
   }
 
   #invocation(resident: Resident): Invocation {
-    const { cwd, env } = this.#start;
+    const { cwd, env, words } = this.#start;
+    // As early as can be: it goes on beside all that is to be done here first.
+    const foreseen = words[0] === "run" && cwd !== null ? resident.pool.foresee(cwd) : null;
     return {
       get cwd() {
         if (cwd !== null) return cwd;
@@ -100,6 +102,7 @@ export class ClientSession implements FrameReceiver {
       stderr: this.#stderr,
       signals: this.#signals,
       resident,
+      foreseen,
       gone: this.#gone.signal,
       release: (status) => this.#answer(status & 0xff, 0),
       ifLost: ({ screen, words }) => {

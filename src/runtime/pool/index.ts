@@ -29,8 +29,8 @@ export interface PoolStatus {
 export interface ShapeUser {
   /** One that waited, to be tried; null where there is none left. */
   next(): WarmSandbox | null;
-  /** Whether one that waited could be taken. */
-  has(how: "taken" | "missed"): void;
+  /** Whether one that waited could be taken, and which folder it shows as the project. */
+  has(how: "taken" | "missed", project: string | null): void;
   over(): void;
 }
 
@@ -65,6 +65,8 @@ class Stock {
   /** There were few, and it is being filled up. */
   isFilling = false;
   usedAtMs: number;
+  /** What the last one showed. */
+  project: string | null = null;
   taken = 0;
   missed = 0;
   /** It could not be built; tried again when it is next asked for. */
@@ -86,6 +88,7 @@ export class WarmPool {
   #isClosed = false;
   #most = 0;
   #lookedAtMs = 0;
+  #foresights = 0;
   readonly #ending = new Set<Promise<void>>();
 
   constructor(options: PoolOptions) {
@@ -120,7 +123,8 @@ export class WarmPool {
     stock.peakInUse = Math.max(stock.peakInUse, stock.inUse);
     return {
       next: () => stock.warm.shift() ?? null,
-      has: (how) => {
+      has: (how, project) => {
+        stock.project = project;
         if (how === "taken") stock.taken++;
         else stock.missed++;
       },
@@ -128,6 +132,23 @@ export class WarmPool {
         stock.inUse--;
       },
     };
+  }
+
+  /**
+   * Somebody in this folder is about to ask, probably for the same as was asked for there last: the sandbox that would
+   * be given looks at the folder already. Returns what to name in the request; null where nobody looks.
+   */
+  foresee(folder: string): number | null {
+    const known = [...this.#stocks.values()].filter(({ project, warm }) => project === folder && warm.length > 0);
+    const likely = known.reduce<Stock | null>(
+      (best, one) => (best && best.usedAtMs >= one.usedAtMs ? best : one),
+      null,
+    );
+    const first = likely?.warm[0];
+    if (first?.foresee === undefined) return null;
+    const number = ++this.#foresights;
+    first.foresee(number, folder);
+    return number;
   }
 
   /** Somebody is served; nothing is built until all have their answers. Returns what is to be called then. */

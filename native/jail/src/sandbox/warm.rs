@@ -14,6 +14,7 @@ use crate::{
     child::{Asked, Child, Furniture, Late, Manner, Prepared, READONLY, ShownView, Told, walls_need_views},
     control::{Layer, LayerState},
     fault::{During, Fault, Outcome},
+    foresight::{self, Foreseen},
     host_image,
     identity::{Identity, is_host_root},
     keep::door::Door,
@@ -103,7 +104,7 @@ impl Warm {
     }
 
     /// The sandbox that `spec` asks for.
-    pub fn take(self, spec: &Spec) -> Outcome<Sandbox<'_>> {
+    pub fn take(self, spec: &Spec, mut foreseen: Option<Foreseen>) -> Outcome<Sandbox<'_>> {
         let Self { spec: built, process, cgroup, mut layers, identity, placer, builder, entrance, copied } = self;
         if !spec.has_shape_of(&built) {
             return Err(Fault::new("conflict", "the sandbox was built for another shape"));
@@ -115,7 +116,8 @@ impl Warm {
         tell(&placer, &furniture(spec), None)?;
         let since = carry::now();
         let privileged = is_host_root();
-        let sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
+        let open = |view| foresight::take(&mut foreseen, spec, view).map_or_else(|| Source::open(view, privileged), Ok);
+        let sources = spec.views.iter().map(open).collect::<Outcome<Vec<_>>>()?;
         map_ids(spec, &identity, &sources, process.pid)?;
         let mut placeholders = make_placeholders(spec)?;
         let (hide, protect) = (Matcher::hiding(&spec.hide), Matcher::of(&spec.protect));

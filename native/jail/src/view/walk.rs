@@ -1,6 +1,7 @@
 //! Reads a tree of folders, on several threads where it is large.
 
 use std::{
+    collections::HashMap,
     ffi::CString,
     mem::MaybeUninit,
     os::fd::{BorrowedFd, OwnedFd},
@@ -32,6 +33,9 @@ pub trait Visitor: Sync {
 
 type Entry = (Vec<u8>, FileType);
 
+/// Folders that were read before, by their paths below the root; None for one that we may not read.
+pub type Listings = HashMap<Vec<u8>, Option<Vec<Entry>>>;
+
 struct Queue {
     folders: Vec<Vec<u8>>,
     busy: usize,
@@ -40,6 +44,33 @@ struct Queue {
 
 /// Shows `visitor` every entry below `root`. Returns its collections.
 pub fn walk<V: Visitor>(root: BorrowedFd<'_>, visitor: &V) -> Outcome<Vec<V::Found>> {
+    walk_known(Tree { root, known: &Listings::new() }, visitor)
+}
+
+/// Reads all folders below `root`; None where they are too many to be read ahead.
+pub fn listings(root: BorrowedFd<'_>) -> Outcome<Option<Listings>> {
+    let mut found = Listings::new();
+    let mut folders = vec![Vec::new()];
+    while let Some(folder) = folders.pop() {
+        if found.len() == FOLDERS_ALONE {
+            return Ok(None);
+        }
+        let entries = list(root, &folder)?;
+        let below = entries.iter().flatten().filter(|(_, kind)| *kind == FileType::Directory);
+        folders.extend(below.map(|(name, _)| [&folder, name.as_slice(), b"/"].concat()));
+        found.insert(folder, entries);
+    }
+    Ok(Some(found))
+}
+
+/// What is walked through, and what is known of it already.
+#[derive(Clone, Copy)]
+pub struct Tree<'a> {
+    pub root: BorrowedFd<'a>,
+    pub known: &'a Listings,
+}
+
+pub fn walk_known<V: Visitor>(root: Tree<'_>, visitor: &V) -> Outcome<Vec<V::Found>> {
     let mut found = V::Found::default();
     let mut folders = vec![Vec::new()];
     for _ in 0..FOLDERS_ALONE {
@@ -68,7 +99,7 @@ fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn work<V: Visitor>(root: BorrowedFd<'_>, visitor: &V, queue: &Mutex<Queue>, wake: &Condvar) -> V::Found {
+fn work<V: Visitor>(root: Tree<'_>, visitor: &V, queue: &Mutex<Queue>, wake: &Condvar) -> V::Found {
     let mut found = V::Found::default();
     let mut shared = lock(queue);
     loop {
@@ -100,17 +131,25 @@ fn work<V: Visitor>(root: BorrowedFd<'_>, visitor: &V, queue: &Mutex<Queue>, wak
 }
 
 fn visit_folder<V: Visitor>(
-    root: BorrowedFd<'_>,
+    tree: Tree<'_>,
     folder: &[u8],
     visitor: &V,
     queue: &mut Vec<Vec<u8>>,
     found: &mut V::Found,
 ) -> Outcome<()> {
-    let is_readable = each_entry(root, folder, |name, kind| {
+    let mut take = |name: &[u8], kind| {
         if visitor.entry(folder, name, kind, found) {
             queue.push([folder, name, b"/"].concat());
         }
-    })?;
+    };
+    let is_readable = match tree.known.get(folder) {
+        None => each_entry(tree.root, folder, take)?,
+        Some(None) => false,
+        Some(Some(entries)) => {
+            entries.iter().for_each(|(name, kind)| take(name, *kind));
+            true
+        }
+    };
     if !is_readable {
         if folder.is_empty() {
             return Err(failed(folder, Errno::ACCESS));
