@@ -74,6 +74,8 @@ export interface UsedSoFar extends LimitHits {
   readonly cpuUs: number | null;
 }
 
+export type LimitsHit = Pick<UsedSoFar, "oomKills" | "pidsDenied">;
+
 export interface BootedSandbox {
   /** The byte stream to the guest. */
   readonly stream: Socket;
@@ -82,6 +84,8 @@ export interface BootedSandbox {
   readonly ended: Promise<SandboxEnd>;
   /** Settles soon after `finish` was called, before the end: what it used. May never settle where it ends otherwise. */
   readonly ending?: Promise<UsedSoFar>;
+  /** What its limits did so far; null where that cannot be told without asking. */
+  readonly limitsHit?: () => LimitsHit | null;
   /** It was built before it was asked for. */
   readonly isWarm?: boolean;
   /** Ends it: kills every process, carries changes over where the policy says so, removes all traces. Idempotent. */

@@ -54,6 +54,11 @@ const MEMORY_LOOK_MS = 1000;
 /** At once. Two processors are busy with two. */
 const MOST_BUILDING = 2;
 
+interface Foresight {
+  readonly number: number;
+  readonly folder: string;
+}
+
 class Stock {
   readonly agent: string;
   shape: WarmShape;
@@ -89,6 +94,8 @@ export class WarmPool {
   #most = 0;
   #lookedAtMs = 0;
   #foresights = 0;
+  /** The look that was made for whoever called last, until it is known who that is. */
+  #early: Foresight | null = null;
   readonly #ending = new Set<Promise<void>>();
 
   constructor(options: PoolOptions) {
@@ -139,6 +146,24 @@ export class WarmPool {
    * be given looks at the folder already. Returns what to name in the request; null where nobody looks.
    */
   foresee(folder: string): number | null {
+    const early = this.#early;
+    this.#early = null;
+    if (early?.folder === folder) return early.number;
+    return this.#foresee(folder)?.number ?? null;
+  }
+
+  /**
+   * Somebody calls, and nothing is known of them yet. Where one call follows another, it probably comes from the same
+   * folder.
+   */
+  foreseeAnother(): void {
+    const stocks = [...this.#stocks.values()].filter(({ project }) => project !== null);
+    const last = stocks.reduce<Stock | null>((best, one) => (best && best.usedAtMs >= one.usedAtMs ? best : one), null);
+    const isSoon = last !== null && Date.now() - last.usedAtMs < HOT_MS;
+    this.#early = isSoon && last.project !== null && this.#served === 0 ? this.#foresee(last.project) : null;
+  }
+
+  #foresee(folder: string): Foresight | null {
     const known = [...this.#stocks.values()].filter(({ project, warm }) => project === folder && warm.length > 0);
     const likely = known.reduce<Stock | null>(
       (best, one) => (best && best.usedAtMs >= one.usedAtMs ? best : one),
@@ -148,7 +173,7 @@ export class WarmPool {
     if (first?.foresee === undefined) return null;
     const number = ++this.#foresights;
     first.foresee(number, folder);
-    return number;
+    return { number, folder };
   }
 
   /** Somebody is served; nothing is built until all have their answers. Returns what is to be called then. */

@@ -142,6 +142,23 @@ describe("a folder that was shown before", () => {
     expect(lookers.map(({ taken }) => taken)).toEqual([1]);
   });
 
+  it("is looked at for whoever calls right after, and that look serves a caller from there alone", async () => {
+    await inFolder("a", "/p");
+    pool.foreseeAnother();
+    expect(world.built.flatMap(({ foreseen }) => foreseen)).toEqual([]);
+    await backend.boot({ ...spec("b"), projectDir: "/p" });
+    const asked = pool.serve();
+    pool.foreseeAnother();
+    expect(world.built.flatMap(({ foreseen }) => foreseen)).toEqual([]);
+    asked();
+    pool.foreseeAnother();
+    expect(pool.foresee("/q")).toBeNull();
+    pool.foreseeAnother();
+    expect(pool.foresee("/p")).toBe(2);
+    expect(pool.foresee("/p")).toBe(3);
+    expect(world.built[1]?.foreseen.map(([number]) => number)).toEqual([1, 2, 3]);
+  });
+
   it("is no reason to look at another", async () => {
     await inFolder("a", "/p");
     await run("b");
