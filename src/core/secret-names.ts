@@ -77,10 +77,10 @@ const MIN_VALUE_CHARS = 6;
 /** The values in an environment that must not appear in any record. */
 export function secretValues(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const values: string[] = [];
-  for (const [name, value] of Object.entries(env)) {
-    if (value !== undefined && value.length >= MIN_VALUE_CHARS && isSecretName(name) && !isPlain(value)) {
-      values.push(value);
-    }
+  for (const name of Object.keys(env)) {
+    if (!isSecretName(name)) continue;
+    const value = env[name];
+    if (value !== undefined && value.length >= MIN_VALUE_CHARS && !isPlain(value)) values.push(value);
   }
   return values;
 }
