@@ -12,6 +12,7 @@ import { imagePageCache, imageStart } from "./image-start.mjs";
 import { jailStart } from "./jail-start.mjs";
 import { mcpInitialize, mcpRun } from "./mcp.mjs";
 import { projectCopy } from "./project-copy.mjs";
+import { soak } from "./soak.mjs";
 import { stdoutGigabyte, stdoutGrowth } from "./stdout-gigabyte.mjs";
 import { atOnce, inSequence } from "./throughput.mjs";
 import { warmRun, warmRunTail } from "./warm-run.mjs";
@@ -23,6 +24,7 @@ export const figures = [
   daemonRun,
   warmRun,
   warmRunTail,
+  soak,
   burst,
   writeExec,
   warmMemory,
