@@ -1,0 +1,34 @@
+/** What pictures there are. A scene says what is typed and what must come; what is shown is whatever then came. */
+import type { Protocol, Step } from "../../../test/support/model-servers/index.js";
+import { agentScenes } from "./agents.js";
+import { firstRun } from "./first-run.js";
+
+/** One thing that a person does at the terminal. */
+export interface Move {
+  /** What the screen must have before. */
+  readonly after: RegExp;
+  readonly type?: string;
+  readonly keys?: readonly string[];
+}
+
+export interface Scene {
+  readonly name: string;
+  /** Where the picture goes, from the root of the checkout. */
+  readonly path: string;
+  readonly title: string;
+  readonly description: string;
+  readonly columns: number;
+  readonly rows: number;
+  /** Run before, out of sight; these must succeed. */
+  readonly preparations: readonly (readonly string[])[];
+  /** Files of the home that are there before the preparations. */
+  readonly files: Readonly<Record<string, string>>;
+  /** `{url}` stands for where the model is. */
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly model: { readonly protocol: Protocol; readonly script: readonly Step[] } | null;
+  readonly moves: readonly Move[];
+  readonly end: RegExp;
+}
+
+export const scenes: readonly Scene[] = [...agentScenes, firstRun];

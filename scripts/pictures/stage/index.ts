@@ -1,0 +1,40 @@
+/**
+ * Plays one scene and gives back what the screen then shows. The process must have a network namespace with nothing in it
+ * but loopback, and mount and process namespaces of its own: with the last process of those everything that was started
+ * here is gone.
+ */
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { startModelServer } from "../../../test/support/model-servers/index.js";
+import type { Scene } from "../scenes/index.js";
+import { type Belongings, environment, HOME, makeHome, PROJECT, write } from "./neutral-home.js";
+import { Terminal } from "./terminal.js";
+
+export async function play(scene: Scene, belongings: Belongings): Promise<string> {
+  execFileSync("ip", ["link", "set", "lo", "up"]);
+  makeHome(belongings);
+  const model = scene.model === null ? null : await startModelServer(scene.model.protocol, scene.model.script);
+  const placed = (text: string): string => text.replaceAll("{url}", model?.url ?? "");
+  const env = environment(Object.fromEntries(Object.entries(scene.env).map(([name, value]) => [name, placed(value)])));
+  for (const [name, text] of Object.entries(scene.files)) write(join(HOME, name), placed(text));
+  for (const [program = "", ...words] of scene.preparations) {
+    execFileSync(program, words, { cwd: PROJECT, env: { ...env }, stdio: ["ignore", "ignore", "inherit"] });
+  }
+  const { columns, rows, argv } = scene;
+  const terminal = new Terminal(join(HOME, ".tmux-socket"), { columns, rows, argv, folder: PROJECT, env });
+  for (const { after, type, keys = [] } of scene.moves) {
+    await terminal.until(after);
+    if (type !== undefined) terminal.type(type);
+    if (type !== undefined && keys.length > 0) await terminal.until(shown(type));
+    terminal.key(...keys);
+  }
+  const captured = await terminal.until(scene.end);
+  model?.close();
+  terminal.close();
+  return captured;
+}
+
+/** The end of what was typed; its beginning may be on the line before. */
+function shown(typed: string): RegExp {
+  return new RegExp(typed.slice(-12).replace(/[^\w ]/g, "\\$&"));
+}
