@@ -8,7 +8,6 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { agentNames } from "../../src/agents/agent.js";
 import { agentCli } from "../../test/support/agent-clis.js";
 import { type Scene, scenes } from "./scenes/index.js";
 import { play } from "./stage/index.js";
@@ -29,17 +28,19 @@ async function main(words: readonly string[]): Promise<void> {
   if (process.getuid?.() !== 0) throw new Error("pictures are made as root: each has namespaces of its own");
   const wanted = words.length === 0 ? scenes : words.map(sceneCalled);
   const repository = process.cwd();
-  const clis = await Promise.all(agentNames.map(async (agent) => [agent, (await agentCli(agent)).program] as const));
-  for (const scene of wanted) {
-    await makePicture(scene, repository, {
-      dist: join(repository, "dist"),
-      agents: join(repository, ".build/agent-clis"),
-      programs: Object.fromEntries(clis),
-    });
-  }
+  for (const scene of wanted) await makePicture(scene, repository);
 }
 
-async function makePicture(scene: Scene, repository: string, belongings: Belongings): Promise<void> {
+/** The agent in the version that npm serves now. */
+async function belongingsOf({ agent }: Scene, repository: string): Promise<Belongings> {
+  const agents = join(repository, ".build/agent-clis");
+  mkdirSync(agents, { recursive: true });
+  const programs = agent === null ? {} : { [agent]: (await agentCli(agent)).program };
+  return { dist: join(repository, "dist"), agents, programs };
+}
+
+async function makePicture(scene: Scene, repository: string): Promise<void> {
+  const belongings = await belongingsOf(scene, repository);
   const own = fileURLToPath(import.meta.url);
   const apart = ["--net", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"];
   const words = [...apart, process.execPath, own, PLAY, scene.name, JSON.stringify(belongings)];
@@ -63,4 +64,7 @@ function sceneCalled(name: string): Scene {
   return found;
 }
 
-await main(process.argv.slice(2));
+await main(process.argv.slice(2)).catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(1);
+});

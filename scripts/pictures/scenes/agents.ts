@@ -8,8 +8,11 @@ import type { Scene } from "./index.js";
 const COLUMNS = 100;
 const ROWS = 32;
 const ASKED = "run the tests, and say where they ran";
-const COMMAND = "npm test; uname -n; cat ~/.ssh/id_ed25519";
+const COMMAND = "npm test; cat ~/.ssh/id_ed25519; uname -n";
 const SAID = "The tests pass. They ran in a sandbox, and your SSH key is not there.";
+
+/** The tests passed, on a machine that is not this one, without the key. */
+const answered = /^(?=.*2 checks passed)(?=.*run-[0-9a-f]{12})(?=.*id_ed25519: No such file)/s;
 
 const call = { command: ["sh", "-c", COMMAND] };
 const project = "/home/dev/shop";
@@ -23,6 +26,8 @@ function installed(agent: AgentName): Scene["preparations"] {
 const claude: Scene = {
   ...common,
   name: "claude-code",
+  rows: 26,
+  agent: "claude",
   path: "docs/agents/pictures/claude-code.svg",
   title: "Claude Code with agentkernel",
   description: "Claude Code's Bash tool runs the tests in a sandbox, where the user's SSH key does not exist.",
@@ -30,9 +35,11 @@ const claude: Scene = {
     ".claude.json": json({
       hasCompletedOnboarding: true,
       theme: "dark",
+      verbose: true,
       customApiKeyResponses: { approved: ["fake"], rejected: [] },
       projects: { [project]: { hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true } },
     }),
+    ".claude/settings.json": json({ permissions: { defaultMode: "default" } }),
   },
   preparations: installed("claude"),
   argv: ["claude"],
@@ -42,13 +49,17 @@ const claude: Scene = {
     DISABLE_AUTOUPDATER: "1",
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
   },
-  model: { protocol: "anthropic", script: [{ tool: "Bash", input: { command: COMMAND } }, { text: SAID }] },
-  moves: [{ after: /❯|> /, type: ASKED, keys: ["Enter"] }],
+  model: { protocol: "anthropic", script: [{ tool: "Bash", input: { command: COMMAND } }, { text: SAID }], answered },
+  moves: [
+    { after: /No, keep manual mode/, keys: ["Down", "Enter"] },
+    { after: /❯\s*\n─/, type: ASKED, keys: ["Enter"] },
+  ],
 };
 
 const codex: Scene = {
   ...common,
   name: "codex",
+  agent: "codex",
   path: "docs/agents/pictures/codex.svg",
   title: "Codex with agentkernel",
   description: "Codex calls sandbox_run: the tests run in a sandbox, where the user's SSH key does not exist.",
@@ -75,13 +86,19 @@ const codex: Scene = {
   model: {
     protocol: "openai-responses",
     script: [{ tool: "mcp__agentkernel/sandbox_run", input: call }, { text: SAID }],
+    answered,
   },
-  moves: [{ after: /›/, type: ASKED, keys: ["Enter"] }],
+  // The model can call a tool once its server is up, which the list shows.
+  moves: [
+    { after: /›/, type: "/mcp", keys: ["Enter"] },
+    { after: /agentkernel: connected/, type: ASKED, keys: ["Enter"] },
+  ],
 };
 
 const gemini: Scene = {
   ...common,
   name: "gemini-cli",
+  agent: "gemini",
   path: "docs/agents/pictures/gemini-cli.svg",
   title: "Gemini CLI with agentkernel",
   description: "Gemini CLI calls sandbox_run: the tests run in a sandbox, where the user's SSH key does not exist.",
@@ -95,17 +112,23 @@ const gemini: Scene = {
   preparations: installed("gemini"),
   argv: ["gemini"],
   env: { GOOGLE_GEMINI_BASE_URL: "{url}", GEMINI_API_KEY: "fake", GEMINI_CLI_TRUST_WORKSPACE: "true" },
-  model: { protocol: "gemini", script: [{ tool: "mcp_agentkernel_sandbox_run", input: call }, { text: SAID }] },
+  model: {
+    protocol: "gemini",
+    script: [{ tool: "mcp_agentkernel_sandbox_run", input: call }, { text: SAID }],
+    answered,
+  },
   moves: [{ after: /Type your message/, type: ASKED, keys: ["Enter"] }],
 };
 
 const opencode: Scene = {
   ...common,
   name: "opencode",
+  rows: 28,
+  agent: "opencode",
   path: "docs/agents/pictures/opencode.svg",
   title: "OpenCode with agentkernel",
   description: "OpenCode calls sandbox_run: the tests run in a sandbox, where the user's SSH key does not exist.",
-  files: {},
+  files: { ".local/state/opencode/kv.json": json({ generic_tool_output_visibility: true }) },
   preparations: installed("opencode"),
   argv: ["opencode"],
   env: {
@@ -123,8 +146,15 @@ const opencode: Scene = {
       small_model: "scripted/one",
     }),
   },
-  model: { protocol: "anthropic", script: [{ tool: "agentkernel_sandbox_run", input: call }, { text: SAID }] },
-  moves: [{ after: /Ask anything/, type: ASKED, keys: ["Enter"] }],
+  model: {
+    protocol: "anthropic",
+    script: [{ tool: "agentkernel_sandbox_run", input: call }, { text: SAID }],
+    answered,
+  },
+  moves: [
+    { after: /Ask anything/, type: ASKED, keys: ["Enter"] },
+    { after: /Click to expand.*your SSH key/s, click: "Click to expand" },
+  ],
 };
 
 export const agentScenes: readonly Scene[] = [claude, codex, gemini, opencode];

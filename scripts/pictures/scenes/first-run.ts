@@ -7,9 +7,10 @@ const lines = [
   `agentkernel run python3 -c "print('hello')"`,
   "ls -A; agentkernel run ls -A",
   "agentkernel run --allow-domain pypi.org curl -sS https://example.com",
-  "agentkernel run --keep box sh -c 'echo 2.0 > version; rm price.js'",
+  "agentkernel create --no-network box",
+  "agentkernel exec box sh -c 'echo 2.0 > version; rm price.js; ls'",
   "agentkernel diff box",
-  "agentkernel list",
+  "ls; agentkernel list",
 ];
 
 /** Each line waits for the prompt that follows the line before it. */
@@ -21,6 +22,7 @@ const moves: readonly Move[] = lines.map((line, at) => ({
 
 export const firstRun: Scene = {
   name: "first-run",
+  agent: null,
   path: "docs/pictures/first-run.svg",
   title: "agentkernel",
   description:
@@ -29,7 +31,7 @@ export const firstRun: Scene = {
   rows: 30,
   preparations: [["agentkernel", "run", "true"]],
   files: {},
-  argv: ["sh"],
+  argv: ["bash", "--norc", "--noprofile"],
   env: { PS1: PROMPT },
   model: null,
   moves,

@@ -1,4 +1,5 @@
 /** What pictures there are. A scene says what is typed and what must come; what is shown is whatever then came. */
+import type { AgentName } from "../../../src/agents/agent.js";
 import type { Protocol, Step } from "../../../test/support/model-servers/index.js";
 import { agentScenes } from "./agents.js";
 import { firstRun } from "./first-run.js";
@@ -9,10 +10,21 @@ export interface Move {
   readonly after: RegExp;
   readonly type?: string;
   readonly keys?: readonly string[];
+  /** Words on the screen. */
+  readonly click?: string;
+}
+
+/** Its words are written beforehand: what makes them true must be what the tool really answered. */
+export interface Model {
+  readonly protocol: Protocol;
+  readonly script: readonly Step[];
+  readonly answered: RegExp;
 }
 
 export interface Scene {
   readonly name: string;
+  /** The agent that must be there. */
+  readonly agent: AgentName | null;
   /** Where the picture goes, from the root of the checkout. */
   readonly path: string;
   readonly title: string;
@@ -26,7 +38,7 @@ export interface Scene {
   /** `{url}` stands for where the model is. */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  readonly model: { readonly protocol: Protocol; readonly script: readonly Step[] } | null;
+  readonly model: Model | null;
   readonly moves: readonly Move[];
   readonly end: RegExp;
 }

@@ -7,6 +7,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { startModelServer } from "../../../test/support/model-servers/index.js";
 import type { Scene } from "../scenes/index.js";
+import { screenText } from "../svg/screen-cells.js";
 import { type Belongings, environment, HOME, makeHome, PROJECT, write } from "./neutral-home.js";
 import { Terminal } from "./terminal.js";
 
@@ -22,13 +23,20 @@ export async function play(scene: Scene, belongings: Belongings): Promise<string
   }
   const { columns, rows, argv } = scene;
   const terminal = new Terminal(join(HOME, ".tmux-socket"), { columns, rows, argv, folder: PROJECT, env });
-  for (const { after, type, keys = [] } of scene.moves) {
+  for (const { after, type, keys = [], click } of scene.moves) {
     await terminal.until(after);
     if (type !== undefined) terminal.type(type);
     if (type !== undefined && keys.length > 0) await terminal.until(shown(type));
-    terminal.key(...keys);
+    if (keys.length > 0) terminal.key(...keys);
+    if (click !== undefined) terminal.click(click);
   }
   const captured = await terminal.until(scene.end);
+  const answers = model?.seen.results.join("\n") ?? "";
+  if (scene.model !== null && !scene.model.answered.test(answers)) {
+    throw new Error(
+      `${scene.name}: the tool answered something else, and the model's words are not true:\n${answers}\n${model?.seen.tools.join(" ")}\n${screenText(captured)}`,
+    );
+  }
   model?.close();
   terminal.close();
   return captured;

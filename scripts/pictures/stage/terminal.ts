@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { screenText } from "../svg/screen-cells.js";
 
-const DEADLINE_MS = 180_000;
+const DEADLINE_MS = 90_000;
 /** Between two looks at the screen. */
 const LOOK_MS = 100;
 /** So many looks must show the same before the screen is taken for finished. */
@@ -23,21 +23,11 @@ export class Terminal {
   constructor(socket: string, options: TerminalOptions) {
     this.#socket = socket;
     this.#options = options;
-    const settings = [
-      "set-option",
-      "-g",
-      "default-terminal",
-      "tmux-256color",
-      ";",
-      "set-option",
-      "-g",
-      "status",
-      "off",
-    ];
-    const more = ["set-option", "-sa", "terminal-overrides", ",*:Tc", ";", "set-option", "-g", "window-size", "manual"];
+    const settings = { "default-terminal": "tmux-256color", status: "off", "focus-events": "on" };
+    const words = Object.entries(settings).flatMap(([name, value]) => ["set-option", "-g", name, value, ";"]);
     const { columns, rows, argv } = options;
     const made = ["new-session", "-d", "-x", String(columns), "-y", String(rows), ...argv];
-    this.#tmux("start-server", ";", ...settings, ";", ...more, ";", ...made);
+    this.#tmux("start-server", ";", ...words, ...made);
   }
 
   type(text: string): void {
@@ -47,6 +37,16 @@ export class Terminal {
   /** As tmux calls them: `Enter`, `C-c`. */
   key(...names: readonly string[]): void {
     this.#tmux("send-keys", ...names);
+  }
+
+  /** Presses and releases the left button on words that the screen has, as the terminal would report it. */
+  click(words: string): void {
+    const lines = screenText(this.captured()).split("\n");
+    const row = lines.findIndex((line) => line.includes(words));
+    if (row < 0) throw new Error(`"${words}" is not on the screen:\n${lines.join("\n")}`);
+    const place = `${(lines[row] ?? "").indexOf(words) + 1};${row + 1}`;
+    this.type(`\u001b[<0;${place}M`);
+    this.type(`\u001b[<0;${place}m`);
   }
 
   captured(): string {
