@@ -123,7 +123,7 @@ const gemini: Scene = {
 const opencode: Scene = {
   ...common,
   name: "opencode",
-  rows: 28,
+  rows: 30,
   agent: "opencode",
   path: "docs/agents/pictures/opencode.svg",
   title: "OpenCode with agentkernel",

@@ -1,7 +1,8 @@
 /** The first minute with agentkernel, for the README: typed into a shell, nothing left out. */
 import type { Move, Scene } from "./index.js";
 
-const PROMPT = "$ ";
+/** As bash writes it; shown, it is a dollar sign. */
+const PROMPT = "\\[\\e[1;32m\\]$\\[\\e[0m\\] ";
 
 const lines = [
   `agentkernel run python3 -c "print('hello')"`,

@@ -49,8 +49,9 @@ export class Terminal {
     this.type(`\u001b[<0;${place}m`);
   }
 
+  /** With the blanks behind lines, for they may have a colour behind them. */
   captured(): string {
-    return this.#tmux("capture-pane", "-e", "-p");
+    return this.#tmux("capture-pane", "-e", "-p", "-N");
   }
 
   /** Once the screen has it, with nothing moving any more. */

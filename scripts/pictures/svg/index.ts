@@ -33,7 +33,7 @@ export function terminalPicture({ captured, columns, title, description }: Pictu
     (colour, at) => `<circle cx="${18 + at * 18}" cy="15" r="5.5" fill="${colour}"/>`,
   );
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="title desc">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" xml:space="preserve" role="img" aria-labelledby="title desc">`,
     `<title id="title">${escaped(title)}</title>`,
     `<desc id="desc">${escaped(description)}</desc>`,
     `<style>text{font:${FONT_SIZE}px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono","Liberation Mono",monospace;fill:${FOREGROUND};white-space:pre}.b{font-weight:700}.i{font-style:italic}.u{text-decoration:underline}.s{text-decoration:line-through}</style>`,
