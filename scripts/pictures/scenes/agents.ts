@@ -88,9 +88,9 @@ const codex: Scene = {
     script: [{ tool: "mcp__agentkernel/sandbox_run", input: call }, { text: SAID }],
     answered,
   },
-  // The model can call a tool once its server is up, which the list shows.
+  // The model can call a tool once its server is up, which the list shows; the foot of the screen comes with the session.
   moves: [
-    { after: /›/, type: "/mcp", keys: ["Enter"] },
+    { after: /scripted default · ~\/shop/, type: "/mcp", keys: ["Enter"] },
     { after: /agentkernel: connected/, type: ASKED, keys: ["Enter"] },
   ],
 };
