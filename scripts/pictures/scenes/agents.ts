@@ -59,6 +59,7 @@ const claude: Scene = {
 const codex: Scene = {
   ...common,
   name: "codex",
+  rows: 38,
   agent: "codex",
   path: "docs/agents/pictures/codex.svg",
   title: "Codex with agentkernel",
@@ -92,6 +93,7 @@ const codex: Scene = {
   moves: [
     { after: /scripted default · ~\/shop/, type: "/mcp", keys: ["Enter"] },
     { after: /agentkernel: connected/, type: ASKED, keys: ["Enter"] },
+    { after: /Show details.*your SSH key/s, click: "Show details" },
   ],
 };
 
