@@ -17,7 +17,7 @@ const answered = /^(?=.*2 checks passed)(?=.*run-[0-9a-f]{12})(?=.*id_ed25519: N
 const call = { command: ["sh", "-c", COMMAND] };
 const project = "/home/dev/shop";
 
-const common = { columns: COLUMNS, rows: ROWS, end: /your SSH key is not there\./ } as const;
+const common = { columns: COLUMNS, rows: ROWS, hasBlanks: true, end: /your SSH key is not there\./ } as const;
 
 function installed(agent: AgentName): Scene["preparations"] {
   return [["agentkernel", "agents", "install", agent, "--yes"]];
@@ -60,6 +60,7 @@ const codex: Scene = {
   ...common,
   name: "codex",
   rows: 38,
+  hasBlanks: false,
   agent: "codex",
   path: "docs/agents/pictures/codex.svg",
   title: "Codex with agentkernel",

@@ -30,6 +30,7 @@ export const firstRun: Scene = {
     "A shell: hello from a sandbox; the project without its .env file; a blocked destination; what a kept sandbox changed.",
   columns: 100,
   rows: 30,
+  hasBlanks: true,
   preparations: [["agentkernel", "run", "true"]],
   files: {},
   argv: ["bash", "--norc", "--noprofile"],

@@ -31,6 +31,8 @@ export interface Scene {
   readonly description: string;
   readonly columns: number;
   readonly rows: number;
+  /** False where a program colours the ends of lines by erasing them: tmux tells of erased cells in some lines only. */
+  readonly hasBlanks: boolean;
   /** Run before, out of sight; these must succeed. */
   readonly preparations: readonly (readonly string[])[];
   /** Files of the home that are there before the preparations. */

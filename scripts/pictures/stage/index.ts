@@ -21,8 +21,8 @@ export async function play(scene: Scene, belongings: Belongings): Promise<string
   for (const [program = "", ...words] of scene.preparations) {
     execFileSync(program, words, { cwd: PROJECT, env: { ...env }, stdio: ["ignore", "ignore", "inherit"] });
   }
-  const { columns, rows, argv } = scene;
-  const terminal = new Terminal(join(HOME, ".tmux-socket"), { columns, rows, argv, folder: PROJECT, env });
+  const { columns, rows, hasBlanks, argv } = scene;
+  const terminal = new Terminal(join(HOME, ".tmux-socket"), { columns, rows, hasBlanks, argv, folder: PROJECT, env });
   for (const { after, type, keys = [], click } of scene.moves) {
     await terminal.until(after);
     if (type !== undefined) terminal.type(type);

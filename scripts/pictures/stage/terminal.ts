@@ -11,6 +11,8 @@ const CALM_LOOKS = 15;
 export interface TerminalOptions {
   readonly columns: number;
   readonly rows: number;
+  /** Whether blanks at the ends of lines are read too, for the colour behind them. */
+  readonly hasBlanks: boolean;
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
   readonly argv: readonly string[];
@@ -49,9 +51,8 @@ export class Terminal {
     this.type(`\u001b[<0;${place}m`);
   }
 
-  /** With the blanks behind lines, for they may have a colour behind them. */
   captured(): string {
-    return this.#tmux("capture-pane", "-e", "-p", "-N");
+    return this.#tmux("capture-pane", "-e", "-p", ...(this.#options.hasBlanks ? ["-N"] : []));
   }
 
   /** Once the screen has it, with nothing moving any more. */
