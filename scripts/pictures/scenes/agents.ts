@@ -17,7 +17,13 @@ const answered = /^(?=.*2 checks passed)(?=.*run-[0-9a-f]{12})(?=.*id_ed25519: N
 const call = { command: ["sh", "-c", COMMAND] };
 const project = "/home/dev/shop";
 
-const common = { columns: COLUMNS, rows: ROWS, hasBlanks: true, end: /your SSH key is not there\./ } as const;
+const common = {
+  columns: COLUMNS,
+  rows: ROWS,
+  hasBlanks: true,
+  end: /your SSH key is not there\./,
+  afterwards: [],
+} as const;
 
 function installed(agent: AgentName): Scene["preparations"] {
   return [["agentkernel", "agents", "install", agent, "--yes"]];

@@ -38,4 +38,8 @@ export const firstRun: Scene = {
   model: null,
   moves,
   end: new RegExp(`^(?:(?:.*\\n)*?\\$ .+\\n){${lines.length}}(?:.*\\n)*?\\$$`),
+  afterwards: [
+    ["agentkernel", "remove", "--force", "box"],
+    ["agentkernel", "daemon", "stop"],
+  ],
 };

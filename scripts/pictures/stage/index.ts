@@ -9,6 +9,7 @@ import { startModelServer } from "../../../test/support/model-servers/index.js";
 import type { Scene } from "../scenes/index.js";
 import { screenText } from "../svg/screen-cells.js";
 import { type Belongings, environment, HOME, makeHome, PROJECT, write } from "./neutral-home.js";
+import { othersEnded } from "./processes.js";
 import { Terminal } from "./terminal.js";
 
 export async function play(scene: Scene, belongings: Belongings): Promise<string> {
@@ -37,8 +38,12 @@ export async function play(scene: Scene, belongings: Belongings): Promise<string
       `${scene.name}: the tool answered something else, and the model's words are not true:\n${answers}\n${model?.seen.tools.join(" ")}\n${screenText(captured)}`,
     );
   }
-  model?.close();
   terminal.close();
+  for (const [program = "", ...words] of scene.afterwards) {
+    execFileSync(program, words, { cwd: PROJECT, env: { ...env }, stdio: "ignore" });
+  }
+  await othersEnded();
+  model?.close();
   return captured;
 }
 
