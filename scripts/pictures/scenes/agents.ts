@@ -89,6 +89,11 @@ const codex: Scene = {
     ].join("\n"),
   },
   preparations: installed("codex"),
+  // Its MCP servers are in a server of its own that outlives the window.
+  afterwards: [
+    ["codex", "app-server", "daemon", "stop"],
+    ["agentkernel", "daemon", "stop"],
+  ],
   argv: ["codex"],
   env: { OPENAI_API_KEY: "fake" },
   model: {

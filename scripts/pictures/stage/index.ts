@@ -9,7 +9,7 @@ import { startModelServer } from "../../../test/support/model-servers/index.js";
 import type { Scene } from "../scenes/index.js";
 import { screenText } from "../svg/screen-cells.js";
 import { type Belongings, environment, HOME, makeHome, PROJECT, write } from "./neutral-home.js";
-import { othersEnded } from "./processes.js";
+import { agentkernelEnded } from "./processes.js";
 import { Terminal } from "./terminal.js";
 
 export async function play(scene: Scene, belongings: Belongings): Promise<string> {
@@ -42,7 +42,7 @@ export async function play(scene: Scene, belongings: Belongings): Promise<string
   for (const [program = "", ...words] of scene.afterwards) {
     execFileSync(program, words, { cwd: PROJECT, env: { ...env }, stdio: "ignore" });
   }
-  await othersEnded();
+  await agentkernelEnded();
   model?.close();
   return captured;
 }
