@@ -124,6 +124,8 @@ const gemini: Scene = {
     }),
   },
   preparations: installed("gemini"),
+  leaving: "/quit",
+  afterwards: [["agentkernel", "daemon", "stop"]],
   argv: ["gemini"],
   env: { GOOGLE_GEMINI_BASE_URL: "{url}", GEMINI_API_KEY: "fake", GEMINI_CLI_TRUST_WORKSPACE: "true" },
   model: {

@@ -43,6 +43,8 @@ export interface Scene {
   readonly model: Model | null;
   readonly moves: readonly Move[];
   readonly end: RegExp;
+  /** Typed at the end, where a program does not end with its window. */
+  readonly leaving?: string;
   /** Run when the window is closed, for what would outlive it; these must succeed. */
   readonly afterwards: readonly (readonly string[])[];
 }

@@ -38,6 +38,7 @@ export async function play(scene: Scene, belongings: Belongings): Promise<string
       `${scene.name}: the tool answered something else, and the model's words are not true:\n${answers}\n${model?.seen.tools.join(" ")}\n${screenText(captured)}`,
     );
   }
+  if (scene.leaving !== undefined) await terminal.leave(scene.leaving);
   terminal.close();
   for (const [program = "", ...words] of scene.afterwards) {
     execFileSync(program, words, { cwd: PROJECT, env: { ...env }, stdio: "ignore" });

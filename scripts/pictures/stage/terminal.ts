@@ -25,7 +25,7 @@ export class Terminal {
   constructor(socket: string, options: TerminalOptions) {
     this.#socket = socket;
     this.#options = options;
-    const settings = { "default-terminal": "tmux-256color", status: "off", "focus-events": "on" };
+    const settings = { "default-terminal": "tmux-256color", status: "off", "focus-events": "on", "exit-empty": "off" };
     const words = Object.entries(settings).flatMap(([name, value]) => ["set-option", "-g", name, value, ";"]);
     const { columns, rows, argv } = options;
     const made = ["new-session", "-d", "-x", String(columns), "-y", String(rows), ...argv];
@@ -65,6 +65,17 @@ export class Terminal {
       last = captured;
       if (wanted.test(screenText(captured)) && calm >= CALM_LOOKS) return captured;
       if (Date.now() > deadline) throw new Error(`${wanted} did not come on the screen:\n${screenText(captured)}`);
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
+  }
+
+  /** The program is told to end, and has ended. */
+  async leave(typed: string): Promise<void> {
+    this.type(typed);
+    await this.until(new RegExp(typed));
+    this.key("Enter");
+    for (const deadline = Date.now() + DEADLINE_MS; this.#tmux("list-sessions") !== ""; ) {
+      if (Date.now() > deadline) throw new Error(`${typed} does not end it:\n${screenText(this.captured())}`);
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     }
   }
