@@ -59,7 +59,7 @@ export async function withServer({ entry, folder }, work) {
   const port = await new Promise((resolve) => {
     server.stdout.once("data", (chunk) => resolve(Number(/:(\d+)\s*$/.exec(String(chunk))?.[1])));
   });
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const agent = new Agent({ keepAlive: true });
   try {
     return await work((method, path, body) => ask({ agent, port, method, path, body }), env);
   } finally {
