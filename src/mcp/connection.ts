@@ -3,7 +3,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { refuseUnlessScoped } from "../api/auth/caller.js";
 import type { OutputRoom } from "../api/limits/output-budget.js";
 import { errorTable, isAgentKernelError } from "../core/errors.js";
-import { Questions } from "./approval.js";
+import { type Elicit, Questions } from "./approval.js";
 import { failedCall } from "./errors.js";
 import { capabilities, instructions, serverInfo } from "./greeting.js";
 import type { McpHost } from "./host.js";
@@ -165,14 +165,17 @@ export class McpConnection {
     // One that says nothing of its kinds means forms.
     const hasForms = elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
     const { host } = this.#options;
+    // Whoever is not the user of this machine would only allow themselves what they asked for.
+    const mayAsk = hasForms && host.caller.isTrusted;
+    const elicit = this.#elicit(extra);
     return {
       host,
       sessions: this.#sessions,
       outputs: this.#outputs,
       room,
       signal: extra.signal,
-      // Whoever is not the user of this machine would only allow themselves what they asked for.
-      ask: hasForms && host.caller.isTrusted ? this.#ask(extra) : null,
+      ask: mayAsk ? this.#questions.through(elicit) : null,
+      confirm: mayAsk ? (question) => this.#questions.confirmed(elicit, question, extra.signal) : null,
       progress:
         token === undefined
           ? null
@@ -183,12 +186,12 @@ export class McpConnection {
     };
   }
 
-  #ask(extra: Extra): NonNullable<Call["ask"]> {
-    return this.#questions.through(async (params, signal) => {
+  #elicit(extra: Extra): Elicit {
+    return async (params, signal) => {
       const request = { method: "elicitation/create" as const, params: params as never };
       // The gateway's own limit, which the signal tells of, is shorter.
       return await extra.sendRequest(request, this.#sdk.ElicitResultSchema, { signal, timeout: 600_000 });
-    });
+    };
   }
 
   #tellDied(name: string): void {

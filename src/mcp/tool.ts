@@ -18,8 +18,10 @@ export interface Call {
   readonly room: OutputRoom;
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
-  /** Puts a question to the user of this machine; null where the client offers no way to, or is somebody else's. */
+  /** Puts a destination to the user of this machine; null where the client has no way to, or is somebody else's. */
   readonly ask: Ask | null;
+  /** Resolves to whether that user agrees; null where nobody can be asked. */
+  readonly confirm: ((question: string) => Promise<boolean>) | null;
   /** Tells the client what came so far; null where it did not ask to be told. */
   readonly progress: ((progress: number, message: string) => Promise<void>) | null;
 }
