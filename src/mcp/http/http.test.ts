@@ -50,7 +50,7 @@ beforeEach(async () => {
   } as unknown as Backing;
   server = createServer((asked, response) => {
     const exchange = new Exchange(asked, response, new AbortController().signal, false);
-    void mcp.serve(exchange, caller, backing, 1 << 20);
+    mcp.serve(exchange, caller, backing, 1 << 20).catch(() => exchange.sendJson(429, {}));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 });
@@ -113,6 +113,21 @@ describe("a session", () => {
     const served = await post(callAct(1), session);
     expect(served.statusCode).toBe(200);
     await lengthOf(served);
+  });
+});
+
+describe("sessions of one caller", () => {
+  it("are bounded, also where they begin all at once", async () => {
+    act = async () => done();
+    const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+    const begun = await Promise.all(
+      Array.from({ length: 110 }, async () => {
+        const response = await post({ id: 0, method: "initialize", params });
+        await lengthOf(response);
+        return response.statusCode;
+      }),
+    );
+    expect(begun.filter((status) => status === 200)).toHaveLength(100);
   });
 });
 

@@ -32,6 +32,8 @@ export interface McpHttpOptions {
 export class McpHttp implements McpDoor {
   readonly #options: McpHttpOptions;
   readonly #sessions = new Map<string, HttpSession>();
+  /** Whose sessions are just being made: they count already. */
+  readonly #coming = new Map<string, string>();
 
   constructor(options: McpHttpOptions) {
     this.#options = options;
@@ -86,15 +88,25 @@ export class McpHttp implements McpDoor {
   }
 
   async #begin(caller: Caller, backing: Backing): Promise<HttpSession> {
-    const own = [...this.#sessions.values()].filter((session) => session.parts.caller.id === caller.id).length;
-    if (this.#sessions.size >= MOST_SESSIONS || own >= MOST_SESSIONS_OF_ONE) {
+    const callers = [...this.#sessions.values()].map(({ parts }) => parts.caller.id).concat(...this.#coming.values());
+    const own = callers.filter((one) => one === caller.id).length;
+    if (callers.length >= MOST_SESSIONS || own >= MOST_SESSIONS_OF_ONE) {
       throw new AgentKernelError("too_many_requests", "there are too many sessions", {
         hint: "end some with DELETE /mcp, or wait until they have been silent for long enough",
         details: { retry_after_s: 60 },
       });
     }
-    const { BoundedTransport } = await import("./bounded-transport.js");
     const id = randomUUID();
+    this.#coming.set(id, caller.id);
+    try {
+      return await this.#make(id, caller, backing);
+    } finally {
+      this.#coming.delete(id);
+    }
+  }
+
+  async #make(id: string, caller: Caller, backing: Backing): Promise<HttpSession> {
+    const { BoundedTransport } = await import("./bounded-transport.js");
     const history = new EventHistory(() => backing.outputs.open(caller.id));
     const transport = new BoundedTransport({ sessionIdGenerator: () => id, eventStore: history });
     const { onFault, tools, idleMs = IDLE_MS } = this.#options;
