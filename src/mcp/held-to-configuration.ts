@@ -11,6 +11,9 @@ import { type Wider, widerFields } from "../policy/wider.js";
 import { isPlace } from "../runtime/root-image.js";
 import type { Call } from "./tool.js";
 
+/** Nobody reads through more, and what matters could be hidden in it. */
+const MOST_ASKED_CHARS = 1000;
+
 export type Arguments = Omit<PolicyBody, "dir">;
 
 /** The same, without whatever could open more than the configuration does. */
@@ -34,14 +37,15 @@ export async function refuseWider(
   const what = [...wider.map(words), ...(isHostPlace(asked.image) ? [`image: ${asked.image}`] : [])].map(escapeText);
   if (what.length === 0) return;
   const [first = ""] = what;
-  if (confirm !== null) {
-    const question = `A tool call asks for a sandbox that is more open than your configuration makes it (${what.join("; ")}). Allow it for this call?`;
+  const all = what.join("; ");
+  if (confirm !== null && all.length <= MOST_ASKED_CHARS) {
+    const question = `A tool call asks for a sandbox that is more open than your configuration makes it (${all}). Allow it for this call?`;
     if (await agrees(confirm, question)) return;
     throw new AgentKernelError("policy_denied", `the user refused what your configuration does not give: ${first}`, {
       hint: "ask for less",
     });
   }
-  throw new AgentKernelError("policy_denied", `a call may not go beyond the user's configuration: ${what.join("; ")}`, {
+  throw new AgentKernelError("policy_denied", `a call may not go beyond the user's configuration: ${all}`, {
     hint: `leave it out, or have the user write ${lineFor(asked, wider)} in agentkernel/config.toml or the project's agentkernel.toml`,
     details: { field: fieldOf(asked) },
   });
