@@ -3,6 +3,7 @@ import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import { isShellTool } from "../../src/agents/claude/shell-tools.js";
 import { root } from "../support/actors.js";
 import { AgentHome, whyNoSession } from "../support/agent-session.js";
 import type { Step } from "../support/model-servers/index.js";
@@ -71,6 +72,27 @@ describe.skipIf(whyNoSession() !== null)("Claude Code with the hook", () => {
     const results = await claude([bash("uname -n > background", { run_in_background: true }), bash("sleep 1")]);
     expect(results[0]).toMatch(/background/);
     expect(readFileSync(join(place.project, "background"), "utf8")).toMatch(/^run-/);
+  });
+
+  test("a monitor runs in a sandbox too", async () => {
+    const monitor = { tool: "Monitor", input: { command: "uname -n > watched", description: "x", timeout_ms: 5000 } };
+    await claude([monitor, bash("sleep 1")], ["--allowedTools", "Monitor"]);
+    expect(readFileSync(join(place.project, "watched"), "utf8")).toMatch(/^run-/);
+  });
+
+  test("every tool that takes a command is one that the hook is called for", async () => {
+    // Without the search for tools all of them are offered at once.
+    const all = { ...env, ENABLE_TOOL_SEARCH: "false" };
+    const { seen } = await place.work({ protocol: "anthropic", script: [], argv: ["claude", "-p", "go"], env: all });
+    const own = Object.entries(seen.fields).filter(([name]) => !name.startsWith("mcp__"));
+    const runs = own.filter(([, fields]) => fields.some((field) => /command|cmd|shell|exec|argv/i.test(field)));
+    // It ends a command by its id, and runs none.
+    const names = runs.map(([name]) => name).filter((name) => name !== "TaskStop");
+    expect(names).toContain("Monitor");
+    expect(names.filter((name) => !isShellTool(name))).toEqual([]);
+    // Of what takes a program in another form this is known, and said in docs/agents/claude-code.md.
+    const scripts = own.filter(([, fields]) => fields.some((field) => /script|code|program/i.test(field)));
+    expect(scripts.map(([name]) => name)).toEqual(["Workflow"]);
   });
 
   test.each([

@@ -2,6 +2,7 @@
 import type { Launch } from "../agent.js";
 import { fieldsOf } from "../mcp-entry.js";
 import { shellQuote } from "./shell-quote.js";
+import { MATCHER } from "./shell-tools.js";
 
 const HOOK_WORDS = ["hook", "claude"] as const;
 const TIMEOUT_S = 30;
@@ -14,7 +15,7 @@ const TIMEOUT_S = 30;
 export function hookGroup(launch: Launch): object {
   const words = [...launch, ...HOOK_WORDS].map((word) => (/^[\w./-]+$/.test(word) ? word : shellQuote(word)));
   const command = `${words.join(" ")} || { echo 'agentkernel: the command was not run, since it could not be put into a sandbox' >&2; exit 2; }`;
-  return { matcher: "Bash", hooks: [{ type: "command", command, timeout: TIMEOUT_S, onFailure: "block" }] };
+  return { matcher: MATCHER, hooks: [{ type: "command", command, timeout: TIMEOUT_S, onFailure: "block" }] };
 }
 
 export function isHookGroup(value: unknown): boolean {

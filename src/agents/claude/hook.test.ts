@@ -160,6 +160,37 @@ describe("leaving the sandbox", () => {
   });
 });
 
+describe("Monitor", () => {
+  const monitor = (toolInput: unknown) => decide(input(toolInput, { tool_name: "Monitor" }), setting);
+
+  test("runs its command in a sandbox, with everything else as it was", () => {
+    expect(monitor({ command: "tail -f log", description: "errors", timeout_ms: 5000 })).toEqual({
+      kind: "route",
+      input: {
+        command: expect.stringMatching(/ run --compatibility-mode claude -- .*'tail -f log'/),
+        description: "errors",
+        timeout_ms: 5000,
+      },
+    });
+  });
+
+  test.each([
+    [{ ws: { url: "ws://127.0.0.1" } }, /WebSocket/],
+    [{ command: "ls", ws: {} }, /WebSocket/],
+    [{ description: "x" }, /no command/],
+    [{ command: "curl x" }, /your rule/],
+  ])("does not run %j", (toolInput, why) => {
+    expect(monitor(toolInput)).toMatchObject({ kind: "deny", reason: expect.stringMatching(why) });
+  });
+});
+
+test("PowerShell is refused", () => {
+  expect(decide(input({ command: "ls" }, { tool_name: "PowerShell" }), setting)).toMatchObject({
+    kind: "deny",
+    reason: expect.stringContaining("use the Bash tool"),
+  });
+});
+
 test("calls of other tools are not judged", () => {
   expect(answerText(decide(input({ file_path: "/x" }, { tool_name: "Read" }), setting))).toBe("{}\n");
 });

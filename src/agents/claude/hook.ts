@@ -1,5 +1,5 @@
 /**
- * The decision of the PreToolUse hook: a Bash command of Claude Code becomes the same command in a sandbox. Pure. It
+ * The decision of the PreToolUse hook: a shell command of Claude Code becomes the same command in a sandbox. Pure. It
  * fails closed: what it does not understand is not run, and leaving the sandbox is never granted here.
  */
 import { isAbsolute, relative } from "node:path";
@@ -7,6 +7,7 @@ import type { Launch } from "../agent.js";
 import { fieldsOf } from "../mcp-entry.js";
 import { type BashRules, matchingRule } from "./bash-rules.js";
 import { shellQuote } from "./shell-quote.js";
+import { isShellTool, whyNotRouted } from "./shell-tools.js";
 
 export interface HookSetting {
   readonly launch: Launch;
@@ -43,13 +44,13 @@ export function decide(text: string, setting: HookSetting): HookAnswer {
   const { hook_event_name: event, tool_name: tool, tool_input: toolInput, cwd, permission_mode: mode } = input;
   if (event !== "PreToolUse") return deny(`it was called for ${JSON.stringify(event)} and serves only PreToolUse`);
   if (typeof tool !== "string") return deny("tool_name is missing");
-  if (tool !== "Bash") return { kind: "pass" };
+  if (!isShellTool(tool)) return { kind: "pass" };
   if (typeof toolInput !== "object" || toolInput === null || Array.isArray(toolInput))
     return deny("tool_input is missing");
   const fields = fieldsOf(toolInput);
   const { command } = fields;
-  const why = whyBadCommand(command);
-  if (typeof command !== "string" || why !== null) return deny(why ?? "the Bash call has no command");
+  const why = whyNotRouted(tool, fields) ?? whyBadCommand(String(command));
+  if (typeof command !== "string" || why !== null) return deny(why ?? "the call has no command");
   const denied = matchingRule(setting.rules.deny, command);
   if (denied !== null) return deny(`your rule Bash(${denied}) denies it`);
   if (typeof cwd !== "string" || !isAbsolute(cwd)) return deny("cwd is missing");
@@ -100,8 +101,7 @@ function parse(text: string): Readonly<Record<string, unknown>> | string {
     : "what the hook was given is not a JSON object";
 }
 
-function whyBadCommand(command: unknown): string | null {
-  if (typeof command !== "string") return "the Bash call has no command";
+function whyBadCommand(command: string): string | null {
   if (command.includes("\0")) return "the command has a NUL";
   if (/\p{Surrogate}/u.test(command)) return "the command has half a character and could not be passed on unchanged";
   if (Buffer.byteLength(command) > MAX_COMMAND_BYTES)
