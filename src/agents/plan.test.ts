@@ -169,6 +169,27 @@ describe("what the user changed since", () => {
     expect(permissions.allow).not.toContain("mcp__agentkernel__sandbox_run");
   });
 
+  test("a hook of the user's beside ours stays, in and out", () => {
+    const setting = settingOf("project", {});
+    const path = "/project/.claude/settings.json";
+    const mine = { type: "command", command: "my-check" };
+    const groups = (disk: Disk) =>
+      (JSON.parse(disk[path] ?? "") as { hooks: { PreToolUse: { matcher: string; hooks: { command: string }[] }[] } })
+        .hooks.PreToolUse;
+    for (const matcher of ["Bash", "Bash|Monitor|PowerShell"]) {
+      const old = { type: "command", command: "agentkernel hook claude || { exit 2; }" };
+      const before = { [path]: JSON.stringify({ hooks: { PreToolUse: [{ matcher, hooks: [mine, old] }] } }) };
+      const { disk } = installed(claude, before, setting);
+      const own = groups(disk).flatMap((group) => group.hooks.filter(({ command }) => command.includes("agentkernel")));
+      expect(own).toHaveLength(1);
+      expect(own[0]?.command).not.toBe(old.command);
+      expect(groups(disk)[0]).toMatchObject({ matcher, hooks: expect.arrayContaining([mine]) });
+      expect(groups(disk).at(-1)?.matcher).toBe("Bash|Monitor|PowerShell");
+      expect(installed(claude, disk, setting).changes).toEqual([]);
+      expect(groups(uninstalled(claude, disk, setting))).toEqual([{ matcher, hooks: [mine] }]);
+    }
+  });
+
   test("a file of ours that the user rewrote stays", () => {
     const setting = settingOf("project", {});
     const path = "/project/.claude/skills/agentkernel/SKILL.md";

@@ -113,10 +113,12 @@ describe.skipIf(whyNoSession() !== null)("Claude Code with the hook", () => {
   });
 
   test("without agentkernel nothing runs", async () => {
-    const escaped = join(place.home, "escaped");
+    const other = await AgentHome.make(actor);
+    await other.run(["agentkernel", "agents", "install", "claude", "--project", "--yes"]);
+    const escaped = join(other.home, "escaped");
     const program = join(actor.folder("only-claude"), "claude");
-    symlinkSync((await place.run(["sh", "-c", "command -v claude"])).stdout.trim(), program);
-    const { seen } = await place.work({
+    symlinkSync((await other.run(["sh", "-c", "command -v claude"])).stdout.trim(), program);
+    const { seen } = await other.work({
       protocol: "anthropic",
       script: [bash(`touch ${escaped}`)],
       argv: [program, "-p", "go", "--allowedTools", "Bash"],
@@ -125,6 +127,28 @@ describe.skipIf(whyNoSession() !== null)("Claude Code with the hook", () => {
     expect(seen.results[0]).toMatch(/the command was not run/);
     expect(existsSync(escaped)).toBe(false);
   });
+
+  test.each(["--user", "--project"])(
+    "installed with %s, a program that a sandbox puts first in PATH is not started",
+    async (scope) => {
+      const other = await AgentHome.make(actor);
+      await other.run(["agentkernel", "agents", "install", "claude", scope, "--yes"]);
+      const escaped = join(other.home, "escaped");
+      const plant = (name: string) =>
+        `mkdir -p node_modules/.bin; printf '#!/bin/sh\\ntouch ${escaped}\\n' > node_modules/.bin/${name}; chmod +x node_modules/.bin/${name}; uname -n`;
+      const { seen } = await other.work({
+        protocol: "anthropic",
+        script: [bash(`${plant("agentkernel")}; ${plant("node")}; ${plant("readlink")}`), bash("uname -n")],
+        argv: ["claude", "-p", "go"],
+        // As npx and npm scripts set it.
+        env: { ...env, PATH: `${other.project}/node_modules/.bin:${other.environment().PATH}` },
+      });
+      expect(seen.results[1]).toMatch(/^run-/);
+      expect(existsSync(join(other.project, "node_modules/.bin/node"))).toBe(true);
+      expect(existsSync(join(other.project, "node_modules/.bin/agentkernel"))).toBe(false);
+      expect(existsSync(escaped)).toBe(false);
+    },
+  );
 
   test("the plugin does the same", async () => {
     const other = await AgentHome.make(actor);

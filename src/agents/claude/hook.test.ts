@@ -5,6 +5,7 @@ import { answerText, decide, type HookSetting } from "./hook.js";
 
 const setting: HookSetting = {
   launch: ["agentkernel"],
+  searchPath: null,
   projectDir: "/home/ada/it's mine",
   realPath: (path) => path,
   leaving: "ask",
@@ -26,7 +27,7 @@ function input(toolInput: unknown, more: Readonly<Record<string, unknown>> = {})
 function wordsOf(text: string, using = setting): string[] {
   const answer = decide(text, using);
   if (answer.kind !== "route") throw new Error(`${answer.kind}: ${"reason" in answer ? answer.reason : ""}`);
-  const shell = `agentkernel() { for word in "$@"; do printf '%s\\0' "$word"; done; }; exec() { "$@"; }; cd() { :; }\n${answer.input.command}`;
+  const shell = `agentkernel() { for word in "$@"; do printf '%s\\0' "$word"; done; }; cd() { :; }\n${answer.input.command}`;
   return execFileSync("bash", ["--norc", "-c", shell], { encoding: "utf8" }).split("\0").slice(0, -1);
 }
 
@@ -78,7 +79,25 @@ describe("a command", () => {
     expect(wordsOf(input({ command: "ls" }, { permission_mode: "plan" })).slice(3, 5)).toEqual(["--workspace", "copy"]);
   });
 
-  test("is started from where agentkernel lies, if it is in no PATH", () => {
+  test("is started without what the project has in PATH", () => {
+    const searchPath = "/usr/bin:/it's/bin";
+    const answer = decide(input({ command: "ls" }), { ...setting, searchPath });
+    expect(answer).toMatchObject({
+      input: { command: expect.stringMatching(/^PATH='\/usr\/bin:\/it'\\''s\/bin' agentkernel run /) },
+    });
+    const below = input({ command: "ls" }, { cwd: "/home/ada/it's mine/sub" });
+    expect(wordsOf(below, { ...setting, searchPath }).slice(-2)).toEqual(["/home/ada/it's mine", "sub"]);
+  });
+
+  test("is not run where agentkernel itself lies in the project", () => {
+    const launch = ["/usr/bin/node", "/home/ada/it's mine/node_modules/agentkernel/dist/agentkernel.js"] as const;
+    expect(decide(input({ command: "ls" }), { ...setting, launch })).toMatchObject({
+      kind: "deny",
+      reason: expect.stringMatching(/agentkernel itself lies in the project/),
+    });
+  });
+
+  test("is started from where agentkernel lies", () => {
     const answer = decide(input({ command: "ls" }), { ...setting, launch: ["/opt/a b/agentkernel"] });
     expect(answer).toMatchObject({ input: { command: expect.stringMatching(/^'\/opt\/a b\/agentkernel' run /) } });
   });

@@ -5,12 +5,16 @@
 import { isAbsolute, relative } from "node:path";
 import type { Launch } from "../agent.js";
 import { fieldsOf } from "../mcp-entry.js";
+import { isWithin } from "../real-path.js";
 import { type BashRules, matchingRule } from "./bash-rules.js";
 import { shellQuote } from "./shell-quote.js";
 import { isShellTool, whyNotRouted } from "./shell-tools.js";
 
 export interface HookSetting {
+  /** Places on the disk. */
   readonly launch: Launch;
+  /** What PATH has to be for it, where that of Claude Code has folders of the project; null: as it is. */
+  readonly searchPath: string | null;
   /** The project's folder, as Claude Code tells its hooks; null where it does not. */
   readonly projectDir: string | null;
   /** A folder without links on the way to it. */
@@ -59,12 +63,19 @@ export function decide(text: string, setting: HookSetting): HookAnswer {
   }
   const folder = setting.projectDir !== null && isAbsolute(setting.projectDir) ? setting.projectDir : cwd;
   if (`${folder}${cwd}`.includes("\0")) return deny("a folder's name has a NUL");
-  const below = relative(setting.realPath(folder), setting.realPath(cwd));
-  if (below === ".." || below.startsWith("../")) {
+  const root = setting.realPath(folder);
+  const below = relative(root, setting.realPath(cwd));
+  if (!isWithin(setting.realPath(cwd), root)) {
     return deny(`the current folder ${cwd} lies outside the project ${folder}, which is all that the sandbox has`);
   }
+  const exposed = setting.launch.find((word) => isWithin(setting.realPath(word), root));
+  if (exposed !== undefined) {
+    return deny(
+      `agentkernel itself lies in the project (${exposed}), where sandboxes can change it: install it elsewhere`,
+    );
+  }
   const place = { folder, cwd, below, isPlanning: mode === "plan" };
-  const rewritten = { ...fields, command: routed(command, place, setting.launch) };
+  const rewritten = { ...fields, command: routed(command, place, setting) };
   const asked = matchingRule(setting.rules.ask, command);
   if (asked !== null)
     return { kind: "ask", reason: `your rule Bash(${asked}) asks about this command`, input: rewritten };
@@ -139,9 +150,10 @@ const inside = [
   'if command -v bash >/dev/null; then exec bash -c "$1"; else exec sh -c "$1"; fi',
 ].join("; ");
 
-function routed(command: string, { folder, cwd, below, isPlanning }: CommandPlace, launch: Launch): string {
+function routed(command: string, { folder, cwd, below, isPlanning }: CommandPlace, setting: HookSetting): string {
   const run = ["run", "--compatibility-mode", "claude", ...(isPlanning ? ["--workspace", "copy"] : []), "--"];
-  const words = [...launch, ...run, "sh", "-c", inside, "sh", command, folder, below];
-  const line = words.map((word) => (/^[A-Za-z0-9_./=:-]+$/.test(word) ? word : shellQuote(word))).join(" ");
-  return cwd === folder ? line : `(cd ${shellQuote(folder)} && exec ${line})`;
+  const words = [...setting.launch, ...run, "sh", "-c", inside, "sh", command, folder, below];
+  const path = setting.searchPath === null ? "" : `PATH=${shellQuote(setting.searchPath)} `;
+  const line = path + words.map((word) => (/^[A-Za-z0-9_./=:-]+$/.test(word) ? word : shellQuote(word))).join(" ");
+  return cwd === folder ? line : `(cd ${shellQuote(folder)} && ${line})`;
 }

@@ -2,6 +2,7 @@
 import type { Agent, Scope, Setting } from "../../agents/agent.js";
 import type { Direction, Integration } from "../../agents/install.js";
 import { launchWords } from "../../agents/launch.js";
+import { isWithin, realPath } from "../../agents/real-path.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import { findProgram } from "../../core/find-program.js";
@@ -44,7 +45,19 @@ function settingOf({ fileExists }: Agents, { flags }: ParsedOptions, invocation:
   }
   const scope: Scope = flags.has("project") ? "project" : "user";
   const { cwd, env, homeDir } = invocation;
-  return { scope, launch: launchWords(env.PATH), at: { cwd, env, homeDir }, exists: fileExists };
+  const at = { cwd, env, homeDir };
+  const launch = launchWords(scope, at);
+  const exposed = launch.find((word) => word.includes("/node_modules/") && isWithin(realPath(word), realPath(cwd)));
+  if (exposed !== undefined) {
+    throw new AgentKernelError(
+      "conflict",
+      `agentkernel lies in the project, where its sandboxes can change it: ${exposed}`,
+      {
+        hint: "install it for yourself (npm install --global) and call that one",
+      },
+    );
+  }
+  return { scope, launch, at, exists: fileExists };
 }
 
 function wantedAgent({ agentNamed, isAgentName }: Agents, direction: Direction, rest: readonly string[]): Agent {

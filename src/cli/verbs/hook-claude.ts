@@ -1,9 +1,10 @@
 /** `hook claude`: reads what Claude Code tells its PreToolUse hook, and answers. */
-import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { bashRules } from "../../agents/claude/bash-rules.js";
 import { answerText, decide, type Leaving } from "../../agents/claude/hook.js";
-import { launchWords } from "../../agents/launch.js";
+import { CLEANED_VARIABLE } from "../../agents/claude/hook-entry.js";
+import { pathOutside, runningProgram } from "../../agents/launch.js";
+import { realPath } from "../../agents/real-path.js";
 import { readRegularFile } from "../../core/regular-file.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
@@ -13,11 +14,13 @@ import { writeOut } from "../output.js";
 const MAX_INPUT_BYTES = 8 << 20;
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
-  const { env } = invocation;
+  const { env, cwd } = invocation;
   const leaving = (parsed.values.get("leaving")?.[0] ?? "ask") as Leaving;
   const projectDir = env.CLAUDE_PROJECT_DIR ?? null;
   const rules = bashRules(readSettings(invocation, projectDir));
-  const setting = { launch: launchWords(env.PATH), projectDir, realPath, leaving, rules };
+  const own = pathOutside(env.PATH, projectDir ?? cwd);
+  const searchPath = own === env.PATH && env[CLEANED_VARIABLE] === undefined ? null : own;
+  const setting = { launch: runningProgram(), searchPath, projectDir, realPath, leaving, rules };
   return await writeOut(invocation, answerText(decide(await readInput(invocation), setting)));
 }
 
@@ -39,15 +42,6 @@ function readSettings({ env, homeDir, cwd }: Invocation, projectDir: string | nu
       return [];
     }
   });
-}
-
-/** One that cannot be followed stays as it is; the command then fails where it is started. */
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }
 
 /** Cut off where it is too long: then it is no JSON any more, and refused as such. */
