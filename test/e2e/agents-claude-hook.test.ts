@@ -91,7 +91,7 @@ describe.skipIf(whyNoSession() !== null)("Claude Code with the hook", () => {
     expect(names).toContain("Monitor");
     expect(names.filter((name) => !isShellTool(name))).toEqual([]);
     // Of what takes a program in another form this is known, and said in docs/agents/claude-code.md.
-    const scripts = own.filter(([, fields]) => fields.some((field) => /script|code|program/i.test(field)));
+    const scripts = own.filter(([, fields]) => fields.some((field) => /^script|code|program/i.test(field)));
     expect(scripts.map(([name]) => name)).toEqual(["Workflow"]);
   });
 
@@ -107,9 +107,17 @@ describe.skipIf(whyNoSession() !== null)("Claude Code with the hook", () => {
 
   test("a rule of the user's for single commands still holds", async () => {
     place.write("project", ".claude/settings.local.json", '{"permissions":{"deny":["Bash(touch:*)"]}}');
-    const [denied, fine] = await claude([bash("true; touch denied"), bash("echo fine")]);
-    expect(denied).toMatch(/your rule Bash\(touch:\*\) denies it/);
-    expect(fine).toBe("fine");
+    const hidden = ["true; touch denied", "echo $(touch denied)", "bash -ce 'touch denied'", "/usr/bin/touch denied"];
+    const results = await claude([
+      ...hidden.map((command) => bash(command)),
+      bash("$x touch denied"),
+      bash("echo fine"),
+    ]);
+    for (const denied of results.slice(0, 4)) expect(denied).toMatch(/your rule Bash\(touch:\*\) denies it/);
+    // Nobody is there to be asked.
+    expect(results[4]).toMatch(/what it expands to may be/);
+    expect(results[5]).toBe("fine");
+    expect(existsSync(join(place.project, "denied"))).toBe(false);
   });
 
   test("without agentkernel nothing runs", async () => {

@@ -137,6 +137,24 @@ describe.each(callers)("the hook, $title", (caller) => {
     expect(answer.updatedInput.command).toMatch(/ run --compatibility-mode claude -- sh -c /);
   });
 
+  test("finds rules behind a byte order mark, and refuses where it cannot read all of them", async () => {
+    const project = makeProject(caller, {
+      ".claude/settings.json": '\uFEFF{"permissions":{"deny":["Bash(touch:*)"]}}',
+    });
+    const env = { CLAUDE_PROJECT_DIR: project.path };
+    const call = { hook_event_name: "PreToolUse", tool_name: "Bash", cwd: project.path };
+    const answer = async (command: string) => {
+      const stdin = JSON.stringify({ ...call, tool_input: { command } });
+      const { stdout } = await runCli(caller, ["hook", "claude"], { cwd: project.path, stdin, env });
+      const { hookSpecificOutput } = JSON.parse(stdout) as { hookSpecificOutput: Record<string, string> };
+      return `${hookSpecificOutput.permissionDecision}: ${hookSpecificOutput.permissionDecisionReason}`;
+    };
+    expect(await answer("echo $(touch x)")).toMatch(/^deny: .*your rule Bash\(touch:\*\) denies it/);
+    expect(await answer("ls")).toMatch(/^allow: /);
+    writeFileSync(join(project.path, ".claude/settings.json"), `{"a":"${"x".repeat(4 << 20)}"}`);
+    expect(await answer("ls")).toMatch(/^deny: .*settings\.json is larger than 4 MiB/);
+  });
+
   test("blocks what it does not understand", async () => {
     const { status, stdout } = await runCli(caller, ["hook", "claude"], { stdin: '{"tool_name":' });
     expect(status).toBe(0);

@@ -23,8 +23,10 @@ function input(toolInput: unknown, more: Readonly<Record<string, unknown>> = {})
   });
 }
 
+const withoutRules: HookSetting = { ...setting, rules: { deny: [], ask: [] } };
+
 /** The words that a real shell makes of the command that the hook gives back, from `run` on. */
-function wordsOf(text: string, using = setting): string[] {
+function wordsOf(text: string, using = withoutRules): string[] {
   const answer = decide(text, using);
   if (answer.kind !== "route") throw new Error(`${answer.kind}: ${"reason" in answer ? answer.reason : ""}`);
   const shell = `agentkernel() { for word in "$@"; do printf '%s\\0' "$word"; done; }; cd() { :; }\n${answer.input.command}`;
@@ -146,6 +148,26 @@ describe("the user's own rules for single commands", () => {
         permissionDecision: "ask",
         updatedInput: { command: expect.stringMatching(/^agentkernel run /) },
       },
+    });
+  });
+
+  test.each([
+    ["default", "ask"],
+    ["plan", "ask"],
+    ["bypassPermissions", "deny"],
+    ["dontAsk", "deny"],
+  ])("that cannot be held against a command: in mode %s the answer is %s", (mode, kind) => {
+    expect(decide(input({ command: 'bash -c "$x"' }, { permission_mode: mode }), setting)).toMatchObject({
+      kind,
+      reason: expect.stringMatching(/your rules cannot be held against all of it/),
+    });
+  });
+
+  test("that are not known refuse everything", () => {
+    const rules = { unreadable: "/x/settings.json is larger than 4 MiB" };
+    expect(decide(input({ command: "ls" }), { ...setting, rules })).toMatchObject({
+      kind: "deny",
+      reason: expect.stringContaining("settings.json is larger"),
     });
   });
 

@@ -6,7 +6,7 @@ import { isAbsolute, relative } from "node:path";
 import type { Launch } from "../agent.js";
 import { fieldsOf } from "../mcp-entry.js";
 import { isWithin } from "../real-path.js";
-import { type BashRules, matchingRule } from "./bash-rules.js";
+import { type BashRules, judge } from "./bash-rules.js";
 import { shellQuote } from "./shell-quote.js";
 import { isShellTool, whyNotRouted } from "./shell-tools.js";
 
@@ -21,8 +21,8 @@ export interface HookSetting {
   readonly realPath: (path: string) => string;
   /** What happens to a request to run outside the sandbox. */
   readonly leaving: Leaving;
-  /** The user's own, for single commands. */
-  readonly rules: BashRules;
+  /** The user's own, for single commands; or why they are not known. */
+  readonly rules: BashRules | { readonly unreadable: string };
 }
 
 export const leavings = ["ask", "refuse"] as const;
@@ -55,8 +55,10 @@ export function decide(text: string, setting: HookSetting): HookAnswer {
   const { command } = fields;
   const why = whyNotRouted(tool, fields) ?? whyBadCommand(String(command));
   if (typeof command !== "string" || why !== null) return deny(why ?? "the call has no command");
-  const denied = matchingRule(setting.rules.deny, command);
-  if (denied !== null) return deny(`your rule Bash(${denied}) denies it`);
+  const { rules } = setting;
+  if ("unreadable" in rules) return deny(`your rules are not known: ${rules.unreadable}`);
+  const judged = judge(rules, command);
+  if (judged.verdict === "deny") return deny(judged.reason);
   if (typeof cwd !== "string" || !isAbsolute(cwd)) return deny("cwd is missing");
   if (fields.dangerouslyDisableSandbox !== undefined && fields.dangerouslyDisableSandbox !== false) {
     return leave(setting.leaving, mode);
@@ -76,9 +78,8 @@ export function decide(text: string, setting: HookSetting): HookAnswer {
   }
   const place = { folder, cwd, below, isPlanning: mode === "plan" };
   const rewritten = { ...fields, command: routed(command, place, setting) };
-  const asked = matchingRule(setting.rules.ask, command);
-  if (asked !== null)
-    return { kind: "ask", reason: `your rule Bash(${asked}) asks about this command`, input: rewritten };
+  if (judged.verdict === "unclear" && !isAsking(mode)) return deny(`${judged.reason}; nobody is asked in this mode`);
+  if (judged.verdict !== "none") return { kind: "ask", reason: judged.reason, input: rewritten };
   return { kind: "route", input: rewritten };
 }
 
@@ -123,9 +124,12 @@ function whyBadCommand(command: string): string | null {
 function leave(leaving: Leaving, mode: unknown): HookAnswer {
   if (leaving === "refuse")
     return deny("commands outside the sandbox are refused here; leave dangerouslyDisableSandbox out");
-  if (mode !== undefined && !askingModes.has(mode))
-    return deny("nobody is asked in this mode, so a command outside the sandbox is refused");
+  if (!isAsking(mode)) return deny("nobody is asked in this mode, so a command outside the sandbox is refused");
   return { kind: "ask", reason: "this command asks to run OUTSIDE the sandbox, on your machine itself" };
+}
+
+function isAsking(mode: unknown): boolean {
+  return mode === undefined || askingModes.has(mode);
 }
 
 function deny(why: string): HookAnswer {
