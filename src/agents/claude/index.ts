@@ -6,6 +6,7 @@ import { isAbsolute, join } from "node:path";
 import type { Surroundings } from "../../core/surroundings.js";
 import type { Agent, FileEdits, Setting } from "../agent.js";
 import type { Edit } from "../edit/index.js";
+import { objectionTo } from "../entry-extras.js";
 import { isServerEntry, SERVER_NAME, serverCommand, startsBy } from "../mcp-entry.js";
 import { hookGroup, isHook } from "./hook-entry.js";
 import { permissions, settingsTool } from "./permissions.js";
@@ -45,6 +46,7 @@ function serverFile({ scope, launch, at }: Setting): FileEdits {
     value: { type: "stdio", ...wanted },
     isOurs: isServerEntry,
     suffices: (value) => startsBy(value, wanted),
+    objection: objectionTo(scope),
   };
   if (scope === "project") return { path: join(at.cwd, ".mcp.json"), edits: [edit] };
   const named = namedFolder(at);

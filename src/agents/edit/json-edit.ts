@@ -23,6 +23,8 @@ interface JsonMember {
   readonly isOurs: (value: unknown) => boolean;
   /** Whether what is there does as well, whatever the user has added to it. */
   readonly suffices: (value: unknown) => boolean;
+  /** What is wrong with it even so; null: nothing. */
+  readonly objection?: (value: unknown) => string | null;
 }
 
 interface JsonItem {
@@ -57,14 +59,12 @@ export function ensureJson(text: string | null, edit: JsonEdit, name: string): s
     const there = findNodeAtLocation(tree, [...edit.path]);
     if (there !== undefined) {
       const value = plainValue(there);
-      if (edit.suffices(value)) return text ?? before;
-      if (!edit.isOurs(value)) {
+      const objection = edit.objection?.(value) ?? null;
+      if (objection === null && edit.suffices(value)) return text ?? before;
+      if (objection !== null || !edit.isOurs(value)) {
         const { line } = placeAt(before, there.offset);
-        throw taken(
-          `${name}:${line}`,
-          `${edit.path.join(".")} is there already, and is not ours`,
-          "rename or remove it",
-        );
+        const why = objection ?? "is not ours";
+        throw taken(`${name}:${line}`, `${edit.path.join(".")} is there already, and ${why}`, "rename or remove it");
       }
     }
     return put(before, [...edit.path], edit.value);

@@ -24,7 +24,7 @@ export async function integrate(direction: Direction, parsed: ParsedOptions, inv
   const diffs = shownDiffs(own, integration, invocation);
   if (parsed.flags.has("json")) {
     if (isSure) own.apply(integration);
-    return await writeJson(invocation, { success: true, data: report(integration, diffs, isSure) });
+    return await writeJson(invocation, { success: true, data: report(own, integration, diffs, isSure) });
   }
   if (changes.length === 0) return await writeOut(invocation, `${nothingToDo(integration)}\n`);
   await writeOut(invocation, diffs.join(""));
@@ -75,10 +75,10 @@ function wantedAgent({ agentNamed, isAgentName }: Agents, direction: Direction, 
 }
 
 /** What stands around our lines is the user's, and may be a secret. */
-function shownDiffs({ diffOf }: Agents, { changes }: Integration, { env }: Invocation): readonly string[] {
+function shownDiffs({ diffOf }: Agents, { changes, setting }: Integration, { env }: Invocation): readonly string[] {
   const redact = redactor(secretValues(env));
   return changes.map((change) =>
-    diffOf(change)
+    diffOf(change, setting)
       .split("\n")
       .map((line) => escapeText(line.startsWith(" ") ? redact.text(line) : line))
       .join("\n"),
@@ -86,6 +86,7 @@ function shownDiffs({ diffOf }: Agents, { changes }: Integration, { env }: Invoc
 }
 
 function report(
+  { linkedTarget }: Agents,
   { direction, agent, setting, changes }: Integration,
   diffs: readonly string[],
   applied: boolean,
@@ -97,6 +98,7 @@ function report(
     applied,
     files: changes.map(({ path, before, after }, index) => ({
       path,
+      real_path: linkedTarget(path, setting) ?? path,
       change: before === null ? "create" : after === null ? "remove" : "edit",
       diff: diffs[index],
     })),
