@@ -45,8 +45,7 @@ export function apply({ direction, agent: { name }, setting, changes }: Integrat
 /** The change of one file, as `diff -u` writes it; a path that leads elsewhere says so. */
 export function diffOf({ path, before, after }: FileChange, setting: Setting): string {
   const target = linkedTarget(path, setting);
-  const shown = target === null ? path : `${path} → ${target}`;
-  const [from, to] = [before === null ? "/dev/null" : shown, after === null ? "/dev/null" : shown];
+  const [from, to] = [before === null ? "/dev/null" : path, after === null ? "/dev/null" : path];
   const patch = createTwoFilesPatch(from, to, before ?? "", after ?? "", undefined, undefined, { context: 3 });
-  return patch.slice(patch.indexOf("---"));
+  return `${target === null ? "" : `${path} → ${target}\n`}${patch.slice(patch.indexOf("---"))}`;
 }

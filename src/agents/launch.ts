@@ -36,6 +36,9 @@ export function launchWords(scope: Scope, { env, cwd }: Surroundings): Launch {
 export function pathOutside(path: string | undefined, project: string): string {
   const root = realPath(project);
   const isOutside = (folder: string) =>
-    isAbsolute(folder) && !isWithin(realPath(folder), root) && !folder.split("/").includes("node_modules");
+    isAbsolute(folder) &&
+    !isWithin(realPath(folder), root) &&
+    !isWithin(folder, project) &&
+    !folder.split("/").includes("node_modules");
   return (path ?? "").split(delimiter).filter(isOutside).join(delimiter);
 }

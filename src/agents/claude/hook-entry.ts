@@ -35,9 +35,9 @@ function hookCommand(launch: Launch): string {
   const program = launch.length === 1 && !first.includes("/") ? `"$(command -v ${shellWord(first)})"` : null;
   return [
     "no() { echo 'agentkernel: the command was not run, since it could not be put into a sandbox' >&2; exit 2; }",
-    'q=$CLAUDE_PROJECT_DIR; [ -n "$q" ] || q=.; q=$(CDPATH= cd -P -- "$q" && pwd -P) || no',
-    'set -f; IFS=:; p=; for d in $PATH; do r=$(case $d in /*) CDPATH= cd -P -- "$d" 2>/dev/null && pwd -P; esac)',
-    `case $r/ in /|"$q"/*) export ${CLEANED_VARIABLE}=1 ;; *) p=$p:$d ;; esac; done; PATH=\${p#:}`,
+    'o=$CLAUDE_PROJECT_DIR; [ -n "$o" ] || o=.; q=$(CDPATH= cd -P -- "$o" && pwd -P) || no; set -f; IFS=:; p=',
+    'for d in $PATH; do case $d in /*) r=$(CDPATH= cd -P -- "$d" 2>/dev/null && pwd -P) || r=$d ;; *) r=$q ;; esac',
+    `case $r/ in "$q"/*|"$o"/*) export ${CLEANED_VARIABLE}=1 ;; *) p=$p:$d ;; esac; done; PATH=\${p#:}`,
     `set -- ${program ?? launch.map(shellWord).join(" ")}`,
     'for w do r=$(readlink -f -- "$w") || no; case $r in "$q"/*) no ;; esac; done',
     `"$@" ${HOOK_WORDS.join(" ")} || no`,
