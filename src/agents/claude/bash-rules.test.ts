@@ -72,7 +72,13 @@ const hidden = [
     "cat <<E\n$(git push)\nE",
   ],
   ...["bash <<E\ngit push\nE", "bash <<'E'\ngit push\nE", "bash <<<'git push'", "source /dev/stdin <<< 'git push'"],
-  ...["bash -ce 'git push'", "bash -c -e 'git push'", "bash -c -- 'git push'", "bash -o pipefail -c 'git push'"],
+  ...[
+    "bash -ce 'git push'",
+    "bash -c'git push'",
+    "bash -c -e 'git push'",
+    "bash -c -- 'git push'",
+    "bash -o pipefail -c 'git push'",
+  ],
   ...["bash -ec 'git push' x y", "/bin/bash -c 'git push'", "env bash -c 'git push'", "sh -c 'sh -c \"git push\"'"],
   ...[
     "eval 'git push'",

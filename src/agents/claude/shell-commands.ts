@@ -152,7 +152,8 @@ class Walk {
     const { words, depth } = call;
     const hasScript = words.some((word) => /^-[A-Za-z]*c/.test(word) || word === "--command" || word === ANYTHING);
     const operands = words.filter((word) => !/^[-+]/.test(word));
-    if (hasScript) for (const operand of operands) this.script(operand, depth + 1);
+    const joined = words.flatMap((word) => /^-[A-Za-z]*?c(.+)/s.exec(word)?.[1] ?? []);
+    if (hasScript) for (const text of [...operands, ...joined]) this.script(text, depth + 1);
     else if (operands.length === 0 || isFromElsewhere(operands[0]) || words.some((word) => /^-\w*s/.test(word)))
       this.#fed(call);
   }
