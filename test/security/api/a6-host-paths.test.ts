@@ -28,7 +28,7 @@ describe("A6 paths of the user's configuration", () => {
     ).toBe(201);
   });
   afterAll(async () => {
-    await server.ask("DELETE", "/sandboxes/work?force=true", { key: keys.admin });
+    await server.ask("DELETE", "/sandboxes/stays?force=true", { key: keys.admin });
     await server.stop();
   });
 
