@@ -18,6 +18,7 @@ const callsOf = {
   client: ["connect", "sendto", "recvfrom", "ppoll"],
   supervisor: ["write", "sendto", "pidfd_send_signal", "rmdir", "flock", "unlinkat", "renameat"],
   guest: ["recvmsg", "clone", "epoll_ctl", "writev", "wait4", "kill"],
+  builders: ["clone3", "unshare", "fsmount", "move_mount", "pivot_root", "seccomp", "flock", "sendmsg"],
 } as const;
 const bare = ["--no-network", "--workspace", "none"];
 
@@ -108,6 +109,21 @@ describe.each(actors)("as $name", (actor) => {
         });
         expect(struck.length).toBeGreaterThan(3);
       });
+    });
+  });
+
+  it("kill -9 of whoever builds the sandbox, at each step of its start", { timeout: 300_000 }, async () => {
+    await inWorld(actor, async (world) => {
+      const struck = await atEachPoint(callsOf.builders, async (point) => {
+        await makeStopped(world);
+        const striker = await Striker.at(world.daemon.pid, point, { follow: true });
+        await world.watch(["start", "box"]).end;
+        await settle(world);
+        const wasStruck = await striker.off();
+        await expectConsistent(world, `start, ${point.call} number ${point.nth}`);
+        return wasStruck;
+      });
+      expect(struck.length).toBeGreaterThan(callsOf.builders.length);
     });
   });
 

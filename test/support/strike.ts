@@ -78,26 +78,27 @@ function userName(uid: number): string {
   return line.slice(0, line.indexOf(":"));
 }
 
-/** Waits for one running process, and not its descendants, at the point. */
+/** Waits for one running process at the point; its descendants too, if they are to be followed. */
 export class Striker {
   readonly #log = join(testFolder(), `strike-${logs++}`);
   readonly #pid: number;
   readonly #over: Promise<unknown>;
   readonly #tell: (signal: NodeJS.Signals) => void;
 
-  private constructor(pid: number, point: Point) {
+  private constructor(pid: number, point: Point, follow: boolean) {
     this.#pid = pid;
     const threads = readdirSync(`/proc/${pid}/task`);
-    const child = spawn("strace", [...injection(point, this.#log), ...threads.flatMap((thread) => ["-p", thread])], {
-      stdio: ["ignore", "ignore", "pipe"],
-    });
+    // Told to follow, it takes all the threads of a process together, and says so once.
+    const whom = follow ? ["-f", "-p", String(pid)] : threads.flatMap((thread) => ["-p", thread]);
+    const toAttach = follow ? 1 : threads.length;
+    const child = spawn("strace", [...injection(point, this.#log), ...whom], { stdio: ["ignore", "ignore", "pipe"] });
     this.#over = once(child, "close");
     this.#tell = (signal) => child.kill(signal);
     let said = "";
     this.#attached = new Promise((resolve, reject) => {
       child.stderr.on("data", (chunk: Buffer) => {
         said += String(chunk);
-        if ((said.match(/ attached/g)?.length ?? 0) >= threads.length) resolve();
+        if ((said.match(/ attached/g)?.length ?? 0) >= toAttach) resolve();
       });
       void this.#over.then(() => reject(new Error(`strace did not attach to process ${pid}: ${said}`)));
     });
@@ -105,8 +106,8 @@ export class Striker {
 
   readonly #attached: Promise<void>;
 
-  static async at(pid: number, point: Point): Promise<Striker> {
-    const striker = new Striker(pid, point);
+  static async at(pid: number, point: Point, { follow = false } = {}): Promise<Striker> {
+    const striker = new Striker(pid, point, follow);
     await striker.#attached;
     return striker;
   }
