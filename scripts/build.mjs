@@ -15,6 +15,9 @@ const staging = join(root, ".build", "bundle");
 const staleChunkAgeMs = 24 * 60 * 60 * 1000;
 const recordTimeoutMs = 20_000;
 
+/** Which packages are in the bundle, by their places in the lock file; a release lists them. */
+const bundledPackages = new Set();
+
 const common = {
   absWorkingDir: root,
   bundle: true,
@@ -30,6 +33,7 @@ const common = {
   charset: "ascii",
   supported: { "dynamic-import": false },
   logLevel: "warning",
+  metafile: true,
 };
 
 await rm(staging, { recursive: true, force: true });
@@ -61,6 +65,7 @@ const bundled = await build({
   define: { "import.meta.url": "__bundleUrl" },
 }).catch(() => undefined); // esbuild has already said what is wrong, and where
 if (bundled === undefined) process.exit(1);
+notePackages(bundled);
 
 // V8 recognises a source by its length alone, so code may only be found by the hash of the source it was made from.
 const source = await readFile(join(staging, "cli.cjs"));
@@ -71,14 +76,23 @@ await writeFile(join(staging, "agentkernel.js"), entry(""));
 await writeFile(join(staging, "build-id"), `${chunk.replace("cli-", "")}\n`);
 // A package of modules is around it.
 await writeFile(join(staging, "package.json"), '{ "type": "commonjs" }\n');
+await writeFile(join(staging, "bundled-packages.json"), `${JSON.stringify([...bundledPackages].sort())}\n`);
 await recordCode();
 await publish();
+
+function notePackages({ metafile }) {
+  for (const path of Object.keys(metafile.inputs)) {
+    const [place] = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path) ?? [];
+    if (place !== undefined) bundledPackages.add(place);
+  }
+}
 
 /** A module, and all that it needs, as a file beside the bundle. Returns its name. */
 async function bundleApart(entryPoint, name, plugins = []) {
   const outfile = join(staging, `${name}.cjs`);
   const made = await build({ ...common, entryPoints: [entryPoint], outfile, plugins }).catch(() => undefined);
   if (made === undefined) process.exit(1);
+  notePackages(made);
   const hash = createHash("sha256")
     .update(await readFile(outfile))
     .digest("hex")
@@ -132,7 +146,7 @@ async function publish() {
   await mkdir(chunks, { recursive: true });
   const staged = await readdir(join(staging, "chunks"));
   for (const name of staged) await rename(join(staging, "chunks", name), join(chunks, name));
-  for (const name of ["package.json", "agentkernel.js", "build-id"])
+  for (const name of ["bundled-packages.json", "package.json", "agentkernel.js", "build-id"])
     await rename(join(staging, name), join(dist, name));
   await removeStaleChunks(chunks, new Set(staged));
 }

@@ -112,10 +112,23 @@ native_binaries() {
   write_stamp dist/native/.setup-stamp "$hash"
 }
 
+# Messages of a panic name source files. Where somebody's home folder is must not be in a program, nor change its bytes.
+path_free_flags() {
+  for folder in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*; do
+    [ ! -d "$folder" ] || printf '"--remap-path-prefix=%s=/cargo",' "$folder"
+  done
+  printf '"--remap-path-prefix=%s=/agentkernel"' "$root"
+}
+
 compile_native() {
   # With the target named, the flags for static linking spare the procedural macros, which must be shared libraries.
   triple=$(rustc -vV | sed -n 's/^host: //p')
-  (cd native && cargo build --release --workspace --bins --target "$triple" --target-dir ../.build/target) || return 1
+  (
+    # Fetched first: where crates lie is part of the flags.
+    cd native && cargo fetch --target "$triple" &&
+      cargo build --release --workspace --bins --target "$triple" --target-dir ../.build/target \
+        --config "target.'cfg(target_os = \"linux\")'.rustflags=[$(path_free_flags)]"
+  ) || return 1
   compiled=.build/target/$triple/release
   mkdir -p dist/native || return 1
   for binary in ak-client ak-guest ak-jail ak-changes ak-copy ak-probe ak-unpack ak-pack; do
