@@ -180,7 +180,7 @@ link_shared() {
 }
 
 make_shared_folders() {
-  for folder in $(cd "$base/current/share" && find . -type d | sed 's|^\./||'); do make_folder "$prefix/share/$folder"; done
+  for folder in $(cd "$base/current/share" && find . -type d ! -name . | sed 's|^\./||'); do make_folder "$prefix/share/$folder"; done
 }
 
 # Those of verbs that this version does not have any more, or all of them.

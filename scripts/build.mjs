@@ -34,6 +34,8 @@ const common = {
   supported: { "dynamic-import": false },
   logLevel: "warning",
   metafile: true,
+  // Names of files in the bundle are then the same wherever node_modules really lies.
+  preserveSymlinks: true,
 };
 
 await rm(staging, { recursive: true, force: true });
@@ -82,7 +84,7 @@ await publish();
 
 function notePackages({ metafile }) {
   for (const path of Object.keys(metafile.inputs)) {
-    const [place] = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path) ?? [];
+    const [place] = /^node_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path) ?? [];
     if (place !== undefined) bundledPackages.add(place);
   }
 }

@@ -87,7 +87,7 @@ async function main() {
     execFileSync(join(root, "node_modules/.bin/tsc"), ["-p", project, "--outDir", sdk], { stdio: "inherit" });
     const made = { ...(await madeTexts(root)), sdk };
     const mainFolder = join(scratch, "agentkernel");
-    stageMainPackage({ root, made, version, folder: mainFolder });
+    stageMainPackage({ root, made, version, natives, folder: mainFolder });
     npmPack({ folder: mainFolder, outFolder: out, scratch });
     const archives = [];
     for (const [platform, native] of natives) {
@@ -95,7 +95,7 @@ async function main() {
       stagePlatformPackage({ root, version, platform, native, folder });
       npmPack({ folder, outFolder: out, scratch });
       const whole = join(scratch, `agentkernel-${version}-${platform}`);
-      stageWhole({ root, made, version, native, folder: whole });
+      stageWhole({ root, made, version, platform, natives, folder: whole });
       const name = `agentkernel-${version}-${platform}.tar.gz`;
       archive({ folder: whole, out: join(out, name), epochSeconds });
       archives.push({ platform, name });

@@ -35,9 +35,6 @@ rust_floor=1.88
 log=$root/.build/setup.log
 logging=
 
-# A user's own flags would replace the ones that make the native binaries static.
-unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS CARGO_BUILD_TARGET
-
 say() { [ -n "$quiet" ] || echo "setup: $*"; }
 
 # Whoever waits for a minute is told why, once, also where stderr is no terminal.
@@ -112,24 +109,8 @@ native_binaries() {
   write_stamp dist/native/.setup-stamp "$hash"
 }
 
-# Messages of a panic name source files. Where somebody's home folder is must not be in a program, nor change its bytes.
-path_free_flags() {
-  for folder in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*; do
-    [ ! -d "$folder" ] || printf '"--remap-path-prefix=%s=/cargo",' "$folder"
-  done
-  printf '"--remap-path-prefix=%s=/agentkernel"' "$root"
-}
-
 compile_native() {
-  # With the target named, the flags for static linking spare the procedural macros, which must be shared libraries.
-  triple=$(rustc -vV | sed -n 's/^host: //p')
-  (
-    # Fetched first: where crates lie is part of the flags.
-    cd native && cargo fetch --target "$triple" &&
-      cargo build --release --workspace --bins --target "$triple" --target-dir ../.build/target \
-        --config "target.'cfg(target_os = \"linux\")'.rustflags=[$(path_free_flags)]"
-  ) || return 1
-  compiled=.build/target/$triple/release
+  compiled=$(sh scripts/compile-native.sh "$root/.build/target" --bins | tail -n 1) && [ -d "$compiled" ] || return 1
   mkdir -p dist/native || return 1
   for binary in ak-client ak-guest ak-jail ak-changes ak-copy ak-probe ak-unpack ak-pack; do
     # A dynamic binary names its loader by path; a guest with one cannot start in a root filesystem that has none.

@@ -3,14 +3,15 @@
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { nativeNames, packageNameOf, platforms } from "./platforms.mjs";
+import { digestOf } from "./sums.mjs";
 
 const texts = ["LICENSE", "README.md", "CHANGELOG.md"];
 
 /** The folder of the npm package `agentkernel`. */
-export function stageMainPackage({ root, made, version, folder }) {
+export function stageMainPackage({ root, made, version, natives, folder }) {
   for (const name of texts) put(join(root, name), join(folder, name));
   put(join(root, "packaging/npm/agentkernel"), join(folder, "bin/agentkernel"), 0o755);
-  stageBundle(root, version, join(folder, "dist"));
+  stageBundle({ root, version, natives, folder: join(folder, "dist") });
   const sdkFiles = readdirSync(made.sdk, { recursive: true }).filter((name) => /\.(js|d\.ts)$/.test(name));
   for (const name of sdkFiles) put(join(made.sdk, name), join(folder, "sdk", name));
   stageShare(made, join(folder, "share"));
@@ -45,19 +46,30 @@ export function stagePlatformPackage({ root, version, platform, native, folder }
 }
 
 /** What the install script and Homebrew install: all of it, with the client beside the command line. */
-export function stageWhole({ root, made, version, native, folder }) {
+export function stageWhole({ root, made, version, platform, natives, folder }) {
   for (const name of texts) put(join(root, name), join(folder, name));
-  stageBundle(root, version, join(folder, "dist"));
-  for (const name of nativeNames) put(join(native, name), join(folder, "dist/native", name), 0o755);
+  stageBundle({ root, version, natives, folder: join(folder, "dist") });
+  for (const name of nativeNames) put(join(natives.get(platform), name), join(folder, "dist/native", name), 0o755);
   stageShare(made, join(folder, "share"));
 }
 
 /** V8's code (`*.code`) belongs to one version of Node and one kind of processor, so it stays at home. */
-function stageBundle(root, version, folder) {
+function stageBundle({ root, version, natives, folder }) {
   const dist = join(root, "dist");
   for (const name of ["agentkernel.js", "package.json", "build-id"]) put(join(dist, name), join(folder, name));
   for (const name of currentChunks(dist)) put(join(dist, "chunks", name), join(folder, "chunks", name));
   for (const word of ["--version", "-V"]) write(join(folder, "answers", word), `agentkernel ${version}\n`);
+  // By these `setup` finds what was changed after the release, in the packages of machines too.
+  const names = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const paths = names.map((entry) => join(entry.parentPath, entry.name)).sort();
+  const files = Object.fromEntries(paths.map((path) => [path.slice(folder.length + 1), digestOf(path)]));
+  const native = Object.fromEntries(
+    [...natives].map(([platform, from]) => [
+      platform,
+      Object.fromEntries(nativeNames.map((name) => [name, digestOf(join(from, name))])),
+    ]),
+  );
+  write(join(folder, "digests.json"), `${JSON.stringify({ files, native }, null, 1)}\n`);
 }
 
 /** The chunks that the entry leads to, directly or through another; those of earlier builds lie beside them. */

@@ -35,7 +35,7 @@ export function writeVersion(root, version) {
   for (const { file, pattern } of versionPlaces) {
     const path = join(root, file);
     const text = readFileSync(path, "utf8");
-    const changed = text.replace(pattern, (match, old) => match.slice(0, match.lastIndexOf(old)) + `${version}"`);
+    const changed = text.replace(pattern, (match, old) => `${match.slice(0, match.lastIndexOf(old))}${version}"`);
     writeFileSync(path, changed);
   }
 }

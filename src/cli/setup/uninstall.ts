@@ -1,0 +1,100 @@
+/** `setup --uninstall`: ends what runs and removes what agentkernel made for this user, all but the program itself. */
+import { existsSync } from "node:fs";
+import { AgentKernelError } from "../../core/errors.js";
+import { escapeText } from "../../core/escape.js";
+import { findProgram } from "../../core/find-program.js";
+import { askDaemon } from "../../daemon/ask.js";
+import { daemonPlace } from "../../daemon/socket-place.js";
+import { removeFolders } from "../../images/unpack/layer-process.js";
+import {
+  type FileChange,
+  type KeptFolder,
+  keptFolders,
+  makeChange,
+  ownProgram,
+  plannedRemoval,
+  runLine,
+  serviceFile,
+  serviceNames,
+} from "../../setup/index.js";
+import type { Invocation } from "../invocation/index.js";
+import type { ParsedOptions } from "../option-spec.js";
+import { writeErr, writeJson, writeOut } from "../output.js";
+import { endEverySandbox } from "../sandboxes/stop-all.js";
+import { agentEntries } from "./agent-entries.js";
+import { isAgreed } from "./consent.js";
+import { programRemoval } from "./program-removal.js";
+
+interface Service {
+  readonly change: FileChange;
+  readonly disable: readonly string[];
+}
+
+export async function uninstall({ flags }: ParsedOptions, invocation: Invocation): Promise<number> {
+  const { env, homeDir } = invocation;
+  const services = installedServices(invocation);
+  const entries = await agentEntries(invocation);
+  const place = daemonPlace(env, homeDir);
+  const folders = flags.has("keep-data") ? [] : keptFolders(env, homeDir, place.folder);
+  const isJson = flags.has("json");
+  if (!isJson) await writeOut(invocation, planText(services, entries.files, folders));
+  if (flags.has("print") || (isJson && !flags.has("yes"))) return await told(false, 0);
+  if (!flags.has("yes") && !(await isAgreed(invocation, "End and remove all of this?"))) return await told(false, 0);
+  for (const { change, disable } of services) {
+    await switchOff(disable, invocation);
+    makeChange(change);
+  }
+  entries.remove();
+  const ended = await endEverySandbox(invocation);
+  // It starts none any more; what was being started meanwhile ends with it.
+  await askDaemon(place, "POST", "/daemon/stop-all");
+  await removeFolders(folders.map(({ path }) => path));
+  const left = folders.filter(({ path }) => existsSync(path));
+  if (left.length > 0) {
+    throw new AgentKernelError("file_error", `not removed: ${left.map(({ path }) => path).join(", ")}`, {
+      hint: "something still writes there; run this again",
+    });
+  }
+  return await told(true, ended);
+
+  async function told(isDone: boolean, ended: number): Promise<number> {
+    if (isJson) {
+      const paths = [...services.map(({ change }) => change.path), ...folders.map(({ path }) => path)];
+      return await writeJson(invocation, { success: true, data: { done: isDone, removed: paths, ended } });
+    }
+    if (!isDone) return await writeOut(invocation, "nothing was changed\n");
+    for (const path of entries.elsewhere)
+      await writeErr(invocation, `agentkernel: ${escapeText(path)} belongs to a project and still names agentkernel\n`);
+    return await writeOut(invocation, `removed; the program itself goes with: ${programRemoval()}\n`);
+  }
+}
+
+/** Files that somebody else wrote under these names are left alone. */
+function installedServices({ env, homeDir }: Invocation): readonly Service[] {
+  const platform = process.platform === "darwin" ? "darwin" : "linux";
+  return serviceNames.flatMap((service) => {
+    const file = serviceFile({ service, platform, program: ownProgram(), env, homeDir });
+    const change = plannedRemoval(file.path);
+    return change.kind === "remove" ? [{ change, disable: file.disable }] : [];
+  });
+}
+
+/** A manager that is not here has nothing switched on; one that does not answer is told of. */
+async function switchOff(commands: readonly string[], invocation: Invocation): Promise<void> {
+  for (const line of commands) {
+    if (findProgram(line.split(" ", 1)[0] ?? "", invocation.env.PATH) === null) continue;
+    const failure = await runLine(line);
+    if (failure !== null) await writeErr(invocation, `agentkernel: ${line}: ${failure}\n`);
+  }
+}
+
+function planText(services: readonly Service[], entries: readonly string[], folders: readonly KeptFolder[]): string {
+  const lines = [
+    "every sandbox and the daemon would be ended, and these would be removed:",
+    ...services.map(({ change }) => `  ${change.path}: a service`),
+    ...entries.map((path) => `  ${path}: our entries for a coding agent`),
+    ...folders.map(({ path, holds }) => `  ${path}: ${holds}`),
+  ];
+  if (lines.length === 1) lines.push("  nothing: there are no files of ours");
+  return `${lines.map(escapeText).join("\n")}\n`;
+}
