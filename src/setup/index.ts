@@ -9,7 +9,7 @@ export { type KeptFolder, keptFolders } from "./kept-folders.js";
 export { lineDiff } from "./line-diff.js";
 export { checkOwnFiles, type OwnFiles } from "./own-files.js";
 export { ownProgram } from "./own-program.js";
-export { type MachineFacts, machineFacts, type Remedy, remediesFor } from "./remedies.js";
+export { type MachineFacts, machineFacts, type Remedy, remediesFor, sameRepair } from "./remedies.js";
 export { runLine, runRemedy } from "./run-remedy.js";
 export { type ServiceFile, serviceFile } from "./unit-file.js";
 export { type ServiceName, serviceNames } from "./unit-names.js";

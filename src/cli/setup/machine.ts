@@ -14,6 +14,7 @@ import {
   type Remedy,
   remediesFor,
   runRemedy,
+  sameRepair,
   serviceFile,
 } from "../../setup/index.js";
 import type { Invocation } from "../invocation/index.js";
@@ -33,7 +34,8 @@ export async function setUpMachine({ flags }: ParsedOptions, invocation: Invocat
     const missing = remediesText(found, { isRoot: facts.isRoot });
     await writeOut(invocation, `${backendsText(before)}${ownFilesText(files)}${missing}`);
   }
-  const runnable = facts.isRoot && !flags.has("print") ? found.filter(({ commands }) => commands.length > 0) : [];
+  const repairs = sameRepair(found.filter(({ commands }) => commands.length > 0)).map(([first]) => first);
+  const runnable = facts.isRoot && !flags.has("print") ? repairs : [];
   const picked = flags.has("yes") ? runnable : mayAsk ? await pick(runnable, invocation) : [];
   const failures = await runAll(picked, invocation);
   if (mayAsk) await offerDaemon(invocation);

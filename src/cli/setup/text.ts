@@ -1,7 +1,7 @@
 /** What `setup` shows. */
 import { escapeText } from "../../core/escape.js";
 import type { DoctorReport } from "../../doctor/index.js";
-import { type FileChange, lineDiff, needsOf, type OwnFiles, type Remedy } from "../../setup/index.js";
+import { type FileChange, lineDiff, needsOf, type OwnFiles, type Remedy, sameRepair } from "../../setup/index.js";
 
 export function changeText({ path, kind, before, after }: FileChange): string {
   const name = escapeText(path);
@@ -39,8 +39,9 @@ export function ownFilesText(files: OwnFiles | null): string {
 
 export function remediesText(remedies: readonly Remedy[], { isRoot }: { readonly isRoot: boolean }): string {
   const lines = remedies.length === 0 ? ["nothing is missing"] : [];
-  for (const { layer, detail, nextStep, commands } of remedies) {
-    lines.push("", `${layer}: ${detail}`);
+  for (const [first, ...alike] of sameRepair(remedies)) {
+    const { nextStep, commands } = first;
+    lines.push("", ...[first, ...alike].map(({ layer, detail }) => `${layer}: ${detail}`));
     if (commands.length === 0) lines.push(`  ${nextStep}`);
     else
       lines.push(
