@@ -14,6 +14,7 @@ import { mcpInitialize, mcpRun } from "./mcp.mjs";
 import { projectCopy } from "./project-copy.mjs";
 import { stdoutGigabyte, stdoutGrowth } from "./stdout-gigabyte.mjs";
 import { atOnce, inSequence } from "./throughput.mjs";
+import { versionAnswer } from "./version-answer.mjs";
 import { warmRun, warmRunTail } from "./warm-run.mjs";
 import { writeExec } from "./write-exec.mjs";
 
@@ -43,4 +44,5 @@ export const figures = [
   egressBulk,
   egressBulkSrt,
   egressConnect,
+  versionAnswer,
 ];

@@ -1,5 +1,6 @@
 /** `setup --uninstall`: ends what runs and removes what agentkernel made for this user, all but the program itself. */
-import { existsSync } from "node:fs";
+import { existsSync, rmdirSync } from "node:fs";
+import { dirname } from "node:path";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import { findProgram } from "../../core/find-program.js";
@@ -55,6 +56,7 @@ export async function uninstall({ flags }: ParsedOptions, invocation: Invocation
       hint: "something still writes there; run this again",
     });
   }
+  for (const { path } of folders) removeEmpty(dirname(path), homeDir);
   return await told(true, ended);
 
   async function told(isDone: boolean, ended: number): Promise<number> {
@@ -67,6 +69,19 @@ export async function uninstall({ flags }: ParsedOptions, invocation: Invocation
       await writeErr(invocation, `agentkernel: ${escapeText(path)} belongs to a project and still names agentkernel\n`);
     return await writeOut(invocation, `removed; the program itself goes with: ${programRemoval()}\n`);
   }
+}
+
+/** Folders around ours may have been made for ours. */
+function removeEmpty(folder: string, homeDir: string): void {
+  if (!folder.startsWith(`${homeDir}/`)) return;
+  try {
+    rmdirSync(folder);
+  } catch (error) {
+    // Others have something in it.
+    if (error instanceof Error && "code" in error) return;
+    throw error;
+  }
+  removeEmpty(dirname(folder), homeDir);
 }
 
 /** Files that somebody else wrote under these names are left alone. */
