@@ -49,13 +49,7 @@ export async function uninstall({ flags }: ParsedOptions, invocation: Invocation
   const ended = await endEverySandbox(invocation);
   // It starts none any more; what was being started meanwhile ends with it.
   await askDaemon(place, "POST", "/daemon/stop-all");
-  await removeFolders(folders.map(({ path }) => path));
-  const left = folders.filter(({ path }) => existsSync(path));
-  if (left.length > 0) {
-    throw new AgentKernelError("file_error", `not removed: ${left.map(({ path }) => path).join(", ")}`, {
-      hint: "something still writes there; run this again",
-    });
-  }
+  await removeAll(folders.map(({ path }) => path));
   for (const { path } of folders) removeEmpty(dirname(path), homeDir);
   return await told(true, ended);
 
@@ -69,6 +63,23 @@ export async function uninstall({ flags }: ParsedOptions, invocation: Invocation
       await writeErr(invocation, `agentkernel: ${escapeText(path)} belongs to a project and still names agentkernel\n`);
     return await writeOut(invocation, `removed; the program itself goes with: ${programRemoval()}\n`);
   }
+}
+
+/** Also files of ids that only a user namespace may touch. */
+async function removeAll(paths: readonly string[]): Promise<void> {
+  let cause: unknown;
+  for (const path of paths) {
+    // One that resists does not keep the others.
+    await removeFolders([path]).catch((error: unknown) => {
+      cause ??= error;
+    });
+  }
+  const left = paths.filter((path) => existsSync(path));
+  if (left.length === 0) return;
+  throw new AgentKernelError("file_error", `not removed: ${left.join(", ")}`, {
+    hint: "something still writes there, or it has files of another user; see to that and run this again",
+    ...(cause === undefined ? {} : { cause }),
+  });
 }
 
 /** Folders around ours may have been made for ours. */
