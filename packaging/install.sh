@@ -217,6 +217,9 @@ install() {
   if [ -n "$before" ] && [ -z "$downgrades" ] && is_older "$version" "$before"; then
     fail "version $version is older than $before, which is installed" "--allow-downgrade installs it all the same"
   fi
+  # The script may have come through a pipe; then the one of the release is kept for it, checked by the same list.
+  fetch install.sh
+  check_digest "$work/install.sh" "$(sed -n 's/^\([0-9a-f]\{64\}\)  install\.sh$/\1/p' "$work/SHA256SUMS")"
   if [ "$(cat "$base/versions/$version/.digest" 2>/dev/null || true)" = "$digest" ]; then
     say "$version is here already, as the release signed it"
   else
@@ -230,7 +233,8 @@ install() {
     mv "$work/tree/${file%.tar.gz}" "$base/versions/$version"
     say "$version verified and put into $base/versions/$version"
   fi
-  keep_script
+  # The key of the first installation stays.
+  [ -e "$base/install.sh" ] || mv "$work/install.sh" "$base/install.sh"
   replace_link "versions/$version" "$base/current"
   is_ours "$prefix/bin/agentkernel" || ln -s ../lib/agentkernel/current/dist/native/ak-client "$prefix/bin/agentkernel"
   make_shared_folders
@@ -260,15 +264,6 @@ hand_over() {
   else
     say "a daemon of the version before is up: $(head -n 1 "$work/reload")"
   fi
-}
-
-keep_script() {
-  # The script may have come through a pipe; then the one of the release stands for it, verified by the same list.
-  fetch install.sh
-  listed=$(sed -n 's/^\([0-9a-f]\{64\}\)  install\.sh$/\1/p' "$work/SHA256SUMS")
-  check_digest "$work/install.sh" "$listed"
-  # The key of the first installation stays.
-  [ -e "$base/install.sh" ] || mv "$work/install.sh" "$base/install.sh"
 }
 
 note_folders() {

@@ -112,7 +112,7 @@ function loadedFrom(filter, path) {
 /** Loads the bundle and calls it; `meanwhile` runs between the two and sees it as `script`. */
 function entry(meanwhile) {
   return `"use strict";
-const { existsSync, readFileSync } = require("node:fs");
+const { accessSync, chmodSync, constants, existsSync, readFileSync, renameSync, writeFileSync } = require("node:fs");
 const { pathToFileURL } = require("node:url");
 const { Script } = require("node:vm");
 const filename = __dirname + "/chunks/${chunk}.cjs";
@@ -120,7 +120,21 @@ const code = __dirname + "/chunks/${chunk}.code";
 // Code of another version of Node is not taken, and everything compiled anew.
 const cachedData = existsSync(code) ? readFileSync(code) : undefined;
 const script = new Script(readFileSync(filename, "latin1"), { filename, cachedData });
+// A package comes without: its first run keeps what it compiled, where its own folder can be written.
+if (process.argv[2] === "run" && (cachedData === undefined || script.cachedDataRejected)) process.once("exit", keepCode);
 ${meanwhile}script.runInThisContext()(require, module, exports, pathToFileURL(filename).href);
+function keepCode() {
+  try {
+    accessSync(__dirname + "/chunks", constants.W_OK);
+    const fresh = code + "." + process.pid;
+    writeFileSync(fresh, script.createCachedData());
+    // For every user of an installation, whoever was the first.
+    chmodSync(fresh, 0o644);
+    renameSync(fresh, code);
+  } catch {
+    // Not ours to write, or full: everything works as before, a little slower.
+  }
+}
 `;
 }
 

@@ -125,6 +125,8 @@ describe.skipIf(process.getuid?.() !== 0 || user === undefined)("a newcomer with
     expect(first).toMatchObject({ status: 0, stdout: "hello\n" });
     expect(tookMs).toBeLessThan(60_000);
     console.info(`install to first sandbox: ${(tookMs / 1000).toFixed(1)} s`);
+    // What was compiled once need not be compiled again.
+    expect(newcomer.files().filter((path) => /\/chunks\/cli-[0-9a-f]+\.code$/.test(path))).toHaveLength(1);
     expect((await newcomer.run(["agentkernel", "--version"])).stdout).toBe(`agentkernel ${version}\n`);
     expect(existsSync(join(newcomer.home, "global/share/man/man1/agentkernel-run.1"))).toBe(true);
     const checked = await newcomer.run(["agentkernel", "setup", "--print"]);
