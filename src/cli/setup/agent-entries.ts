@@ -16,12 +16,8 @@ export interface AgentEntries {
 
 export async function agentEntries({ cwd, env, homeDir }: Invocation): Promise<AgentEntries> {
   const { agents, apply, fileExists, plan } = await import("../../agents/index.js");
-  const setting: Setting = {
-    scope: "user",
-    launch: launchWords(env.PATH),
-    at: { cwd, env, homeDir },
-    exists: fileExists,
-  };
+  const at = { cwd, env, homeDir };
+  const setting: Setting = { scope: "user", launch: launchWords("user", at), at, exists: fileExists };
   const planned = agents.map((agent) => plan("uninstall", agent, setting)).filter(({ changes }) => changes.length > 0);
   return {
     files: planned.flatMap(({ changes }) => changes.map(({ path }) => path)),
