@@ -11,5 +11,5 @@ export { checkOwnFiles, type OwnFiles } from "./own-files.js";
 export { ownProgram } from "./own-program.js";
 export { type MachineFacts, machineFacts, type Remedy, remediesFor, sameRepair } from "./remedies.js";
 export { runLine, runRemedy } from "./run-remedy.js";
-export { type ServiceFile, serviceFile } from "./unit-file.js";
+export { rivalsOf, type ServiceFile, serviceFile } from "./unit-file.js";
 export { type ServiceName, serviceNames } from "./unit-names.js";

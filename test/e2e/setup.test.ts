@@ -54,6 +54,15 @@ describe.each(actors)("as $name", (actor) => {
     expect(changed.stdout).toContain("\n-RestartSec=9\n+RestartSec=2\n");
     expect(readFileSync(path, "utf8")).toBe(text);
 
+    const other = await runCli(client, ["setup", "--service", "serve", "--yes"]);
+    expect(other.stdout).toContain("\n+Conflicts=agentkernel.service\n");
+    const lines = other.stdout.slice(other.stdout.indexOf("written; ")).trimEnd().split("\n").slice(1);
+    expect(lines).toEqual([
+      "  systemctl --user disable --now agentkernel.service",
+      "  systemctl --user daemon-reload",
+      "  systemctl --user enable --now agentkernel-serve.service",
+    ]);
+
     const removed = await runCli(client, ["setup", "--service", "daemon", "--remove", "--yes"]);
     expect(removed.stdout).toContain("systemctl --user disable --now agentkernel.service");
     expect(existsSync(path)).toBe(false);
@@ -95,6 +104,8 @@ describe.each(actors)("as $name", (actor) => {
     await runCli(whole, ["setup", "--service", "daemon", "--yes"]);
     await runCli(whole, ["create", "box", "--no-network"], { cwd: actor.folder() });
     expect((await runCli(whole, ["start", "box"])).status).toBe(0);
+    const foreign = join(dirname(path), "agentkernel-serve.service");
+    writeFileSync(foreign, "[Service]\n");
     const settings = join(config, "agentkernel");
     mkdirSync(settings);
     writeFileSync(join(settings, "config.toml"), "");
@@ -111,6 +122,8 @@ describe.each(actors)("as $name", (actor) => {
 
     const halfway = await runCli(whole, ["setup", "--uninstall", "--keep-data", "--yes"]);
     expect(halfway).toMatchObject({ status: 0 });
+    expect(halfway.stderr).toContain(`left alone: ${foreign} was not written by agentkernel setup\n`);
+    expect(existsSync(foreign)).toBe(true);
     expect(existsSync(path)).toBe(false);
     expect(existsSync(join(state, "agentkernel", "sandboxes", "box", "sandbox.json"))).toBe(true);
     expect((await runCli(whole, ["daemon", "status", "--json"])).stdout).toContain('"up":false');

@@ -1,4 +1,5 @@
 /** `setup` of the machine: what each backend needs and costs, what is missing, and what the user picks of that. */
+import { lstatSync } from "node:fs";
 import { distFolder } from "../../core/build-id.js";
 import { AgentKernelError, errorTable } from "../../core/errors.js";
 import { nativeBinary, nativeNames } from "../../core/native-binary.js";
@@ -16,6 +17,7 @@ import {
   runRemedy,
   sameRepair,
   serviceFile,
+  serviceNames,
 } from "../../setup/index.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
@@ -80,17 +82,23 @@ async function pick(remedies: readonly Remedy[], invocation: Invocation): Promis
   return picked;
 }
 
-/** Only where its file is not there yet: what is there is the user's decision already. */
+/** Only where no service's file is there yet: what is there is the user's decision already. */
 async function offerDaemon(invocation: Invocation): Promise<void> {
   const platform = process.platform === "darwin" ? "darwin" : "linux";
   const { env, homeDir } = invocation;
-  const file = serviceFile({ service: "daemon", platform, program: ownProgram(), env, homeDir });
+  const wish = { platform, program: ownProgram(), env, homeDir } as const;
+  if (serviceNames.some((service) => isThere(serviceFile({ ...wish, service }).path))) return;
+  const file = serviceFile({ ...wish, service: "daemon" });
   const change = plannedWrite(file.path, file.text);
-  if (change.kind !== "create") return;
   await writeOut(invocation, `\n${changeText(change)}`);
   const isDone = await isAgreed(invocation, "Write this file, so that a daemon can be started at each login?");
   if (isDone) makeChange(change);
   await writeOut(invocation, serviceDoneText(change, { isDone, commands: file.enable }));
+}
+
+/** A link to nowhere is something too. */
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 async function runAll(remedies: readonly Remedy[], invocation: Invocation): Promise<readonly string[]> {

@@ -31,9 +31,15 @@ interface Service {
   readonly disable: readonly string[];
 }
 
+interface Services {
+  readonly own: readonly Service[];
+  /** Why a file that is there under one of these names stays. */
+  readonly leftAlone: readonly string[];
+}
+
 export async function uninstall({ flags }: ParsedOptions, invocation: Invocation): Promise<number> {
   const { env, homeDir } = invocation;
-  const services = installedServices(invocation);
+  const { own: services, leftAlone } = installedServices(invocation);
   const entries = await agentEntries(invocation);
   const place = daemonPlace(env, homeDir);
   const folders = flags.has("keep-data") ? [] : keptFolders(env, homeDir, place.folder);
@@ -59,6 +65,7 @@ export async function uninstall({ flags }: ParsedOptions, invocation: Invocation
       return await writeJson(invocation, { success: true, data: { done: isDone, removed: paths, ended } });
     }
     if (!isDone) return await writeOut(invocation, "nothing was changed\n");
+    for (const why of leftAlone) await writeErr(invocation, `agentkernel: left alone: ${escapeText(why)}\n`);
     for (const path of entries.elsewhere)
       await writeErr(invocation, `agentkernel: ${escapeText(path)} belongs to a project and still names agentkernel\n`);
     return await writeOut(invocation, `removed; the program itself goes with: ${programRemoval()}\n`);
@@ -96,13 +103,21 @@ function removeEmpty(folder: string, homeDir: string): void {
 }
 
 /** Files that somebody else wrote under these names are left alone. */
-function installedServices({ env, homeDir }: Invocation): readonly Service[] {
+function installedServices({ env, homeDir }: Invocation): Services {
   const platform = process.platform === "darwin" ? "darwin" : "linux";
-  return serviceNames.flatMap((service) => {
+  const own: Service[] = [];
+  const leftAlone: string[] = [];
+  for (const service of serviceNames) {
     const file = serviceFile({ service, platform, program: ownProgram(), env, homeDir });
-    const change = plannedRemoval(file.path);
-    return change.kind === "remove" ? [{ change, disable: file.disable }] : [];
-  });
+    try {
+      const change = plannedRemoval(file.path);
+      if (change.kind === "remove") own.push({ change, disable: file.disable });
+    } catch (error) {
+      if (!(error instanceof AgentKernelError && error.code === "conflict")) throw error;
+      leftAlone.push(error.message);
+    }
+  }
+  return { own, leftAlone };
 }
 
 /** A manager that is not here has nothing switched on; one that does not answer is told of. */

@@ -1,4 +1,5 @@
 /** `setup`: the machine, the file of a service, or the end of it all. Shows before it does. */
+import { existsSync } from "node:fs";
 import { AgentKernelError } from "../../core/errors.js";
 import {
   type FileChange,
@@ -6,6 +7,7 @@ import {
   ownProgram,
   plannedRemoval,
   plannedWrite,
+  rivalsOf,
   type ServiceName,
   serviceFile,
   serviceNames,
@@ -50,10 +52,13 @@ async function setUpService(service: ServiceName, { flags }: ParsedOptions, invo
       hint: "agentkernel setup --service daemon installs the daemon",
     });
   }
-  const file = serviceFile({ service, platform, program: ownProgram(), env, homeDir });
+  const wish = { platform, program: ownProgram(), env, homeDir } as const;
+  const file = serviceFile({ ...wish, service });
+  const rivals = rivalsOf(service).map((other) => serviceFile({ ...wish, service: other }));
   const removes = flags.has("remove");
   const change = removes ? plannedRemoval(file.path) : plannedWrite(file.path, file.text);
-  const shown = removes ? file.disable : file.enable;
+  const ended = rivals.filter(({ path }) => existsSync(path)).flatMap(({ disable }) => disable);
+  const shown = removes ? file.disable : [...ended, ...file.enable];
   const isJson = flags.has("json");
   if (!isJson) await writeOut(invocation, changeText(change));
   const isDone = await carryOut(change, flags, invocation);
