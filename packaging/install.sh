@@ -243,8 +243,10 @@ take_turn() {
   for other in "$base"/.work.*; do
     [ -d "$other" ] || continue
     holder=${other##*/.work.}
-    ! kill -0 "${holder%%.*}" 2>/dev/null ||
-      fail "another installation is at work there, process ${holder%%.*}" "wait until it is done; if it is none, remove $other"
+    holder=${holder%%.*}
+    # Another user's may not be signalled, and is there all the same.
+    [ ! -d "/proc/$holder" ] ||
+      fail "another installation is at work there, process $holder" "wait until it is done; if it is none, remove $other"
     rm -rf "$other"
   done
   work=$(mktemp -d "$base/.work.$$.XXXXXX") || fail "$base cannot be written"

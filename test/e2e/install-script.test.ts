@@ -1,29 +1,18 @@
 /** The install script, from a server on loopback: what it puts where, what it refuses, upgrades and removal. */
-import { spawn } from "node:child_process";
 import { createPrivateKey, sign } from "node:crypto";
-import {
-  appendFileSync,
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { appendFileSync, chmodSync, cpSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { version } from "../../src/core/version.js";
-import { actors } from "../support/actors.js";
+import { Installer, ordinaryUser } from "../support/installer.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
-import type { Ended } from "../support/only-loopback.js";
 import { type OnTheWay, ReleaseServer } from "../support/release-server.js";
 import { PREVIOUS_VERSION, releaseKey, releaseOf } from "../support/releases.js";
-import { testSettings } from "../support/test-settings.js";
 
-const [actor] = actors.filter(({ name }) => name === "user");
-if (actor === undefined) throw new Error("there is always an ordinary user");
 const archive = `agentkernel-${version}-linux-${process.arch}.tar.gz`;
+
+/** Each starts dozens of processes, on machines that may be busy. */
+vi.setConfig({ testTimeout: 180_000 });
 
 let current = "";
 beforeAll(async () => {
@@ -41,50 +30,6 @@ async function served(folder: string, onTheWay?: OnTheWay): Promise<ReleaseServe
   return server;
 }
 
-/** A user with an empty home folder. */
-class Installer {
-  readonly home = (actor as NonNullable<typeof actor>).folder("installer");
-  readonly own = join(this.home, ".local/bin/agentkernel");
-  readonly #path: string;
-
-  constructor(path = "/usr/local/bin:/usr/bin:/bin") {
-    this.#path = path;
-  }
-
-  async run(argv: readonly string[], stdin = "", env: Readonly<Record<string, string>> = {}): Promise<Ended> {
-    const [program = "", ...words] = argv;
-    const { uid, gid } = actor as NonNullable<typeof actor>;
-    const identity = process.getuid?.() === 0 ? { uid, gid } : {};
-    const child = spawn(program, words, {
-      ...identity,
-      cwd: this.home,
-      env: { PATH: this.#path, HOME: this.home, LANG: "C.UTF-8", ...testSettings, ...env },
-      timeout: 120_000,
-    });
-    let [stdout, stderr] = ["", ""];
-    child.stdout.on("data", (chunk: Buffer) => {
-      stdout += String(chunk);
-    });
-    child.stderr.on("data", (chunk: Buffer) => {
-      stderr += String(chunk);
-    });
-    // A script that ends early does not read the rest.
-    child.stdin.on("error", () => {});
-    child.stdin.end(stdin);
-    const status = await new Promise<number | null>((resolve) => child.once("close", resolve));
-    return { status, stdout, stderr };
-  }
-
-  install(from: string, ...words: readonly string[]): Promise<Ended> {
-    const script = readFileSync(join(current, "install.sh"), "utf8");
-    return this.run(["/bin/sh", "-s", "--", "--from", from, ...words], script);
-  }
-
-  files(): readonly string[] {
-    return readdirSync(this.home, { recursive: true, encoding: "utf8" }).sort();
-  }
-}
-
 describe("the install script", () => {
   leavesNothingBehind();
 
@@ -97,7 +42,9 @@ describe("the install script", () => {
     expect(done.stdout).toContain(
       `${version} verified and put into ${installer.home}/.local/lib/agentkernel/versions/`,
     );
-    expect(done.stdout).toContain(`export PATH="${installer.home}/.local/bin:$PATH"`);
+    const [, line = ""] = /start-up file: (export PATH=.*)/.exec(done.stdout) ?? [];
+    const found = await installer.run(["/bin/sh", "-c", `${line}; command -v agentkernel`]);
+    expect(found.stdout).toBe(`${installer.own}\n`);
     const first = await installer.run([installer.own, "run", "--no-network", "echo", "hello"]);
     expect(performance.now() - startedMs).toBeLessThan(60_000);
     expect(first).toMatchObject({ status: 0, stdout: "hello\n" });
@@ -108,6 +55,11 @@ describe("the install script", () => {
     await installer.run([installer.own, "daemon", "stop"]);
 
     const before = installer.files();
+    const base = join(installer.home, ".local/lib/agentkernel");
+    await installer.run(["mkdir", join(base, `.work.${process.pid}.other`)]);
+    expect((await installer.install(url)).stderr).toContain(`is at work there, process ${process.pid}\n  hint: wait`);
+    // Numbers of processes are never that high.
+    await installer.run(["mv", join(base, `.work.${process.pid}.other`), join(base, ".work.4194305.killed")]);
     const again = await installer.install(url);
     expect(again.stdout).toContain(`${version} is here already, as the release signed it`);
     expect(installer.files()).toEqual(before);
@@ -145,8 +97,17 @@ describe("the install script", () => {
     expect(installer.files()).toEqual([]);
   });
 
+  it("refuses what breaks off on the way, and leaves nothing", async () => {
+    const { url } = await served(current, (name, bytes) => (name === archive ? null : bytes));
+    const installer = new Installer();
+    const refused = await installer.install(url);
+    expect(refused.status).toBe(1);
+    expect(refused.stderr).toContain(`${url}/${archive} cannot be had\n  hint: `);
+    expect(installer.files()).toEqual([]);
+  });
+
   it("refuses a whole release that somebody else has signed", async () => {
-    const foreign = join((actor as NonNullable<typeof actor>).folder("foreign"), "release");
+    const foreign = join(ordinaryUser.folder("foreign"), "release");
     cpSync(current, foreign, { recursive: true });
     const key = createPrivateKey(readFileSync(releaseKey("somebody-else")));
     const signature = sign(null, readFileSync(join(foreign, "SHA256SUMS")), key);
@@ -196,7 +157,7 @@ describe("the install script", () => {
     const read = await installer.run([installer.own, "exec", "box", "--", "cat", "/root/note"]);
     expect(read).toMatchObject({ status: 0, stdout: "kept\n" });
     const service = await installer.run([installer.own, "setup", "--service", "daemon", "--yes"]);
-    expect(service.stdout).toContain(`${installer.home}/.local/lib/agentkernel/current/dist/agentkernel.js`);
+    expect(service.stdout).toMatch(/^\+ExecStart=.*\/\.local\/lib\/agentkernel\/current\/dist\/agentkernel\.js"/m);
 
     const kept = await installer.run([
       "/bin/sh",
@@ -216,18 +177,9 @@ describe("the install script", () => {
     expect(installer.files().filter((path) => path.includes("agentkernel"))).toEqual([]);
   }, 240_000);
 
-  it("leaves a program of the same name alone", async () => {
-    const installer = new Installer();
-    await installer.run(["mkdir", "-p", join(installer.home, ".local/bin")]);
-    await installer.run(["cp", "/bin/true", installer.own]);
-    const refused = await installer.install(current);
-    expect(refused.stderr).toContain("is there and not from this script");
-    expect(installer.files()).toEqual([".local", ".local/bin", ".local/bin/agentkernel"]);
-  });
-
   it("does without curl and wget, and says what to do without Node", async () => {
     const tools = ["cat", "cp", "find", "gzip", "head", "ln", "mkdir", "mktemp", "mv", "readlink", "rm", "rmdir"];
-    const folder = (actor as NonNullable<typeof actor>).folder("tools");
+    const folder = ordinaryUser.folder("tools");
     for (const tool of [...tools, "sed", "sort", "tar", "uname"]) linkTo(folder, tool);
     const { url } = await served(current);
     const bare = new Installer(folder);
@@ -250,6 +202,8 @@ describe("the install script", () => {
     expect(refused.status).toBe(125);
     expect(refused.stderr).toContain("not as it was released: ");
     expect(refused.stderr).toContain("dist/native/ak-unpack\n  hint: install agentkernel again");
+    expect((await installer.install(current)).stdout).toContain(`${version} verified and put into`);
+    expect((await installer.run([installer.own, "setup", "--print"])).stdout).toContain("all with the digests of");
   });
 
   it("on a machine without user namespaces, the first sandbox says what to do", async () => {

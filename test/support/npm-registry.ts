@@ -1,4 +1,7 @@
-/** A registry of npm's on loopback (verdaccio) that knows no other registry, with what a test publishes to it. */
+/**
+ * A registry of npm's on loopback that knows no other one, with what a test publishes to it: our own small one, or with
+ * AGENTKERNEL_TEST_REGISTRY=verdaccio that one, which takes a minute to install.
+ */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -38,12 +41,11 @@ export class NpmRegistry {
   }
 
   static async start(place: OnlyLoopback, actor: Actor): Promise<NpmRegistry> {
-    const program = await installed();
     const home = actor.folder("registry");
     writeFileSync(join(home, "config.yaml"), settings);
     // npm publishes only with a token; this registry takes any.
     writeFileSync(join(home, ".npmrc"), `registry=${NpmRegistry.url}\n//127.0.0.1:${PORT}/:_authToken=none\n`);
-    const argv = [process.execPath, program, "--config", join(home, "config.yaml"), "--listen", `127.0.0.1:${PORT}`];
+    const argv = [process.execPath, ...(await serverWords(home))];
     const [first = "", ...words] = place.words(argv, actor);
     const child = spawn(first, words, { cwd: home, env: { PATH: "/usr/bin:/bin", HOME: home }, stdio: "ignore" });
     const registry = new NpmRegistry(child, place, actor, home);
@@ -75,6 +77,12 @@ export class NpmRegistry {
     const env = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, HOME: this.#home };
     return this.#place.run(["npm", ...words], { actor: this.#actor, env, cwd: this.#home });
   }
+}
+
+async function serverWords(home: string): Promise<readonly string[]> {
+  const { AGENTKERNEL_TEST_REGISTRY: wanted } = process.env;
+  if (wanted !== "verdaccio") return [join(repository, "test/support/npm-registry-server.mjs"), String(PORT)];
+  return [await installed(), "--config", join(home, "config.yaml"), "--listen", `127.0.0.1:${PORT}`];
 }
 
 /** Where verdaccio's program is; installed once, beside the build, without running any script of its packages. */
