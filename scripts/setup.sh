@@ -35,9 +35,6 @@ rust_floor=1.88
 log=$root/.build/setup.log
 logging=
 
-# A user's own flags would replace the ones that make the native binaries static.
-unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS CARGO_BUILD_TARGET
-
 say() { [ -n "$quiet" ] || echo "setup: $*"; }
 
 # Whoever waits for a minute is told why, once, also where stderr is no terminal.
@@ -113,10 +110,7 @@ native_binaries() {
 }
 
 compile_native() {
-  # With the target named, the flags for static linking spare the procedural macros, which must be shared libraries.
-  triple=$(rustc -vV | sed -n 's/^host: //p')
-  (cd native && cargo build --release --workspace --bins --target "$triple" --target-dir ../.build/target) || return 1
-  compiled=.build/target/$triple/release
+  compiled=$(sh scripts/compile-native.sh "$root/.build/target" --bins | tail -n 1) && [ -d "$compiled" ] || return 1
   mkdir -p dist/native || return 1
   for binary in ak-client ak-guest ak-jail ak-changes ak-copy ak-probe ak-unpack ak-pack; do
     # A dynamic binary names its loader by path; a guest with one cannot start in a root filesystem that has none.

@@ -16,6 +16,7 @@ import { projectCopy } from "./project-copy.mjs";
 import { soak } from "./soak.mjs";
 import { stdoutGigabyte, stdoutGrowth } from "./stdout-gigabyte.mjs";
 import { atOnce, inSequence } from "./throughput.mjs";
+import { versionAnswer } from "./version-answer.mjs";
 import { checkoutRun, warmRun, warmRunTail } from "./warm-run.mjs";
 import { writeExec } from "./write-exec.mjs";
 
@@ -47,6 +48,7 @@ export const figures = [
   egressBulk,
   egressBulkSrt,
   egressConnect,
+  versionAnswer,
   dockerRun,
   dockerThroughput,
   dockerExec,

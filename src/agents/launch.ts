@@ -7,6 +7,7 @@ import { existsSync } from "node:fs";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findProgram } from "../core/find-program.js";
+import { lastingPath } from "../core/lasting-path.js";
 import type { Surroundings } from "../core/surroundings.js";
 import type { Launch, Scope } from "./agent.js";
 import { isWithin, realPath } from "./real-path.js";
@@ -21,7 +22,7 @@ export function runningProgram(): Launch {
   const program = PLACES.map((place) => join(here, place)).find((candidate) => existsSync(candidate));
   if (program !== undefined) return [program];
   const entry = ENTRIES.map((place) => join(here, place)).find((candidate) => existsSync(candidate));
-  return [process.execPath, entry ?? join(here, "agentkernel.js")];
+  return [process.execPath, lastingPath(entry ?? join(here, "agentkernel.js"))];
 }
 
 /** For the files of a scope. The place in PATH is preferred where there is one, since it outlives an update. */

@@ -1,6 +1,6 @@
 //! The `agentkernel` that users call. Where a daemon of theirs is up, it serves the command line and this forwards
 //! words, environment, streams and signals; otherwise this becomes the command line that does everything by itself.
-//! It knows no verbs and no options, and decides nothing.
+//! It knows no verbs and no options, and decides nothing; what a release answers always alike it reads from a file.
 
 // Rust's own start-up looks for its stack in /proc and sets handlers that this program does not use.
 #![cfg_attr(not(test), no_main)]
@@ -19,6 +19,7 @@ mod start;
 mod terminal;
 
 use std::env;
+use std::ffi::OsString;
 use std::process::exit;
 
 use installation::Installation;
@@ -40,6 +41,10 @@ pub extern "C" fn main() -> i32 {
         Err(error) => fail(&format!("this program's own place is not known: {error}"), "mount /proc"),
     };
     let relay = Relay::find();
+    let words: Vec<OsString> = env::args_os().skip(1).collect();
+    if relay.is_none() && installation.answer(&words) {
+        exit(0)
+    }
     let answer = match through_daemon(&installation, relay.as_ref()) {
         Ok(end) => finish(end),
         Err(answer) => answer,
@@ -48,7 +53,7 @@ pub extern "C" fn main() -> i32 {
         relay.decline(&answer);
         exit(OWN_FAILURE)
     }
-    let why = installation.become_embedded(env::args_os().skip(1));
+    let why = installation.become_embedded(words.into_iter());
     fail(&why, "install Node.js, or name it with AGENTKERNEL_NODE")
 }
 

@@ -10,6 +10,7 @@ use rustix::stdio::{stderr, stdin, stdout};
 use rustix::termios::isatty;
 
 use crate::frame::{MAX_PAYLOAD, START, encode};
+use crate::installation;
 use crate::relay;
 use crate::terminal;
 
@@ -23,7 +24,7 @@ pub fn start_frame() -> Option<Vec<u8>> {
     for word in env::args_os().skip(1) {
         record(b'a', word.as_bytes(), &mut payload);
     }
-    for (name, value) in env::vars_os().filter(|(name, _)| name != relay::VARIABLE) {
+    for (name, value) in env::vars_os().filter(|(name, _)| name != relay::VARIABLE && name != installation::VARIABLE) {
         let mut pair = name.into_vec();
         pair.push(b'=');
         pair.extend_from_slice(value.as_bytes());

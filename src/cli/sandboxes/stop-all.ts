@@ -3,6 +3,7 @@ import { realpathSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { endAll } from "../../backends/linux/end-all.js";
+import { keptSupervisors } from "../../backends/linux/kept/supervisors.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { nativeBinary } from "../../core/native-binary.js";
 import { sandboxesFolder } from "../../core/state-folders.js";
@@ -18,15 +19,25 @@ export async function stopAll(parsed: ParsedOptions, invocation: Invocation): Pr
       hint: "it kills every sandbox at once; leave --all out to stop some in order",
     });
   }
-  const { ended, left, wasForced } = await endAll(realpathSync(nativeBinary("ak-jail")));
+  const ended = await endEverySandbox(invocation);
+  if (parsed.flags.has("json")) return await writeJson(invocation, { success: true, data: { ended } });
+  return await writeOut(invocation, `${ended} ${ended === 1 ? "sandbox" : "sandboxes"} ended\n`);
+}
+
+/** Returns how many there were. */
+export async function endEverySandbox(invocation: Invocation): Promise<number> {
+  const folder = sandboxesFolder(invocation.env, invocation.homeDir);
+  const { ended, left, wasForced } = await endAll({
+    jailBinary: realpathSync(nativeBinary("ak-jail")),
+    holders: () => keptSupervisors(folder),
+  });
   if (wasForced) await clearUp(invocation);
   if (left.length > 0) {
     throw new AgentKernelError("internal", `${left.length} sandboxes could not be ended: process ${left.join(", ")}`, {
       hint: "they may be stuck in the kernel; look at them with ps",
     });
   }
-  if (parsed.flags.has("json")) return await writeJson(invocation, { success: true, data: { ended } });
-  return await writeOut(invocation, `${ended} ${ended === 1 ? "sandbox" : "sandboxes"} ended\n`);
+  return ended;
 }
 
 /** After supervisors that could not do it themselves. */
