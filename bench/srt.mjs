@@ -9,18 +9,18 @@ let installed;
 
 /** Installed into the benchmark's own folder; it needs bubblewrap, socat and ripgrep on the machine. */
 export function srt(folder, allowedHost) {
-  installed ??= install(join(folder, "srt"), allowedHost);
-  return installed;
+  installed ??= install(join(folder, "srt"));
+  const settings = join(folder, "srt", `settings-${allowedHost}.json`);
+  const network = { allowedDomains: [allowedHost], deniedDomains: [] };
+  writeFileSync(settings, JSON.stringify({ network, filesystem: { denyRead: [], allowWrite: ["."], denyWrite: [] } }));
+  return [installed, "--settings", settings, "-c"];
 }
 
-function install(folder, allowedHost) {
+function install(folder) {
   for (const program of ["bwrap", "socat", "rg"]) execFileSync("sh", ["-c", `command -v ${program}`]);
   mkdirSync(folder);
   execFileSync("npm", ["install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, PACKAGE], {
     stdio: ["ignore", "ignore", "inherit"],
   });
-  const settings = join(folder, "settings.json");
-  const network = { allowedDomains: [allowedHost], deniedDomains: [] };
-  writeFileSync(settings, JSON.stringify({ network, filesystem: { denyRead: [], allowWrite: ["."], denyWrite: [] } }));
-  return [join(folder, "node_modules", ".bin", "srt"), "--settings", settings, "-c"];
+  return join(folder, "node_modules", ".bin", "srt");
 }

@@ -1,4 +1,5 @@
 /** Every figure there is, each under the name that SPECIFICATION.md uses. */
+import { execBesideAll, firstByte, runBesideAll } from "./beside-all.mjs";
 import { burst } from "./burst.mjs";
 import { coldRun } from "./cold-run.mjs";
 import { daemonIdle, warmMemory } from "./daemon-idle.mjs";
@@ -50,4 +51,7 @@ export const figures = [
   dockerRun,
   dockerThroughput,
   dockerExec,
+  runBesideAll,
+  firstByte,
+  execBesideAll,
 ];

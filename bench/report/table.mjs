@@ -6,11 +6,11 @@ export function isMet({ limit, result }) {
   return Object.entries(limit).every(([field, most]) => measuredBy(result, field) <= most);
 }
 
-function measuredBy(result, field) {
+export function measuredBy(result, field) {
   return field === "p50Ms" ? result.subject.p50Ms : result[field];
 }
 
-const units = { ratio: "×", mib: "MiB", p50Ms: "ms" };
+export const units = { ratio: "×", mib: "MiB", p50Ms: "ms" };
 
 export function table(measured) {
   const rows = [["figure", "measured", "limit", "", "p50 / p95 ms", "reference p50 / p95 ms", "ratio p95 / min / cpu"]];
@@ -19,7 +19,7 @@ export function table(measured) {
     const met = isMet({ limit, result });
     rows.push([
       name,
-      `${round(measuredBy(result, field))} ${units[field]}`,
+      result[field] === undefined && field === "ratio" ? "-" : `${round(measuredBy(result, field))} ${units[field]}`,
       limit === null ? "-" : `${limit[field]} ${units[field]}`,
       met === null ? "" : met ? "met" : "NOT MET",
       result.subject ? `${round(result.subject.p50Ms)} / ${round(result.subject.p95Ms)}` : "-",
@@ -41,6 +41,7 @@ export function table(measured) {
 }
 
 export function round(value) {
-  if (value === null) return "-";
+  if (value === null || value === undefined) return "-";
+  if (Array.isArray(value)) return value.map(round).join(" ");
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
 }

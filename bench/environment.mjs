@@ -1,0 +1,45 @@
+/** The machine that figures are of: nothing that names it or its user. */
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { cpus, loadavg, release, totalmem } from "node:os";
+
+/** What says its version, and how. */
+const versioned = {
+  bwrap: ["bwrap", "--version"],
+  docker: ["docker", "--version"],
+  podman: ["podman", "--version"],
+  runsc: ["runsc", "--version"],
+  runc: ["runc", "--version"],
+};
+
+export function environment() {
+  return {
+    kernel: release(),
+    cpu: cpus()[0]?.model ?? "unknown",
+    cores: cpus().length,
+    memoryMiB: Math.round(totalmem() / 2 ** 20),
+    cgroup: existsSync("/sys/fs/cgroup/cgroup.controllers") ? "v2" : "v1",
+    node: process.version,
+    isRoot: process.getuid() === 0,
+    rivals: Object.fromEntries(Object.entries(versioned).map(([name, words]) => [name, versionOf(words)])),
+  };
+}
+
+export function load() {
+  return loadavg()[0];
+}
+
+export function hasProgram(name) {
+  try {
+    execFileSync("sh", ["-c", `command -v "$1"`, "sh", name], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function versionOf([program, ...words]) {
+  if (!hasProgram(program)) return null;
+  const said = execFileSync(program, words, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  return /\d[\w.~+-]*/.exec(said)?.[0] ?? null;
+}
