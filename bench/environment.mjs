@@ -1,7 +1,8 @@
 /** The machine that figures are of: nothing that names it or its user. */
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { cpus, loadavg, release, totalmem } from "node:os";
+import { join } from "node:path";
 
 /** What says its version, and how. */
 const versioned = {
@@ -12,7 +13,8 @@ const versioned = {
   runc: ["runc", "--version"],
 };
 
-export function environment() {
+/** `srtFolder`: where srt was installed to, if it was. */
+export function environment(srtFolder) {
   return {
     kernel: release(),
     cpu: cpus()[0]?.model ?? "unknown",
@@ -21,7 +23,10 @@ export function environment() {
     cgroup: existsSync("/sys/fs/cgroup/cgroup.controllers") ? "v2" : "v1",
     node: process.version,
     isRoot: process.getuid() === 0,
-    rivals: Object.fromEntries(Object.entries(versioned).map(([name, words]) => [name, versionOf(words)])),
+    rivals: {
+      ...Object.fromEntries(Object.entries(versioned).map(([name, words]) => [name, versionOf(words)])),
+      srt: packageVersion(join(srtFolder, "node_modules", "@anthropic-ai", "sandbox-runtime", "package.json")),
+    },
   };
 }
 
@@ -42,4 +47,8 @@ function versionOf([program, ...words]) {
   if (!hasProgram(program)) return null;
   const said = execFileSync(program, words, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
   return /\d[\w.~+-]*/.exec(said)?.[0] ?? null;
+}
+
+function packageVersion(file) {
+  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")).version : null;
 }

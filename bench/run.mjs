@@ -6,6 +6,7 @@
  *
  * The report is in .build; `--write` makes it the documentation's. Status 1: a promise is not met, or a figure failed.
  */
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { environment, load } from "./environment.mjs";
 import { figures } from "./figures/index.mjs";
@@ -43,7 +44,7 @@ const report = {
   at: new Date().toISOString(),
   quick: values.quick,
   seconds: (performance.now() - startedAt) / 1000,
-  environment: environment(),
+  environment: environment(join(context.folder, "srt")),
   load: { start: loadAtStart, end: load() },
   ...taken,
   figures: taken.figures.map((figure) => ({ ...figure, met: isMet(figure) })),

@@ -11,7 +11,6 @@ export function markdown(report, plots) {
     ...verdictLines(compared, "lose", "We lose"),
     ...verdictLines(compared, "even", "No difference that the samples show"),
     ...verdictLines(compared, "floor", "Against the floor, which has no sandbox or hardly one"),
-    "",
     `${report.quick ? "A quick run" : "A whole run"} of \`npm run bench\` on ${report.at.slice(0, 10)}, ${(report.seconds / 60).toFixed(1)} minutes. Each ratio is our median over the other's, with the interval that holds it in 95 of 100 draws (bootstrap); both sides were measured in turn, in random order, after a warm-up.`,
     "",
     ...plots.flatMap(({ title, file }) => [`![${title}](docs/bench/${file})`, ""]),
@@ -33,12 +32,7 @@ export function markdown(report, plots) {
     "",
     ...series(report.figures),
     "## Not measured here",
-    ...list([...report.skipped, ...report.failed].map(({ name, reason }) => `\`${name}\`: ${reason}`)),
-    ...list(
-      report.figures.flatMap(({ name, result }) =>
-        Object.entries(result.skipped ?? {}).map(([rival, reason]) => `${rival} in \`${name}\`: ${reason}`),
-      ),
-    ),
+    ...list(leftOut(report)),
     "",
     "## Machine",
     ...list(machineLines(report)),
@@ -47,7 +41,7 @@ export function markdown(report, plots) {
 
 function verdictLines(compared, verdict, title) {
   const some = compared.filter((one) => one.verdict === verdict).sort((a, b) => a.ratio - b.ratio);
-  if (some.length === 0) return [`**${title}**: nowhere.`, ""];
+  if (some.length === 0) return [`**${title}:** nowhere.`, ""];
   return [`**${title}:**`, ...some.map(verdictLine), ""];
 }
 
@@ -87,6 +81,14 @@ function series(figures) {
       ),
       "",
     ]);
+}
+
+function leftOut({ figures, skipped, failed }) {
+  const whole = [...skipped, ...failed].map(({ name, reason }) => `\`${name}\`: ${reason}`);
+  const parts = figures.flatMap(({ name, result }) =>
+    Object.entries(result.skipped ?? {}).map(([part, reason]) => `${part} in \`${name}\`: ${reason}`),
+  );
+  return whole.length + parts.length === 0 ? ["everything was"] : [...whole, ...parts];
 }
 
 function machineLines({ environment, load }) {
