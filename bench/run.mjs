@@ -4,7 +4,8 @@
  *
  *   npm run bench -- [--quick] [--minutes N] [--only NAME]... [--write]
  *
- * The report is in .build; `--write` makes it the documentation's. Status 1: a promise is not met, or a figure failed.
+ * The report is in .build; `--write` makes it the documentation's (BENCHMARK.md, docs/bench, the figures of
+ * SPECIFICATION.md and README.md). Status 1: a promise is not met, or a figure failed.
  */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -30,6 +31,10 @@ const { values } = parseArgs({
 const unknown = (values.only ?? []).filter((name) => !figures.some((figure) => figure.name === name));
 if (unknown.length > 0) {
   console.error(`no figure ${unknown.join(", ")}; there are: ${figures.map(({ name }) => name).join(", ")}`);
+  process.exit(2);
+}
+if (values.write && (values.quick || values.only !== undefined)) {
+  console.error("--write is for a whole run: the documentation has no figures of a part, or of few samples");
   process.exit(2);
 }
 const chosen = figures.filter(({ name }) => values.only?.includes(name) ?? true);

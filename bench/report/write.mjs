@@ -1,9 +1,11 @@
 /** Where reports go: always into .build; into the documentation only where that is asked for. */
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { markdown } from "./markdown.mjs";
 import { plotsOf } from "./plots.mjs";
+import { withTable } from "./readme.mjs";
+import { withFigures } from "./specification.mjs";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
@@ -19,6 +21,12 @@ export function writeReport(report, { isForDocs }) {
   clear(join(root, "docs", "bench"));
   written.push(write(".", "BENCHMARK.md", text), write(join("docs", "bench"), "report.json", json));
   for (const { file, svg } of plots) written.push(write(join("docs", "bench"), file, svg));
+  for (const [name, rewritten] of [
+    ["SPECIFICATION.md", withFigures],
+    ["README.md", withTable],
+  ]) {
+    written.push(write(".", name, rewritten(readFileSync(join(root, name), "utf8"), report)));
+  }
   return written;
 }
 
