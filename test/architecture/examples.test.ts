@@ -8,9 +8,9 @@ import { languageTable } from "../../src/detect/languages.js";
 const script = readFileSync("scripts/run-examples.sh", "utf8");
 const table = /^examples='([^']+)'$/m.exec(script)?.[1] ?? "";
 const examples = table.split("\n").map((line) => {
-  const [folder = ""] = line.split("|");
+  const [folder = "", , command = ""] = line.split("|");
   const projectFiles = readdirSync(join("examples", folder));
-  return { folder, projectFiles, detected: detectImage({ argv: ["./start"], projectFiles }) };
+  return { folder, command, projectFiles, detected: detectImage({ argv: ["./start"], projectFiles }) };
 });
 
 describe("examples", () => {
@@ -25,7 +25,11 @@ describe("examples", () => {
     expect(found).toHaveLength(languageTable.length);
   });
 
-  it.each(examples)("$folder says what it prints", ({ projectFiles }) => {
-    expect(projectFiles).toContain("expected.txt");
-  });
+  it.each(examples)(
+    "$folder says what it prints, and their page how to run it",
+    ({ folder, command, projectFiles }) => {
+      expect(projectFiles).toContain("expected.txt");
+      expect(readFileSync("examples/README.md", "utf8")).toContain(`| \`${folder}\` | \`${command}\` |`);
+    },
+  );
 });
