@@ -2,6 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { CannotRun } from "./cannot-run.mjs";
 
 const PACKAGE = "@anthropic-ai/sandbox-runtime";
 
@@ -19,8 +20,12 @@ export function srt(folder, allowedHost) {
 function install(folder) {
   for (const program of ["bwrap", "socat", "rg"]) execFileSync("sh", ["-c", `command -v ${program}`]);
   mkdirSync(folder);
-  execFileSync("npm", ["install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, PACKAGE], {
-    stdio: ["ignore", "ignore", "inherit"],
-  });
+  try {
+    execFileSync("npm", ["install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, PACKAGE], {
+      stdio: "ignore",
+    });
+  } catch (cause) {
+    throw new CannotRun(`npm could not install ${PACKAGE}`, { cause });
+  }
   return join(folder, "node_modules", ".bin", "srt");
 }

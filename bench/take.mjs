@@ -1,5 +1,6 @@
 /** Takes one figure after the other within the time that there is; what cannot be taken is told apart from what failed. */
 import { withinBudget } from "./budget.mjs";
+import { CannotRun } from "./cannot-run.mjs";
 import { hasProgram, load } from "./environment.mjs";
 import { planOf, whyNot } from "./plan.mjs";
 
@@ -30,8 +31,9 @@ export async function take(figures, context, { quick, untilMs, tell }) {
       const seconds = (performance.now() - startedAt) / 1000;
       taken.figures.push({ name, promise, limit, isShort, seconds, load: load(), result });
     } catch (error) {
-      taken.failed.push({ name, reason: error.message.split("\n")[0] });
-      tell(`failed ${name}: ${error.stack}`);
+      const list = error instanceof CannotRun ? taken.skipped : taken.failed;
+      list.push({ name, reason: error.message.split("\n")[0] });
+      tell(`${list === taken.failed ? "failed" : "skipped"} ${name}: ${error.stack}`);
     }
   }
   const place = (one) => figures.findIndex(({ name }) => name === one.name);

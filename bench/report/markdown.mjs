@@ -1,5 +1,5 @@
 /** A report as BENCHMARK.md has it: first where we win and lose, then every figure, then the machine. */
-import { isMet, measuredBy, round, units } from "./table.mjs";
+import { fieldOf, isMet, measuredBy, round, units } from "./table.mjs";
 import { comparisons, inWords } from "./verdict.mjs";
 
 export function markdown(report, plots) {
@@ -46,11 +46,12 @@ function verdictLines(compared, verdict, title) {
 }
 
 function verdictLine(one) {
-  return `- ${one.ours} against ${one.rival}: ${round(one.ratio)} × (${intervalText(one.interval)}), ${inWords(one)}`;
+  const said = `- ${one.ours} against ${one.rival}: ${round(one.ratio)} × (${intervalText(one.interval)})`;
+  return one.verdict === "even" ? said : `${said}, ${inWords(one)}`;
 }
 
 function promiseRow({ name, promise, limit, result }) {
-  const field = limit === null ? "ratio" : Object.keys(limit)[0];
+  const field = fieldOf({ limit, result });
   const value = measuredBy(result, field);
   const met = isMet({ limit, result });
   return [

@@ -10,12 +10,18 @@ export function measuredBy(result, field) {
   return field === "p50Ms" ? result.subject.p50Ms : result[field];
 }
 
+/** What a figure is in, also where nothing is promised. */
+export function fieldOf({ limit, result }) {
+  if (limit !== null) return Object.keys(limit)[0];
+  return result.ratio === undefined && result.mib !== undefined ? "mib" : "ratio";
+}
+
 export const units = { ratio: "×", mib: "MiB", p50Ms: "ms" };
 
 export function table(measured) {
   const rows = [["figure", "measured", "limit", "", "p50 / p95 ms", "reference p50 / p95 ms", "ratio p95 / min / cpu"]];
   for (const { name, limit, result } of measured) {
-    const field = limit === null ? "ratio" : Object.keys(limit)[0];
+    const field = fieldOf({ limit, result });
     const met = isMet({ limit, result });
     rows.push([
       name,
@@ -43,5 +49,6 @@ export function table(measured) {
 export function round(value) {
   if (value === null || value === undefined) return "-";
   if (Array.isArray(value)) return value.map(round).join(" ");
-  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+  const digits = value >= 100 ? 0 : value >= 10 ? 1 : value >= 0.1 || value <= 0 ? 2 : 3;
+  return value.toFixed(digits);
 }
