@@ -9,21 +9,19 @@ const IDLE_MS = 500;
 
 export const density = {
   name: "density",
-  promise: `what an idle sandbox takes of the machine's memory, kernel included, with ${SANDBOXES} of them alive`,
+  promise: `memory of an idle sandbox, its own processes' proportional share, with ${SANDBOXES} of them alive`,
   limit: null,
   async run({ jail, jailSpecFile, emptyProject }, quick) {
     const spec = readFileSync(jailSpecFile(emptyProject));
     const count = quick ? SANDBOXES / 10 : SANDBOXES;
     const alive = [];
     try {
-      // The first one brings what all share.
-      alive.push(await start(jail, spec));
+      const before = kernelMiB();
+      while (alive.length < count) alive.push(await start(jail, spec));
       await setTimeout(IDLE_MS);
-      const before = availableMiB();
-      while (alive.length <= count) alive.push(await start(jail, spec));
-      await setTimeout(IDLE_MS);
-      const mib = (before - availableMiB()) / count;
-      return { mib, information: { sandboxes: count, inOneGiB: 1024 / mib } };
+      const kernelEachMiB = (kernelMiB() - before) / count;
+      const mib = alive.reduce((sum, { pid }) => sum + ownMiB(pid), 0) / count;
+      return { mib, information: { sandboxes: count, kernelEachMiB, inOneGiB: 1024 / (mib + Math.max(kernelEachMiB, 0)) } };
     } finally {
       for (const child of alive) {
         child.stdio[3].write('{"do":"kill"}\n');
@@ -41,6 +39,16 @@ async function start([binary, ...words], spec) {
   return child;
 }
 
-function availableMiB() {
-  return Number(/^MemAvailable: +(\d+) kB$/m.exec(readFileSync("/proc/meminfo", "utf8"))[1]) / 1024;
+/** The supervisor and what is below it. */
+function ownMiB(pid) {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean);
+  const own = Number(/^Pss: +(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))[1]) / 1024;
+  return children.reduce((sum, child) => sum + ownMiB(child), own);
+}
+
+/** What the kernel keeps for processes, mounts and namespaces; of the whole machine, so only for information. */
+function kernelMiB() {
+  const text = readFileSync("/proc/meminfo", "utf8");
+  const kib = (name) => Number(new RegExp(`^${name}: +(\\d+) kB$`, "m").exec(text)[1]);
+  return (kib("SUnreclaim") + kib("KernelStack") + kib("PageTables")) / 1024;
 }
