@@ -21,7 +21,10 @@ export const density = {
       await setTimeout(IDLE_MS);
       const kernelEachMiB = (kernelMiB() - before) / count;
       const mib = alive.reduce((sum, { pid }) => sum + ownMiB(pid), 0) / count;
-      return { mib, information: { sandboxes: count, kernelEachMiB, inOneGiB: 1024 / (mib + Math.max(kernelEachMiB, 0)) } };
+      return {
+        mib,
+        information: { sandboxes: count, kernelEachMiB, inOneGiB: 1024 / (mib + Math.max(kernelEachMiB, 0)) },
+      };
     } finally {
       for (const child of alive) {
         child.stdio[3].write('{"do":"kill"}\n');
