@@ -23,7 +23,7 @@ export async function take(figures, context, { quick, untilMs, tell }) {
     }
     const leftMs = untilMs - performance.now();
     const isShort = quick || plan.wholeMs > leftMs;
-    const budgetMs = Math.max(LEAST_MS, Math.min(MOST_MS, leftMs / (inOrder.length - index)));
+    const budgetMs = plan.setUpMs + Math.max(LEAST_MS, Math.min(MOST_MS, leftMs / (inOrder.length - index)));
     tell(`measuring ${name}: ${promise}`);
     const startedAt = performance.now();
     try {
