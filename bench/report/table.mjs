@@ -1,4 +1,4 @@
-/** Results as a table for people and as JSON for whoever compares runs. */
+/** Results as a table for a terminal, and how a number is shown wherever it is. */
 
 /** The number that the limit is about, and whether it holds; null where nothing is promised. */
 export function isMet({ limit, result }) {

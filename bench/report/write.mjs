@@ -1,4 +1,7 @@
-/** Where reports go: always into .build; into the documentation only where that is asked for. */
+/**
+ * bench/report owns what becomes of results: the verdict, a page, plots, and the figures that other pages state. It
+ * measures nothing. Reports always go into .build, and into the documentation only where that is asked for.
+ */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
