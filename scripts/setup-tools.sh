@@ -34,7 +34,8 @@ python3-venv|python3-venv
 psql|postgresql-client
 postgresql-server|postgresql
 javac|default-jdk-headless
-go|golang-go"
+go|golang-go
+make|make"
 
 have() {
   case $1 in

@@ -4,6 +4,7 @@
 //   npm test -- unit              one vitest project: unit, contract, security, faults, e2e
 //   npm test -- unit src/policy   the same, only files whose path has that text
 //   npm test -- static | rust     the checks that run no test | cargo's tests
+//   npm test -- bench             the watch over promises in figures
 //
 // It needs nothing but Node until the set-up has run. A step that dies counts as a failure, and so does a run in which
 // no test ran: silence is never success.
@@ -41,6 +42,8 @@ const staticChecks = [
     [join("scripts", "build-sdk.sh"), name, "check"],
   ]),
 ];
+
+const benchGuard = ["promises in figures", root, process.execPath, [join("bench", "guard.mjs")]];
 
 function bin(name) {
   return join(root, "node_modules", ".bin", name);
@@ -137,7 +140,7 @@ function sum(one, other) {
 }
 
 async function main(words) {
-  const parts = words.filter((word) => word === "static" || word === "rust");
+  const parts = words.filter((word) => ["static", "rust", "bench"].includes(word));
   const chosenProjects = words.filter((word) => projects.includes(word));
   const filters = words.filter((word) => !parts.includes(word) && !projects.includes(word));
   const everything = words.length === 0;
@@ -155,6 +158,8 @@ async function main(words) {
     if (everything || parts.includes("rust")) add(await runCargoTests());
     if (everything) add(await runAllVitest());
     else if (chosenProjects.length + filters.length > 0) add(await runVitest(chosenProjects, filters));
+    // Last, and alone: what is timed wants the machine for itself.
+    if (everything || parts.includes("bench")) add(await runStaticCheck(benchGuard));
   }
 
   if (failures.length > 0) say(`\n${failures.join("\n")}`);

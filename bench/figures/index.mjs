@@ -1,17 +1,23 @@
 /** Every figure there is, each under the name that SPECIFICATION.md uses. */
+import { execBesideAll, firstByte, runBesideAll } from "./beside-all.mjs";
+import { besideBombs } from "./beside-bombs.mjs";
 import { burst } from "./burst.mjs";
 import { coldRun } from "./cold-run.mjs";
+import { createUseDestroy } from "./create-use-destroy.mjs";
 import { daemonIdle, warmMemory } from "./daemon-idle.mjs";
 import { daemonRun } from "./daemon-run.mjs";
+import { density } from "./density.mjs";
 import { dockerExec, dockerRun, dockerThroughput } from "./docker.mjs";
 import { egressBulk, egressBulkSrt } from "./egress-bulk.mjs";
 import { egressConnect } from "./egress-connect.mjs";
+import { growth } from "./growth.mjs";
 import { httpExec, httpRun } from "./http.mjs";
 import { idleMemory } from "./idle-memory.mjs";
 import { imagePull } from "./image-pull.mjs";
 import { imagePageCache, imageStart } from "./image-start.mjs";
 import { jailStart } from "./jail-start.mjs";
 import { mcpInitialize, mcpRun } from "./mcp.mjs";
+import { parallel } from "./parallel.mjs";
 import { projectCopy } from "./project-copy.mjs";
 import { soak } from "./soak.mjs";
 import { stdoutGigabyte, stdoutGrowth } from "./stdout-gigabyte.mjs";
@@ -52,4 +58,12 @@ export const figures = [
   dockerRun,
   dockerThroughput,
   dockerExec,
+  runBesideAll,
+  firstByte,
+  execBesideAll,
+  createUseDestroy,
+  parallel,
+  density,
+  besideBombs,
+  growth,
 ];

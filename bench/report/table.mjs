@@ -1,4 +1,4 @@
-/** Results as a table for people and as JSON for whoever compares runs. */
+/** Results as a table for a terminal, and how a number is shown wherever it is. */
 
 /** The number that the limit is about, and whether it holds; null where nothing is promised. */
 export function isMet({ limit, result }) {
@@ -6,20 +6,26 @@ export function isMet({ limit, result }) {
   return Object.entries(limit).every(([field, most]) => measuredBy(result, field) <= most);
 }
 
-function measuredBy(result, field) {
+export function measuredBy(result, field) {
   return field === "p50Ms" ? result.subject.p50Ms : result[field];
 }
 
-const units = { ratio: "×", mib: "MiB", p50Ms: "ms" };
+/** What a figure is in, also where nothing is promised. */
+export function fieldOf({ limit, result }) {
+  if (limit !== null) return Object.keys(limit)[0];
+  return result.ratio === undefined && result.mib !== undefined ? "mib" : "ratio";
+}
+
+export const units = { ratio: "×", mib: "MiB", p50Ms: "ms" };
 
 export function table(measured) {
   const rows = [["figure", "measured", "limit", "", "p50 / p95 ms", "reference p50 / p95 ms", "ratio p95 / min / cpu"]];
   for (const { name, limit, result } of measured) {
-    const field = limit === null ? "ratio" : Object.keys(limit)[0];
+    const field = fieldOf({ limit, result });
     const met = isMet({ limit, result });
     rows.push([
       name,
-      `${round(measuredBy(result, field))} ${units[field]}`,
+      result[field] === undefined && field === "ratio" ? "-" : `${round(measuredBy(result, field))} ${units[field]}`,
       limit === null ? "-" : `${limit[field]} ${units[field]}`,
       met === null ? "" : met ? "met" : "NOT MET",
       result.subject ? `${round(result.subject.p50Ms)} / ${round(result.subject.p95Ms)}` : "-",
@@ -41,6 +47,8 @@ export function table(measured) {
 }
 
 export function round(value) {
-  if (value === null) return "-";
-  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+  if (value === null || value === undefined) return "-";
+  if (Array.isArray(value)) return value.map(round).join(" ");
+  const digits = value >= 100 ? 0 : value >= 10 ? 1 : value >= 0.1 || value <= 0 ? 2 : 3;
+  return value.toFixed(digits);
 }
