@@ -358,7 +358,7 @@ fn carry_over(
 }
 
 /// Limits for each process, and where no cgroup holds all of them together, the next best thing.
-fn rlimits(spec: &Spec, cgroup: &Cgroup) -> Vec<(u32, u64)> {
+fn rlimits(spec: &Spec, cgroup: &Cgroup) -> Vec<(sys::Resource, u64)> {
     let mut limits = vec![(libc::RLIMIT_NOFILE, spec.limits.open_files), (libc::RLIMIT_CORE, 0)];
     if !cgroup.limits("pids") {
         limits.push((libc::RLIMIT_NPROC, spec.limits.pids));
