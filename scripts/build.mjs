@@ -118,7 +118,8 @@ async function recordCode() {
   await mkdir(project);
   const keep = 'require("node:fs").writeFileSync(code, script.createCachedData())';
   await writeFile(recorder, entry(`process.once("exit", () => ${keep});\n`));
-  spawnSync(process.execPath, [recorder, "run", "--no-network", "--", "true"], {
+  // The image is named: a build asks no registry, and one that could not be had would end the run too early.
+  spawnSync(process.execPath, [recorder, "run", "--no-network", "--image", "host", "--", "true"], {
     cwd: project,
     env: { PATH: process.env.PATH, HOME: project, XDG_STATE_HOME: project },
     stdio: "ignore",
