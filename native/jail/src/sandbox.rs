@@ -161,9 +161,9 @@ impl<'a> Sandbox<'a> {
         self.process.pid
     }
 
-    /// Takes apart what was needed only to start it. That may take a while.
-    pub fn clear_up(&mut self) {
-        self.left = None;
+    /// What was needed only to start it. Taking it apart, by dropping it, may take a while.
+    pub fn remains(&mut self) -> Option<OwnedFd> {
+        self.left.take()
     }
 
     /// Readable when the first process has ended, and so all others.
