@@ -4,7 +4,7 @@
 // never need lies in a file of its own.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -146,14 +146,18 @@ async function recordCode() {
   const recorder = join(staging, "recorder.cjs");
   const project = join(staging, "project");
   await mkdir(project);
+  // Where the bundle looks for them, so that the run gets beyond the start of its sandbox.
+  await symlink(join(dist, "native"), join(staging, "native"));
   const keep = 'require("node:fs").writeFileSync(code, script.createCachedData())';
   await writeFile(recorder, entry(`process.once("exit", () => ${keep});\n`));
-  spawnSync(process.execPath, [recorder, "run", "--no-network", "--", "true"], {
+  // The image is named: a build asks no registry, and one that could not be had would end the run too early.
+  const { status } = spawnSync(process.execPath, [recorder, "run", "--no-network", "--image", "host", "--", "true"], {
     cwd: project,
     env: { PATH: process.env.PATH, HOME: project, XDG_STATE_HOME: project },
     stdio: "ignore",
     timeout: recordTimeoutMs,
   });
+  if (status !== 0) console.error(`no sandbox could be started here (${status}): the first runs compile more`);
 }
 
 /** Chunks first, the entry last, each by rename: a process that starts at any moment finds one whole bundle. */

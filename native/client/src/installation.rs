@@ -74,7 +74,7 @@ impl Installation {
     }
 
     /// Becomes the command line that needs no daemon. Returns only if that cannot be started.
-    pub fn become_embedded(&self, words: impl Iterator<Item = OsString>) -> String {
+    pub fn become_embedded(&self, words: &[OsString]) -> String {
         let script = self.dist.join("../scripts/embedded.sh");
         let mut command = if script.exists() {
             Command::new(script)

@@ -26,11 +26,15 @@ mod startup;
 mod sys;
 mod users;
 
+use std::ffi::{c_char, c_int};
+
 use server::{End, Server};
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
-pub extern "C" fn main() -> i32 {
-    match startup::prepare().and_then(Server::new) {
+extern "C" fn main(count: c_int, words: *const *const c_char) -> i32 {
+    // SAFETY: they come from the C library as they are.
+    let words = unsafe { ak_words::of_main(count, words) };
+    match startup::prepare(&words).and_then(Server::new) {
         Ok(server) => match server.run() {
             End::ShutDown => 0,
             End::StreamEnded | End::SupervisorGone => 1,

@@ -1,5 +1,6 @@
 //! What the process sets about itself before it serves.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 
@@ -24,9 +25,9 @@ pub struct Prepared {
     pub is_init: bool,
 }
 
-pub fn prepare() -> io::Result<Prepared> {
+pub fn prepare(words: &[OsString]) -> io::Result<Prepared> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    let is_told = |word: &str| std::env::args_os().skip(1).any(|said| said == word);
+    let is_told = |word: &str| words.iter().any(|said| said == word);
     let (stream, listeners) = sys::take_inherited(is_told("captured"))?;
     let is_init = getpid().is_init();
     if !is_init {

@@ -71,7 +71,7 @@ pub struct Prepared {
     /// What was found in the views.
     pub surveys: Vec<Survey>,
     /// Limits for each process, and what no cgroup holds.
-    pub rlimits: Vec<(u32, u64)>,
+    pub rlimits: Vec<(sys::Resource, u64)>,
 }
 
 /// What every layer of an image is mounted with, and what a kept sandbox writes to.

@@ -161,9 +161,9 @@ impl<'a> Sandbox<'a> {
         self.process.pid
     }
 
-    /// Takes apart what was needed only to start it. That may take a while.
-    pub fn clear_up(&mut self) {
-        self.left = None;
+    /// What was needed only to start it. Taking it apart, by dropping it, may take a while.
+    pub fn remains(&mut self) -> Option<OwnedFd> {
+        self.left.take()
     }
 
     /// Readable when the first process has ended, and so all others.
@@ -358,7 +358,7 @@ fn carry_over(
 }
 
 /// Limits for each process, and where no cgroup holds all of them together, the next best thing.
-fn rlimits(spec: &Spec, cgroup: &Cgroup) -> Vec<(u32, u64)> {
+fn rlimits(spec: &Spec, cgroup: &Cgroup) -> Vec<(sys::Resource, u64)> {
     let mut limits = vec![(libc::RLIMIT_NOFILE, spec.limits.open_files), (libc::RLIMIT_CORE, 0)];
     if !cgroup.limits("pids") {
         limits.push((libc::RLIMIT_NPROC, spec.limits.pids));

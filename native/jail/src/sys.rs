@@ -197,7 +197,13 @@ pub fn install_seccomp(program: &[libc::sock_filter]) -> io::Result<()> {
     Ok(())
 }
 
-pub fn set_rlimit(resource: libc::__rlimit_resource_t, value: u64) -> io::Result<()> {
+/// The number of a limit, as the C library takes it.
+#[cfg(target_env = "gnu")]
+pub type Resource = libc::__rlimit_resource_t;
+#[cfg(not(target_env = "gnu"))]
+pub type Resource = libc::c_int;
+
+pub fn set_rlimit(resource: Resource, value: u64) -> io::Result<()> {
     // SAFETY: the struct is filled by the kernel, then by us, and outlives both calls.
     unsafe {
         let mut limit: libc::rlimit = std::mem::zeroed();
@@ -215,7 +221,7 @@ pub fn set_rlimit(resource: libc::__rlimit_resource_t, value: u64) -> io::Result
 }
 
 /// The same for another process, whose user namespace is one of ours.
-pub fn set_rlimit_of(pid: libc::pid_t, resource: libc::__rlimit_resource_t, value: u64) -> io::Result<()> {
+pub fn set_rlimit_of(pid: libc::pid_t, resource: Resource, value: u64) -> io::Result<()> {
     // SAFETY: the struct is filled by the kernel, then by us, and outlives both calls.
     unsafe {
         let mut limit: libc::rlimit = std::mem::zeroed();

@@ -65,7 +65,8 @@ export function signalsContract(contract: Contract): void {
     test("to the process: only the command gets it", async () => {
       await contract.sandbox({}, async (sandbox) => {
         const script =
-          "trap 'echo told' USR1; (trap 'echo child told' USR1; echo up; while :; do sleep 0.01; done) & wait; kill $!";
+          // It ends in the trap: the signal may come before the shell waits.
+          "trap 'echo told; kill $!; exit' USR1; (trap 'echo child told' USR1; echo up; while :; do sleep 0.01; done) & wait";
         const command = await sandbox.start(["sh", "-c", script]);
         await command.until(/up/);
         command.exec.signal(SIGUSR1, "process");
