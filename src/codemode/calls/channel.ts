@@ -32,11 +32,13 @@ export async function answerCalls(stream: Duplex, call: Caller, limits: ChannelL
   let fault: unknown = null;
   const mostBytes = limits.argumentBytes + ENVELOPE_BYTES;
   try {
-    for await (const line of messageLines(stream, mostBytes)) {
+    // A program that has asked its last still hears the answers.
+    for await (const line of messageLines(stream.iterator({ destroyOnReturn: false }), mostBytes)) {
       const asked = "bytes" in line ? askedOf(line.bytes.toString("utf8")) : null;
       if (asked === null) {
         const why = "bytes" in line ? "a call that cannot be understood" : `a call of more than ${mostBytes} bytes`;
         await write(stream, line0({ code: "invalid", message: `${why}; no more calls are taken` }));
+        stream.destroy();
         break;
       }
       const work = call(asked.server, asked.tool, asked.args, Buffer.byteLength(JSON.stringify(asked.args)))

@@ -85,7 +85,7 @@ export class RunCalls {
     const limit = this.#limitReached(bytesOut);
     if (limit !== null) return await refuse("limit", limit, limit);
     this.#made++;
-    const decided = await this.#decided(name, args);
+    const decided = await this.#decided(server, name, args);
     if (decided.verdict === "denied") return await refuse("denied", decided.rule, `not allowed (${decided.rule})`);
     const { rule } = decided;
     try {
@@ -123,9 +123,12 @@ export class RunCalls {
   }
 
   async #decided(
+    server: string,
     name: string,
     args: object,
   ): Promise<{ readonly verdict: "allowed" | "denied"; readonly rule: string }> {
+    // Patterns speak of server and tool in one text, so what is between them must not be in a server's name.
+    if (server.includes("/")) return { verdict: "denied", rule: "no server has such a name" };
     const { verdict, rule } = decide(this.#parts.policy, name, args);
     if (verdict !== "ask") return { verdict, rule };
     const { confirm } = this.#parts;

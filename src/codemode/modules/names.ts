@@ -47,3 +47,8 @@ function usable(name: string): string {
   if (name === "" || /^[0-9]/.test(name)) return `tool_${name}`;
   return RESERVED.has(name) ? `${name}_` : name;
 }
+
+/** A text as it stands in a source of either language, whatever is in it. */
+export function quoted(text: string): string {
+  return JSON.stringify(text).replace(/[\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16)}`);
+}

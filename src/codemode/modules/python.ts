@@ -1,9 +1,8 @@
 /** A server's tools as a module of Python: functions with named arguments and what is known of their types. */
 import type { Catalog, ToolSchema } from "../servers/index.js";
 import { MOST_TOOL_CHARS, oneLine } from "./documentation.js";
-import { snakeName, uniqueNames } from "./names.js";
+import { quoted, snakeName, uniqueNames } from "./names.js";
 import { isFields } from "./schema-type.js";
-import { quoted } from "./typescript.js";
 
 export interface PythonModule {
   readonly declarations: ReadonlyMap<string, string>;

@@ -3,7 +3,7 @@
  * deep, too large or turns in a circle is `unknown`, never an error and never more text than the budget allows.
  */
 import { blockComment, MOST_FIELD_CHARS } from "./documentation.js";
-import { isIdentifier } from "./names.js";
+import { isIdentifier, quoted } from "./names.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -74,7 +74,7 @@ function objectType({ properties, required, additionalProperties: more }: Fields
   const indent = "  ".repeat(inner.within);
   const lines = named.map(([key, value]) => {
     const comment = isFields(value) ? blockComment(value.description, indent, MOST_FIELD_CHARS) : "";
-    const name = isIdentifier(key) ? key : JSON.stringify(key);
+    const name = isIdentifier(key) ? key : quoted(key);
     return `${comment}${indent}${name}${needed.has(key) ? "" : "?"}: ${typeAt(value, inner)};\n`;
   });
   const open = rest === null ? "" : `${indent}[more: string]: unknown;\n`;
@@ -95,8 +95,8 @@ function refType(ref: string, walk: Walk): string {
 }
 
 function literal(value: unknown): string {
-  const isPlain = value === null || ["string", "number", "boolean"].includes(typeof value);
-  return isPlain ? JSON.stringify(value) : "unknown";
+  if (typeof value === "string") return quoted(value);
+  return value === null || ["number", "boolean"].includes(typeof value) ? JSON.stringify(value) : "unknown";
 }
 
 function union(types: readonly string[]): string {

@@ -1,7 +1,7 @@
 /** A server's tools as a module of TypeScript: declarations for readers and the compiler, JavaScript for the program. */
 import type { Catalog, ToolSchema } from "../servers/index.js";
 import { blockComment, MOST_TOOL_CHARS } from "./documentation.js";
-import { camelName, uniqueNames } from "./names.js";
+import { camelName, quoted, uniqueNames } from "./names.js";
 import { isFields, typeOf } from "./schema-type.js";
 
 export interface TypeScriptModule {
@@ -36,9 +36,4 @@ function declarationOf({ description, inputSchema, outputSchema }: ToolSchema, n
   // Without a schema a result is text, or what the text is as JSON.
   const result = outputSchema === undefined ? "any" : typeOf(outputSchema);
   return `${blockComment(description, "", MOST_TOOL_CHARS)}export function ${name}(${args}): Promise<${result}>;\n`;
-}
-
-/** Fit for a source text, whatever is in it. */
-export function quoted(text: string): string {
-  return JSON.stringify(text).replace(/[\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16)}`);
 }

@@ -10,13 +10,14 @@ import { AgentKernelError } from "../../core/errors.js";
 /** From the bundle in dist/ or dist/chunks/, or a source file three levels below the checkout; or beside the package. */
 const PLACES = ["../node_modules", "../../node_modules", "../../../node_modules", "../..", "../../.."];
 
-export function compilerFolder(): string {
+export function compilerFolder(named: string | undefined): string {
+  if (named !== undefined && named !== "") return named;
   const here = dirname(fileURLToPath(import.meta.url));
   const name = `@typescript/typescript-${process.platform}-${process.arch}/lib`;
   const found = PLACES.map((place) => join(here, place, name)).find((folder) => existsSync(join(folder, "tsc")));
   if (found !== undefined) return found;
   throw new AgentKernelError("unsupported", "TypeScript's compiler is not installed, so types cannot be checked", {
-    hint: 'install the package typescript (7 or later) beside agentkernel, or write the program in "javascript"',
+    hint: 'install the package typescript (7 or later) beside agentkernel, name its folder in AGENTKERNEL_TYPESCRIPT, or write the program in "javascript"',
   });
 }
 

@@ -142,7 +142,7 @@ export class McpServer {
     try {
       for (let page = 0; page < MOST_PAGES; page++) {
         const params = cursor === undefined ? {} : { cursor };
-        const options = { timeout: this.#options.callTimeoutMs };
+        const options = { timeout: this.#options.connectTimeoutMs };
         const listed = await connected.client.request({ method: "tools/list", params }, ListToolsResultSchema, options);
         for (const { name, description = "", inputSchema, outputSchema } of listed.tools) {
           if (found.size < MOST_TOOLS) found.set(name, { name, description, inputSchema, outputSchema });

@@ -101,7 +101,11 @@ async function requestOf(
   const request = await prepareFor(call, argv, body);
   if (compile === null) return request;
   const { policy } = request;
-  const mount = { host: compilerFolder(), guest: TYPESCRIPT_AT, readonly: true };
+  const mount = {
+    host: compilerFolder(call.host.own.env.AGENTKERNEL_TYPESCRIPT),
+    guest: TYPESCRIPT_AT,
+    readonly: true,
+  };
   return { ...request, policy: { ...policy, fs: { ...policy.fs, mounts: [...policy.fs.mounts, mount] } } };
 }
 

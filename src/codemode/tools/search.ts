@@ -11,6 +11,8 @@ import { type CodeMode, lackingNotes } from "./catalog.js";
 const USUAL = 10;
 const MOST = 50;
 const LINE_CHARS = 140;
+/** Words that fit every description. */
+const FILLERS = new Set("a all an and by for from in is it of on or that the this to with".split(" "));
 
 interface Found {
   readonly catalog: Catalog;
@@ -51,7 +53,7 @@ export function codeSearch(mode: CodeMode): Tool {
       const words = query
         .toLowerCase()
         .split(/[^a-z0-9]+/)
-        .filter((word) => word.length > 1);
+        .filter((word) => word !== "" && !FILLERS.has(word));
       const found = words.length === 0 ? [] : ranked(catalogs, words);
       const tools = found.slice(0, limit).map(({ catalog, tool }) => ({
         tool: `${catalog.server}/${tool.name}`,
@@ -92,8 +94,14 @@ function scoreOf(server: string, { name, description, inputSchema }: ToolSchema,
     [description.toLowerCase(), 2],
     [Object.keys(properties).join(" ").toLowerCase(), 1],
   ];
-  const stem = (word: string) => (word.length > 3 ? word.replace(/s$/, "") : word);
-  const one = (word: string) =>
-    weights.reduce((sum, [place, weight]) => sum + (place.includes(stem(word)) ? weight : 0), 0);
+  const one = (word: string) => weights.reduce((sum, [place, weight]) => sum + weight * fitOf(word, place), 0);
   return words.reduce((sum, word) => sum + one(word), 0);
+}
+
+/** A whole word counts twice as much as a part of one; of numbers and letters a part means nothing. */
+function fitOf(word: string, place: string): number {
+  const stem = word.length > 3 ? word.replace(/s$/, "") : word;
+  const isWhole = place.split(/[^a-z0-9]+/).some((one) => one === word || one === stem);
+  if (isWhole) return 2;
+  return stem.length > 2 && place.includes(stem) ? 1 : 0;
 }

@@ -111,9 +111,6 @@ if (kind === "dead") {
   process.exit(3);
 }
 if (kind === "silent") process.stdin.resume();
-if (kind === "noise") {
-  process.stdin.on("data", () => process.stdout.write("noise without meaning\n"));
-}
 
 const { server } = new McpServer({ name: kind, version: "1" }, { capabilities: { tools: { listChanged: true } } });
 if (tools !== undefined) {
