@@ -35,13 +35,14 @@ export async function answerCalls(stream: Duplex, call: Caller, limits: ChannelL
     // A program that has asked its last still hears the answers.
     for await (const line of messageLines(stream.iterator({ destroyOnReturn: false }), mostBytes)) {
       const asked = "bytes" in line ? askedOf(line.bytes.toString("utf8")) : null;
+      const length = "bytes" in line ? line.bytes.length : 0;
       if (asked === null) {
         const why = "bytes" in line ? "a call that cannot be understood" : `a call of more than ${mostBytes} bytes`;
         await write(stream, line0({ code: "invalid", message: `${why}; no more calls are taken` }));
         stream.destroy();
         break;
       }
-      const work = call(asked.server, asked.tool, asked.args, Buffer.byteLength(JSON.stringify(asked.args)))
+      const work = call(asked.server, asked.tool, asked.args, length)
         .then((answer) => write(stream, lineOf(asked.id, answer)))
         .catch((error: unknown) => {
           fault ??= error;

@@ -44,12 +44,14 @@ export class RunCalls {
   readonly #parts: RunCallsParts;
   readonly #untrusted = new Set<string>();
   readonly #over = new AbortController();
+  readonly #signal: AbortSignal;
   #made = 0;
   #refused = 0;
   #resultBytes = 0;
 
   constructor(parts: RunCallsParts) {
     this.#parts = parts;
+    this.#signal = AbortSignal.any([parts.signal, this.#over.signal]);
   }
 
   get counts(): { readonly made: number; readonly refused: number; readonly resultBytes: number } {
@@ -89,8 +91,7 @@ export class RunCalls {
     if (decided.verdict === "denied") return await refuse("denied", decided.rule, `not allowed (${decided.rule})`);
     const { rule } = decided;
     try {
-      const signal = AbortSignal.any([this.#parts.signal, this.#over.signal]);
-      const result = resultOf(await this.#parts.servers.call(server, tool, args, signal));
+      const result = resultOf(await this.#parts.servers.call(server, tool, args, this.#signal));
       const json = "failed" in result ? "" : (JSON.stringify(result.value) ?? "null");
       const bytesIn = Buffer.byteLength("failed" in result ? result.failed : json);
       this.#resultBytes += bytesIn;
