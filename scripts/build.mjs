@@ -45,6 +45,7 @@ const configChunk = await bundleApart("src/config/index.ts", "config", [
   loadedFrom(/\/yaml-text\.js$/, `./${yamlChunk}`),
 ]);
 const mcpSdkChunk = await bundleApart("src/mcp/sdk.ts", "mcp-sdk");
+const mcpClientChunk = await bundleApart("src/codemode/servers/client-sdk.ts", "mcp-client");
 const mcpHttpChunk = await bundleApart("src/mcp/http/bounded-transport.ts", "mcp-http");
 const webSocketChunk = await bundleApart("src/api/websocket.ts", "websocket");
 const jwtChunk = await bundleApart("src/api/auth/jwt.ts", "jwt");
@@ -56,6 +57,7 @@ const bundled = await build({
   plugins: [
     loadedFrom(/\/config\/index\.js$/, `./chunks/${configChunk}`),
     loadedFrom(/\/bounded-transport\.js$/, `./chunks/${mcpHttpChunk}`),
+    loadedFrom(/\/client-sdk\.js$/, `./chunks/${mcpClientChunk}`),
     loadedFrom(/\/sdk\.js$/, `./chunks/${mcpSdkChunk}`),
     loadedFrom(/\/websocket\.js$/, `./chunks/${webSocketChunk}`),
     loadedFrom(/\/auth\/jwt\.js$/, `./chunks/${jwtChunk}`),

@@ -24,6 +24,7 @@ function shaped(event: AuditEvent, redactor: Redactor): Readonly<Record<string, 
       return { ...event, policy: policySummary(event.policy), change: redactor.text(event.change) };
     case "exec.start":
       return { ...event, argv: redactor.argv(event.argv), cwd: redactor.text(event.cwd) };
+    case "tool":
     case "exec.end":
       return event.error === undefined ? { ...event } : { ...event, error: redactor.text(event.error) };
     case "sandbox.failed":

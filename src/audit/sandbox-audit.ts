@@ -4,7 +4,7 @@ import { isAgentKernelError } from "../core/errors.js";
 import type { ExecExit, ExecRequest } from "../core/exec.js";
 import type { Policy } from "../core/policy.js";
 import { secretValues } from "../core/secret-names.js";
-import type { Approval, EgressDecision, FileAccess, LimitName, SandboxStart } from "./events.js";
+import type { Approval, EgressDecision, FileAccess, LimitName, SandboxStart, ToolCall } from "./events.js";
 import type { AuditTrail } from "./trail.js";
 
 export interface SandboxFacts {
@@ -110,6 +110,10 @@ export class SandboxAudit {
 
   file(access: Bare<FileAccess>): void {
     this.#trail?.record({ type: "file", sandbox: this.#sandbox, ...access }, this.#secrets);
+  }
+
+  tool(call: Bare<ToolCall>): void {
+    this.#trail?.record({ type: "tool", sandbox: this.#sandbox, ...call }, this.#secrets);
   }
 
   approval(approval: Bare<Approval>): void {

@@ -28,7 +28,7 @@ import {
   PROTOCOL_VERSION,
 } from "./frame.js";
 import type { GuestChannel } from "./guest-channel.js";
-import { GuestOpens } from "./guest-opens.js";
+import { type Callee, GuestOpens } from "./guest-opens.js";
 import type { InboundStream } from "./inbound-stream.js";
 import type { KeptExec } from "./kept-exec.js";
 import { Outbox } from "./outbox.js";
@@ -99,8 +99,18 @@ export class GuestSession {
   }
 
   /** Sends the request at once, also before the ready frame; `opened` and `exited` of the result tell what came of it. */
-  async exec(request: ExecRequest): Promise<GuestExec> {
-    return openExec((shape, body, handler) => this.#open(shape, body, handler), request);
+  async exec(request: ExecRequest, callee?: Callee): Promise<GuestExec> {
+    if (callee === undefined) return openExec((shape, body, handler) => this.#open(shape, body, handler), request);
+    let id = 0;
+    const exec = openExec((shape, body, handler) => {
+      const channel = this.#open(shape, { ...body, calls: true }, handler);
+      id = channel.id;
+      return channel;
+    }, request);
+    this.#guestOpens.expectCalls(id, callee);
+    const forget = () => this.#guestOpens.forgetCalls(id);
+    exec.exited.then(forget, forget);
+    return exec;
   }
 
   /**

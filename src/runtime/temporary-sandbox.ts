@@ -8,7 +8,7 @@ import type { Backend, BootedSandbox, BootSpec, Layer, LimitsHit, SandboxEnd, Us
 import type { EgressPort } from "../core/egress.js";
 import { isAgentKernelError } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
-import { type GuestExec, type GuestFiles, GuestSession } from "../guest/index.js";
+import { type Callee, type GuestExec, type GuestFiles, GuestSession } from "../guest/index.js";
 
 /** Unique, not secret: loading a source of strong randomness would cost more than the rest of this module. */
 export function temporaryId(): string {
@@ -84,8 +84,8 @@ export class TemporarySandbox {
     return this.#booted.limitsHit?.() ?? null;
   }
 
-  exec(request: ExecRequest): Promise<GuestExec> {
-    return this.#session.exec(request);
+  exec(request: ExecRequest, callee?: Callee): Promise<GuestExec> {
+    return this.#session.exec(request, callee);
   }
 
   get files(): GuestFiles {

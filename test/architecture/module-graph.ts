@@ -12,7 +12,7 @@ const vocabulary = ["core"];
 const knowledge = [...vocabulary, "policy", "detect", "guest", "images", "doctor"];
 const walls = [...knowledge, "backends", "egress"];
 const lifecycle = [...walls, "audit", "runtime", "config", "setup"];
-const surfaces = [...lifecycle, "request", "api", "mcp"];
+const surfaces = [...lifecycle, "request", "api", "mcp", "codemode"];
 
 /** Folder of src → folders that it may import, beside itself. A folder that is not here has no place yet. */
 const allowedImports: ReadonlyMap<string, readonly string[]> = new Map([
@@ -31,6 +31,7 @@ const allowedImports: ReadonlyMap<string, readonly string[]> = new Map([
   ["request", lifecycle],
   ["api", [...lifecycle, "request"]],
   ["mcp", [...lifecycle, "request", "api"]],
+  ["codemode", [...lifecycle, "request", "api", "mcp"]],
   ["agents", [...vocabulary, "detect"]],
   ["daemon", [...surfaces, "cli"]],
   ["cli", [...surfaces, "daemon", "agents"]],

@@ -125,8 +125,11 @@ impl Server {
         self.admit_key(open)?;
         let token = self.exec_token(id);
         match Exec::open(open, token, credit, &self.poller) {
-            Ok(exec) => {
+            Ok(mut exec) => {
                 self.keepers.push(exec.keeper());
+                if let Some(calls) = exec.take_calls() {
+                    self.net.open_call(id, calls, (&mut self.outbox, &self.poller, self.now));
+                }
                 Ok(Some(Channel::Exec(Box::new(exec))))
             }
             Err(refusal) => {

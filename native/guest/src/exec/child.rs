@@ -4,7 +4,7 @@
 use std::os::fd::RawFd;
 
 use rustix::fs::Mode;
-use rustix::io::Errno;
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{Signal, chdir, getpid, ioctl_tiocsctty, set_parent_process_death_signal, setsid, umask};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
@@ -20,6 +20,8 @@ pub struct ChildStdio {
     pub stdin: Option<RawFd>,
     pub stdout: RawFd,
     pub stderr: RawFd,
+    /// Kept under its own number.
+    pub calls: Option<RawFd>,
     pub tty: bool,
 }
 
@@ -66,6 +68,9 @@ fn set_up(command: &Prepared, stdio: ChildStdio, die_with_keeper: bool) -> Resul
 fn set_stdio(stdio: ChildStdio) -> Result<(), Errno> {
     if stdio.tty {
         ioctl_tiocsctty(sys::borrow(stdio.stdout))?;
+    }
+    if let Some(calls) = stdio.calls {
+        fcntl_setfd(sys::borrow(calls), FdFlags::empty())?;
     }
     if let Some(stdin) = stdio.stdin {
         rustix::stdio::dup2_stdin(sys::borrow(stdin))?;

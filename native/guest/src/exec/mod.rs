@@ -73,6 +73,8 @@ pub struct Exec {
     over: bool,
     /// Why the command never ran.
     failed: Option<Failed>,
+    /// Where the command calls the host, until the network has it.
+    calls: Option<OwnedFd>,
 }
 
 impl Exec {
@@ -122,11 +124,16 @@ impl Exec {
             attached: true,
             over: false,
             failed: None,
+            calls: spawned.calls,
         })
     }
 
     pub fn keeper(&self) -> i32 {
         self.keeper
+    }
+
+    pub fn take_calls(&mut self) -> Option<OwnedFd> {
+        self.calls.take()
     }
 
     pub fn on_ready(&mut self, ready: &Ready) {

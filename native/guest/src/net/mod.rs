@@ -145,7 +145,7 @@ impl Net {
 
     /// What the guest says of itself in its HELLO.
     pub fn features(&self) -> &'static [&'static str] {
-        if self.is_captured { &["tcp-in", "tcp-out", "lookup"] } else { &["tcp-in"] }
+        if self.is_captured { &["tcp-in", "call", "tcp-out", "lookup"] } else { &["tcp-in", "call"] }
     }
 
     pub fn is_idle(&self) -> bool {
