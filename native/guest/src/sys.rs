@@ -7,6 +7,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use ak_wire::payload::Usage;
+use rustix::io::Errno;
 
 /// The descriptor on which the jail leaves the stream to the host or, of a kept sandbox, the door through which
 /// streams come. Listeners follow it.
@@ -155,6 +156,19 @@ pub fn reap_one(pid: i32) {
 fn usage(rusage: &libc::rusage) -> Usage {
     let micros = |t: libc::timeval| (t.tv_sec as u64) * 1_000_000 + t.tv_usec as u64;
     Usage { user_us: micros(rusage.ru_utime), system_us: micros(rusage.ru_stime), max_rss_kib: rusage.ru_maxrss as u64 }
+}
+
+/// Whether a keeper becomes the parent of what its command leaves behind. gVisor's kernel did not know how for long.
+pub fn keepers_adopt() -> bool {
+    static ADOPT: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    // Asked for in vain by process 1, which is the parent of all orphans anyway; any other guest has set it already.
+    *ADOPT.get_or_init(|| rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok())
+}
+
+/// Begins a session. By the C library's call: gVisor's kernel answers with 0, which is no process id.
+pub fn set_session() -> Result<(), Errno> {
+    // SAFETY: nothing is passed.
+    checked(unsafe { libc::setsid() }).map(drop).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::PERM))
 }
 
 /// kill(2) with its own meaning of zero and negative ids.

@@ -5,7 +5,7 @@ use std::{
     convert::Infallible,
     ffi::CStr,
     fs,
-    os::fd::{AsFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
 };
 
@@ -21,7 +21,9 @@ use crate::{
     channel::Channel,
     control::{Layer, LayerState},
     fault::{During, Fault, Outcome},
-    filesystems, host_image,
+    filesystems,
+    gvisor::{self, Programs},
+    host_image,
     identity::Identity,
     image_root,
     layers::Layers,
@@ -99,6 +101,8 @@ pub struct Child<'a> {
     pub identity: &'a Identity,
     pub channel: Channel,
     pub guest: OwnedFd,
+    /// gVisor's program, where the guest runs on that.
+    pub runtime: Option<OwnedFd>,
     pub stream: OwnedFd,
     /// What the guest is told of itself.
     pub manner: Manner,
@@ -129,6 +133,7 @@ impl Child<'_> {
     /// What is needed until the very end must not lie where the guest's own descriptors will.
     fn clear_placed_numbers(&mut self) -> Outcome<()> {
         self.guest = sys::above_placed(&self.guest).during("move the guest's program")?;
+        self.runtime = self.runtime.as_ref().map(sys::above_placed).transpose().during("move gVisor's program")?;
         self.stream = sys::above_placed(&self.stream).during("move the stream")?;
         self.channel = self.channel.above_placed()?;
         Ok(())
@@ -138,6 +143,7 @@ impl Child<'_> {
         let captured = self.begin(MountPropagationFlags::PRIVATE)?;
         // Before anything is mounted over the host's paths.
         let trees = self.spec.views.iter().zip(sources);
+        let programs = gvisor::Programs::open(self.spec)?;
         let trees = trees.map(|(v, s)| Ok((s.is_folder(), s.into_tree(v)?))).collect::<Outcome<Vec<_>>>()?;
         let base = self.build_base("/tmp", layers, disk)?;
         // The supervisor has made our cgroup and searched the views for hidden files meanwhile.
@@ -146,9 +152,12 @@ impl Child<'_> {
         let Base { root, home, .. } = base;
         // Only now that we are in our cgroups.
         sys::unshare(libc::CLONE_NEWCGROUP).during("make a cgroup namespace")?;
+        rustix::system::sethostname(self.spec.hostname.as_bytes()).during("set the host name")?;
+        if let Some(programs) = programs {
+            return self.become_gvisor(&programs, &root, &rlimits);
+        }
         enter(&root)?;
         set_root_attributes(self.spec.root_readonly)?;
-        rustix::system::sethostname(self.spec.hostname.as_bytes()).during("set the host name")?;
         for (resource, value) in rlimits {
             sys::set_rlimit(resource, value).during("set a resource limit")?;
         }
@@ -307,6 +316,33 @@ impl Child<'_> {
         sys::place_fd(&self.stream, 3).during("place the stream")
     }
 
+    /// In the end the guest runs here too, but on gVisor's kernel, for which this one is the jail.
+    fn become_gvisor(&self, programs: &Programs, root: &Root, rlimits: &[(u32, u64)]) -> Outcome<Infallible> {
+        let (Some(gvisor), Some(runtime)) = (&self.spec.gvisor, &self.runtime) else {
+            return Err(Fault::new("internal", "runsc is not open"));
+        };
+        gvisor::furnish(self.spec, programs, self.manner, rlimits)?;
+        set_attributes(root.fd(), self.spec.root_readonly)?;
+        let scratch = open(".", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        enter(&Root::new(scratch.during("open gVisor's root")?))?;
+        sys::close_on_exec_from(3).during("close descriptors")?;
+        // Once only: gVisor shuts a socket down when the first of its descriptors is closed.
+        sys::place_fd(&self.stream, 0).during("place the stream")?;
+        let null = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).during("open /dev/null")?;
+        sys::place_fd(&null, 1).during("place a descriptor")?;
+        drop(null);
+        walls::die_with_parent()?;
+        walls::no_new_privileges()?;
+        for layer in gvisor::layers(self.spec, gvisor) {
+            self.channel.send(&Told::Layer(layer), None)?;
+        }
+        walls::seccomp_runtime()?;
+        if !self.channel.peer_lives() {
+            return Err(Fault::start("the supervisor is gone"));
+        }
+        gvisor::start(self.spec, gvisor, runtime, self.identity.has_range())
+    }
+
     fn raise_walls(&self, captured: bool, home: Option<PathBuf>) -> Outcome<Infallible> {
         walls::drop_capabilities(self.spec)?;
         walls::become_user(self.spec, self.identity)?;
@@ -319,7 +355,7 @@ impl Child<'_> {
         }
         let layer = walls::landlock(&writable)?;
         self.channel.send(&Told::Layer(layer), None)?;
-        walls::seccomp(self.spec)?;
+        walls::seccomp(self.spec.seccomp, walls::has_live_view(self.spec))?;
         if !self.channel.peer_lives() {
             return Err(Fault::start("the supervisor is gone"));
         }
@@ -357,12 +393,16 @@ fn set_live_attributes(tree: &OwnedFd) -> Outcome<()> {
 
 /// Of the root that we are in.
 fn set_root_attributes(is_readonly: bool) -> Outcome<()> {
+    let slash = open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("open the new root")?;
+    set_attributes(slash.as_fd(), is_readonly)
+}
+
+fn set_attributes(root: BorrowedFd<'_>, is_readonly: bool) -> Outcome<()> {
     let mut attributes = sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
     if is_readonly {
         attributes |= sys::MOUNT_ATTR_RDONLY;
     }
-    let slash = open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("open the new root")?;
-    sys::mount_setattr(slash.as_fd(), false, attributes, None).during("set the root's attributes")
+    sys::mount_setattr(root, false, attributes, None).during("set the root's attributes")
 }
 
 /// The root as a mount of its own, to fill.

@@ -10,6 +10,7 @@ pub mod control;
 pub mod etc_files;
 pub mod fault;
 pub mod filesystems;
+pub mod gvisor;
 pub mod host_image;
 pub mod identity;
 pub mod image_root;

@@ -15,7 +15,7 @@ use ak_jail::{
     cgroup, claim,
     control::{Control, Event},
     fault::Outcome,
-    keep, launcher, supervisor, sys, view,
+    gvisor, keep, launcher, supervisor, sys, view,
 };
 
 const DONE: i32 = 0;
@@ -31,6 +31,11 @@ pub extern "C" fn main() -> i32 {
         ["run"] => run(),
         ["keep"] => keep(),
         ["launch", socket] => launch(socket),
+        ["inside", ref words @ ..] => {
+            // The supervisor reads it, and tells it with the end.
+            eprintln!("{}", gvisor::inside::become_guest(words));
+            FAILED
+        }
         ["sweep-kept", state] => answer(keep::sweep(Path::new(state))),
         ["remove-kept", state] => answer(keep::remove(Path::new(state))),
         ["sweep", journal, killed] => sweep_after(Path::new(journal), killed),

@@ -19,6 +19,7 @@ use crate::{
     child::{Asked, Child, Manner, Prepared, READONLY, Told, WRITABLE},
     control::{End, Layer, LayerState},
     fault::{During, Fault, Outcome},
+    gvisor,
     identity::{Identity, is_host_root},
     layers::Layers,
     spec::{Spec, ViewForm},
@@ -73,6 +74,7 @@ impl<'a> Sandbox<'a> {
         let Ties { stream, disk, since, born: tell_of_birth } = ties;
         let privileged = is_host_root();
         let guest = open_guest(spec)?;
+        let runtime = spec.gvisor.as_ref().map(gvisor::open_runtime).transpose()?;
         let identity = Identity::choose(spec.ids, spec.user)?;
         let sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
         let layers = Layers::open(spec.root.layers(), privileged)?;
@@ -80,7 +82,8 @@ impl<'a> Sandbox<'a> {
         let mut placeholders = make_placeholders(spec)?;
         // Made while the child is at work, unless it is to be born in it. Declared before the process, to outlive it.
         let born = cgroup::is_pure_v2();
-        let create = || Cgroup::create(&spec.limits, disk.is_some());
+        let limits = spec.limits_around();
+        let create = || Cgroup::create(&limits, disk.is_some());
         let mut limited = born.then(create).transpose()?;
         let (ours, theirs) = Channel::pair()?;
         let since = since.unwrap_or_else(carry::now);
@@ -90,12 +93,12 @@ impl<'a> Sandbox<'a> {
             Fork::Child => {
                 drop(ours);
                 let manner = if disk.is_some() { Manner::Kept } else { Manner::Temporary };
-                let child = Child { spec, identity: &identity, channel: theirs, guest, stream, manner };
+                let child = Child { spec, identity: &identity, channel: theirs, guest, runtime, stream, manner };
                 child.become_guest(sources, layers, disk_layer);
                 std::process::exit(1);
             }
         };
-        drop((theirs, stream, guest));
+        drop((theirs, stream, guest, runtime));
         let process = Process { pid, pidfd, reaped: false };
         tell_of_birth(pid)?;
         identity.write_maps(pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;

@@ -10,6 +10,12 @@ interface JailView {
   readonly readonly: boolean;
 }
 
+/** gVisor's program, and how it gets hold of system calls. */
+export interface JailRuntime {
+  readonly program: string;
+  readonly platform: "systrap" | "kvm" | "ptrace";
+}
+
 export interface JailSpec {
   readonly version: 1;
   readonly hostname: string;
@@ -33,9 +39,10 @@ export interface JailSpec {
     readonly openFiles: number;
   };
   /** `captured`: what would leave the sandbox arrives at the guest, which asks the host about it. */
-  readonly network: "none" | "captured";
+  readonly network: "none" | "captured" | "proxied";
   readonly trustedCertificate: string | null;
   readonly journal: string;
+  readonly gvisor?: JailRuntime;
   /** Of a kept sandbox: its state folder. */
   readonly state?: string;
   /** It is built without what is shown, and waits for a second spec of the same shape. */
@@ -50,6 +57,8 @@ export interface JailPaths {
   readonly guestBinary: string;
   /** Where the jail notes what must be undone on the host after a crash. */
   readonly journalDir: string;
+  /** The guest runs on gVisor's kernel, and that in the jail. */
+  readonly gvisor?: JailRuntime;
 }
 
 export function jailSpec(boot: BootSpec, paths: JailPaths): JailSpec {
@@ -58,7 +67,7 @@ export function jailSpec(boot: BootSpec, paths: JailPaths): JailSpec {
     version: 1,
     hostname: boot.hostname,
     guest: paths.guestBinary,
-    ids: idChoice(boot),
+    ids: idChoice(boot, paths.gvisor !== undefined),
     user: policy.proc.noRoot ? unprivilegedUser(policy.proc.user) : { uid: 0, gid: 0 },
     root: boot.image,
     rootReadonly: policy.fs.rootReadonly,
@@ -76,9 +85,10 @@ export function jailSpec(boot: BootSpec, paths: JailPaths): JailSpec {
       pids: policy.resources.pids,
       openFiles: policy.resources.openFiles,
     },
-    network: policy.net.egress === "off" ? "none" : "captured",
+    network: policy.net.egress === "off" ? "none" : paths.gvisor === undefined ? "captured" : "proxied",
     trustedCertificate: boot.trustedCertificate ?? null,
     journal: paths.journalDir,
+    ...(paths.gvisor === undefined ? {} : { gvisor: paths.gvisor }),
   };
 }
 
@@ -92,10 +102,11 @@ export function scratchMiB(resources: ResourcePolicy): number {
 
 /**
  * A single id is quicker, and root that can become nobody else cannot get around limits that count by id. An image has
- * files of several owners, and programs that change between them.
+ * files of several owners, and programs that change between them. What runs gVisor is root of the jail, so that anybody
+ * else in the sandbox needs a second id.
  */
-function idChoice({ policy: { proc }, image }: BootSpec): JailSpec["ids"] {
-  if (proc.noRoot) return "single";
+function idChoice({ policy: { proc }, image }: BootSpec, hasOwnKernel: boolean): JailSpec["ids"] {
+  if (proc.noRoot) return hasOwnKernel ? "range" : "single";
   if (proc.user !== null && !/^(root|0)(:(root|0))?$/.test(proc.user)) return "range";
   return image.kind === "layers" ? "best" : "single";
 }

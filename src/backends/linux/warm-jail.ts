@@ -20,10 +20,10 @@ export function warmShape(programs: JailPrograms, spec: JailSpec): WarmShape | n
 
 /** What cannot be changed any more when a jail is built; the jail holds the two specs against each other by the same list. */
 function fixedParts(spec: JailSpec): object {
-  const { guest, ids, user, rootReadonly, views, capabilities, seccomp, landlockWritable, network } = spec;
+  const { guest, ids, user, rootReadonly, views, capabilities, seccomp, landlockWritable, network, gvisor } = spec;
   const forms = views.map(({ target, form, readonly }) => ({ target, form, readonly }));
   const tmpMib = rootReadonly ? spec.tmpMib : null;
-  return { guest, ids, user, rootReadonly, tmpMib, forms, capabilities, seccomp, landlockWritable, network };
+  return { guest, ids, user, rootReadonly, tmpMib, forms, capabilities, seccomp, landlockWritable, network, gvisor };
 }
 
 /** A layer that was removed and unpacked again has its old name, and is not what a jail shows that was built before. */

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
     DumpableBehavior, Signal, getpid, getppid, set_child_subreaper, set_dumpable_behavior,
-    set_parent_process_death_signal, setsid,
+    set_parent_process_death_signal,
 };
 
 use super::child::{self, ChildStdio, Surroundings};
@@ -33,13 +33,17 @@ pub fn run(command: &mut Prepared, stdio: ChildStdio, report: RawFd, guest: i32)
 
 fn serve(command: &mut Prepared, stdio: ChildStdio, report: RawFd, guest: i32) -> Result<(), Errno> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    set_child_subreaper(Some(getpid()))?;
+    match set_child_subreaper(Some(getpid())) {
+        // A kernel that knows of no subreapers leaves orphans to the guest, which looks for them there.
+        Err(Errno::INVAL) => {}
+        result => result?,
+    }
     set_parent_process_death_signal(Some(Signal::KILL))?;
     if getppid().map(|pid| pid.as_raw_nonzero().get()) != Some(guest) {
         // The guest ended before the signal was asked for.
         return Ok(());
     }
-    setsid()?;
+    sys::set_session()?;
     let stdin = stdio.stdin.unwrap_or(report);
     sys::close_all_but([stdin, stdio.stdout, stdio.stderr, report]);
     let (failure_read, failure_write) = pipe_with(PipeFlags::CLOEXEC)?;

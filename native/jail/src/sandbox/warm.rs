@@ -14,7 +14,7 @@ use crate::{
     child::{Asked, Child, Late, Manner, Prepared, READONLY, Shown, ShownView, Told, walls_need_views},
     control::{Layer, LayerState},
     fault::{During, Fault, Outcome},
-    host_image,
+    gvisor, host_image,
     identity::{Identity, is_host_root},
     keep::door::Door,
     layers::Layers,
@@ -41,11 +41,12 @@ pub struct Warm {
 impl Warm {
     pub fn start(spec: Spec, stream: OwnedFd) -> Outcome<Self> {
         let guest = open_guest(&spec)?;
+        let runtime = spec.gvisor.as_ref().map(gvisor::open_runtime).transpose()?;
         let identity = Identity::choose(spec.ids, spec.user)?;
         let layers = Layers::open(spec.root.layers(), is_host_root())?;
         let copied = (spec.root == RootChoice::Host).then(host_image::Stamp::now);
         let born = cgroup::is_pure_v2();
-        let mut limited = born.then(|| Cgroup::create(&spec.limits, false)).transpose()?;
+        let mut limited = born.then(|| Cgroup::create(&spec.limits_around(), false)).transpose()?;
         let (ours, theirs) = Channel::pair()?;
         let (placer, orders) = Channel::pair()?;
         let (manner, entrance, guests_end) = if walls_need_views(&spec) {
@@ -59,13 +60,20 @@ impl Warm {
             Fork::Parent { pid, pidfd } => (pid, pidfd),
             Fork::Child => {
                 drop((ours, placer, entrance));
-                let child =
-                    Child { spec: &spec, identity: &identity, channel: theirs, guest, stream: guests_end, manner };
+                let child = Child {
+                    spec: &spec,
+                    identity: &identity,
+                    channel: theirs,
+                    guest,
+                    runtime,
+                    stream: guests_end,
+                    manner,
+                };
                 child.become_warm_guest(layers, orders);
                 std::process::exit(1);
             }
         };
-        drop((theirs, orders, guests_end, guest));
+        drop((theirs, orders, guests_end, guest, runtime));
         let process = Process { pid, pidfd, reaped: false };
         identity.write_maps(pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
         layers.map_ids(pid, READONLY).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
@@ -73,7 +81,7 @@ impl Warm {
         tell(&ours, &(), None)?;
         let (cgroup, mut cgroup_layers) = match limited.take() {
             Some(made) => made,
-            None => Cgroup::create(&spec.limits, false)?,
+            None => Cgroup::create(&spec.limits_around(), false)?,
         };
         if identity.has_range() && !cgroup.limits("pids") {
             cgroup_layers.add_to_limits("; that limits processes for each id, not in all");
@@ -124,7 +132,7 @@ impl Warm {
         let surveys = show(&placer, spec, &sources, surveys)?;
         // Beside the placer.
         if spec.limits != built.limits {
-            cgroup.set_limits(&spec.limits)?;
+            cgroup.set_limits(&spec.limits_around())?;
         }
         for (resource, value) in rlimits(spec, &cgroup) {
             sys::set_rlimit_of(process.pid, resource, value).during("set a resource limit")?;

@@ -1,0 +1,22 @@
+/**
+ * The gvisor backend: the linux backend's jail, in which the guest runs on gVisor's kernel (`runsc`) instead of the
+ * host's. Walls, views, limits and clean-up are the jail's. This folder finds out how gVisor works on this machine and
+ * says what is lacking on its kernel; it starts nothing of its own but a proof.
+ */
+import type { Backend, Lack } from "../../core/backend.js";
+import { linuxBackend } from "../linux/index.js";
+import type { JailPrograms } from "../linux/jail-process.js";
+import type { JailRuntime } from "../linux/jail-spec.js";
+
+export const gvisorLacks: readonly Lack[] = [
+  { capability: "snapshot", reason: "processes cannot be saved without a checkpoint service" },
+  {
+    capability: "network-capture",
+    reason: "gVisor's network cannot redirect connections: only programs that use HTTP_PROXY reach the network",
+  },
+];
+
+export function gvisorBackend(programs: JailPrograms, gvisor: JailRuntime): Backend {
+  const { boot, kept } = linuxBackend({ ...programs, gvisor });
+  return { name: "gvisor", lacks: gvisorLacks, boot, ...(kept === undefined ? {} : { kept }) };
+}
