@@ -58,6 +58,8 @@ export interface SandboxEnd {
   readonly memoryPeakBytes: number | null;
   readonly cpuUs: number | null;
   readonly carried: CarryReport | null;
+  /** What an engine between us and the sandbox said of its own failure. */
+  readonly said?: string;
 }
 
 /** How often limits were hit. */

@@ -1,5 +1,6 @@
-/** The backend that sandboxes use. */
+/** The linux backend, which every other choice falls back to, and what is started for it. */
 import { linuxBackend } from "../backends/linux/index.js";
+import type { JailPrograms } from "../backends/linux/jail-process.js";
 import type { Backend } from "../core/backend.js";
 import { nativeBinary } from "../core/native-binary.js";
 import { journalFolder } from "../core/state-folders.js";
@@ -12,12 +13,21 @@ export interface RuntimeHost extends Pick<Surroundings, "env" | "homeDir"> {
   readonly resident: Pick<Resident, "jails" | "pool" | "meter"> | null;
 }
 
-export function openBackend({ env, homeDir, resident }: RuntimeHost): Backend {
-  const backend = linuxBackend({
+export function jailPrograms({ env, homeDir, resident }: RuntimeHost): JailPrograms {
+  return {
     jailBinary: nativeBinary("ak-jail"),
     guestBinary: nativeBinary("ak-guest"),
     journalDir: journalFolder(env, homeDir),
     ...(resident ? { starter: resident.jails } : {}),
-  });
-  return resident ? pooledBackend(backend, resident.pool) : backend;
+  };
+}
+
+/** Without the sandboxes that are built ahead. */
+export function openLinux(host: RuntimeHost): Backend {
+  return linuxBackend(jailPrograms(host));
+}
+
+export function openBackend(host: RuntimeHost): Backend {
+  const backend = openLinux(host);
+  return host.resident ? pooledBackend(backend, host.resident.pool) : backend;
 }

@@ -2,10 +2,12 @@
  * All that a command needs before it can start, in order: its image, its way out, and a temporary sandbox, each on
  * record. What was opened is closed again where the next thing fails.
  */
+import type { Backend } from "../core/backend.js";
 import { isAgentKernelError } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
+import { chooseAnother, chooseBackend } from "./backends/choose.js";
 import { type CommandStart, type PlannedStart, startOf } from "./command-start.js";
-import { openBackend, type RuntimeHost } from "./open-backend.js";
+import type { RuntimeHost } from "./open-backend.js";
 import { type ImageWatcher, type RootImage, rootImage } from "./root-image.js";
 import type { RunAudit } from "./run-audit.js";
 import { type Asker, openEgress, type RunEgress } from "./run-egress.js";
@@ -92,12 +94,28 @@ interface StartParts {
 }
 
 async function startSandbox(
+  request: RunRequest,
+  options: OpenRunOptions,
+  parts: StartParts,
+): Promise<TemporarySandbox> {
+  const { host, signal } = options;
+  const backend = await chooseBackend(host, request.backend, signal);
+  try {
+    return await startOn(backend, request, options, parts);
+  } catch (error) {
+    const another = await chooseAnother(host, request.backend, backend, error);
+    if (another === null) throw error;
+    return await startOn(another, request, options, parts);
+  }
+}
+
+async function startOn(
+  backend: Backend,
   { policy, projectDir, homeDir }: RunRequest,
   { host, audit, signal }: OpenRunOptions,
   { image, egress, ahead }: StartParts,
 ): Promise<TemporarySandbox> {
   const { id, records } = audit;
-  const backend = openBackend(host);
   const { name, digest } = image;
   const meter = host.resident?.meter;
   const askedAt = performance.now();

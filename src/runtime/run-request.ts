@@ -1,6 +1,7 @@
 /** What `run` asks of the runtime: everything is decided and checked, nothing is started yet. */
 import type { Policy } from "../core/policy.js";
 import type { Origins } from "../policy/resolve.js";
+import type { BackendWish } from "./backends/choose.js";
 import type { PublishedPort } from "./published-ports.js";
 import type { ImageSettings, ImageWish } from "./root-image.js";
 
@@ -15,6 +16,7 @@ export interface AuditSettings {
 export interface RunRequest {
   /** Empty: what the image says it is for. */
   readonly argv: readonly string[];
+  readonly backend: BackendWish;
   readonly policy: Policy;
   /** Which input set each field of the policy. */
   readonly origins: Origins;

@@ -4,7 +4,7 @@
  */
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Backend, BootedSandbox, BootSpec, Layer, SandboxEnd, UsedSoFar } from "../core/backend.js";
+import type { Backend, BackendName, BootedSandbox, BootSpec, Layer, SandboxEnd, UsedSoFar } from "../core/backend.js";
 import type { EgressPort } from "../core/egress.js";
 import { isAgentKernelError } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
@@ -25,6 +25,7 @@ interface Conversation {
 
 export class TemporarySandbox {
   readonly id: string;
+  readonly backend: BackendName;
   /** The command that it was started with; null where there was none. */
   readonly first: Promise<GuestExec> | null;
   readonly layers: readonly Layer[];
@@ -35,8 +36,9 @@ export class TemporarySandbox {
   readonly #booted: BootedSandbox;
   readonly #session: GuestSession;
 
-  private constructor(id: string, booted: BootedSandbox, { session, first }: Conversation) {
+  private constructor(id: string, backend: BackendName, booted: BootedSandbox, { session, first }: Conversation) {
     this.id = id;
+    this.backend = backend;
     this.layers = booted.layers;
     this.isWarm = booted.isWarm === true;
     this.ended = booted.ended;
@@ -71,7 +73,8 @@ export class TemporarySandbox {
       talk = converse(stream);
     });
     const known = talk as Conversation | null;
-    return new TemporarySandbox(spec.id, booted, known?.stream === booted.stream ? known : converse(booted.stream));
+    const conversation = known?.stream === booted.stream ? known : converse(booted.stream);
+    return new TemporarySandbox(spec.id, backend.name, booted, conversation);
   }
 
   /** Settles when `finish` is under way, at the latest with its end: what it used. Null where that is not known. */

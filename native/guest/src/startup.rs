@@ -24,8 +24,7 @@ pub struct Prepared {
 
 pub fn prepare() -> io::Result<Prepared> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    let is_told = |word: &str| std::env::args_os().skip(1).any(|said| said == word);
-    let (mut stream, listeners) = sys::take_inherited(is_told("captured"))?;
+    let (mut stream, listeners) = sys::take_inherited(sys::is_told("captured"))?;
     let is_init = getpid().is_init();
     if !is_init {
         set_child_subreaper(Some(getpid()))?;
@@ -35,12 +34,12 @@ pub fn prepare() -> io::Result<Prepared> {
     sys::ignore_signal(libc::SIGPIPE);
     umask(Mode::empty());
     let child_signals = sys::child_signal_fd()?;
-    if is_told("warm") {
+    if sys::is_told("warm") {
         stream = door::await_host(stream)?;
         // Whoever put the caller's folders in place is about to end, and has rights that nobody in here has.
         sys::reap_all();
     }
     fcntl_setfl(&stream, fcntl_getfl(&stream)? | OFlags::NONBLOCK)?;
-    let (host, door) = if is_told("kept") { (None, Some(stream)) } else { (Some(stream), None) };
+    let (host, door) = if sys::is_told("kept") { (None, Some(stream)) } else { (Some(stream), None) };
     Ok(Prepared { host, door, listeners, child_signals, is_init })
 }

@@ -158,11 +158,16 @@ fn usage(rusage: &libc::rusage) -> Usage {
     Usage { user_us: micros(rusage.ru_utime), system_us: micros(rusage.ru_stime), max_rss_kib: rusage.ru_maxrss as u64 }
 }
 
-/// Whether a keeper becomes the parent of what its command leaves behind. gVisor's kernel did not know how for long.
+/// Whether a keeper becomes the parent of what its command leaves behind. gVisor's kernel did not know how for long, and
+/// process 1 cannot find out: for itself that is always granted.
 pub fn keepers_adopt() -> bool {
     static ADOPT: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
-    // Asked for in vain by process 1, which is the parent of all orphans anyway; any other guest has set it already.
-    *ADOPT.get_or_init(|| rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok())
+    *ADOPT.get_or_init(|| !is_told("orphans"))
+}
+
+/// Whether it was started with this word.
+pub fn is_told(word: &str) -> bool {
+    std::env::args_os().skip(1).any(|said| said == word)
 }
 
 /// Begins a session. By the C library's call: gVisor's kernel answers with 0, which is no process id.

@@ -22,7 +22,7 @@ use crate::{
     control::{Layer, LayerState},
     fault::{During, Fault, Outcome},
     filesystems,
-    gvisor::{self, Programs},
+    gvisor::{self, Programs, Runtime},
     host_image,
     identity::Identity,
     image_root,
@@ -102,7 +102,7 @@ pub struct Child<'a> {
     pub channel: Channel,
     pub guest: OwnedFd,
     /// gVisor's program, where the guest runs on that.
-    pub runtime: Option<OwnedFd>,
+    pub runtime: Option<Runtime>,
     pub stream: OwnedFd,
     /// What the guest is told of itself.
     pub manner: Manner,
@@ -133,7 +133,7 @@ impl Child<'_> {
     /// What is needed until the very end must not lie where the guest's own descriptors will.
     fn clear_placed_numbers(&mut self) -> Outcome<()> {
         self.guest = sys::above_placed(&self.guest).during("move the guest's program")?;
-        self.runtime = self.runtime.as_ref().map(sys::above_placed).transpose().during("move gVisor's program")?;
+        self.runtime = self.runtime.take().map(Runtime::above_placed).transpose()?;
         self.stream = sys::above_placed(&self.stream).during("move the stream")?;
         self.channel = self.channel.above_placed()?;
         Ok(())
@@ -321,7 +321,7 @@ impl Child<'_> {
         let (Some(gvisor), Some(runtime)) = (&self.spec.gvisor, &self.runtime) else {
             return Err(Fault::new("internal", "runsc is not open"));
         };
-        gvisor::furnish(self.spec, programs, self.manner, rlimits)?;
+        gvisor::furnish(self.spec, root, programs, self.manner, rlimits)?;
         set_attributes(root.fd(), self.spec.root_readonly)?;
         let scratch = open(".", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         enter(&Root::new(scratch.during("open gVisor's root")?))?;
@@ -331,6 +331,7 @@ impl Child<'_> {
         let null = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).during("open /dev/null")?;
         sys::place_fd(&null, 1).during("place a descriptor")?;
         drop(null);
+        sys::place_fd(&runtime.says, 2).during("place a descriptor")?;
         walls::die_with_parent()?;
         walls::no_new_privileges()?;
         for layer in gvisor::layers(self.spec, gvisor) {
@@ -340,7 +341,7 @@ impl Child<'_> {
         if !self.channel.peer_lives() {
             return Err(Fault::start("the supervisor is gone"));
         }
-        gvisor::start(self.spec, gvisor, runtime, self.identity.has_range())
+        gvisor::start(self.spec, gvisor, &runtime.program, self.identity.has_range())
     }
 
     fn raise_walls(&self, captured: bool, home: Option<PathBuf>) -> Outcome<Infallible> {

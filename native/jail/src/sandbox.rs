@@ -14,12 +14,12 @@ use serde::Serialize;
 
 use crate::{
     carry::{self, Carrier, Report},
-    cgroup::{self, Cgroup},
+    cgroup::{self, Cgroup, Usage},
     channel::Channel,
     child::{Asked, Child, Manner, Prepared, READONLY, Told, WRITABLE},
     control::{End, Layer, LayerState},
     fault::{During, Fault, Outcome},
-    gvisor,
+    gvisor::{self, Said},
     identity::{Identity, is_host_root},
     layers::Layers,
     spec::{Spec, ViewForm},
@@ -54,6 +54,7 @@ pub struct Sandbox<'a> {
     since: (i64, u64),
     /// A mount namespace that nobody needs any more.
     left: Option<OwnedFd>,
+    said: Option<Said>,
     _identity: Identity,
 }
 
@@ -74,7 +75,7 @@ impl<'a> Sandbox<'a> {
         let Ties { stream, disk, since, born: tell_of_birth } = ties;
         let privileged = is_host_root();
         let guest = open_guest(spec)?;
-        let runtime = spec.gvisor.as_ref().map(gvisor::open_runtime).transpose()?;
+        let (runtime, said) = gvisor::Runtime::open(spec)?.unzip();
         let identity = Identity::choose(spec.ids, spec.user)?;
         let sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
         let layers = Layers::open(spec.root.layers(), privileged)?;
@@ -154,6 +155,7 @@ impl<'a> Sandbox<'a> {
             placeholders,
             since,
             left: None,
+            said,
             _identity,
         })
     }
@@ -172,6 +174,12 @@ impl<'a> Sandbox<'a> {
         &self.process.pidfd
     }
 
+    pub fn usage(&self) -> Usage {
+        let usage = self.cgroup.usage();
+        // What is counted outside are gVisor's own threads.
+        Usage { processes: usage.processes.filter(|_| self.spec.gvisor.is_none()), ..usage }
+    }
+
     pub fn kill(&self) {
         // It may have ended by itself; then there is nobody to signal.
         let _ = pidfd_send_signal(&self.process.pidfd, Signal::KILL);
@@ -179,7 +187,9 @@ impl<'a> Sandbox<'a> {
 
     /// Ends it, carries changes over if that is asked for and the spec has where to, and undoes what was made for it.
     pub fn end(self, carries: bool) -> Outcome<End> {
-        let Self { mut process, cgroup, spec, upper, hide, protect, surveys, sources, placeholders, since, .. } = self;
+        let Self {
+            mut process, cgroup, spec, upper, hide, protect, surveys, sources, placeholders, since, said, ..
+        } = self;
         let waited = process.end()?;
         let stats = cgroup.stats();
         drop(cgroup);
@@ -198,6 +208,7 @@ impl<'a> Sandbox<'a> {
             memory_peak_bytes: stats.memory_peak_bytes,
             cpu_us: waited.cpu_us,
             carried,
+            said: said.and_then(|said| said.text()),
         })
     }
 }
@@ -359,7 +370,8 @@ fn carry_over(
 /// Limits for each process, and where no cgroup holds all of them together, the next best thing.
 fn rlimits(spec: &Spec, cgroup: &Cgroup) -> Vec<(u32, u64)> {
     let mut limits = vec![(libc::RLIMIT_NOFILE, spec.limits.open_files), (libc::RLIMIT_CORE, 0)];
-    if !cgroup.limits("pids") {
+    // With a kernel of its own the sandbox's processes are counted there.
+    if spec.gvisor.is_some() || !cgroup.limits("pids") {
         limits.push((libc::RLIMIT_NPROC, spec.limits.pids));
     }
     if !cgroup.limits("memory") {

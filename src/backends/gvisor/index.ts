@@ -11,7 +11,13 @@ import type { JailRuntime } from "../linux/jail-spec.js";
 export const gvisorLacks: readonly Lack[] = [
   { capability: "snapshot", reason: "processes cannot be saved without a checkpoint service" },
   {
-    capability: "network-capture",
+    capability: "limit-memory-of-a-process",
+    reason: "gVisor's kernel has the memory of all processes: who takes more than the limit ends the whole sandbox",
+  },
+  { capability: "controlling-terminal-by-name", reason: "gVisor's /dev/tty cannot be opened" },
+  { capability: "pipes-on-disk", reason: "gVisor keeps pipes that are made in a folder to itself" },
+  {
+    capability: "network",
     reason: "gVisor's network cannot redirect connections: only programs that use HTTP_PROXY reach the network",
   },
 ];

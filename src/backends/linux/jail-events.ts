@@ -44,6 +44,7 @@ export function sandboxEnd(fields: Fields): SandboxEnd {
     signal: numberOrNull(fields.signal),
     ...usedSoFar(fields),
     carried: isFields(fields.carried) ? carryReport(fields.carried) : null,
+    ...(typeof fields.said === "string" ? { said: fields.said } : {}),
   };
 }
 

@@ -39,6 +39,10 @@ export class Contract {
     else describe(`${name} (lacking: ${reason})`, () => declare(it.skip));
   }
 
+  has(name: Capability): boolean {
+    return !this.#lacks.has(name);
+  }
+
   /** A sandbox for as long as `use` takes; afterwards nothing of it is left. */
   async sandbox<T>(options: BootOptions, use: (sandbox: Subject) => Promise<T>): Promise<T> {
     const sandbox = await Subject.boot(this.backend, options);

@@ -22,6 +22,7 @@ import { keptProjectContract } from "./kept-project.js";
 import { lifecycleContract } from "./lifecycle.js";
 import { limitsContract } from "./limits.js";
 import { networkContract } from "./network.js";
+import { proxyContract } from "./proxy.js";
 import { signalsContract } from "./signals.js";
 import { stdinContract } from "./stdin.js";
 import { streamsContract } from "./streams.js";
@@ -60,6 +61,7 @@ export function describeBackendContract({ name, actor, makeBackend, programs, la
     limitsContract(contract);
     isolationContract(contract);
     networkContract(contract);
+    proxyContract(contract);
     lifecycleContract(contract);
     keptContract(contract);
     keptNetworkContract(contract);

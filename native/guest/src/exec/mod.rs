@@ -172,6 +172,10 @@ impl Exec {
     pub fn on_resize(&self, size: WindowSize) {
         if let (true, Some(master)) = (self.is_tty, &self.outputs[0]) {
             master.resize(size);
+            // gVisor's kernel tells nobody of a new size.
+            if let (Some(pid), true) = (self.pid, sys::is_told("gvisor")) {
+                let _ = sys::kill(-pid, libc::SIGWINCH);
+            }
         }
     }
 

@@ -23,10 +23,24 @@ const NAMES: [(u32, &str); 10] = [
 pub fn config(spec: &Spec, words: &[String], rlimits: &[(u32, u64)]) -> Value {
     let args: Vec<String> =
         std::iter::once(format!("{PROGRAMS_INSIDE}/{INSIDE}")).chain(words.iter().cloned()).collect();
+    // What the jail has there is limited too, but every access to it is a message to another process.
+    let is_free = |path: &&str| !spec.views.iter().any(|view| view.target.starts_with(path));
     let temporary = |path: &str| {
         let size = format!("size={}m", spec.tmp_mib);
         json!({ "destination": path, "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "nodev", "mode=1777", size] })
     };
+    let mut mounts = vec![
+        json!({ "destination": "/proc", "type": "proc", "source": "proc" }),
+        json!({ "destination": "/dev", "type": "tmpfs", "source": "tmpfs" }),
+    ];
+    mounts.extend(["/dev/shm", "/tmp"].into_iter().filter(is_free).map(temporary));
+    mounts.push(json!({
+        "destination": PROGRAMS_INSIDE,
+        "type": "bind",
+        "source": format!("/{PROGRAMS}"),
+        // Without `rbind` it shows the folder, but not what is mounted in it.
+        "options": ["rbind", "ro", "nosuid", "nodev"],
+    }));
     let namespaces = ["pid", "network", "ipc", "uts", "mount"].map(|kind| json!({ "type": kind }));
     json!({
         "ociVersion": "1.0.2",
@@ -43,18 +57,7 @@ pub fn config(spec: &Spec, words: &[String], rlimits: &[(u32, u64)]) -> Value {
             "capabilities": capabilities(spec),
             "rlimits": rlimits.iter().filter_map(rlimit).collect::<Vec<_>>(),
         },
-        "mounts": [
-            { "destination": "/proc", "type": "proc", "source": "proc" },
-            { "destination": "/dev", "type": "tmpfs", "source": "tmpfs" },
-            temporary("/dev/shm"),
-            temporary("/tmp"),
-            {
-                "destination": PROGRAMS_INSIDE,
-                "type": "bind",
-                "source": format!("/{PROGRAMS}"),
-                "options": ["rbind", "ro", "nosuid", "nodev"],
-            },
-        ],
+        "mounts": mounts,
         "linux": {
             "namespaces": namespaces,
         },

@@ -4,7 +4,10 @@
 use std::{convert::Infallible, ffi::CStr, os::fd::AsFd};
 
 use ak_capture::{FIRST_FD, Listeners};
-use rustix::fs::{Mode, OFlags, open};
+use rustix::{
+    fs::{Mode, OFlags, open},
+    process::{getpid, set_child_subreaper},
+};
 
 use super::{GUEST, PROGRAMS_INSIDE};
 use crate::{
@@ -45,6 +48,7 @@ pub fn become_guest(words: &[&str]) -> Fault {
 fn build(words: &[&str]) -> Outcome<Infallible> {
     let is_told = |word: &str| words.contains(&word);
     let stream = sys::inherited(0).and_then(sys::above_placed).during("find the stream")?;
+    let has_orphans = !sys::is_granted_to_a_child(|| set_child_subreaper(Some(getpid())).is_ok()).during("fork")?;
     let path = format!("{PROGRAMS_INSIDE}/{GUEST}");
     let guest = open(path.as_str(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("open the guest")?;
     let guest = sys::above_placed(guest).during("move the guest's program")?;
@@ -66,7 +70,13 @@ fn build(words: &[&str]) -> Outcome<Infallible> {
     for number in 0..3 {
         sys::place_fd(&null, number).during("place a descriptor")?;
     }
-    let told = [(is_told(PROXIED), c"captured"), (is_told(KEPT), c"kept"), (is_told(WARM), c"warm")];
+    let told = [
+        (true, c"gvisor"),
+        (has_orphans, c"orphans"),
+        (is_told(PROXIED), c"captured"),
+        (is_told(KEPT), c"kept"),
+        (is_told(WARM), c"warm"),
+    ];
     let words: Vec<&CStr> = std::iter::once(c"ak-guest")
         .chain(told.into_iter().filter(|(is_so, _)| *is_so).map(|(_, word)| word))
         .collect();

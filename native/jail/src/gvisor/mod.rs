@@ -16,13 +16,17 @@ use std::{
     path::Path,
 };
 
-use rustix::fs::{CWD, Mode, OFlags, mkdir, open};
+use rustix::{
+    fs::{CWD, Mode, OFlags, mkdir, open},
+    pipe::{PipeFlags, pipe_with},
+};
 
 use crate::{
     child::Manner,
     control::{Layer, LayerState},
     fault::{During, Fault, Outcome},
-    filesystems, place,
+    filesystems,
+    place::{self, Root},
     spec::{Gvisor, Limits, Network, Platform, Spec},
     sys, walls,
 };
@@ -36,9 +40,12 @@ const GUEST: &str = "guest";
 const INSIDE: &str = "inside";
 /// Where the programs are seen in the sandbox: /dev is gVisor's own there, so no image has anything in the way.
 const PROGRAMS_INSIDE: &str = "/dev/.agentkernel";
-/// What gVisor itself uses beside the sandbox, and what a sandbox may use therefore must not pay for.
-const OWN_MEMORY_MIB: u64 = 96;
-const OWN_THREADS: u64 = 128;
+/// gVisor's kernel counts against the sandbox's memory, and cannot run in less than this.
+const LEAST_MEMORY_MIB: u64 = 64;
+/// What it has of threads for itself, and for each process of the sandbox: by ptrace, as many as it has processors'
+/// worth of threads that ever ran that process.
+const OWN_THREADS: u64 = 512;
+const THREADS_PER_PROCESS: u64 = 32;
 
 impl Platform {
     fn word(self) -> &'static str {
@@ -50,18 +57,52 @@ impl Platform {
     }
 }
 
-/// The program that runs in the jail instead of the guest.
-pub fn open_runtime(gvisor: &Gvisor) -> Outcome<OwnedFd> {
-    let path = &gvisor.program;
-    open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(|e| {
-        Fault::new("backend_unavailable", format!("gVisor's program {}: {e}", path.display()))
-            .hint("install runsc, or look at `agentkernel doctor`")
-    })
+/// What runs in the jail instead of the guest.
+pub struct Runtime {
+    pub program: OwnedFd,
+    /// Where it tells of its own failures.
+    pub says: OwnedFd,
 }
 
-/// What the cgroup holds: the sandbox's limits and what gVisor needs for itself.
+impl Runtime {
+    /// With what it will say. Nothing of the sandbox can write there, and a pipe holds no more than it has room for.
+    pub fn open(spec: &Spec) -> Outcome<Option<(Self, Said)>> {
+        let Some(Gvisor { program: path, .. }) = &spec.gvisor else { return Ok(None) };
+        let program = open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(|e| {
+            Fault::new("backend_unavailable", format!("gVisor's program {}: {e}", path.display()))
+                .hint("install runsc, or look at `agentkernel doctor`")
+        })?;
+        let (heard, says) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).during("make a pipe")?;
+        Ok(Some((Self { program, says }, Said(heard))))
+    }
+
+    /// At numbers above those that its descriptors will have.
+    pub fn above_placed(self) -> Outcome<Self> {
+        let move_up = |fd: OwnedFd| sys::above_placed(fd).during("move gVisor's program");
+        Ok(Self { program: move_up(self.program)?, says: move_up(self.says)? })
+    }
+}
+
+/// The other end of what gVisor says.
+pub struct Said(OwnedFd);
+
+impl Said {
+    pub fn text(&self) -> Option<String> {
+        let mut bytes = [0; 4096];
+        let count = rustix::io::read(&self.0, &mut bytes).unwrap_or(0);
+        let text = String::from_utf8_lossy(&bytes[..count]).trim().to_owned();
+        Some(text).filter(|text| !text.is_empty())
+    }
+}
+
+/// What the cgroup holds: gVisor and the sandbox in it. How many processes the sandbox has is limited by gVisor's own
+/// kernel; a number of ours that was hit would end all of it.
 pub fn limits_around(limits: &Limits) -> Limits {
-    Limits { memory_mib: limits.memory_mib + OWN_MEMORY_MIB, pids: limits.pids + OWN_THREADS, ..*limits }
+    Limits {
+        memory_mib: limits.memory_mib.max(LEAST_MEMORY_MIB),
+        pids: limits.pids.saturating_mul(THREADS_PER_PROCESS).saturating_add(OWN_THREADS),
+        ..*limits
+    }
 }
 
 /// Mounts of the two programs that run inside gVisor.
@@ -83,7 +124,9 @@ impl Programs {
 }
 
 /// Adds to the scratch filesystem, which is the current folder and becomes the jail's root, what `runsc` needs.
-pub fn furnish(spec: &Spec, programs: &Programs, manner: Manner, rlimits: &[(u32, u64)]) -> Outcome<()> {
+pub fn furnish(spec: &Spec, root: &Root, programs: &Programs, manner: Manner, rlimits: &[(u32, u64)]) -> Outcome<()> {
+    // `runsc` makes mount points in the root itself, which may be read-only by then.
+    root.folder(Path::new(PROGRAMS_INSIDE))?;
     for folder in ["proc", "dev", "tmp", PROGRAMS, BUNDLE, STATE] {
         mkdir(folder, Mode::from_raw_mode(0o755)).during("make a folder for gVisor")?;
     }

@@ -14,7 +14,8 @@ use crate::{
     child::{Asked, Child, Late, Manner, Prepared, READONLY, Shown, ShownView, Told, walls_need_views},
     control::{Layer, LayerState},
     fault::{During, Fault, Outcome},
-    gvisor, host_image,
+    gvisor::{self, Said},
+    host_image,
     identity::{Identity, is_host_root},
     keep::door::Door,
     layers::Layers,
@@ -36,12 +37,13 @@ pub struct Warm {
     /// The guest's door, and the stream that it gets through it.
     entrance: Option<(Door, OwnedFd)>,
     copied: Option<host_image::Stamp>,
+    said: Option<Said>,
 }
 
 impl Warm {
     pub fn start(spec: Spec, stream: OwnedFd) -> Outcome<Self> {
         let guest = open_guest(&spec)?;
-        let runtime = spec.gvisor.as_ref().map(gvisor::open_runtime).transpose()?;
+        let (runtime, said) = gvisor::Runtime::open(&spec)?.unzip();
         let identity = Identity::choose(spec.ids, spec.user)?;
         let layers = Layers::open(spec.root.layers(), is_host_root())?;
         let copied = (spec.root == RootChoice::Host).then(host_image::Stamp::now);
@@ -102,7 +104,7 @@ impl Warm {
         } else {
             Some(ours)
         };
-        Ok(Self { spec, process, cgroup, layers: walls, identity, placer, builder, entrance, copied })
+        Ok(Self { spec, process, cgroup, layers: walls, identity, placer, builder, entrance, copied, said })
     }
 
     /// Readable when the first process has ended, and so all others.
@@ -112,7 +114,7 @@ impl Warm {
 
     /// The sandbox that `spec` asks for.
     pub fn take(self, spec: &Spec) -> Outcome<Sandbox<'_>> {
-        let Self { spec: built, process, cgroup, mut layers, identity, placer, builder, entrance, copied } = self;
+        let Self { spec: built, process, cgroup, mut layers, identity, placer, builder, entrance, copied, said } = self;
         if !spec.has_shape_of(&built) {
             return Err(Fault::new("conflict", "the sandbox was built for another shape"));
         }
@@ -160,6 +162,7 @@ impl Warm {
             placeholders,
             since,
             left,
+            said,
             _identity: identity,
         })
     }
