@@ -13,6 +13,9 @@ import type { Configuration } from "./configuration.js";
 
 const aliases: ReadonlyMap<string, BackendName> = new Map([["hyperlight", "wasm"]]);
 
+/** Says outright which backend is meant, for all runs of a shell or a machine. */
+export const BACKEND_VARIABLE = "AGENTKERNEL_BACKEND";
+
 /** Only the name is checked; whether it works here is found out when it is needed. */
 export function backendWish(name: string | undefined, origin = "--backend"): BackendWish {
   if (name === undefined) return anyBackend;

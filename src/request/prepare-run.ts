@@ -10,7 +10,7 @@ import { type ResolvedPolicy, resolveAgain } from "../policy/resolve.js";
 import type { BackendWish } from "../runtime/backends/choose.js";
 import { type ImageWish, isPlace, rootFolder } from "../runtime/root-image.js";
 import type { RunRequest } from "../runtime/run-request.js";
-import { backendWish, chooseImage } from "./choices.js";
+import { BACKEND_VARIABLE, backendWish, chooseImage } from "./choices.js";
 import { type Configuration, noConfiguration } from "./configuration.js";
 import { protectInUse } from "./files-in-use.js";
 import { imageSettings } from "./image-settings.js";
@@ -27,7 +27,7 @@ export function preparePolicy(
   surroundings: Surroundings,
   configuration: Configuration = noConfiguration,
 ): ResolvedPolicy {
-  wantedBackend(parsed, configuration);
+  wantedBackend(parsed, surroundings, configuration);
   workingFolder(parsed);
   const mounts = (parsed.values.get("mount") ?? []).map((text) => parseMount(text, surroundings.cwd));
   const inputs = configuration.combine(policyInputs(parsed, mounts, surroundings.env));
@@ -36,9 +36,15 @@ export function preparePolicy(
   return resolved;
 }
 
-export function wantedBackend(parsed: Wishes, configuration: Configuration = noConfiguration): BackendWish {
+export function wantedBackend(
+  parsed: Wishes,
+  { env }: Pick<Surroundings, "env">,
+  configuration: Configuration = noConfiguration,
+): BackendWish {
   const named = parsed.values.get("backend")?.[0];
   if (named !== undefined) return backendWish(named);
+  const { [BACKEND_VARIABLE]: variable = "" } = env;
+  if (variable !== "") return backendWish(variable, BACKEND_VARIABLE);
   return backendWish(configuration.backend?.name, configuration.backend?.origin);
 }
 
@@ -75,7 +81,7 @@ export function prepareRun(
   const homeDir = policy.fs.home === "readonly" ? showableHome(surroundings.homeDir) : null;
   return {
     argv: parsed.rest,
-    backend: wantedBackend(parsed, configuration),
+    backend: wantedBackend(parsed, surroundings, configuration),
     policy,
     origins,
     image: checkedImage(wantedImage(parsed, surroundings, configuration), policy, surroundings),

@@ -14,6 +14,10 @@ export const gvisorLacks: readonly Lack[] = [
     capability: "limit-memory-of-a-process",
     reason: "gVisor's kernel has the memory of all processes: who takes more than the limit ends the whole sandbox",
   },
+  {
+    capability: "terminal-keys",
+    reason: "gVisor's terminals take Ctrl-C and Ctrl-D for letters: they neither interrupt nor end the input",
+  },
   { capability: "controlling-terminal-by-name", reason: "gVisor's /dev/tty cannot be opened" },
   { capability: "pipes-on-disk", reason: "gVisor keeps pipes that are made in a folder to itself" },
   {

@@ -18,6 +18,8 @@ const waivable = [
   "concurrent-commands",
   "signals",
   "terminal",
+  /** What is typed can interrupt a command and end its input. */
+  "terminal-keys",
   /** It can also be opened as /dev/tty. */
   "controlling-terminal-by-name",
   "files",

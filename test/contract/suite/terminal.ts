@@ -30,7 +30,9 @@ export function terminalContract(contract: Contract): void {
         expect(await command.ran()).toMatchObject({ code: 0, stdout: "ready\r\n50 132\r\n" });
       });
     });
+  });
 
+  contract.capability("terminal-keys", (test) => {
     test("Ctrl-C interrupts what runs in the foreground", async () => {
       await contract.sandbox({}, async (sandbox) => {
         const command = await sandbox.start(["sh", "-c", "echo ready; exec sleep 4006"], {
