@@ -1,5 +1,6 @@
 /** gVisor's program on this machine: where it is, which version, and the ways in which it can get at system calls. */
 import { execFile } from "node:child_process";
+import { basename, dirname, isAbsolute } from "node:path";
 import { findProgram } from "../../core/find-program.js";
 import type { JailRuntime } from "../linux/jail-spec.js";
 
@@ -8,13 +9,11 @@ export type GvisorPlatform = JailRuntime["platform"];
 /** The fastest first. Which of them works here is found out by running a sandbox. */
 export const gvisorPlatforms: readonly GvisorPlatform[] = ["systrap", "kvm", "ptrace"];
 
-/** A path that is named outright is used as it is. */
-export function runscPath({
-  AGENTKERNEL_RUNSC: named,
-  PATH,
-}: Readonly<Record<string, string | undefined>>): string | null {
-  if (named !== undefined && named !== "") return named.startsWith("/") ? named : null;
-  return findProgram("runsc", `${PATH ?? ""}:/usr/local/bin:/usr/bin:/usr/local/sbin:/usr/sbin`);
+/** A path that is named outright is the only one. Null where there is none that may be executed. */
+export function runscPath(env: Readonly<Record<string, string | undefined>>): string | null {
+  const { AGENTKERNEL_RUNSC: named = "", PATH = "" } = env;
+  if (named !== "") return isAbsolute(named) ? findProgram(basename(named), dirname(named)) : null;
+  return findProgram("runsc", `${PATH}:/usr/local/bin:/usr/bin:/usr/local/sbin:/usr/sbin`);
 }
 
 /** As it tells itself, for people; "of unknown version" where it does not. */

@@ -10,7 +10,7 @@ import type { Candidate } from "./candidates.js";
 import { failing, type Proof, working } from "./proof.js";
 
 /** One that is there and does not work may also hang. */
-const PLATFORM_PATIENCE_MS = 10_000;
+const PLATFORM_PATIENCE_MS = 5_000;
 const INSTALL = "install gVisor's runsc (Debian: apt-get install runsc), then look at `agentkernel doctor`";
 /** Programs of the GNU project ask for files in a way that versions of gVisor before 2023 refuse. */
 const NEWER = "some programs of GNU (ls -l, stat) fail on this version of gVisor: install a newer one";
@@ -28,7 +28,7 @@ export const gvisorCandidate: Candidate = {
   async prove(host, signal) {
     if (process.platform !== "linux") return failing("needs Linux", null);
     const program = runscPath(host.env);
-    if (program === null) return failing("there is no runsc in PATH", INSTALL);
+    if (program === null) return failing("there is no runsc that could be started", INSTALL);
     const version = await runscVersion(program);
     const refused: string[] = [];
     for (const platform of gvisorPlatforms) {
