@@ -16,6 +16,7 @@ skopeo|skopeo
 umoci|umoci
 podman|podman
 runc|runc
+runsc|runsc
 mmdebstrap|mmdebstrap
 busybox|busybox-static
 dpkg-deb|dpkg

@@ -375,7 +375,9 @@ fn rlimits(spec: &Spec, cgroup: &Cgroup) -> Vec<(u32, u64)> {
         limits.push((libc::RLIMIT_NPROC, spec.limits.pids));
     }
     if !cgroup.limits("memory") {
-        limits.push((libc::RLIMIT_DATA, spec.limits.memory_mib << 20));
+        // gVisor's kernel looks at all of a process's addresses only.
+        let kind = if spec.gvisor.is_some() { libc::RLIMIT_AS } else { libc::RLIMIT_DATA };
+        limits.push((kind, spec.limits.memory_mib << 20));
     }
     limits
 }

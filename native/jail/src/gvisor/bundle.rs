@@ -75,7 +75,7 @@ fn rlimit((resource, value): &(u32, u64)) -> Option<Value> {
     let kind = match *resource {
         libc::RLIMIT_NOFILE => "RLIMIT_NOFILE",
         libc::RLIMIT_CORE => "RLIMIT_CORE",
-        libc::RLIMIT_DATA => "RLIMIT_DATA",
+        libc::RLIMIT_AS => "RLIMIT_AS",
         libc::RLIMIT_NPROC => "RLIMIT_NPROC",
         _ => return None,
     };
