@@ -13,6 +13,7 @@ import { sandboxesFolder } from "../core/state-folders.js";
 import type { Surroundings } from "../core/surroundings.js";
 import { version } from "../core/version.js";
 import { within } from "../core/within.js";
+import { chooseBackend } from "../runtime/backends/choose.js";
 import { openBackend } from "../runtime/open-backend.js";
 import { WarmPool } from "../runtime/pool/index.js";
 import { Sandboxes } from "../runtime/sandboxes/index.js";
@@ -195,8 +196,10 @@ export class Daemon {
     await this.#jails.open();
     const folder = sandboxesFolder(own.env, own.homeDir);
     this.#sandboxOwnership = takeSandboxes(folder);
+    const host = { ...own, resident: { jails: this.#jails, pool: this.#pool } };
     const sandboxes = await Sandboxes.open({
-      backend: openBackend({ ...own, resident: { jails: this.#jails, pool: this.#pool } }),
+      backend: openBackend(host),
+      openNamed: (name) => chooseBackend(host, { name, origin: "the sandbox" }),
       folder,
       ...own,
       say: (line) => log.say(line),

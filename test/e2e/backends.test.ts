@@ -68,6 +68,26 @@ for (const actor of actors) {
       expect(late.status).toBe(124);
     });
 
+    it("keeps a sandbox that was made with it, over stops and under its name", async () => {
+      const cwd = actor.folder();
+      const name = `box-${actor.name}`;
+      const ask = (...words: string[]) => runCli(actor, words, { cwd });
+      try {
+        expect(await ask("create", name, "--backend", "gvisor", "--no-network")).toMatchObject({ status: 0 });
+        const first = await ask("exec", name, "sh", "-c", "echo kept > /opt/file; cat /proc/version");
+        expect(first.stdout).not.toBe(readFileSync("/proc/version", "utf8"));
+        expect(JSON.parse((await ask("info", name, "--json")).stdout).data.backend).toBe("gvisor");
+        await ask("stop", name);
+        await ask("start", name);
+        expect(await ask("exec", name, "cat", "/opt/file")).toMatchObject({ status: 0, stdout: "kept\n" });
+        const refused = await ask("create", `${name}-2`, "--backend", "kubernetes");
+        expect(refused).toMatchObject({ status: 125, stderr: expect.stringContaining("kubernetes") });
+      } finally {
+        await ask("remove", "--force", name);
+        await ask("daemon", "stop");
+      }
+    });
+
     it("doctor proves it, and says what it lacks and why", async () => {
       const { stdout } = await runCli(actor, ["doctor", "--json"]);
       const { backends } = JSON.parse(stdout).data;

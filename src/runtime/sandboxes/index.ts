@@ -4,7 +4,7 @@
  * HTTP interface), who checks what a caller may see. It never ends a sandbox because it ends itself.
  */
 import { randomBytes } from "node:crypto";
-import type { Backend, KeptBackend } from "../../core/backend.js";
+import type { Backend, BackendName, KeptBackend } from "../../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { within } from "../../core/within.js";
 import { holdForSandbox, releaseForSandbox } from "../../images/store/kept-hold.js";
@@ -45,6 +45,8 @@ export type {
 
 export interface SandboxesOptions {
   readonly backend: Backend;
+  /** Another one, by its name. Without it there is only the usual one. */
+  readonly openNamed?: (name: BackendName) => Promise<Backend>;
   /** Where their folders lie. */
   readonly folder: string;
   /** Of this process. */
@@ -62,6 +64,9 @@ export interface UnreadableSandbox {
   readonly name: string;
   readonly error: AgentKernelError;
 }
+
+/** They keep their sandboxes in the same way, so that whoever finds one need not know which it is. */
+const jailed: readonly BackendName[] = ["linux", "gvisor"];
 
 /** How long the first caller may have to wait for sandboxes that do not answer. */
 const ADOPTION_MS = 2000;
@@ -88,6 +93,7 @@ export class Sandboxes {
     this.#home = {
       backend,
       kept,
+      backendFor: (name) => this.#backendFor(name),
       clock,
       env,
       homeDir,
@@ -227,8 +233,22 @@ export class Sandboxes {
     return this.#adopted;
   }
 
+  async #backendFor(name: BackendName | undefined): Promise<Backend & { readonly kept: KeptBackend }> {
+    const { backend, openNamed } = this.#options;
+    if (name === undefined || name === backend.name) return { ...backend, kept: this.#kept };
+    const named = await openNamed?.(name);
+    if (named?.kept === undefined || !jailed.includes(named.name)) {
+      throw new AgentKernelError("unsupported", `the backend ${name} has no sandboxes that stay in this version`, {
+        hint: "leave --backend out, or use run without --keep",
+      });
+    }
+    return { ...named, kept: named.kept };
+  }
+
   async #create(name: string, request: CreateRequest): Promise<Sandbox> {
     const { run, ttlMs, idleTimeoutMs, owner, signal, watcher } = request;
+    const wish = run.backend.name === "auto" ? this.#options.backend.name : run.backend.name;
+    await this.#backendFor(wish);
     const image = await rootImage(run.image, run.imageSettings, { ...watcher, signal });
     try {
       const { policy, origins, projectDir, homeDir, workdir, publish, audit } = run;
@@ -238,6 +258,7 @@ export class Sandboxes {
         id: `${name}.${randomBytes(3).toString("hex")}`,
         name,
         owner,
+        ...(wish === this.#options.backend.name ? {} : { backend: wish }),
         created: now,
         hasRun: false,
         ttlMs,
