@@ -18,6 +18,7 @@ use crate::{
     channel::Channel,
     child::{Asked, Child, Manner, Prepared, READONLY, Told, WRITABLE},
     control::{End, Layer, LayerState},
+    cpu_time,
     fault::{During, Fault, Outcome},
     gvisor::{self, Said},
     identity::{Identity, is_host_root},
@@ -190,6 +191,7 @@ impl<'a> Sandbox<'a> {
         let Self {
             mut process, cgroup, spec, upper, hide, protect, surveys, sources, placeholders, since, said, ..
         } = self;
+        let used_us = if carries { 0 } else { cpu_time::of_tree_us(process.pid) };
         let waited = process.end()?;
         let stats = cgroup.stats();
         drop(cgroup);
@@ -206,7 +208,7 @@ impl<'a> Sandbox<'a> {
             oom_kills: stats.oom_kills,
             pids_denied: stats.pids_denied,
             memory_peak_bytes: stats.memory_peak_bytes,
-            cpu_us: waited.cpu_us,
+            cpu_us: waited.cpu_us.max(used_us),
             carried,
             said: said.and_then(|said| said.text()),
         })
