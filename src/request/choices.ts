@@ -2,12 +2,12 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { type BackendName, backendNames } from "../core/backend.js";
+import { anyBackend, type BackendWish } from "../core/backend-wish.js";
 import { AgentKernelError } from "../core/errors.js";
 import { readRegularFile } from "../core/regular-file.js";
 import type { Surroundings } from "../core/surroundings.js";
 import { detectImage } from "../detect/index.js";
 import { nearest } from "../policy/nearest.js";
-import { anyBackend, type BackendWish } from "../runtime/backends/choose.js";
 import { type ImageWish, isPlace } from "../runtime/root-image.js";
 import type { Configuration } from "./configuration.js";
 

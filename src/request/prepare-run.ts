@@ -1,5 +1,6 @@
 /** Options into a policy and, for `run`, into a whole request. All checks that need no sandbox are made here. */
 import { realpathSync, statSync } from "node:fs";
+import type { BackendWish } from "../core/backend-wish.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
 import type { Surroundings } from "../core/surroundings.js";
@@ -7,7 +8,6 @@ import { parseReference } from "../images/reference.js";
 import { refuseUnlessAllowed } from "../policy/commands.js";
 import type { PolicyInputs } from "../policy/layers.js";
 import { type ResolvedPolicy, resolveAgain } from "../policy/resolve.js";
-import type { BackendWish } from "../runtime/backends/choose.js";
 import { type ImageWish, isPlace, rootFolder } from "../runtime/root-image.js";
 import type { RunRequest } from "../runtime/run-request.js";
 import { BACKEND_VARIABLE, backendWish, chooseImage } from "./choices.js";

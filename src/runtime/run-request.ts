@@ -1,7 +1,7 @@
 /** What `run` asks of the runtime: everything is decided and checked, nothing is started yet. */
+import type { BackendWish } from "../core/backend-wish.js";
 import type { Policy } from "../core/policy.js";
 import type { Origins } from "../policy/resolve.js";
-import type { BackendWish } from "./backends/choose.js";
 import type { PublishedPort } from "./published-ports.js";
 import type { ImageSettings, ImageWish } from "./root-image.js";
 

@@ -22,7 +22,7 @@ use crate::{
     control::{Layer, LayerState},
     fault::{During, Fault, Outcome},
     filesystems,
-    gvisor::{self, Programs, Runtime},
+    gvisor::{self, Runtime},
     host_image,
     identity::Identity,
     image_root,
@@ -40,6 +40,7 @@ use crate::{
     walls,
 };
 
+mod on_gvisor;
 mod placer;
 mod warm;
 
@@ -314,34 +315,6 @@ impl Child<'_> {
             }
         }
         sys::place_fd(&self.stream, 3).during("place the stream")
-    }
-
-    /// In the end the guest runs here too, but on gVisor's kernel, for which this one is the jail.
-    fn become_gvisor(&self, programs: &Programs, root: &Root, rlimits: &[(u32, u64)]) -> Outcome<Infallible> {
-        let (Some(gvisor), Some(runtime)) = (&self.spec.gvisor, &self.runtime) else {
-            return Err(Fault::new("internal", "runsc is not open"));
-        };
-        gvisor::furnish(self.spec, root, programs, self.manner, rlimits)?;
-        set_attributes(root.fd(), self.spec.root_readonly)?;
-        let scratch = open(".", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
-        enter(&Root::new(scratch.during("open gVisor's root")?))?;
-        sys::close_on_exec_from(3).during("close descriptors")?;
-        // Once only: gVisor shuts a socket down when the first of its descriptors is closed.
-        sys::place_fd(&self.stream, 0).during("place the stream")?;
-        let null = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).during("open /dev/null")?;
-        sys::place_fd(&null, 1).during("place a descriptor")?;
-        drop(null);
-        sys::place_fd(&runtime.says, 2).during("place a descriptor")?;
-        walls::die_with_parent()?;
-        walls::no_new_privileges()?;
-        for layer in gvisor::layers(self.spec, gvisor) {
-            self.channel.send(&Told::Layer(layer), None)?;
-        }
-        walls::seccomp_runtime()?;
-        if !self.channel.peer_lives() {
-            return Err(Fault::start("the supervisor is gone"));
-        }
-        gvisor::start(self.spec, gvisor, &runtime.program, self.identity.has_range())
     }
 
     fn raise_walls(&self, captured: bool, home: Option<PathBuf>) -> Outcome<Infallible> {

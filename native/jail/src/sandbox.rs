@@ -33,8 +33,10 @@ use crate::{
     },
 };
 
+mod rlimits;
 mod warm;
 
+use rlimits::rlimits;
 pub use warm::Warm;
 
 /// What the child needs to be in from its first moment. The rest it makes itself, while its ids are being mapped.
@@ -367,21 +369,6 @@ fn carry_over(
         .during("open the project")?;
     let carrier = Carrier::new(rules.0, rules.1, &surveys[index], since, is_host_root());
     carrier.carry(upper.as_fd(), project.as_fd())
-}
-
-/// Limits for each process, and where no cgroup holds all of them together, the next best thing.
-fn rlimits(spec: &Spec, cgroup: &Cgroup) -> Vec<(u32, u64)> {
-    let mut limits = vec![(libc::RLIMIT_NOFILE, spec.limits.open_files), (libc::RLIMIT_CORE, 0)];
-    // With a kernel of its own the sandbox's processes are counted there.
-    if spec.gvisor.is_some() || !cgroup.limits("pids") {
-        limits.push((libc::RLIMIT_NPROC, spec.limits.pids));
-    }
-    if !cgroup.limits("memory") {
-        // gVisor's kernel looks at all of a process's addresses only.
-        let kind = if spec.gvisor.is_some() { libc::RLIMIT_AS } else { libc::RLIMIT_DATA };
-        limits.push((kind, spec.limits.memory_mib << 20));
-    }
-    limits
 }
 
 fn no_namespaces(e: std::io::Error) -> Fault {

@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { anyBackend } from "../../core/backend-wish.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { RuntimeHost } from "../open-backend.js";
 import { automaticOrder, candidateNames } from "./candidates.js";
-import { anyBackend, chooseAnother, chooseBackend, proofOf } from "./choose.js";
+import { chooseAnother, chooseBackend, proofOf } from "./choose.js";
 import { working } from "./proof.js";
 import { recall } from "./proof-cache.js";
 

@@ -1,18 +1,11 @@
 /** Which backend a sandbox gets: the one that is named, or else the first of the automatic order that is proven. */
 import type { Backend, BackendName } from "../../core/backend.js";
+import type { BackendWish } from "../../core/backend-wish.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { openBackend, openLinux, type RuntimeHost } from "../open-backend.js";
 import { automaticOrder, type Candidate, candidateOf } from "./candidates.js";
 import { failing, type Proof } from "./proof.js";
 import { recall, remember } from "./proof-cache.js";
-
-export interface BackendWish {
-  readonly name: BackendName | "auto";
-  /** Who wishes it, for messages. */
-  readonly origin: string;
-}
-
-export const anyBackend: BackendWish = { name: "auto", origin: "default" };
 
 export async function chooseBackend(host: RuntimeHost, { name }: BackendWish, signal?: AbortSignal): Promise<Backend> {
   if (name === "linux") return openBackend(host);

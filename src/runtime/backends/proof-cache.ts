@@ -3,6 +3,7 @@
  * state of the engine, and a while; a failure for a short one, since it may be repaired at any time.
  */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import type { BackendName } from "../../core/backend.js";
 import { buildId } from "../../core/build-id.js";
@@ -30,7 +31,7 @@ export function remember(place: Place, name: BackendName, identity: string, proo
   const text = JSON.stringify({ key: keyOf(identity), atMs: nowMs, proof });
   try {
     mkdirSync(join(file, ".."), { recursive: true, mode: 0o700 });
-    const draft = `${file}.${process.pid}`;
+    const draft = `${file}.${Math.random().toString(36).slice(2)}`;
     writeFileSync(draft, text, { mode: 0o600 });
     renameSync(draft, file);
   } catch {
@@ -43,7 +44,7 @@ function fileOf({ env, homeDir }: Place, name: BackendName): string {
 }
 
 function keyOf(identity: string): string {
-  return [buildId(), bootId(), process.getuid?.() ?? "", identity].join("\n");
+  return [buildId(), bootId(), userInfo().uid, identity].join("\n");
 }
 
 /** Another boot may be another kernel. */
