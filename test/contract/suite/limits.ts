@@ -85,10 +85,13 @@ print(made)
 
   contract.capability("limit-cpu", (test) => {
     test("a process that spins gets no more than its share", async () => {
+      const startedAt = performance.now();
       await contract.sandbox({ fields: { "resources.vcpus": 0.2 } }, async (sandbox) => {
         const spin = "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass";
-        const { exit } = await sandbox.run(python(spin));
-        expect(exit.usage.userUs + exit.usage.systemUs).toBeLessThan(750_000);
+        expect(await sandbox.run(python(spin))).toMatchObject({ code: 0 });
+        // As the host counts it: a kernel of its own may count the time in which it was held up.
+        const { cpuUs } = await sandbox.kill();
+        expect(cpuUs).toBeLessThan((performance.now() - startedAt) * 1000 * 0.4);
       });
     });
   });
