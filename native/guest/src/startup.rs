@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{DumpableBehavior, getpid, set_child_subreaper, set_dumpable_behavior, umask};
 
-use crate::{door, sys};
+use crate::sys;
 
 /// What the server is built from.
 pub struct Prepared {
@@ -14,6 +14,8 @@ pub struct Prepared {
     pub host: Option<OwnedFd>,
     /// Instead of it, of a kept sandbox: the supervisor passes each stream to a host through it.
     pub door: Option<OwnedFd>,
+    /// Instead of both, of a sandbox that is built ahead: the only stream comes through it.
+    pub entrance: Option<OwnedFd>,
     /// Where a captured network arrives, in the order of `ak_capture::Role::ALL`.
     pub listeners: [Option<OwnedFd>; sys::LISTENERS],
     pub child_signals: OwnedFd,
@@ -24,22 +26,25 @@ pub struct Prepared {
 
 pub fn prepare() -> io::Result<Prepared> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    let (mut stream, listeners) = sys::take_inherited(sys::is_told("captured"))?;
+    let (stream, listeners) = sys::take_inherited(sys::is_told("captured"))?;
     let is_init = getpid().is_init();
     if !is_init {
         set_child_subreaper(Some(getpid()))?;
     }
-    // A write over a size limit shall be an error, not the end of the guest.
-    sys::ignore_signal(libc::SIGXFSZ);
-    sys::ignore_signal(libc::SIGPIPE);
+    sys::set_dispositions();
     umask(Mode::empty());
     let child_signals = sys::child_signal_fd()?;
-    if sys::is_told("warm") {
-        stream = door::await_host(stream)?;
-        // Whoever put the caller's folders in place is about to end, and has rights that nobody in here has.
-        sys::reap_all();
+    let (host, door, entrance) = match () {
+        () if sys::is_told("warm") => (None, None, Some(stream)),
+        () if sys::is_told("kept") => (None, Some(stream), None),
+        () => (Some(stream), None, None),
+    };
+    if let Some(waited_for) = host.as_ref().or(door.as_ref()) {
+        set_nonblocking(waited_for)?;
     }
-    fcntl_setfl(&stream, fcntl_getfl(&stream)? | OFlags::NONBLOCK)?;
-    let (host, door) = if sys::is_told("kept") { (None, Some(stream)) } else { (Some(stream), None) };
-    Ok(Prepared { host, door, listeners, child_signals, is_init })
+    Ok(Prepared { host, door, entrance, listeners, child_signals, is_init })
+}
+
+pub fn set_nonblocking(stream: &OwnedFd) -> io::Result<()> {
+    Ok(fcntl_setfl(stream, fcntl_getfl(stream)? | OFlags::NONBLOCK)?)
 }
