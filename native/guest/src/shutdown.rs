@@ -1,6 +1,5 @@
 //! The orderly end (SHUTDOWN) and the abrupt one (the stream ended).
 
-use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -79,7 +78,7 @@ impl Server {
         let Some(host) = &self.host else { return Ok(()) };
         let left = give_up_at.saturating_duration_since(Instant::now());
         let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
-        let mut fds = [PollFd::from_borrowed_fd(host.as_fd(), PollFlags::OUT)];
+        let mut fds = [PollFd::from_borrowed_fd(host.output(), PollFlags::OUT)];
         poll(&mut fds, Some(&timeout)).map_err(|_| End::StreamEnded)?;
         self.outbox.unstall();
         Ok(())

@@ -41,10 +41,15 @@ const SETFCAP: u32 = 31;
 
 /// Nobody in the sandbox has the other capabilities, whatever it executes.
 pub fn drop_capabilities(spec: &Spec) -> Outcome<()> {
+    keep_only(spec.capabilities, has_live_view(spec))
+}
+
+/// `is_live`: something of the host's can be written directly.
+pub fn keep_only(choice: Capabilities, is_live: bool) -> Outcome<()> {
     // Through a mount with mapped ids, a capability given to a file of the host's counts on the host.
-    let lost = if has_live_view(spec) { Some(SETFCAP) } else { None };
+    let lost = if is_live { Some(SETFCAP) } else { None };
     for capability in 0..64 {
-        let keep = spec.capabilities == Capabilities::Default && KEPT.contains(&capability) && lost != Some(capability);
+        let keep = choice == Capabilities::Default && KEPT.contains(&capability) && lost != Some(capability);
         if !keep && !sys::drop_from_bounding_set(capability).during("drop capabilities")? {
             break;
         }
@@ -106,11 +111,15 @@ fn missing(e: std::io::Error) -> Fault {
 }
 
 pub fn seccomp(spec: &Spec) -> Outcome<()> {
+    filter_calls(spec.seccomp, has_live_view(spec))
+}
+
+pub fn filter_calls(choice: SeccompChoice, is_live: bool) -> Outcome<()> {
     // A file that a sandbox makes setuid in a folder of the host's is setuid on the host.
-    if has_live_view(spec) {
+    if is_live {
         sys::install_seccomp(&programs::SETID_BITS).map_err(missing)?;
     }
-    sys::install_seccomp(match spec.seccomp {
+    sys::install_seccomp(match choice {
         SeccompChoice::Default => &programs::DEFAULT[..],
         SeccompChoice::Strict => &programs::STRICT[..],
     })

@@ -1,0 +1,154 @@
+/**
+ * A container that serves one owner and dies with it: its guest ends when its stream does, and the engine removes what
+ * has ended. What an owner that was killed leaves between two steps is swept (sweep.ts).
+ */
+import type { Duplex } from "node:stream";
+import type { BootedSandbox, BootSpec, Layer, SandboxEnd, UsedSoFar } from "../../core/backend.js";
+import { deferred } from "../../core/deferred.js";
+import { AgentKernelError } from "../../core/errors.js";
+import { escapeText } from "../../core/escape.js";
+import { Container } from "./container.js";
+import { containerSpec } from "./container-spec.js";
+import type { Engine } from "./engine.js";
+import { entryOrder } from "./entry-order.js";
+import { awaitEntry, giveOrder } from "./entry-talk.js";
+import { ownedLabels } from "./labels.js";
+import type { MuxedStream } from "./muxed-stream.js";
+import { copiedViews } from "./views.js";
+
+const SIGKILL = 9;
+/** An exit status above this is that of a process that a signal ended. */
+const BY_SIGNAL = 128;
+
+export class RunContainer {
+  readonly #container: Container;
+  readonly #stream: MuxedStream;
+  readonly #ending = deferred<UsedSoFar>();
+  readonly #used = deferred<UsedSoFar>();
+  readonly ended: Promise<SandboxEnd>;
+  #asked: Promise<void> | null = null;
+
+  private constructor(container: Container, stream: MuxedStream, status: Promise<number | null>) {
+    this.#container = container;
+    this.#stream = stream;
+    stream.on("error", () => {});
+    // One that cannot be spoken to any more has no use left.
+    stream.once("close", () => void this.#end());
+    this.ended = this.#awaitEnd(status);
+    this.ended.catch(() => {});
+  }
+
+  /** Started, and waiting for its order. Nothing of it is left where this rejects. */
+  static async start(
+    engine: Engine,
+    boot: BootSpec,
+    kind: "run" | "warm",
+    signal?: AbortSignal,
+  ): Promise<RunContainer> {
+    signal?.throwIfAborted();
+    const { client, programs } = engine;
+    const views = kind === "run" ? copiedViews(boot) : [];
+    const labels = await ownedLabels(kind, boot.id);
+    const spec = containerSpec({ boot, views, labels, programs, etc: await engine.sharedEtc(), isKept: false });
+    const container = await Container.create(client, `agentkernel-${boot.hostname}`, spec);
+    let stream: MuxedStream | null = null;
+    try {
+      signal?.throwIfAborted();
+      stream = await container.attach();
+      const opened = stream;
+      const giveUp = () => opened.destroy();
+      signal?.addEventListener("abort", giveUp, { once: true });
+      try {
+        await container.start();
+        const status = container.awaitEnd();
+        status.catch(() => {});
+        await awaitEntry(opened);
+        return new RunContainer(container, opened, status);
+      } finally {
+        signal?.removeEventListener("abort", giveUp);
+      }
+    } catch (error) {
+      stream?.destroy();
+      await container.remove();
+      throw signal?.aborted ? signal.reason : explained(error, stream);
+    }
+  }
+
+  /** Once: what it is to show and to be. It is gone where this rejects. */
+  async boot(engine: Engine, boot: BootSpec, signal?: AbortSignal): Promise<BootedSandbox> {
+    const giveUp = () => this.#stream.destroy();
+    try {
+      signal?.throwIfAborted();
+      signal?.addEventListener("abort", giveUp, { once: true });
+      const views = copiedViews(boot);
+      const order = entryOrder(boot, views, false);
+      const layers = await giveOrder(this.#stream, { order, views, hide: boot.policy.fs.deny, signal });
+      return this.#booted([...engine.layersOf(boot), ...layers]);
+    } catch (error) {
+      await this.kill().catch(() => {});
+      throw signal?.aborted ? signal.reason : explained(error, this.#stream);
+    } finally {
+      signal?.removeEventListener("abort", giveUp);
+    }
+  }
+
+  #booted(layers: readonly Layer[]): BootedSandbox {
+    return {
+      stream: this.#stream as Duplex,
+      layers,
+      ended: this.ended,
+      ending: this.#ending.promise,
+      finish: () => this.kill(),
+      kill: () => this.kill(),
+    };
+  }
+
+  /** Idempotent. */
+  async kill(): Promise<SandboxEnd> {
+    await this.#end();
+    return await this.ended;
+  }
+
+  #end(): Promise<void> {
+    this.#asked ??= this.#kill();
+    return this.#asked;
+  }
+
+  async #kill(): Promise<void> {
+    try {
+      const used = await this.#container.usage();
+      this.#used.resolve(used);
+      this.#ending.resolve(used);
+      await this.#container.kill();
+    } catch (error) {
+      // An engine that does not answer is heard of by whoever waits for the end.
+      this.#used.reject(error);
+    }
+    this.#stream.destroy();
+  }
+
+  async #awaitEnd(status: Promise<number | null>): Promise<SandboxEnd> {
+    const code = await status.catch((error: unknown) => {
+      throw new AgentKernelError("sandbox_died", "the engine that ran the sandbox is gone", { cause: error });
+    });
+    this.#stream.destroy();
+    await this.#container.remove();
+    const used = this.#asked === null ? null : await this.#used.promise.catch(() => null);
+    const bySignal = code !== null && code > BY_SIGNAL;
+    return {
+      code: bySignal ? null : code,
+      signal: code === null ? SIGKILL : bySignal ? code - BY_SIGNAL : null,
+      oomKills: used?.oomKills ?? 0,
+      pidsDenied: used?.pidsDenied ?? 0,
+      memoryPeakBytes: used?.memoryPeakBytes ?? null,
+      cpuUs: used?.cpuUs ?? null,
+      carried: null,
+    };
+  }
+}
+
+/** With what the container's first program, or what started it, said last. */
+export function explained(error: unknown, stream: MuxedStream | null): unknown {
+  if (!(error instanceof AgentKernelError) || stream === null || stream.words === "") return error;
+  return new AgentKernelError(error.code, `${error.message}: ${escapeText(stream.words)}`, { cause: error });
+}
