@@ -109,8 +109,11 @@ pub fn enter(
 
 /// 0, 1 and 2 lead nowhere; then the stream or the door, the listeners and, of a temporary sandbox, its output.
 fn place(speech: &Speech, door: Option<&OwnedFd>, captured: Option<&Listeners>) -> Outcome<()> {
-    let null = File::options().read(true).write(true).open(Path::new("/dev/null")).during("open /dev/null")?;
-    let null = sys::above_placed(&null).during("keep /dev/null")?;
+    let null = {
+        // It may lie at a number that something is placed at, and must not close that later.
+        let opened = File::options().read(true).write(true).open(Path::new("/dev/null")).during("open /dev/null")?;
+        sys::above_placed(&opened).during("keep /dev/null")?
+    };
     let listeners = captured.into_iter().flat_map(|all| &all.sockets);
     let listeners = listeners.map(|s| s.as_ref().map(sys::above_placed).transpose()).collect::<Result<Vec<_>, _>>();
     let listeners = listeners.during("keep the listeners")?;

@@ -4,9 +4,9 @@
  */
 import type { BootSpec } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
+import type { Policy } from "../../core/policy.js";
 import { scratchMiB } from "../linux/jail-spec.js";
 import type { Labels } from "./labels.js";
-import { seccompProfile } from "./seccomp-profile.js";
 import type { CopiedView } from "./views.js";
 
 export interface ProgramPaths {
@@ -14,11 +14,14 @@ export interface ProgramPaths {
   readonly guestBinary: string;
 }
 
-/** Files of /etc that every sandbox with a read-only root has alike, as paths on the host. */
-export interface SharedEtc {
+/** Files that are the same for all containers, as paths on the host. */
+export interface SharedFiles {
+  /** Of /etc, for roots that cannot be written. */
   readonly hosts: string;
   readonly captured: string;
   readonly offline: string;
+  /** The value of the engine's option, by the policy's choice. */
+  readonly seccomp: Readonly<Record<Policy["proc"]["seccomp"], string>>;
 }
 
 export interface ContainerParts {
@@ -26,7 +29,9 @@ export interface ContainerParts {
   readonly views: readonly CopiedView[];
   readonly labels: Labels;
   readonly programs: ProgramPaths;
-  readonly etc: SharedEtc;
+  readonly files: SharedFiles;
+  /** What the engine may give at most, where it has to be told; null where it gives what it likes. */
+  readonly maxProcesses: number | null;
   readonly isKept: boolean;
 }
 
@@ -40,7 +45,7 @@ const CAPABILITIES = [
   ...["SETFCAP", "SETPCAP"],
 ];
 
-export function containerSpec({ boot, views, labels, programs, etc, isKept }: ContainerParts): object {
+export function containerSpec({ boot, views, labels, programs, files, isKept, maxProcesses }: ContainerParts): object {
   const { policy, image, hostname } = boot;
   const { resources, net, fs } = policy;
   const isCaptured = net.egress !== "off";
@@ -74,11 +79,14 @@ export function containerSpec({ boot, views, labels, programs, etc, isKept }: Co
       MemorySwap: resources.memoryMiB * MIB,
       NanoCpus: Math.round(resources.vcpus * 1e9),
       PidsLimit: resources.pids,
-      Ulimits: [{ Name: "nofile", Soft: resources.openFiles, Hard: resources.openFiles }],
+      Ulimits: [
+        { Name: "nofile", Soft: resources.openFiles, Hard: resources.openFiles },
+        ...(maxProcesses === null ? [] : [{ Name: "nproc", Soft: maxProcesses, Hard: maxProcesses }]),
+      ],
       ShmSize: tmpMiB(boot) * MIB,
       CapDrop: ["ALL"],
       CapAdd: [...CAPABILITIES, ...(isCaptured ? ["NET_ADMIN"] : [])],
-      SecurityOpt: ["no-new-privileges", `seccomp=${seccompProfile(policy.proc.seccomp)}`],
+      SecurityOpt: ["no-new-privileges", `seccomp=${files.seccomp[policy.proc.seccomp]}`],
       // Without it some engines switch IPv6 off, also on loopback.
       Sysctls: { "net.ipv6.conf.all.disable_ipv6": "0", "net.ipv6.conf.lo.disable_ipv6": "0" },
       ReadonlyRootfs: fs.rootReadonly,
@@ -86,8 +94,8 @@ export function containerSpec({ boot, views, labels, programs, etc, isKept }: Co
       Binds: [
         `${programs.entryBinary}:${ENTRY}:ro`,
         `${programs.guestBinary}:${GUEST}:ro`,
-        ...(fs.rootReadonly ? [`${etc.hosts}:/etc/hosts:ro`] : []),
-        ...(fs.rootReadonly ? [`${isCaptured ? etc.captured : etc.offline}:/etc/resolv.conf:ro`] : []),
+        ...(fs.rootReadonly ? [`${files.hosts}:/etc/hosts:ro`] : []),
+        ...(fs.rootReadonly ? [`${isCaptured ? files.captured : files.offline}:/etc/resolv.conf:ro`] : []),
       ],
     },
   };

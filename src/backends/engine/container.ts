@@ -43,17 +43,18 @@ export class Container {
   /** Its standard streams, from its first byte where it has not been started. */
   async attach(signal?: AbortSignal): Promise<MuxedStream> {
     const query = { stream: "1", stdin: "1", stdout: "1", stderr: "1" };
-    return new MuxedStream(await this.#client.hijack(`${this.#path}/attach`, { query, signal }));
+    try {
+      return new MuxedStream(await this.#client.hijack(`${this.#path}/attach`, { query, signal }));
+    } catch (error) {
+      throw notStarted(error);
+    }
   }
 
   async start(signal?: AbortSignal): Promise<void> {
     try {
       await this.#client.post(`${this.#path}/start`, { signal });
     } catch (error) {
-      if (!(error instanceof EngineRefusal)) throw error;
-      throw new AgentKernelError("sandbox_start_failed", `the engine does not start it: ${error.message}`, {
-        cause: error,
-      });
+      throw notStarted(error);
     }
   }
 
@@ -137,6 +138,12 @@ function stateOf(found: object): ContainerState {
     exitCode: typeof code === "number" ? code : null,
     labels: (labels ?? {}) as Labels,
   };
+}
+
+function notStarted(error: unknown): unknown {
+  if (!(error instanceof EngineRefusal)) return error;
+  const message = `the engine does not start the container: ${error.message}`;
+  return new AgentKernelError("sandbox_start_failed", message, { cause: error });
 }
 
 export function textField(value: unknown, name: string): string {

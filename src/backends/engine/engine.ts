@@ -1,10 +1,13 @@
 /** One engine: how it is spoken to, what is brought into its containers, and what is said of their walls. */
+import { readFileSync } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { BootSpec, Layer } from "../../core/backend.js";
 import type { EngineKind } from "../../core/engine-socket.js";
+import type { Policy } from "../../core/policy.js";
 import type { EngineClient } from "./client.js";
-import type { ProgramPaths, SharedEtc } from "./container-spec.js";
+import type { ProgramPaths, SharedFiles } from "./container-spec.js";
+import { seccompProfile } from "./seccomp-profile.js";
 
 export interface EngineOptions {
   readonly kind: EngineKind;
@@ -22,7 +25,7 @@ export class Engine {
   readonly client: EngineClient;
   readonly programs: ProgramPaths;
   readonly #folder: string;
-  #etc: Promise<SharedEtc> | null = null;
+  #files: Promise<SharedFiles> | null = null;
 
   constructor({ kind, client, programs, folder }: EngineOptions) {
     this.kind = kind;
@@ -31,10 +34,20 @@ export class Engine {
     this.#folder = folder;
   }
 
-  /** Files of /etc for roots that cannot be written. */
-  sharedEtc(): Promise<SharedEtc> {
-    this.#etc ??= writeEtc(join(this.#folder, "etc"));
-    return this.#etc;
+  /**
+   * Podman asks for more processes than there can be, also where it may not give as many. There can be no more than the
+   * kernel has numbers for, and of those it may give what this process may have.
+   */
+  get maxProcesses(): number | null {
+    if (this.kind === "docker" || process.platform !== "linux") return null;
+    const hard = /^Max processes\s+\S+\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1"))?.[1];
+    const numbers = Number(readFileSync("/proc/sys/kernel/pid_max", "latin1"));
+    return hard === undefined ? null : Math.min(Number(hard), numbers);
+  }
+
+  sharedFiles(): Promise<SharedFiles> {
+    this.#files ??= writeFiles(join(this.#folder, "shared"), this.kind);
+    return this.#files;
   }
 
   /** What the engine holds, beside what the container's first program says of its own walls. */
@@ -56,7 +69,7 @@ export class Engine {
 }
 
 /** By rename: another process may be reading them. */
-async function writeEtc(folder: string): Promise<SharedEtc> {
+async function writeFiles(folder: string, kind: EngineKind): Promise<SharedFiles> {
   await mkdir(folder, { recursive: true, mode: 0o755 });
   const write = async (name: string, text: string) => {
     const path = join(folder, name);
@@ -65,10 +78,15 @@ async function writeEtc(folder: string): Promise<SharedEtc> {
     await rename(fresh, path);
     return path;
   };
-  const [hosts, captured, offline] = await Promise.all([
+  // Docker is given the list itself, Podman the name of a file that has it.
+  const seccomp = (choice: Policy["proc"]["seccomp"]) =>
+    kind === "docker" ? seccompProfile(choice) : write(`seccomp-${choice}.json`, seccompProfile(choice));
+  const [hosts, captured, offline, usual, strict] = await Promise.all([
     write("hosts", HOSTS),
     write("resolv.captured", CAPTURED),
     write("resolv.offline", ""),
+    seccomp("default"),
+    seccomp("strict"),
   ]);
-  return { hosts, captured, offline };
+  return { hosts, captured, offline, seccomp: { default: usual, strict } };
 }

@@ -49,7 +49,16 @@ export class RunContainer {
     const { client, programs } = engine;
     const views = kind === "run" ? copiedViews(boot) : [];
     const labels = await ownedLabels(kind, boot.id);
-    const spec = containerSpec({ boot, views, labels, programs, etc: await engine.sharedEtc(), isKept: false });
+    const files = await engine.sharedFiles();
+    const spec = containerSpec({
+      boot,
+      views,
+      labels,
+      programs,
+      files,
+      isKept: false,
+      maxProcesses: engine.maxProcesses,
+    });
     const container = await Container.create(client, `agentkernel-${boot.hostname}`, spec);
     let stream: MuxedStream | null = null;
     try {

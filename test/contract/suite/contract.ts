@@ -8,20 +8,26 @@ import { type BootOptions, Subject } from "./subject.js";
 
 export type DeclareTest = typeof it | typeof it.skip;
 
+export interface ContractParts {
+  readonly actor: Actor;
+  readonly backend: Backend;
+  readonly lacks: ReadonlyMap<Capability, string>;
+  readonly programs: OwnerOrder["programs"] | undefined;
+  readonly hasImage: boolean;
+}
+
 export class Contract {
   readonly actor: Actor;
   readonly backend: Backend;
+  /** Its root is an image's. */
+  readonly hasImage: boolean;
   readonly #lacks: ReadonlyMap<Capability, string>;
   readonly #programs: OwnerOrder["programs"] | undefined;
 
-  constructor(
-    actor: Actor,
-    backend: Backend,
-    lacks: ReadonlyMap<Capability, string>,
-    programs?: OwnerOrder["programs"],
-  ) {
+  constructor({ actor, backend, lacks, programs, hasImage }: ContractParts) {
     this.actor = actor;
     this.backend = backend;
+    this.hasImage = hasImage;
     this.#lacks = lacks;
     this.#programs = programs;
   }
@@ -37,6 +43,11 @@ export class Contract {
     const reason = this.#lacks.get(name);
     if (reason === undefined) describe(name, () => declare(it));
     else describe(`${name} (lacking: ${reason})`, () => declare(it.skip));
+  }
+
+  /** For a test of one capability that needs another as well, which may be lacking. */
+  needing(name: Capability, test: DeclareTest): DeclareTest {
+    return this.#lacks.has(name) ? it.skip : test;
   }
 
   /** A sandbox for as long as `use` takes; afterwards nothing of it is left. */
