@@ -107,7 +107,8 @@ export interface OwnImage {
 export interface OwnImageWish {
   readonly reference: string;
   readonly pull: "missing" | "always" | "never";
-  readonly onPull?: (line: string) => void;
+  /** How much of a part of it is here. */
+  readonly onPull?: (part: { readonly id: string; readonly doneBytes: number; readonly totalBytes: number }) => void;
   readonly signal?: AbortSignal;
 }
 

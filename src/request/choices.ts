@@ -1,7 +1,7 @@
 /** What a run is made of besides its policy: the backend, and which image is wanted. Nothing is fetched here. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { backendNames } from "../core/backend.js";
+import { type BackendName, backendNames } from "../core/backend.js";
 import { AgentKernelError } from "../core/errors.js";
 import { readRegularFile } from "../core/regular-file.js";
 import type { Surroundings } from "../core/surroundings.js";
@@ -12,8 +12,12 @@ import type { Configuration } from "./configuration.js";
 
 const aliases: Readonly<Record<string, string>> = { hyperlight: "wasm" };
 
-export function checkBackend(name: string | undefined, origin = "--backend"): void {
-  if (name === undefined || name === "auto" || name === "linux") return;
+const usable: readonly BackendName[] = ["linux", "docker", "podman"];
+
+export function chosenBackend(name: string | undefined, origin = "--backend"): BackendName {
+  if (name === undefined || name === "auto") return "linux";
+  const chosen = usable.find((one) => one === name);
+  if (chosen !== undefined) return chosen;
   const known: readonly string[] = backendNames;
   if (known.includes(aliases[name] ?? name)) {
     throw new AgentKernelError("backend_unavailable", `the backend ${name} is not in this version`, {

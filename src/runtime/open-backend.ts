@@ -1,8 +1,10 @@
 /** The backend that sandboxes use. */
+import { dockerBackend } from "../backends/docker/index.js";
 import { linuxBackend } from "../backends/linux/index.js";
-import type { Backend } from "../core/backend.js";
+import { podmanBackend } from "../backends/podman/index.js";
+import type { Backend, BackendName } from "../core/backend.js";
 import { nativeBinary } from "../core/native-binary.js";
-import { journalFolder } from "../core/state-folders.js";
+import { engineFolder, journalFolder } from "../core/state-folders.js";
 import type { Surroundings } from "../core/surroundings.js";
 import { pooledBackend } from "./pool/pooled-backend.js";
 import type { Resident } from "./resident.js";
@@ -12,12 +14,22 @@ export interface RuntimeHost extends Pick<Surroundings, "env" | "homeDir"> {
   readonly resident: Pick<Resident, "jails" | "pool" | "meter"> | null;
 }
 
-export function openBackend({ env, homeDir, resident }: RuntimeHost): Backend {
-  const backend = linuxBackend({
+export function openBackend(host: RuntimeHost, name: BackendName = "linux"): Backend {
+  const backend = name === "docker" || name === "podman" ? engine(host, name) : linux(host);
+  return host.resident ? pooledBackend(backend, host.resident.pool) : backend;
+}
+
+function engine({ env, homeDir }: RuntimeHost, name: "docker" | "podman"): Backend {
+  const programs = { entryBinary: nativeBinary("ak-entry"), guestBinary: nativeBinary("ak-guest") };
+  const options = { programs, env: { ...env, HOME: homeDir }, folder: engineFolder(env, homeDir) };
+  return name === "docker" ? dockerBackend(options) : podmanBackend(options);
+}
+
+function linux({ env, homeDir, resident }: RuntimeHost): Backend {
+  return linuxBackend({
     jailBinary: nativeBinary("ak-jail"),
     guestBinary: nativeBinary("ak-guest"),
     journalDir: journalFolder(env, homeDir),
     ...(resident ? { starter: resident.jails } : {}),
   });
-  return resident ? pooledBackend(backend, resident.pool) : backend;
 }

@@ -2,6 +2,7 @@
  * All that a command needs before it can start, in order: its image, its way out, and a temporary sandbox, each on
  * record. What was opened is closed again where the next thing fails.
  */
+import type { Backend } from "../core/backend.js";
 import { isAgentKernelError } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
 import { type CommandStart, type PlannedStart, startOf } from "./command-start.js";
@@ -68,7 +69,8 @@ async function openPlanned<P extends Plan>(
 ): Promise<OpenSandbox & { readonly plan: P }> {
   const { audit, signal, watcher, asker } = options;
   const meter = options.host.resident?.meter;
-  const image = await rootImage(request.image, request.imageSettings, { ...watcher, signal });
+  const backend = openBackend(options.host, request.backend);
+  const image = await rootImage(request.image, request.imageSettings, { ...watcher, signal }, backend);
   let egress: RunEgress | null = null;
   const close = async (): Promise<void> => {
     await egress?.close();
@@ -77,7 +79,7 @@ async function openPlanned<P extends Plan>(
   try {
     egress = await openEgress(request, { ...audit, meter }, asker);
     const plan = makePlan(image, egress);
-    const sandbox = await startSandbox(request, options, { image, egress, ahead: plan.ahead });
+    const sandbox = await startSandbox(request, options, { backend, image, egress, ahead: plan.ahead });
     return { sandbox, image, egress, close, plan };
   } catch (error) {
     await close();
@@ -86,6 +88,7 @@ async function openPlanned<P extends Plan>(
 }
 
 interface StartParts {
+  readonly backend: Backend;
   readonly image: RootImage;
   readonly egress: RunEgress | null;
   readonly ahead: ExecRequest | undefined;
@@ -94,10 +97,9 @@ interface StartParts {
 async function startSandbox(
   { policy, projectDir, homeDir }: RunRequest,
   { host, audit, signal }: OpenRunOptions,
-  { image, egress, ahead }: StartParts,
+  { backend, image, egress, ahead }: StartParts,
 ): Promise<TemporarySandbox> {
   const { id, records } = audit;
-  const backend = openBackend(host);
   const { name, digest } = image;
   const meter = host.resident?.meter;
   const askedAt = performance.now();

@@ -41,13 +41,22 @@ async function pullImage(client: EngineClient, { reference, onPull, signal }: Ow
     for await (const line of client.lines("/images/create", { query: pullQuery(reference), signal })) {
       const complaint = member(line, "error");
       if (complaint !== null) throw new EngineRefusal(0, complaint);
-      const said = [member(line, "id"), member(line, "status"), member(line, "progress")];
-      onPull?.(escapeText(said.filter((word) => word !== null).join(" ")));
+      const part = partOf(line);
+      if (part !== null) onPull?.(part);
     }
   } catch (error) {
     signal?.throwIfAborted();
     throw refused(reference, error);
   }
+}
+
+/** Of an engine's words on a pull, those that say how much of a layer there is. */
+export function partOf(line: unknown): { id: string; doneBytes: number; totalBytes: number } | null {
+  const id = member(line, "id");
+  const detail: unknown = typeof line === "object" && line !== null ? Reflect.get(line, "progressDetail") : null;
+  if (id === null || typeof detail !== "object" || detail === null) return null;
+  const [doneBytes, totalBytes] = [Reflect.get(detail, "current") as unknown, Reflect.get(detail, "total") as unknown];
+  return typeof doneBytes === "number" && typeof totalBytes === "number" ? { id, doneBytes, totalBytes } : null;
 }
 
 /** Without a tag an engine would take every tag there is. */

@@ -14,6 +14,7 @@ import { entryOrder } from "./entry-order.js";
 import { awaitEntry, giveOrder } from "./entry-talk.js";
 import { ownedLabels } from "./labels.js";
 import type { MuxedStream } from "./muxed-stream.js";
+import { nothingKnown, usageOf } from "./usage.js";
 import { copiedViews } from "./views.js";
 
 const SIGKILL = 9;
@@ -24,9 +25,11 @@ export class RunContainer {
   readonly #container: Container;
   readonly #stream: MuxedStream;
   readonly #ending = deferred<UsedSoFar>();
-  readonly #used = deferred<UsedSoFar>();
+  #used: UsedSoFar = nothingKnown;
   readonly ended: Promise<SandboxEnd>;
   #asked: Promise<void> | null = null;
+  /** Of its first process, on the engine's machine; 0 until it is known. */
+  #pid = 0;
 
   private constructor(container: Container, stream: MuxedStream, status: Promise<number | null>) {
     this.#container = container;
@@ -36,6 +39,13 @@ export class RunContainer {
     stream.once("close", () => void this.#end());
     this.ended = this.#awaitEnd(status);
     this.ended.catch(() => {});
+    // Known in time, so that nothing has to be asked when it ends.
+    container.inspect().then(
+      (state) => {
+        this.#pid = state?.pid ?? 0;
+      },
+      () => {},
+    );
   }
 
   /** Started, and waiting for its order. Nothing of it is left where this rejects. */
@@ -124,15 +134,11 @@ export class RunContainer {
   }
 
   async #kill(): Promise<void> {
-    try {
-      const used = await this.#container.usage();
-      this.#used.resolve(used);
-      this.#ending.resolve(used);
-      await this.#container.kill();
-    } catch (error) {
-      // An engine that does not answer is heard of by whoever waits for the end.
-      this.#used.reject(error);
-    }
+    // At once: its stream may be closed in the same turn, and then nothing is left to look at.
+    this.#used = this.#pid === 0 ? nothingKnown : usageOf(this.#pid, this.#container.id);
+    this.#ending.resolve(this.#used);
+    // An engine that does not answer is heard of by whoever waits for the end.
+    await this.#container.kill().catch(() => {});
     this.#stream.destroy();
   }
 
@@ -142,15 +148,15 @@ export class RunContainer {
     });
     this.#stream.destroy();
     await this.#container.remove();
-    const used = this.#asked === null ? null : await this.#used.promise.catch(() => null);
+    const { oomKills, pidsDenied, memoryPeakBytes, cpuUs } = this.#used;
     const bySignal = code !== null && code > BY_SIGNAL;
     return {
       code: bySignal ? null : code,
       signal: code === null ? SIGKILL : bySignal ? code - BY_SIGNAL : null,
-      oomKills: used?.oomKills ?? 0,
-      pidsDenied: used?.pidsDenied ?? 0,
-      memoryPeakBytes: used?.memoryPeakBytes ?? null,
-      cpuUs: used?.cpuUs ?? null,
+      oomKills,
+      pidsDenied,
+      memoryPeakBytes,
+      cpuUs,
       carried: null,
     };
   }
