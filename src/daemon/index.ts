@@ -13,7 +13,7 @@ import { sandboxesFolder } from "../core/state-folders.js";
 import type { Surroundings } from "../core/surroundings.js";
 import { version } from "../core/version.js";
 import { within } from "../core/within.js";
-import { openBackend } from "../runtime/open-backend.js";
+import { openBackend, openKeeper } from "../runtime/open-backend.js";
 import { WarmPool } from "../runtime/pool/index.js";
 import { Sandboxes } from "../runtime/sandboxes/index.js";
 import { DaemonApi, type ServeOptions } from "./api.js";
@@ -196,7 +196,8 @@ export class Daemon {
     const folder = sandboxesFolder(own.env, own.homeDir);
     this.#sandboxOwnership = takeSandboxes(folder);
     const sandboxes = await Sandboxes.open({
-      backend: openBackend({ ...own, resident: { jails: this.#jails, pool: this.#pool } }),
+      backend: openKeeper({ ...own, resident: { jails: this.#jails, pool: this.#pool } }),
+      imagesOf: (name) => openBackend({ ...own, resident: null }, name),
       folder,
       ...own,
       say: (line) => log.say(line),

@@ -6,6 +6,7 @@ import type { Backend, BackendName } from "../core/backend.js";
 import { nativeBinary } from "../core/native-binary.js";
 import { engineFolder, journalFolder } from "../core/state-folders.js";
 import type { Surroundings } from "../core/surroundings.js";
+import { keptOnEach } from "./kept-backends.js";
 import { pooledBackend } from "./pool/pooled-backend.js";
 import type { Resident } from "./resident.js";
 
@@ -17,6 +18,20 @@ export interface RuntimeHost extends Pick<Surroundings, "env" | "homeDir"> {
 export function openBackend(host: RuntimeHost, name: BackendName = "linux"): Backend {
   const backend = name === "docker" || name === "podman" ? engine(host, name) : linux(host);
   return host.resident ? pooledBackend(backend, host.resident.pool) : backend;
+}
+
+/** The backend of sandboxes that stay, each on the one that it was made for. */
+export function openKeeper(host: RuntimeHost): Backend {
+  const backend = openBackend(host);
+  const { kept } = backend;
+  if (kept === undefined) return backend;
+  const engines = new Map<BackendName, Backend>();
+  const engineKept = (name: "docker" | "podman") => {
+    const found = engines.get(name) ?? engine(host, name);
+    engines.set(name, found);
+    return found.kept;
+  };
+  return { ...backend, kept: keptOnEach(kept, engineKept) };
 }
 
 function engine({ env, homeDir }: RuntimeHost, name: "docker" | "podman"): Backend {

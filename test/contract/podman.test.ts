@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll } from "vitest";
 import { podmanBackend } from "../../src/backends/podman/index.js";
 import { actors } from "../support/actors.js";
-import { engineOptions, withImage } from "../support/engine-backend.js";
+import { engineOptions, guestPid, withImage } from "../support/engine-backend.js";
 import { loadContractImage } from "../support/engine-image.js";
 import { Podman } from "../support/podman.js";
 import { testFolder } from "../support/test-folder.js";
@@ -14,7 +14,15 @@ if (actor?.name === "root") {
   const engine = new Podman(join(testFolder(), "podman"), "overlay");
   const socketPath = await engine.serve();
   const id = await loadContractImage(socketPath);
-  const backend = podmanBackend(engineOptions(actor, { CONTAINER_HOST: `unix://${socketPath}` }));
+  const options = engineOptions(actor, { CONTAINER_HOST: `unix://${socketPath}` });
+  const backend = podmanBackend(options);
   afterAll(() => engine.stop());
-  describeBackendContract({ name: "podman", actor, makeBackend: () => withImage(backend, id), hasImage: true });
+  describeBackendContract({
+    name: "podman",
+    actor,
+    makeBackend: () => withImage(backend, id),
+    programs: { engine: "podman", options, image: { kind: "engine", engine: "podman", id } },
+    guestOf: (folder) => guestPid(socketPath, folder),
+    hasImage: true,
+  });
 }

@@ -17,7 +17,7 @@ pub struct Door {
     pub socket: OwnedFd,
     pub ready: bool,
     /// It has a name, so anybody in the sandbox can knock.
-    is_open: bool,
+    pub is_open: bool,
 }
 
 pub enum Knock {

@@ -66,7 +66,9 @@ export function containerSpec({ boot, views, labels, programs, files, isKept, ma
     AttachStdout: true,
     AttachStderr: true,
     NetworkDisabled: false,
-    // The engine's own health checks would run programs of the image.
+    // Where the root cannot be written, what a kept sandbox keeps lies beside it, and goes with it.
+    Volumes: isKept && fs.rootReadonly ? volumes(views) : {},
+    // The engine's own would run programs of the image.
     Healthcheck: { Test: ["NONE"] },
     HostConfig: {
       AutoRemove: !isKept,
@@ -124,6 +126,10 @@ function temporaryPlaces(boot: BootSpec, views: readonly CopiedView[], isKept: b
   if (!fs.rootReadonly) return places;
   places["/home/sandbox"] = place(tmpMiB(boot), "0700");
   places["/etc/agentkernel"] = place(16, "0755");
-  for (const { target } of views) places[target] ??= place(scratch, "0755");
+  if (!isKept) for (const { target } of views) places[target] ??= place(scratch, "0755");
   return places;
+}
+
+function volumes(views: readonly CopiedView[]): Record<string, object> {
+  return Object.fromEntries(["/workspace", ...views.map(({ target }) => target)].map((place) => [place, {}]));
 }

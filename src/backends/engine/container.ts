@@ -3,7 +3,6 @@ import { AgentKernelError } from "../../core/errors.js";
 import { type EngineClient, EngineRefusal } from "./client.js";
 import type { Labels } from "./labels.js";
 import { MuxedStream } from "./muxed-stream.js";
-import { nothingKnown, usageOf } from "./usage.js";
 
 export interface ContainerState {
   readonly pid: number;
@@ -73,11 +72,6 @@ export class Container {
     return typeof status === "number" ? status : null;
   }
 
-  async usage(): Promise<typeof nothingKnown> {
-    const state = await this.inspect();
-    return state === null || state.pid === 0 ? nothingKnown : usageOf(state.pid, this.id);
-  }
-
   /** At once, with all that is in it. It may be gone already. */
   async kill(): Promise<void> {
     await this.#unlessGone(this.#client.post(`${this.#path}/kill`, { query: { signal: "KILL" } }));
@@ -98,8 +92,8 @@ export class Container {
   }
 
   /** Starts a program in it and carries its standard streams. */
-  async exec(words: readonly string[]): Promise<MuxedStream> {
-    const body = { AttachStdin: true, AttachStdout: true, AttachStderr: true, Tty: false, Cmd: words, User: "0:0" };
+  async exec(words: readonly string[], user: string): Promise<MuxedStream> {
+    const body = { AttachStdin: true, AttachStdout: true, AttachStderr: true, Tty: false, Cmd: words, User: user };
     const made = await this.#client.post(`${this.#path}/exec`, { body });
     const socket = await this.#client.hijack(`/exec/${textField(made, "Id")}/start`, {
       body: { Detach: false, Tty: false },

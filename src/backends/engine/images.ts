@@ -1,20 +1,22 @@
 /** Images in the engine's own store: found there, or pulled by the engine with the user's settings of that engine. */
 import type { OwnImage, OwnImageWish } from "../../core/backend.js";
+import type { EngineKind } from "../../core/engine-socket.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import { type EngineClient, EngineRefusal } from "./client.js";
 import { textField } from "./container.js";
+import type { Engine } from "./engine.js";
 
 const NOT_FOUND = 404;
 
-export async function findEngineImage(client: EngineClient, wish: OwnImageWish): Promise<OwnImage> {
+export async function findEngineImage({ client, kind }: Engine, wish: OwnImageWish): Promise<OwnImage> {
   const { reference, pull } = wish;
   if (reference === "host") {
     throw new AgentKernelError("unsupported", "the image host is not possible on this backend", {
       hint: "name an image with --image: an engine runs images, not this machine's own programs",
     });
   }
-  const found = pull === "always" ? null : await look(client, reference);
+  const found = pull === "always" ? null : await look({ client, kind }, reference);
   if (found !== null) return found;
   if (pull === "never") {
     throw new AgentKernelError("image_not_found", `the engine has no image ${escapeText(reference)}`, {
@@ -22,14 +24,14 @@ export async function findEngineImage(client: EngineClient, wish: OwnImageWish):
     });
   }
   await pullImage(client, wish);
-  const pulled = await look(client, reference);
+  const pulled = await look({ client, kind }, reference);
   if (pulled !== null) return pulled;
   throw new AgentKernelError("image_unavailable", `${escapeText(reference)} was pulled, and is not there`);
 }
 
-async function look(client: EngineClient, reference: string): Promise<OwnImage | null> {
+async function look({ client, kind }: Pick<Engine, "client" | "kind">, reference: string): Promise<OwnImage | null> {
   try {
-    return imageOf(await client.get(`/images/${encodeURIComponent(reference)}/json`));
+    return imageOf(kind, await client.get(`/images/${encodeURIComponent(reference)}/json`));
   } catch (error) {
     if (error instanceof EngineRefusal && error.status === NOT_FOUND) return null;
     throw refused(reference, error);
@@ -65,7 +67,7 @@ export function pullQuery(reference: string): Readonly<Record<string, string>> {
   return { fromImage: isWhole ? reference : `${reference}:latest` };
 }
 
-function imageOf(answer: unknown): OwnImage {
+function imageOf(engine: EngineKind, answer: unknown): OwnImage {
   const config: unknown = typeof answer === "object" && answer !== null ? Reflect.get(answer, "Config") : null;
   const list = (name: string): readonly string[] => {
     const found: unknown = typeof config === "object" && config !== null ? Reflect.get(config, name) : null;
@@ -75,7 +77,7 @@ function imageOf(answer: unknown): OwnImage {
   const user = member(config, "User");
   const workdir = member(config, "WorkingDir");
   return {
-    source: { kind: "engine", id },
+    source: { kind: "engine", engine, id },
     defaults: {
       env: list("Env"),
       entrypoint: list("Entrypoint"),

@@ -10,8 +10,10 @@ import { EngineClient } from "./client.js";
 import type { ProgramPaths } from "./container-spec.js";
 import { Engine } from "./engine.js";
 import { findEngineImage } from "./images.js";
+import { engineKept } from "./kept/index.js";
 import { RunContainer } from "./run-container.js";
 import { sweepOrphans } from "./sweep.js";
+import { warmShape } from "./warm-container.js";
 
 export interface EngineBackendOptions {
   readonly programs: ProgramPaths;
@@ -50,7 +52,9 @@ export function engineBackend(kind: EngineKind, { programs, env, folder }: Engin
       });
       return booted;
     },
-    findImage: (wish) => findEngineImage(engine().client, wish),
+    kept: engineKept(engine),
+    shapeOf: (spec) => warmShape(engine(), spec),
+    findImage: (wish) => findEngineImage(engine(), wish),
   };
 }
 

@@ -12,14 +12,11 @@ import { containerSpec } from "./container-spec.js";
 import type { Engine } from "./engine.js";
 import { entryOrder } from "./entry-order.js";
 import { awaitEntry, giveOrder } from "./entry-talk.js";
+import { endOf } from "./kept/end.js";
 import { ownedLabels } from "./labels.js";
 import type { MuxedStream } from "./muxed-stream.js";
 import { nothingKnown, usageOf } from "./usage.js";
 import { copiedViews } from "./views.js";
-
-const SIGKILL = 9;
-/** An exit status above this is that of a process that a signal ended. */
-const BY_SIGNAL = 128;
 
 export class RunContainer {
   readonly #container: Container;
@@ -57,7 +54,7 @@ export class RunContainer {
   ): Promise<RunContainer> {
     signal?.throwIfAborted();
     const { client, programs } = engine;
-    const views = kind === "run" ? copiedViews(boot) : [];
+    const views = copiedViews(boot);
     const labels = await ownedLabels(kind, boot.id);
     const files = await engine.sharedFiles();
     const spec = containerSpec({
@@ -149,16 +146,7 @@ export class RunContainer {
     this.#stream.destroy();
     await this.#container.remove();
     const { oomKills, pidsDenied, memoryPeakBytes, cpuUs } = this.#used;
-    const bySignal = code !== null && code > BY_SIGNAL;
-    return {
-      code: bySignal ? null : code,
-      signal: code === null ? SIGKILL : bySignal ? code - BY_SIGNAL : null,
-      oomKills,
-      pidsDenied,
-      memoryPeakBytes,
-      cpuUs,
-      carried: null,
-    };
+    return { ...endOf(code), oomKills, pidsDenied, memoryPeakBytes, cpuUs };
   }
 }
 

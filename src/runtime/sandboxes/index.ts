@@ -4,7 +4,7 @@
  * HTTP interface), who checks what a caller may see. It never ends a sandbox because it ends itself.
  */
 import { randomBytes } from "node:crypto";
-import type { Backend, KeptBackend } from "../../core/backend.js";
+import type { Backend, BackendName, KeptBackend } from "../../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { within } from "../../core/within.js";
 import { holdForSandbox, releaseForSandbox } from "../../images/store/kept-hold.js";
@@ -45,6 +45,8 @@ export type {
 
 export interface SandboxesOptions {
   readonly backend: Backend;
+  /** Where a backend of this name has its images, if it has a store of its own. */
+  readonly imagesOf?: (name: BackendName) => Pick<Backend, "findImage">;
   /** Where their folders lie. */
   readonly folder: string;
   /** Of this process. */
@@ -229,7 +231,12 @@ export class Sandboxes {
 
   async #create(name: string, request: CreateRequest): Promise<Sandbox> {
     const { run, ttlMs, idleTimeoutMs, owner, signal, watcher } = request;
-    const image = await rootImage(run.image, run.imageSettings, { ...watcher, signal });
+    const image = await rootImage(
+      run.image,
+      run.imageSettings,
+      { ...watcher, signal },
+      this.#options.imagesOf?.(run.backend),
+    );
     try {
       const { policy, origins, projectDir, homeDir, workdir, publish, audit } = run;
       const now = this.#home.clock.now();

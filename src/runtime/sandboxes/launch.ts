@@ -31,7 +31,8 @@ export async function launch(parts: LaunchParts, hostEnv: HostEnv, signal?: Abor
   const { image, policy, projectDir, homeDir, id, name } = record;
   const egress = await secrets.openEgress(record, net, audit, { hostEnv, isAdopted: false, asker });
   try {
-    const facts = { backend: home.backend.name, image: { name: image.name, digest: image.digest } };
+    const backend = image.source.kind === "engine" ? image.source.engine : home.backend.name;
+    const facts = { backend, image: { name: image.name, digest: image.digest } };
     audit.records.starting({ ...facts, policy, project: projectDir });
     await audit.insist();
     const certificate = egress?.trustedCertificate ?? null;

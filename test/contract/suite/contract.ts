@@ -4,6 +4,7 @@ import type { Backend } from "../../../src/core/backend.js";
 import type { Actor } from "../../support/actors.js";
 import type { OwnerOrder } from "../../support/kept-owner.js";
 import type { Capability } from "./capabilities.js";
+import { guestOf } from "./kept-subject.js";
 import { type BootOptions, Subject } from "./subject.js";
 
 export type DeclareTest = typeof it | typeof it.skip;
@@ -14,6 +15,7 @@ export interface ContractParts {
   readonly lacks: ReadonlyMap<Capability, string>;
   readonly programs: OwnerOrder["programs"] | undefined;
   readonly hasImage: boolean;
+  readonly guestOf?: ((folder: string) => Promise<number>) | undefined;
 }
 
 export class Contract {
@@ -23,11 +25,13 @@ export class Contract {
   readonly hasImage: boolean;
   readonly #lacks: ReadonlyMap<Capability, string>;
   readonly #programs: OwnerOrder["programs"] | undefined;
+  readonly #guestOf: ContractParts["guestOf"];
 
-  constructor({ actor, backend, lacks, programs, hasImage }: ContractParts) {
+  constructor({ actor, backend, lacks, programs, hasImage, guestOf }: ContractParts) {
     this.actor = actor;
     this.backend = backend;
     this.hasImage = hasImage;
+    this.#guestOf = guestOf;
     this.#lacks = lacks;
     this.#programs = programs;
   }
@@ -36,6 +40,16 @@ export class Contract {
   get programs(): OwnerOrder["programs"] {
     if (this.#programs === undefined) throw new Error("this backend's tests do not say what it is made from");
     return this.#programs;
+  }
+
+  /** Process 1 of the kept sandbox in this folder. */
+  async guestOf(folder: string): Promise<number> {
+    return await (this.#guestOf ?? guestOf)(folder);
+  }
+
+  /** For a test that kills the supervisor: a process of ours outside the walls, which an engine's sandboxes have not. */
+  withSupervisor(test: DeclareTest): DeclareTest {
+    return this.#guestOf === undefined ? test : it.skip;
   }
 
   /** The tests of one capability: run, or skipped with the backend's reason in their title. */

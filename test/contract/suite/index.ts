@@ -37,6 +37,8 @@ export interface BackendUnderTest {
   readonly programs?: OwnerOrder["programs"];
   /** Its root is an image's, of which a sandbox can write every part; the host's own programs it cannot. */
   readonly hasImage?: boolean;
+  /** Whose process 1 it is that a kept sandbox in this folder has; without it, of a sandbox with a supervisor of ours. */
+  readonly guestOf?: (folder: string) => Promise<number>;
   /** What is lacking on this machine or for this actor, on top of what the backend says of itself. */
   readonly lacks?: readonly Lack[];
 }
@@ -47,11 +49,12 @@ export function describeBackendContract({
   makeBackend,
   programs,
   hasImage = false,
+  guestOf,
   lacks = [],
 }: BackendUnderTest): void {
   const backend = makeBackend(actor);
   const admitted = admittedLacks(name, [...backend.lacks, ...lacks]);
-  const contract = new Contract({ actor, backend, lacks: admitted, programs, hasImage });
+  const contract = new Contract({ actor, backend, lacks: admitted, programs, hasImage, guestOf });
 
   describe(`the backend ${name} as ${actor.name}`, () => {
     leavesNothingBehind();
