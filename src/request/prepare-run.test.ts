@@ -140,7 +140,7 @@ describe("is refused", () => {
     [["--network", "on", "--allow-domain", "a.example"], "invalid_argument", "--network on contradicts"],
     [["--allow-domain", "127.0.0.1"], "invalid_argument", "is not a domain"],
     [["--image", "Alpine"], "invalid_argument", "image names are lower case"],
-    [["--backend", "docker"], "backend_unavailable", "docker is not in this version"],
+    [["--backend", "apple"], "backend_unavailable", "apple is not in this version"],
     [["--backend", "hyperlight"], "backend_unavailable", "hyperlight is not in this version"],
     [["--backend", "linus"], "invalid_argument", 'no backend "linus"'],
     [["--user", "a b"], "invalid_argument", "is not a user"],
