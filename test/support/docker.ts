@@ -1,8 +1,9 @@
 /** A Docker engine of the tests' own: a private socket and private folders, no bridge, no rule of the host's firewall. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { killNow } from "./process-tree.js";
 
 export class DockerEngine {
   readonly socketPath: string;
@@ -49,13 +50,22 @@ export class DockerEngine {
     }
   }
 
-  /** kill -9 of the engine; its containers' own processes stay. */
+  /** kill -9 of the engine, both its processes; those of its containers stay. */
   async crash(): Promise<void> {
     await this.#end("SIGKILL");
+    const note = join(this.#folder, "exec", "containerd", "containerd.pid");
+    const pid = Number(readFileSync(note, "utf8"));
+    while (existsSync(`/proc/${pid}/exe`)) {
+      killNow(pid);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    rmSync(note);
   }
 
   async stop(): Promise<void> {
     await this.#end("SIGTERM");
+    // After a crash the one that comes back does not know of these.
+    for (const pid of processesAbout(`${this.#folder}/exec/`)) killNow(pid);
     for (const mount of mountsBelow(this.#folder)) execFileSync("umount", ["--lazy", mount]);
     rmSync(this.#folder, { recursive: true, force: true });
   }
@@ -74,6 +84,18 @@ export function mountsBelow(folder: string): readonly string[] {
   const lines = readFileSync("/proc/self/mountinfo", "utf8").split("\n");
   const places = lines.flatMap((line) => line.split(" ")[4] ?? []);
   return places.filter((place) => place.startsWith(`${folder}/`)).reverse();
+}
+
+function processesAbout(path: string): readonly number[] {
+  const all = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return all.map(Number).filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, "latin1").includes(path);
+    } catch {
+      // It has ended meanwhile.
+      return false;
+    }
+  });
 }
 
 async function fetchStatus(socketPath: string): Promise<number> {
