@@ -27,6 +27,7 @@ systemd-analyze|systemd
 curl|curl
 nc|netcat-openbsd
 tmux|tmux
+strace|strace
 vim.tiny|vim-tiny
 pip3|python3-pip
 python3-venv|python3-venv

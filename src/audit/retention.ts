@@ -1,9 +1,9 @@
 /** When a file is full or old, and which files may go. What went is said in the chain before it goes. */
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { holderState, type ProcessMark } from "../core/process-mark.js";
 import type { Head } from "./head.js";
 import { firstLine, logFile, logFileName, logFileNumbers, logFileStat } from "./log-files.js";
-import { holderState, type ProcessMark } from "./process-mark.js";
 import type { RetentionOptions } from "./retention-options.js";
 
 export function isFull(head: Head, { maxFileBytes, maxFileAgeMs }: RetentionOptions, nowMs: number): boolean {

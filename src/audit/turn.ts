@@ -6,10 +6,10 @@
  */
 import { closeSync, mkdirSync, openSync, readdirSync, readSync, renameSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { type HolderState, holderState, type ProcessMark } from "../core/process-mark.js";
 import { isCode } from "./file-errors.js";
 import { decodeHead, encodeHead, HEAD_BYTES, type Head } from "./head.js";
 import { makeFolder } from "./make-folder.js";
-import { type HolderState, holderState, type ProcessMark } from "./process-mark.js";
 
 export const FREE = "free";
 

@@ -12,8 +12,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { processMark } from "../core/process-mark.js";
 import { encodeLine } from "./line.js";
-import { processMark } from "./process-mark.js";
 import { query } from "./query.js";
 import { defaultRetention } from "./retention-options.js";
 import { type HeldTurn, Turn } from "./turn.js";

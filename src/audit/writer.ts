@@ -3,10 +3,10 @@
  * of a millisecond; it is synchronous, so that a process cannot lose its place between two steps of its own.
  */
 import { closeSync, fdatasync, fsync, ftruncateSync, openSync, writeSync } from "node:fs";
+import { type ProcessMark, processMark } from "../core/process-mark.js";
 import type { Head } from "./head.js";
 import { encodeLine } from "./line.js";
 import { logFile, logFileName, logFileNumbers } from "./log-files.js";
-import { type ProcessMark, processMark } from "./process-mark.js";
 import { recover } from "./recovery.js";
 import { isFull, pruning, removeFiles } from "./retention.js";
 import type { RetentionOptions } from "./retention-options.js";

@@ -118,8 +118,8 @@ const ownSocket = { kind: "unix", isTls: false, host: null, newcomers: null } as
 export async function checkServe(serve: ServeOptions, own: DaemonApiParts["own"]): Promise<void> {
   const { checkName, tryListening } = await import("../api/http/listener.js");
   if (serve.jwt !== null) new (await import("../api/auth/jwt.js")).JwtVerifier(serve.jwt);
-  await checkName(serve.tcp);
   await refuseWithoutKeys(serve, own);
+  await checkName(serve.tcp);
   await tryListening(serve.tcp);
 }
 

@@ -1,7 +1,7 @@
 /** A daemon that another process has just started: it owns the place and does not listen yet. */
 import { readdirSync, watch } from "node:fs";
 import { join } from "node:path";
-import { holderState, processMark } from "../audit/process-mark.js";
+import { holderState, processMark } from "../core/process-mark.js";
 import { isFileError } from "./file-error.js";
 import type { DaemonPlace } from "./socket-place.js";
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { processMark } from "../audit/process-mark.js";
+import { processMark } from "../core/process-mark.js";
 import { takeOwnership } from "./ownership.js";
 
 let folder = "";

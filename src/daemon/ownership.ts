@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { holderState, processMark } from "../audit/process-mark.js";
+import { holderState, processMark } from "../core/process-mark.js";
 import { isFileError } from "./file-error.js";
 
 export interface Ownership {

@@ -21,7 +21,7 @@ export const ranges = {
   memoryMiB: { min: 16, max: MIB_PER.t, whole: true, text: "16m to 1t", example: "512m or 1.5g" },
   pids: { min: 1, max: 32_768, whole: true, text: "1 to 32768", example: "512" },
   diskMiB: { min: 1, max: 16 * MIB_PER.t, whole: true, text: "1m to 16t", example: "4g" },
-  openFiles: { min: 16, max: 1_048_576, whole: true, text: "16 to 1048576", example: "4096" },
+  openFiles: { min: 64, max: 1_048_576, whole: true, text: "64 to 1048576", example: "4096" },
   tmpMiB: { min: 1, max: MIB_PER.t, whole: true, text: "1m to 1t", example: "256m" },
   outputMiB: { min: 1, max: 256, whole: true, text: "1m to 256m", example: "16m" },
   timeoutMs: { min: 1, max: MAX_TIMEOUT_MS, whole: true, text: "1ms to 576h", example: "30s" },

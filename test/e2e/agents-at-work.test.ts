@@ -61,6 +61,8 @@ const cases: readonly Case[] = [
       script: [{ tool: "mcp__agentkernel/sandbox_run", input }, { text: "the end" }],
       argv: [
         ...["codex", "exec", "--skip-git-repo-check", "-m", "scripted"],
+        // Otherwise a first turn goes without the tools of a server that a busy machine has not started yet.
+        ...["-c", "mcp_optional_startup_grace_ms=60000"],
         ...["-c", 'model_providers.scripted.base_url="{url}/v1"', "go"],
       ],
       env: { OPENAI_API_KEY: "fake" },

@@ -34,7 +34,7 @@ const misuses: readonly [string, readonly string[], RegExp, RegExp][] = [
   ["negative processes", ["run", "--pids", "-5", "true"], /--pids/, /1 to 32768/],
   ["half a process", ["run", "--pids", "1.5", "true"], /--pids: "1.5"/, /1 to 32768/],
   ["no processor", ["run", "--vcpus", "0", "true"], /--vcpus: "0"/, /0.1 to 256/],
-  ["not a number", ["run", "--open-files", "many", "true"], /--open-files: "many"/, /16 to/],
+  ["not a number", ["run", "--open-files", "many", "true"], /--open-files: "many"/, /64 to/],
   ["a time without a unit", ["run", "--timeout", "30", "true"], /--timeout: "30"/, /30s/],
   ["no time", ["run", "--timeout", "0s", "true"], /--timeout: "0s"/, /1ms to 576h/],
   ["no disk", ["run", "--disk", "x", "true"], /--disk: "x"/, /4g/],

@@ -7,10 +7,18 @@ import { existsSync, readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { actors } from "../support/actors.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
-import { killNow, spinMs } from "../support/process-tree.js";
+import { killNow } from "../support/process-tree.js";
 import { inWorld, type SandboxWorld } from "../support/sandbox-world.js";
+import { atEachPoint, Striker, struckAt } from "../support/strike.js";
+import { WatchedCli } from "../support/watched-cli.js";
 
-const delaysMs = [0, 3, 10, 30];
+/** What changes something, tells somebody something, or waits for somebody. */
+const callsOf = {
+  daemon: ["accept4", "write", "writev", "mkdir", "rename", "fsync", "rmdir", "shutdown"],
+  client: ["connect", "sendto", "recvfrom", "ppoll"],
+  supervisor: ["write", "sendto", "pidfd_send_signal", "rmdir", "flock", "unlinkat", "renameat"],
+  guest: ["recvmsg", "clone", "epoll_ctl", "writev", "wait4", "kill"],
+} as const;
 const bare = ["--no-network", "--workspace", "none"];
 
 interface Step {
@@ -40,7 +48,7 @@ const steps: Readonly<Record<string, Step>> = {
 
 /** Whole, or not there; and if it is there, it works and has what it had. */
 async function expectConsistent(world: SandboxWorld, step: string): Promise<void> {
-  const hadMark = step !== "create";
+  const hadMark = !step.startsWith("create");
   for (const { name, state } of await world.list()) {
     expect(name).toBe("box");
     expect(["created", "running", "stopped"]).toContain(state);
@@ -69,50 +77,57 @@ describe.each(actors)("as $name", (actor) => {
     const step = steps[name];
     if (step === undefined) throw new Error("there is no such step");
 
-    it("kill -9 of the daemon", async () => {
+    it("kill -9 of the daemon at each step that it takes", { timeout: 300_000 }, async () => {
       await inWorld(actor, async (world) => {
-        for (const delayMs of delaysMs) {
+        const struck = await atEachPoint(callsOf.daemon, async (point) => {
           await step.before(world);
-          const cli = world.watch(step.words);
-          spinMs(delayMs);
-          await world.restart();
-          await cli.end;
-          await expectConsistent(world, name);
-        }
+          const striker = await Striker.at(world.daemon.pid, point);
+          await world.watch(step.words).end;
+          const wasStruck = await striker.off();
+          if (wasStruck) {
+            await world.daemon.exited;
+            await world.up();
+          }
+          await expectConsistent(world, `${name}, ${point.call} number ${point.nth}`);
+          return wasStruck;
+        });
+        expect(struck.length).toBeGreaterThan(3);
       });
     });
 
-    it("kill -9 of the client", async () => {
+    it("kill -9 of the client at each step that it takes", { timeout: 300_000 }, async () => {
       await inWorld(actor, async (world) => {
-        for (const delayMs of delaysMs) {
+        const struck = await atEachPoint(callsOf.client, async (point) => {
           await step.before(world);
-          const cli = world.watch(step.words);
-          spinMs(delayMs);
-          killNow(cli.pid);
-          await cli.end;
+          const client = struckAt(world.client, point);
+          await new WatchedCli(client, step.words).end;
           // What the client had asked for may still be going on; whatever is asked next comes after it.
           await settle(world);
-          await expectConsistent(world, name);
-        }
+          await expectConsistent(world, `${name}, ${point.call} number ${point.nth}`);
+          return client.wasStruck();
+        });
+        expect(struck.length).toBeGreaterThan(3);
       });
     });
   });
 
   describe.each(["supervisor", "guest"] as const)("kill -9 of the %s", (victim) => {
-    it.each(["exec", "exec --detach", "stop", "remove"])("during %s", async (name) => {
+    const during = victim === "supervisor" ? ["stop"] : ["exec", "exec --detach", "stop"];
+    it.each(during)("at each step that it takes during %s", { timeout: 300_000 }, async (name) => {
       const step = steps[name];
       if (step === undefined) throw new Error("there is no such step");
       await inWorld(actor, async (world) => {
-        for (const delayMs of delaysMs) {
+        const struck = await atEachPoint(callsOf[victim], async (point) => {
           await step.before(world);
           const pid = victim === "supervisor" ? world.supervisor("box") : world.guest("box");
-          const cli = world.watch(step.words);
-          spinMs(delayMs);
-          killNow(pid);
-          await cli.end;
+          const striker = await Striker.at(pid, point);
+          await world.watch(step.words).end;
           await settle(world);
-          await expectConsistent(world, name);
-        }
+          const wasStruck = await striker.off();
+          await expectConsistent(world, `${name}, ${point.call} number ${point.nth}`);
+          return wasStruck;
+        });
+        expect(struck.length).toBeGreaterThan(1);
       });
     });
 

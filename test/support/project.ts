@@ -40,7 +40,8 @@ export function contentOf(folder: string, below = ""): Record<string, string> {
     const path = join(folder, inner);
     const kind = lstatSync(path);
     if (kind.isDirectory()) Object.assign(found, { [`${inner}/`]: "" }, contentOf(folder, inner));
-    else found[inner] = kind.isSymbolicLink() ? `-> ${readlinkSync(path)}` : readFileSync(path, "utf8");
+    else if (kind.isSymbolicLink()) found[inner] = `-> ${readlinkSync(path)}`;
+    else found[inner] = kind.isFile() ? readFileSync(path, "utf8") : "(no file)";
   }
   return found;
 }

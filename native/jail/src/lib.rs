@@ -7,6 +7,7 @@ pub mod channel;
 pub mod child;
 pub mod claim;
 pub mod control;
+mod cpu_time;
 pub mod etc_files;
 pub mod fault;
 pub mod filesystems;

@@ -18,6 +18,7 @@ use crate::{
     channel::Channel,
     child::{Asked, Child, Manner, Prepared, READONLY, Told, WRITABLE},
     control::{End, Layer, LayerState},
+    cpu_time,
     fault::{During, Fault, Outcome},
     identity::{Identity, is_host_root},
     layers::Layers,
@@ -177,6 +178,7 @@ impl<'a> Sandbox<'a> {
     /// Ends it, carries changes over if that is asked for and the spec has where to, and undoes what was made for it.
     pub fn end(self, carries: bool) -> Outcome<End> {
         let Self { mut process, cgroup, spec, upper, hide, protect, surveys, sources, placeholders, since, .. } = self;
+        let used_us = if carries { 0 } else { cpu_time::of_tree_us(process.pid) };
         let waited = process.end()?;
         let stats = cgroup.stats();
         drop(cgroup);
@@ -193,7 +195,7 @@ impl<'a> Sandbox<'a> {
             oom_kills: stats.oom_kills,
             pids_denied: stats.pids_denied,
             memory_peak_bytes: stats.memory_peak_bytes,
-            cpu_us: waited.cpu_us,
+            cpu_us: waited.cpu_us.max(used_us),
             carried,
         })
     }

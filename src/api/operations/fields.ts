@@ -68,7 +68,7 @@ export const resources = named(
     pids: optional(whole(ranges.pids), "Processes and threads at once (512)."),
     disk_mb: optional(whole(ranges.diskMiB), "What may be written, in MiB (4096)."),
     // With fewer a captured network cannot be set up.
-    open_files: optional(whole({ ...ranges.openFiles, min: 64 }), "Open files of one process (4096)."),
+    open_files: optional(whole(ranges.openFiles), "Open files of one process (4096)."),
   }),
   "Limits of a sandbox.",
 );

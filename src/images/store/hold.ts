@@ -4,7 +4,7 @@
  */
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ownMark } from "./owner.js";
+import { ownMark } from "../../core/process-mark.js";
 import type { ReadyImage } from "./ready.js";
 import { storeFailure } from "./store-failure.js";
 
@@ -15,7 +15,7 @@ export interface LayerHold {
 /** What is held: the image's manifest, by which others see that it is used, and its layers. */
 export async function holdImage(root: string, { manifestDigest, layers }: ReadyImage): Promise<LayerHold> {
   // Unique among the holds of one process; nobody is kept out by guessing it.
-  const name = `${await ownMark()}.${Math.floor(Math.random() * 2 ** 48).toString(16)}`;
+  const name = `${ownMark()}.${Math.floor(Math.random() * 2 ** 48).toString(16)}`;
   const path = join(root, "pins", name);
   const fresh = join(root, "partial", `new.${name}`);
   try {

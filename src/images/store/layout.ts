@@ -3,8 +3,8 @@ import { randomBytes } from "node:crypto";
 import { chmod, type FileHandle, link, mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AgentKernelError } from "../../core/errors.js";
+import { ownMark } from "../../core/process-mark.js";
 import { type Digest, digestHex } from "../digest.js";
-import { ownMark } from "./owner.js";
 import { storeFailure } from "./store-failure.js";
 
 export class StoreLayout {
@@ -26,7 +26,7 @@ export class StoreLayout {
         await mkdir(join(root, folder), { recursive: true, mode: 0o700 });
       }
       await keepToOneself(root);
-      const mark = await ownMark();
+      const mark = ownMark();
       return new StoreLayout(root, await storeId(root, mark), mark);
     } catch (error) {
       throw storeFailure("be opened", root, error);

@@ -3,7 +3,6 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
 import { lockReleased, tryLock, waitForLock } from "./lock.js";
-import { ownerState, ownMark } from "./owner.js";
 
 const children: ChildProcess[] = [];
 afterEach(() => {
@@ -68,29 +67,5 @@ describe("a lock", () => {
     stop.abort(new Error("called off"));
     await expect(waiting).rejects.toThrow("called off");
     await held?.release();
-  });
-});
-
-describe("a mark", () => {
-  it("tells whether its process still runs", async () => {
-    const own = await ownMark();
-    expect(await ownerState(own)).toBe("alive");
-    const child = await holder(freshName());
-    const [boot, namespace] = own.split("-");
-    const stat = await import("node:fs/promises").then(({ readFile }) => readFile(`/proc/${child.pid}/stat`, "utf8"));
-    const start = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
-    const mark = [boot, namespace, child.pid, start].join("-");
-    expect(await ownerState(mark)).toBe("alive");
-    child.kill("SIGKILL");
-    await once(child, "exit");
-    expect(await ownerState(mark)).toBe("dead");
-  });
-
-  it("is not fooled by a number that came again, by another boot, or by nonsense", async () => {
-    const [boot, namespace, pid, start] = (await ownMark()).split("-");
-    expect(await ownerState([boot, namespace, pid, `${start}1`].join("-"))).toBe("dead");
-    expect(await ownerState(["00", namespace, pid, start].join("-"))).toBe("dead");
-    expect(await ownerState("nonsense")).toBe("dead");
-    expect(await ownerState([boot, `${namespace}1`, pid, start].join("-"))).toBe("unknown");
   });
 });

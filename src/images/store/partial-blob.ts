@@ -5,9 +5,9 @@
 import { createHash, type Hash } from "node:crypto";
 import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { holderState } from "../../core/process-mark.js";
 import { type Digest, digestFromHex, digestHex } from "../digest.js";
 import { isCode, type StoreLayout, syncFolder } from "./layout.js";
-import { ownerState } from "./owner.js";
 import { storeFailure } from "./store-failure.js";
 
 /** Left by a writer that gave up in good order. */
@@ -124,7 +124,7 @@ async function leftParts(layout: StoreLayout, prefix: string): Promise<Left[]> {
     });
     if (info === null) continue;
     const mark = name.split(".")[1] ?? "";
-    const state = mark === KEPT ? "dead" : await ownerState(mark);
+    const state = mark === KEPT ? "dead" : holderState(mark);
     const unseen = state === "unknown" && Date.now() - info.mtimeMs > UNSEEN_OWNER_MS;
     if (state === "dead" || unseen) left.push({ path, sizeBytes: info.size });
   }

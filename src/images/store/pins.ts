@@ -2,11 +2,11 @@
 import { randomBytes } from "node:crypto";
 import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { holderState, processOf } from "../../core/process-mark.js";
 import { type Digest, isDigest } from "../digest.js";
 import { isKeptHold, readKeptHold } from "./kept-hold.js";
 import { isCode, type StoreLayout, writeWhole } from "./layout.js";
 import { waitForLock } from "./lock.js";
-import { ownerState, processOf } from "./owner.js";
 
 export interface Pin {
   release(): Promise<void>;
@@ -50,7 +50,7 @@ export async function pinUsers(layout: StoreLayout): Promise<Map<Digest, PinUser
       for (const digest of hold?.digests ?? []) add(digest, hold?.name ?? "");
       continue;
     }
-    const state = await ownerState(name.split(".")[0] ?? "");
+    const state = holderState(name.split(".")[0] ?? "");
     if (state === "dead" || (state === "unknown" && (await ageMs(path)) > UNSEEN_OWNER_MS)) {
       await rm(path, { force: true });
       continue;

@@ -15,11 +15,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { noise, sha256 } from "../../../test/support/registry-image.js";
+import { ownMark } from "../../core/process-mark.js";
 import { digestHex } from "../digest.js";
 import { hostPlatform, platformText } from "../platform.js";
 import { canonicalForm, parseReference } from "../reference.js";
 import { type ImageRecord, ImageStore } from "./index.js";
-import { ownMark } from "./owner.js";
 import type { PartialBlob } from "./partial-blob.js";
 import { findReady, layerFolder, readyPath } from "./ready.js";
 
@@ -111,7 +111,7 @@ describe("a blob", () => {
   });
 
   it("that a live process writes is not taken from it; that of a dead one is", async () => {
-    const alive = await ownMark();
+    const alive = ownMark();
     const dead = alive.replace(/\d+$/, "1");
     const path = (mark: string): string => join(root, "partial", `${digestHex(blob.digest)}.${mark}.x`);
     writeFileSync(path(alive), content.subarray(0, 60_000));
@@ -248,7 +248,7 @@ describe("clearing", () => {
   it("keeps what a live process has pinned, and not what a dead one had", async () => {
     const digest = await store.blobs.put(content);
     const pin = await store.pin([digest]);
-    const dead = (await ownMark()).replace(/\d+$/, "1");
+    const dead = ownMark().replace(/\d+$/, "1");
     const orphan = await store.blobs.put(noise(10, "orphan"));
     writeFileSync(join(root, "pins", `${dead}.x`), orphan);
     await store.clear();
@@ -260,7 +260,7 @@ describe("clearing", () => {
   });
 
   it("drops downloads that broke off only when asked, and never one that goes on", async () => {
-    const alive = `${digestHex(blob.digest)}.${await ownMark()}.x`;
+    const alive = `${digestHex(blob.digest)}.${ownMark()}.x`;
     const left = `${digestHex(blob.digest)}.kept.x`;
     for (const name of [alive, left]) writeFileSync(join(root, "partial", name), "abc");
     await store.clear();

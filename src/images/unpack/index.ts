@@ -6,12 +6,12 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AgentKernelError } from "../../core/errors.js";
+import { holderState } from "../../core/process-mark.js";
 import { type Digest, digestFromHex } from "../digest.js";
 import { parseImageConfig } from "../image-config.js";
 import type { Blobs } from "../store/blobs.js";
 import { isCode, type StoreLayout, syncFolder, writeWhole } from "../store/layout.js";
 import { waitForLock } from "../store/lock.js";
-import { ownerState } from "../store/owner.js";
 import { pin } from "../store/pins.js";
 import { layerFolder, type ReadyImage, readReady, readyPath } from "../store/ready.js";
 import { digestsOf, type ImageRecord } from "../store/records.js";
@@ -216,7 +216,7 @@ function layerDigest(name: string): Digest {
 
 /** Owners that cannot be seen from here are believed for a day: no unpacking takes as long. */
 async function isAbandoned(path: string, mark: string): Promise<boolean> {
-  const state = await ownerState(mark);
+  const state = holderState(mark);
   if (state !== "unknown") return state === "dead";
   const info = await stat(path).catch(() => null);
   return info !== null && Date.now() - info.mtimeMs > UNSEEN_OWNER_MS;

@@ -1,11 +1,11 @@
 /**
- * Which process holds the turn, so that another can tell whether it still lives. A number alone is not enough:
+ * Marks what a process holds or works on, so that another can tell whether it still lives. A number alone is not enough:
  * numbers come again. Synchronous: a look takes microseconds, and nothing may come between the look and the taking.
  */
 import { readFileSync, readlinkSync } from "node:fs";
 
 export interface ProcessMark {
-  /** Boot, namespace of process numbers, number, start, and a random part for several writers in one process. */
+  /** The process's own, and a random part for several holders in one process. */
   readonly text: string;
   readonly boot: string;
   readonly namespace: string;
@@ -15,25 +15,37 @@ export type HolderState = "running" | "stopped" | "dead" | "unknown";
 
 let known: (Omit<ProcessMark, "text"> & { readonly start: string }) | undefined;
 
+/** Boot, namespace of process numbers, number and start. */
+export function ownMark(): string {
+  const { boot, namespace, start } = ownProcess();
+  return [boot, namespace, process.pid, start].join("-");
+}
+
 export function processMark(): ProcessMark {
-  known ??= ownProcess();
-  const { boot, namespace, start } = known;
+  const { boot, namespace } = ownProcess();
   const random = Math.floor(Math.random() * 2 ** 24).toString(16);
-  return { text: [boot, namespace, process.pid, start, random].join("-"), boot, namespace };
+  return { text: `${ownMark()}-${random}`, boot, namespace };
+}
+
+/** The number of the process that a mark names. */
+export function processOf(mark: string): number {
+  return Number(/^[0-9a-f]+-\d+-(\d+)-/.exec(mark)?.[1] ?? 0);
 }
 
 /** Nothing of it changes while the process lives. */
 function ownProcess(): NonNullable<typeof known> {
+  if (known !== undefined) return known;
   const boot = readFileSync("/proc/sys/kernel/random/boot_id", "latin1").replaceAll("-", "").slice(0, 12);
   const namespace = readlinkSync("/proc/self/ns/pid").replace(/\D/g, "");
   const own = statOf(process.pid);
   if (own === null) throw new Error("/proc does not show this process");
-  return { boot, namespace, start: own.startTicks };
+  known = { boot, namespace, start: own.startTicks };
+  return known;
 }
 
 /** `unknown`: it lives where its processes cannot be seen from here. */
-export function holderState(mark: string, self: ProcessMark): HolderState {
-  const match = /^([0-9a-f]+)-(\d+)-(\d+)-(\d+)-[0-9a-f]+$/.exec(mark);
+export function holderState(mark: string, self: Pick<ProcessMark, "boot" | "namespace"> = ownProcess()): HolderState {
+  const match = /^([0-9a-f]+)-(\d+)-(\d+)-(\d+)(?:-[0-9a-f]+)?$/.exec(mark);
   if (match === null) return "dead";
   const [, boot, namespace, pid, startTicks] = match;
   if (boot !== self.boot) return "dead";

@@ -1,0 +1,112 @@
+/**
+ * kill -9 at an exact point of a process's life: as it is about to make its n-th system call of a kind. strace injects
+ * the signal, so the programs are those that users have, and the call at which they died was never made.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Actor, programOf } from "./actors.js";
+import { testFolder } from "./test-folder.js";
+
+export interface Point {
+  readonly call: string;
+  readonly nth: number;
+}
+
+/** The first calls one by one, later ones further and further apart. */
+const COUNTS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48];
+
+/**
+ * Puts `strike` to every point that is reached: it answers whether somebody was struck. What comes after the first count
+ * of a call that nobody reaches is not tried. Returns the points at which somebody was.
+ */
+export async function atEachPoint(
+  calls: readonly string[],
+  strike: (point: Point) => Promise<boolean>,
+): Promise<readonly Point[]> {
+  const struck: Point[] = [];
+  for (const call of calls) {
+    for (const nth of COUNTS) {
+      if (!(await strike({ call, nth }))) break;
+      struck.push({ call, nth });
+    }
+  }
+  return struck;
+}
+
+let logs = 0;
+
+function injection({ call, nth }: Point, log: string): readonly string[] {
+  return ["-e", `trace=${call}`, "-e", `inject=${call}:signal=KILL:when=${nth}`, "-e", "signal=none", "-o", log];
+}
+
+/** A call that has no result, since its process did not live to make it. */
+function isStruck(log: string): boolean {
+  return / = \?$/m.test(readFileSync(log, "utf8"));
+}
+
+export interface StruckActor extends Actor {
+  /** To be asked when all is over. */
+  wasStruck(): boolean;
+}
+
+/** Whatever process of the actor's program comes to the point first, itself or a descendant, dies there. */
+export function struckAt(actor: Actor, point: Point): StruckActor {
+  const log = join(testFolder(), `strike-${logs++}`);
+  const identity = process.getuid?.() === 0 ? ["-u", userName(actor.uid)] : [];
+  return {
+    ...actor,
+    // strace itself has to stay root: programs that are setuid would lose that under a tracer of the user's.
+    ...(process.getuid?.() === 0 ? { uid: 0, gid: 0 } : {}),
+    program: ["strace", "-f", "-qqq", ...identity, ...injection(point, log), ...programOf(actor)],
+    wasStruck: () => isStruck(log),
+  };
+}
+
+function userName(uid: number): string {
+  const line = readFileSync("/etc/passwd", "utf8")
+    .split("\n")
+    .find((entry) => entry.split(":")[2] === String(uid));
+  if (line === undefined) throw new Error(`user ${uid} has no name`);
+  return line.slice(0, line.indexOf(":"));
+}
+
+/** Waits for one running process, and not its descendants, at the point. */
+export class Striker {
+  readonly #log = join(testFolder(), `strike-${logs++}`);
+  readonly #over: Promise<unknown>;
+  readonly #detach: () => void;
+
+  private constructor(pid: number, point: Point) {
+    const threads = readdirSync(`/proc/${pid}/task`);
+    const child = spawn("strace", [...injection(point, this.#log), ...threads.flatMap((thread) => ["-p", thread])], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    this.#over = once(child, "close");
+    this.#detach = () => child.kill("SIGINT");
+    let said = "";
+    this.#attached = new Promise((resolve, reject) => {
+      child.stderr.on("data", (chunk: Buffer) => {
+        said += String(chunk);
+        if ((said.match(/ attached/g)?.length ?? 0) >= threads.length) resolve();
+      });
+      void this.#over.then(() => reject(new Error(`strace did not attach to process ${pid}: ${said}`)));
+    });
+  }
+
+  readonly #attached: Promise<void>;
+
+  static async at(pid: number, point: Point): Promise<Striker> {
+    const striker = new Striker(pid, point);
+    await striker.#attached;
+    return striker;
+  }
+
+  /** Lets go of the process if it still lives; whether it was struck. */
+  async off(): Promise<boolean> {
+    this.#detach();
+    await this.#over;
+    return isStruck(this.#log);
+  }
+}
