@@ -75,13 +75,13 @@ describe.skipIf(actor.name !== "root")("--backend docker", () => {
         await run();
         await expect.poll(kinds, { timeout: 30_000 }).toContain("warm");
         const warm = (await ownContainers(client)).filter((found) => found.labels[labels.kind] === "warm");
-        expect(await run()).toMatch(/\nx\n$/);
-        // One of them served it and is gone for good; the pool fills up with others.
+        // One of them serves a run as soon as it is ready, and is gone for good; the pool fills up with others.
         const left = async () => {
+          expect(await run()).toMatch(/\nx\n$/);
           const ids = new Set((await ownContainers(client)).map(({ id }) => id));
           return warm.filter(({ id }) => ids.has(id)).length;
         };
-        await expect.poll(left, { timeout: 20_000 }).toBe(warm.length - 1);
+        await expect.poll(left, { timeout: 30_000 }).toBeLessThan(warm.length);
       },
       { env },
     );
@@ -108,7 +108,9 @@ describe.skipIf(actor.name !== "root")("--backend docker", () => {
         expect(await world.ok(["exec", "box", "cat", "/opt/file"])).toBe("root\n");
         expect(await kinds()).toEqual(["kept"]);
         await world.refuses(["diff", "box"], /docker .* cannot be told/, /cp/);
-        expect(await world.ok(["stop", "--all"], { env })).toBe("1 sandbox ended\n");
+        expect(await world.ok(["stop", "--all"], { env: { ...env, AGENTKERNEL_NODE: process.execPath } })).toBe(
+          "1 sandbox ended\n",
+        );
         await expect.poll(() => world.states()).toEqual({ box: "stopped" });
         await world.ok(["remove", "--force", "box"]);
         expect(await kinds()).toEqual([]);

@@ -2,7 +2,7 @@
  * The labels by which our containers are known. Nothing without them is ever touched, and what they say is how a
  * container that has lost its owner is found again: not by memory, and not by its name.
  */
-import { ownerState, ownMark } from "../../images/store/owner.js";
+import { holderState, ownMark } from "../../core/process-mark.js";
 
 /** What a container is for: one run, one run that is not known yet, or a sandbox that stays. */
 export type ContainerKind = "run" | "warm" | "kept";
@@ -24,8 +24,8 @@ export function userLabel(): string {
   return String(process.getuid?.() ?? "any");
 }
 
-export async function ownedLabels(kind: "run" | "warm", sandbox: string): Promise<Labels> {
-  const owner = process.platform === "linux" ? { [labels.owner]: await ownMark() } : {};
+export function ownedLabels(kind: "run" | "warm", sandbox: string): Labels {
+  const owner = process.platform === "linux" ? { [labels.owner]: ownMark() } : {};
   return { [labels.kind]: kind, [labels.sandbox]: sandbox, [labels.user]: userLabel(), ...owner };
 }
 
@@ -34,7 +34,7 @@ export function keptLabels(sandbox: string, stateDir: string): Labels {
 }
 
 /** Whether the process that a container belongs to is known to be gone. */
-export async function hasLostOwner(found: Labels): Promise<boolean> {
+export function hasLostOwner(found: Labels): boolean {
   const mark = found[labels.owner];
-  return mark !== undefined && process.platform === "linux" && (await ownerState(mark)) === "dead";
+  return mark !== undefined && process.platform === "linux" && holderState(mark) === "dead";
 }

@@ -55,7 +55,7 @@ export class RunContainer {
     signal?.throwIfAborted();
     const { client, programs } = engine;
     const views = copiedViews(boot);
-    const labels = await ownedLabels(kind, boot.id);
+    const labels = ownedLabels(kind, boot.id);
     const files = await engine.sharedFiles();
     const spec = containerSpec({
       boot,

@@ -25,15 +25,15 @@ export async function ownContainers(client: EngineClient): Promise<readonly Foun
 export async function sweepOrphans(client: EngineClient): Promise<readonly string[]> {
   const removed: string[] = [];
   for (const { id, labels: found } of await ownContainers(client)) {
-    if (!(await isOrphan(found))) continue;
+    if (!isOrphan(found)) continue;
     await new Container(client, id).remove();
     removed.push(id);
   }
   return removed;
 }
 
-async function isOrphan(found: Labels): Promise<boolean> {
-  if (found[labels.kind] !== "kept") return await hasLostOwner(found);
+function isOrphan(found: Labels): boolean {
+  if (found[labels.kind] !== "kept") return hasLostOwner(found);
   const stateDir = found[labels.state];
   // Where the folder of all sandboxes is not there either, it may only be out of sight.
   return stateDir !== undefined && !existsSync(stateDir) && existsSync(dirname(dirname(stateDir)));
