@@ -39,7 +39,7 @@ export function engineBackend(kind: EngineKind, { programs, env, folder }: Engin
     opened ??= new Engine({ kind, client: new EngineClient(socketOf(kind, env)), programs, folder });
     return opened;
   };
-  let swept: Promise<unknown> | null = null;
+  let isSwept = false;
   return {
     name: kind,
     lacks: engineLacks,
@@ -47,9 +47,12 @@ export function engineBackend(kind: EngineKind, { programs, env, folder }: Engin
       const container = await RunContainer.start(engine(), spec, "run", signal);
       const booted = await container.boot(engine(), spec, signal);
       // Beside the run: what others left does not keep this one waiting. The next one tries again where it fails.
-      swept ??= sweepOrphans(engine().client).catch(() => {
-        swept = null;
-      });
+      if (!isSwept) {
+        isSwept = true;
+        sweepOrphans(engine().client).catch(() => {
+          isSwept = false;
+        });
+      }
       return booted;
     },
     kept: engineKept(engine),
