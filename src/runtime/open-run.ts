@@ -68,9 +68,27 @@ async function openPlanned<P extends Plan>(
   options: OpenRunOptions,
   makePlan: (image: RootImage, egress: RunEgress | null) => P,
 ): Promise<OpenSandbox & { readonly plan: P }> {
+  const { host, signal } = options;
+  const backend = await chooseBackend(host, request.backend, signal);
+  try {
+    return await openOn(backend, request, options, makePlan);
+  } catch (error) {
+    const another = await chooseAnother(host, request.backend, backend, error);
+    if (another === null) throw error;
+    return await openOn(another, request, options, makePlan);
+  }
+}
+
+/** From the image on: where it comes from is the backend's business too. */
+async function openOn<P extends Plan>(
+  backend: Backend,
+  request: RunRequest,
+  options: OpenRunOptions,
+  makePlan: (image: RootImage, egress: RunEgress | null) => P,
+): Promise<OpenSandbox & { readonly plan: P }> {
   const { audit, signal, watcher, asker } = options;
   const meter = options.host.resident?.meter;
-  const image = await rootImage(request.image, request.imageSettings, { ...watcher, signal });
+  const image = await rootImage(request.image, request.imageSettings, { ...watcher, signal }, backend);
   let egress: RunEgress | null = null;
   const close = async (): Promise<void> => {
     await egress?.close();
@@ -79,7 +97,7 @@ async function openPlanned<P extends Plan>(
   try {
     egress = await openEgress(request, { ...audit, meter }, asker);
     const plan = makePlan(image, egress);
-    const sandbox = await startSandbox(request, options, { image, egress, ahead: plan.ahead });
+    const sandbox = await startSandbox(backend, request, options, { image, egress, ahead: plan.ahead });
     return { sandbox, image, egress, close, plan };
   } catch (error) {
     await close();
@@ -94,22 +112,6 @@ interface StartParts {
 }
 
 async function startSandbox(
-  request: RunRequest,
-  options: OpenRunOptions,
-  parts: StartParts,
-): Promise<TemporarySandbox> {
-  const { host, signal } = options;
-  const backend = await chooseBackend(host, request.backend, signal);
-  try {
-    return await startOn(backend, request, options, parts);
-  } catch (error) {
-    const another = await chooseAnother(host, request.backend, backend, error);
-    if (another === null) throw error;
-    return await startOn(another, request, options, parts);
-  }
-}
-
-async function startOn(
   backend: Backend,
   { policy, projectDir, homeDir }: RunRequest,
   { host, audit, signal }: OpenRunOptions,

@@ -6,12 +6,12 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{DumpableBehavior, getpid, set_child_subreaper, set_dumpable_behavior, umask};
 
-use crate::sys;
+use crate::{host_stream::HostStream, sys};
 
 /// What the server is built from.
 pub struct Prepared {
     /// The stream to the host, for the guest's whole life.
-    pub host: Option<OwnedFd>,
+    pub host: Option<HostStream>,
     /// Instead of it, of a kept sandbox: the supervisor passes each stream to a host through it.
     pub door: Option<OwnedFd>,
     /// Instead of both, of a sandbox that is built ahead: the only stream comes through it.
@@ -26,7 +26,7 @@ pub struct Prepared {
 
 pub fn prepare() -> io::Result<Prepared> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    let (stream, listeners) = sys::take_inherited(sys::is_told("captured"))?;
+    let (stream, listeners, output) = sys::take_inherited(sys::is_told("captured"), sys::is_told("pipes"))?;
     let is_init = getpid().is_init();
     if !is_init {
         set_child_subreaper(Some(getpid()))?;
@@ -37,14 +37,17 @@ pub fn prepare() -> io::Result<Prepared> {
     let (host, door, entrance) = match () {
         () if sys::is_told("warm") => (None, None, Some(stream)),
         () if sys::is_told("kept") => (None, Some(stream), None),
-        () => (Some(stream), None, None),
+        () => (Some(to_host(stream, output)), None, None),
     };
-    if let Some(waited_for) = host.as_ref().or(door.as_ref()) {
-        set_nonblocking(waited_for)?;
+    if let Some(door) = &door {
+        fcntl_setfl(door, fcntl_getfl(door)? | OFlags::NONBLOCK)?;
     }
     Ok(Prepared { host, door, entrance, listeners, child_signals, is_init })
 }
 
-pub fn set_nonblocking(stream: &OwnedFd) -> io::Result<()> {
-    Ok(fcntl_setfl(stream, fcntl_getfl(stream)? | OFlags::NONBLOCK)?)
+fn to_host(stream: OwnedFd, output: Option<OwnedFd>) -> HostStream {
+    match output {
+        Some(output) => HostStream::pipes(stream, output),
+        None => HostStream::socket(stream),
+    }
 }

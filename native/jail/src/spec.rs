@@ -185,7 +185,11 @@ impl Spec {
         let form = |v: &View| (v.target.clone(), v.form, v.readonly);
         // With a read-only root, homes are temporary filesystems too, of this size.
         let has_same_home = !self.root_readonly || self.tmp_mib == other.tmp_mib;
+        // gVisor is told of limits and of the size of its own temporary places when it starts.
+        let has_same_kernel = self.gvisor == other.gvisor
+            && (self.gvisor.is_none() || (self.tmp_mib == other.tmp_mib && self.limits == other.limits));
         has_same_home
+            && has_same_kernel
             && self.guest == other.guest
             && self.ids == other.ids
             && self.user == other.user
@@ -196,7 +200,6 @@ impl Spec {
             && self.seccomp == other.seccomp
             && self.landlock_writable == other.landlock_writable
             && self.network == other.network
-            && self.gvisor == other.gvisor
     }
 
     /// What the cgroup holds: the sandbox, and what runs it.

@@ -3,7 +3,7 @@
  * host's. Walls, views, limits and clean-up are the jail's. This folder finds out how gVisor works on this machine and
  * says what is lacking on its kernel; it starts nothing of its own but a proof.
  */
-import type { Backend, Lack } from "../../core/backend.js";
+import type { Backend, BootSpec, Lack } from "../../core/backend.js";
 import { linuxBackend } from "../linux/index.js";
 import type { JailPrograms } from "../linux/jail-process.js";
 import type { JailRuntime } from "../linux/jail-spec.js";
@@ -27,6 +27,17 @@ export const gvisorLacks: readonly Lack[] = [
 ];
 
 export function gvisorBackend(programs: JailPrograms, gvisor: JailRuntime): Backend {
-  const { boot, kept } = linuxBackend({ ...programs, gvisor });
-  return { name: "gvisor", lacks: gvisorLacks, boot, ...(kept === undefined ? {} : { kept }) };
+  const { boot, kept, shapeOf } = linuxBackend({ ...programs, gvisor });
+  return {
+    name: "gvisor",
+    lacks: gvisorLacks,
+    boot,
+    ...(kept === undefined ? {} : { kept }),
+    shapeOf: (spec) => (canWait(spec) ? (shapeOf?.(spec) ?? null) : null),
+  };
+}
+
+/** gVisor's root is as it was when it started: only a folder that is there for every caller can be filled later. */
+function canWait({ policy: { fs } }: BootSpec): boolean {
+  return !fs.rootReadonly && fs.home === "none" && fs.mounts.length === 0;
 }

@@ -1,5 +1,5 @@
 /** The proof that every backend has to give: a sandbox is booted, and a command run in it. */
-import type { Backend } from "../../core/backend.js";
+import type { Backend, ImageSource } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { resolve } from "../../policy/resolve.js";
 import { TemporarySandbox, temporaryId } from "../temporary-sandbox.js";
@@ -9,13 +9,14 @@ export async function bootAndRun(
   backend: Backend,
   signal?: AbortSignal,
   argv: readonly string[] = ["true"],
+  image: ImageSource = { kind: "host" },
 ): Promise<{ readonly ms: number }> {
   const startedAt = performance.now();
   const { policy } = resolve({
     flags: [{ origin: "doctor", fields: { "fs.workspace.mode": "none", "net.egress": "off" } }],
   });
   const id = temporaryId();
-  const spec = { id, hostname: id, policy, image: { kind: "host" } as const, projectDir: null, homeDir: null };
+  const spec = { id, hostname: id, policy, image, projectDir: null, homeDir: null };
   const sandbox = await TemporarySandbox.start(backend, spec, signal);
   const giveUp = () => void sandbox.kill().catch(() => {});
   signal?.addEventListener("abort", giveUp, { once: true });

@@ -12,11 +12,13 @@ export interface Candidate {
   identity(host: RuntimeHost): string | null;
   /** Runs a sandbox. Never rejects because of the machine. */
   prove(host: RuntimeHost, signal?: AbortSignal): Promise<Proof>;
-  open(host: RuntimeHost, proof: Proof): Backend;
+  open(host: RuntimeHost, proof: Proof): Backend | Promise<Backend>;
 }
 
 const loaders: Readonly<Partial<Record<BackendName, () => Promise<Candidate>>>> = {
   linux: async () => (await import("./linux-candidate.js")).linuxCandidate,
+  podman: async () => (await import("./engine-candidate.js")).engineCandidate("podman"),
+  docker: async () => (await import("./engine-candidate.js")).engineCandidate("docker"),
   gvisor: async () => (await import("./gvisor-candidate.js")).gvisorCandidate,
 };
 

@@ -2,7 +2,7 @@
 import type { Backend, BackendName } from "../../core/backend.js";
 import type { BackendWish } from "../../core/backend-wish.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
-import { openBackend, openLinux, type RuntimeHost } from "../open-backend.js";
+import { openBackend, pooled, type RuntimeHost } from "../open-backend.js";
 import { automaticOrder, type Candidate, candidateOf } from "./candidates.js";
 import { failing, type Proof } from "./proof.js";
 import { recall, remember } from "./proof-cache.js";
@@ -12,7 +12,13 @@ export async function chooseBackend(host: RuntimeHost, { name }: BackendWish, si
   if (name !== "auto") return await openNamed(host, name, signal);
   // Where namespaces are known not to work, whatever else there is comes first; else using them is the proof.
   if (process.platform === "linux" && recall(host, "linux", "")?.works !== false) return openBackend(host);
-  return (await firstProven(host, signal)) ?? openLinux(host);
+  return (await firstProven(host, signal)) ?? openBackend(host);
+}
+
+/** For a sandbox that stays, and may first be started long after it was made: so nothing but proofs decides. */
+export async function chooseForKeeping(host: RuntimeHost, wish: BackendWish): Promise<Backend> {
+  if (wish.name !== "auto") return await chooseBackend(host, wish);
+  return (await firstProven(host)) ?? openBackend(host);
 }
 
 /** After `backend` could not be used at all: another one, where any was to be had. Null: its error stands. */
@@ -48,7 +54,7 @@ async function firstProven(host: RuntimeHost, signal?: AbortSignal): Promise<Bac
     const candidate = await candidateOf(name);
     if (candidate === null) continue;
     const proof = await proofOf(host, name, candidate, signal ? { signal } : {});
-    if (proof.works) return candidate.open(host, proof);
+    if (proof.works) return pooled(host, await candidate.open(host, proof));
   }
   return null;
 }
@@ -61,7 +67,7 @@ async function openNamed(host: RuntimeHost, name: BackendName, signal?: AbortSig
     });
   }
   const proof = await proofOf(host, name, candidate, signal ? { signal } : {});
-  if (proof.works) return candidate.open(host, proof);
+  if (proof.works) return pooled(host, await candidate.open(host, proof));
   throw new AgentKernelError("backend_unavailable", `the backend ${name} does not work here: ${proof.detail}`, {
     hint: proof.nextStep ?? "see `agentkernel doctor`, or leave --backend out",
   });

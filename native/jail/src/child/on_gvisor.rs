@@ -3,9 +3,12 @@
 
 use std::convert::Infallible;
 
-use rustix::fs::{Mode, OFlags, open};
+use rustix::{
+    fs::{Mode, OFlags, open},
+    mount::{MountPropagationFlags, mount_change},
+};
 
-use super::{Child, Told, enter, set_attributes};
+use super::{Child, Manner, Told, enter, set_attributes};
 use crate::{
     fault::{During, Fault, Outcome},
     gvisor::{self, Programs},
@@ -28,6 +31,10 @@ impl Child<'_> {
         set_attributes(root.fd(), self.spec.root_readonly)?;
         let scratch = open(".", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         enter(&Root::new(scratch.during("open gVisor's root")?))?;
+        if self.manner == Manner::Warm {
+            // What is shown later has to arrive in the mount namespaces that gVisor makes for itself.
+            private_then_shared()?;
+        }
         sys::close_on_exec_from(3).during("close descriptors")?;
         // Once only: gVisor shuts a socket down when the first of its descriptors is closed.
         sys::place_fd(&self.stream, 0).during("place the stream")?;
@@ -46,4 +53,12 @@ impl Child<'_> {
         }
         gvisor::start(self.spec, gvisor, &runtime.program, self.identity.has_range())
     }
+}
+
+/// Cut off from the host's mounts first: nothing of theirs arrives any more, and nothing of ours there.
+fn private_then_shared() -> Outcome<()> {
+    for kind in [MountPropagationFlags::PRIVATE, MountPropagationFlags::SHARED] {
+        mount_change("/", kind | MountPropagationFlags::REC).during("share mounts with gVisor")?;
+    }
+    Ok(())
 }

@@ -142,6 +142,11 @@ pub fn furnish(spec: &Spec, root: &Root, programs: &Programs, manner: Manner, rl
     fs::write(Path::new(BUNDLE).join("config.json"), config.to_string()).during("write gVisor's configuration")
 }
 
+/// Where the sandbox's root lies for those in the jail.
+pub fn root_in_jail(spec: &Spec) -> &'static str {
+    if spec.gvisor.is_some() { ROOT } else { "/" }
+}
+
 /// What stands around and in front of the sandbox here, and what does not.
 pub fn layers(spec: &Spec, gvisor: &Gvisor) -> Vec<Layer> {
     let kernel = format!("the sandbox has a kernel of its own, by {}", gvisor.platform.word());

@@ -93,7 +93,9 @@ impl Warm {
             tell(&ours, &Asked::Join, Some(door.as_fd()))?;
         }
         tell(&ours, &Asked::Finish, None)?;
-        tell(&ours, &Prepared { surveys: Vec::new(), rlimits: Vec::new() }, None)?;
+        // Those of a kernel of its own are fixed from here on; the others' are set when it is taken.
+        let fixed = if spec.gvisor.is_some() { rlimits(&spec, &cgroup) } else { Vec::new() };
+        tell(&ours, &Prepared { surveys: Vec::new(), rlimits: fixed }, None)?;
         let mut walls = vec![
             Layer::new("namespaces", LayerState::Applied, identity.describe()),
             Layer::applied("seccomp"),
@@ -140,7 +142,8 @@ impl Warm {
         if spec.limits != built.limits {
             cgroup.set_limits(&spec.limits_around())?;
         }
-        for (resource, value) in rlimits(spec, &cgroup) {
+        let late = if spec.gvisor.is_none() { rlimits(spec, &cgroup) } else { Vec::new() };
+        for (resource, value) in late {
             sys::set_rlimit_of(process.pid, resource, value).during("set a resource limit")?;
         }
         let (upper, left) = await_shown(&placer)?;
