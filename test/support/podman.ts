@@ -26,7 +26,7 @@ export class Podman {
     // No registry is ever asked.
     writeFileSync(
       registries,
-      'unqualified-search-registries = []\n[[registry]]\nprefix = "docker.io"\nblocked = true\n',
+      'unqualified-search-registries = []\n[[registry]]\nprefix = "docker.io"\nlocation = "docker.io"\nblocked = true\n',
     );
     writeFileSync(storage, `[storage]\ndriver = "${driver}"\n${places}\n`);
     this.env = {

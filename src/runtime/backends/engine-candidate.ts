@@ -9,7 +9,7 @@ import { ENTRY } from "../../backends/engine/container-spec.js";
 import { engineLacks } from "../../backends/engine/index.js";
 import { probeEngine } from "../../backends/engine/probe.js";
 import { type EngineKind, engineSockets } from "../../core/engine-socket.js";
-import { isAgentKernelError } from "../../core/errors.js";
+import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { openEngine, type RuntimeHost } from "../open-backend.js";
 import { bootAndRun } from "./boot-proof.js";
 import type { Candidate } from "./candidates.js";
@@ -69,16 +69,16 @@ function environment({ env, homeDir }: RuntimeHost) {
 }
 
 async function withEmptyImage<T>(client: EngineClient, use: (id: string) => Promise<T>): Promise<T> {
-  const repo = "localhost/agentkernel-proof";
-  const tag = randomBytes(6).toString("hex");
-  const query = { fromSrc: "-", repo, tag };
-  for await (const _ of client.lines("/images/create", { query, body: EMPTY_TAR }));
-  const name = `${repo}:${tag}`;
+  const query = { fromSrc: "-", repo: "localhost/agentkernel-proof", tag: randomBytes(6).toString("hex") };
+  let answer = "";
+  for await (const line of client.lines("/images/create", { query, body: EMPTY_TAR })) answer += JSON.stringify(line);
+  // By its id: Podman gives no name to what it imports.
+  const id = /sha256:[0-9a-f]{64}/.exec(answer)?.[0];
+  if (id === undefined) throw new AgentKernelError("backend_unavailable", "the engine takes no images");
   try {
-    const image = await client.get(`/images/${encodeURIComponent(name)}/json`);
-    const id: unknown = typeof image === "object" && image !== null ? Reflect.get(image, "Id") : null;
-    return await use(String(id));
+    return await use(id);
   } finally {
-    await client.delete(`/images/${encodeURIComponent(name)}`).catch(() => {});
+    // By force, since Docker did give it a name. It is as new as its name, so it is nobody else's.
+    await client.delete(`/images/${id}`, { query: { force: "true" } }).catch(() => {});
   }
 }
