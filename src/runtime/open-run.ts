@@ -108,7 +108,8 @@ async function startSandbox(
   try {
     const certificate = egress?.trustedCertificate ?? null;
     const trust = certificate === null ? {} : { trustedCertificate: certificate };
-    const spec = { id, hostname: id, policy, image: image.source, projectDir, homeDir, ...trust };
+    const foreseen = typeof host.foreseen === "number" ? { foreseen: host.foreseen } : {};
+    const spec = { id, hostname: id, policy, image: image.source, projectDir, homeDir, ...trust, ...foreseen };
     const sandbox = await TemporarySandbox.start(backend, spec, signal, egress?.port, ahead);
     records.ready(sandbox.layers);
     meter?.started({ kind: "run", isWarm: sandbox.isWarm, ms: performance.now() - askedAt });

@@ -41,7 +41,7 @@ use crate::{
 mod placer;
 mod warm;
 
-pub use placer::{Late, Shown, ShownView};
+pub use placer::{Furniture, Late, ShownView};
 pub use warm::walls_need_views;
 
 const CAPTURE_LAYER: &str = "network capture";

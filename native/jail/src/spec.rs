@@ -38,6 +38,9 @@ pub struct Spec {
     /// Build all but what is shown, and wait for a second spec of the same shape.
     #[serde(default)]
     pub warm: bool,
+    /// The number of the look ahead that was made for this spec.
+    #[serde(default)]
+    pub foreseen: Option<u64>,
     /// `keep`: the folder of the sandbox's own state, and of all that it writes.
     pub state: Option<PathBuf>,
 }
