@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{DumpableBehavior, getpid, set_child_subreaper, set_dumpable_behavior, umask};
@@ -24,9 +25,22 @@ pub struct Prepared {
     pub is_init: bool,
 }
 
+/// What a container has in memory goes with its first process, and its host may still want to look at the project there.
+/// A host that lives ends the container when it has; one that does not is not waited for any longer.
+const LINGER: Duration = Duration::from_secs(60);
+
+pub fn linger_if_told() {
+    if is_told("lingers") {
+        std::thread::sleep(LINGER);
+    }
+}
+
+fn is_told(word: &str) -> bool {
+    std::env::args_os().skip(1).any(|said| said == word)
+}
+
 pub fn prepare() -> io::Result<Prepared> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    let is_told = |word: &str| std::env::args_os().skip(1).any(|said| said == word);
     let (stream, listeners, output) = sys::take_inherited(is_told("captured"), is_told("pipes"))?;
     let is_init = getpid().is_init();
     if !is_init {

@@ -59,6 +59,10 @@ export class Contract {
     else describe(`${name} (lacking: ${reason})`, () => declare(it.skip));
   }
 
+  lacks(name: Capability): boolean {
+    return this.#lacks.has(name);
+  }
+
   /** For a test of one capability that needs another as well, which may be lacking. */
   needing(name: Capability, test: DeclareTest): DeclareTest {
     return this.#lacks.has(name) ? it.skip : test;
