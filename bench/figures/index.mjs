@@ -4,6 +4,7 @@ import { coldRun } from "./cold-run.mjs";
 import { daemonIdle, warmMemory } from "./daemon-idle.mjs";
 import { daemonRun } from "./daemon-run.mjs";
 import { dockerExec, dockerRun, dockerThroughput } from "./docker.mjs";
+import { dockerCold, dockerGigabyte, dockerWarm } from "./docker-backend.mjs";
 import { egressBulk, egressBulkSrt } from "./egress-bulk.mjs";
 import { egressConnect } from "./egress-connect.mjs";
 import { httpExec, httpRun } from "./http.mjs";
@@ -50,4 +51,7 @@ export const figures = [
   dockerRun,
   dockerThroughput,
   dockerExec,
+  dockerWarm,
+  dockerCold,
+  dockerGigabyte,
 ];

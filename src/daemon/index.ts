@@ -14,7 +14,7 @@ import type { Surroundings } from "../core/surroundings.js";
 import { version } from "../core/version.js";
 import { within } from "../core/within.js";
 import { chooseForKeeping } from "../runtime/backends/choose.js";
-import { openKeeper } from "../runtime/open-backend.js";
+import { openKeeper } from "../runtime/open-engine.js";
 import { WarmPool } from "../runtime/pool/index.js";
 import { Sandboxes } from "../runtime/sandboxes/index.js";
 import { DaemonApi, type ServeOptions } from "./api.js";

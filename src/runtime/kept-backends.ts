@@ -8,49 +8,33 @@ import type { KeptChanges } from "../core/changes.js";
 import type { EngineKind } from "../core/engine-socket.js";
 import { AgentKernelError } from "../core/errors.js";
 
-export function keptOnEach(
-  usual: KeptBackend,
-  engine: (kind: EngineKind) => Promise<KeptBackend | undefined>,
-): KeptBackend {
-  const on = async (kind: EngineKind | null): Promise<KeptBackend> => {
-    const found = kind === null ? usual : await engine(kind);
+export function keptOnEach(usual: KeptBackend, engine: (kind: EngineKind) => KeptBackend | undefined): KeptBackend {
+  const on = (kind: EngineKind | null): KeptBackend => {
+    const found = kind === null ? usual : engine(kind);
     if (found === undefined) throw new AgentKernelError("unsupported", `${kind} keeps no sandboxes`);
     return found;
   };
-  const changes = usual.changes === undefined ? {} : { changes: changesOn(usual.changes) };
+  const changes = changesOn((stateDir) => {
+    const found = on(keptEngineOf(stateDir)).changes;
+    if (found === undefined) throw new AgentKernelError("unsupported", "what the sandbox changed cannot be told");
+    return found;
+  });
   return {
-    start: async (spec, stateDir, signal) => {
+    start: (spec, stateDir, signal) => {
       const { image } = spec;
-      return await (await on(image.kind === "engine" ? image.engine : null)).start(spec, stateDir, signal);
+      return on(image.kind === "engine" ? image.engine : null).start(spec, stateDir, signal);
     },
-    adopt: async (stateDir) => await (await on(keptEngineOf(stateDir))).adopt(stateDir),
-    lastEnd: async (stateDir) => await (await on(keptEngineOf(stateDir))).lastEnd(stateDir),
-    remove: async (stateDir) => await (await on(keptEngineOf(stateDir))).remove(stateDir),
-    ...changes,
+    adopt: async (stateDir) => await on(keptEngineOf(stateDir)).adopt(stateDir),
+    lastEnd: async (stateDir) => await on(keptEngineOf(stateDir)).lastEnd(stateDir),
+    remove: async (stateDir) => await on(keptEngineOf(stateDir)).remove(stateDir),
+    changes,
   };
 }
 
-/** Only the linux backend has what a sandbox changed apart from what was there. */
-function changesOn(changes: KeptChanges): KeptChanges {
-  const check = (stateDir: string): void => {
-    const engine = keptEngineOf(stateDir);
-    if (engine === null) return;
-    throw new AgentKernelError("unsupported", `what a sandbox on ${engine} changed in its copy cannot be told`, {
-      hint: "take files out with agentkernel cp, or use --backend linux",
-    });
-  };
+function changesOn(of: (stateDir: string) => KeptChanges): KeptChanges {
   return {
-    list: async (stateDir, ...rest) => {
-      check(stateDir);
-      return await changes.list(stateDir, ...rest);
-    },
-    patch: (stateDir, ...rest) => {
-      check(stateDir);
-      return changes.patch(stateDir, ...rest);
-    },
-    apply: async (stateDir, ...rest) => {
-      check(stateDir);
-      return await changes.apply(stateDir, ...rest);
-    },
+    list: async (stateDir, ...rest) => await of(stateDir).list(stateDir, ...rest),
+    patch: (stateDir, ...rest) => of(stateDir).patch(stateDir, ...rest),
+    apply: async (stateDir, ...rest) => await of(stateDir).apply(stateDir, ...rest),
   };
 }

@@ -1,12 +1,10 @@
-/** The linux backend, which every other choice falls back to, the engines' ones, and what is started for each. */
+/** The linux backend, which every other choice falls back to, and what is started for it. */
 import { linuxBackend } from "../backends/linux/index.js";
 import type { JailPrograms } from "../backends/linux/jail-process.js";
 import type { Backend } from "../core/backend.js";
-import { type EngineKind, engineVariable } from "../core/engine-socket.js";
 import { nativeBinary } from "../core/native-binary.js";
-import { engineFolder, journalFolder } from "../core/state-folders.js";
+import { journalFolder } from "../core/state-folders.js";
 import type { Surroundings } from "../core/surroundings.js";
-import { keptOnEach } from "./kept-backends.js";
 import { pooledBackend } from "./pool/pooled-backend.js";
 import type { Resident } from "./resident.js";
 
@@ -38,34 +36,4 @@ export function openBackend(host: RuntimeHost): Backend {
 /** With the sandboxes that are built ahead, where there is somebody who builds them. */
 export function pooled({ resident }: RuntimeHost, backend: Backend): Backend {
   return resident ? pooledBackend(backend, resident.pool) : backend;
-}
-
-/** The backend of sandboxes that stay, each on the one that it was made for. */
-export function openKeeper(host: RuntimeHost): Backend {
-  const backend = openBackend(host);
-  const { kept } = backend;
-  if (kept === undefined) return backend;
-  const engines = new Map<EngineKind, Backend>();
-  const engineKept = async (kind: EngineKind) => {
-    const found = engines.get(kind) ?? (await openEngine(host, kind));
-    engines.set(kind, found);
-    return found.kept;
-  };
-  return { ...backend, kept: keptOnEach(kept, engineKept) };
-}
-
-/** At the socket that is named, or else the first that its own tools would use. */
-export async function openEngine(
-  { env, homeDir }: RuntimeHost,
-  kind: EngineKind,
-  socket: string | null = null,
-): Promise<Backend> {
-  const { engineBackend } = await import("../backends/engine/index.js");
-  const programs = { entryBinary: nativeBinary("ak-entry"), guestBinary: nativeBinary("ak-guest") };
-  const named = socket === null ? {} : { [engineVariable(kind)]: `unix://${socket}` };
-  return engineBackend(kind, {
-    programs,
-    env: { ...env, HOME: homeDir, ...named },
-    folder: engineFolder(env, homeDir),
-  });
 }

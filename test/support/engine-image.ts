@@ -1,9 +1,20 @@
 /** A root with what the contract's commands need, for engines: made of Debian's packages once for a checkout. */
 import { execFileSync } from "node:child_process";
-import { createReadStream, existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  copyFileSync,
+  createReadStream,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
 import { request } from "node:http";
 import { dirname, join } from "node:path";
 import { repository } from "./repository.js";
+import { testFolder } from "./test-folder.js";
 
 const PACKAGES = "python3-minimal,libpython3-stdlib,curl,procps";
 /** As in the host's own image, so that the contract need not know which one it is in. */
@@ -32,6 +43,24 @@ function contractRoot(): string {
 /** Loads the contract's root into an engine; the id that it has there. */
 export function loadContractImage(socketPath: string): Promise<string> {
   return loadTar(socketPath, contractRoot(), "localhost/agentkernel-contract");
+}
+
+/** One static program under a few names, and nothing else: no /etc, no /tmp, no library, as in a distroless image. */
+export async function loadBareImage(socketPath: string): Promise<string> {
+  const folder = mkdtempSync(join(testFolder(), "bare-"));
+  mkdirSync(join(folder, "root", "bin"), { recursive: true });
+  copyFileSync("/bin/busybox", join(folder, "root", "bin", "busybox"));
+  for (const name of ["sh", "sleep", "cat", "ls", "dd"]) symlinkSync("busybox", join(folder, "root", "bin", name));
+  const tar = join(folder, "root.tar");
+  execFileSync("tar", ["-C", join(folder, "root"), "-cf", tar, "bin"]);
+  return await loadTar(socketPath, tar, "localhost/agentkernel-bare");
+}
+
+/** Nothing at all. */
+export async function loadEmptyImage(socketPath: string): Promise<string> {
+  const tar = join(mkdtempSync(join(testFolder(), "empty-")), "root.tar");
+  execFileSync("tar", ["-cf", tar, "--files-from", "/dev/null"]);
+  return await loadTar(socketPath, tar, "localhost/agentkernel-empty");
 }
 
 export async function loadTar(socketPath: string, tar: string, name: string): Promise<string> {

@@ -1,7 +1,7 @@
 /** Podman with its own storage and configuration, so that it shares nothing with the machine's. */
 import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { watch } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -56,12 +56,18 @@ export class Podman {
     return path;
   }
 
-  async stop(): Promise<void> {
+  /** kill -9 of its service; its containers have processes of their own. */
+  async crash(): Promise<void> {
     for (const child of this.#services.splice(0)) {
       const ended = once(child, "exit");
       child.kill("SIGKILL");
       await ended;
     }
+    rmSync(join(this.#folder, "podman.sock"), { force: true });
+  }
+
+  async stop(): Promise<void> {
+    await this.crash();
     for (const mount of mountsBelow(this.#folder)) execFileSync("umount", ["--lazy", mount]);
   }
 }

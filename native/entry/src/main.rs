@@ -2,11 +2,13 @@
 //! is to be done, puts the caller's files in place, captures the network, gives up every right that the sandbox must not
 //! have, and becomes the guest, whose stream to the host are the container's own standard streams. In a kept container
 //! hosts come and go: the engine starts `ak-entry knock` there, which hands the guest a stream and carries its bytes, or
-//! `ak-entry stop MS`, which asks for an end in order.
+//! `ak-entry stop MS`, which asks for an end in order. `ak-entry gather` tells what changed in the project since it was put
+//! in place; a container that does not run is started to be told the same instead of an order.
 //!
 //! It runs as root of the container before anything untrusted does, and never after. It decides nothing: the order says
 //! what to do.
 
+mod gather;
 mod guest;
 mod home;
 mod knock;
@@ -19,9 +21,10 @@ use std::env;
 
 use ak_jail::{
     control::Layer,
-    fault::{During, Outcome},
+    fault::{During, Fault, Outcome},
     sys,
 };
+use ak_tree::Listing;
 use order::Order;
 use serde::Serialize;
 use speech::Speech;
@@ -35,6 +38,8 @@ const MISUSED: i32 = 2;
 enum Said<'a> {
     /// It waits for its order.
     Here,
+    /// The folders are in place; the listing follows in messages, the last of which is empty.
+    Filled,
     Started {
         layers: &'a [Layer],
     },
@@ -48,13 +53,14 @@ fn main() {
         ["boot"] => boot(),
         // A command that every image has, for the proof that a sandbox runs commands.
         ["true"] => DONE,
+        ["gather"] => finished(gather::on_standard_streams()),
         ["knock"] => finished(knock::carry()),
         ["stop", grace_ms] => match grace_ms.parse() {
             Ok(grace_ms) => finished(knock::ask_to_stop(grace_ms)),
             Err(_) => MISUSED,
         },
         _ => {
-            eprintln!("usage: ak-entry boot | knock | stop MS (started by an engine for agentkernel)");
+            eprintln!("usage: ak-entry boot | gather | knock | stop MS (started by an engine for agentkernel)");
             MISUSED
         }
     });
@@ -88,14 +94,22 @@ fn boot() -> i32 {
     }
 }
 
-/// Does not come back, unless nobody gave an order.
+/// Does not come back, unless there was nothing to start.
 fn prepare(speech: &mut Speech) -> Outcome<()> {
     let guest = guest::open_program()?;
     speech.say(&Said::Here).during("say that the container is there")?;
     let Some(text) = speech.hear()? else { return Ok(()) };
+    if text == gather::WORD {
+        return gather::tell(speech);
+    }
     let order = Order::parse(&text)?;
     home::write(&order)?;
     trees::receive(speech, &order)?;
+    if let Some(folder) = &order.listed {
+        let listing = Listing::of(folder).map_err(|failure| Fault::start(failure.message))?;
+        speech.say(&Said::Filled).during("say that the project is there")?;
+        speech.send_all(&listing.to_bytes())?;
+    }
     let mut layers = Vec::new();
     let captured = guest::set_up_network(&order, &mut layers)?;
     let never = guest::raise_walls(&order, &mut layers)

@@ -29,6 +29,10 @@ pub struct Order {
     pub trusted_certificate: Option<String>,
     /// Folders and files that follow on the stream, in this order.
     pub trees: Vec<PathBuf>,
+    /// A folder of these that is to be listed when it is there, so that what changes in it can be told.
+    pub listed: Option<PathBuf>,
+    /// What lies in the folders from before goes.
+    pub anew: bool,
     /// Hosts come and go; the standard streams are for this order only.
     pub kept: bool,
 }
@@ -43,7 +47,7 @@ impl Order {
         if order.hostname.is_empty() || order.hostname.len() > 64 {
             return Err(wrong("hostname must have 1 to 64 bytes".into()));
         }
-        let paths = order.landlock_writable.iter().chain(&order.readonly).chain(&order.trees);
+        let paths = order.landlock_writable.iter().chain(&order.readonly).chain(&order.trees).chain(&order.listed);
         for path in paths {
             if !path.is_absolute() || path.components().any(|c| c.as_os_str() == "..") {
                 return Err(wrong(format!("{} must be absolute without ..", path.display())));

@@ -15,6 +15,7 @@ use serde::Serialize;
 
 /// An order with long lists is far below this, and so is a part of a tree.
 const MAX_MESSAGE: usize = 4 << 20;
+const PART: usize = 256 << 10;
 
 pub struct Speech {
     input: File,
@@ -51,6 +52,35 @@ impl Speech {
         let mut message = vec![0; length];
         self.input.read_exact(&mut message).during("hear the host")?;
         Ok(Some(message))
+    }
+
+    /// Messages up to an empty one, as one.
+    pub fn hear_all(&mut self, most: usize) -> Outcome<Vec<u8>> {
+        let mut whole = Vec::new();
+        loop {
+            let part = self.hear()?.ok_or_else(|| Fault::start("the host is gone"))?;
+            if part.is_empty() {
+                return Ok(whole);
+            }
+            whole.extend(part);
+            if whole.len() > most {
+                return Err(Fault::new("internal", "the host sends too much"));
+            }
+        }
+    }
+
+    /// In messages that are not too long, and an empty one.
+    pub fn send_all(&mut self, whole: &[u8]) -> Outcome<()> {
+        for part in whole.chunks(PART) {
+            self.send(part)?;
+        }
+        self.send(&[])
+    }
+
+    pub fn send(&mut self, message: &[u8]) -> Outcome<()> {
+        let length = u32::try_from(message.len()).during("send a message")?;
+        self.output.write_all(&length.to_le_bytes()).during("send a message")?;
+        self.output.write_all(message).during("send a message")
     }
 
     pub fn say(&mut self, what: &impl Serialize) -> io::Result<()> {

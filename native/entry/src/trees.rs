@@ -20,6 +20,9 @@ const LIMITS: Limits = Limits { bytes: u64::MAX, entries: u64::MAX };
 
 pub fn receive(speech: &mut Speech, order: &Order) -> Outcome<()> {
     for target in &order.trees {
+        if order.anew {
+            empty(target)?;
+        }
         make_place(target, order.user)?;
         let outcome = as_user(order.user, || receive_one(speech, target));
         outcome?;
@@ -38,6 +41,17 @@ fn receive_one(speech: &mut Speech, target: &Path) -> Outcome<()> {
         writer.push(&part).map_err(|failure| full(target, failure))?;
     }
     writer.finish().map(drop).map_err(|failure| full(target, failure))
+}
+
+fn empty(folder: &Path) -> Outcome<()> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+    for entry in entries {
+        let entry = entry.during(format_args!("read {}", folder.display()))?;
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let removed = if is_folder { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) };
+        removed.during(format_args!("empty {}", folder.display()))?;
+    }
+    Ok(())
 }
 
 /// The folder that it goes into. What the project itself has there is not touched.

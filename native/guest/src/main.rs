@@ -33,11 +33,15 @@ use server::{End, Server};
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub extern "C" fn main() -> i32 {
     match startup::prepare().and_then(Server::new) {
-        Ok(server) => match server.run() {
-            End::ShutDown => 0,
-            End::StreamEnded | End::SupervisorGone => 1,
-            End::Violation => 2,
-        },
+        Ok(server) => {
+            let end = server.run();
+            startup::linger_if_told();
+            match end {
+                End::ShutDown => 0,
+                End::StreamEnded | End::SupervisorGone => 1,
+                End::Violation => 2,
+            }
+        }
         Err(_) => 3,
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{DumpableBehavior, getpid, set_child_subreaper, set_dumpable_behavior, umask};
@@ -22,6 +23,16 @@ pub struct Prepared {
     /// Process 1 owns every process of the sandbox; started in any other way
     /// (tests) the guest owns only its own descendants.
     pub is_init: bool,
+}
+
+/// What a container has in memory goes with its first process, and its host may still want to look at the project there.
+/// A host that lives ends the container when it has; one that does not is not waited for any longer.
+const LINGER: Duration = Duration::from_secs(60);
+
+pub fn linger_if_told() {
+    if sys::is_told("lingers") {
+        std::thread::sleep(LINGER);
+    }
 }
 
 pub fn prepare() -> io::Result<Prepared> {

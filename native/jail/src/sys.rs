@@ -292,6 +292,16 @@ pub fn unshare(namespaces: libc::c_int) -> io::Result<()> {
     if unsafe { libc::unshare(namespaces) } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
+/// Every process of this PID namespace but its first and this one. Whoever calls it knows that the namespace is ours.
+pub fn kill_all_others() -> io::Result<()> {
+    // SAFETY: only numbers are passed.
+    match check(unsafe { libc::kill(-1, libc::SIGKILL) }.into()) {
+        // There are none.
+        Err(e) if e.raw_os_error() == Some(libc::ESRCH) => Ok(()),
+        done => done.map(drop),
+    }
+}
+
 pub fn ignore_broken_pipes() {
     // SAFETY: ignoring a signal installs no handler.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };

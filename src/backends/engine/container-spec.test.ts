@@ -5,7 +5,7 @@ import { resolve } from "../../policy/resolve.js";
 import { containerSpec } from "./container-spec.js";
 import { partOf, pullQuery } from "./images.js";
 import { seccompProfile } from "./seccomp-profile.js";
-import { copiedViews } from "./views.js";
+import { copiedViews, trackedView } from "./views.js";
 
 function boot(fields: PolicyFields): BootSpec {
   const { policy } = resolve({ flags: [{ origin: "the test", fields: { "fs.workspace.mode": "none", ...fields } }] });
@@ -64,8 +64,15 @@ test("what a kept sandbox writes is not in memory, and the engine does not remov
   expect([AutoRemove, Object.keys(Tmpfs as object)]).toEqual([false, ["/tmp"]]);
 });
 
-test.each(["sync", "mount"] as const)("a project in the form %s is refused with a way on", (mode) => {
-  expect(() => copiedViews(boot({ "fs.workspace.mode": mode }))).toThrow(`--workspace ${mode} is not possible`);
+test("a project that would be mounted is refused with a way on", () => {
+  expect(() => copiedViews(boot({ "fs.workspace.mode": "mount" }))).toThrow("--workspace mount is not possible");
+});
+
+test("what a project was is noted where its changes are asked for later", () => {
+  const tracked = (mode: "copy" | "sync", isKept: boolean) =>
+    trackedView(copiedViews(boot({ "fs.workspace.mode": mode })), isKept)?.target ?? null;
+  expect([tracked("copy", false), tracked("copy", true)]).toEqual([null, "/workspace"]);
+  expect([tracked("sync", false), tracked("sync", true)]).toEqual(["/workspace", "/workspace"]);
 });
 
 test("the engine's list of calls is the linux backend's", () => {

@@ -24,14 +24,15 @@ export class Engine {
   readonly kind: EngineKind;
   readonly client: EngineClient;
   readonly programs: ProgramPaths;
-  readonly #folder: string;
+  /** The user's own. */
+  readonly folder: string;
   #files: Promise<SharedFiles> | null = null;
 
   constructor({ kind, client, programs, folder }: EngineOptions) {
     this.kind = kind;
     this.client = client;
     this.programs = programs;
-    this.#folder = folder;
+    this.folder = folder;
   }
 
   /**
@@ -46,7 +47,7 @@ export class Engine {
   }
 
   sharedFiles(): Promise<SharedFiles> {
-    this.#files ??= writeFiles(join(this.#folder, "shared"), this.kind);
+    this.#files ??= writeFiles(join(this.folder, "shared"), this.kind);
     return this.#files;
   }
 

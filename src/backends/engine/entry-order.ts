@@ -1,7 +1,7 @@
 /** What the first program of a container is told (native/entry/src/order.rs). Pure. */
 import type { BootSpec } from "../../core/backend.js";
 import { unprivilegedUser, writablePaths } from "../linux/jail-spec.js";
-import type { CopiedView } from "./views.js";
+import { type CopiedView, trackedView } from "./views.js";
 
 export interface EntryOrder {
   readonly version: 1;
@@ -16,6 +16,8 @@ export interface EntryOrder {
   readonly readonly: readonly string[];
   readonly trustedCertificate: string | null;
   readonly trees: readonly string[];
+  readonly listed: string | null;
+  readonly anew: boolean;
   readonly kept: boolean;
 }
 
@@ -34,6 +36,8 @@ export function entryOrder(boot: BootSpec, views: readonly CopiedView[], isKept:
     readonly: views.filter(({ readonly }) => readonly).map(({ target }) => target),
     trustedCertificate: boot.trustedCertificate ?? null,
     trees: views.map(({ target }) => target),
+    listed: trackedView(views, isKept)?.target ?? null,
+    anew: false,
     kept: isKept,
   };
 }

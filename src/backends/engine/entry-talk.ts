@@ -26,26 +26,44 @@ export async function awaitEntry(stream: Duplex): Promise<void> {
   if (said.said !== "here") throw unexpected(JSON.stringify(said));
 }
 
-/** Gives the order and the folders that belong to it; the walls that stand when the guest starts. */
-export async function giveOrder(stream: Duplex, { order, views, hide, signal }: Delivery): Promise<readonly Layer[]> {
+export interface Begun {
+  /** The walls that stand when the guest starts. */
+  readonly layers: readonly Layer[];
+  /** Of the project, where the order asks for it. */
+  readonly listing: Buffer | null;
+}
+
+/** Gives the order and the folders that belong to it. */
+export async function giveOrder(stream: Duplex, { order, views, hide, signal }: Delivery): Promise<Begun> {
   const answer = hear(stream);
   // It is looked at only when all is sent, unless it is a refusal.
   const refused = answer.then((said) => (said.said === "failed" ? Promise.reject(failure(said)) : said));
   refused.catch(() => {});
   const deliver = async () => {
-    await send(stream, Buffer.from(JSON.stringify(order)));
+    await sendMessage(stream, Buffer.from(JSON.stringify(order)));
     for (const { source } of views) {
-      for await (const part of readHostTree(source, hide, signal)) await send(stream, part);
-      await send(stream, Buffer.alloc(0));
+      for await (const part of readHostTree(source, hide, signal)) await sendMessage(stream, part);
+      await sendMessage(stream, Buffer.alloc(0));
     }
     return await refused;
   };
-  const said = await Promise.race([deliver(), refused]);
+  const first = await Promise.race([deliver(), refused]);
+  const listing = first.said === "filled" ? await hearAll(stream) : null;
+  const said = listing === null ? first : await hear(stream);
+  if (said.said === "failed") throw failure(said);
   if (said.said !== "started" || !Array.isArray(said.layers)) throw unexpected(JSON.stringify(said));
-  return said.layers.map(layerOf);
+  return { layers: said.layers.map(layerOf), listing };
 }
 
-function send(stream: Duplex, message: Buffer): Promise<void> {
+/** In parts that are not too long, and an empty one. */
+export async function sendAll(stream: Duplex, whole: Buffer): Promise<void> {
+  for (let at = 0; at < whole.length; at += MAX_MESSAGE_BYTES) {
+    await sendMessage(stream, whole.subarray(at, at + MAX_MESSAGE_BYTES));
+  }
+  await sendMessage(stream, Buffer.alloc(0));
+}
+
+export function sendMessage(stream: Duplex, message: Buffer): Promise<void> {
   const header = Buffer.alloc(4);
   header.writeUInt32LE(message.length);
   return new Promise((resolve, reject) => {
@@ -53,10 +71,24 @@ function send(stream: Duplex, message: Buffer): Promise<void> {
   });
 }
 
-async function hear(stream: Duplex): Promise<Readonly<Record<string, unknown>>> {
+/** Up to an empty message. */
+async function hearAll(stream: Duplex): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for (;;) {
+    const part = await hearMessage(stream);
+    if (part.length === 0) return Buffer.concat(parts);
+    parts.push(part);
+  }
+}
+
+async function hearMessage(stream: Duplex): Promise<Buffer> {
   const length = (await exactly(stream, 4)).readUInt32LE();
   if (length > MAX_MESSAGE_BYTES) throw unexpected(`a message of ${length} bytes`);
-  const value = JSON.parse((await exactly(stream, length)).toString("utf8")) as unknown;
+  return length === 0 ? Buffer.alloc(0) : await exactly(stream, length);
+}
+
+async function hear(stream: Duplex): Promise<Readonly<Record<string, unknown>>> {
+  const value = JSON.parse((await hearMessage(stream)).toString("utf8")) as unknown;
   if (typeof value !== "object" || value === null) throw unexpected(String(value));
   return value as Readonly<Record<string, unknown>>;
 }

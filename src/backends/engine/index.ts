@@ -8,6 +8,7 @@ import { type EngineEnvironment, type EngineKind, engineSocket } from "../../cor
 import { AgentKernelError } from "../../core/errors.js";
 import { EngineClient } from "./client.js";
 import type { ProgramPaths } from "./container-spec.js";
+import { sweepProjects } from "./copied-project.js";
 import { Engine } from "./engine.js";
 import { findEngineImage } from "./images.js";
 import { engineKept } from "./kept/index.js";
@@ -24,7 +25,6 @@ export interface EngineBackendOptions {
 
 export const engineLacks: readonly Lack[] = [
   { capability: "snapshot", reason: "processes cannot be saved without a checkpoint service" },
-  { capability: "workspace-sync", reason: "an engine does not tell what a sandbox changed in the project" },
   { capability: "workspace-mount", reason: "an engine's mount would show the files that the policy hides" },
   { capability: "home", reason: "an engine cannot show a home folder without the secrets in it" },
   {
@@ -49,7 +49,7 @@ export function engineBackend(kind: EngineKind, { programs, env, folder }: Engin
       // Beside the run: what others left does not keep this one waiting. The next one tries again where it fails.
       if (!isSwept) {
         isSwept = true;
-        sweepOrphans(engine().client).catch(() => {
+        Promise.all([sweepOrphans(engine().client), sweepProjects(folder)]).catch(() => {
           isSwept = false;
         });
       }

@@ -3,12 +3,21 @@
  * has ended. What an owner that was killed leaves between two steps is swept (sweep.ts).
  */
 import type { Duplex } from "node:stream";
-import type { BootedSandbox, BootSpec, Layer, SandboxEnd, UsedSoFar } from "../../core/backend.js";
+import type { BootedSandbox, BootSpec, CarryReport, Layer, SandboxEnd, UsedSoFar } from "../../core/backend.js";
 import { deferred } from "../../core/deferred.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import { Container } from "./container.js";
-import { containerSpec } from "./container-spec.js";
+import { containerSpec, ENTRY } from "./container-spec.js";
+import {
+  beginProject,
+  bringChanges,
+  carryChanges,
+  limitChanges,
+  removeProject,
+  temporaryProject,
+  writeListing,
+} from "./copied-project.js";
 import type { Engine } from "./engine.js";
 import { entryOrder } from "./entry-order.js";
 import { awaitEntry, giveOrder } from "./entry-talk.js";
@@ -16,7 +25,7 @@ import { endOf } from "./kept/end.js";
 import { ownedLabels } from "./labels.js";
 import type { MuxedStream } from "./muxed-stream.js";
 import { nothingKnown, usageOf } from "./usage.js";
-import { copiedViews } from "./views.js";
+import { type CopiedView, copiedViews, trackedView } from "./views.js";
 
 export class RunContainer {
   readonly #container: Container;
@@ -25,6 +34,9 @@ export class RunContainer {
   #used: UsedSoFar = nothingKnown;
   readonly ended: Promise<SandboxEnd>;
   #asked: Promise<void> | null = null;
+  #finished: Promise<SandboxEnd> | null = null;
+  #stateDir: string | null = null;
+  #carried: CarryReport | null = null;
   /** Of its first process, on the engine's machine; 0 until it is known. */
   #pid = 0;
 
@@ -32,8 +44,10 @@ export class RunContainer {
     this.#container = container;
     this.#stream = stream;
     stream.on("error", () => {});
-    // One that cannot be spoken to any more has no use left.
-    stream.once("close", () => void this.#end());
+    // One that cannot be spoken to any more has no use left, unless its project is still to be looked at.
+    stream.once("close", () => {
+      if (this.#stateDir === null) void this.#end();
+    });
     this.ended = this.#awaitEnd(status);
     this.ended.catch(() => {});
     // Known in time, so that nothing has to be asked when it ends.
@@ -98,8 +112,10 @@ export class RunContainer {
       signal?.addEventListener("abort", giveUp, { once: true });
       const views = copiedViews(boot);
       const order = entryOrder(boot, views, false);
-      const layers = await giveOrder(this.#stream, { order, views, hide: boot.policy.fs.deny, signal });
-      return this.#booted([...engine.layersOf(boot), ...layers]);
+      const stateDir = await this.#begin(engine, boot, views);
+      const begun = await giveOrder(this.#stream, { order, views, hide: boot.policy.fs.deny, signal });
+      if (stateDir !== null && begun.listing !== null) await writeListing(stateDir, begun.listing);
+      return this.#booted([...engine.layersOf(boot), ...begun.layers]);
     } catch (error) {
       await this.kill().catch(() => {});
       throw signal?.aborted ? signal.reason : explained(error, this.#stream);
@@ -108,15 +124,55 @@ export class RunContainer {
     }
   }
 
+  /** Where its changes are to be carried over: the folder for what is known of the project. */
+  async #begin(engine: Engine, boot: BootSpec, views: readonly CopiedView[]): Promise<string | null> {
+    const tracked = trackedView(views, false);
+    if (tracked === null) return null;
+    this.#stateDir = await temporaryProject(engine.folder, boot.id);
+    await beginProject(this.#stateDir, tracked, boot);
+    await limitChanges(this.#stateDir, boot);
+    return this.#stateDir;
+  }
+
   #booted(layers: readonly Layer[]): BootedSandbox {
     return {
       stream: this.#stream as Duplex,
       layers,
       ended: this.ended,
       ending: this.#ending.promise,
-      finish: () => this.kill(),
+      finish: () => this.finish(),
       kill: () => this.kill(),
     };
+  }
+
+  /** Idempotent, as `kill` is; the first of both counts. */
+  async finish(): Promise<SandboxEnd> {
+    this.#finished ??= this.#finish();
+    return await this.#finished;
+  }
+
+  async #finish(): Promise<SandboxEnd> {
+    const { error } = await this.#carry().then(
+      () => ({ error: null }),
+      (error: unknown) => ({ error }),
+    );
+    const end = await this.kill();
+    if (error !== null) throw error;
+    return end;
+  }
+
+  async #carry(): Promise<void> {
+    const stateDir = this.#stateDir;
+    if (stateDir === null || this.#asked !== null) return;
+    const stream = await this.#container.exec([ENTRY, "gather"], "0:0").catch(gone);
+    try {
+      await bringChanges(stateDir, stream, "last");
+      this.#carried = await carryChanges(stateDir);
+    } catch (error) {
+      throw explained(error, stream);
+    } finally {
+      stream.destroy();
+    }
   }
 
   /** Idempotent. */
@@ -146,8 +202,13 @@ export class RunContainer {
     this.#stream.destroy();
     await this.#container.remove();
     const { oomKills, pidsDenied, memoryPeakBytes, cpuUs } = this.#used;
-    return { ...endOf(code), oomKills, pidsDenied, memoryPeakBytes, cpuUs };
+    if (this.#stateDir !== null) await removeProject(this.#stateDir);
+    return { ...endOf(code), oomKills, pidsDenied, memoryPeakBytes, cpuUs, carried: this.#carried };
   }
+}
+
+function gone(cause: unknown): never {
+  throw new AgentKernelError("sandbox_died", "the container ended before its changes could be carried over", { cause });
 }
 
 /** With what the container's first program, or what started it, said last. */

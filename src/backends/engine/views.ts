@@ -10,15 +10,17 @@ export interface CopiedView {
   readonly source: string;
   readonly target: string;
   readonly readonly: boolean;
+  /** What changes in it is carried over to the host at the end. */
+  readonly isSynced: boolean;
 }
 
 export function copiedViews({ policy, projectDir }: BootSpec): readonly CopiedView[] {
   const { mode, readonly } = policy.fs.workspace;
   const shown: CopiedView[] = [];
-  if (mode === "sync" || mode === "mount") throw unsupportedMode(mode);
-  if (mode === "copy") {
-    if (projectDir === null) throw new AgentKernelError("internal", "workspace copy without a project folder");
-    shown.push({ source: projectDir, target: "/workspace", readonly });
+  if (mode === "mount") throw noMount();
+  if (mode !== "none") {
+    if (projectDir === null) throw new AgentKernelError("internal", `workspace ${mode} without a project folder`);
+    shown.push({ source: projectDir, target: "/workspace", readonly, isSynced: mode === "sync" && !readonly });
   }
   for (const { host, guest, readonly: isReadonly } of policy.fs.mounts) {
     if (!isReadonly) {
@@ -26,7 +28,7 @@ export function copiedViews({ policy, projectDir }: BootSpec): readonly CopiedVi
         hint: "write it as host:guest:ro, or use --backend linux",
       });
     }
-    shown.push({ source: host, target: guest, readonly: true });
+    shown.push({ source: host, target: guest, readonly: true, isSynced: false });
   }
   for (const { source } of shown) {
     if (statSync(source, { throwIfNoEntry: false }) !== undefined) continue;
@@ -35,12 +37,17 @@ export function copiedViews({ policy, projectDir }: BootSpec): readonly CopiedVi
   return shown;
 }
 
-function unsupportedMode(mode: "sync" | "mount"): AgentKernelError {
+/** What is known of it from the beginning, so that its changes can be told: of what stays, and of what is synced. */
+export function trackedView(views: readonly CopiedView[], isKept: boolean): CopiedView | null {
+  return (
+    views.find(({ target, readonly, isSynced }) => target === "/workspace" && !readonly && (isSynced || isKept)) ?? null
+  );
+}
+
+function noMount(): AgentKernelError {
   const why =
-    mode === "mount"
-      ? "an engine's mount would show what the policy hides"
-      : "an engine does not tell what a sandbox changed in the project";
-  return new AgentKernelError("unsupported", `--workspace ${mode} is not possible on this backend: ${why}`, {
-    hint: "use --workspace copy and take files out with agentkernel cp, or use --backend linux",
+    "an engine's mount would show what the policy hides, and what root writes in it would be root's on the host";
+  return new AgentKernelError("unsupported", `--workspace mount is not possible on this backend: ${why}`, {
+    hint: "use --workspace sync, which carries changes over when the sandbox ends, or --backend linux",
   });
 }

@@ -57,7 +57,7 @@ function usedSoFar(fields: Fields): UsedSoFar {
   };
 }
 
-function carryReport(fields: Fields): CarryReport {
+export function carryReport(fields: Fields): CarryReport {
   const paths = (name: string) => list(fields[name]).map(String);
   return {
     written: paths("written"),

@@ -10,7 +10,8 @@ import { engineLacks } from "../../backends/engine/index.js";
 import { probeEngine } from "../../backends/engine/probe.js";
 import { type EngineKind, engineSockets } from "../../core/engine-socket.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
-import { openEngine, type RuntimeHost } from "../open-backend.js";
+import type { RuntimeHost } from "../open-backend.js";
+import { openEngine } from "../open-engine.js";
 import { bootAndRun } from "./boot-proof.js";
 import type { Candidate } from "./candidates.js";
 import { failing, working } from "./proof.js";
@@ -33,7 +34,7 @@ export function engineCandidate(kind: EngineKind): Candidate {
       if (!available || socket === null) return failing(reason ?? "no engine answers", nextSteps[kind]);
       try {
         const { ms } = await withEmptyImage(new EngineClient(socket), async (id) => {
-          const backend = await openEngine(host, kind, socket);
+          const backend = openEngine(host, kind, socket);
           return await bootAndRun(backend, signal, [ENTRY, "true"], { kind: "engine", engine: kind, id });
         });
         const engine = `version ${version}${rootless ? ", rootless" : ""}`;

@@ -3,17 +3,21 @@
  * in it. Its state folder has the container's id and who owns it; everything else is asked of the engine.
  */
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
 import type { BootSpec, KeptBackend, KeptSandbox } from "../../../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../../../core/errors.js";
 import { Container } from "../container.js";
 import { containerSpec } from "../container-spec.js";
+import { beginProject, forgetChanges, limitChanges, writeListing } from "../copied-project.js";
 import type { Engine } from "../engine.js";
 import { entryOrder } from "../entry-order.js";
 import { awaitEntry, giveOrder } from "../entry-talk.js";
 import { keptLabels } from "../labels.js";
 import { explained } from "../run-container.js";
-import { copiedViews } from "../views.js";
+import { copiedViews, trackedView } from "../views.js";
+import { carryAtStop, engineChanges } from "./changes.js";
 import { endOf } from "./end.js";
 import { OwnedContainer } from "./owned-container.js";
 import { type KeptRecord, readEnd, readRecord, writeEnd, writeRecord } from "./record.js";
@@ -25,12 +29,14 @@ export function engineKept(engineOf: () => Engine): KeptBackend {
     async adopt(stateDir) {
       const record = readRecord(stateDir);
       if (record === null) return null;
+      if (record.gatherer !== null) return null;
       const container = containerOf(record);
       const state = await container.inspect();
-      if (state?.isRunning === true && record.isFilled) return new OwnedContainer(container, stateDir, record);
+      if (state?.isRunning === true && record.isFilled) return owned(engineOf(), container, stateDir, record);
       if (record.isFilled) noteUnseenEnd(stateDir, record, state?.exitCode ?? null);
       return null;
     },
+    changes: engineChanges(engineOf),
     async lastEnd(stateDir) {
       return readEnd(stateDir);
     },
@@ -41,9 +47,15 @@ export function engineKept(engineOf: () => Engine): KeptBackend {
         if ((await container.inspect())?.isRunning === true) throw runs();
         await container.remove();
       }
+      if (existsSync(join(stateDir, "project.json"))) await forgetChanges(stateDir);
       await rm(stateDir, { recursive: true, force: true });
     },
   };
+}
+
+function owned(engine: Engine, container: Container, stateDir: string, record: KeptRecord): OwnedContainer {
+  const carry = record.isSynced ? () => carryAtStop(engine, stateDir) : null;
+  return new OwnedContainer({ container, stateDir, record, carry });
 }
 
 /** It ended while nobody owned it. */
@@ -58,7 +70,11 @@ async function start(engine: Engine, spec: BootSpec, stateDir: string, signal?: 
   const views = copiedViews(spec);
   const { container, record } = await containerFor(engine, spec, stateDir, views);
   const order = entryOrder(spec, views, true);
-  const sent = record.isFilled ? [] : views;
+  const tracked = trackedView(views, true);
+  const isAnew = record.isCarried;
+  // What stays in a container stays as it is there; a synced project that was carried over is the host's again.
+  const sent = record.isFilled ? (isAnew && tracked !== null ? [tracked] : []) : views;
+  const isListed = tracked !== null && sent.includes(tracked);
   let stream: Awaited<ReturnType<Container["attach"]>> | null = null;
   const giveUp = () => stream?.destroy();
   signal?.addEventListener("abort", giveUp, { once: true });
@@ -68,12 +84,20 @@ async function start(engine: Engine, spec: BootSpec, stateDir: string, signal?: 
     await container.start();
     await awaitEntry(stream);
     const trees = sent.map(({ target }) => target);
-    const delivery = { order: { ...order, trees }, views: sent, hide: spec.policy.fs.deny, signal };
-    const layers = [...engine.layersOf(spec), ...(await giveOrder(stream, delivery))];
+    if (isListed) {
+      await beginProject(stateDir, tracked, spec);
+      await limitChanges(stateDir, spec);
+    }
+    const told = { ...order, trees, anew: isAnew, listed: isListed ? tracked.target : null };
+    const begun = await giveOrder(stream, { order: told, views: sent, hide: spec.policy.fs.deny, signal });
     signal?.throwIfAborted();
-    const started = { ...record, isFilled: true, startedAtMs: Date.now(), user: order.user, layers };
+    if (begun.listing !== null) await writeListing(stateDir, begun.listing);
+    const layers = [...engine.layersOf(spec), ...begun.layers];
+    const isSynced = tracked?.isSynced ?? false;
+    const known = { isFilled: true, isCarried: false, isBrought: false, gatherer: null, isSynced };
+    const started = { ...record, ...known, startedAtMs: Date.now(), user: order.user, layers };
     writeRecord(stateDir, started);
-    return new OwnedContainer(container, stateDir, started);
+    return owned(engine, container, stateDir, started);
   } catch (error) {
     // What it has on its disk from before stays; what never began goes.
     if (record.isFilled) await container.kill();
@@ -103,7 +127,8 @@ async function containerFor(
   if (before !== null) {
     const container = new Container(client, before.id);
     const state = await container.inspect();
-    if (state?.isRunning === true && before.isFilled) throw runs();
+    if (state?.isRunning === true && before.gatherer !== null) await container.kill();
+    else if (state?.isRunning === true && before.isFilled) throw runs();
     if (state !== null && before.isFilled) {
       if (before.shape === shape) return { container, record: before };
       throw new AgentKernelError("unsupported", "its limits or walls have changed since it was made", {
@@ -120,7 +145,8 @@ async function containerFor(
   await mkdir(stateDir, { recursive: true, mode: 0o700 });
   const container = await createNamed(engine, boot.hostname, stateDir, spec);
   const nobody = { uid: 0, gid: 0 };
-  const record = { engine: kind, id: container.id, shape, isFilled: false, startedAtMs: 0, user: nobody, layers: [] };
+  const unknown = { isFilled: false, isCarried: false, isBrought: false, gatherer: null, isSynced: false };
+  const record = { engine: kind, id: container.id, shape, ...unknown, startedAtMs: 0, user: nobody, layers: [] };
   writeRecord(stateDir, record);
   return { container, record };
 }

@@ -1,7 +1,7 @@
 /** A running container that outlives its owner, as its present owner has it. */
 import type { Duplex } from "node:stream";
 import { PassThrough } from "node:stream";
-import type { KeptOver, KeptSandbox, KeptStatus, Layer, SandboxEnd } from "../../../core/backend.js";
+import type { CarryReport, KeptOver, KeptSandbox, KeptStatus, Layer, SandboxEnd } from "../../../core/backend.js";
 import { deferred } from "../../../core/deferred.js";
 import { AgentKernelError } from "../../../core/errors.js";
 import { within } from "../../../core/within.js";
@@ -17,6 +17,14 @@ const CARRIER_TASKS = 2;
 /** What is left of a stop after its grace time. */
 const LAST_WAIT_MS = 2000;
 
+export interface OwnedParts {
+  readonly container: Container;
+  readonly stateDir: string;
+  readonly record: KeptRecord;
+  /** Of a synced project: takes its changes over once it has been stopped. */
+  readonly carry: (() => Promise<CarryReport>) | null;
+}
+
 export class OwnedContainer implements KeptSandbox {
   readonly layers: readonly Layer[];
   readonly startedAtMs: number;
@@ -25,11 +33,16 @@ export class OwnedContainer implements KeptSandbox {
   readonly #stateDir: string;
   readonly #user: KeptRecord["user"];
   readonly #claim: Claim;
+  readonly #gone: Promise<unknown>;
   readonly #over = deferred<KeptOver>();
+  readonly #carry: OwnedParts["carry"];
+  #isStopping = false;
+  #notCarried: unknown = null;
   #stream: Duplex | null = null;
 
-  constructor(container: Container, stateDir: string, record: KeptRecord) {
+  constructor({ container, stateDir, record, carry }: OwnedParts) {
     this.#container = container;
+    this.#carry = carry;
     this.#stateDir = stateDir;
     this.layers = record.layers;
     this.startedAtMs = record.startedAtMs;
@@ -37,6 +50,7 @@ export class OwnedContainer implements KeptSandbox {
     this.#claim = new Claim(stateDir);
     this.over = this.#over.promise;
     void this.#claim.lost.then(() => this.#leave({ how: "replaced" }));
+    this.#gone = container.awaitEnd();
     void this.#watch();
   }
 
@@ -74,9 +88,11 @@ export class OwnedContainer implements KeptSandbox {
     const { uid, gid } = this.#user;
     const asked = await this.#container.exec([ENTRY, "stop", String(graceMs)], `${uid}:${gid}`);
     asked.on("error", () => {}).resume();
-    const ended = this.#ended();
-    await within(graceMs + LAST_WAIT_MS, ended, () => this.#container.kill());
-    return await ended;
+    this.#isStopping = true;
+    await within(graceMs + LAST_WAIT_MS, this.#gone, () => this.#container.kill());
+    const end = await this.#ended();
+    if (this.#notCarried !== null) throw this.#notCarried;
+    return end;
   }
 
   async kill(): Promise<SandboxEnd> {
@@ -104,12 +120,12 @@ export class OwnedContainer implements KeptSandbox {
 
   async #watch(): Promise<void> {
     try {
-      await this.#container.awaitEnd();
+      await this.#gone;
       const state = await this.#container.inspect();
       if (!this.#claim.isMine) return;
       if (state === null) this.#lose();
       else {
-        const end = endOf(state.exitCode);
+        const end = { ...endOf(state.exitCode), carried: await this.#carried() };
         writeEnd(this.#stateDir, { atMs: Date.now(), lost: false, end });
         // Its last words may still be on their way; the stream ends by itself behind them.
         this.#claim.close();
@@ -118,6 +134,17 @@ export class OwnedContainer implements KeptSandbox {
     } catch {
       // The engine is gone, and nobody saw what became of its containers.
       if (this.#claim.isMine) this.#lose();
+    }
+  }
+
+  /** A stop takes them over; after any other end they wait for the next stop. */
+  async #carried(): Promise<CarryReport | null> {
+    if (!this.#isStopping || this.#carry === null) return null;
+    try {
+      return await this.#carry();
+    } catch (error) {
+      this.#notCarried = error;
+      return null;
     }
   }
 

@@ -12,6 +12,13 @@ export interface KeptRecord {
   readonly shape: string;
   /** The project lies in it. Without that it is of no use. */
   readonly isFilled: boolean;
+  /** Its changes were carried over: the next start gives it the project as the host has it then. */
+  readonly isCarried: boolean;
+  /** The layer on the host has all that was changed, for it has not run since. */
+  readonly isBrought: boolean;
+  /** Whoever has started it only to hear of its changes. */
+  readonly gatherer: string | null;
+  readonly isSynced: boolean;
   readonly startedAtMs: number;
   readonly user: { readonly uid: number; readonly gid: number };
   readonly layers: readonly Layer[];
