@@ -13,6 +13,7 @@ type NativeName =
   | "ak-jail"
   | "ak-changes"
   | "ak-copy"
+  | "ak-entry"
   | "ak-probe"
   | "ak-unpack"
   | "ak-pack";

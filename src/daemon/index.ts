@@ -14,7 +14,7 @@ import type { Surroundings } from "../core/surroundings.js";
 import { version } from "../core/version.js";
 import { within } from "../core/within.js";
 import { chooseBackend } from "../runtime/backends/choose.js";
-import { openBackend } from "../runtime/open-backend.js";
+import { openKeeper } from "../runtime/open-backend.js";
 import { WarmPool } from "../runtime/pool/index.js";
 import { Sandboxes } from "../runtime/sandboxes/index.js";
 import { DaemonApi, type ServeOptions } from "./api.js";
@@ -198,7 +198,7 @@ export class Daemon {
     this.#sandboxOwnership = takeSandboxes(folder);
     const host = { ...own, resident: { jails: this.#jails, pool: this.#pool } };
     const sandboxes = await Sandboxes.open({
-      backend: openBackend(host),
+      backend: openKeeper(host),
       openNamed: (name) => chooseBackend(host, { name, origin: "the sandbox" }),
       folder,
       ...own,

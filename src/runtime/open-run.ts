@@ -70,7 +70,8 @@ async function openPlanned<P extends Plan>(
 ): Promise<OpenSandbox & { readonly plan: P }> {
   const { audit, signal, watcher, asker } = options;
   const meter = options.host.resident?.meter;
-  const image = await rootImage(request.image, request.imageSettings, { ...watcher, signal });
+  const backend = await chooseBackend(options.host, request.backend, signal);
+  const image = await rootImage(request.image, request.imageSettings, { ...watcher, signal }, backend);
   let egress: RunEgress | null = null;
   const close = async (): Promise<void> => {
     await egress?.close();
@@ -79,7 +80,7 @@ async function openPlanned<P extends Plan>(
   try {
     egress = await openEgress(request, { ...audit, meter }, asker);
     const plan = makePlan(image, egress);
-    const sandbox = await startSandbox(request, options, { image, egress, ahead: plan.ahead });
+    const sandbox = await startSandbox(request, options, { backend, image, egress, ahead: plan.ahead });
     return { sandbox, image, egress, close, plan };
   } catch (error) {
     await close();
@@ -88,6 +89,7 @@ async function openPlanned<P extends Plan>(
 }
 
 interface StartParts {
+  readonly backend: Backend;
   readonly image: RootImage;
   readonly egress: RunEgress | null;
   readonly ahead: ExecRequest | undefined;
@@ -98,22 +100,20 @@ async function startSandbox(
   options: OpenRunOptions,
   parts: StartParts,
 ): Promise<TemporarySandbox> {
-  const { host, signal } = options;
-  const backend = await chooseBackend(host, request.backend, signal);
   try {
-    return await startOn(backend, request, options, parts);
+    return await startOn(request, options, parts);
   } catch (error) {
-    const another = await chooseAnother(host, request.backend, backend, error);
-    if (another === null) throw error;
-    return await startOn(another, request, options, parts);
+    const another = await chooseAnother(options.host, request.backend, parts.backend, error);
+    // An image of this machine's own store means nothing to one that has a store of its own.
+    if (another === null || another.findImage !== undefined) throw error;
+    return await startOn(request, options, { ...parts, backend: another });
   }
 }
 
 async function startOn(
-  backend: Backend,
   { policy, projectDir, homeDir }: RunRequest,
   { host, audit, signal }: OpenRunOptions,
-  { image, egress, ahead }: StartParts,
+  { backend, image, egress, ahead }: StartParts,
 ): Promise<TemporarySandbox> {
   const { id, records } = audit;
   const { name, digest } = image;

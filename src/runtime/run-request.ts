@@ -16,6 +16,7 @@ export interface AuditSettings {
 export interface RunRequest {
   /** Empty: what the image says it is for. */
   readonly argv: readonly string[];
+  /** What isolates it. */
   readonly backend: BackendWish;
   readonly policy: Policy;
   /** Which input set each field of the policy. */

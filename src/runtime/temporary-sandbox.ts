@@ -2,7 +2,6 @@
  * src/runtime owns the lifecycle of sandboxes. A temporary one serves what it was started for and is destroyed; it
  * never outlives its owner and is never handed on.
  */
-import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Backend, BackendName, BootedSandbox, BootSpec, Layer, SandboxEnd, UsedSoFar } from "../core/backend.js";
 import type { EgressPort } from "../core/egress.js";
@@ -18,7 +17,7 @@ export function temporaryId(): string {
 
 /** With a guest, from the first byte of its stream. */
 interface Conversation {
-  readonly stream: Socket;
+  readonly stream: Duplex;
   readonly session: GuestSession;
   readonly first: Promise<GuestExec> | null;
 }
@@ -62,7 +61,7 @@ export class TemporarySandbox {
     command?: ExecRequest,
   ): Promise<TemporarySandbox> {
     let talk: Conversation | null = null;
-    const converse = (stream: Socket): Conversation => {
+    const converse = (stream: Duplex): Conversation => {
       const session = new GuestSession(stream, egress ? { egress } : {});
       session.ready.catch(() => {});
       const first = command === undefined ? null : session.exec(command);

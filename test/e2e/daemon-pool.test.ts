@@ -50,6 +50,16 @@ describe.each(actors)("as $name", (actor) => {
     return result;
   }
 
+  it("stop --all ends those that wait too, and counts only what was used", async () => {
+    const { path } = makeProject(actor, {});
+    expect(await runIn(through(), ["true"], { cwd: path })).toMatchObject({ status: 0 });
+    await filled();
+    const { stdout } = await runCli(client, ["stop", "--all", "--json"]);
+    expect(JSON.parse(stdout)).toEqual({ success: true, data: { ended: 0 } });
+    expect(await runIn(through(), ["echo", "again"], { cwd: path })).toMatchObject({ status: 0, stdout: "again\n" });
+    expect((await pool()).taken).toBe(0);
+  });
+
   it("the second run of a kind gets one, and no sandbox serves twice", async () => {
     const { path } = makeProject(actor, {});
     const names = new Set<string>();

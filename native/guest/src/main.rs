@@ -1,6 +1,7 @@
 //! `ak-guest`, process 1 of every sandbox.
 //!
-//! It serves the guest protocol on descriptor 3 (of a kept sandbox: on the streams that come through it): starts commands, carries their
+//! It serves the guest protocol on descriptor 3 (of a kept sandbox: on the streams that come through it; in a container:
+//! on a pipe for each direction): starts commands, carries their
 //! streams, moves files, carries the connections of a captured network, reaps. It runs inside all walls and holds nothing that
 //! the sandbox must not have; it decides nothing about policy. One thread, one
 //! epoll loop: nothing here may block on the sandbox's or the host's behaviour.
@@ -14,6 +15,7 @@ mod door;
 mod exec;
 mod files;
 mod host_frames;
+mod host_stream;
 mod kept;
 mod net;
 mod outbox;

@@ -18,21 +18,26 @@ fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
+/// The stream or the door, the listeners, and with `pipes` the descriptor behind them on which the host is written to.
+pub type Inherited = (OwnedFd, [Option<OwnedFd>; LISTENERS], Option<OwnedFd>);
+
 /// Takes the host's stream (or the door) and, where the jail says that the network is captured, the sockets at which it arrives.
 /// Closes everything else above them. Called once, first of all.
-pub fn take_inherited(captured: bool) -> io::Result<(OwnedFd, [Option<OwnedFd>; LISTENERS])> {
+pub fn take_inherited(captured: bool, pipes: bool) -> io::Result<Inherited> {
     let host = take(HOST_FD)?;
+    let after_listeners = ak_capture::FIRST_FD + LISTENERS as RawFd;
+    let output = if pipes { Some(take(after_listeners)?) } else { None };
     let mut listeners = [const { None }; LISTENERS];
     if captured {
         for (number, listener) in (ak_capture::FIRST_FD..).zip(&mut listeners) {
             // One that is not there is of a family that the kernel lacks.
             *listener = take(number).ok();
         }
-        close_between(ak_capture::FIRST_FD + LISTENERS as RawFd, RawFd::MAX);
     } else {
-        close_between(HOST_FD + 1, RawFd::MAX);
+        close_between(HOST_FD + 1, after_listeners - 1);
     }
-    Ok((host, listeners))
+    close_between(after_listeners + RawFd::from(pipes), RawFd::MAX);
+    Ok((host, listeners, output))
 }
 
 /// Commands never inherit it.

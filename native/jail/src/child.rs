@@ -329,7 +329,7 @@ impl Child<'_> {
         }
         let layer = walls::landlock(&writable)?;
         self.channel.send(&Told::Layer(layer), None)?;
-        walls::seccomp(self.spec.seccomp, walls::has_live_view(self.spec))?;
+        walls::filter_calls(self.spec.seccomp, walls::has_live_view(self.spec))?;
         if !self.channel.peer_lives() {
             return Err(Fault::start("the supervisor is gone"));
         }

@@ -41,15 +41,25 @@ const SETFCAP: u32 = 31;
 
 /// Whether root of this sandbox has the capability.
 pub fn keeps(spec: &Spec, capability: u32) -> bool {
+    choice_keeps(spec.capabilities, has_live_view(spec), capability)
+}
+
+fn choice_keeps(choice: Capabilities, is_live: bool, capability: u32) -> bool {
     // Through a mount with mapped ids, a capability given to a file of the host's counts on the host.
-    let is_lost = capability == SETFCAP && has_live_view(spec);
-    spec.capabilities == Capabilities::Default && KEPT.contains(&capability) && !is_lost
+    let is_lost = capability == SETFCAP && is_live;
+    choice == Capabilities::Default && KEPT.contains(&capability) && !is_lost
 }
 
 /// Nobody in the sandbox has the other capabilities, whatever it executes.
 pub fn drop_capabilities(spec: &Spec) -> Outcome<()> {
+    keep_only(spec.capabilities, has_live_view(spec))
+}
+
+/// `is_live`: something of the host's can be written directly.
+pub fn keep_only(choice: Capabilities, is_live: bool) -> Outcome<()> {
     for capability in 0..64 {
-        if !keeps(spec, capability) && !sys::drop_from_bounding_set(capability).during("drop capabilities")? {
+        let keep = choice_keeps(choice, is_live, capability);
+        if !keep && !sys::drop_from_bounding_set(capability).during("drop capabilities")? {
             break;
         }
     }
@@ -114,9 +124,9 @@ pub fn seccomp_runtime() -> Outcome<()> {
     sys::install_seccomp(&programs::RUNTIME).map_err(missing)
 }
 
-pub fn seccomp(choice: SeccompChoice, has_live_view: bool) -> Outcome<()> {
+pub fn filter_calls(choice: SeccompChoice, is_live: bool) -> Outcome<()> {
     // A file that a sandbox makes setuid in a folder of the host's is setuid on the host.
-    if has_live_view {
+    if is_live {
         sys::install_seccomp(&programs::SETID_BITS).map_err(missing)?;
     }
     sys::install_seccomp(match choice {

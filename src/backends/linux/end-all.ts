@@ -7,7 +7,7 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
 export interface EndedAll {
-  /** Supervisors of sandboxes that were there and are gone. */
+  /** Sandboxes that were there and are gone; those that were only built ahead are gone too, and not counted. */
   readonly ended: number;
   /** Numbers of those that are still there. */
   readonly left: readonly number[];
@@ -19,6 +19,8 @@ export interface EndedAll {
 const CLEARING_MS = 3000;
 const DYING_MS = 2000;
 const LOOK_AGAIN_MS = 5;
+/** What a supervisor calls itself until its sandbox is taken. */
+const WARM_NAME = "ak-warm";
 
 interface Process {
   readonly pid: number;
@@ -26,6 +28,8 @@ interface Process {
   /** When it was started: numbers come again. */
   readonly start: string;
   readonly isSupervisor: boolean;
+  /** Of a sandbox that nobody has taken yet. */
+  readonly isWarm: boolean;
 }
 
 export async function endAll(jailBinary: string): Promise<EndedAll> {
@@ -41,7 +45,8 @@ export async function endAll(jailBinary: string): Promise<EndedAll> {
   const wasForced = left.length > 0;
   for (const { pid } of left) kill(pid);
   left = await gone(jailBinary, left, DYING_MS);
-  const ended = supervisors.length + late.length - left.length;
+  const survives = (one: Process) => left.some((other) => isSame(one, other));
+  const ended = [...supervisors, ...late].filter((one) => !one.isWarm && !survives(one)).length;
   return { ended, left: left.map(({ pid }) => pid), wasForced };
 }
 
@@ -87,7 +92,8 @@ function look(pid: number, jailBinary: string): Process | null {
     // The program's name may hold anything, also parentheses; fields are counted from behind it.
     const [state = "", parent = "", ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     if (state === "Z" || state === "X") return null;
-    return { pid, parent: Number(parent), start: fields[17] ?? "", isSupervisor: isOurs(pid, jailBinary) };
+    const isWarm = stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")")) === WARM_NAME;
+    return { pid, parent: Number(parent), start: fields[17] ?? "", isSupervisor: isOurs(pid, jailBinary), isWarm };
   } catch (error) {
     if (error instanceof Error && "code" in error) return null;
     throw error;

@@ -22,7 +22,7 @@ export interface JailSpec {
   readonly guest: string;
   readonly ids: "single" | "range" | "best";
   readonly user: { readonly uid: number; readonly gid: number };
-  readonly root: ImageSource;
+  readonly root: Exclude<ImageSource, { readonly kind: "engine" }>;
   readonly rootReadonly: boolean;
   readonly scratchMib: number;
   readonly tmpMib: number;
@@ -69,7 +69,7 @@ export function jailSpec(boot: BootSpec, paths: JailPaths): JailSpec {
     guest: paths.guestBinary,
     ids: idChoice(boot, paths.gvisor !== undefined),
     user: policy.proc.noRoot ? unprivilegedUser(policy.proc.user) : { uid: 0, gid: 0 },
-    root: boot.image,
+    root: ownRoot(boot.image),
     rootReadonly: policy.fs.rootReadonly,
     scratchMib: scratchMiB(policy.resources),
     tmpMib: Math.min(policy.fs.tmpMiB, Math.max(4, Math.floor(policy.resources.memoryMiB / 4))),
@@ -92,6 +92,11 @@ export function jailSpec(boot: BootSpec, paths: JailPaths): JailSpec {
   };
 }
 
+function ownRoot(image: ImageSource): JailSpec["root"] {
+  if (image.kind !== "engine") return image;
+  throw new AgentKernelError("internal", "an image in an engine's store cannot be the root of a linux sandbox");
+}
+
 /**
  * What a temporary sandbox writes is kept in memory and counts against its memory limit. A part of that is left to
  * the processes, so that a full disk is an error that a program can handle before memory runs out.
@@ -112,7 +117,7 @@ function idChoice({ policy: { proc }, image }: BootSpec, hasOwnKernel: boolean):
 }
 
 /** Nothing in such a sandbox is root, the guest neither, so the guest runs as the user that was asked for. */
-function unprivilegedUser(user: string | null): { uid: number; gid: number } {
+export function unprivilegedUser(user: string | null): { uid: number; gid: number } {
   if (user === null || user === "sandbox") return { uid: SANDBOX_ID, gid: SANDBOX_ID };
   const [uid, gid = uid] = user.split(":").map((part) => (/^\d{1,5}$/.test(part) ? Number(part) : Number.NaN));
   if (uid === undefined || gid === undefined || !(uid > 0 && uid <= MAX_ID) || !(gid >= 0 && gid <= MAX_ID)) {
@@ -140,7 +145,7 @@ function views({ policy, projectDir, homeDir }: BootSpec): readonly JailView[] {
   return shown;
 }
 
-function writablePaths(policy: Policy): readonly string[] {
+export function writablePaths(policy: Policy): readonly string[] {
   if (policy.proc.landlock === "default") return ["/"];
   const mounts = policy.fs.mounts.filter((mount) => !mount.readonly).map((mount) => mount.guest);
   const project = policy.fs.workspace.readonly ? [] : ["/workspace"];

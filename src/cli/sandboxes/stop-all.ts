@@ -2,6 +2,9 @@
 import { realpathSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { EngineClient } from "../../backends/engine/client.js";
+import { endAllContainers } from "../../backends/engine/end-all.js";
+import { probeEngine } from "../../backends/engine/probe.js";
 import { endAll } from "../../backends/linux/end-all.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { nativeBinary } from "../../core/native-binary.js";
@@ -18,7 +21,8 @@ export async function stopAll(parsed: ParsedOptions, invocation: Invocation): Pr
       hint: "it kills every sandbox at once; leave --all out to stop some in order",
     });
   }
-  const { ended, left, wasForced } = await endAll(realpathSync(nativeBinary("ak-jail")));
+  const { ended: jails, left, wasForced } = await endAll(realpathSync(nativeBinary("ak-jail")));
+  const ended = jails + (await endOnEngines(invocation));
   if (wasForced) await clearUp(invocation);
   if (left.length > 0) {
     throw new AgentKernelError("internal", `${left.length} sandboxes could not be ended: process ${left.join(", ")}`, {
@@ -27,6 +31,15 @@ export async function stopAll(parsed: ParsedOptions, invocation: Invocation): Pr
   }
   if (parsed.flags.has("json")) return await writeJson(invocation, { success: true, data: { ended } });
   return await writeOut(invocation, `${ended} ${ended === 1 ? "sandbox" : "sandboxes"} ended\n`);
+}
+
+/** An engine that is not there, or does not answer, runs nothing of ours that could be ended. */
+async function endOnEngines({ env, homeDir }: Invocation): Promise<number> {
+  const ended = (["docker", "podman"] as const).map(async (kind) => {
+    const { available, socket } = await probeEngine(kind, { ...env, HOME: homeDir });
+    return available && socket !== null ? await endAllContainers(new EngineClient(socket)) : 0;
+  });
+  return (await Promise.all(ended)).reduce((sum, count) => sum + count, 0);
 }
 
 /** After supervisors that could not do it themselves. */

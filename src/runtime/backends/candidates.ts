@@ -18,6 +18,8 @@ export interface Candidate {
 const loaders: Readonly<Partial<Record<BackendName, () => Promise<Candidate>>>> = {
   linux: async () => (await import("./linux-candidate.js")).linuxCandidate,
   gvisor: async () => (await import("./gvisor-candidate.js")).gvisorCandidate,
+  docker: async () => (await import("./engine-candidate.js")).engineCandidate("docker"),
+  podman: async () => (await import("./engine-candidate.js")).engineCandidate("podman"),
 };
 
 /** Null where this version has none. */

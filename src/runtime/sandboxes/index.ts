@@ -65,9 +65,6 @@ export interface UnreadableSandbox {
   readonly error: AgentKernelError;
 }
 
-/** They keep their sandboxes in the same way, so that whoever finds one need not know which it is. */
-const jailed: readonly BackendName[] = ["linux", "gvisor"];
-
 /** How long the first caller may have to wait for sandboxes that do not answer. */
 const ADOPTION_MS = 2000;
 
@@ -237,7 +234,7 @@ export class Sandboxes {
     const { backend, openNamed } = this.#options;
     if (name === undefined || name === backend.name) return { ...backend, kept: this.#kept };
     const named = await openNamed?.(name);
-    if (named?.kept === undefined || !jailed.includes(named.name)) {
+    if (named?.kept === undefined) {
       throw new AgentKernelError("unsupported", `the backend ${name} has no sandboxes that stay in this version`, {
         hint: "leave --backend out, or use run without --keep",
       });
@@ -248,8 +245,8 @@ export class Sandboxes {
   async #create(name: string, request: CreateRequest): Promise<Sandbox> {
     const { run, ttlMs, idleTimeoutMs, owner, signal, watcher } = request;
     const wish = run.backend.name === "auto" ? this.#options.backend.name : run.backend.name;
-    await this.#backendFor(wish);
-    const image = await rootImage(run.image, run.imageSettings, { ...watcher, signal });
+    const backend = await this.#backendFor(wish);
+    const image = await rootImage(run.image, run.imageSettings, { ...watcher, signal }, backend);
     try {
       const { policy, origins, projectDir, homeDir, workdir, publish, audit } = run;
       const now = this.#home.clock.now();

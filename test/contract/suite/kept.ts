@@ -4,7 +4,7 @@ import { OwnerProcess } from "../../support/owner-process.js";
 import { killNow } from "../../support/process-tree.js";
 import { makeProject } from "../../support/project.js";
 import type { Contract } from "./contract.js";
-import { adoptKept, guestOf, inStateFolder, Owned, startKept, supervisorOf } from "./kept-subject.js";
+import { adoptKept, inStateFolder, Owned, startKept, supervisorOf } from "./kept-subject.js";
 import { bootSpec } from "./subject.js";
 
 const LINES = 30_000;
@@ -138,23 +138,26 @@ export function keptContract(contract: Contract): void {
       });
     });
 
-    test("kill -9 of the process that owns it on the host: everything dies, and the next start works", async () => {
-      await within(async (folder) => {
-        const first = await startKept(kept, bootSpec({}), folder);
-        await first.sh("echo kept > /opt/file; (setsid sleep 4202 >/dev/null 2>&1 &)");
-        killNow(supervisorOf(folder));
-        expect(await first.sandbox.over).toEqual({ how: "lost" });
-        expect(await kept.lastEnd(folder)).toMatchObject({ lost: true });
-        expect(await kept.adopt(folder)).toBeNull();
-        const second = await startKept(kept, bootSpec({}), folder);
-        expect(await second.sh("cat /opt/file")).toMatchObject({ stdout: "kept\n" });
-      });
-    });
+    contract.withSupervisor(test)(
+      "kill -9 of the process that owns it on the host: everything dies, and the next start works",
+      async () => {
+        await within(async (folder) => {
+          const first = await startKept(kept, bootSpec({}), folder);
+          await first.sh("echo kept > /opt/file; (setsid sleep 4202 >/dev/null 2>&1 &)");
+          killNow(supervisorOf(folder));
+          expect(await first.sandbox.over).toEqual({ how: "lost" });
+          expect(await kept.lastEnd(folder)).toMatchObject({ lost: true });
+          expect(await kept.adopt(folder)).toBeNull();
+          const second = await startKept(kept, bootSpec({}), folder);
+          expect(await second.sh("cat /opt/file")).toMatchObject({ stdout: "kept\n" });
+        });
+      },
+    );
 
     test("kill -9 of its first process is told to its owner", async () => {
       await within(async (folder) => {
         const owned = await startKept(kept, bootSpec({}), folder);
-        killNow(guestOf(folder));
+        killNow(await contract.guestOf(folder));
         expect(await owned.sandbox.over).toMatchObject({ how: "ended", end: { code: null, signal: 9 } });
         expect(await kept.lastEnd(folder)).toMatchObject({ lost: false, end: { signal: 9 } });
         expect(await kept.adopt(folder)).toBeNull();
@@ -233,6 +236,11 @@ export function keptContract(contract: Contract): void {
           await (end === "stop" ? second?.stop(1000) : second?.kill());
           expect(await kept.adopt(folder)).toBeNull();
         }
+      });
+    });
+
+    contract.withSupervisor(test)("a paused one whose supervisor is killed is lost", async () => {
+      await within(async (folder) => {
         const third = await kept.start(bootSpec({}), folder);
         await third.pause();
         killNow(supervisorOf(folder));

@@ -65,7 +65,7 @@ fn build(words: &[&str]) -> Outcome<Infallible> {
     sys::place_fd(&stream, 3).during("place the stream")?;
     walls::no_new_privileges()?;
     let choice = if is_told(STRICT) { SeccompChoice::Strict } else { SeccompChoice::Default };
-    walls::seccomp(choice, is_told(LIVE))?;
+    walls::filter_calls(choice, is_told(LIVE))?;
     // gVisor gave us these three and nothing else. Errors are told on the last of them as long as there can be any.
     for number in 0..3 {
         sys::place_fd(&null, number).during("place a descriptor")?;

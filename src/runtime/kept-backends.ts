@@ -1,0 +1,53 @@
+/**
+ * Kept sandboxes on several backends, as one: a new one goes to the backend that its image belongs to, and one that is
+ * there to the backend whose record lies in its folder.
+ */
+import { keptEngineOf } from "../backends/engine/kept/record.js";
+import type { KeptBackend } from "../core/backend.js";
+import type { KeptChanges } from "../core/changes.js";
+import type { EngineKind } from "../core/engine-socket.js";
+import { AgentKernelError } from "../core/errors.js";
+
+export function keptOnEach(usual: KeptBackend, engine: (kind: EngineKind) => KeptBackend | undefined): KeptBackend {
+  const on = (kind: EngineKind | null): KeptBackend => {
+    const found = kind === null ? usual : engine(kind);
+    if (found === undefined) throw new AgentKernelError("unsupported", `${kind} keeps no sandboxes`);
+    return found;
+  };
+  const changes = usual.changes === undefined ? {} : { changes: changesOn(usual.changes) };
+  return {
+    start: (spec, stateDir, signal) => {
+      const { image } = spec;
+      return on(image.kind === "engine" ? image.engine : null).start(spec, stateDir, signal);
+    },
+    adopt: async (stateDir) => await on(keptEngineOf(stateDir)).adopt(stateDir),
+    lastEnd: async (stateDir) => await on(keptEngineOf(stateDir)).lastEnd(stateDir),
+    remove: async (stateDir) => await on(keptEngineOf(stateDir)).remove(stateDir),
+    ...changes,
+  };
+}
+
+/** Only the linux backend has what a sandbox changed apart from what was there. */
+function changesOn(changes: KeptChanges): KeptChanges {
+  const check = (stateDir: string): void => {
+    const engine = keptEngineOf(stateDir);
+    if (engine === null) return;
+    throw new AgentKernelError("unsupported", `what a sandbox on ${engine} changed in its copy cannot be told`, {
+      hint: "take files out with agentkernel cp, or use --backend linux",
+    });
+  };
+  return {
+    list: async (stateDir, ...rest) => {
+      check(stateDir);
+      return await changes.list(stateDir, ...rest);
+    },
+    patch: (stateDir, ...rest) => {
+      check(stateDir);
+      return changes.patch(stateDir, ...rest);
+    },
+    apply: async (stateDir, ...rest) => {
+      check(stateDir);
+      return await changes.apply(stateDir, ...rest);
+    },
+  };
+}

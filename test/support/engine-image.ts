@@ -1,0 +1,54 @@
+/** A root with what the contract's commands need, for engines: made of Debian's packages once for a checkout. */
+import { execFileSync } from "node:child_process";
+import { createReadStream, existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { request } from "node:http";
+import { dirname, join } from "node:path";
+import { repository } from "./repository.js";
+
+const PACKAGES = "python3-minimal,libpython3-stdlib,curl,procps";
+/** As in the host's own image, so that the contract need not know which one it is in. */
+const HOME = [
+  'sed -i "s#^root:x:0:0:root:/root:#root:x:0:0:root:/home/sandbox:#" "$1/etc/passwd"',
+  'mkdir "$1/home/sandbox"',
+  'rm "$1/etc/host.conf"',
+];
+
+function contractRoot(): string {
+  const path = join(repository, ".build", "engine-image.tar");
+  if (existsSync(path)) return path;
+  mkdirSync(dirname(path), { recursive: true });
+  const fresh = `${path}.${process.pid}.tar`;
+  const hooks = HOME.map((hook) => `--customize-hook=${hook}`);
+  const words = ["--quiet", "--variant=minbase", `--include=${PACKAGES}`, ...hooks, "bookworm", fresh];
+  try {
+    execFileSync("mmdebstrap", words, { stdio: "pipe" });
+    renameSync(fresh, path);
+  } finally {
+    rmSync(fresh, { force: true });
+  }
+  return path;
+}
+
+/** Loads the contract's root into an engine; the id that it has there. */
+export function loadContractImage(socketPath: string): Promise<string> {
+  return loadTar(socketPath, contractRoot(), "localhost/agentkernel-contract");
+}
+
+export async function loadTar(socketPath: string, tar: string, name: string): Promise<string> {
+  const answer = await new Promise<string>((resolve, reject) => {
+    const path = `/v1.41/images/create?fromSrc=-&repo=${encodeURIComponent(name)}&tag=1`;
+    const headers = { "Content-Type": "application/x-tar", "Content-Length": statSync(tar).size };
+    const asked = request({ socketPath, method: "POST", path, headers }, (said) => {
+      let text = "";
+      said.setEncoding("utf8").on("data", (part: string) => {
+        text += part;
+      });
+      said.once("end", () => resolve(text));
+    });
+    asked.once("error", reject);
+    createReadStream(tar).pipe(asked);
+  });
+  const id = /sha256:[0-9a-f]{64}/.exec(answer)?.[0];
+  if (id === undefined) throw new Error(`the engine did not take ${tar}: ${answer}`);
+  return id;
+}
