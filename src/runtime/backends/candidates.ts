@@ -20,6 +20,7 @@ const loaders: Readonly<Partial<Record<BackendName, () => Promise<Candidate>>>> 
   gvisor: async () => (await import("./gvisor-candidate.js")).gvisorCandidate,
   docker: async () => (await import("./engine-candidate.js")).engineCandidate("docker"),
   podman: async () => (await import("./engine-candidate.js")).engineCandidate("podman"),
+  apple: async () => (await import("./apple-candidate.js")).appleCandidate,
 };
 
 /** Null where this version has none. */
