@@ -57,6 +57,7 @@ describe.skipIf(actor.name !== "root")("a sandbox on apple", () => {
   const cli = new ContainerCli(apple.program);
   let backend: Backend;
   beforeAll(async () => {
+    apple.set({});
     const candidate = appleCandidateOn(mac);
     backend = candidate.open(host, await candidate.prove(host));
   });

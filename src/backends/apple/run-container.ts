@@ -68,7 +68,8 @@ class RunContainer {
   #words = "";
 
   constructor(cli: ContainerCli, sandbox: string, words: readonly string[]) {
-    this.#child = spawn(cli.program, [...words], { stdio: ["pipe", "pipe", "pipe"] });
+    // In a session of its own: what is typed at our terminal is for the command inside, and comes over the stream.
+    this.#child = spawn(cli.program, [...words], { stdio: ["pipe", "pipe", "pipe"], detached: true });
     this.stream = Duplex.from({ readable: this.#child.stdout, writable: this.#child.stdin });
     // Who reads or writes is told by its end.
     this.stream.on("error", () => {});

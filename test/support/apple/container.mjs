@@ -138,8 +138,6 @@ function machineWords(found, root, rest) {
 const name = [words.slice(0, 2).join(" "), words[0]].find((known) => known in commands);
 try {
   if (name === undefined) throw new UsageError(`Unexpected argument '${words[0]}'`);
-  const mark = join(state, "asked.jsonl");
-  writeFileSync(mark, `${JSON.stringify(words)}\n`, { flag: "a" });
   answers[name](parse(name, words.slice(name.split(" ").length)));
 } catch (error) {
   process.stderr.write(`Error: ${error.message}\n`);

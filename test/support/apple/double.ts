@@ -1,5 +1,5 @@
 /** Puts the double of Apple's `container` into a folder, to be first in PATH. */
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { repository } from "../repository.js";
 
@@ -10,6 +10,7 @@ export class AppleDouble {
   readonly program: string;
   readonly folder: string;
   readonly guestFolder: string;
+  readonly #state: string;
 
   constructor(folder: string, native: string | null = null) {
     this.folder = join(folder, "bin");
@@ -27,7 +28,6 @@ export class AppleDouble {
     }
     this.set({});
   }
-  readonly #state: string;
 
   /** How it is from now on. */
   set(facts: Readonly<{ isRunning?: boolean; version?: string; knowsNone?: boolean }>): void {
@@ -44,14 +44,5 @@ export class AppleDouble {
     mkdirSync(folder, { recursive: true });
     const container = { status: "stopped", networks: [], configuration: { id, labels, networks: [] } };
     writeFileSync(join(folder, `${id}.json`), JSON.stringify(container));
-  }
-
-  /** The commands that it was asked, each as its words. */
-  asked(): readonly (readonly string[])[] {
-    const text = readFileSync(join(this.#state, "asked.jsonl"), "utf8");
-    return text
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line) as string[]);
   }
 }
