@@ -39,7 +39,7 @@ const configChunk = await bundleApart("src/config/index.ts", "config", [
   loadedFrom(/\/yaml-text\.js$/, `./${yamlChunk}`),
 ]);
 const mcpSdkChunk = await bundleApart("src/mcp/sdk.ts", "mcp-sdk");
-const mcpHttpChunk = await bundleApart("src/mcp/http/http-sdk.ts", "mcp-http");
+const mcpHttpChunk = await bundleApart("src/mcp/http/bounded-transport.ts", "mcp-http");
 const webSocketChunk = await bundleApart("src/api/websocket.ts", "websocket");
 const jwtChunk = await bundleApart("src/api/auth/jwt.ts", "jwt");
 const agentsChunk = await bundleApart("src/agents/index.ts", "agents");
@@ -49,7 +49,7 @@ const bundled = await build({
   outfile: join(staging, "cli.cjs"),
   plugins: [
     loadedFrom(/\/config\/index\.js$/, `./chunks/${configChunk}`),
-    loadedFrom(/\/http-sdk\.js$/, `./chunks/${mcpHttpChunk}`),
+    loadedFrom(/\/bounded-transport\.js$/, `./chunks/${mcpHttpChunk}`),
     loadedFrom(/\/sdk\.js$/, `./chunks/${mcpSdkChunk}`),
     loadedFrom(/\/websocket\.js$/, `./chunks/${webSocketChunk}`),
     loadedFrom(/\/auth\/jwt\.js$/, `./chunks/${jwtChunk}`),

@@ -3,6 +3,7 @@ import { burst } from "./burst.mjs";
 import { coldRun } from "./cold-run.mjs";
 import { daemonIdle, warmMemory } from "./daemon-idle.mjs";
 import { daemonRun } from "./daemon-run.mjs";
+import { dockerExec, dockerRun, dockerThroughput } from "./docker.mjs";
 import { egressBulk, egressBulkSrt } from "./egress-bulk.mjs";
 import { egressConnect } from "./egress-connect.mjs";
 import { httpExec, httpRun } from "./http.mjs";
@@ -12,9 +13,10 @@ import { imagePageCache, imageStart } from "./image-start.mjs";
 import { jailStart } from "./jail-start.mjs";
 import { mcpInitialize, mcpRun } from "./mcp.mjs";
 import { projectCopy } from "./project-copy.mjs";
+import { soak } from "./soak.mjs";
 import { stdoutGigabyte, stdoutGrowth } from "./stdout-gigabyte.mjs";
 import { atOnce, inSequence } from "./throughput.mjs";
-import { warmRun, warmRunTail } from "./warm-run.mjs";
+import { checkoutRun, warmRun, warmRunTail } from "./warm-run.mjs";
 import { writeExec } from "./write-exec.mjs";
 
 export const figures = [
@@ -23,6 +25,8 @@ export const figures = [
   daemonRun,
   warmRun,
   warmRunTail,
+  checkoutRun,
+  soak,
   burst,
   writeExec,
   warmMemory,
@@ -43,4 +47,7 @@ export const figures = [
   egressBulk,
   egressBulkSrt,
   egressConnect,
+  dockerRun,
+  dockerThroughput,
+  dockerExec,
 ];

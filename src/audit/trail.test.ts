@@ -172,6 +172,20 @@ test("who follows sees every record once, across files and half lines, without a
   expect((await verify(folder)).files).toBeGreaterThan(3);
 });
 
+test("a log counts as taking records once it took some, and not after it failed", async () => {
+  const trail = new AuditTrail({ folder });
+  const audit = new SandboxAudit(trail, "run-1", []);
+  audit.ready([]);
+  expect(trail.isTaking).toBe(false);
+  await trail.flush();
+  expect(trail.isTaking).toBe(true);
+  rmSync(folder, { recursive: true });
+  writeFileSync(folder, "in the way");
+  audit.ready([]);
+  await expect(trail.flush()).rejects.toMatchObject({ code: "audit_unwritable" });
+  expect(trail.isTaking).toBe(false);
+});
+
 test("what is no record is not taken for one", () => {
   for (const text of ["", "{", "[]", "null", '{"seq":"1"}', '{"seq":1,"time":1,"type":"x"}']) {
     expect(asRecord(text)).toBeNull();

@@ -45,6 +45,7 @@ export class AuditTrail {
   #code: Promise<LoadedCode> | undefined;
   #linger: NodeJS.Timeout | undefined;
   #failure: AgentKernelError | null = null;
+  #hasWritten = false;
 
   constructor(options: AuditTrailOptions) {
     this.#options = { ...defaultRetention, ...options };
@@ -69,6 +70,11 @@ export class AuditTrail {
     clearTimeout(this.#linger);
     this.#linger = undefined;
     if (this.#waiting.length > 0) this.#writing ??= this.#write();
+  }
+
+  /** Something was written, all that was begun is in the file, and nothing has failed. */
+  get isTaking(): boolean {
+    return this.#hasWritten && this.#writing === undefined && this.#failure === null;
   }
 
   /** Rejects with `audit_unwritable` if something of what was recorded so far is not in the log. */
@@ -106,6 +112,7 @@ export class AuditTrail {
     });
     const durable = some.some(({ event }) => isUrgent(event));
     await append(this.#writer, records, durable);
+    this.#hasWritten = true;
     this.#waiting.splice(0, some.length);
   }
 

@@ -27,6 +27,8 @@ export interface BootSpec {
   readonly homeDir: string | null;
   /** PEM of a certificate that programs in the sandbox are to trust, at `trustPaths`. */
   readonly trustedCertificate?: string;
+  /** The number of a look ahead at the project that was made for this one. */
+  readonly foreseen?: number;
 }
 
 /** Where a trusted certificate lies inside: alone, and with what the root trusts besides. */
@@ -76,6 +78,8 @@ export interface UsedSoFar extends LimitHits {
   readonly cpuUs: number | null;
 }
 
+export type LimitsHit = Pick<UsedSoFar, "oomKills" | "pidsDenied">;
+
 export interface BootedSandbox {
   /** The byte stream to the guest. */
   readonly stream: Duplex;
@@ -84,6 +88,8 @@ export interface BootedSandbox {
   readonly ended: Promise<SandboxEnd>;
   /** Settles soon after `finish` was called, before the end: what it used. May never settle where it ends otherwise. */
   readonly ending?: Promise<UsedSoFar>;
+  /** What its limits did so far; null where that cannot be told without asking. */
+  readonly limitsHit?: () => LimitsHit | null;
   /** It was built before it was asked for. */
   readonly isWarm?: boolean;
   /** Ends it: kills every process, carries changes over where the policy says so, removes all traces. Idempotent. */
@@ -153,6 +159,11 @@ export interface WarmSandbox {
   readonly over: Promise<void>;
   /** Once. Rejects where it cannot serve this one; then nothing of it is left, and another sandbox may do. */
   take(spec: BootSpec, signal?: AbortSignal, onStream?: (stream: Duplex) => void): Promise<BootedSandbox>;
+  /**
+   * Somebody will probably take it with this folder as the project: it may look at it already. What it saw counts only
+   * for a spec that names the number, since the folder may be another by the time of any other.
+   */
+  foresee?(number: number, folder: string): void;
   /** Ends it, unless it has been taken. */
   discard(): Promise<void>;
 }

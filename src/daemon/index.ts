@@ -207,7 +207,14 @@ export class Daemon {
     });
     this.#sandboxes = sandboxes;
     holdOwned(sandboxes, this.#holdings);
-    const resident = { jails: this.#jails, pool: this.#pool, holdings: this.#holdings, sandboxes };
+    const resident = {
+      jails: this.#jails,
+      pool: this.#pool,
+      holdings: this.#holdings,
+      sandboxes,
+      remark: (line: string) => log.say(line),
+      afterAnswers: () => this.#answeredOver(),
+    };
     const api = new DaemonApi({ own, log, serve: this.#options.serve ?? null }, resident);
     this.#api = api;
     await api.open();
@@ -320,6 +327,10 @@ export class Daemon {
 
   #sessionsOver(): Promise<unknown> {
     return Promise.all([...this.#sessions].map(({ over }) => over));
+  }
+
+  #answeredOver(): Promise<unknown> {
+    return Promise.all([...this.#sessions].filter(({ isAnswered }) => isAnswered).map(({ over }) => over));
   }
 
   /** The place is free for another daemon. */

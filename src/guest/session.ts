@@ -131,18 +131,19 @@ export class GuestSession {
   /** Drops the stream; the guest then kills everything but kept commands. What is still pending rejects. Idempotent. */
   destroy(): void {
     this.#endExpected = true;
-    this.#finish(new AgentKernelError("sandbox_died", "The connection to the sandbox was closed."));
+    closed ??= new AgentKernelError("sandbox_died", "The connection to the sandbox was closed.");
+    this.#finish(closed);
   }
 
   #listen(): void {
     const decoder = new FrameDecoder(this.#makeReceiver());
     const socket = this.#socket;
-    socket.on("error", (cause) => this.#finish(died(cause)));
-    socket.on("end", () => this.#finish(died()));
-    socket.on("close", () => this.#finish(died()));
+    socket.on("error", (cause) => this.#lose(cause));
+    socket.on("end", () => this.#lose());
+    socket.on("close", () => this.#lose());
     socket.on("drain", () => this.#guard(() => this.#drained()));
     this.#reader.start((chunk) => this.#guard(() => this.#receive(decoder, chunk)));
-    if (socket.destroyed) this.#finish(died());
+    if (socket.destroyed) this.#lose();
   }
 
   #receive(decoder: FrameDecoder, chunk: Buffer): void {
@@ -172,6 +173,11 @@ export class GuestSession {
     } catch (error) {
       this.#finish(asError(error));
     }
+  }
+
+  /** An error takes a while to make, and mostly this is no news. */
+  #lose(cause?: unknown): void {
+    if (!this.#over) this.#finish(died(cause));
   }
 
   #finish(error: AgentKernelError): void {
@@ -303,6 +309,9 @@ export class GuestSession {
     };
   }
 }
+
+/** Made once: it says nothing of the session that it ended. */
+let closed: AgentKernelError | undefined;
 
 function died(cause?: unknown): AgentKernelError {
   return new AgentKernelError("sandbox_died", "The sandbox ended before its work was done.", { cause });

@@ -15,6 +15,8 @@ import type { Resident } from "./resident.js";
 /** Where state lies, and what is kept ready where one process serves many. */
 export interface RuntimeHost extends Pick<Surroundings, "env" | "homeDir"> {
   readonly resident: Pick<Resident, "jails" | "pool" | "meter"> | null;
+  /** The look ahead that was made for this caller: see `WarmPool.foresee`. */
+  readonly foreseen?: number | null;
 }
 
 export function jailPrograms({ env, homeDir, resident }: RuntimeHost): JailPrograms {

@@ -124,7 +124,8 @@ async function startOn(
   try {
     const certificate = egress?.trustedCertificate ?? null;
     const trust = certificate === null ? {} : { trustedCertificate: certificate };
-    const spec = { id, hostname: id, policy, image: image.source, projectDir, homeDir, ...trust };
+    const foreseen = typeof host.foreseen === "number" ? { foreseen: host.foreseen } : {};
+    const spec = { id, hostname: id, policy, image: image.source, projectDir, homeDir, ...trust, ...foreseen };
     const sandbox = await TemporarySandbox.start(backend, spec, signal, egress?.port, ahead);
     records.ready(sandbox.layers);
     meter?.started({ kind: "run", isWarm: sandbox.isWarm, ms: performance.now() - askedAt });

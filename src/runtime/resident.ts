@@ -13,4 +13,8 @@ export interface Resident {
   /** What is to outlive the call is entered here, and the process does not end by itself meanwhile. */
   readonly holdings: HoldingRegistry;
   readonly meter?: Meter;
+  /** What nobody waits to be told any more, for the process's own log. */
+  readonly remark: (line: string) => void;
+  /** Callers may have their answers before everything is done: settles when it is, for those that have them by now. */
+  readonly afterAnswers: () => Promise<unknown>;
 }

@@ -15,6 +15,8 @@ export interface RunAudit {
   insist(): Promise<void>;
   /** The command runs and this process waits for it: the moment to write. */
   writeSoon(): void;
+  /** The log has taken what was written so far: nothing speaks against its taking the rest. */
+  readonly isTaking: boolean;
   /** Waits until everything is in the log. Returns what the user should know; rejects where the log is required. */
   settle(): Promise<readonly string[]>;
 }
@@ -38,6 +40,9 @@ export function openRunAudit(
     },
     writeSoon() {
       trail?.writeSoon();
+    },
+    get isTaking() {
+      return trail === null || trail.isTaking;
     },
     async settle() {
       try {

@@ -3,7 +3,16 @@
  * never outlives its owner and is never handed on.
  */
 import type { Duplex } from "node:stream";
-import type { Backend, BackendName, BootedSandbox, BootSpec, Layer, SandboxEnd, UsedSoFar } from "../core/backend.js";
+import type {
+  Backend,
+  BackendName,
+  BootedSandbox,
+  BootSpec,
+  Layer,
+  LimitsHit,
+  SandboxEnd,
+  UsedSoFar,
+} from "../core/backend.js";
 import type { EgressPort } from "../core/egress.js";
 import { isAgentKernelError } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
@@ -79,6 +88,11 @@ export class TemporarySandbox {
   /** Settles when `finish` is under way, at the latest with its end: what it used. Null where that is not known. */
   get ending(): Promise<UsedSoFar | null> {
     return Promise.race([this.#booted.ending ?? this.ended, this.ended]).catch(() => null);
+  }
+
+  /** What its limits did so far; null where only its end can tell. */
+  limitsHit(): LimitsHit | null {
+    return this.#booted.limitsHit?.() ?? null;
   }
 
   exec(request: ExecRequest): Promise<GuestExec> {

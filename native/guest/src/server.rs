@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use ak_wire::{Decoder, Direction, FrameType};
 use rustix::io::{Errno, read};
 
 use crate::channel::{Channel, Context, ProtocolBreach, Step};
-use crate::door::Door;
+use crate::door::{self, Door};
 use crate::host_stream::HostStream;
 use crate::kept::KeptExecs;
 use crate::net::Net;
@@ -16,6 +17,7 @@ use crate::outbox::Outbox;
 use crate::poller::{CHILD_SIGNALS, DOOR, EventFlags, HOST, Poller, Ready, slot};
 use crate::shutdown::Shutdown;
 use crate::startup::Prepared;
+use crate::sys;
 
 /// Why the guest stopped serving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +79,8 @@ impl Server {
         }
         net.is_offline = host.is_none();
         poller.watch(&process.child_signals, CHILD_SIGNALS, EventFlags::IN)?;
-        Ok(Self {
+        let entrance = process.entrance.take();
+        let mut server = Self {
             process,
             poller,
             outbox: if host.is_some() { Outbox::default() } else { Outbox::void() },
@@ -94,7 +97,26 @@ impl Server {
             now: Instant::now(),
             decoder: Decoder::new(Direction::HostToGuest),
             last_served: 0,
-        })
+        };
+        if let Some(entrance) = entrance {
+            server.await_host(entrance)?;
+        }
+        Ok(server)
+    }
+
+    /// Of a sandbox that is built ahead: everything else is ready when its only host comes.
+    fn await_host(&mut self, entrance: OwnedFd) -> io::Result<()> {
+        let host = HostStream::socket(door::await_host(entrance)?);
+        host.watch(&self.poller)?;
+        self.host = Some(host);
+        self.host_readable = true;
+        self.outbox = Outbox::default();
+        self.net.is_offline = false;
+        self.net.look_around();
+        self.now = Instant::now();
+        // Whoever put the caller's folders in place is about to end, and has rights that nobody in here has.
+        sys::reap_all();
+        Ok(())
     }
 
     /// Serves until the end; when it returns nothing of the sandbox runs.

@@ -91,6 +91,33 @@ pub fn fork() -> io::Result<Forked> {
     }
 }
 
+/// What `run` has for a stack; it calls nothing deep.
+const SHORT_LIVED_STACK_BYTES: usize = 64 << 10;
+
+/// Starts a process that borrows this one's memory until it executes a program or ends, which this one waits for:
+/// nothing is copied, and what it leaves behind in `state` is there to be read. Returns its id.
+pub fn start_borrowing<S>(state: &mut S, run: fn(&mut S) -> !) -> io::Result<i32> {
+    struct Start<'a, S> {
+        state: &'a mut S,
+        run: fn(&mut S) -> !,
+    }
+    extern "C" fn begin<S>(start: *mut libc::c_void) -> libc::c_int {
+        // SAFETY: it is the Start below, which its owner does not touch before this process is done with it.
+        let Start { state, run } = unsafe { &mut *start.cast::<Start<'_, S>>() };
+        run(state)
+    }
+    let mut stack = [MaybeUninit::<u128>::uninit(); SHORT_LIVED_STACK_BYTES / size_of::<u128>()];
+    let top = stack.as_mut_ptr_range().end;
+    let mut start = Start { state, run };
+    // SAFETY: CLONE_VFORK holds this process, which has one thread, until the other has a memory of its own or is gone;
+    // so stack and start outlive their use. All signals are blocked, so no handler runs in between.
+    let pid = unsafe {
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        libc::clone(begin::<S>, top.cast(), flags, (&raw mut start).cast())
+    };
+    checked(pid)
+}
+
 /// Ends a forked process without running anything of its parent's.
 pub fn exit_now(code: i32) -> ! {
     // SAFETY: _exit takes a number and does not return.
@@ -201,9 +228,31 @@ pub fn child_signal_fd() -> io::Result<OwnedFd> {
     }
 }
 
-pub fn ignore_signal(signal: i32) {
-    // SAFETY: SIG_IGN is a valid disposition; no handler code is involved.
-    unsafe { libc::signal(signal, libc::SIG_IGN) };
+/// A write over a size limit, or to a reader that is gone, shall be an error and not the end of the guest.
+const IGNORED: [i32; 2] = [libc::SIGXFSZ, libc::SIGPIPE];
+
+/// What was inherited is forgotten here once, so that commands need little to start with defaults.
+pub fn set_dispositions() {
+    const SIGNALS: i32 = 64;
+    (1..=SIGNALS).for_each(set_default);
+    for signal in IGNORED {
+        // SAFETY: SIG_IGN is a valid disposition; no handler code is involved.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
+const SIGNAL_SET_BYTES: usize = 8;
+
+/// By the raw call, because the C library keeps two numbers for itself and would leave those as they were inherited.
+fn set_default(signal: i32) {
+    // All zero is SIG_DFL without flags; the kernel's structure is at most this
+    // large on the 64-bit machines that are supported.
+    let default = [0u64; 4];
+    // SAFETY: the pointer is valid for the call and no handler is set; the
+    // two signals that cannot be changed fail without effect.
+    unsafe {
+        libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), std::ptr::null_mut::<u64>(), SIGNAL_SET_BYTES);
+    }
 }
 
 pub fn block_all_signals() {
@@ -215,23 +264,10 @@ pub fn block_all_signals() {
     }
 }
 
-/// Default dispositions for all signals, then an empty mask. By the raw call,
-/// because the C library keeps two numbers for itself and would leave those as
-/// they were inherited.
+/// For a command: default dispositions, where the guest's are others, and an empty mask.
 pub fn reset_signals() {
-    const SIGNALS: i32 = 64;
-    const SET_BYTES: usize = 8;
-    // All zero is SIG_DFL without flags; the kernel's structure is at most this
-    // large on the 64-bit machines that are supported.
-    let default = [0u64; 4];
+    IGNORED.into_iter().for_each(set_default);
     let empty = [0u64; 1];
-    for signal in 1..=SIGNALS {
-        // SAFETY: the pointer is valid for the call and no handler is set; the
-        // two signals that cannot be changed fail without effect.
-        unsafe {
-            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), std::ptr::null_mut::<u64>(), SET_BYTES);
-        }
-    }
     // SAFETY: the pointer is valid for the call.
     unsafe {
         libc::syscall(
@@ -239,7 +275,7 @@ pub fn reset_signals() {
             libc::SIG_SETMASK,
             empty.as_ptr(),
             std::ptr::null_mut::<u64>(),
-            SET_BYTES,
+            SIGNAL_SET_BYTES,
         );
     }
 }

@@ -44,7 +44,7 @@ mod on_gvisor;
 mod placer;
 mod warm;
 
-pub use placer::{Late, Shown, ShownView};
+pub use placer::{Furniture, Late, ShownView};
 pub use warm::walls_need_views;
 
 const CAPTURE_LAYER: &str = "network capture";

@@ -11,6 +11,7 @@ mod cpu_time;
 pub mod etc_files;
 pub mod fault;
 pub mod filesystems;
+pub mod foresight;
 pub mod gvisor;
 pub mod host_image;
 pub mod identity;

@@ -30,6 +30,7 @@ use crate::{
         placeholder::Placeholders,
         source::Source,
         survey::{Hit, Rules, Survey},
+        walk::Tree,
     },
 };
 
@@ -281,7 +282,8 @@ fn survey(source: &Source, hide: &Matcher, protect: &Matcher) -> Outcome<Survey>
     if !source.is_folder() {
         return Ok(Survey::default());
     }
-    Survey::of(source.shown(), source.fd.as_fd(), &Rules { hide, protect })
+    let tree = Tree { root: source.shown(), known: &source.listings };
+    Survey::of_known(tree, source.fd.as_fd(), &Rules { hide, protect })
 }
 
 /// Sends the child something. If it is gone, what it said before is the reason, and not that it cannot be told.

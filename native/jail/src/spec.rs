@@ -43,6 +43,9 @@ pub struct Spec {
     pub warm: bool,
     /// gVisor's kernel between the sandbox and ours.
     pub gvisor: Option<Gvisor>,
+    /// The number of the look ahead that was made for this spec.
+    #[serde(default)]
+    pub foreseen: Option<u64>,
     /// `keep`: the folder of the sandbox's own state, and of all that it writes.
     pub state: Option<PathBuf>,
 }

@@ -9,6 +9,7 @@ use crate::{
     cgroup::{self, Stats},
     control::{Control, Event, Order},
     fault::{During, Outcome},
+    foresight,
     sandbox::{Sandbox, Ties, Warm},
     spec::Spec,
     sys,
@@ -25,12 +26,19 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
         sys::set_name(c"ak-warm");
         let warm = Warm::start(spec, stream)?;
         control.send(&Event::Warm);
-        let Some(line) = await_caller(control, &warm)? else {
-            return Ok(());
+        let mut foreseen = None;
+        let line = loop {
+            let Some(line) = await_caller(control, &warm)? else {
+                return Ok(());
+            };
+            if !foresight::is_order(&line) {
+                break line;
+            }
+            foreseen = foresight::look(&line);
         };
         sys::set_name(c"ak-jail");
         let spec = Spec::parse(&line)?;
-        let sandbox = warm.take(&spec)?;
+        let sandbox = warm.take(&spec, foreseen)?;
         return see_to_its_end(control, sandbox, &spec);
     }
     let sandbox = Sandbox::start(&spec, Ties { stream, disk: None, since: None, born: &mut |_| Ok(()) })?;

@@ -47,6 +47,8 @@ export interface JailSpec {
   readonly state?: string;
   /** It is built without what is shown, and waits for a second spec of the same shape. */
   readonly warm?: true;
+  /** The number of the look ahead that was made for it. */
+  readonly foreseen?: number;
 }
 
 /** Whom a sandbox without root runs as. */
@@ -89,12 +91,27 @@ export function jailSpec(boot: BootSpec, paths: JailPaths): JailSpec {
     trustedCertificate: boot.trustedCertificate ?? null,
     journal: paths.journalDir,
     ...(paths.gvisor === undefined ? {} : { gvisor: paths.gvisor }),
+    ...(boot.foreseen === undefined ? {} : { foreseen: boot.foreseen }),
   };
 }
 
 function ownRoot(image: ImageSource): JailSpec["root"] {
   if (image.kind !== "engine") return image;
   throw new AgentKernelError("internal", "an image in an engine's store cannot be the root of a linux sandbox");
+}
+
+const rulesTexts = new WeakMap<readonly unknown[], string>();
+
+/** As the jail reads it. The rules are most of it, and belong to a policy that many runs share. */
+export function specText({ hide, protect, ...rest }: JailSpec): string {
+  return `${JSON.stringify(rest).slice(0, -1)},"hide":${rulesText(hide)},"protect":${rulesText(protect)}}`;
+}
+
+function rulesText(rules: readonly unknown[]): string {
+  const text = rulesTexts.get(rules) ?? JSON.stringify(rules);
+  // Only what cannot change any more is what it was.
+  if (Object.isFrozen(rules)) rulesTexts.set(rules, text);
+  return text;
 }
 
 /**

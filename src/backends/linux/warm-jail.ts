@@ -37,7 +37,7 @@ function rootKey(root: JailSpec["root"]): string | null {
 }
 
 /** Nothing of the caller's whose spec it was: neither folders nor what is hidden in them. */
-function withoutCaller(spec: JailSpec): JailSpec {
+function withoutCaller({ foreseen: _, ...spec }: JailSpec): JailSpec {
   return {
     ...spec,
     hostname: "warm",
@@ -66,7 +66,7 @@ function labelOf({ root, user, views, network, rootReadonly }: JailSpec): string
 async function buildWarm(programs: JailPrograms, spec: JailSpec): Promise<WarmSandbox> {
   const child = await (programs.starter ? programs.starter.start() : spawnJail(programs.jailBinary));
   const jail = new Jail(child, programs);
-  jail.order(spec);
+  jail.build(spec);
   try {
     await jail.warm;
   } catch (error) {
@@ -98,6 +98,11 @@ class WarmJail implements WarmSandbox {
     this.#isTaken = true;
     this.#tellTaken();
     return await bootIn(this.#jail, jailSpec(spec, this.#programs), signal, onStream);
+  }
+
+  foresee(number: number, folder: string): void {
+    // The jail tells such a line by its beginning.
+    if (!this.#isTaken) this.#jail.order({ foresee: number, source: folder });
   }
 
   async discard(): Promise<void> {

@@ -1,5 +1,6 @@
 /** A client's messages, one a line. A line that is too long is told of and read over: what follows is still understood. */
 import type { Readable } from "node:stream";
+import { type Parsed, parseMessage, tooLong } from "../message.js";
 
 export const MAX_LINE_BYTES = 16 << 20;
 
@@ -31,4 +32,11 @@ export async function* messageLines(input: Readable, maxBytes = MAX_LINE_BYTES):
     if (from < chunk.length) take(chunk.subarray(from));
   }
   // A last line that was not ended is one that was cut off.
+}
+
+/** Null where there was nothing on the line. */
+export function parseLine(line: MessageLine): Parsed | null {
+  if ("tooLongBytes" in line) return tooLong(line.tooLongBytes);
+  const text = line.bytes.toString("utf8").trim();
+  return text === "" ? null : parseMessage(text);
 }

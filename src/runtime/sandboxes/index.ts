@@ -96,8 +96,9 @@ export class Sandboxes {
       homeDir,
       say,
       knownSince: clock.now(),
-      lookAtLives: () => this.#lives.look(),
+      lookAtLives: () => this.#lives.lookSoon(),
       tell: ({ name, id, owner }, happening) => {
+        if (this.#listeners.size === 0) return;
         const event = { ...happening, atMs: Date.now(), sandbox: name, id, owner };
         for (const listener of [...this.#listeners]) listener(event);
       },

@@ -1,4 +1,5 @@
-//! The command's process between fork and exec. Nothing here allocates.
+//! The command's process until it executes the program. The memory is its keeper's, so nothing here allocates or is changed
+//! that the keeper relies on.
 
 use std::os::fd::RawFd;
 
@@ -22,28 +23,27 @@ pub struct ChildStdio {
     pub tty: bool,
 }
 
-/// Where the command's process finds those around it.
-#[derive(Clone, Copy)]
-pub struct Surroundings {
+/// What the command's process starts with. It lies in the keeper's memory, which both use until the program is executed.
+pub struct Start<'a> {
+    pub command: &'a mut Prepared,
+    pub stdio: ChildStdio,
     pub report: RawFd,
-    /// Closes on exec, which is how the keeper learns of the success.
-    pub failure: RawFd,
     /// Process 1 takes everything with it; any other guest needs this.
     pub die_with_keeper: bool,
+    /// Why the command was never executed, for the keeper.
+    pub failed: Option<Report>,
 }
 
-/// Becomes the command, or writes a failure record and exits.
-pub fn run(command: &mut Prepared, stdio: ChildStdio, around: Surroundings) -> ! {
+/// Becomes the command, or leaves a failure record and exits.
+pub fn run(start: &mut Start<'_>) -> ! {
     let forked = Report::Forked { pid: getpid().as_raw_nonzero().get() };
     // A guest that is gone has taken the sandbox with it.
-    let _ = rustix::io::write(sys::borrow(around.report), &forked.encode());
-    let (stage, errno) = match set_up(command, stdio, around.die_with_keeper) {
-        Ok(()) => (Stage::Exec, command.exec()),
+    let _ = rustix::io::write(sys::borrow(start.report), &forked.encode());
+    let (stage, errno) = match set_up(start.command, start.stdio, start.die_with_keeper) {
+        Ok(()) => (Stage::Exec, start.command.exec()),
         Err(failed) => failed,
     };
-    let report = Report::Failed { stage, errno: errno.raw_os_error() };
-    // A keeper that is gone needs no answer.
-    let _ = rustix::io::write(sys::borrow(around.failure), &report.encode());
+    start.failed = Some(Report::Failed { stage, errno: errno.raw_os_error() });
     sys::exit_now(127)
 }
 

@@ -11,9 +11,10 @@ use crate::{
     carry,
     cgroup::{self, Cgroup},
     channel::Channel,
-    child::{Asked, Child, Late, Manner, Prepared, READONLY, Shown, ShownView, Told, walls_need_views},
+    child::{Asked, Child, Furniture, Late, Manner, Prepared, READONLY, ShownView, Told, walls_need_views},
     control::{Layer, LayerState},
     fault::{During, Fault, Outcome},
+    foresight::{self, Foreseen},
     gvisor::{self, Said},
     host_image,
     identity::{Identity, is_host_root},
@@ -113,7 +114,7 @@ impl Warm {
     }
 
     /// The sandbox that `spec` asks for.
-    pub fn take(self, spec: &Spec) -> Outcome<Sandbox<'_>> {
+    pub fn take(self, spec: &Spec, mut foreseen: Option<Foreseen>) -> Outcome<Sandbox<'_>> {
         let Self { spec: built, process, cgroup, mut layers, identity, placer, builder, entrance, copied, said } = self;
         if !spec.has_shape_of(&built) {
             return Err(Fault::new("conflict", "the sandbox was built for another shape"));
@@ -121,9 +122,12 @@ impl Warm {
         if copied.is_some_and(|stamp| stamp != host_image::Stamp::now()) {
             return Err(Fault::new("conflict", "what the sandbox has of /etc has changed on the host"));
         }
+        // Beside the search.
+        tell(&placer, &furniture(spec), None)?;
         let since = carry::now();
         let privileged = is_host_root();
-        let sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
+        let open = |view| foresight::take(&mut foreseen, spec, view).map_or_else(|| Source::open(view, privileged), Ok);
+        let sources = spec.views.iter().map(open).collect::<Outcome<Vec<_>>>()?;
         map_ids(spec, &identity, &sources, process.pid)?;
         let mut placeholders = make_placeholders(spec)?;
         let (hide, protect) = (Matcher::hiding(&spec.hide), Matcher::of(&spec.protect));
@@ -176,16 +180,19 @@ fn show(placer: &Channel, spec: &Spec, sources: &[Source], surveys: Vec<Survey>)
         is_folder: source.is_folder(),
         identity: source.identity(),
     });
-    let order = Late::Show(Box::new(Shown {
+    let order = Late::Show(views.collect());
+    tell(placer, &order, None)?;
+    let Late::Show(views) = order else { return Ok(Vec::new()) };
+    Ok(views.into_iter().map(|view| view.survey).collect())
+}
+
+fn furniture(spec: &Spec) -> Late {
+    Late::Furnish(Furniture {
         hostname: spec.hostname.clone(),
         scratch_mib: spec.scratch_mib,
         tmp_mib: spec.tmp_mib,
         trusted_certificate: spec.trusted_certificate.clone(),
-        views: views.collect(),
-    }));
-    tell(placer, &order, None)?;
-    let Late::Show(shown) = order else { return Ok(Vec::new()) };
-    Ok(shown.views.into_iter().map(|view| view.survey).collect())
+    })
 }
 
 /// The layer to carry over, if there is one, and the mount namespace that the views were built in.
