@@ -1,5 +1,4 @@
 /** The apple backend against a double of Apple's `container` that is made from its documentation, with the real guest. */
-import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ContainerCli } from "../../src/backends/apple/cli.js";
@@ -13,6 +12,8 @@ import { AppleDouble } from "../support/apple/double.js";
 import { makeProject } from "../support/project.js";
 
 const mac = { platform: "darwin", arch: "arm64", release: "25.1.0" } as const;
+/** More than the kernel has numbers for. */
+const NOBODY = 2 ** 22 + 1;
 const [actor] = actors;
 if (actor === undefined) throw new Error("there is no actor");
 
@@ -123,13 +124,13 @@ describe.skipIf(actor.name !== "root")("a sandbox on apple", () => {
   });
 
   it("what a killed owner left is swept, and the kill switch ends what runs", async () => {
-    const { pid } = spawnSync("true");
-    apple.addContainer("left", { ...ownLabels("left"), "agentkernel.owner": String(pid) });
+    apple.addContainer("left", { ...ownLabels("left"), "agentkernel.owner": String(NOBODY) });
     apple.addContainer("waits", ownLabels("waits"));
     const candidate = appleCandidateOn(mac);
     const fresh = candidate.open(host, await candidate.prove(host));
     const sandbox = await TemporarySandbox.start(fresh, await specOf());
-    await expect.poll(async () => (await ownContainers(cli)).map(({ id }) => id)).not.toContain("left");
+    const ids = async () => (await ownContainers(cli)).map(({ id }) => id);
+    await expect.poll(ids, { timeout: 30_000 }).not.toContain("left");
     expect(await endAllOnApple(cli)).toBe(1);
     await expect(sandbox.ended).resolves.toMatchObject({ carried: null });
     expect(await ownContainers(cli)).toEqual([]);

@@ -23,7 +23,7 @@ export type AppleProbe =
 const FIRST_DARWIN = 25;
 /** Earlier ones lack options that hold a policy, and change from one to the next. */
 const FIRST_VERSION = 1;
-const PATIENCE_MS = 5_000;
+const PATIENCE_MS = 15_000;
 const INSTALL = "install Apple's container 1.0 or later from its releases on GitHub, then run `container system start`";
 
 export async function probeApple(

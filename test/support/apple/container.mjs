@@ -18,7 +18,15 @@ function all() {
   mkdirSync(containers, { recursive: true });
   return readdirSync(containers)
     .filter((name) => name.endsWith(".json"))
-    .map((name) => JSON.parse(readFileSync(join(containers, name), "utf8")));
+    .flatMap((name) => {
+      try {
+        return [JSON.parse(readFileSync(join(containers, name), "utf8"))];
+      } catch (error) {
+        // Another command has removed it since.
+        if (error.code === "ENOENT") return [];
+        throw error;
+      }
+    });
 }
 
 function named(ids) {
