@@ -14,7 +14,7 @@ export type ImageSource =
   /** Folders of unpacked layers, absolute, the uppermost first. */
   | { readonly kind: "layers"; readonly layers: readonly string[] }
   /** An image in the store of the backend's own engine, by its id there. */
-  | { readonly kind: "engine"; readonly engine: "docker" | "podman"; readonly id: string };
+  | { readonly kind: "engine"; readonly engine: "docker" | "podman" | "apple"; readonly id: string };
 
 export interface BootSpec {
   readonly id: string;

@@ -26,6 +26,12 @@ export function nativeBinary(name: NativeName): string {
   return path;
 }
 
+/** Where the guest's programs for another machine's Linux are; null where this package has none. */
+export function foreignGuestFolder(platform: "linux-arm64"): string | null {
+  const here = dirname(fileURLToPath(import.meta.url));
+  return PLACES.map((place) => join(here, place, platform)).find((candidate) => existsSync(candidate)) ?? null;
+}
+
 function findBinary(name: NativeName): string {
   const here = dirname(fileURLToPath(import.meta.url));
   const found = PLACES.map((place) => join(here, place, name)).find((candidate) => existsSync(candidate));

@@ -9,8 +9,8 @@ import type { EngineKind } from "../core/engine-socket.js";
 import { AgentKernelError } from "../core/errors.js";
 
 export function keptOnEach(usual: KeptBackend, engine: (kind: EngineKind) => KeptBackend | undefined): KeptBackend {
-  const on = (kind: EngineKind | null): KeptBackend => {
-    const found = kind === null ? usual : engine(kind);
+  const on = (kind: EngineKind | "apple" | null): KeptBackend => {
+    const found = kind === null ? usual : kind === "apple" ? undefined : engine(kind);
     if (found === undefined) throw new AgentKernelError("unsupported", `${kind} keeps no sandboxes`);
     return found;
   };

@@ -10,6 +10,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from "node:fs";
 import { request } from "node:http";
 import { dirname, join } from "node:path";
@@ -46,14 +47,27 @@ export function loadContractImage(socketPath: string): Promise<string> {
 }
 
 /** One static program under a few names, and nothing else: no /etc, no /tmp, no library, as in a distroless image. */
-export async function loadBareImage(socketPath: string): Promise<string> {
+export function loadBareImage(socketPath: string): Promise<string> {
+  return loadProgram(socketPath, "localhost/agentkernel-bare", null);
+}
+
+/** The same with a list of accounts. Without one, Podman makes one up, in which root's home is the root folder. */
+export function loadSmallImage(socketPath: string): Promise<string> {
+  return loadProgram(socketPath, "localhost/agentkernel-small", "root:x:0:0:root:/root:/bin/sh\n");
+}
+
+async function loadProgram(socketPath: string, image: string, accounts: string | null): Promise<string> {
   const folder = mkdtempSync(join(testFolder(), "bare-"));
   mkdirSync(join(folder, "root", "bin"), { recursive: true });
   copyFileSync("/bin/busybox", join(folder, "root", "bin", "busybox"));
   for (const name of ["sh", "sleep", "cat", "ls", "dd"]) symlinkSync("busybox", join(folder, "root", "bin", name));
   const tar = join(folder, "root.tar");
-  execFileSync("tar", ["-C", join(folder, "root"), "-cf", tar, "bin"]);
-  return await loadTar(socketPath, tar, "localhost/agentkernel-bare");
+  if (accounts !== null) {
+    mkdirSync(join(folder, "root", "etc"));
+    writeFileSync(join(folder, "root", "etc", "passwd"), accounts);
+  }
+  execFileSync("tar", ["-C", join(folder, "root"), "-cf", tar, "."]);
+  return await loadTar(socketPath, tar, image);
 }
 
 /** Nothing at all. */

@@ -40,7 +40,7 @@ export const ENTRY = "/.agentkernel/ak-entry";
 const GUEST = "/.agentkernel/ak-guest";
 
 /** What root of a sandbox may do inside it; the first program gives up the last two, and all where the policy says so. */
-const CAPABILITIES = [
+export const CAPABILITIES = [
   ...["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "NET_BIND_SERVICE", "SYS_CHROOT"],
   ...["SETFCAP", "SETPCAP"],
 ];
@@ -112,7 +112,7 @@ export function engineImage(image: BootSpec["image"]): string {
   });
 }
 
-function tmpMiB({ policy: { fs, resources } }: BootSpec): number {
+export function tmpMiB({ policy: { fs, resources } }: BootSpec): number {
   return Math.min(fs.tmpMiB, Math.max(4, Math.floor(resources.memoryMiB / 4)));
 }
 

@@ -14,7 +14,7 @@ export interface EngineProbe {
   readonly runtimes: readonly string[];
 }
 
-const PATIENCE_MS = 3000;
+const PATIENCE_MS = 10_000;
 const nothing = { version: null, socket: null, rootless: false, runtimes: [] } as const;
 
 export async function probeEngine(kind: EngineKind, env: EngineEnvironment): Promise<EngineProbe> {

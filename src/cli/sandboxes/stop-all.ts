@@ -2,6 +2,8 @@
 import { realpathSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { ContainerCli, containerPath } from "../../backends/apple/cli.js";
+import { endAllOnApple } from "../../backends/apple/owners.js";
 import { EngineClient } from "../../backends/engine/client.js";
 import { endAllContainers } from "../../backends/engine/end-all.js";
 import { probeEngine } from "../../backends/engine/probe.js";
@@ -39,7 +41,20 @@ async function endOnEngines({ env, homeDir }: Invocation): Promise<number> {
     const { available, socket } = await probeEngine(kind, { ...env, HOME: homeDir });
     return available && socket !== null ? await endAllContainers(new EngineClient(socket)) : 0;
   });
-  return (await Promise.all(ended)).reduce((sum, count) => sum + count, 0);
+  const counts = await Promise.all([...ended, endOnApple(env)]);
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** A service that does not run has no machines either. */
+async function endOnApple(env: Invocation["env"]): Promise<number> {
+  const program = process.platform === "darwin" ? containerPath(env) : null;
+  if (program === null) return 0;
+  const cli = new ContainerCli(program);
+  const answers = await cli.ask(["system", "status"]).then(
+    () => true,
+    () => false,
+  );
+  return answers ? await endAllOnApple(cli) : 0;
 }
 
 /** After supervisors that could not do it themselves. */

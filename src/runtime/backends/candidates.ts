@@ -12,7 +12,7 @@ export interface Candidate {
   identity(host: RuntimeHost): string | null;
   /** Runs a sandbox. Never rejects because of the machine. */
   prove(host: RuntimeHost, signal?: AbortSignal): Promise<Proof>;
-  open(host: RuntimeHost, proof: Proof): Backend | Promise<Backend>;
+  open(host: RuntimeHost, proof: Proof): Backend;
 }
 
 const loaders: Readonly<Partial<Record<BackendName, () => Promise<Candidate>>>> = {
@@ -20,6 +20,7 @@ const loaders: Readonly<Partial<Record<BackendName, () => Promise<Candidate>>>> 
   podman: async () => (await import("./engine-candidate.js")).engineCandidate("podman"),
   docker: async () => (await import("./engine-candidate.js")).engineCandidate("docker"),
   gvisor: async () => (await import("./gvisor-candidate.js")).gvisorCandidate,
+  apple: async () => (await import("./apple-candidate.js")).appleCandidate,
 };
 
 /** Null where this version has none. */

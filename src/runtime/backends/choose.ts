@@ -54,7 +54,7 @@ async function firstProven(host: RuntimeHost, signal?: AbortSignal): Promise<Bac
     const candidate = await candidateOf(name);
     if (candidate === null) continue;
     const proof = await proofOf(host, name, candidate, signal ? { signal } : {});
-    if (proof.works) return pooled(host, await candidate.open(host, proof));
+    if (proof.works) return pooled(host, candidate.open(host, proof));
   }
   return null;
 }
@@ -67,7 +67,7 @@ async function openNamed(host: RuntimeHost, name: BackendName, signal?: AbortSig
     });
   }
   const proof = await proofOf(host, name, candidate, signal ? { signal } : {});
-  if (proof.works) return pooled(host, await candidate.open(host, proof));
+  if (proof.works) return pooled(host, candidate.open(host, proof));
   throw new AgentKernelError("backend_unavailable", `the backend ${name} does not work here: ${proof.detail}`, {
     hint: proof.nextStep ?? "see `agentkernel doctor`, or leave --backend out",
   });
