@@ -83,7 +83,6 @@ describe.each(actors)("as $name", (actor) => {
           await step.before(world);
           const striker = await Striker.at(world.daemon.pid, point);
           await world.watch(step.words).end;
-          // A tracer that was ended itself may not have written down what it did.
           const wasStruck = (await striker.off()) || isGone(world.daemon.pid);
           if (wasStruck) {
             await world.daemon.exited;

@@ -6,7 +6,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Actor, programOf } from "./actors.js";
+import { isGone } from "./process-tree.js";
 import { testFolder } from "./test-folder.js";
 
 export interface Point {
@@ -37,6 +39,7 @@ export async function atEachPoint(
 
 /** How long strace may take to let go. */
 const DETACH_MS = 1000;
+const REST_LOOK_MS = 2;
 
 let logs = 0;
 
@@ -78,10 +81,12 @@ function userName(uid: number): string {
 /** Waits for one running process, and not its descendants, at the point. */
 export class Striker {
   readonly #log = join(testFolder(), `strike-${logs++}`);
+  readonly #pid: number;
   readonly #over: Promise<unknown>;
   readonly #tell: (signal: NodeJS.Signals) => void;
 
   private constructor(pid: number, point: Point) {
+    this.#pid = pid;
     const threads = readdirSync(`/proc/${pid}/task`);
     const child = spawn("strace", [...injection(point, this.#log), ...threads.flatMap((thread) => ["-p", thread])], {
       stdio: ["ignore", "ignore", "pipe"],
@@ -106,13 +111,35 @@ export class Striker {
     return striker;
   }
 
-  /** Lets go of the process if it still lives; whether it was struck. */
+  /**
+   * Lets go of the process, and waits until it is gone or goes on; whether the tracer has written down that it was struck.
+   * It may have let go between the blow and the end, so it can be gone all the same.
+   */
   async off(): Promise<boolean> {
     this.#tell("SIGINT");
     // It can miss the end of a process with many threads, which then stays a zombie until its tracer is gone.
     const timer = setTimeout(() => this.#tell("SIGKILL"), DETACH_MS);
     await this.#over;
     clearTimeout(timer);
+    while (!isGone(this.#pid) && !isAtRest(this.#pid)) await sleep(REST_LOOK_MS);
     return isStruck(this.#log);
+  }
+}
+
+const KILL_BIT = 1n << 8n;
+
+/** All its threads wait for something, and none of them has a kill to come. */
+function isAtRest(pid: number): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/task`).every((thread) => {
+      const status = readFileSync(`/proc/${pid}/task/${thread}/status`, "latin1");
+      const pending = [...status.matchAll(/^(?:SigPnd|ShdPnd):\s*([0-9a-f]+)$/gm)];
+      const toDie = pending.some(([, mask]) => (BigInt(`0x${mask}`) & KILL_BIT) !== 0n);
+      return /^State:\s*S/m.test(status) && !toDie;
+    });
+  } catch (error) {
+    // A thread that has ended since the folder was read: one more look.
+    if (["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "")) return false;
+    throw error;
   }
 }
