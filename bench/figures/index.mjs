@@ -7,6 +7,7 @@ import { dockerExec, dockerRun, dockerThroughput } from "./docker.mjs";
 import { dockerCold, dockerGigabyte, dockerWarm } from "./docker-backend.mjs";
 import { egressBulk, egressBulkSrt } from "./egress-bulk.mjs";
 import { egressConnect } from "./egress-connect.mjs";
+import { gvisorWarm } from "./gvisor.mjs";
 import { httpExec, httpRun } from "./http.mjs";
 import { idleMemory } from "./idle-memory.mjs";
 import { imagePull } from "./image-pull.mjs";
@@ -51,6 +52,7 @@ export const figures = [
   dockerRun,
   dockerThroughput,
   dockerExec,
+  gvisorWarm,
   dockerWarm,
   dockerCold,
   dockerGigabyte,

@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { actors } from "../support/actors.js";
 import { provenGvisor } from "../support/gvisor-backend.js";
+import { makeProject } from "../support/project.js";
 import { runCli, runIn } from "../support/run-cli.js";
+import { inWorld } from "../support/sandbox-world.js";
 
 for (const actor of actors) {
   const gvisor = await provenGvisor(actor);
@@ -86,6 +88,25 @@ for (const actor of actors) {
         await ask("remove", "--force", name);
         await ask("daemon", "stop");
       }
+    });
+
+    it("is built ahead: one that waited shows the caller's project without its secrets, and serves once", async () => {
+      await inWorld(actor, async (world) => {
+        const env = { AGENTKERNEL_NODE: process.execPath };
+        const status = async () => JSON.parse(await world.ok(["daemon", "status", "--json"], { env })).data.pool;
+        const run = async (word: string) => {
+          const project = makeProject(actor, { "a.txt": `${word}\n`, ".env": "TOKEN=of-the-host\n" });
+          const script = "cat a.txt .env 2>/dev/null; ls /tmp; echo left > /tmp/left; echo changed > a.txt; cat a.txt";
+          const words = ["run", "--backend", "gvisor", "--no-network", "sh", "-c", script];
+          expect(await world.ak(words, { cwd: project.path })).toMatchObject({ stdout: `${word}\nchanged\n` });
+          expect(project.content()["a.txt"]).toBe(`${word}\n`);
+        };
+        await run("first");
+        await expect.poll(async () => (await status()).warm, { timeout: 30_000 }).toBeGreaterThan(1);
+        await run("second");
+        await run("third");
+        expect((await status()).taken).toBe(2);
+      });
     });
 
     it("doctor proves it, and says what it lacks and why", async () => {

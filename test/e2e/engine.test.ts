@@ -55,6 +55,17 @@ describe.skipIf(actor.name !== "root")("--backend docker", () => {
     expect(await kinds()).toEqual([]);
   });
 
+  it("a synced project has the changes after the run, and they are told", async () => {
+    const project = makeProject(actor, { "a.txt": "a\n", "gone.txt": "x\n", ".env": "KEY=1\n" });
+    const script = "echo b >> a.txt; rm gone.txt; ln -s /etc/passwd away; echo evil > .env; mkfifo pipe";
+    const words = ["run", ...on("--workspace", "sync"), "sh", "-c", script];
+    const ran = await runCli(actor, words, { cwd: project.path, env });
+    expect(ran).toMatchObject({ status: 0, stdout: "" });
+    expect(ran.stderr).toMatch(/not carried over[\s\S]*pipe/);
+    expect(project.content()).toEqual({ "a.txt": "a\nb\n", ".env": "KEY=1\n", away: "-> /etc/passwd" });
+    expect(await kinds()).toEqual([]);
+  });
+
   it("the host's own programs are refused as an image, and so is one that the engine does not have", async () => {
     const tried = async (name: string) => {
       const words = ["run", "--no-network", "--backend", "docker", "--image", name, "--pull", "never", "true"];

@@ -35,16 +35,7 @@ export class DockerEngine {
       throw new Error(`dockerd ended: ${readFileSync(at("log"), "utf8").slice(-2000)}`);
     });
     ended.catch(() => {});
-    await Promise.race([this.#answers(), ended]);
-  }
-
-  /** Nothing tells when it listens, so it is asked until it answers. */
-  async #answers(): Promise<void> {
-    for (;;) {
-      const answered = await fetchStatus(this.socketPath);
-      if (answered === 200) return;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    await Promise.race([untilAnswered(this.socketPath), ended]);
   }
 
   /** kill -9 of the engine, both its processes; those of its containers stay. */
@@ -75,6 +66,11 @@ export class DockerEngine {
     child.kill(signal);
     await ended;
   }
+}
+
+/** Nothing tells when an engine listens, so it is asked until it answers. */
+export async function untilAnswered(socketPath: string): Promise<void> {
+  while ((await fetchStatus(socketPath)) !== 200) await new Promise((resolve) => setTimeout(resolve, 50));
 }
 
 export function mountsBelow(folder: string): readonly string[] {

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { watch } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { mountsBelow } from "./docker.js";
+import { mountsBelow, untilAnswered } from "./docker.js";
 
 export class Podman {
   readonly env: Readonly<Record<string, string>>;
@@ -53,6 +53,8 @@ export class Podman {
     });
     this.#services.push(child);
     if (!existsSync(path)) for await (const _change of made) if (existsSync(path)) break;
+    // It is there a moment before anybody listens.
+    await untilAnswered(path);
     return path;
   }
 

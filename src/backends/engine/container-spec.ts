@@ -45,6 +45,14 @@ export const CAPABILITIES = [
   ...["SETFCAP", "SETPCAP"],
 ];
 
+/** What a kernel tells of the machine, and no command needs. Engines have most of these in their own list, not all of /sys. */
+const MASKED = [
+  ...["asound", "acpi", "kcore", "keys", "latency_stats", "timer_list", "timer_stats", "sched_debug", "scsi"].map(
+    (name) => `/proc/${name}`,
+  ),
+  "/sys",
+];
+
 export function containerSpec({ boot, views, labels, programs, files, isKept, maxProcesses }: ContainerParts): object {
   const { policy, image, hostname } = boot;
   const { resources, net, fs } = policy;
@@ -89,6 +97,7 @@ export function containerSpec({ boot, views, labels, programs, files, isKept, ma
       CapDrop: ["ALL"],
       CapAdd: [...CAPABILITIES, ...(isCaptured ? ["NET_ADMIN"] : [])],
       SecurityOpt: ["no-new-privileges", `seccomp=${files.seccomp[policy.proc.seccomp]}`],
+      MaskedPaths: MASKED,
       // Without it some engines switch IPv6 off, also on loopback.
       Sysctls: { "net.ipv6.conf.all.disable_ipv6": "0", "net.ipv6.conf.lo.disable_ipv6": "0" },
       ReadonlyRootfs: fs.rootReadonly,

@@ -58,7 +58,13 @@ export class Engine {
     const home: Layer[] =
       policy.fs.home === "none"
         ? []
-        : [{ name: "home", state: "absent", detail: "an engine cannot show your home without its secrets" }];
+        : [
+            {
+              name: "home",
+              state: "absent",
+              detail: "an engine's mount would show its secrets, and a copy would be of everything else in it",
+            },
+          ];
     return [
       { name: "namespaces", state: "applied" },
       { name: "cgroup", state: "applied" },

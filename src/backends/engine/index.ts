@@ -13,7 +13,7 @@ import { Engine } from "./engine.js";
 import { findEngineImage } from "./images.js";
 import { engineKept } from "./kept/index.js";
 import { RunContainer } from "./run-container.js";
-import { sweepOrphans } from "./sweep.js";
+import { hasAbandoned, sweepOrphans } from "./sweep.js";
 import { warmShape } from "./warm-container.js";
 
 export interface EngineBackendOptions {
@@ -25,8 +25,11 @@ export interface EngineBackendOptions {
 
 export const engineLacks: readonly Lack[] = [
   { capability: "snapshot", reason: "processes cannot be saved without a checkpoint service" },
-  { capability: "workspace-mount", reason: "an engine's mount would show the files that the policy hides" },
-  { capability: "home", reason: "an engine cannot show a home folder without the secrets in it" },
+  {
+    capability: "workspace-mount",
+    reason: "an engine's mount would show what the policy hides, and root's files in it would be root's on the host",
+  },
+  { capability: "home", reason: "a mount would show its secrets, and a copy would be of everything else in it" },
   {
     capability: "limit-disk",
     reason: "the engine's storage has no quota: only /tmp, /dev/shm and /workspace are limited",
@@ -47,7 +50,7 @@ export function engineBackend(kind: EngineKind, { programs, env, folder }: Engin
       const container = await RunContainer.start(engine(), spec, "run", signal);
       const booted = await container.boot(engine(), spec, signal);
       // Beside the run: what others left does not keep this one waiting. The next one tries again where it fails.
-      if (!isSwept) {
+      if (!isSwept || hasAbandoned()) {
         isSwept = true;
         Promise.all([sweepOrphans(engine().client), sweepProjects(folder)]).catch(() => {
           isSwept = false;

@@ -24,6 +24,7 @@ import { awaitEntry, giveOrder } from "./entry-talk.js";
 import { endOf } from "./kept/end.js";
 import { ownedLabels } from "./labels.js";
 import type { MuxedStream } from "./muxed-stream.js";
+import { abandon } from "./sweep.js";
 import { nothingKnown, usageOf } from "./usage.js";
 import { type CopiedView, copiedViews, trackedView } from "./views.js";
 
@@ -156,7 +157,8 @@ export class RunContainer {
       () => ({ error: null }),
       (error: unknown) => ({ error }),
     );
-    const end = await this.kill();
+    await this.#end();
+    const end = await this.ended;
     if (error !== null) throw error;
     return end;
   }
@@ -177,6 +179,7 @@ export class RunContainer {
 
   /** Idempotent. */
   async kill(): Promise<SandboxEnd> {
+    if (this.#finished !== null) return await this.#finished;
     await this.#end();
     return await this.ended;
   }
@@ -197,6 +200,7 @@ export class RunContainer {
 
   async #awaitEnd(status: Promise<number | null>): Promise<SandboxEnd> {
     const code = await status.catch((error: unknown) => {
+      abandon(this.#container.id);
       throw new AgentKernelError("sandbox_died", "the engine that ran the sandbox is gone", { cause: error });
     });
     this.#stream.destroy();

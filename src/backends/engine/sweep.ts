@@ -21,12 +21,24 @@ export async function ownContainers(client: EngineClient): Promise<readonly Foun
   });
 }
 
+/** Of this process, whose engine went away before they could be ended. It may come back with them. */
+const abandoned = new Set<string>();
+
+export function abandon(id: string): void {
+  abandoned.add(id);
+}
+
+export function hasAbandoned(): boolean {
+  return abandoned.size > 0;
+}
+
 /** The ids of those that were removed. */
 export async function sweepOrphans(client: EngineClient): Promise<readonly string[]> {
   const removed: string[] = [];
   for (const { id, labels: found } of await ownContainers(client)) {
-    if (!isOrphan(found)) continue;
+    if (!isOrphan(found) && !abandoned.has(id)) continue;
     await new Container(client, id).remove();
+    abandoned.delete(id);
     removed.push(id);
   }
   return removed;
