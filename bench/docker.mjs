@@ -38,7 +38,7 @@ export class BenchDocker {
     const root = join(this.folder, "root");
     mkdirSync(join(root, "bin"), { recursive: true });
     copyFileSync("/bin/busybox", join(root, "bin", "busybox"));
-    for (const name of ["true", "sleep"]) symlinkSync("busybox", join(root, "bin", name));
+    for (const name of ["true", "sleep", "head"]) symlinkSync("busybox", join(root, "bin", name));
     const archive = join(this.folder, "root.tar");
     execFileSync("tar", ["-C", root, "-cf", archive, "."]);
     this.ask("import", archive, IMAGE);

@@ -8,9 +8,11 @@ import { daemonIdle, warmMemory } from "./daemon-idle.mjs";
 import { daemonRun } from "./daemon-run.mjs";
 import { density } from "./density.mjs";
 import { dockerExec, dockerRun, dockerThroughput } from "./docker.mjs";
+import { dockerCold, dockerGigabyte, dockerWarm } from "./docker-backend.mjs";
 import { egressBulk, egressBulkSrt } from "./egress-bulk.mjs";
 import { egressConnect } from "./egress-connect.mjs";
 import { growth } from "./growth.mjs";
+import { gvisorWarm } from "./gvisor.mjs";
 import { httpExec, httpRun } from "./http.mjs";
 import { idleMemory } from "./idle-memory.mjs";
 import { imagePull } from "./image-pull.mjs";
@@ -66,4 +68,8 @@ export const figures = [
   density,
   besideBombs,
   growth,
+  gvisorWarm,
+  dockerWarm,
+  dockerCold,
+  dockerGigabyte,
 ];

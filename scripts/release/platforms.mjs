@@ -3,6 +3,7 @@ export const nativeNames = [
   "ak-changes",
   "ak-client",
   "ak-copy",
+  "ak-entry",
   "ak-guest",
   "ak-jail",
   "ak-pack",

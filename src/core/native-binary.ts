@@ -13,6 +13,7 @@ export const nativeNames = [
   "ak-jail",
   "ak-changes",
   "ak-copy",
+  "ak-entry",
   "ak-probe",
   "ak-unpack",
   "ak-pack",
@@ -25,6 +26,12 @@ export function nativeBinary(name: NativeName): string {
   const path = known.get(name) ?? findBinary(name);
   known.set(name, path);
   return path;
+}
+
+/** Where the guest's programs for another machine's Linux are; null where this package has none. */
+export function foreignGuestFolder(platform: "linux-arm64"): string | null {
+  const here = dirname(fileURLToPath(import.meta.url));
+  return PLACES.map((place) => join(here, place, platform)).find((candidate) => existsSync(candidate)) ?? null;
 }
 
 function findBinary(name: NativeName): string {

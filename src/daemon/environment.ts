@@ -4,7 +4,9 @@
  */
 import type { HostEnvironment } from "../core/state-folders.js";
 
-const NEEDED = new Set(["HOME", "LANG", "LOGNAME", "NODE_EXTRA_CA_CERTS", "PATH", "TMPDIR", "TZ", "USER"]);
+/** Where engines listen: sandboxes that stay may be theirs. */
+const ENGINES = ["DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "CONTAINER_HOST"];
+const NEEDED = new Set([...ENGINES, "HOME", "LANG", "LOGNAME", "NODE_EXTRA_CA_CERTS", "PATH", "TMPDIR", "TZ", "USER"]);
 const NEEDED_KINDS = /^(?:XDG_\w+_(?:DIR|HOME)|LC_\w+|SSL_CERT_(?:FILE|DIR)|AGENTKERNEL_\w+)$/;
 /** About one command line, or about the process that starts the daemon. */
 const NOT_PASSED_ON = new Set([

@@ -13,7 +13,8 @@ import { sandboxesFolder } from "../core/state-folders.js";
 import type { Surroundings } from "../core/surroundings.js";
 import { version } from "../core/version.js";
 import { within } from "../core/within.js";
-import { openBackend } from "../runtime/open-backend.js";
+import { chooseForKeeping } from "../runtime/backends/choose.js";
+import { openKeeper } from "../runtime/open-engine.js";
 import { WarmPool } from "../runtime/pool/index.js";
 import { Sandboxes } from "../runtime/sandboxes/index.js";
 import { DaemonApi, type ServeOptions } from "./api.js";
@@ -195,8 +196,10 @@ export class Daemon {
     await this.#jails.open();
     const folder = sandboxesFolder(own.env, own.homeDir);
     this.#sandboxOwnership = takeSandboxes(folder);
+    const host = { ...own, resident: { jails: this.#jails, pool: this.#pool } };
     const sandboxes = await Sandboxes.open({
-      backend: openBackend({ ...own, resident: { jails: this.#jails, pool: this.#pool } }),
+      backend: openKeeper(host),
+      choose: (wish) => chooseForKeeping(host, wish),
       folder,
       ...own,
       say: (line) => log.say(line),

@@ -1,5 +1,6 @@
 /** Options into a policy and, for `run`, into a whole request. All checks that need no sandbox are made here. */
 import { realpathSync, statSync } from "node:fs";
+import type { BackendWish } from "../core/backend-wish.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
 import type { Surroundings } from "../core/surroundings.js";
@@ -9,7 +10,7 @@ import type { PolicyInputs } from "../policy/layers.js";
 import { type ResolvedPolicy, resolveAgain } from "../policy/resolve.js";
 import { type ImageWish, isPlace, rootFolder } from "../runtime/root-image.js";
 import type { RunRequest } from "../runtime/run-request.js";
-import { checkBackend, chooseImage } from "./choices.js";
+import { BACKEND_VARIABLE, backendWish, chooseImage } from "./choices.js";
 import { type Configuration, noConfiguration } from "./configuration.js";
 import { protectInUse } from "./files-in-use.js";
 import { imageSettings } from "./image-settings.js";
@@ -26,15 +27,25 @@ export function preparePolicy(
   surroundings: Surroundings,
   configuration: Configuration = noConfiguration,
 ): ResolvedPolicy {
-  const backend = parsed.values.get("backend")?.[0];
-  if (backend !== undefined) checkBackend(backend);
-  else checkBackend(configuration.backend?.name, configuration.backend?.origin);
+  wantedBackend(parsed, surroundings, configuration);
   workingFolder(parsed);
   const mounts = (parsed.values.get("mount") ?? []).map((text) => parseMount(text, surroundings.cwd));
   const inputs = configuration.combine(policyInputs(parsed, mounts, surroundings.env));
   const resolved = resolveWhole(inputs, configuration, surroundings.cwd);
   checkShownPaths(resolved, surroundings);
   return resolved;
+}
+
+export function wantedBackend(
+  parsed: Wishes,
+  { env }: Pick<Surroundings, "env">,
+  configuration: Configuration = noConfiguration,
+): BackendWish {
+  const named = parsed.values.get("backend")?.[0];
+  if (named !== undefined) return backendWish(named);
+  const { [BACKEND_VARIABLE]: variable = "" } = env;
+  if (variable !== "") return backendWish(variable, BACKEND_VARIABLE);
+  return backendWish(configuration.backend?.name, configuration.backend?.origin);
 }
 
 /** Twice where it must: what is shown writable, and whether MCP servers matter, is known only from a policy. */
@@ -70,6 +81,7 @@ export function prepareRun(
   const homeDir = policy.fs.home === "readonly" ? showableHome(surroundings.homeDir) : null;
   return {
     argv: parsed.rest,
+    backend: wantedBackend(parsed, surroundings, configuration),
     policy,
     origins,
     image: checkedImage(wantedImage(parsed, surroundings, configuration), policy, surroundings),

@@ -1,5 +1,6 @@
-/** The backend that sandboxes use. */
+/** The linux backend, which every other choice falls back to, and what is started for it. */
 import { linuxBackend } from "../backends/linux/index.js";
+import type { JailPrograms } from "../backends/linux/jail-process.js";
 import type { Backend } from "../core/backend.js";
 import { nativeBinary } from "../core/native-binary.js";
 import { journalFolder } from "../core/state-folders.js";
@@ -14,12 +15,25 @@ export interface RuntimeHost extends Pick<Surroundings, "env" | "homeDir"> {
   readonly foreseen?: number | null;
 }
 
-export function openBackend({ env, homeDir, resident }: RuntimeHost): Backend {
-  const backend = linuxBackend({
+export function jailPrograms({ env, homeDir, resident }: RuntimeHost): JailPrograms {
+  return {
     jailBinary: nativeBinary("ak-jail"),
     guestBinary: nativeBinary("ak-guest"),
     journalDir: journalFolder(env, homeDir),
     ...(resident ? { starter: resident.jails } : {}),
-  });
+  };
+}
+
+/** Without the sandboxes that are built ahead. */
+export function openLinux(host: RuntimeHost): Backend {
+  return linuxBackend(jailPrograms(host));
+}
+
+export function openBackend(host: RuntimeHost): Backend {
+  return pooled(host, openLinux(host));
+}
+
+/** With the sandboxes that are built ahead, where there is somebody who builds them. */
+export function pooled({ resident }: RuntimeHost, backend: Backend): Backend {
   return resident ? pooledBackend(backend, resident.pool) : backend;
 }

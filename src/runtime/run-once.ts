@@ -3,7 +3,7 @@
  * and the end of both. When nobody waits any more (`signal`), everything is killed.
  */
 import type { Buffer } from "node:buffer";
-import type { CarryReport, Layer, SandboxEnd, UsedSoFar } from "../core/backend.js";
+import type { CarryReport, SandboxEnd, UsedSoFar } from "../core/backend.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { GuestExec } from "../guest/index.js";
 import { type CommandEnd, CommandWait } from "./command-end.js";
@@ -39,7 +39,7 @@ export interface RunOnceOptions {
 }
 
 export interface RanOnce {
-  readonly sandbox: { readonly id: string; readonly layers: readonly Layer[] };
+  readonly sandbox: Pick<TemporarySandbox, "id" | "backend" | "layers">;
   readonly image: RootImage;
   readonly command: CommandEnd;
   readonly used: UsedSoFar;

@@ -1,4 +1,5 @@
 /** What `run` asks of the runtime: everything is decided and checked, nothing is started yet. */
+import type { BackendWish } from "../core/backend-wish.js";
 import type { Policy } from "../core/policy.js";
 import type { Origins } from "../policy/resolve.js";
 import type { PublishedPort } from "./published-ports.js";
@@ -15,6 +16,8 @@ export interface AuditSettings {
 export interface RunRequest {
   /** Empty: what the image says it is for. */
   readonly argv: readonly string[];
+  /** What isolates it. */
+  readonly backend: BackendWish;
   readonly policy: Policy;
   /** Which input set each field of the policy. */
   readonly origins: Origins;

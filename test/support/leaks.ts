@@ -64,8 +64,13 @@ function processes(): string[] {
 /** Places where others mount things of their own while we look. */
 const FOREIGN_MOUNT = / \/tmp\/(?:mmdebstrap\.|agentkernel-)/;
 
+/** An engine puts its own store in place whenever it is asked something, and takes it away again. */
+const ENGINE_STORE = / \S+\/podman\/root\/overlay /;
+
 function mounts(): string[] {
-  const lines = read("/proc/self/mountinfo").split("\n").filter(Boolean);
+  const lines = read("/proc/self/mountinfo")
+    .split("\n")
+    .filter((line) => line !== "" && !ENGINE_STORE.test(line));
   return lines.filter((line) => line.includes(testFolder()) || !FOREIGN_MOUNT.test(line)).sort();
 }
 

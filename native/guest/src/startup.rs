@@ -3,16 +3,17 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{DumpableBehavior, getpid, set_child_subreaper, set_dumpable_behavior, umask};
 
-use crate::sys;
+use crate::{host_stream::HostStream, sys};
 
 /// What the server is built from.
 pub struct Prepared {
     /// The stream to the host, for the guest's whole life.
-    pub host: Option<OwnedFd>,
+    pub host: Option<HostStream>,
     /// Instead of it, of a kept sandbox: the supervisor passes each stream to a host through it.
     pub door: Option<OwnedFd>,
     /// Instead of both, of a sandbox that is built ahead: the only stream comes through it.
@@ -25,10 +26,24 @@ pub struct Prepared {
     pub is_init: bool,
 }
 
+/// What a container has in memory goes with its first process, and its host may still want to look at the project there.
+/// A host that lives ends the container when it has; one that does not is not waited for any longer.
+const LINGER: Duration = Duration::from_secs(60);
+
+pub fn linger_if_told(words: &[OsString]) {
+    if is_told(words, "lingers") {
+        std::thread::sleep(LINGER);
+    }
+}
+
+fn is_told(words: &[OsString], word: &str) -> bool {
+    words.iter().any(|said| said == word)
+}
+
 pub fn prepare(words: &[OsString]) -> io::Result<Prepared> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    let is_told = |word: &str| words.iter().any(|said| said == word);
-    let (stream, listeners) = sys::take_inherited(is_told("captured"))?;
+    sys::let_keepers_adopt(!is_told(words, "orphans"));
+    let (stream, listeners, output) = sys::take_inherited(is_told(words, "captured"), is_told(words, "pipes"))?;
     let is_init = getpid().is_init();
     if !is_init {
         set_child_subreaper(Some(getpid()))?;
@@ -37,16 +52,19 @@ pub fn prepare(words: &[OsString]) -> io::Result<Prepared> {
     umask(Mode::empty());
     let child_signals = sys::child_signal_fd()?;
     let (host, door, entrance) = match () {
-        () if is_told("warm") => (None, None, Some(stream)),
-        () if is_told("kept") => (None, Some(stream), None),
-        () => (Some(stream), None, None),
+        () if is_told(words, "warm") => (None, None, Some(stream)),
+        () if is_told(words, "kept") => (None, Some(stream), None),
+        () => (Some(to_host(stream, output)), None, None),
     };
-    if let Some(waited_for) = host.as_ref().or(door.as_ref()) {
-        set_nonblocking(waited_for)?;
+    if let Some(door) = &door {
+        fcntl_setfl(door, fcntl_getfl(door)? | OFlags::NONBLOCK)?;
     }
     Ok(Prepared { host, door, entrance, listeners, child_signals, is_init })
 }
 
-pub fn set_nonblocking(stream: &OwnedFd) -> io::Result<()> {
-    Ok(fcntl_setfl(stream, fcntl_getfl(stream)? | OFlags::NONBLOCK)?)
+fn to_host(stream: OwnedFd, output: Option<OwnedFd>) -> HostStream {
+    match output {
+        Some(output) => HostStream::pipes(stream, output),
+        None => HostStream::socket(stream),
+    }
 }

@@ -7,6 +7,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use ak_wire::payload::Usage;
+use rustix::io::Errno;
 
 /// The descriptor on which the jail leaves the stream to the host or, of a kept sandbox, the door through which
 /// streams come. Listeners follow it.
@@ -17,21 +18,26 @@ fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
+/// The stream or the door, the listeners, and with `pipes` the descriptor behind them on which the host is written to.
+pub type Inherited = (OwnedFd, [Option<OwnedFd>; LISTENERS], Option<OwnedFd>);
+
 /// Takes the host's stream (or the door) and, where the jail says that the network is captured, the sockets at which it arrives.
 /// Closes everything else above them. Called once, first of all.
-pub fn take_inherited(captured: bool) -> io::Result<(OwnedFd, [Option<OwnedFd>; LISTENERS])> {
+pub fn take_inherited(captured: bool, pipes: bool) -> io::Result<Inherited> {
     let host = take(HOST_FD)?;
+    let after_listeners = ak_capture::FIRST_FD + LISTENERS as RawFd;
+    let output = if pipes { Some(take(after_listeners)?) } else { None };
     let mut listeners = [const { None }; LISTENERS];
     if captured {
         for (number, listener) in (ak_capture::FIRST_FD..).zip(&mut listeners) {
             // One that is not there is of a family that the kernel lacks.
             *listener = take(number).ok();
         }
-        close_between(ak_capture::FIRST_FD + LISTENERS as RawFd, RawFd::MAX);
     } else {
-        close_between(HOST_FD + 1, RawFd::MAX);
+        close_between(HOST_FD + 1, after_listeners - 1);
     }
-    Ok((host, listeners))
+    close_between(after_listeners + RawFd::from(pipes), RawFd::MAX);
+    Ok((host, listeners, output))
 }
 
 /// Commands never inherit it.
@@ -182,6 +188,25 @@ pub fn reap_one(pid: i32) {
 fn usage(rusage: &libc::rusage) -> Usage {
     let micros = |t: libc::timeval| (t.tv_sec as u64) * 1_000_000 + t.tv_usec as u64;
     Usage { user_us: micros(rusage.ru_utime), system_us: micros(rusage.ru_stime), max_rss_kib: rusage.ru_maxrss as u64 }
+}
+
+static KEEPERS_ADOPT: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+
+/// Whether a keeper becomes the parent of what its command leaves behind. gVisor's kernel did not know how for long, and
+/// process 1 cannot find out: for itself that is always granted.
+pub fn keepers_adopt() -> bool {
+    KEEPERS_ADOPT.get().copied().unwrap_or(true)
+}
+
+/// Said once, before the first keeper.
+pub fn let_keepers_adopt(adopt: bool) {
+    let _ = KEEPERS_ADOPT.set(adopt);
+}
+
+/// Begins a session. By the C library's call: gVisor's kernel answers with 0, which is no process id.
+pub fn set_session() -> Result<(), Errno> {
+    // SAFETY: nothing is passed.
+    checked(unsafe { libc::setsid() }).map(drop).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::PERM))
 }
 
 /// kill(2) with its own meaning of zero and negative ids.

@@ -18,7 +18,7 @@ use ak_jail::{
     cgroup, claim,
     control::{Control, Event},
     fault::Outcome,
-    keep, launcher, supervisor, sys, view,
+    gvisor, keep, launcher, supervisor, sys, view,
 };
 
 const DONE: i32 = 0;
@@ -35,6 +35,11 @@ extern "C" fn main(count: c_int, words: *const *const c_char) -> i32 {
         ["run"] => run(),
         ["keep"] => keep(),
         ["launch", socket] => launch(socket),
+        ["inside", ref words @ ..] => {
+            // The supervisor reads it, and tells it with the end.
+            eprintln!("{}", gvisor::inside::become_guest(words));
+            FAILED
+        }
         ["sweep-kept", state] => answer(keep::sweep(Path::new(state))),
         ["remove-kept", state] => answer(keep::remove(Path::new(state))),
         ["sweep", journal, killed] => sweep_after(Path::new(journal), killed),

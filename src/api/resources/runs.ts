@@ -96,7 +96,7 @@ type AboutSandbox = Pick<
 function aboutSandbox({ policy, notes }: RunRequest, ran: RanOnce, redact: Redactor): AboutSandbox {
   const { image, sandbox } = ran;
   return {
-    backend: "linux",
+    backend: sandbox.backend,
     image: { name: image.name, digest: image.digest, why: redact.value(inFields(image.why)) },
     profile: policy.profile,
     compatibility_mode: policy.mode,

@@ -2,6 +2,11 @@
 import { realpathSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { ContainerCli, containerPath } from "../../backends/apple/cli.js";
+import { endAllOnApple } from "../../backends/apple/owners.js";
+import { EngineClient } from "../../backends/engine/client.js";
+import { endAllContainers } from "../../backends/engine/end-all.js";
+import { probeEngine } from "../../backends/engine/probe.js";
 import { endAll } from "../../backends/linux/end-all.js";
 import { keptSupervisors } from "../../backends/linux/kept/supervisors.js";
 import { AgentKernelError } from "../../core/errors.js";
@@ -27,10 +32,12 @@ export async function stopAll(parsed: ParsedOptions, invocation: Invocation): Pr
 /** Returns how many there were. */
 export async function endEverySandbox(invocation: Invocation): Promise<number> {
   const folder = sandboxesFolder(invocation.env, invocation.homeDir);
-  const { ended, left, wasForced } = await endAll({
-    jailBinary: realpathSync(nativeBinary("ak-jail")),
-    holders: () => keptSupervisors(folder),
-  });
+  const {
+    ended: jails,
+    left,
+    wasForced,
+  } = await endAll({ jailBinary: realpathSync(nativeBinary("ak-jail")), holders: () => keptSupervisors(folder) });
+  const ended = jails + (await endOnEngines(invocation));
   if (wasForced) await clearUp(invocation);
   if (left.length > 0) {
     throw new AgentKernelError("internal", `${left.length} sandboxes could not be ended: process ${left.join(", ")}`, {
@@ -38,6 +45,28 @@ export async function endEverySandbox(invocation: Invocation): Promise<number> {
     });
   }
   return ended;
+}
+
+/** An engine that is not there, or does not answer, runs nothing of ours that could be ended. */
+async function endOnEngines({ env, homeDir }: Invocation): Promise<number> {
+  const ended = (["docker", "podman"] as const).map(async (kind) => {
+    const { available, socket } = await probeEngine(kind, { ...env, HOME: homeDir });
+    return available && socket !== null ? await endAllContainers(new EngineClient(socket)) : 0;
+  });
+  const counts = await Promise.all([...ended, endOnApple(env)]);
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** A service that does not run has no machines either. */
+async function endOnApple(env: Invocation["env"]): Promise<number> {
+  const program = process.platform === "darwin" ? containerPath(env) : null;
+  if (program === null) return 0;
+  const cli = new ContainerCli(program);
+  const answers = await cli.ask(["system", "status"]).then(
+    () => true,
+    () => false,
+  );
+  return answers ? await endAllOnApple(cli) : 0;
 }
 
 /** After supervisors that could not do it themselves. */

@@ -102,7 +102,8 @@ export function signalsContract(contract: Contract): void {
   contract.capability("timeout", (test) => {
     test("a command that listens ends at its time limit, and says so", async () => {
       await contract.sandbox({}, async (sandbox) => {
-        const command = await sandbox.start(["sh", "-c", "trap 'exit 7' TERM; while :; do sleep 0.01; done"]);
+        const command = await sandbox.start(["sh", "-c", "trap 'exit 7' TERM; echo up; while :; do sleep 0.01; done"]);
+        await command.until(/up/);
         const { exit, timedOut } = await new CommandWait(command.exec, 50).end;
         expect({ code: exit.code, timedOut }).toEqual({ code: 7, timedOut: true });
       });

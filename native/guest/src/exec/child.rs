@@ -5,7 +5,7 @@ use std::os::fd::RawFd;
 
 use rustix::fs::Mode;
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
-use rustix::process::{Signal, chdir, getpid, ioctl_tiocsctty, set_parent_process_death_signal, setsid, umask};
+use rustix::process::{Signal, chdir, getpid, ioctl_tiocsctty, set_parent_process_death_signal, umask};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
 use super::prepared::Prepared;
@@ -50,7 +50,7 @@ pub fn run(start: &mut Start<'_>) -> ! {
 }
 
 fn set_up(command: &Prepared, stdio: ChildStdio, die_with_keeper: bool) -> Result<(), (Stage, Errno)> {
-    setsid().map_err(|errno| (Stage::Process, errno))?;
+    sys::set_session().map_err(|errno| (Stage::Process, errno))?;
     set_stdio(stdio).map_err(|errno| (Stage::Terminal, errno))?;
     umask(Mode::from_raw_mode(0o022));
     if let Some(identity) = &command.identity {

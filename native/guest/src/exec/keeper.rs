@@ -32,7 +32,11 @@ pub fn run(command: &mut Prepared, stdio: ChildStdio, report: RawFd, guest: i32)
 
 fn serve(command: &mut Prepared, stdio: ChildStdio, report: RawFd, guest: i32) -> Result<(), Errno> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    set_child_subreaper(Some(getpid()))?;
+    match set_child_subreaper(Some(getpid())) {
+        // A kernel that knows of no subreapers leaves orphans to the guest, which looks for them there.
+        Err(Errno::INVAL) => {}
+        result => result?,
+    }
     set_parent_process_death_signal(Some(Signal::KILL))?;
     if getppid().map(|pid| pid.as_raw_nonzero().get()) != Some(guest) {
         // The guest ended before the signal was asked for.

@@ -18,7 +18,7 @@ use crate::{
     channel::Channel,
     etc_files,
     fault::{During, Fault, Outcome},
-    filesystems, image_root,
+    filesystems, gvisor, image_root,
     place::{self, Root},
     spec::{Spec, View, ViewForm},
     sys, trust,
@@ -91,7 +91,7 @@ impl Placer<'_> {
             .during("open our mount namespace")?;
         move_into_thread_name_spaces(self.namespace.as_fd(), ThreadNameSpaceType::MOUNT)
             .during("enter the sandbox's mount namespace")?;
-        attach(&views, built)?;
+        attach(gvisor::root_in_jail(self.spec), &views, built)?;
         if self.spec.root_readonly {
             set_root_attributes(true)?;
         }
@@ -170,9 +170,9 @@ fn resize_tmpfs(path: &str, mib: u64) -> Outcome<()> {
 }
 
 /// In the sandbox's own mount namespace. Views around others come first.
-fn attach(views: &[ShownView], mut built: Vec<(&ShownView, OwnedFd)>) -> Outcome<()> {
-    let slash = open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
-    let root = Root::new(slash.during("open the sandbox's root")?);
+fn attach(root: &str, views: &[ShownView], mut built: Vec<(&ShownView, OwnedFd)>) -> Outcome<()> {
+    let root = open(root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+    let root = Root::new(root.during("open the sandbox's root")?);
     let all: Vec<View> = views.iter().map(|shown| shown.view.clone()).collect();
     built.sort_by_key(|(shown, _)| shown.view.target.components().count());
     for (ShownView { view, is_folder, .. }, tree) in built {

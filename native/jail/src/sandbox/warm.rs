@@ -15,6 +15,7 @@ use crate::{
     control::{Layer, LayerState},
     fault::{During, Fault, Outcome},
     foresight::{self, Foreseen},
+    gvisor::{self, Said},
     host_image,
     identity::{Identity, is_host_root},
     keep::door::Door,
@@ -37,16 +38,18 @@ pub struct Warm {
     /// The guest's door, and the stream that it gets through it.
     entrance: Option<(Door, OwnedFd)>,
     copied: Option<host_image::Stamp>,
+    said: Option<Said>,
 }
 
 impl Warm {
     pub fn start(spec: Spec, stream: OwnedFd) -> Outcome<Self> {
         let guest = open_guest(&spec)?;
+        let (runtime, said) = gvisor::Runtime::open(&spec)?.unzip();
         let identity = Identity::choose(spec.ids, spec.user)?;
         let layers = Layers::open(spec.root.layers(), is_host_root())?;
         let copied = (spec.root == RootChoice::Host).then(host_image::Stamp::now);
         let born = cgroup::is_pure_v2();
-        let mut limited = born.then(|| Cgroup::create(&spec.limits, false)).transpose()?;
+        let mut limited = born.then(|| Cgroup::create(&spec.limits_around(), false)).transpose()?;
         let (ours, theirs) = Channel::pair()?;
         let (placer, orders) = Channel::pair()?;
         let (manner, entrance, guests_end) = if walls_need_views(&spec) {
@@ -60,13 +63,20 @@ impl Warm {
             Fork::Parent { pid, pidfd } => (pid, pidfd),
             Fork::Child => {
                 drop((ours, placer, entrance));
-                let child =
-                    Child { spec: &spec, identity: &identity, channel: theirs, guest, stream: guests_end, manner };
+                let child = Child {
+                    spec: &spec,
+                    identity: &identity,
+                    channel: theirs,
+                    guest,
+                    runtime,
+                    stream: guests_end,
+                    manner,
+                };
                 child.become_warm_guest(layers, orders);
                 std::process::exit(1);
             }
         };
-        drop((theirs, orders, guests_end, guest));
+        drop((theirs, orders, guests_end, guest, runtime));
         let process = Process { pid, pidfd, reaped: false };
         identity.write_maps(pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
         layers.map_ids(pid, READONLY).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
@@ -74,7 +84,7 @@ impl Warm {
         tell(&ours, &(), None)?;
         let (cgroup, mut cgroup_layers) = match limited.take() {
             Some(made) => made,
-            None => Cgroup::create(&spec.limits, false)?,
+            None => Cgroup::create(&spec.limits_around(), false)?,
         };
         if identity.has_range() && !cgroup.limits("pids") {
             cgroup_layers.add_to_limits("; that limits processes for each id, not in all");
@@ -83,7 +93,9 @@ impl Warm {
             tell(&ours, &Asked::Join, Some(door.as_fd()))?;
         }
         tell(&ours, &Asked::Finish, None)?;
-        tell(&ours, &Prepared { surveys: Vec::new(), rlimits: Vec::new() }, None)?;
+        // Those of a kernel of its own are fixed from here on; the others' are set when it is taken.
+        let fixed = if spec.gvisor.is_some() { rlimits(&spec, &cgroup) } else { Vec::new() };
+        tell(&ours, &Prepared { surveys: Vec::new(), rlimits: fixed }, None)?;
         let mut walls = vec![
             Layer::new("namespaces", LayerState::Applied, identity.describe()),
             Layer::applied("seccomp"),
@@ -95,7 +107,7 @@ impl Warm {
         } else {
             Some(ours)
         };
-        Ok(Self { spec, process, cgroup, layers: walls, identity, placer, builder, entrance, copied })
+        Ok(Self { spec, process, cgroup, layers: walls, identity, placer, builder, entrance, copied, said })
     }
 
     /// Readable when the first process has ended, and so all others.
@@ -105,7 +117,7 @@ impl Warm {
 
     /// The sandbox that `spec` asks for.
     pub fn take(self, spec: &Spec, mut foreseen: Option<Foreseen>) -> Outcome<Sandbox<'_>> {
-        let Self { spec: built, process, cgroup, mut layers, identity, placer, builder, entrance, copied } = self;
+        let Self { spec: built, process, cgroup, mut layers, identity, placer, builder, entrance, copied, said } = self;
         if !spec.has_shape_of(&built) {
             return Err(Fault::new("conflict", "the sandbox was built for another shape"));
         }
@@ -128,9 +140,10 @@ impl Warm {
         let surveys = show(&placer, spec, &sources, surveys)?;
         // Beside the placer.
         if spec.limits != built.limits {
-            cgroup.set_limits(&spec.limits)?;
+            cgroup.set_limits(&spec.limits_around())?;
         }
-        for (resource, value) in rlimits(spec, &cgroup) {
+        let late = if spec.gvisor.is_none() { rlimits(spec, &cgroup) } else { Vec::new() };
+        for (resource, value) in late {
             sys::set_rlimit_of(process.pid, resource, value).during("set a resource limit")?;
         }
         let (upper, left) = await_shown(&placer)?;
@@ -156,6 +169,7 @@ impl Warm {
             placeholders,
             since,
             left,
+            said,
             _identity: identity,
         })
     }

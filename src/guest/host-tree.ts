@@ -1,10 +1,10 @@
 /** The host's end of a copy: `ak-copy`, which reads and writes files with the rights of whoever runs agentkernel. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { AgentKernelError } from "../../core/errors.js";
-import { escapeText } from "../../core/escape.js";
-import { nativeBinary } from "../../core/native-binary.js";
-import type { HideRule } from "../../core/policy.js";
-import { readTreeReport, type TreeReport, type TreeTarget } from "../../guest/index.js";
+import { AgentKernelError } from "../core/errors.js";
+import { escapeText } from "../core/escape.js";
+import { nativeBinary } from "../core/native-binary.js";
+import type { HideRule } from "../core/policy.js";
+import { readTreeReport, type TreeReport, type TreeTarget } from "./tree.js";
 
 const MAX_WORDS_CHARS = 1 << 20;
 
