@@ -36,10 +36,10 @@ use server::{End, Server};
 extern "C" fn main(count: c_int, words: *const *const c_char) -> i32 {
     // SAFETY: they come from the C library as they are.
     let words = unsafe { ak_words::of_main(count, words) };
-    match startup::prepare(&words).and_then(Server::new) {
+    match startup::prepare(words).and_then(Server::new) {
         Ok(server) => {
             let end = server.run();
-            startup::linger_if_told(&words);
+            startup::linger_if_told();
             match end {
                 End::ShutDown => 0,
                 End::StreamEnded | End::SupervisorGone => 1,

@@ -30,20 +30,16 @@ pub struct Prepared {
 /// A host that lives ends the container when it has; one that does not is not waited for any longer.
 const LINGER: Duration = Duration::from_secs(60);
 
-pub fn linger_if_told(words: &[OsString]) {
-    if is_told(words, "lingers") {
+pub fn linger_if_told() {
+    if sys::is_told("lingers") {
         std::thread::sleep(LINGER);
     }
 }
 
-fn is_told(words: &[OsString], word: &str) -> bool {
-    words.iter().any(|said| said == word)
-}
-
-pub fn prepare(words: &[OsString]) -> io::Result<Prepared> {
+pub fn prepare(words: Vec<OsString>) -> io::Result<Prepared> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    sys::let_keepers_adopt(!is_told(words, "orphans"));
-    let (stream, listeners, output) = sys::take_inherited(is_told(words, "captured"), is_told(words, "pipes"))?;
+    sys::hear(words);
+    let (stream, listeners, output) = sys::take_inherited(sys::is_told("captured"), sys::is_told("pipes"))?;
     let is_init = getpid().is_init();
     if !is_init {
         set_child_subreaper(Some(getpid()))?;
@@ -52,8 +48,8 @@ pub fn prepare(words: &[OsString]) -> io::Result<Prepared> {
     umask(Mode::empty());
     let child_signals = sys::child_signal_fd()?;
     let (host, door, entrance) = match () {
-        () if is_told(words, "warm") => (None, None, Some(stream)),
-        () if is_told(words, "kept") => (None, Some(stream), None),
+        () if sys::is_told("warm") => (None, None, Some(stream)),
+        () if sys::is_told("kept") => (None, Some(stream), None),
         () => (Some(to_host(stream, output)), None, None),
     };
     if let Some(door) = &door {

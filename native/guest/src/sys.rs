@@ -190,17 +190,23 @@ fn usage(rusage: &libc::rusage) -> Usage {
     Usage { user_us: micros(rusage.ru_utime), system_us: micros(rusage.ru_stime), max_rss_kib: rusage.ru_maxrss as u64 }
 }
 
-static KEEPERS_ADOPT: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
-
 /// Whether a keeper becomes the parent of what its command leaves behind. gVisor's kernel did not know how for long, and
 /// process 1 cannot find out: for itself that is always granted.
 pub fn keepers_adopt() -> bool {
-    KEEPERS_ADOPT.get().copied().unwrap_or(true)
+    !is_told("orphans")
 }
 
-/// Said once, before the first keeper.
-pub fn let_keepers_adopt(adopt: bool) {
-    let _ = KEEPERS_ADOPT.set(adopt);
+/// The words that it was started with, which never change.
+static WORDS: std::sync::OnceLock<Vec<std::ffi::OsString>> = std::sync::OnceLock::new();
+
+/// Said once, at the start.
+pub fn hear(words: Vec<std::ffi::OsString>) {
+    let _ = WORDS.set(words);
+}
+
+/// Whether it was started with this word.
+pub fn is_told(word: &str) -> bool {
+    WORDS.get().is_some_and(|words| words.iter().any(|said| said == word))
 }
 
 /// Begins a session. By the C library's call: gVisor's kernel answers with 0, which is no process id.

@@ -22,7 +22,7 @@ impl Child<'_> {
         &self,
         programs: &Programs,
         root: &Root,
-        rlimits: &[(u32, u64)],
+        rlimits: &[(sys::Resource, u64)],
     ) -> Outcome<Infallible> {
         let (Some(gvisor), Some(runtime)) = (&self.spec.gvisor, &self.runtime) else {
             return Err(Fault::new("internal", "runsc is not open"));

@@ -124,7 +124,13 @@ impl Programs {
 }
 
 /// Adds to the scratch filesystem, which is the current folder and becomes the jail's root, what `runsc` needs.
-pub fn furnish(spec: &Spec, root: &Root, programs: &Programs, manner: Manner, rlimits: &[(sys::Resource, u64)]) -> Outcome<()> {
+pub fn furnish(
+    spec: &Spec,
+    root: &Root,
+    programs: &Programs,
+    manner: Manner,
+    rlimits: &[(sys::Resource, u64)],
+) -> Outcome<()> {
     // `runsc` makes mount points in the root itself, which may be read-only by then.
     root.folder(Path::new(PROGRAMS_INSIDE))?;
     for folder in ["proc", "dev", "tmp", PROGRAMS, BUNDLE, STATE] {
