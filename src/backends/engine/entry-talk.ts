@@ -110,6 +110,8 @@ function exactly(stream: Duplex, length: number): Promise<Buffer> {
     };
     stream.on("readable", look).once("end", end).once("close", end);
     look();
+    // One that was closed before says nothing of it again.
+    if (stream.destroyed || stream.readableEnded) end();
   });
 }
 
