@@ -13,11 +13,12 @@ refuse() {
   exit 125
 }
 
-# The groups of this process that sandboxes are limited by, one folder a line.
+# The groups of this process that sandboxes are limited by, one folder a line. Fails where one is shared with others.
 own_groups() {
   for controller in memory pids cpu freezer; do
     path=$(sed -n "s/^[0-9]*:$controller:\(.*\)/\1/p" /proc/self/cgroup)
-    [ -z "$path" ] || echo "/sys/fs/cgroup/$controller$path"
+    [ -n "$path" ] || return 1
+    echo "/sys/fs/cgroup/$controller$path"
   done
   [ ! -d /sys/fs/cgroup/unified ] || echo "/sys/fs/cgroup/unified$(sed -n 's/^0:://p' /proc/self/cgroup)"
 }
@@ -29,8 +30,7 @@ leave() {
   done
 }
 
-groups=$(own_groups)
-[ "$(echo "$groups" | wc -w)" -ge 4 ] || {
+groups=$(own_groups) || {
   groups=
   refuse "the controllers have no hierarchies of their own here"
 }

@@ -1,11 +1,8 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
+import { endIdle, IDLE_MS, startIdle } from "../idle-jail.mjs";
 
 const SANDBOXES = 200;
-/** A sandbox that has had nothing to do for this long has given back what it does not need. */
-const IDLE_MS = 500;
 
 export const density = {
   name: "density",
@@ -17,7 +14,7 @@ export const density = {
     const alive = [];
     try {
       const before = kernelMiB();
-      while (alive.length < count) alive.push(await start(jail, spec));
+      while (alive.length < count) alive.push(await startIdle(jail, spec));
       await setTimeout(IDLE_MS);
       const kernelEachMiB = (kernelMiB() - before) / count;
       const mib = alive.reduce((sum, { pid }) => sum + ownMiB(pid), 0) / count;
@@ -26,21 +23,10 @@ export const density = {
         information: { sandboxes: count, kernelEachMiB, inOneGiB: 1024 / (mib + Math.max(kernelEachMiB, 0)) },
       };
     } finally {
-      for (const child of alive) {
-        child.stdio[3].write('{"do":"kill"}\n');
-        await once(child, "exit");
-      }
+      await endIdle(alive);
     }
   },
 };
-
-async function start([binary, ...words], spec) {
-  const child = spawn(binary, words, { stdio: ["ignore", "ignore", "inherit", "pipe", "pipe"] });
-  child.stdio[3].resume();
-  child.stdio[3].write(spec);
-  await once(child.stdio[4], "data");
-  return child;
-}
 
 /** The supervisor and what is below it. */
 function ownMiB(pid) {

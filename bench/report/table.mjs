@@ -49,6 +49,11 @@ export function table(measured) {
 export function round(value) {
   if (value === null || value === undefined) return "-";
   if (Array.isArray(value)) return value.map(round).join(" ");
+  if (typeof value === "object")
+    return Object.entries(value)
+      .map((entry) => round(entry))
+      .join(", ");
+  if (typeof value !== "number") return String(value);
   const digits = value >= 100 ? 0 : value >= 10 ? 1 : value >= 0.1 || value <= 0 ? 2 : 3;
   return value.toFixed(digits);
 }

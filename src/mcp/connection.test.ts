@@ -98,16 +98,7 @@ describe("a call of a tool", () => {
 
   it("is given up when it is cancelled, and when the client goes; the end waits for it", async () => {
     const ends: string[] = [];
-    const waiting = tool(
-      ({ word }, { signal }) =>
-        new Promise((_, reject) =>
-          signal.addEventListener("abort", () => {
-            ends.push(word);
-            reject(new AgentKernelError("conflict", "given up"));
-          }),
-        ),
-    );
-    const { send, close } = await connectedPair([waiting]);
+    const { send, close } = await connectedPair([untilGivenUp(ends)]);
     await send(request(1, { word: "cancelled" }));
     await send(request(2, { word: "left" }));
     await new Promise(setImmediate);
@@ -120,16 +111,7 @@ describe("a call of a tool", () => {
 
   it("ends with the connection also where another has come by its id", async () => {
     const ends: string[] = [];
-    const waiting = tool(
-      ({ word }, { signal }) =>
-        new Promise((_, reject) =>
-          signal.addEventListener("abort", () => {
-            ends.push(word);
-            reject(new AgentKernelError("conflict", "given up"));
-          }),
-        ),
-    );
-    const { send, close } = await connectedPair([waiting]);
+    const { send, close } = await connectedPair([untilGivenUp(ends)]);
     await send(request(1, { word: "first" }));
     await new Promise(setImmediate);
     await send(request(1, { word: "second" }));
@@ -182,3 +164,16 @@ describe("a call of a tool", () => {
     await pair.close();
   });
 });
+
+/** Waits for ever; who is given up is noted. */
+function untilGivenUp(ends: string[]): ReturnType<typeof tool> {
+  return tool(
+    ({ word }, { signal }) =>
+      new Promise((_, reject) =>
+        signal.addEventListener("abort", () => {
+          ends.push(word);
+          reject(new AgentKernelError("conflict", "given up"));
+        }),
+      ),
+  );
+}

@@ -1,8 +1,9 @@
 /** Whether our own files are those that were released: each is compared with the digest that the release noted. */
 import { createHash } from "node:crypto";
-import { createReadStream, readFileSync } from "node:fs";
+import { createReadStream } from "node:fs";
 import { join } from "node:path";
 import { AgentKernelError } from "../core/errors.js";
+import { textIfThere } from "../core/text-if-there.js";
 
 export interface OwnFiles {
   readonly checked: number;
@@ -38,13 +39,8 @@ export async function checkOwnFiles({ dist, platform, nativePath }: OwnPlaces): 
 }
 
 function readDigests(path: string): Digests | null {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
-    throw error;
-  }
+  const text = textIfThere(path);
+  if (text === null) return null;
   try {
     return JSON.parse(text) as Digests;
   } catch (cause) {
