@@ -32,7 +32,7 @@ export default defineConfig({
         test: {
           name: "unit",
           env: testEnvironment,
-          include: ["src/**/*.test.ts", "test/architecture/**/*.test.ts"],
+          include: ["src/**/*.test.ts", "scripts/**/*.test.ts", "test/architecture/**/*.test.ts"],
           // Properties try hundreds of cases, and machines may be busy.
           testTimeout: 30_000,
         },

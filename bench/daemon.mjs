@@ -15,7 +15,9 @@ export class BenchDaemon {
     this.stopwatch = this.newStopwatch();
     /** A real project: the sources that were built. */
     this.project = join(dirname(dirname(cli)), "src");
-    this.runTrue = [cli, "run", "--image", "host", "true"];
+    /** What users have in their PATH; a checkout's own script comes before it and is a shell's start more. */
+    this.runTrue = [join(dirname(entry), "native", "ak-client"), "run", "--image", "host", "true"];
+    this.runTrueInCheckout = [cli, "run", "--image", "host", "true"];
     this.status = this.#verb("start");
   }
 

@@ -41,6 +41,8 @@ async function serve(folder) {
     fill(content, files);
     run("umoci", "insert", "--image", `${layout}:bench`, content, `/data-${index}`);
   }
+  // It stands in the middle of folders, which are closed by this.
+  files.return();
   const extra = join(folder, "extra");
   mkdirSync(extra);
   copyFileSync("/bin/busybox", join(extra, "busybox"));

@@ -2,46 +2,62 @@
  * bench/ owns the figures of SPECIFICATION.md: it measures what is built, beside a reference in the same run, and
  * never changes what it measures.
  *
- *   npm run bench -- [--quick] [--only NAME]...
+ *   npm run bench -- [--quick] [--minutes N] [--only NAME]... [--write]
+ *
+ * The report is in .build; `--write` makes it the documentation's (BENCHMARK.md, docs/bench, the figures of
+ * SPECIFICATION.md and README.md). Status 1: a promise is not met, or a figure failed.
  */
-import { mkdirSync, writeFileSync } from "node:fs";
-import { cpus, loadavg, release } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { environment, load } from "./environment.mjs";
 import { figures } from "./figures/index.mjs";
-import { isMet, table } from "./report.mjs";
+import { isMet, table } from "./report/table.mjs";
+import { comparisons, inWords } from "./report/verdict.mjs";
+import { writeReport } from "./report/write.mjs";
 import { stage } from "./stage.mjs";
+import { take } from "./take.mjs";
 
-const output = join(dirname(dirname(fileURLToPath(import.meta.url))), ".build", "bench.json");
+/** Less than the 15 that are promised: a figure that has begun is not cut off. */
+const MINUTES = 13;
 
-const { values } = parseArgs({ options: { quick: { type: "boolean" }, only: { type: "string", multiple: true } } });
+const { values } = parseArgs({
+  options: {
+    quick: { type: "boolean", default: false },
+    minutes: { type: "string", default: String(MINUTES) },
+    only: { type: "string", multiple: true },
+    write: { type: "boolean", default: false },
+  },
+});
 const unknown = (values.only ?? []).filter((name) => !figures.some((figure) => figure.name === name));
 if (unknown.length > 0) {
   console.error(`no figure ${unknown.join(", ")}; there are: ${figures.map(({ name }) => name).join(", ")}`);
   process.exit(2);
 }
+if (values.write && (values.quick || values.only !== undefined)) {
+  console.error("--write is for a whole run: the documentation has no figures of a part, or of few samples");
+  process.exit(2);
+}
 const chosen = figures.filter(({ name }) => values.only?.includes(name) ?? true);
 
+const [startedAt, loadAtStart] = [performance.now(), load()];
 const context = await stage();
-const measured = [];
-for (const { name, promise, limit, run } of chosen) {
-  console.error(`measuring ${name}: ${promise}`);
-  measured.push({ name, promise, limit, result: await run(context, values.quick === true) });
-}
+const untilMs = startedAt + Number(values.minutes) * 60_000;
+const taken = await take(chosen, context, { quick: values.quick, untilMs, tell: (text) => console.error(text) });
 context.stopwatch.close();
 
-const machine = { cpus: cpus().length, kernel: release(), node: process.version, loadAverage: loadavg()[0] };
 const report = {
   at: new Date().toISOString(),
-  quick: values.quick === true,
-  machine,
-  figures: measured.map((figure) => ({ ...figure, met: isMet(figure) })),
+  quick: values.quick,
+  seconds: (performance.now() - startedAt) / 1000,
+  environment: environment(join(context.folder, "srt")),
+  load: { start: loadAtStart, end: load() },
+  ...taken,
+  figures: taken.figures.map((figure) => ({ ...figure, met: isMet(figure) })),
 };
-mkdirSync(dirname(output), { recursive: true });
-writeFileSync(output, `${JSON.stringify(report, null, 2)}\n`);
-process.stdout.write(table(measured));
-console.log(
-  `load average ${machine.loadAverage.toFixed(1)} on ${machine.cpus} processors; .build/bench.json has it all`,
-);
-process.exitCode = report.figures.some(({ met }) => met === false) ? 1 : 0;
+const written = writeReport(report, { isForDocs: values.write });
+for (const one of comparisons(report.figures)) {
+  console.log(`${one.verdict.padEnd(5)} ${one.ours} against ${one.rival}: ${inWords(one)}`);
+}
+process.stdout.write(`\n${table(report.figures)}`);
+console.log(`load average ${report.load.start.toFixed(1)} to ${report.load.end.toFixed(1)}; ${written.join(", ")}`);
+process.exitCode = report.failed.length > 0 || report.figures.some(({ met }) => met === false) ? 1 : 0;

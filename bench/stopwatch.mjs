@@ -33,6 +33,11 @@ export class Stopwatch {
     return this.#ask(["ready", count, spec, ...argv]);
   }
 
+  /** From starting `argv` to the first byte that it prints. */
+  untilByte(argv, { cwd = "/" } = {}) {
+    return this.#ask(["byte", 1, cwd, ...argv]);
+  }
+
   close() {
     this.#process.stdin.end();
   }

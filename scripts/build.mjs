@@ -4,7 +4,7 @@
 // never need lies in a file of its own.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { copyFile, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -14,6 +14,9 @@ const dist = join(root, "dist");
 const staging = join(root, ".build", "bundle");
 const staleChunkAgeMs = 24 * 60 * 60 * 1000;
 const recordTimeoutMs = 20_000;
+
+/** Which packages are in the bundle, by their places in the lock file; a release lists them. */
+const bundledPackages = new Set();
 
 const common = {
   absWorkingDir: root,
@@ -30,6 +33,9 @@ const common = {
   charset: "ascii",
   supported: { "dynamic-import": false },
   logLevel: "warning",
+  metafile: true,
+  // Names of files in the bundle are then the same wherever node_modules really lies.
+  preserveSymlinks: true,
 };
 
 await rm(staging, { recursive: true, force: true });
@@ -39,7 +45,8 @@ const configChunk = await bundleApart("src/config/index.ts", "config", [
   loadedFrom(/\/yaml-text\.js$/, `./${yamlChunk}`),
 ]);
 const mcpSdkChunk = await bundleApart("src/mcp/sdk.ts", "mcp-sdk");
-const mcpHttpChunk = await bundleApart("src/mcp/http/http-sdk.ts", "mcp-http");
+const mcpClientChunk = await bundleApart("src/codemode/servers/client-sdk.ts", "mcp-client");
+const mcpHttpChunk = await bundleApart("src/mcp/http/bounded-transport.ts", "mcp-http");
 const webSocketChunk = await bundleApart("src/api/websocket.ts", "websocket");
 const jwtChunk = await bundleApart("src/api/auth/jwt.ts", "jwt");
 const agentsChunk = await bundleApart("src/agents/index.ts", "agents");
@@ -49,7 +56,8 @@ const bundled = await build({
   outfile: join(staging, "cli.cjs"),
   plugins: [
     loadedFrom(/\/config\/index\.js$/, `./chunks/${configChunk}`),
-    loadedFrom(/\/http-sdk\.js$/, `./chunks/${mcpHttpChunk}`),
+    loadedFrom(/\/bounded-transport\.js$/, `./chunks/${mcpHttpChunk}`),
+    loadedFrom(/\/client-sdk\.js$/, `./chunks/${mcpClientChunk}`),
     loadedFrom(/\/sdk\.js$/, `./chunks/${mcpSdkChunk}`),
     loadedFrom(/\/websocket\.js$/, `./chunks/${webSocketChunk}`),
     loadedFrom(/\/auth\/jwt\.js$/, `./chunks/${jwtChunk}`),
@@ -61,6 +69,7 @@ const bundled = await build({
   define: { "import.meta.url": "__bundleUrl" },
 }).catch(() => undefined); // esbuild has already said what is wrong, and where
 if (bundled === undefined) process.exit(1);
+notePackages(bundled);
 
 // V8 recognises a source by its length alone, so code may only be found by the hash of the source it was made from.
 const source = await readFile(join(staging, "cli.cjs"));
@@ -71,15 +80,26 @@ await writeFile(join(staging, "agentkernel.js"), entry(""));
 await writeFile(join(staging, "build-id"), `${chunk.replace("cli-", "")}\n`);
 // A package of modules is around it.
 await writeFile(join(staging, "package.json"), '{ "type": "commonjs" }\n');
+// Its engine is beside the bundle.
+bundledPackages.add("node_modules/quickjs-wasi");
+await writeFile(join(staging, "bundled-packages.json"), `${JSON.stringify([...bundledPackages].sort())}\n`);
 await recordCode();
 await publish();
 await publishEngine();
+
+function notePackages({ metafile }) {
+  for (const path of Object.keys(metafile.inputs)) {
+    const [place] = /^node_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path) ?? [];
+    if (place !== undefined) bundledPackages.add(place);
+  }
+}
 
 /** A module, and all that it needs, as a file beside the bundle. Returns its name. */
 async function bundleApart(entryPoint, name, plugins = []) {
   const outfile = join(staging, `${name}.cjs`);
   const made = await build({ ...common, entryPoints: [entryPoint], outfile, plugins }).catch(() => undefined);
   if (made === undefined) process.exit(1);
+  notePackages(made);
   const hash = createHash("sha256")
     .update(await readFile(outfile))
     .digest("hex")
@@ -97,7 +117,7 @@ function loadedFrom(filter, path) {
 /** Loads the bundle and calls it; `meanwhile` runs between the two and sees it as `script`. */
 function entry(meanwhile) {
   return `"use strict";
-const { existsSync, readFileSync } = require("node:fs");
+const { accessSync, chmodSync, constants, existsSync, readFileSync, renameSync, writeFileSync } = require("node:fs");
 const { pathToFileURL } = require("node:url");
 const { Script } = require("node:vm");
 const filename = __dirname + "/chunks/${chunk}.cjs";
@@ -105,7 +125,21 @@ const code = __dirname + "/chunks/${chunk}.code";
 // Code of another version of Node is not taken, and everything compiled anew.
 const cachedData = existsSync(code) ? readFileSync(code) : undefined;
 const script = new Script(readFileSync(filename, "latin1"), { filename, cachedData });
+// A package comes without: its first run keeps what it compiled, where its own folder can be written.
+if (process.argv[2] === "run" && (cachedData === undefined || script.cachedDataRejected)) process.once("exit", keepCode);
 ${meanwhile}script.runInThisContext()(require, module, exports, pathToFileURL(filename).href);
+function keepCode() {
+  try {
+    accessSync(__dirname + "/chunks", constants.W_OK);
+    const fresh = code + "." + process.pid;
+    writeFileSync(fresh, script.createCachedData());
+    // For every user of an installation, whoever was the first.
+    chmodSync(fresh, 0o644);
+    renameSync(fresh, code);
+  } catch {
+    // Not ours to write, or full: everything works as before, a little slower.
+  }
+}
 `;
 }
 
@@ -117,14 +151,18 @@ async function recordCode() {
   const recorder = join(staging, "recorder.cjs");
   const project = join(staging, "project");
   await mkdir(project);
+  // Where the bundle looks for them, so that the run gets beyond the start of its sandbox.
+  await symlink(join(dist, "native"), join(staging, "native"));
   const keep = 'require("node:fs").writeFileSync(code, script.createCachedData())';
   await writeFile(recorder, entry(`process.once("exit", () => ${keep});\n`));
-  spawnSync(process.execPath, [recorder, "run", "--no-network", "--", "true"], {
+  // The image is named: a build asks no registry, and one that could not be had would end the run too early.
+  const { status } = spawnSync(process.execPath, [recorder, "run", "--no-network", "--image", "host", "--", "true"], {
     cwd: project,
     env: { PATH: process.env.PATH, HOME: project, XDG_STATE_HOME: project },
     stdio: "ignore",
     timeout: recordTimeoutMs,
   });
+  if (status !== 0) console.error(`no sandbox could be started here (${status}): the first runs compile more`);
 }
 
 /** Chunks first, the entry last, each by rename: a process that starts at any moment finds one whole bundle. */
@@ -133,7 +171,7 @@ async function publish() {
   await mkdir(chunks, { recursive: true });
   const staged = await readdir(join(staging, "chunks"));
   for (const name of staged) await rename(join(staging, "chunks", name), join(chunks, name));
-  for (const name of ["package.json", "agentkernel.js", "build-id"])
+  for (const name of ["bundled-packages.json", "package.json", "agentkernel.js", "build-id"])
     await rename(join(staging, name), join(dist, name));
   await removeStaleChunks(chunks, new Set(staged));
 }

@@ -16,6 +16,8 @@ skopeo|skopeo
 umoci|umoci
 podman|podman
 runc|runc
+runsc|runsc
+dockerd|docker.io
 mmdebstrap|mmdebstrap
 busybox|busybox-static
 dpkg-deb|dpkg
@@ -34,7 +36,8 @@ python3-venv|python3-venv
 psql|postgresql-client
 postgresql-server|postgresql
 javac|default-jdk-headless
-go|golang-go"
+go|golang-go
+make|make"
 
 have() {
   case $1 in
@@ -45,6 +48,7 @@ have() {
     # Debian keeps what fills a virtual environment in a package of its own.
     python3-venv) python3 -c 'import ensurepip' >/dev/null 2>&1 ;;
     # Its programs are in no folder of the PATH.
+    dockerd) command -v dockerd >/dev/null 2>&1 || [ -x /usr/sbin/dockerd ] ;;
     postgresql-server) ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 ;;
     *) command -v "$1" >/dev/null 2>&1 ;;
   esac

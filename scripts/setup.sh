@@ -35,9 +35,6 @@ rust_floor=1.88
 log=$root/.build/setup.log
 logging=
 
-# A user's own flags would replace the ones that make the native binaries static.
-unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS CARGO_BUILD_TARGET
-
 say() { [ -n "$quiet" ] || echo "setup: $*"; }
 
 # Whoever waits for a minute is told why, once, also where stderr is no terminal.
@@ -102,7 +99,7 @@ native_binaries() {
   if done_with dist/native/.setup-stamp "$hash" && [ -x dist/native/ak-guest ] && [ -x dist/native/ak-jail ] &&
     [ -x dist/native/ak-probe ] && [ -x dist/native/ak-unpack ] && [ -x dist/native/ak-pack ] &&
     [ -x dist/native/ak-client ] && [ -x dist/native/ak-changes ] &&
-    [ -x dist/native/ak-copy ] && [ -x dist/native/ak-wasm ]; then
+    [ -x dist/native/ak-copy ] && [ -x dist/native/ak-entry ] && [ -x dist/native/ak-wasm ]; then
     return 0
   fi
   announce "compiling native binaries, a few minutes"
@@ -113,17 +110,9 @@ native_binaries() {
 }
 
 compile_native() {
-  # With the target named, the flags for static linking spare the procedural macros, which must be shared libraries.
-  triple=$(rustc -vV | sed -n 's/^host: //p')
-  (
-    cd native || return 1
-    cargo build --release --workspace --exclude ak-wasm --bins --target "$triple" --target-dir ../.build/target &&
-      cargo build --profile worker --package ak-wasm --bins --target "$triple" --target-dir ../.build/target
-  ) || return 1
+  compiled=$(sh scripts/compile-native.sh "$root/.build/target" --bins | tail -n 1) && [ -d "$compiled" ] || return 1
   mkdir -p dist/native || return 1
-  for binary in ak-client ak-guest ak-jail ak-changes ak-copy ak-probe ak-unpack ak-pack ak-wasm; do
-    compiled=.build/target/$triple/release
-    [ "$binary" != ak-wasm ] || compiled=.build/target/$triple/worker
+  for binary in ak-client ak-guest ak-jail ak-changes ak-copy ak-entry ak-probe ak-unpack ak-pack ak-wasm; do
     # A dynamic binary names its loader by path; a guest with one cannot start in a root filesystem that has none.
     if LC_ALL=C grep -q '/lib[0-9]*/ld-linux' "$compiled/$binary"; then
       echo "$binary is not static: native/.cargo/config.toml was not applied"

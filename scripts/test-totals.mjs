@@ -36,3 +36,14 @@ export function vitestTotals(report, ok) {
   }
   return withCrash(totals, ok);
 }
+
+/** Each failed test in two lines: which, and what was wrong. @param report as for {@link vitestTotals} */
+export function failuresOf(report) {
+  const name = (file, title) => `FAIL ${file.name} > ${title}`;
+  const firstLine = (text) => `     ${(text ?? "").split("\n", 1)[0]}`;
+  return (report?.testResults ?? []).flatMap((file) => {
+    const failed = file.assertionResults.filter(({ status }) => status === "failed");
+    if (failed.length === 0 && file.status === "failed") return [name(file, "the file"), firstLine(file.message)];
+    return failed.flatMap((test) => [name(file, test.fullName), firstLine(test.failureMessages[0])]);
+  });
+}

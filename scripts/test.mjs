@@ -4,6 +4,7 @@
 //   npm test -- unit              one vitest project: unit, contract, security, faults, e2e
 //   npm test -- unit src/policy   the same, only files whose path has that text
 //   npm test -- static | rust     the checks that run no test | cargo's tests
+//   npm test -- bench             the watch over promises in figures
 //
 // It needs nothing but Node until the set-up has run. A step that dies counts as a failure, and so does a run in which
 // no test ran: silence is never success.
@@ -11,20 +12,34 @@ import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { cargoTotals, noTotals, vitestTotals } from "./test-totals.mjs";
+import { cargoTotals, failuresOf, noTotals, vitestTotals } from "./test-totals.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const native = join(root, "native");
-const reportPath = join(root, ".build", "vitest.json");
-const stepTimeoutMs = 25 * 60 * 1000;
+const stepTimeoutMs = 40 * 60 * 1000;
 const colours = process.stdout.isTTY ? { FORCE_COLOR: "1", CARGO_TERM_COLOR: "always" } : { NO_COLOR: "1" };
 const projects = ["unit", "contract", "security", "faults", "e2e"];
+/** What may run side by side when everything does; about as long as each other. */
+const lanes = [
+  ["contract", "security", "faults"],
+  ["unit", "e2e"],
+];
+/** Said again at the end, where they are found. */
+const failures = [];
+/** The status of `scripts/test-lane.sh` on a machine that has no lanes. */
+const NO_LANES = 125;
 
 const staticChecks = [
   ["biome", root, bin("biome"), ["check", "."]],
   ["tsc", root, bin("tsc"), ["--noEmit"]],
   ["cargo fmt", native, "cargo", ["fmt", "--all", "--check"]],
-  ["cargo clippy", native, "cargo", cargo("clippy", "--all-targets", "--", "-D", "warnings")],
+  ["cargo clippy", native, "cargo", cargo("clippy", "--exclude", "ak-wasm", "--all-targets", "--", "-D", "warnings")],
+  [
+    "clippy of ak-wasm",
+    root,
+    "sh",
+    [join("scripts", "compile-native.sh"), join(root, ".build/target"), "--lint-worker"],
+  ],
   ["SDK sources", root, process.execPath, [join("scripts", "write-sdk-sources.mjs"), "--check"]],
   ...["typescript", "python", "golang", "rust"].map((name) => [
     `SDK for ${name}`,
@@ -33,6 +48,8 @@ const staticChecks = [
     [join("scripts", "build-sdk.sh"), name, "check"],
   ]),
 ];
+
+const benchGuard = ["promises in figures", root, process.execPath, [join("bench", "guard.mjs")]];
 
 function bin(name) {
   return join(root, "node_modules", ".bin", name);
@@ -65,10 +82,10 @@ function execute(cwd, command, args, show) {
     };
     child.stdout.setEncoding("utf8").on("data", take(process.stdout));
     child.stderr.setEncoding("utf8").on("data", take(process.stderr));
-    child.on("error", (error) => resolve({ ok: false, output: `${output}${error.message}\n` }));
+    child.on("error", (error) => resolve({ ok: false, status: null, output: `${output}${error.message}\n` }));
     child.on("close", (code, signal) => {
       if (signal !== null) output += `${command} was ended by ${signal}\n`;
-      resolve({ ok: code === 0, output });
+      resolve({ ok: code === 0, status: code, output });
     });
   });
 }
@@ -83,23 +100,41 @@ async function runStaticCheck([name, cwd, command, args]) {
 
 async function runCargoTests() {
   // The worker for WebAssembly has no tests of its own: those that call modules are its tests, and building its
-  // engine a third time takes minutes.
+  // engine once more takes minutes.
   say("\n== cargo test");
   const { ok, output } = await execute(native, "cargo", cargo("test", "--exclude", "ak-wasm", "--no-fail-fast"), true);
   return cargoTotals(output, ok);
 }
 
-async function runVitest(chosenProjects, filters) {
+/** Everything in lanes side by side where the machine has them, one after another elsewhere. */
+async function runAllVitest() {
+  const offered = await execute(root, "sh", [join("scripts", "test-lane.sh"), "probe", "true"], false);
+  if (!offered.ok && offered.status !== NO_LANES) return { ...noTotals, failed: 1 };
+  if (!offered.ok) {
+    say(`\n== vitest, one project at a time: ${offered.output.trim()}`);
+    return await runVitest(projects, []);
+  }
+  const results = await Promise.all(
+    lanes.map((lane, index) => runVitest(lane, [], ["sh", "scripts/test-lane.sh", index])),
+  );
+  return results.reduce(sum, noTotals);
+}
+
+async function runVitest(chosenProjects, filters, lane = []) {
   say(`\n== vitest ${[...chosenProjects, ...filters].join(" ")}`.trimEnd());
+  const reportPath = join(root, ".build", `vitest-${chosenProjects.join("-") || "some"}.json`);
   mkdirSync(dirname(reportPath), { recursive: true });
   rmSync(reportPath, { force: true });
   const args = ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${reportPath}`];
   for (const project of chosenProjects) args.push("--project", project);
-  const { ok } = await execute(root, bin("vitest"), [...args, ...filters], true);
-  return vitestTotals(readReport(), ok);
+  const [command, ...words] = [...lane.map(String), bin("vitest"), ...args, ...filters];
+  const { ok } = await execute(root, command, words, true);
+  const report = readReport(reportPath);
+  failures.push(...failuresOf(report));
+  return vitestTotals(report, ok);
 }
 
-function readReport() {
+function readReport(reportPath) {
   try {
     return JSON.parse(readFileSync(reportPath, "utf8"));
   } catch (error) {
@@ -108,14 +143,18 @@ function readReport() {
   }
 }
 
+function sum(one, other) {
+  return Object.fromEntries(Object.keys(noTotals).map((key) => [key, one[key] + other[key]]));
+}
+
 async function main(words) {
-  const parts = words.filter((word) => word === "static" || word === "rust");
+  const parts = words.filter((word) => ["static", "rust", "bench"].includes(word));
   const chosenProjects = words.filter((word) => projects.includes(word));
   const filters = words.filter((word) => !parts.includes(word) && !projects.includes(word));
   const everything = words.length === 0;
-  const totals = { ...noTotals };
+  let totals = noTotals;
   const add = (more) => {
-    for (const key of Object.keys(totals)) totals[key] += more[key];
+    totals = sum(totals, more);
   };
 
   const setup = await execute(root, "sh", [join(root, "scripts", "setup.sh"), "test"], true);
@@ -125,9 +164,13 @@ async function main(words) {
   } else {
     if (everything || parts.includes("static")) for (const check of staticChecks) add(await runStaticCheck(check));
     if (everything || parts.includes("rust")) add(await runCargoTests());
-    if (everything || chosenProjects.length + filters.length > 0) add(await runVitest(chosenProjects, filters));
+    if (everything) add(await runAllVitest());
+    else if (chosenProjects.length + filters.length > 0) add(await runVitest(chosenProjects, filters));
+    // Last, and alone: what is timed wants the machine for itself.
+    if (everything || parts.includes("bench")) add(await runStaticCheck(benchGuard));
   }
 
+  if (failures.length > 0) say(`\n${failures.join("\n")}`);
   if (totals.passed + totals.failed === 0) say("\nNo test ran.");
   say(`\n${totals.passed} passed, ${totals.failed} failed${totals.skipped > 0 ? `, ${totals.skipped} skipped` : ""}`);
   process.exitCode = totals.failed > 0 || totals.passed === 0 ? 1 : 0;

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
-import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { bwrapTrue } from "../bwrap.mjs";
+import { HttpClient } from "../http-client.mjs";
 import { compare, interleaved } from "../measure.mjs";
 
 export const httpRun = {
@@ -59,32 +59,12 @@ export async function withServer({ entry, folder }, work) {
   const port = await new Promise((resolve) => {
     server.stdout.once("data", (chunk) => resolve(Number(/:(\d+)\s*$/.exec(String(chunk))?.[1])));
   });
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const client = new HttpClient({ port });
   try {
-    return await work((method, path, body) => ask({ agent, port, method, path, body }), env);
+    return await work((method, path, body) => client.ask(method, path, body), env);
   } finally {
-    agent.destroy();
+    client.close();
     server.kill("SIGTERM");
     await exited;
   }
-}
-
-function ask({ agent, port, method, path, body }) {
-  const text = body === undefined ? undefined : JSON.stringify(body);
-  const headers = text === undefined ? {} : { "content-type": "application/json", "content-length": text.length };
-  return new Promise((resolve, reject) => {
-    const asked = request({ agent, host: "127.0.0.1", port, method, path, headers }, (response) => {
-      let answer = "";
-      response.setEncoding("utf8").on("data", (chunk) => {
-        answer += chunk;
-      });
-      response.once("end", () => {
-        const { success, data, error } = JSON.parse(answer);
-        if (success && (data.exit_code ?? 0) === 0) resolve(data);
-        else reject(new Error(`${path}: ${JSON.stringify(error ?? data)}`));
-      });
-    });
-    asked.once("error", reject);
-    asked.end(text);
-  });
 }

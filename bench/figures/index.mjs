@@ -1,21 +1,32 @@
 /** Every figure there is, each under the name that SPECIFICATION.md uses. */
+import { execBesideAll, firstByte, runBesideAll } from "./beside-all.mjs";
+import { besideBombs } from "./beside-bombs.mjs";
 import { burst } from "./burst.mjs";
 import { coldRun } from "./cold-run.mjs";
+import { createUseDestroy } from "./create-use-destroy.mjs";
 import { daemonIdle, warmMemory } from "./daemon-idle.mjs";
 import { daemonRun } from "./daemon-run.mjs";
+import { density } from "./density.mjs";
+import { dockerExec, dockerRun, dockerThroughput } from "./docker.mjs";
+import { dockerCold, dockerGigabyte, dockerWarm } from "./docker-backend.mjs";
 import { egressBulk, egressBulkSrt } from "./egress-bulk.mjs";
 import { egressConnect } from "./egress-connect.mjs";
+import { growth } from "./growth.mjs";
+import { gvisorWarm } from "./gvisor.mjs";
 import { httpExec, httpRun } from "./http.mjs";
 import { idleMemory } from "./idle-memory.mjs";
 import { imagePull } from "./image-pull.mjs";
 import { imagePageCache, imageStart } from "./image-start.mjs";
 import { jailStart } from "./jail-start.mjs";
 import { mcpInitialize, mcpRun } from "./mcp.mjs";
+import { parallel } from "./parallel.mjs";
 import { projectCopy } from "./project-copy.mjs";
+import { soak } from "./soak.mjs";
 import { stdoutGigabyte, stdoutGrowth } from "./stdout-gigabyte.mjs";
 import { atOnce, inSequence } from "./throughput.mjs";
-import { warmRun, warmRunTail } from "./warm-run.mjs";
-import { wasmCall, wasmCold, wasmInstance, wasmThroughput } from "./wasm.mjs";
+import { versionAnswer } from "./version-answer.mjs";
+import { checkoutRun, warmRun, warmRunTail } from "./warm-run.mjs";
+import { wasmCall, wasmCold, wasmInstance, wasmThroughput, wasmWorker } from "./wasm.mjs";
 import { writeExec } from "./write-exec.mjs";
 
 export const figures = [
@@ -24,6 +35,8 @@ export const figures = [
   daemonRun,
   warmRun,
   warmRunTail,
+  checkoutRun,
+  soak,
   burst,
   writeExec,
   warmMemory,
@@ -44,8 +57,25 @@ export const figures = [
   egressBulk,
   egressBulkSrt,
   egressConnect,
+  versionAnswer,
+  dockerRun,
+  dockerThroughput,
+  dockerExec,
+  runBesideAll,
+  firstByte,
+  execBesideAll,
+  createUseDestroy,
+  parallel,
+  density,
+  besideBombs,
+  growth,
+  gvisorWarm,
+  dockerWarm,
+  dockerCold,
+  dockerGigabyte,
   wasmInstance,
   wasmCall,
   wasmThroughput,
+  wasmWorker,
   wasmCold,
 ];

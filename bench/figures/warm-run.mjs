@@ -6,16 +6,17 @@ const RUNS = 200;
 /** So many of one kind back to back, then as many of the other. */
 const BLOCK = 20;
 
-async function measured(context, quick) {
+async function measured(context, quick, wordsOf = (daemon) => daemon.runTrue) {
   const daemon = new BenchDaemon(context);
   try {
     await daemon.filled();
-    for (let run = 0; run < 2 * BLOCK; run++) await daemon.run();
+    const words = wordsOf(daemon);
+    for (let run = 0; run < 2 * BLOCK; run++) await daemon.run(words);
     const before = { ...daemon.pool, started: daemon.sandboxes().length };
     const [ours, theirs] = [[], []];
     const runs = quick ? 2 * BLOCK : RUNS;
     while (ours.length < runs) {
-      for (let run = 0; run < BLOCK; run++) ours.push(await daemon.run());
+      for (let run = 0; run < BLOCK; run++) ours.push(await daemon.run(words));
       for (let run = 0; run < BLOCK; run++) theirs.push(await daemon.run(bwrapTrue));
     }
     const after = daemon.pool;
@@ -39,6 +40,16 @@ export const warmRun = {
       ...compare(ours, theirs),
       information: { misses, p99Ms: quantile(walls, 0.99), p99OverP50: quantile(walls, 0.99) / quantile(walls, 0.5) },
     };
+  },
+};
+
+export const checkoutRun = {
+  name: "checkout-run",
+  promise: "the same by the script of a checkout, which starts a shell before the client",
+  limit: null,
+  async run(context, quick) {
+    const { ours, theirs } = await measured(context, quick, (daemon) => daemon.runTrueInCheckout);
+    return compare(ours, theirs);
   },
 };
 

@@ -1,9 +1,9 @@
 import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { Agent, request } from "node:http";
 import { dirname, join } from "node:path";
 import { bwrapTrue } from "../bwrap.mjs";
 import { compare, interleaved, summary } from "../measure.mjs";
+import { openRaw, rawRequest } from "../raw-http.mjs";
 import { timed } from "./http.mjs";
 
 /** A command of WASI that does nothing: one page of memory, one empty function. */
@@ -21,8 +21,8 @@ export const wasmCall = {
     withSocket(context, async ({ call, health }) => {
       const samples = await interleaved(
         {
-          call: () => timed(call),
-          health: () => timed(health),
+          call: () => timed(() => call()),
+          health: () => timed(() => health()),
           bwrap: () => context.stopwatch.untilExit(bwrapTrue, { cwd: context.emptyProject }),
         },
         { rounds: quick ? 30 : 300, warmUps: 20 },
@@ -93,6 +93,24 @@ export const wasmCold = {
   },
 };
 
+export const wasmWorker = {
+  name: "wasm-worker",
+  promise: "a call over the Unix socket for which a worker has to be started, against `node -e 0`",
+  limit: { ratio: 1.3 },
+  run: (context, quick) =>
+    withSocket(context, async ({ callAnew }) => {
+      let memoryMiB = 100;
+      const samples = await interleaved(
+        {
+          call: () => timed(() => callAnew(++memoryMiB)),
+          node: () => context.stopwatch.untilExit([process.execPath, "-e", "0"], { cwd: context.emptyProject }),
+        },
+        { rounds: quick ? 15 : 60, warmUps: 3 },
+      );
+      return compare(samples.call, samples.node);
+    }),
+};
+
 function moduleIn(folder) {
   const path = join(folder, "nothing.wasm");
   writeFileSync(path, NOTHING);
@@ -101,10 +119,10 @@ function moduleIn(folder) {
 
 async function atOnce(calls, call) {
   let left = calls;
-  const one = async () => {
+  const one = async (_, connection) => {
     while (left > 0) {
       left -= 1;
-      await call();
+      await call(connection);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, one));
@@ -118,20 +136,26 @@ async function withSocket({ entry, folder }, work) {
   const server = spawn(process.execPath, [entry, "serve", "--port", "0"], { env, stdio: ["ignore", "pipe", "ignore"] });
   const exited = new Promise((resolve) => server.once("close", resolve));
   await new Promise((resolve) => server.stdout.once("data", resolve));
-  const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
   const socketPath = join(runtime, "agentkernel", "daemon.sock");
-  const text = JSON.stringify({ command: [moduleIn(folder)], backend: "wasm" });
+  const connections = Array.from({ length: AT_ONCE }, () => openRaw(socketPath));
+  const asks = (body) => rawRequest("POST", "/run", JSON.stringify({ backend: "wasm", ...body }));
+  const command = [moduleIn(folder)];
+  const same = asks({ command });
+  const health = rawRequest("GET", "/health");
+  const answered = async (connection, request) => {
+    const answer = await connections[connection].ask(request);
+    if (JSON.parse(answer).data?.exit_code !== 0) throw new Error(answer);
+  };
   try {
     return await work({
-      call: async () => {
-        const answer = await ask({ agent, socketPath, method: "POST", path: "/run", text });
-        if (JSON.parse(answer).data?.exit_code !== 0) throw new Error(answer);
-      },
-      health: () => ask({ agent, socketPath, method: "GET", path: "/health", text: "" }),
+      call: (connection = 0) => answered(connection, same),
+      /** No worker waits for calls with these limits. */
+      callAnew: (memoryMiB) => answered(0, asks({ command, resources: { memory_mb: memoryMiB } })),
+      health: () => connections[0].ask(health),
       cpuMs: () => cpuMsOf(server.pid),
     });
   } finally {
-    agent.destroy();
+    for (const connection of connections) connection.close();
     server.kill("SIGTERM");
     await exited;
   }
@@ -142,19 +166,4 @@ function cpuMsOf(pid) {
   const stat = execFileSync("cat", [`/proc/${pid}/stat`], { encoding: "utf8" });
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * 10;
-}
-
-function ask({ agent, socketPath, method, path, text }) {
-  const headers = text === "" ? {} : { "content-type": "application/json", "content-length": text.length };
-  return new Promise((resolve, reject) => {
-    const asked = request({ agent, socketPath, method, path, headers }, (response) => {
-      let answer = "";
-      response.setEncoding("utf8").on("data", (chunk) => {
-        answer += chunk;
-      });
-      response.once("end", () => resolve(answer));
-    });
-    asked.once("error", reject);
-    asked.end(text);
-  });
 }

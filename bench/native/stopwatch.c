@@ -6,6 +6,7 @@
  *   exit  COUNT FOLDER PROGRAM ARGUMENT...  in FOLDER, until all COUNT have ended
  *   ready COUNT SPEC PROGRAM ARGUMENT...    until each has sent a byte on descriptor 4, having got the file SPEC on
  *                                           descriptor 3; then they are ordered to end, which is not timed
+ *   byte  COUNT FOLDER PROGRAM ARGUMENT...  in FOLDER, until each has sent a byte on stdout; their end is not timed
  *   -> WALL_NS CPU_US MAXRSS_KIB FAILED   (CPU time and memory of the programs and what they waited for)
  */
 #define _GNU_SOURCE
@@ -49,14 +50,23 @@ static int own(int fd) {
   return high;
 }
 
-static void start(struct program *p, char **argv, const char *folder, int with_streams) {
+enum mode { UNTIL_EXIT, UNTIL_READY, UNTIL_BYTE };
+
+static void start(struct program *p, char **argv, const char *folder, enum mode mode) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
   posix_spawn_file_actions_adddup2(&actions, 0, 1);
   if (folder) posix_spawn_file_actions_addchdir_np(&actions, folder);
   int theirs[2] = {-1, -1};
-  if (with_streams) {
+  if (mode == UNTIL_BYTE) {
+    int stream[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, stream)) die("socketpair");
+    p->stream = own(stream[0]);
+    theirs[1] = own(stream[1]);
+    posix_spawn_file_actions_adddup2(&actions, theirs[1], 1);
+  }
+  if (mode == UNTIL_READY) {
     int control[2], stream[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, stream))
@@ -86,7 +96,7 @@ static int send_all(int fd, const char *text, size_t length) {
   return 0;
 }
 
-/* Whether the guest has spoken; a stream that ends without a byte is a failed start. */
+/* Whether the guest, or the program itself, has spoken; a stream that ends without a byte is a failed start. */
 static int await_ready(struct program *p) {
   char byte;
   ssize_t n;
@@ -105,6 +115,14 @@ static void finish(struct program *p) {
   close(p->stream);
 }
 
+/* What else it says is of no interest. */
+static void drain(struct program *p) {
+  char text[4096];
+  while (recv(p->stream, text, sizeof text, 0) > 0) {
+  }
+  close(p->stream);
+}
+
 static size_t read_spec(const char *path, char *spec) {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) die(path);
@@ -117,6 +135,7 @@ static size_t read_spec(const char *path, char *spec) {
 static void serve(char **fields) {
   static char spec[MAX_SPEC];
   int ready = strcmp(fields[0], "ready") == 0;
+  int byte = strcmp(fields[0], "byte") == 0;
   int count = atoi(fields[1]);
   if (count < 1 || count > MAX_COUNT) {
     errno = EINVAL;
@@ -129,13 +148,13 @@ static void serve(char **fields) {
   long cpu_us = 0, maxrss_kib = 0;
   long long ended = 0, began = now_ns();
   for (int i = 0; i < count; i++) {
-    start(&programs[i], argv, folder, ready);
+    start(&programs[i], argv, folder, ready ? UNTIL_READY : byte ? UNTIL_BYTE : UNTIL_EXIT);
     if (ready && send_all(programs[i].control, spec, spec_length)) failed++;
   }
-  if (ready) {
+  if (ready || byte) {
     for (int i = 0; i < count; i++) failed += !await_ready(&programs[i]);
     ended = now_ns();
-    for (int i = 0; i < count; i++) finish(&programs[i]);
+    for (int i = 0; i < count; i++) ready ? finish(&programs[i]) : drain(&programs[i]);
   }
   for (int i = 0; i < count; i++) {
     int status;
@@ -145,7 +164,7 @@ static void serve(char **fields) {
     cpu_us += (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 + used.ru_utime.tv_usec + used.ru_stime.tv_usec;
     if (used.ru_maxrss > maxrss_kib) maxrss_kib = used.ru_maxrss;
   }
-  if (!ready) ended = now_ns();
+  if (!ready && !byte) ended = now_ns();
   printf("%lld %ld %ld %d\n", ended - began, cpu_us, maxrss_kib, failed);
   fflush(stdout);
 }

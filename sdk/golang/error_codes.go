@@ -79,6 +79,9 @@ var ErrResourceExhausted = &Error{Code: "resource_exhausted"}
 // ErrFileError: A file operation inside the sandbox failed.
 var ErrFileError = &Error{Code: "file_error"}
 
+// ErrToolFailed: An MCP server cannot be reached, failed, or did not answer in time.
+var ErrToolFailed = &Error{Code: "tool_failed"}
+
 // ErrAuditUnwritable: The audit log is required and could not be written.
 var ErrAuditUnwritable = &Error{Code: "audit_unwritable"}
 
@@ -118,6 +121,7 @@ func (e *Error) Retryable() bool {
 		"sandbox_start_failed",
 		"sandbox_died",
 		"resource_exhausted",
+		"tool_failed",
 		"audit_unwritable",
 		"too_many_requests",
 		"stopping":

@@ -2,6 +2,7 @@
 import { isAbsolute, join } from "node:path";
 import type { Surroundings } from "../core/surroundings.js";
 import type { Agent, Launch } from "./agent.js";
+import { objectionTo } from "./entry-extras.js";
 import { instructions } from "./instructions.js";
 import { calmTools, isServerEntry, SERVER_NAME, serverCommand, startsBy } from "./mcp-entry.js";
 
@@ -26,6 +27,7 @@ export const codex: Agent = {
             text: tables(launch),
             isOurs: isServerEntry,
             suffices: (value) => startsBy(value, wanted),
+            objection: objectionTo(scope),
           },
         ],
       },

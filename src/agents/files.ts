@@ -23,8 +23,10 @@ import {
 import { basename, dirname, join } from "node:path";
 import { AgentKernelError } from "../core/errors.js";
 import { readRegularFile } from "../core/regular-file.js";
+import type { Setting } from "./agent.js";
 import type { FileText } from "./edit/index.js";
 import type { FileChange } from "./plan.js";
+import { isWithin, realPath, realTarget } from "./real-path.js";
 
 /** Claude Code's own state grows to megabytes. */
 const MAX_FILE_BYTES = 32 << 20;
@@ -41,6 +43,23 @@ export function readText(path: string): FileText {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (cause) {
     throw unusable(path, "it is not UTF-8 text", cause);
+  }
+}
+
+/** Where the file really lies; null: where its path says. A file that belongs to a project lies in it. */
+export function linkedTarget(path: string, { scope, at }: Setting): string | null {
+  const target = targetOf(path);
+  if (scope === "project" && !isWithin(target, realPath(at.cwd))) {
+    throw unusable(path, `it is a link out of the project, to ${target}`);
+  }
+  return target === path ? null : target;
+}
+
+function targetOf(path: string): string {
+  try {
+    return realTarget(path);
+  } catch (cause) {
+    throw unusable(path, cause instanceof Error ? cause.message : String(cause), cause);
   }
 }
 

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { Agent, FileEdits, Setting } from "./agent.js";
 import { OWN_MARK } from "./edit/whole-file.js";
+import { objectionTo } from "./entry-extras.js";
 import { instructions } from "./instructions.js";
 import { askedTools, calmTools, isServerEntry, SERVER_NAME, serverCommand, startsBy } from "./mcp-entry.js";
 
@@ -29,6 +30,7 @@ export const gemini: Agent = {
             value: { ...wanted, timeout: TOOL_TIMEOUT_MS },
             isOurs: isServerEntry,
             suffices: (value) => startsBy(value, wanted),
+            objection: objectionTo(scope),
           },
         ],
       },

@@ -10,7 +10,7 @@ import { gemini } from "./gemini.js";
 import { opencode } from "./opencode.js";
 
 export { detect } from "./detect.js";
-export { fileExists } from "./files.js";
+export { fileExists, linkedTarget } from "./files.js";
 export { apply, diffOf, plan } from "./install.js";
 
 export const agents: readonly Agent[] = [claude, gemini, codex, opencode];

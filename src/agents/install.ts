@@ -1,7 +1,7 @@
 /** Installs an agent's integration, or takes it out: the plan first, then, if it is wanted, all of its files. */
 import { createTwoFilesPatch } from "diff";
 import type { Agent, Setting } from "./agent.js";
-import { applyChange, readText, removeEmptyFolders } from "./files.js";
+import { applyChange, linkedTarget, readText, removeEmptyFolders } from "./files.js";
 import { type FileChange, planInstall, planUninstall } from "./plan.js";
 import { addToRecord, dropRecord, readRecord, writeRecord } from "./record.js";
 
@@ -17,6 +17,7 @@ export interface Integration {
 
 export function plan(direction: Direction, agent: Agent, setting: Setting): Integration {
   const files = agent.files(setting);
+  for (const { path } of files) linkedTarget(path, setting);
   if (direction === "install") return { direction, agent, setting, changes: planInstall(files, readText) };
   const record = readRecord(agent.name, setting);
   const changes = planUninstall(files, readText, (path) => record.files[path] ?? null);
@@ -26,6 +27,7 @@ export function plan(direction: Direction, agent: Agent, setting: Setting): Inte
 /** What is on record is written first: whatever is in a file then can be taken out again exactly. */
 export function apply({ direction, agent: { name }, setting, changes }: Integration): void {
   const record = readRecord(name, setting);
+  for (const { path } of changes) linkedTarget(path, setting);
   if (direction === "uninstall") {
     for (const change of changes) applyChange(change);
     removeEmptyFolders(record.folders);
@@ -40,9 +42,10 @@ export function apply({ direction, agent: { name }, setting, changes }: Integrat
   }
 }
 
-/** The change of one file, as `diff -u` writes it. */
-export function diffOf({ path, before, after }: FileChange): string {
+/** The change of one file, as `diff -u` writes it; a path that leads elsewhere says so. */
+export function diffOf({ path, before, after }: FileChange, setting: Setting): string {
+  const target = linkedTarget(path, setting);
   const [from, to] = [before === null ? "/dev/null" : path, after === null ? "/dev/null" : path];
   const patch = createTwoFilesPatch(from, to, before ?? "", after ?? "", undefined, undefined, { context: 3 });
-  return patch.slice(patch.indexOf("---"));
+  return `${target === null ? "" : `${path} → ${target}\n`}${patch.slice(patch.indexOf("---"))}`;
 }

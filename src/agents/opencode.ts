@@ -3,6 +3,7 @@ import { isAbsolute, join } from "node:path";
 import type { Surroundings } from "../core/surroundings.js";
 import type { Agent, Setting } from "./agent.js";
 import { OWN_MARK } from "./edit/whole-file.js";
+import { objectionTo } from "./entry-extras.js";
 import { instructions } from "./instructions.js";
 import { askedTools, fieldsOf, SERVER_NAME, serverCommand, startsServer } from "./mcp-entry.js";
 
@@ -32,6 +33,7 @@ export const opencode: Agent = {
             value: { type: "local", command: words, enabled: true, timeout: TOOL_TIMEOUT_MS },
             isOurs: (value) => startsServer(commandOf(value)),
             suffices: (value) => JSON.stringify(commandOf(value)) === JSON.stringify(words),
+            objection: objectionTo(scope),
           },
           ...askedTools.map((tool) => ({
             kind: "json-set" as const,

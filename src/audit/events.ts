@@ -115,6 +115,25 @@ export interface Egress extends EgressDecision {
   readonly sandbox: string;
 }
 
+/** A call of a tool that code in the sandbox asked for and the host made, or refused. */
+export interface ToolCall {
+  readonly type: "tool";
+  readonly sandbox: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly verdict: "allowed" | "denied";
+  /** The rule that decided, in words. */
+  readonly rule: string;
+  /** Whether the call, where it was made, had a result. */
+  readonly outcome: "result" | "error" | null;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly durationMs: number;
+  /** The policy calls its results untrusted. */
+  readonly untrusted: boolean;
+  readonly error?: string;
+}
+
 export interface PolicyChange {
   readonly type: "policy.change";
   readonly sandbox: string;
@@ -146,6 +165,7 @@ export type AuditEvent =
   | ExecEnd
   | FileAccess
   | Egress
+  | ToolCall
   | PolicyChange
   | Approval;
 
@@ -161,6 +181,7 @@ export const recordTypes = [
   "exec.end",
   "file",
   "egress",
+  "tool",
   "policy.change",
   "approval",
   "audit.file",

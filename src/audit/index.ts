@@ -7,5 +7,5 @@
  */
 export type { AuditEvent, EgressDecision, LimitName } from "./events.js";
 export { defaultRetention } from "./retention-options.js";
-export { SandboxAudit } from "./sandbox-audit.js";
+export { SandboxAudit, secretsIn } from "./sandbox-audit.js";
 export { AuditTrail, type AuditTrailOptions } from "./trail.js";

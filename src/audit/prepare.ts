@@ -24,6 +24,7 @@ function shaped(event: AuditEvent, redactor: Redactor): Readonly<Record<string, 
       return { ...event, policy: policySummary(event.policy), change: redactor.text(event.change) };
     case "exec.start":
       return { ...event, argv: redactor.argv(event.argv), cwd: redactor.text(event.cwd) };
+    case "tool":
     case "exec.end":
       return event.error === undefined ? { ...event } : { ...event, error: redactor.text(event.error) };
     case "sandbox.failed":
@@ -62,8 +63,17 @@ function policySummary(policy: Policy): object {
   return { digest: policyDigest(policy), profile, mode, network: net.egress, workspace: fs.workspace.mode };
 }
 
+/** Policies are frozen, and many runs share one. */
+const digests = new WeakMap<Policy, string>();
+
 /** Values of variables are left out, since a short secret could be guessed from a digest. */
 export function policyDigest(policy: Policy): string {
+  const known = digests.get(policy) ?? digestOf(policy);
+  digests.set(policy, known);
+  return known;
+}
+
+function digestOf(policy: Policy): string {
   const proc = { ...policy.proc, env: Object.keys(policy.proc.env).sort() };
   return `sha256:${sha256(JSON.stringify({ ...policy, proc }))}`;
 }

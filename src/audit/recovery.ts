@@ -5,7 +5,6 @@
  * file from what the head says, so that `verify` finds the gap.
  */
 import { statSync, truncateSync } from "node:fs";
-import { isCode } from "./file-errors.js";
 import type { Head } from "./head.js";
 import { decodeLine, NO_HASH } from "./line.js";
 import { logFile, logFileName, logFileNumbers, readFrom } from "./log-files.js";
@@ -38,12 +37,7 @@ export function recover(folder: string, head: Head | null, boot: string): Recove
 
 /** -1 for a file that is not there. */
 function sizeOf(path: string): number {
-  try {
-    return statSync(path).size;
-  } catch (error) {
-    if (isCode(error, "ENOENT")) return -1;
-    throw error;
-  }
+  return statSync(path, { throwIfNoEntry: false })?.size ?? -1;
 }
 
 /** A writer may have begun the next file and died before the head knew of it. */

@@ -4,7 +4,7 @@ import { isAgentKernelError } from "../core/errors.js";
 import type { ExecExit, ExecRequest } from "../core/exec.js";
 import type { Policy } from "../core/policy.js";
 import { secretValues } from "../core/secret-names.js";
-import type { Approval, EgressDecision, FileAccess, LimitName, SandboxStart } from "./events.js";
+import type { Approval, EgressDecision, FileAccess, LimitName, SandboxStart, ToolCall } from "./events.js";
 import type { AuditTrail } from "./trail.js";
 
 export interface SandboxFacts {
@@ -22,6 +22,11 @@ export interface ExecResult {
 /** An event as its maker knows it: the type and the sandbox are added here. */
 type Bare<T> = Omit<T, "type" | "sandbox">;
 
+/** What their names call secret in these environments: the host's and the command's. */
+export function secretsIn(environments: readonly Readonly<Record<string, string | undefined>>[]): readonly string[] {
+  return environments.flatMap(secretValues);
+}
+
 export class SandboxAudit {
   readonly #trail: AuditTrail | null;
   readonly #sandbox: string;
@@ -29,18 +34,11 @@ export class SandboxAudit {
   #execs = 0;
   #timedOut = false;
 
-  /**
-   * Without a trail nothing is recorded. `environments`: the host's and the command's. Values in them that their names call secret are never recorded.
-   */
-  constructor(
-    trail: AuditTrail | null,
-    sandbox: string,
-    environments: readonly Readonly<Record<string, string | undefined>>[],
-    secrets: readonly string[] = [],
-  ) {
+  /** Without a trail nothing is recorded. `secrets`, for example those of `secretsIn`, never are. */
+  constructor(trail: AuditTrail | null, sandbox: string, secrets: readonly string[]) {
     this.#trail = trail;
     this.#sandbox = sandbox;
-    this.#secrets = [...secrets, ...environments.flatMap(secretValues)];
+    this.#secrets = secrets;
   }
 
   created(facts: Omit<SandboxFacts, "backend">, owner: string | null): void {
@@ -110,6 +108,10 @@ export class SandboxAudit {
 
   file(access: Bare<FileAccess>): void {
     this.#trail?.record({ type: "file", sandbox: this.#sandbox, ...access }, this.#secrets);
+  }
+
+  tool(call: Bare<ToolCall>): void {
+    this.#trail?.record({ type: "tool", sandbox: this.#sandbox, ...call }, this.#secrets);
   }
 
   approval(approval: Bare<Approval>): void {

@@ -13,6 +13,7 @@ const tellers: Readonly<Record<string, (fields: Fields) => string>> = {
   "exec.end": (f) => `${outcome(f)} after ${text(f.durationMs)} ms`,
   file: (f) => `${text(f.verdict)}: ${text(f.operation)} ${text(f.path)}${reason(f)}`,
   egress: (f) => `${text(f.verdict)}: ${text(f.asked)}:${text(f.port)} by ${ruleWords(f)}${traffic(f)}`,
+  tool: (f) => `${text(f.verdict)}: ${text(f.server)}/${text(f.tool)} by ${ruleWords(f)}${toolTraffic(f)}`,
   "policy.change": (f) => `${text(f.change)}, by ${text(f.by)}; ${text(at(f, "policy", "digest"))}`,
   approval: (f) => `${text(f.verdict)} (${text(f.answer)}): ${text(f.asked)}:${text(f.port)}, by ${text(f.by)}`,
   "audit.file": (f) => text(f.file),
@@ -57,6 +58,11 @@ function ruleWords({ rule }: Fields): string {
 
 function traffic({ dialled, bytesIn, bytesOut }: Fields): string {
   return typeof dialled === "string" ? `, ${dialled}, ${text(bytesIn)} bytes in, ${text(bytesOut)} out` : "";
+}
+
+function toolTraffic({ outcome: how, bytesIn, bytesOut, untrusted }: Fields): string {
+  if (typeof how !== "string") return "";
+  return `, ${how}, ${text(bytesOut)} bytes asked, ${text(bytesIn)} answered${untrusted === true ? ", untrusted" : ""}`;
 }
 
 function reason({ reason: why }: Fields): string {

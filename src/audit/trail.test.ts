@@ -8,7 +8,7 @@ import { follow } from "./follow.js";
 import { policyDigest } from "./prepare.js";
 import { query } from "./query.js";
 import { asRecord } from "./reader.js";
-import { SandboxAudit } from "./sandbox-audit.js";
+import { SandboxAudit, secretsIn } from "./sandbox-audit.js";
 import { summary } from "./summary.js";
 import { AuditTrail } from "./trail.js";
 import { verify } from "./verify.js";
@@ -100,7 +100,7 @@ describe("the life of a sandbox", () => {
   // THREATS A6
   test("is recorded without secrets, whichever way they come in", async () => {
     const trail = new AuditTrail({ folder });
-    const audit = new SandboxAudit(trail, "run-1", [{ MY_TOKEN: "from-the-env1" }], ["given-outright"]);
+    const audit = new SandboxAudit(trail, "run-1", ["given-outright", ...secretsIn([{ MY_TOKEN: "from-the-env1" }])]);
     audit.starting({ backend: "linux", image: { name: "host", digest: null }, policy, project: "/p/from-the-env1" });
     const ended = audit.execStarting({
       argv: ["x", "from-the-env1", "--password", "pw-in-argv"],
@@ -144,6 +144,28 @@ describe("a log that cannot be written", () => {
   });
 });
 
+test("those who wait in the log's own time are told when theirs is written, and when it cannot be", async () => {
+  const trail = new AuditTrail({ folder });
+  await trail.written();
+  const audit = new SandboxAudit(trail, "run-1", []);
+  audit.ready([]);
+  const first = trail.written();
+  audit.ready([]);
+  await Promise.all([first, trail.written()]);
+  // Together: one turn at writing, after which the log's own first line and both records are there.
+  expect((await query(folder, {}, 10)).records).toHaveLength(3);
+  rmSync(folder, { recursive: true });
+  writeFileSync(folder, "in the way");
+  audit.ready([]);
+  await expect(trail.written()).rejects.toMatchObject({ code: "audit_unwritable" });
+  // Nothing is under way that could change it.
+  await expect(trail.written()).rejects.toMatchObject({ code: "audit_unwritable" });
+  rmSync(folder);
+  audit.ready([]);
+  await trail.written();
+  expect((await query(folder, { types: ["sandbox"] }, 10)).records).toHaveLength(2);
+});
+
 test("who follows sees every record once, across files and half lines, without asking twice", async () => {
   const trail = new AuditTrail({ folder, maxFileBytes: 700 });
   const audit = new SandboxAudit(trail, "run-1", []);
@@ -170,6 +192,20 @@ test("who follows sees every record once, across files and half lines, without a
   await following;
   expect(ports).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
   expect((await verify(folder)).files).toBeGreaterThan(3);
+});
+
+test("a log counts as taking records once it took some, and not after it failed", async () => {
+  const trail = new AuditTrail({ folder });
+  const audit = new SandboxAudit(trail, "run-1", []);
+  audit.ready([]);
+  expect(trail.isTaking).toBe(false);
+  await trail.flush();
+  expect(trail.isTaking).toBe(true);
+  rmSync(folder, { recursive: true });
+  writeFileSync(folder, "in the way");
+  audit.ready([]);
+  await expect(trail.flush()).rejects.toMatchObject({ code: "audit_unwritable" });
+  expect(trail.isTaking).toBe(false);
 });
 
 test("what is no record is not taken for one", () => {

@@ -2,6 +2,7 @@
  * One process's way to the log. Events are taken at once and written soon after, in the order in which they came; the
  * code that writes is loaded with the first write, never while a sandbox boots unless that takes long. `flush` waits until everything is in the file.
  */
+import { type Deferred, deferred } from "../core/deferred.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { Redactor } from "../core/redact.js";
 import { type AuditEvent, isUrgent } from "./events.js";
@@ -35,6 +36,12 @@ interface Waiting {
   readonly atMs: number;
 }
 
+/** Waits until so many records are in the file. */
+interface Patient {
+  readonly upTo: number;
+  readonly done: Deferred<void>;
+}
+
 export class AuditTrail {
   readonly #options: RetentionOptions & { readonly folder: string };
   readonly #redactors = new WeakMap<readonly string[], Redactor>();
@@ -45,6 +52,10 @@ export class AuditTrail {
   #code: Promise<LoadedCode> | undefined;
   #linger: NodeJS.Timeout | undefined;
   #failure: AgentKernelError | null = null;
+  #hasWritten = false;
+  #recorded = 0;
+  #written = 0;
+  #patient: Patient[] = [];
 
   constructor(options: AuditTrailOptions) {
     this.#options = { ...defaultRetention, ...options };
@@ -59,6 +70,7 @@ export class AuditTrail {
       this.#dropped++;
       return;
     }
+    this.#recorded++;
     this.#waiting.push({ event, secrets, atMs: Date.now() });
     if (isUrgent(event)) this.writeSoon();
     else this.#linger ??= setTimeout(() => this.writeSoon(), LINGER_MS);
@@ -71,6 +83,11 @@ export class AuditTrail {
     if (this.#waiting.length > 0) this.#writing ??= this.#write();
   }
 
+  /** Something was written, all that was begun is in the file, and nothing has failed. */
+  get isTaking(): boolean {
+    return this.#hasWritten && this.#writing === undefined && this.#failure === null;
+  }
+
   /** Rejects with `audit_unwritable` if something of what was recorded so far is not in the log. */
   async flush(): Promise<void> {
     // What failed before is tried once more.
@@ -78,6 +95,17 @@ export class AuditTrail {
     await this.#writing;
     await this.#writer?.synced().catch((cause: unknown) => this.#fail(cause));
     if (this.#failure !== null) throw this.#failure;
+  }
+
+  /** As `flush`, in the log's own time: for whoever waits for nothing but the end of it. */
+  async written(): Promise<void> {
+    if (this.#written >= this.#recorded) return;
+    // What failed is tried again with the next record, not before.
+    const isUnderWay = this.#linger !== undefined || this.#writing !== undefined;
+    if (!isUnderWay && this.#failure !== null) throw this.#failure;
+    const done = deferred<void>();
+    this.#patient.push({ upTo: this.#recorded, done });
+    await done.promise;
   }
 
   async #write(): Promise<void> {
@@ -106,14 +134,19 @@ export class AuditTrail {
     });
     const durable = some.some(({ event }) => isUrgent(event));
     await append(this.#writer, records, durable);
+    this.#hasWritten = true;
     this.#waiting.splice(0, some.length);
+    this.#written += some.length;
+    while ((this.#patient[0]?.upTo ?? Number.POSITIVE_INFINITY) <= this.#written) this.#patient.shift()?.done.resolve();
   }
 
   #fail(cause: unknown): void {
     const reason = cause instanceof Error ? cause.message : String(cause);
     const hint = `look at ${this.#options.folder}: its disk, its owner and its mode; AGENTKERNEL_AUDIT=off runs without`;
     const message = `the audit log could not be written: ${reason}`;
-    this.#failure = new AgentKernelError("audit_unwritable", message, { hint, cause });
+    const failure = new AgentKernelError("audit_unwritable", message, { hint, cause });
+    this.#failure = failure;
+    for (const { done } of this.#patient.splice(0)) done.reject(failure);
   }
 }
 

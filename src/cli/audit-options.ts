@@ -5,15 +5,16 @@ import type { AuditRecord } from "../audit/reader.js";
 import { AgentKernelError } from "../core/errors.js";
 import { escapeJson } from "../core/escape.js";
 import { auditFolder } from "../core/state-folders.js";
-import type { Surroundings } from "../core/surroundings.js";
 import { parseDurationMs } from "../policy/resources.js";
 import { readConfiguration } from "../request/configuration.js";
+import type { Invocation } from "./invocation/index.js";
 import type { ParsedOptions } from "./option-spec.js";
 
-/** Where the user's configuration says, else the usual place. */
-export async function openAuditFolder(parsed: ParsedOptions, surroundings: Surroundings): Promise<string> {
-  const { audit } = await readConfiguration(parsed, surroundings);
-  return audit.path ?? auditFolder(surroundings.env, surroundings.homeDir);
+/** Where the user's configuration says, else the usual place. What whoever asks has seen end is in it. */
+export async function openAuditFolder(parsed: ParsedOptions, invocation: Invocation): Promise<string> {
+  const { audit } = await readConfiguration(parsed, invocation);
+  await invocation.resident?.afterAnswers();
+  return audit.path ?? auditFolder(invocation.env, invocation.homeDir);
 }
 
 export function auditFilter(parsed: ParsedOptions, nowMs: number): AuditFilter {

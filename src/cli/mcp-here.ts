@@ -5,8 +5,11 @@ import { Places } from "../api/limits/places.js";
 import { redactor } from "../core/redact.js";
 import { secretValues } from "../core/secret-names.js";
 import { McpConnection, type McpHost } from "../mcp/index.js";
+import { RequestsAtWork } from "../mcp/requests-at-work.js";
 import { type LineOutput, LineTransport } from "../mcp/stdio/line-transport.js";
 import type { Opening } from "../mcp/stdio/opening.js";
+import { tools } from "../mcp/tools/index.js";
+import type { CodeModeWish } from "./code-mode.js";
 import type { Invocation } from "./invocation/index.js";
 
 /** Of one client: commands at once, and such as wait for their turn. */
@@ -20,20 +23,28 @@ export async function serveHere(
   opening: Opening,
   output: LineOutput,
   gone: AbortSignal,
-  invocation: Invocation,
+  { invocation, code }: { readonly invocation: Invocation; readonly code: CodeModeWish | null },
   onFault: (error: unknown) => void,
 ): Promise<void> {
+  const mode = code === null ? null : (await import("../codemode/index.js")).openCodeMode(code.options);
   const later = new Set<Promise<unknown>>();
   const settleLater: McpHost["settleLater"] = (work) => {
     const done = work.catch(onFault).finally(() => later.delete(done));
     later.add(done);
   };
-  const transport = new LineTransport({ ...opening, output });
-  const connection = await McpConnection.open(transport, { host: hostOf(invocation, settleLater), onFault });
+  const atWork = new RequestsAtWork();
+  const transport = new LineTransport({ ...opening, output, atWork });
+  const connection = await McpConnection.open(transport, {
+    host: hostOf(invocation, settleLater),
+    onFault,
+    atWork,
+    ...(mode === null ? {} : { tools: [...tools, ...mode.tools] }),
+  });
   const leave = () => void connection.close();
   if (gone.aborted) leave();
   gone.addEventListener("abort", leave, { once: true });
   await connection.over;
+  await mode?.close();
   await Promise.all(later);
 }
 

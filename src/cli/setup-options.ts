@@ -4,9 +4,14 @@ import type { VerbSpec } from "./option-spec.js";
 
 export const setupVerb: VerbSpec = {
   name: "setup",
-  summary: "check what sandboxes need on this machine, show how to repair it, and install agentkernel as a service",
+  summary: "show what sandboxes need on this machine, install what is picked, or remove all that agentkernel made",
   usage: "setup [options]",
-  examples: ["agentkernel setup", "agentkernel setup --service daemon", "agentkernel setup --service daemon --remove"],
+  examples: [
+    "agentkernel setup",
+    "agentkernel setup --service daemon",
+    "agentkernel setup --service daemon --remove",
+    "agentkernel setup --uninstall",
+  ],
   options: [
     {
       long: "service",
@@ -15,6 +20,11 @@ export const setupVerb: VerbSpec = {
       help: "write the file by which systemd or launchd runs this",
     },
     { long: "remove", help: "take the service's file away" },
+    {
+      long: "uninstall",
+      help: "end every sandbox and the daemon, and remove services, sandboxes, images and settings",
+    },
+    { long: "keep-data", help: "with --uninstall: sandboxes, images, log and settings stay" },
     { long: "print", help: "only show what would be done" },
     { long: "yes", short: "y", help: "do it without asking; as root, also run the commands that repair" },
     { long: "json", help: "print the result as JSON; nothing is asked" },

@@ -171,11 +171,11 @@ test.each([
   ["agentkernel.toml", "project"],
   ["~/.config/agentkernel/config.toml: all of the above, and", "user"],
   ["strict.policy.yaml", "policy"],
-] as const)("the example %s in the README is valid", async (title, kind) => {
-  const readme = readFileSync("README.md", "utf8");
-  const start = readme.indexOf(`# ${title}\n`);
+] as const)("the example %s in the documentation is valid", async (title, kind) => {
+  const page = readFileSync("docs/configuration.md", "utf8");
+  const start = page.indexOf(`# ${title}\n`);
   expect(start).toBeGreaterThan(0);
-  const file = { name: title, bytes: Buffer.from(readme.slice(start, readme.indexOf("```", start))) };
+  const file = { name: title, bytes: Buffer.from(page.slice(start, page.indexOf("```", start))) };
   const { faults } = kind === "policy" ? await readPolicyFile(file, "/p") : await readConfigFile(file, kind);
   expect(faults).toEqual([]);
 });

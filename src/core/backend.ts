@@ -2,7 +2,7 @@
  * The one narrow interface that every backend implements: boot this spec, give me the byte stream, stop it,
  * tell me when it died. Everything else (exec, files, PTY, network) travels over the stream to the guest.
  */
-import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { KeptChanges } from "./changes.js";
 import type { Policy } from "./policy.js";
 
@@ -12,7 +12,9 @@ export type BackendName = (typeof backendNames)[number];
 export type ImageSource =
   | { readonly kind: "host" }
   /** Folders of unpacked layers, absolute, the uppermost first. */
-  | { readonly kind: "layers"; readonly layers: readonly string[] };
+  | { readonly kind: "layers"; readonly layers: readonly string[] }
+  /** An image in the store of the backend's own engine, by its id there. */
+  | { readonly kind: "engine"; readonly engine: "docker" | "podman" | "apple"; readonly id: string };
 
 export interface BootSpec {
   readonly id: string;
@@ -25,6 +27,8 @@ export interface BootSpec {
   readonly homeDir: string | null;
   /** PEM of a certificate that programs in the sandbox are to trust, at `trustPaths`. */
   readonly trustedCertificate?: string;
+  /** The number of a look ahead at the project that was made for this one. */
+  readonly foreseen?: number;
 }
 
 /** Where a trusted certificate lies inside: alone, and with what the root trusts besides. */
@@ -58,6 +62,8 @@ export interface SandboxEnd {
   readonly memoryPeakBytes: number | null;
   readonly cpuUs: number | null;
   readonly carried: CarryReport | null;
+  /** What an engine between us and the sandbox said of its own failure. */
+  readonly said?: string;
 }
 
 /** How often limits were hit. */
@@ -72,20 +78,46 @@ export interface UsedSoFar extends LimitHits {
   readonly cpuUs: number | null;
 }
 
+export type LimitsHit = Pick<UsedSoFar, "oomKills" | "pidsDenied">;
+
 export interface BootedSandbox {
   /** The byte stream to the guest. */
-  readonly stream: Socket;
+  readonly stream: Duplex;
   readonly layers: readonly Layer[];
   /** Settles when the sandbox is gone, whoever ended it, and nothing of it is left. */
   readonly ended: Promise<SandboxEnd>;
   /** Settles soon after `finish` was called, before the end: what it used. May never settle where it ends otherwise. */
   readonly ending?: Promise<UsedSoFar>;
+  /** What its limits did so far; null where that cannot be told without asking. */
+  readonly limitsHit?: () => LimitsHit | null;
   /** It was built before it was asked for. */
   readonly isWarm?: boolean;
   /** Ends it: kills every process, carries changes over where the policy says so, removes all traces. Idempotent. */
   finish(): Promise<SandboxEnd>;
   /** Ends it without carrying anything over. Idempotent. */
   kill(): Promise<SandboxEnd>;
+}
+
+/** An image of the backend's own store. */
+export interface OwnImage {
+  readonly source: ImageSource;
+  /** What it says of commands in it. */
+  readonly defaults: {
+    readonly env: readonly string[];
+    readonly entrypoint: readonly string[];
+    readonly cmd: readonly string[];
+    readonly workdir: string | null;
+    readonly user: string | null;
+  };
+  readonly digest: string | null;
+}
+
+export interface OwnImageWish {
+  readonly reference: string;
+  readonly pull: "missing" | "always" | "never";
+  /** How much of a part of it is here. */
+  readonly onPull?: (part: { readonly id: string; readonly doneBytes: number; readonly totalBytes: number }) => void;
+  readonly signal?: AbortSignal;
 }
 
 /** Something the contract suite asks for that this backend honestly cannot do. */
@@ -102,7 +134,9 @@ export interface Backend {
    * as soon as there is a stream that the guest will read from its first byte, before anything of it runs; again with
    * another where that sandbox did not come about and another takes its place.
    */
-  boot(spec: BootSpec, signal?: AbortSignal, onStream?: (stream: Socket) => void): Promise<BootedSandbox>;
+  boot(spec: BootSpec, signal?: AbortSignal, onStream?: (stream: Duplex) => void): Promise<BootedSandbox>;
+  /** Where it takes images from a store of its own; without it they come from ours. */
+  findImage?(wish: OwnImageWish): Promise<OwnImage>;
   /** Without it the backend has only sandboxes that die with their owner. */
   readonly kept?: KeptBackend;
   /** What of a spec must be fixed before a sandbox is built. Without it, or where it is null, none is built ahead. */
@@ -124,7 +158,12 @@ export interface WarmSandbox {
   /** Settles when nothing of it is left, or when it has been taken. Never rejects. */
   readonly over: Promise<void>;
   /** Once. Rejects where it cannot serve this one; then nothing of it is left, and another sandbox may do. */
-  take(spec: BootSpec, signal?: AbortSignal, onStream?: (stream: Socket) => void): Promise<BootedSandbox>;
+  take(spec: BootSpec, signal?: AbortSignal, onStream?: (stream: Duplex) => void): Promise<BootedSandbox>;
+  /**
+   * Somebody will probably take it with this folder as the project: it may look at it already. What it saw counts only
+   * for a spec that names the number, since the folder may be another by the time of any other.
+   */
+  foresee?(number: number, folder: string): void;
   /** Ends it, unless it has been taken. */
   discard(): Promise<void>;
 }
@@ -162,7 +201,7 @@ export interface KeptSandbox {
   /** Settles once, and never rejects. */
   readonly over: Promise<KeptOver>;
   /** A new byte stream to the guest; the one before, whoever had it, is closed. */
-  connect(): Promise<Socket>;
+  connect(): Promise<Duplex>;
   status(): Promise<KeptStatus>;
   /** Rejects with `unsupported` where the layer `freezer` is absent. */
   pause(): Promise<void>;

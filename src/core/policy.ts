@@ -58,6 +58,8 @@ export interface NetworkPolicy {
   readonly egress: EgressMode;
   readonly allow: readonly NetworkRule[];
   readonly deny: readonly NetworkRule[];
+  /** Beyond these nothing can be approved while it runs: the user's limit. Absent: there is none. */
+  readonly approvable?: readonly NetworkRule[];
   readonly secrets: readonly SecretBinding[];
 }
 
@@ -69,7 +71,7 @@ export interface CommandRules {
 }
 
 /** What decides whether a destination may be reached. */
-export type NetworkRules = Pick<NetworkPolicy, "egress" | "allow" | "deny">;
+export type NetworkRules = Pick<NetworkPolicy, "egress" | "allow" | "deny" | "approvable">;
 
 export interface ProcessPolicy {
   /** `name`, `uid` or `uid:gid` inside the sandbox; null: the image's user. */

@@ -49,7 +49,20 @@ const PARTS = new Set([
 /** Longer names are not looked at as a whole; nobody calls a secret so. */
 export const MAX_NAME_CHARS = 64;
 
+const known = new Map<string, boolean>();
+/** A process that serves many sees the same names again and again. */
+const MOST_KNOWN = 1024;
+
 export function isSecretName(name: string): boolean {
+  const before = known.get(name);
+  if (before !== undefined) return before;
+  const isSecret = speaksOfSecret(name);
+  if (known.size >= MOST_KNOWN) known.clear();
+  if (name.length <= MAX_NAME_CHARS) known.set(name, isSecret);
+  return isSecret;
+}
+
+function speaksOfSecret(name: string): boolean {
   if (name.length > MAX_NAME_CHARS || name === "PWD" || name === "OLDPWD") return false;
   return name
     .replace(/([a-z0-9])([A-Z])/g, "$1-$2")
@@ -64,10 +77,10 @@ const MIN_VALUE_CHARS = 6;
 /** The values in an environment that must not appear in any record. */
 export function secretValues(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const values: string[] = [];
-  for (const [name, value] of Object.entries(env)) {
-    if (value !== undefined && value.length >= MIN_VALUE_CHARS && !isPlain(value) && isSecretName(name)) {
-      values.push(value);
-    }
+  for (const name of Object.keys(env)) {
+    if (!isSecretName(name)) continue;
+    const value = env[name];
+    if (value !== undefined && value.length >= MIN_VALUE_CHARS && !isPlain(value)) values.push(value);
   }
   return values;
 }

@@ -35,6 +35,11 @@ export function journalFolder(env: HostEnvironment, homeDir: string): string {
   return join(stateFolder(env, homeDir), "journal");
 }
 
+/** Files that containers of an engine are shown. */
+export function engineFolder(env: HostEnvironment, homeDir: string): string {
+  return join(stateFolder(env, homeDir), "engine");
+}
+
 /** Kept sandboxes, a folder each. */
 export function sandboxesFolder(env: HostEnvironment, homeDir: string): string {
   return join(stateFolder(env, homeDir), "sandboxes");

@@ -7,7 +7,7 @@ import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { AgentKernelError, type ErrorCode, errorTable } from "../core/errors.js";
 import type { HostEnvironment } from "../core/state-folders.js";
-import { daemonEnvironment } from "./environment.js";
+import { daemonEnvironment, withHeapSettings } from "./environment.js";
 import type { Stay } from "./lifetime.js";
 import { STARTER_VARIABLE, type StartWord } from "./starter.js";
 
@@ -33,7 +33,7 @@ export async function startInBackground({ env, logPath, stay }: BackgroundStart)
     {
       cwd: "/",
       detached: true,
-      env: { ...daemonEnvironment(env), [STARTER_VARIABLE]: "1" },
+      env: { ...withHeapSettings(daemonEnvironment(env)), [STARTER_VARIABLE]: "1" },
       // Node's own last words, should it have any, go to the log.
       stdio: ["ignore", "pipe", log ?? "ignore"],
     },

@@ -14,10 +14,12 @@ import { sandboxesFolder } from "../core/state-folders.js";
 import type { Surroundings } from "../core/surroundings.js";
 import { version } from "../core/version.js";
 import { within } from "../core/within.js";
-import { openBackend } from "../runtime/open-backend.js";
+import { chooseForKeeping } from "../runtime/backends/choose.js";
+import { openKeeper } from "../runtime/open-engine.js";
 import { openWasm } from "../runtime/open-wasm.js";
 import { WarmPool } from "../runtime/pool/index.js";
 import { Sandboxes } from "../runtime/sandboxes/index.js";
+import { SharedAudit } from "../runtime/shared-audit.js";
 import { DaemonApi, type ServeOptions } from "./api.js";
 import type { ClientSession } from "./client/session.js";
 import { ownPlace } from "./client/start.js";
@@ -198,8 +200,11 @@ export class Daemon {
     await this.#jails.open();
     const folder = sandboxesFolder(own.env, own.homeDir);
     this.#sandboxOwnership = takeSandboxes(folder);
+    const made = { jails: this.#jails, pool: this.#pool, wasm: () => this.#openWasm(), moduleAudit: new SharedAudit() };
+    const host = { ...own, resident: made };
     const sandboxes = await Sandboxes.open({
-      backend: openBackend({ ...own, resident: { jails: this.#jails, pool: this.#pool } }),
+      backend: openKeeper(host),
+      choose: (wish) => chooseForKeeping(host, wish),
       folder,
       ...own,
       say: (line) => log.say(line),
@@ -208,11 +213,11 @@ export class Daemon {
     this.#sandboxes = sandboxes;
     holdOwned(sandboxes, this.#holdings);
     const resident = {
-      jails: this.#jails,
-      pool: this.#pool,
-      wasm: () => this.#openWasm(),
+      ...made,
       holdings: this.#holdings,
       sandboxes,
+      remark: (line: string) => log.say(line),
+      afterAnswers: () => this.#answeredOver(),
     };
     const api = new DaemonApi({ own, log, serve: this.#options.serve ?? null }, resident);
     this.#api = api;
@@ -333,6 +338,10 @@ export class Daemon {
 
   #sessionsOver(): Promise<unknown> {
     return Promise.all([...this.#sessions].map(({ over }) => over));
+  }
+
+  #answeredOver(): Promise<unknown> {
+    return Promise.all([...this.#sessions].filter(({ isAnswered }) => isAnswered).map(({ over }) => over));
   }
 
   /** The place is free for another daemon. */

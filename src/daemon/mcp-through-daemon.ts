@@ -22,6 +22,7 @@ export async function mcpThroughDaemon(
   output: LineOutput,
   gone: AbortSignal,
   { env, homeDir, stderr }: Pick<Invocation, "env" | "homeDir" | "stderr">,
+  options: readonly string[] = [],
 ): Promise<boolean> {
   const say = async (line: string) => {
     await stderr.write(`agentkernel: ${line}\n`);
@@ -36,7 +37,7 @@ export async function mcpThroughDaemon(
     return false;
   }
   let hasBegun = false;
-  const end = await relay(WORDS, env, (stdin, stdout) => {
+  const end = await relay([...WORDS, ...options], env, (stdin, stdout) => {
     // Its end tells.
     stdin.on("error", () => {});
     gone.addEventListener("abort", () => stdin.destroy(), { once: true });

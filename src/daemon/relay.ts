@@ -8,6 +8,7 @@ import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import { constants } from "node:os";
 import type { Readable, Writable } from "node:stream";
+import { distFolder } from "../core/build-id.js";
 import { nativeBinary } from "../core/native-binary.js";
 import type { HostEnvironment } from "../core/state-folders.js";
 
@@ -30,7 +31,7 @@ export async function relay(
 ): Promise<RelayEnd> {
   const own = connect === undefined ? "inherit" : "pipe";
   const child = spawn(nativeBinary("ak-client"), words, {
-    env: { ...env, AGENTKERNEL_RELAY: `${process.pid}:${SOCKET_FD}` },
+    env: { ...env, AGENTKERNEL_DIST: distFolder(), AGENTKERNEL_RELAY: `${process.pid}:${SOCKET_FD}` },
     stdio: [own, own, "inherit", "pipe"],
   });
   if (connect !== undefined && child.stdin !== null && child.stdout !== null) connect(child.stdin, child.stdout);

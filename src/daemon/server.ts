@@ -31,6 +31,7 @@ export async function listen({ folder, socketName }: DaemonPlace, parts: ServerP
     else void parts.upgrade(request, socket, head);
   });
   const server = createServer({ allowHalfOpen: true }, (socket) => {
+    parts.resident.pool.foreseeAnother();
     socket.on("error", () => {});
     socket.once("data", (bytes) => {
       const client = readClientHead(bytes);

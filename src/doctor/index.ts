@@ -7,7 +7,7 @@ import { judgeBackends } from "./backends.js";
 import { type BootGuest, checkGuest } from "./guest-check.js";
 import { parseProbeLines } from "./probe-lines.js";
 import { runProbe } from "./probe-run.js";
-import { type Check, type DoctorReport, layerNames } from "./report.js";
+import { type BackendReport, type Check, type DoctorReport, layerNames } from "./report.js";
 
 export type { BootGuest } from "./guest-check.js";
 export type { BackendReport, Check, CheckState, DoctorReport, LayerName, Weakness } from "./report.js";
@@ -19,6 +19,8 @@ export interface ExamineOptions {
   /** For all probes together; each has a deadline of 1.5 s of its own, and they run side by side. */
   readonly probeDeadlineMs?: number;
   readonly guestDeadlineMs?: number;
+  /** Proves the backends that are not made of these layers alone. */
+  readonly proveOthers?: () => Promise<readonly Omit<BackendReport, "missing" | "weaker">[]>;
 }
 
 export async function examine(options: ExamineOptions): Promise<DoctorReport> {
@@ -26,7 +28,8 @@ export async function examine(options: ExamineOptions): Promise<DoctorReport> {
   const layers = await checkLayers(probeBinary, probeDeadlineMs);
   // After the probes, not beside them: neither shall slow down or disturb the other.
   const checks = [...layers, await checkGuest(bootGuest, guestDeadlineMs)];
-  const backends = judgeBackends(checks);
+  const others = (await options.proveOthers?.()) ?? [];
+  const backends = [...judgeBackends(checks), ...others.map((one) => ({ ...one, missing: [], weaker: [] }))];
   return { ok: backends.some(({ usable }) => usable), checks, backends };
 }
 

@@ -28,8 +28,10 @@ export function renderText(report: DoctorReport, { colour }: RenderOptions): str
     if (nextStep !== null) lines.push(below(`next step: ${nextStep}`));
   }
   lines.push("", "Backends");
-  for (const { name, usable, detail, weaker } of report.backends) {
+  for (const { name, usable, detail, weaker, nextStep = null, lacks = [] } of report.backends) {
     lines.push(row(usable ? "works" : "fails", name, detail));
+    if (nextStep !== null) lines.push(below(`next step: ${nextStep}`));
+    for (const { capability, reason } of usable ? lacks : []) lines.push(below(`lacks ${capability}: ${reason}`));
     for (const { layer, consequence } of weaker) lines.push(below(`without ${layer}: ${consequence}`));
   }
   return `${lines.join("\n")}\n`;
@@ -46,10 +48,12 @@ export function renderJson(report: DoctorReport) {
       next_step: nextStep,
       ms,
     })),
-    backends: report.backends.map(({ name, usable, detail, missing, weaker }) => ({
+    backends: report.backends.map(({ name, usable, detail, missing, weaker, nextStep = null, lacks = [] }) => ({
       name,
       usable,
       detail,
+      next_step: nextStep,
+      lacks: lacks.map(({ capability, reason }) => ({ capability, reason })),
       missing: [...missing],
       weaker: weaker.map(({ layer, consequence }) => ({ layer, consequence })),
     })),

@@ -1,5 +1,5 @@
 /** What `doctor` found, as plain values. */
-import type { BackendName } from "../core/backend.js";
+import type { BackendName, Lack } from "../core/backend.js";
 
 /** The layers that `ak-probe` proves, in the order in which they are shown. */
 export const layerNames = [
@@ -42,6 +42,10 @@ export interface BackendReport {
   readonly missing: readonly Check["name"][];
   /** Layers without which it works, but guards less. */
   readonly weaker: readonly Weakness[];
+  /** What to do where it is not usable; absent where the layers say it. */
+  readonly nextStep?: string | null;
+  /** What it cannot do whatever the machine is like. */
+  readonly lacks?: readonly Lack[];
 }
 
 export interface DoctorReport {

@@ -31,6 +31,23 @@ describe("a destination that no rule covers", () => {
     expect(world.decisions[0]?.rule).toBe("the user allowed it, once");
   });
 
+  it("beyond the user's limits is not asked for, whoever is there, and what lies within them is", async () => {
+    answers = ["sandbox", "sandbox", "sandbox"];
+    const limited = { ...allowlist(), approvable: [{ domain: "*.example.com" }, { cidr: "10.0.0.0/8" }] };
+    const gateway = world.gateway(limited, { ask });
+    const why = "the user's limits leave nothing to approve";
+    expect(await world.refusal(gateway, target)).toMatchObject({
+      code: "denied",
+      message: expect.stringContaining(why),
+    });
+    const address = { kind: "address", address: PUBLIC, port: 443 } as const;
+    expect(await world.refusal(gateway, address)).toMatchObject({ code: "denied" });
+    expect(questions).toEqual([]);
+    world.names.set("new.example.com", [PUBLIC]);
+    await world.client(gateway, { ...target, name: "new.example.com" });
+    expect(questions).toHaveLength(1);
+  });
+
   it("may be allowed for the sandbox, or never, and is then asked for no more", async () => {
     answers = ["sandbox", "never"];
     const gateway = world.gateway(allowlist(), { ask });

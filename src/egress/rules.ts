@@ -25,6 +25,8 @@ interface RangeRule extends DomainRule {
 }
 
 const allow = (rule: string): Verdict => ({ allowed: true, rule });
+const uncovered: Verdict = { allowed: false, rule: "no rule allows it", uncovered: true };
+const BEYOND_LIMITS = "no rule allows it, and the user's limits leave nothing to approve";
 const refuse = (rule: string): Verdict => ({ allowed: false, rule, uncovered: false });
 
 /** They lead to the host itself or to the metadata of its cloud, also where a resolver says otherwise. */
@@ -96,11 +98,14 @@ export class Rules {
   readonly egress: EgressMode;
   readonly #allow: RuleList;
   readonly #deny: RuleList;
+  /** Null: whatever is not denied may be put to the user. */
+  readonly #approvable: RuleList | null;
 
   constructor(policy: NetworkRules) {
     this.egress = policy.egress;
     this.#allow = new RuleList("allow", policy.allow);
     this.#deny = new RuleList("deny", policy.deny);
+    this.#approvable = policy.approvable === undefined ? null : new RuleList("allow", policy.approvable);
   }
 
   get deniesDomains(): boolean {
@@ -116,7 +121,8 @@ export class Rules {
     if (isLocalName(name) && !this.#allow.names(name)) return refuse("a name of the host itself or of cloud metadata");
     if (allowed !== null) return allow(allowed);
     if (this.egress === "on") return allow("egress is on");
-    return { allowed: false, rule: "no rule allows it", uncovered: true };
+    const approvable = this.#approvable?.domain(name, (ports) => port === null || (ports?.includes(port) ?? true));
+    return approvable === null ? refuse(BEYOND_LIMITS) : uncovered;
   }
 
   deniedName(name: string, port: number | null): string | null {
@@ -141,6 +147,8 @@ export class Rules {
     const why = whyNotPublic(address);
     if (why !== null) return refuse(`not a public address: ${why}`);
     if (byName || this.egress === "on") return allow("egress is on");
-    return { allowed: false, rule: "no rule allows it", uncovered: true };
+    const list = this.#approvable;
+    const approvable = port === null ? list?.rangeOnAnyPort(address) : list?.range(address, port);
+    return approvable === null ? refuse(BEYOND_LIMITS) : uncovered;
   }
 }

@@ -40,7 +40,7 @@ describe("reading a file", () => {
     const reading = guest.session.files.openFile("/f");
     guest.json(FrameType.opened, 1, INFO).data(1, 1, Buffer.alloc(65_536));
     const { chunks } = await reading;
-    guest.json(FrameType.open, 2, { kind: "call" });
+    guest.json(FrameType.open, 2, { kind: "unheard-of" });
     await guest.sees((frame) => frame.type === FrameType.failed);
     expect(guest.frames.some((frame) => frame.type === FrameType.credit)).toBe(false);
     let taken = 0;
@@ -127,7 +127,7 @@ describe("writing a file", () => {
     await guest.sees((frame) => frame.type === FrameType.close);
     expect(guest.frames.some((frame) => frame.type === FrameType.eof)).toBe(false);
     guest.json(FrameType.opened, 1, {}).json(FrameType.close, 1, { code: "io", message: "closed" });
-    guest.json(FrameType.open, 2, { kind: "call" });
+    guest.json(FrameType.open, 2, { kind: "unheard-of" });
     await guest.sees((frame) => frame.type === FrameType.failed);
     expect(guest.session.failure).toBeNull();
   });

@@ -36,7 +36,16 @@ const OPENS = [
 function plausibleFrame(random: Random): Buffer {
   const channel = random(12) + 1;
   const stream = random(3) as 0 | 1 | 2;
-  const bodies = [EXIT_0, READY, { pid: 3 }, {}, { code: "io", message: "m" }, { kind: "call" }, { size: 0 }, ...OPENS];
+  const bodies = [
+    EXIT_0,
+    READY,
+    { pid: 3 },
+    {},
+    { code: "io", message: "m" },
+    { kind: "call", exec: 1 },
+    { size: 0 },
+    ...OPENS,
+  ];
   const jsonTypes = [
     FrameType.open,
     FrameType.opened,

@@ -1,7 +1,9 @@
 /**
- * Channels that the guest opens: connections out of the sandbox, and questions about names. Each is put to the
- * gateway, which decides; without one all are denied. What is kept is bounded by how many may be open at once.
+ * Channels that the guest opens: connections out of the sandbox and questions about names, which are put to the
+ * gateway, and calls of commands, which go to whoever started that command to be called. Without one of these all are
+ * denied. What is kept is bounded by how many may be open at once.
  */
+import type { Duplex } from "node:stream";
 import type { EgressPort, OutgoingRefusal, OutgoingTarget } from "../core/egress.js";
 import type { AgentKernelError } from "../core/errors.js";
 import { encodeJson, FrameType, MAX_GUEST_CHANNELS } from "./frame.js";
@@ -15,6 +17,9 @@ import { WindowPool } from "./window-pool.js";
 /** What the streams of one session may be granted together, beyond the first window of each. */
 const GROWTH_BYTES = 33_554_432;
 
+/** Gets the calls of one command as a stream, once. */
+export type Callee = (stream: Duplex) => void;
+
 export interface GuestOpensOptions {
   readonly outbox: Outbox;
   readonly egress: EgressPort | null;
@@ -27,6 +32,8 @@ export class GuestOpens {
   readonly #egress: EgressPort | null;
   readonly #home: GuestChannelHome;
   readonly #channels = new Map<number, GuestChannel>();
+  /** Who answers the calls of a command, by its channel, until they have come. */
+  readonly #callees = new Map<number, Callee>();
   #lastId = 0;
 
   constructor({ outbox, egress, maxWindowBytes, sinkFault }: GuestOpensOptions) {
@@ -51,9 +58,20 @@ export class GuestOpens {
       throw new GuestViolation("too-many-channels", `more than ${MAX_GUEST_CHANNELS} channels open at once`);
     }
     if (request.kind === "other") this.#refuse(id, UNSUPPORTED);
+    else if (request.kind === "call") this.#call(id, request.exec);
     else if (this.#egress === null) this.#refuse(id, NO_NETWORK);
     else if (request.kind === "lookup") this.#lookUp(id, request.name, this.#egress);
     else this.#connect(id, request.target, this.#egress);
+  }
+
+  /** The command on that channel may call. */
+  expectCalls(exec: number, callee: Callee): void {
+    this.#callees.set(exec, callee);
+  }
+
+  /** The command is over: what has not called by now does not any more. */
+  forgetCalls(exec: number): void {
+    this.#callees.delete(exec);
   }
 
   /** The channel that a frame is for; null when it has ended and the guest may not have seen that yet. */
@@ -89,6 +107,19 @@ export class GuestOpens {
     );
   }
 
+  #call(id: number, exec: number): void {
+    const callee = this.#callees.get(exec);
+    if (callee === undefined) {
+      this.#refuse(id, NOBODY_ANSWERS);
+      return;
+    }
+    this.#callees.delete(exec);
+    const channel = new OutgoingChannel(id, this.#home);
+    this.#channels.set(id, channel);
+    channel.accept();
+    callee(channel.stream);
+  }
+
   #refuse(id: number, refusal: { readonly code: string; readonly message: string }): void {
     this.#outbox.answer(encodeJson(FrameType.failed, id, refusal));
   }
@@ -107,5 +138,6 @@ function settle<T>(ask: () => Promise<T>, answered: (answer: T) => void, failed:
 }
 
 const UNSUPPORTED = { code: "unsupported", message: "this kind of channel is not served" };
+const NOBODY_ANSWERS: OutgoingRefusal = { code: "denied", message: "nobody answers calls of that command" };
 const NO_NETWORK: OutgoingRefusal = { code: "denied", message: "the sandbox has no network" };
 const GATEWAY_FAILED: OutgoingRefusal = { code: "failed", message: "the gateway failed" };

@@ -33,7 +33,7 @@ describe("the handshake", () => {
   it.each([
     ["anything before HELLO", encodeFrame(FrameType.ping, 0), "before-hello"],
     ["DATA before HELLO", encodeFrame(FrameType.data, 1, 1, Buffer.from("x")), "before-hello"],
-    ["OPEN before HELLO", encodeJson(FrameType.open, 2, { kind: "call" }), "before-hello"],
+    ["OPEN before HELLO", encodeJson(FrameType.open, 2, { kind: "unheard-of" }), "before-hello"],
     ["a missing version", encodeJson(FrameType.hello, 0, { ...READY, protocol: undefined }), "bad-member"],
     ["a version as text", encodeJson(FrameType.hello, 0, { ...READY, protocol: "1" }), "bad-member"],
     ["a window below the least", encodeJson(FrameType.hello, 0, { ...READY, window: 65_535 }), "bad-member"],
@@ -172,7 +172,7 @@ describe("an exec", () => {
 });
 
 describe("channels of the guest", () => {
-  it.each(["call", "anything"])("%s is refused as unsupported", async (kind) => {
+  it.each(["unheard-of", "anything"])("%s is refused as unsupported", async (kind) => {
     guest = await FakeGuest.ready();
     guest.json(FrameType.open, 2, { kind });
     const answer = await guest.sees((frame) => frame.type === FrameType.failed);
@@ -182,7 +182,7 @@ describe("channels of the guest", () => {
 
   it("what was sent before the refusal arrived is dropped", async () => {
     guest = await FakeGuest.ready();
-    guest.json(FrameType.open, 2, { kind: "call" }).data(2, 0, "late").eof(2, 0).json(FrameType.close, 2, {});
+    guest.json(FrameType.open, 2, { kind: "unheard-of" }).data(2, 0, "late").eof(2, 0).json(FrameType.close, 2, {});
     guest.raw(encodeFrame(FrameType.ping, 0, 0, Buffer.from("on")));
     expect(String((await guest.sees((frame) => frame.type === FrameType.pong)).payload)).toBe("on");
     expect(guest.session.failure).toBeNull();
@@ -194,7 +194,7 @@ describe("channels of the guest", () => {
     ["an id that went down", [4, 2], "bad-open-id"],
   ] as const)("%s", async (_name, ids, reason) => {
     guest = await FakeGuest.ready();
-    for (const id of ids) guest.json(FrameType.open, id, { kind: "call" });
+    for (const id of ids) guest.json(FrameType.open, id, { kind: "unheard-of" });
     await expectViolation(reason);
   });
 
@@ -206,7 +206,7 @@ describe("channels of the guest", () => {
 
   it("answers on its own channel", async () => {
     guest = await FakeGuest.ready();
-    guest.json(FrameType.open, 2, { kind: "call" }).json(FrameType.opened, 2, {});
+    guest.json(FrameType.open, 2, { kind: "unheard-of" }).json(FrameType.opened, 2, {});
     await expectViolation("unknown-channel");
   });
 });
@@ -214,7 +214,7 @@ describe("channels of the guest", () => {
 describe("a guest that talks and never reads", () => {
   it.each([
     ["PING", (at: number) => encodeFrame(FrameType.ping, 0, 0, Buffer.alloc(64, at))],
-    ["OPEN", (at: number) => encodeJson(FrameType.open, 2 * at + 2, { kind: "call" })],
+    ["OPEN", (at: number) => encodeJson(FrameType.open, 2 * at + 2, { kind: "unheard-of" })],
   ] as const)("a flood of %s stops being read, and goes on when the guest reads", async (_name, make) => {
     guest = await FakeGuest.ready();
     guest.socket.pause();

@@ -5,6 +5,7 @@
  */
 export type { GuestExec, ResumeAt } from "./exec.js";
 export type { DirList, GuestFileReader, GuestFiles, ReadRange } from "./files.js";
+export type { Callee } from "./guest-opens.js";
 export type { OutputSink } from "./inbound-stream.js";
 export { isExecKey, type KeptExec, type KeptOutput } from "./kept-exec.js";
 export type { DirEntry, FileInfo, FileStat, FileType, GuestRefusal } from "./messages.js";

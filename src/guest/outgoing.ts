@@ -1,6 +1,7 @@
 /** What the guest asks for on a channel of its own, read without any trust. */
 import { isIP } from "node:net";
 import type { OutgoingTarget } from "../core/egress.js";
+import { MAX_CHANNEL_ID } from "./frame.js";
 import { badMember, flagMember, integerMember, type JsonObject, member, stringMember } from "./json.js";
 
 /** The longest name that DNS can carry, as text. */
@@ -11,6 +12,7 @@ const MAX_ADDRESS_LENGTH = 45;
 export type GuestRequest =
   | { readonly kind: "tcp-out"; readonly target: OutgoingTarget }
   | { readonly kind: "lookup"; readonly name: string }
+  | { readonly kind: "call"; readonly exec: number }
   | { readonly kind: "other" };
 
 export function readGuestRequest(body: JsonObject): GuestRequest {
@@ -19,6 +21,8 @@ export function readGuestRequest(body: JsonObject): GuestRequest {
       return { kind: "tcp-out", target: readTarget(body) };
     case "lookup":
       return { kind: "lookup", name: readName(body) };
+    case "call":
+      return { kind: "call", exec: integerMember(body, "exec", 1, MAX_CHANNEL_ID) };
     default:
       return { kind: "other" };
   }

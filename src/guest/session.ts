@@ -28,7 +28,7 @@ import {
   PROTOCOL_VERSION,
 } from "./frame.js";
 import type { GuestChannel } from "./guest-channel.js";
-import { GuestOpens } from "./guest-opens.js";
+import { type Callee, GuestOpens } from "./guest-opens.js";
 import type { InboundStream } from "./inbound-stream.js";
 import type { KeptExec } from "./kept-exec.js";
 import { Outbox } from "./outbox.js";
@@ -100,8 +100,18 @@ export class GuestSession {
   }
 
   /** Sends the request at once, also before the ready frame; `opened` and `exited` of the result tell what came of it. */
-  async exec(request: ExecRequest): Promise<GuestExec> {
-    return openExec((shape, body, handler) => this.#open(shape, body, handler), request);
+  async exec(request: ExecRequest, callee?: Callee): Promise<GuestExec> {
+    if (callee === undefined) return openExec((shape, body, handler) => this.#open(shape, body, handler), request);
+    let id = 0;
+    const exec = openExec((shape, body, handler) => {
+      const channel = this.#open(shape, { ...body, calls: true }, handler);
+      id = channel.id;
+      return channel;
+    }, request);
+    this.#guestOpens.expectCalls(id, callee);
+    const forget = () => this.#guestOpens.forgetCalls(id);
+    exec.exited.then(forget, forget);
+    return exec;
   }
 
   /**
@@ -142,18 +152,19 @@ export class GuestSession {
   /** Drops the stream; the guest then kills everything but kept commands. What is still pending rejects. Idempotent. */
   destroy(): void {
     this.#endExpected = true;
-    this.#finish(new AgentKernelError("sandbox_died", "The connection to the sandbox was closed."));
+    closed ??= new AgentKernelError("sandbox_died", "The connection to the sandbox was closed.");
+    this.#finish(closed);
   }
 
   #listen(): void {
     const decoder = new FrameDecoder(this.#makeReceiver());
     const socket = this.#socket;
-    socket.on("error", (cause) => this.#finish(died(cause)));
-    socket.on("end", () => this.#finish(died()));
-    socket.on("close", () => this.#finish(died()));
+    socket.on("error", (cause) => this.#lose(cause));
+    socket.on("end", () => this.#lose());
+    socket.on("close", () => this.#lose());
     socket.on("drain", () => this.#guard(() => this.#drained()));
     this.#reader.start((chunk) => this.#guard(() => this.#receive(decoder, chunk)));
-    if (socket.destroyed) this.#finish(died());
+    if (socket.destroyed) this.#lose();
   }
 
   #receive(decoder: FrameDecoder, chunk: Buffer): void {
@@ -183,6 +194,11 @@ export class GuestSession {
     } catch (error) {
       this.#finish(asError(error));
     }
+  }
+
+  /** An error takes a while to make, and mostly this is no news. */
+  #lose(cause?: unknown): void {
+    if (!this.#over) this.#finish(died(cause));
   }
 
   #finish(error: AgentKernelError): void {
@@ -314,6 +330,9 @@ export class GuestSession {
     };
   }
 }
+
+/** Made once: it says nothing of the session that it ended. */
+let closed: AgentKernelError | undefined;
 
 function died(cause?: unknown): AgentKernelError {
   return new AgentKernelError("sandbox_died", "The sandbox ended before its work was done.", { cause });

@@ -25,15 +25,18 @@ export interface SocketReader extends ReadLease {
 }
 
 const READ_BUFFER_BYTES = 262_144;
+/** Most sandboxes say little: the large buffers come when one says more than this at once. */
+const FIRST_BUFFER_BYTES = 16_384;
 /** Buffers that pieces may be held of; further pieces are copied. Bounds what one session keeps of its reads. */
 const MAX_HELD_BUFFERS = 4;
 
 class ReadBuffer implements Lent {
-  readonly bytes = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
+  readonly bytes: Buffer;
   holds = 0;
   readonly #onFree: (buffer: ReadBuffer) => void;
 
-  constructor(onFree: (buffer: ReadBuffer) => void) {
+  constructor(onFree: (buffer: ReadBuffer) => void, length = READ_BUFFER_BYTES) {
+    this.bytes = Buffer.allocUnsafeSlow(length);
     this.#onFree = onFree;
   }
 
@@ -47,25 +50,29 @@ class PooledReader implements SocketReader {
   readonly #idle: ReadBuffer[] = [];
   #heldBuffers = 0;
   #current: ReadBuffer;
+  /** The first buffer was filled to its end. */
+  #isBusy = false;
   #onChunk: ((chunk: Buffer) => void) | null = null;
   /** What arrived before anyone listened: at most one read, for the socket is paused then. */
   #early: Buffer | null = null;
   #socket: Socket | null = null;
   readonly #freed = (buffer: ReadBuffer): void => {
     this.#heldBuffers--;
-    if (buffer !== this.#current) this.#idle.push(buffer);
+    if (buffer !== this.#current && buffer.bytes.length === READ_BUFFER_BYTES) this.#idle.push(buffer);
   };
 
   constructor() {
-    this.#current = new ReadBuffer(this.#freed);
+    this.#current = new ReadBuffer(this.#freed, FIRST_BUFFER_BYTES);
   }
 
   readonly onread = {
     buffer: (): Buffer => {
-      if (this.#current.holds > 0) this.#current = this.#idle.pop() ?? new ReadBuffer(this.#freed);
+      const isTooSmall = this.#isBusy && this.#current.bytes.length < READ_BUFFER_BYTES;
+      if (this.#current.holds > 0 || isTooSmall) this.#current = this.#idle.pop() ?? new ReadBuffer(this.#freed);
       return this.#current.bytes;
     },
     callback: (length: number): boolean => {
+      this.#isBusy ||= length === this.#current.bytes.length;
       const chunk = this.#current.bytes.subarray(0, length);
       if (this.#onChunk) {
         this.#onChunk(chunk);

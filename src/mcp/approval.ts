@@ -1,4 +1,4 @@
-/** Destinations that no rule covers, put to the user through the client (elicitation), one after the other. */
+/** What only the user can decide, put to them through the client (elicitation), one question after the other. */
 import type { Answer, Ask, Question } from "../egress/index.js";
 
 /** Sends a request to the client, as a part of the call that it is about. */
@@ -25,13 +25,37 @@ export interface ElicitParams {
 export class Questions {
   #last: Promise<unknown> = Promise.resolve();
 
+  /** About destinations that no rule covers. */
   through(elicit: Elicit): Ask {
-    return (question) => {
-      const answer = this.#last.then(() => put(elicit, question));
-      this.#last = answer.catch(() => {});
-      return answer;
-    };
+    return (question) => this.#inTurn(() => put(elicit, question));
   }
+
+  /** Whether they agree to one thing, this once. */
+  confirmed(elicit: Elicit, question: string, signal: AbortSignal): Promise<boolean> {
+    return this.#inTurn(() => confirmed(elicit, question, signal));
+  }
+
+  #inTurn<T>(ask: () => Promise<T>): Promise<T> {
+    const answer = this.#last.then(ask);
+    this.#last = answer.catch(() => {});
+    return answer;
+  }
+}
+
+async function confirmed(elicit: Elicit, message: string, signal: AbortSignal): Promise<boolean> {
+  signal.throwIfAborted();
+  const decision = {
+    type: "string",
+    title: "Decision",
+    oneOf: [
+      { const: "once", title: "Allow for this call" },
+      { const: "never", title: "Do not allow" },
+    ],
+    default: "never",
+  };
+  const requestedSchema = { type: "object", properties: { decision }, required: ["decision"] };
+  const { action, content } = await elicit({ mode: "form", message, requestedSchema }, signal);
+  return action === "accept" && content?.decision === "once";
 }
 
 async function put(elicit: Elicit, { sandbox, host, port, signal }: Question): Promise<Answer> {

@@ -26,6 +26,13 @@ const request = (id: number, args: unknown, name = "say", more = {}) => ({
   params: { name, arguments: args, ...more },
 });
 
+const initialize = (capabilities: object) => ({
+  jsonrpc: "2.0",
+  id: 0,
+  method: "initialize",
+  params: { protocolVersion: "2025-06-18", capabilities, clientInfo: { name: "t", version: "1" } },
+});
+
 describe("a call of a tool", () => {
   it("is answered as text and as data", async () => {
     const { ask, close } = await connectedPair([tool(async ({ word }) => said(word))]);
@@ -91,16 +98,7 @@ describe("a call of a tool", () => {
 
   it("is given up when it is cancelled, and when the client goes; the end waits for it", async () => {
     const ends: string[] = [];
-    const waiting = tool(
-      ({ word }, { signal }) =>
-        new Promise((_, reject) =>
-          signal.addEventListener("abort", () => {
-            ends.push(word);
-            reject(new AgentKernelError("conflict", "given up"));
-          }),
-        ),
-    );
-    const { send, close } = await connectedPair([waiting]);
+    const { send, close } = await connectedPair([untilGivenUp(ends)]);
     await send(request(1, { word: "cancelled" }));
     await send(request(2, { word: "left" }));
     await new Promise(setImmediate);
@@ -111,18 +109,37 @@ describe("a call of a tool", () => {
     expect(ends).toEqual(["cancelled", "left"]);
   });
 
+  it("ends with the connection also where another has come by its id", async () => {
+    const ends: string[] = [];
+    const { send, close } = await connectedPair([untilGivenUp(ends)]);
+    await send(request(1, { word: "first" }));
+    await new Promise(setImmediate);
+    await send(request(1, { word: "second" }));
+    await new Promise(setImmediate);
+    await close();
+    expect(ends.sort()).toEqual(["first", "second"]);
+  });
+
+  it("can ask nobody where it is not the user of this machine that calls", async () => {
+    let asked: Call["ask"] | undefined;
+    const asking = tool(async (_, { ask }) => {
+      asked = ask;
+      return said("");
+    });
+    const caller = { ...bareHost().caller, id: "key:other", scopes: ["run"] as const, isTrusted: false };
+    const pair = await connectedPair([asking], bareHost({ caller }));
+    await pair.ask(initialize({ elicitation: {} }));
+    await pair.ask(request(1, { word: "box" }));
+    expect(asked).toBeNull();
+    await pair.close();
+  });
+
   it("can ask the user through a client that offers it, and only then", async () => {
     const asks: (Call["ask"] | undefined)[] = [];
     const asking = tool(async ({ word }, { ask }) => {
       asks.push(ask);
       const signal = new AbortController().signal;
       return said((await ask?.({ sandbox: word, host: "new.example", port: 443, via: "capture", signal })) ?? "nobody");
-    });
-    const initialize = (capabilities: object) => ({
-      jsonrpc: "2.0",
-      id: 0,
-      method: "initialize",
-      params: { protocolVersion: "2025-06-18", capabilities, clientInfo: { name: "t", version: "1" } },
     });
     const silent = await connectedPair([asking]);
     await silent.ask(initialize({}));
@@ -147,3 +164,16 @@ describe("a call of a tool", () => {
     await pair.close();
   });
 });
+
+/** Waits for ever; who is given up is noted. */
+function untilGivenUp(ends: string[]): ReturnType<typeof tool> {
+  return tool(
+    ({ word }, { signal }) =>
+      new Promise((_, reject) =>
+        signal.addEventListener("abort", () => {
+          ends.push(word);
+          reject(new AgentKernelError("conflict", "given up"));
+        }),
+      ),
+  );
+}

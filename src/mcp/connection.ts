@@ -1,12 +1,14 @@
 /** One client, from its first message to its last: what it asked for is done, and what it had made ends with it. */
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { refuseUnlessScoped } from "../api/auth/caller.js";
+import type { OutputRoom } from "../api/limits/output-budget.js";
 import { errorTable, isAgentKernelError } from "../core/errors.js";
-import { Questions } from "./approval.js";
+import { type Elicit, Questions } from "./approval.js";
 import { failedCall } from "./errors.js";
 import { capabilities, instructions, serverInfo } from "./greeting.js";
 import type { McpHost } from "./host.js";
 import { KeptOutputs } from "./output/kept-outputs.js";
+import type { RequestsAtWork } from "./requests-at-work.js";
 import { listResources, readResource, resourceTemplates } from "./resources.js";
 import { SessionSandboxes } from "./session-sandboxes.js";
 import type { Call, Tool } from "./tool.js";
@@ -16,10 +18,18 @@ type Sdk = typeof import("./sdk.js");
 type SdkServer = InstanceType<Sdk["Server"]>;
 type Extra = Parameters<Parameters<SdkServer["setRequestHandler"]>[1]>[1];
 
+interface Asked {
+  readonly extra: Extra;
+  /** Memory for the answer. */
+  readonly room: OutputRoom;
+}
+
 export interface ConnectionOptions {
   readonly host: McpHost;
   /** A fault of our own. */
   readonly onFault: (error: unknown) => void;
+  /** What the transport has taken. */
+  readonly atWork: RequestsAtWork;
   /** Those of the product, unless a test brings its own. */
   readonly tools?: readonly Tool[];
 }
@@ -33,6 +43,8 @@ export class McpConnection {
   readonly #outputs: KeptOutputs;
   readonly #questions = new Questions();
   readonly #working = new Set<Promise<unknown>>();
+  /** Ends everything that is being done, however its request can be reached. */
+  readonly #ending = new AbortController();
   #closing: Promise<void> | null = null;
   #hasClosed: () => void = () => {};
   /** Settles when nothing of it is left. Never rejects. */
@@ -69,7 +81,7 @@ export class McpConnection {
   }
 
   async #close(): Promise<void> {
-    // Aborts whatever is being answered.
+    this.#ending.abort();
     await this.#server.close();
     await Promise.allSettled(this.#working);
     await this.#sessions.close();
@@ -84,7 +96,7 @@ export class McpConnection {
       tools: [...this.#tools.values()].map(({ description }) => description),
     }));
     server.setRequestHandler(sdk.CallToolRequestSchema, ({ params }, extra) =>
-      this.#work(() => this.#callTool(params.name, params.arguments, extra)),
+      this.#work(extra, (asked) => this.#callTool(params.name, params.arguments, asked)),
     );
     server.setRequestHandler(sdk.ListResourcesRequestSchema, () => ({
       resources: listResources({ outputs: this.#outputs }) as [],
@@ -93,14 +105,17 @@ export class McpConnection {
       resourceTemplates: [...resourceTemplates],
     }));
     server.setRequestHandler(sdk.ReadResourceRequestSchema, ({ params }, extra) =>
-      this.#work(() => this.#readResource(params.uri, extra)),
+      this.#work(extra, (asked) => this.#readResource(params.uri, asked)),
     );
   }
 
-  /** Is waited for when the connection ends. */
-  async #work<T>(work: () => Promise<T>): Promise<T> {
-    const served = this.#options.host.serve();
-    const working = work();
+  /** Ends with the connection, which waits for it. */
+  async #work<T>(extra: Extra, work: (asked: Asked) => Promise<T>): Promise<T> {
+    const { host, atWork } = this.#options;
+    const served = host.serve();
+    const signal = AbortSignal.any([extra.signal, this.#ending.signal]);
+    const room = host.outputs.open(host.caller.id);
+    const working = atWork.during(extra.requestId, room.release, () => work({ extra: { ...extra, signal }, room }));
     this.#working.add(working);
     try {
       return await working;
@@ -110,7 +125,7 @@ export class McpConnection {
     }
   }
 
-  async #callTool(name: string, args: unknown, extra: Extra) {
+  async #callTool(name: string, args: unknown, asked: Asked) {
     const tool = this.#tools.get(name);
     if (tool === undefined) {
       const known = [...this.#tools.keys()].join(", ");
@@ -122,19 +137,19 @@ export class McpConnection {
     const { host, onFault } = this.#options;
     try {
       refuseUnlessScoped(host.caller, tool.scope);
-      const { text, data } = await tool.call(args, this.#call(extra));
+      const { text, data } = await tool.call(args, this.#call(asked));
       return { content: [{ type: "text", text }], structuredContent: data };
     } catch (error) {
-      if (!isAgentKernelError(error) && !extra.signal.aborted) onFault(error);
+      if (!isAgentKernelError(error) && !asked.extra.signal.aborted) onFault(error);
       const { content, ...failed } = failedCall(error, host.redact);
       return { content: [...content], ...failed };
     }
   }
 
-  async #readResource(uri: string, extra: Extra) {
+  async #readResource(uri: string, asked: Asked) {
     try {
       refuseUnlessScoped(this.#options.host.caller, ["read", "sandboxes", "run"]);
-      return (await readResource(uri, this.#call(extra))) as { contents: [] };
+      return (await readResource(uri, this.#call(asked))) as { contents: [] };
     } catch (error) {
       if (!isAgentKernelError(error)) throw error;
       // As the protocol has it for resources that are not there.
@@ -144,17 +159,23 @@ export class McpConnection {
     }
   }
 
-  #call(extra: Extra): Call {
+  #call({ extra, room }: Asked): Call {
     const token = extra._meta?.progressToken;
     const { elicitation } = this.#server.getClientCapabilities() ?? {};
     // One that says nothing of its kinds means forms.
-    const mayAsk = elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
+    const hasForms = elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
+    const { host } = this.#options;
+    // Whoever is not the user of this machine would only allow themselves what they asked for.
+    const mayAsk = hasForms && host.caller.isTrusted;
+    const elicit = this.#elicit(extra);
     return {
-      host: this.#options.host,
+      host,
       sessions: this.#sessions,
       outputs: this.#outputs,
+      room,
       signal: extra.signal,
-      ask: mayAsk ? this.#ask(extra) : null,
+      ask: mayAsk ? this.#questions.through(elicit) : null,
+      confirm: mayAsk ? (question) => this.#questions.confirmed(elicit, question, extra.signal) : null,
       progress:
         token === undefined
           ? null
@@ -165,12 +186,12 @@ export class McpConnection {
     };
   }
 
-  #ask(extra: Extra): NonNullable<Call["ask"]> {
-    return this.#questions.through(async (params, signal) => {
+  #elicit(extra: Extra): Elicit {
+    return async (params, signal) => {
       const request = { method: "elicitation/create" as const, params: params as never };
       // The gateway's own limit, which the signal tells of, is shorter.
       return await extra.sendRequest(request, this.#sdk.ElicitResultSchema, { signal, timeout: 600_000 });
-    });
+    };
   }
 
   #tellDied(name: string): void {

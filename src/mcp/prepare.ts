@@ -1,11 +1,12 @@
 /** Arguments of a tool into a checked request of the runtime, by the way that bodies of the HTTP interface go. */
-import { type PolicyBody, prepare } from "../api/commands/prepare.js";
+import { prepare } from "../api/commands/prepare.js";
 import { env, network, timeoutMs } from "../api/operations/fields.js";
 import { optional } from "../api/schema/object-shape.js";
 import { choice, text } from "../api/schema/shapes.js";
 import { compatibilityModes, profileNames } from "../core/policy.js";
 import type { RunRequest } from "../runtime/run-request.js";
-import type { McpHost } from "./host.js";
+import { type Arguments, mayWiden, refuseWider, usualArguments } from "./held-to-configuration.js";
+import type { Call } from "./tool.js";
 
 export { DEFAULT_TIMEOUT_MS } from "../api/commands/prepare.js";
 
@@ -16,22 +17,32 @@ export const policyFields = {
     "Where the root filesystem comes from; otherwise it is detected from the command and the project.",
     "python:3.12-alpine",
   ),
-  profile: optional(choice(profileNames), "How much is allowed (moderate)."),
+  profile: optional(
+    choice(profileNames),
+    "How much is allowed; more than the user's configuration gives needs the user's word.",
+  ),
   compatibility_mode: optional(choice(compatibilityModes), "Defaults that fit one agent (native)."),
   network: optional(
     network,
-    "true: every public address; false: nothing; or {enabled, allowed_domains}: only these domains.",
+    "true: every public address; false: nothing; or {enabled, allowed_domains}: only these domains. More than the user's configuration gives needs the user's word.",
   ),
   env: optional(env, "Environment variables.", { CI: "1" }),
 };
 
 export const timeout = optional(timeoutMs, "After so many milliseconds the command is ended (30000).");
 
+/** Rejects where it asks for more than the user's configuration gives and the user does not agree. */
 export async function prepareFor(
-  host: McpHost,
+  call: Pick<Call, "host" | "confirm">,
   command: readonly string[],
-  body: Omit<PolicyBody, "dir">,
+  body: Arguments,
 ): Promise<RunRequest> {
+  const { host } = call;
   const dir = host.project === null ? {} : { dir: host.project };
-  return await prepare(command, { ...body, ...dir }, host.caller, host.own);
+  const prepared = (args: Arguments) => prepare(command, { ...args, ...dir }, host.caller, host.own);
+  const wanted = await prepared(body);
+  if (!mayWiden(body)) return wanted;
+  const usual = await prepared(usualArguments(body));
+  await refuseWider(body, wanted.policy, usual.policy, call);
+  return wanted;
 }

@@ -1,13 +1,14 @@
 /** What clients can read by address: outputs that were cut, files in sandboxes, and the output of detached commands. */
 import { sandboxName } from "../api/operations/fields.js";
 import { AgentKernelError } from "../core/errors.js";
-import { withFiles } from "./files.js";
+import { claimRoom, withFiles } from "./files.js";
 import { OUTPUT_URI } from "./output/kept-outputs.js";
 import { reach } from "./reach.js";
 import type { Call } from "./tool.js";
 
 const SANDBOX_URI = "agentkernel://sandboxes/";
-const MOST_BYTES = 8 << 20;
+/** Of one resource, which has no parts. */
+const MOST_BYTES = 1 << 20;
 
 export const resourceTemplates = [
   {
@@ -51,7 +52,7 @@ export async function readResource(uri: string, call: Call): Promise<{ readonly 
 }
 
 async function bytesAt(uri: string, call: Call): Promise<Buffer> {
-  if (uri.startsWith(OUTPUT_URI)) return call.outputs.get(uri).bytes;
+  if (uri.startsWith(OUTPUT_URI)) return outputAt(uri, call);
   const [, rawName = "", kind, rest = ""] = /^agentkernel:\/\/sandboxes\/([^/]+)\/(files|logs)\/(.+)$/s.exec(uri) ?? [];
   const name = sandboxName.read(decoded(rawName), "uri");
   if (kind === "files") return await fileAt(name, `/${decoded(rest)}`, call);
@@ -61,13 +62,42 @@ async function bytesAt(uri: string, call: Call): Promise<Buffer> {
   });
 }
 
+function outputAt(uri: string, call: Call): Buffer {
+  const { bytes } = call.outputs.get(uri);
+  if (bytes.length > MOST_BYTES) {
+    throw new AgentKernelError("file_error", `the output is larger than ${MOST_BYTES} bytes`, {
+      hint: `read it in parts: sandbox_file_read with path ${uri}, offset and limit`,
+      details: { code: "too_large" },
+    });
+  }
+  claimRoom(call, bytes.length);
+  return bytes;
+}
+
 async function fileAt(name: string, path: string, call: Call): Promise<Buffer> {
-  return await withFiles(name, "read", path, call, (files) => files.readFile(path, MOST_BYTES));
+  return await withFiles(name, "read", path, call, async (files) => {
+    const { chunks } = await files.openFile(path);
+    const parts: Buffer[] = [];
+    let total = 0;
+    for await (const chunk of chunks) {
+      total += chunk.length;
+      if (total > MOST_BYTES) {
+        throw new AgentKernelError("file_error", `the file is larger than ${MOST_BYTES} bytes`, {
+          hint: "read it in parts with sandbox_file_read",
+          details: { code: "too_large" },
+        });
+      }
+      claimRoom(call, chunk.length);
+      parts.push(Buffer.from(chunk));
+    }
+    return Buffer.concat(parts);
+  });
 }
 
 async function logAt(name: string, command: string, call: Call): Promise<Buffer> {
   const { kind, sandbox } = reach(name, call, ["read", "sandboxes"]);
   if (kind === "session") throw new AgentKernelError("not_found", `no output of a command in ${name} was kept`);
+  claimRoom(call, MOST_BYTES);
   const parts: Buffer[] = [];
   let total = 0;
   for await (const piece of sandbox.logs(command, { follow: false, signal: call.signal })) {

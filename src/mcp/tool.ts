@@ -1,4 +1,5 @@
 /** What a tool is: how clients and models see it, how its arguments are read, and what it does. */
+import type { OutputRoom } from "../api/limits/output-budget.js";
 import type { Scope } from "../api/operations/operation.js";
 import { object } from "../api/schema/object-shape.js";
 import type { Shape } from "../api/schema/shapes.js";
@@ -13,10 +14,14 @@ export interface Call {
   readonly host: McpHost;
   readonly sessions: SessionSandboxes;
   readonly outputs: KeptOutputs;
+  /** Memory for what the answer holds; it is given back when the answer was written. */
+  readonly room: OutputRoom;
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
-  /** Puts a destination to the user; null where the client offers no way to. */
+  /** Puts a destination to the user of this machine; null where the client has no way to, or is somebody else's. */
   readonly ask: Ask | null;
+  /** Resolves to whether that user agrees; null where nobody can be asked. */
+  readonly confirm: ((question: string) => Promise<boolean>) | null;
   /** Tells the client what came so far; null where it did not ask to be told. */
   readonly progress: ((progress: number, message: string) => Promise<void>) | null;
 }

@@ -97,8 +97,23 @@ export function globCovers(glob: string, path: readonly string[]): boolean {
  * remainder below it.
  */
 export function globMayConcern(glob: string, path: readonly string[]): boolean {
-  const first = glob.split("/").find((segment) => segment !== "**");
-  return first === undefined || path.some((name) => segmentMatches(first, name));
+  const first = firstName(glob);
+  if (first === null) return true;
+  return /[*?]/.test(first) ? path.some((name) => segmentMatches(first, name)) : path.includes(first);
+}
+
+const firstNames = new Map<string, string | null>();
+/** A process that serves many sees the same globs again and again. */
+const MOST_REMEMBERED = 4096;
+
+/** Null where there is none. */
+function firstName(glob: string): string | null {
+  const known = firstNames.get(glob);
+  if (known !== undefined) return known;
+  const first = glob.split("/").find((segment) => segment !== "**") ?? null;
+  if (firstNames.size >= MOST_REMEMBERED) firstNames.clear();
+  firstNames.set(glob, first);
+  return first;
 }
 
 /**

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isAgentKernelError } from "../core/errors.js";
-import { compatibilityModes, egressModes, profileNames, workspaceModes } from "../core/policy.js";
+import { compatibilityModes, egressModes, type NetworkRule, profileNames, workspaceModes } from "../core/policy.js";
 import type { PolicyFields } from "./fields.js";
 import type { PolicyInputs, PolicyLayer } from "./layers.js";
 import { alwaysDenied, atMost, atMostFields, type Limit, onlyWithin, onlyWorkspaceModes } from "./limits.js";
@@ -198,4 +198,17 @@ test.each([
   [{ preset: "openai" }, { preset: "google" }, false],
 ])("%j within %j: %s", (rule, outer, expected) => {
   expect(isRuleWithin(rule, outer)).toBe(expected);
+});
+
+describe("what can be approved while a sandbox runs", () => {
+  const within = (...outer: (readonly NetworkRule[])[]) =>
+    resolve({ limits: outer.map((rules) => onlyWithin(rules, "a limit")) }).policy.net.approvable;
+
+  test("is anything where no limit names rules, and else what lies within all that do", () => {
+    expect(resolve({}).policy.net).not.toHaveProperty("approvable");
+    expect(within([])).toEqual([]);
+    expect(within([{ domain: "a.example" }])).toEqual([{ domain: "a.example" }]);
+    const [narrow, other] = [{ domain: "a.example.com" }, { domain: "b.example" }];
+    expect(within([narrow, other], [{ domain: "*.example.com" }])).toEqual([narrow]);
+  });
 });

@@ -13,6 +13,8 @@ export interface Limit {
   readonly field: FieldPath;
   /** The value itself where it is within the limit, else the nearest that is. */
   readonly narrow: (value: unknown) => unknown;
+  /** Of a limit on rules: those that all others lie within. */
+  readonly outer?: readonly NetworkRule[];
 }
 
 export interface ProfileFloor {
@@ -52,7 +54,13 @@ export function onlyWithin(outer: readonly NetworkRule[], origin: string): Limit
     const rules = value as readonly NetworkRule[];
     return rules.every(isWithin) ? rules : rules.filter(isWithin);
   };
-  return { origin, field: "net.allow", narrow };
+  return { origin, field: "net.allow", narrow, outer };
+}
+
+/** What an approval may add at most, under these limits; undefined where none speaks of it. */
+export function approvableUnder(limits: readonly Limit[]): readonly NetworkRule[] | undefined {
+  const [first, ...others] = limits.flatMap(({ outer }) => (outer === undefined ? [] : [outer]));
+  return first?.filter((rule) => others.every((outer) => outer.some((one) => isRuleWithin(rule, one))));
 }
 
 /** These are denied beside whatever else is. */

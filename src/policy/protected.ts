@@ -27,7 +27,11 @@ const agents = [".claude", ".codex", ".gemini", ".opencode", "opencode.json", "o
 
 const editors = [".cursor", ".vscode/mcp.json", ".vscode/tasks.json", ".vscode/settings.json"];
 
-const ours = ["agentkernel.toml", "*.policy.yaml", "*.policy.yml", "*.policy.json"];
+const ours = [
+  ...["agentkernel.toml", "*.policy.yaml", "*.policy.yml", "*.policy.json"],
+  // First in PATH for everything that npm starts. With a star, since packages come and go around it.
+  "node_modules/.bin/agentkernel*",
+];
 
 export const builtInProtectGlobs: readonly string[] = [...git, ...mercurial, ...agents, ...editors, ...ours].map(
   (name) => `**/${name}`,

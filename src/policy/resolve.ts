@@ -7,7 +7,7 @@ import { AgentKernelError } from "../core/errors.js";
 import type { CompatibilityMode, NetworkRule, Policy, ProfileName } from "../core/policy.js";
 import type { FieldPath, FieldValues } from "./fields.js";
 import { isFlag, orderLayers, type PolicyInputs } from "./layers.js";
-import { isLooserProfile } from "./limits.js";
+import { approvableUnder, isLooserProfile } from "./limits.js";
 import { beyondLimit, codeFor, type Merged, mergeLayers, type Narrowing } from "./merge.js";
 import { defaultMode } from "./modes.js";
 import { defaultProfile } from "./profiles.js";
@@ -28,7 +28,7 @@ export function resolve(inputs: PolicyInputs): ResolvedPolicy {
   refuseImpossible(values, origins);
   const profile = floor.inputs.profile ?? floor.inputs.baseProfile;
   return deepFreeze({
-    policy: toPolicy(profile?.name ?? defaultProfile, inputs.mode?.name ?? defaultMode, values),
+    policy: toPolicy(profile?.name ?? defaultProfile, inputs.mode?.name ?? defaultMode, values, inputs.limits),
     origins: { profile: profile?.origin ?? "default", mode: inputs.mode?.origin ?? "default", ...origins },
     narrowed: [...floor.narrowed, ...narrowed],
   });
@@ -106,7 +106,13 @@ function refuseImpossible(values: FieldValues, origins: Merged["origins"]): void
   }
 }
 
-function toPolicy(profile: ProfileName, mode: CompatibilityMode, values: FieldValues): Policy {
+function toPolicy(
+  profile: ProfileName,
+  mode: CompatibilityMode,
+  values: FieldValues,
+  limits: PolicyInputs["limits"] = [],
+): Policy {
+  const approvable = approvableUnder(limits);
   return {
     profile,
     mode,
@@ -123,6 +129,7 @@ function toPolicy(profile: ProfileName, mode: CompatibilityMode, values: FieldVa
       egress: values["net.egress"],
       allow: values["net.allow"],
       deny: values["net.deny"],
+      ...(approvable === undefined ? {} : { approvable }),
       secrets: values["net.secrets"],
     },
     proc: {

@@ -2,6 +2,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { type BackendName, backendNames } from "../core/backend.js";
+import { anyBackend, type BackendWish } from "../core/backend-wish.js";
 import { AgentKernelError } from "../core/errors.js";
 import { readRegularFile } from "../core/regular-file.js";
 import type { Surroundings } from "../core/surroundings.js";
@@ -10,22 +11,17 @@ import { nearest } from "../policy/nearest.js";
 import { type ImageWish, isPlace } from "../runtime/root-image.js";
 import type { Configuration } from "./configuration.js";
 
-const aliases: Readonly<Record<string, string>> = { hyperlight: "wasm" };
+const aliases: ReadonlyMap<string, BackendName> = new Map([["hyperlight", "wasm"]]);
 
-/** Those of this version. */
-const present: readonly BackendName[] = ["linux", "wasm"];
+/** Says outright which backend is meant, for all runs of a shell or a machine. */
+export const BACKEND_VARIABLE = "AGENTKERNEL_BACKEND";
 
-export function chooseBackend(name: string | undefined, origin = "--backend"): BackendName {
-  if (name === undefined || name === "auto") return "linux";
-  const found = present.find((backend) => backend === (aliases[name] ?? name));
-  if (found !== undefined) return found;
-  const known: readonly string[] = backendNames;
-  if (known.includes(name)) {
-    throw new AgentKernelError("backend_unavailable", `the backend ${name} is not in this version`, {
-      hint: "use --backend linux, or leave it out",
-    });
-  }
-  const near = nearest(name, ["auto", ...known]);
+/** Only the name is checked; whether it works here is found out when it is needed. */
+export function backendWish(name: string | undefined, origin = "--backend"): BackendWish {
+  if (name === undefined) return anyBackend;
+  const known = ["auto" as const, ...backendNames].find((one) => one === name) ?? aliases.get(name);
+  if (known !== undefined) return { name: known, origin };
+  const near = nearest(name, ["auto", ...backendNames]);
   throw new AgentKernelError("invalid_argument", `${origin}: there is no backend "${name}"`, {
     hint: near === null ? "use --backend linux, or leave it out" : `did you mean ${near}?`,
   });

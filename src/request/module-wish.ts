@@ -1,7 +1,7 @@
 /** Which WebAssembly module a run is about, where it is about one, and what does not go together with one. */
 import { resolve } from "node:path";
 import { type Language, languages } from "../backends/wasm/languages.js";
-import type { BackendName } from "../core/backend.js";
+import type { BackendWish } from "../core/backend-wish.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { Surroundings } from "../core/surroundings.js";
 import type { ModuleWish } from "../runtime/run-request.js";
@@ -21,7 +21,7 @@ const inapplicableFlags = ["tty", "ask", "keep"] as const;
 
 export function wishedModule(
   parsed: Wishes,
-  backend: BackendName,
+  backend: BackendWish["name"],
   { cwd }: Pick<Surroundings, "cwd">,
 ): WishedModule | null {
   if (backend !== "wasm") {

@@ -133,6 +133,14 @@ describe("a request", () => {
   });
 });
 
+describe("the backend", () => {
+  test("is any where nobody names one, and known by its aliases", () => {
+    expect(prepare("ls").backend.name).toBe("auto");
+    expect(prepare("--backend", "gvisor", "ls").backend).toEqual({ name: "gvisor", origin: "--backend" });
+    expect(prepare("--backend", "hyperlight", "ls").backend.name).toBe("wasm");
+  });
+});
+
 describe("is refused", () => {
   test.each([
     [["--no-network", "--network", "on"], "invalid_argument", "--no-network contradicts --network on"],
@@ -140,7 +148,6 @@ describe("is refused", () => {
     [["--network", "on", "--allow-domain", "a.example"], "invalid_argument", "--network on contradicts"],
     [["--allow-domain", "127.0.0.1"], "invalid_argument", "is not a domain"],
     [["--image", "Alpine"], "invalid_argument", "image names are lower case"],
-    [["--backend", "docker"], "backend_unavailable", "docker is not in this version"],
     [["--backend", "hyperlight", "--image", "host"], "invalid_argument", "--image contradicts --backend wasm"],
     [["--backend", "wasm", "--network", "on"], "invalid_argument", "reaches no network"],
     [["--lang", "js"], "invalid_argument", "--lang is for the backend wasm"],

@@ -1,6 +1,6 @@
 /** Options into a policy and, for `run`, into a whole request. All checks that need no sandbox are made here. */
 import { realpathSync, statSync } from "node:fs";
-import type { BackendName } from "../core/backend.js";
+import type { BackendWish } from "../core/backend-wish.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
 import type { Surroundings } from "../core/surroundings.js";
@@ -11,7 +11,7 @@ import { modulePolicy } from "../policy/modules.js";
 import { type ResolvedPolicy, resolveAgain } from "../policy/resolve.js";
 import { type ImageWish, isPlace, rootFolder } from "../runtime/root-image.js";
 import type { RunRequest } from "../runtime/run-request.js";
-import { chooseBackend, chooseImage } from "./choices.js";
+import { BACKEND_VARIABLE, backendWish, chooseImage } from "./choices.js";
 import { type Configuration, noConfiguration } from "./configuration.js";
 import { protectInUse } from "./files-in-use.js";
 import { imageSettings } from "./image-settings.js";
@@ -29,21 +29,26 @@ export function preparePolicy(
   surroundings: Surroundings,
   configuration: Configuration = noConfiguration,
 ): ResolvedPolicy {
-  const backend = wantedBackend(parsed, configuration);
+  const backend = wantedBackend(parsed, surroundings, configuration);
+  if (backend.name === "auto") explainModule(parsed.rest[0]);
   workingFolder(parsed);
   const mounts = (parsed.values.get("mount") ?? []).map((text) => parseMount(text, surroundings.cwd));
   const inputs = configuration.combine(policyInputs(parsed, mounts, surroundings.env));
   const resolved = resolveWhole(inputs, configuration, surroundings.cwd);
   checkShownPaths(resolved, surroundings);
-  return backend === "wasm" ? { ...resolved, policy: modulePolicy(resolved.policy) } : resolved;
+  return backend.name === "wasm" ? { ...resolved, policy: modulePolicy(resolved.policy) } : resolved;
 }
 
-function wantedBackend({ values, rest }: Wishes, configuration: Configuration): BackendName {
-  const named = values.get("backend")?.[0];
-  const { name = undefined, origin = undefined } = configuration.backend ?? {};
-  const backend = named === undefined ? chooseBackend(name, origin) : chooseBackend(named);
-  if ((named ?? name ?? "auto") === "auto") explainModule(rest[0]);
-  return backend;
+export function wantedBackend(
+  parsed: Wishes,
+  { env }: Pick<Surroundings, "env">,
+  configuration: Configuration = noConfiguration,
+): BackendWish {
+  const named = parsed.values.get("backend")?.[0];
+  if (named !== undefined) return backendWish(named);
+  const { [BACKEND_VARIABLE]: variable = "" } = env;
+  if (variable !== "") return backendWish(variable, BACKEND_VARIABLE);
+  return backendWish(configuration.backend?.name, configuration.backend?.origin);
 }
 
 /** Twice where it must: what is shown writable, and whether MCP servers matter, is known only from a policy. */
@@ -76,15 +81,15 @@ export function prepareRun(
   }
   const resolved = preparePolicy(parsed, surroundings, configuration);
   const { policy, origins } = resolved;
-  const backend = wantedBackend(parsed, configuration);
-  const module = wishedModule(parsed, backend, surroundings);
+  const backend = wantedBackend(parsed, surroundings, configuration);
+  const module = wishedModule(parsed, backend.name, surroundings);
   const command = module?.command ?? parsed.rest[0];
   if (command !== undefined) refuseUnlessAllowed(command, policy.proc.commands, origins);
   const homeDir = policy.fs.home === "readonly" ? showableHome(surroundings.homeDir) : null;
   return {
+    argv: module?.argv ?? parsed.rest,
     backend,
     module: module?.wish ?? null,
-    argv: module?.argv ?? parsed.rest,
     policy,
     origins,
     image:

@@ -13,11 +13,10 @@ export interface FoundFile {
 /** A link that leads nowhere is there: a file that cannot be read must not look like one that nobody wrote. */
 export function exists(path: string): boolean {
   try {
-    lstatSync(path);
-    return true;
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return false;
+    if (code === "ENOTDIR") return false;
     throw unreadable(path, error);
   }
 }

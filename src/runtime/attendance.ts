@@ -1,6 +1,7 @@
 /**
  * Whoever waits for a command in a sandbox and can be asked about destinations that no rule covers. Callers come and go
- * while the sandbox stays; the one who came last is asked, and where nobody is there the answer is no.
+ * while the sandbox stays; the one who came last is asked, and where nobody is there the answer is no. Only whoever may
+ * open the sandbox further by themselves enters, that is the user of this machine: another's yes would be their own leave.
  */
 import type { Ask } from "../egress/index.js";
 import type { Asker } from "./run-egress.js";

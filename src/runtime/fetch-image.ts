@@ -48,7 +48,7 @@ export interface FetchSettings {
 
 export type ImageProgress =
   | { readonly kind: "begin"; readonly name: string }
-  | { readonly kind: "download"; readonly layer: LayerProgress }
+  | { readonly kind: "download"; readonly layer: Omit<LayerProgress, "digest"> & { readonly digest: string } }
   | { readonly kind: "unpack"; readonly done: number; readonly total: number }
   | { readonly kind: "end" };
 

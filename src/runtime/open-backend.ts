@@ -1,5 +1,6 @@
-/** The backend that sandboxes use. */
+/** The linux backend, which every other choice falls back to, and what is started for it. */
 import { linuxBackend } from "../backends/linux/index.js";
+import type { JailPrograms } from "../backends/linux/jail-process.js";
 import type { Backend } from "../core/backend.js";
 import { nativeBinary } from "../core/native-binary.js";
 import { journalFolder } from "../core/state-folders.js";
@@ -12,25 +13,40 @@ type Ahead = Pick<Resident, "jails" | "pool">;
 
 /** Where state lies, and what is kept ready where one process serves many. */
 export interface RuntimeHost extends Pick<Surroundings, "env" | "homeDir"> {
-  readonly resident: Pick<Resident, "jails" | "pool" | "wasm" | "meter"> | null;
+  readonly resident: Pick<Resident, "jails" | "pool" | "wasm" | "moduleAudit" | "meter"> | null;
+  /** The look ahead that was made for this caller: see `WarmPool.foresee`. */
+  readonly foreseen?: number | null;
 }
 
-/** As much of it as backends are made from. */
-export interface BackendHost extends Pick<Surroundings, "env" | "homeDir"> {
+/** As much of it as jails are made from. */
+export interface JailHost extends Pick<Surroundings, "env" | "homeDir"> {
   readonly resident: Ahead | null;
 }
 
-export function openBackend(host: BackendHost): Backend {
-  const backend = jailsWith(nativeBinary("ak-guest"), host);
-  return host.resident ? pooledBackend(backend, host.resident.pool) : backend;
+export function jailPrograms({ env, homeDir, resident }: JailHost): JailPrograms {
+  return {
+    jailBinary: nativeBinary("ak-jail"),
+    guestBinary: nativeBinary("ak-guest"),
+    journalDir: journalFolder(env, homeDir),
+    ...(resident ? { starter: resident.jails } : {}),
+  };
 }
 
 /** Jails whose first process is this program. None of them is built ahead. */
-export function jailsWith(guestBinary: string, { env, homeDir, resident }: BackendHost): Backend {
-  return linuxBackend({
-    jailBinary: nativeBinary("ak-jail"),
-    guestBinary,
-    journalDir: journalFolder(env, homeDir),
-    ...(resident ? { starter: resident.jails } : {}),
-  });
+export function jailsWith(guestBinary: string, host: JailHost): Backend {
+  return linuxBackend({ ...jailPrograms(host), guestBinary });
+}
+
+/** Without the sandboxes that are built ahead. */
+export function openLinux(host: JailHost): Backend {
+  return linuxBackend(jailPrograms(host));
+}
+
+export function openBackend(host: JailHost): Backend {
+  return pooled(host, openLinux(host));
+}
+
+/** With the sandboxes that are built ahead, where there is somebody who builds them. */
+export function pooled({ resident }: JailHost, backend: Backend): Backend {
+  return resident ? pooledBackend(backend, resident.pool) : backend;
 }

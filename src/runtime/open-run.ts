@@ -2,10 +2,12 @@
  * All that a command needs before it can start, in order: its image, its way out, and a temporary sandbox, each on
  * record. What was opened is closed again where the next thing fails.
  */
+import type { Backend } from "../core/backend.js";
 import { isAgentKernelError } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
+import { chooseAnother, chooseBackend } from "./backends/choose.js";
 import { type CommandStart, type PlannedStart, startOf } from "./command-start.js";
-import { openBackend, type RuntimeHost } from "./open-backend.js";
+import type { RuntimeHost } from "./open-backend.js";
 import { type ImageWatcher, type RootImage, rootImage } from "./root-image.js";
 import type { RunAudit } from "./run-audit.js";
 import { type Asker, openEgress, type RunEgress } from "./run-egress.js";
@@ -71,9 +73,27 @@ async function openPlanned<P extends Plan>(
     const { openModule } = await import("./open-module.js");
     return await openModule({ ...request, module: request.module }, options, makePlan);
   }
+  const { host, signal } = options;
+  const backend = await chooseBackend(host, request.backend, signal);
+  try {
+    return await openOn(backend, request, options, makePlan);
+  } catch (error) {
+    const another = await chooseAnother(host, request.backend, backend, error);
+    if (another === null) throw error;
+    return await openOn(another, request, options, makePlan);
+  }
+}
+
+/** From the image on: where it comes from is the backend's business too. */
+async function openOn<P extends Plan>(
+  backend: Backend,
+  request: RunRequest,
+  options: OpenRunOptions,
+  makePlan: (image: RootImage, egress: RunEgress | null) => P,
+): Promise<OpenSandbox & { readonly plan: P }> {
   const { audit, signal, watcher, asker } = options;
   const meter = options.host.resident?.meter;
-  const image = await rootImage(request.image, request.imageSettings, { ...watcher, signal });
+  const image = await rootImage(request.image, request.imageSettings, { ...watcher, signal }, backend);
   let egress: RunEgress | null = null;
   const close = async (): Promise<void> => {
     await egress?.close();
@@ -82,7 +102,7 @@ async function openPlanned<P extends Plan>(
   try {
     egress = await openEgress(request, { ...audit, meter }, asker);
     const plan = makePlan(image, egress);
-    const sandbox = await startSandbox(request, options, { image, egress, ahead: plan.ahead });
+    const sandbox = await startSandbox(backend, request, options, { image, egress, ahead: plan.ahead });
     return { sandbox, image, egress, close, plan };
   } catch (error) {
     await close();
@@ -97,12 +117,12 @@ interface StartParts {
 }
 
 async function startSandbox(
+  backend: Backend,
   { policy, projectDir, homeDir }: RunRequest,
   { host, audit, signal }: OpenRunOptions,
   { image, egress, ahead }: StartParts,
 ): Promise<TemporarySandbox> {
   const { id, records } = audit;
-  const backend = openBackend(host);
   const { name, digest } = image;
   const meter = host.resident?.meter;
   const askedAt = performance.now();
@@ -111,7 +131,8 @@ async function startSandbox(
   try {
     const certificate = egress?.trustedCertificate ?? null;
     const trust = certificate === null ? {} : { trustedCertificate: certificate };
-    const spec = { id, hostname: id, policy, image: image.source, projectDir, homeDir, ...trust };
+    const foreseen = typeof host.foreseen === "number" ? { foreseen: host.foreseen } : {};
+    const spec = { id, hostname: id, policy, image: image.source, projectDir, homeDir, ...trust, ...foreseen };
     const sandbox = await TemporarySandbox.start(backend, spec, signal, egress?.port, ahead);
     records.ready(sandbox.layers);
     meter?.started({ kind: "run", isWarm: sandbox.isWarm, ms: performance.now() - askedAt });

@@ -3,14 +3,14 @@ import { cpus } from "node:os";
 import { WasmBackend } from "../backends/wasm/index.js";
 import { nativeBinary } from "../core/native-binary.js";
 import { compiledModulesFolder } from "../core/state-folders.js";
-import { type BackendHost, jailsWith } from "./open-backend.js";
+import { type JailHost, jailsWith } from "./open-backend.js";
 import { pooledBackend } from "./pool/pooled-backend.js";
 
 /** Calls at once; more of them wait. */
 const WORKERS_PER_CORE = 2;
 const FEWEST_WORKERS = 4;
 
-export function openWasm(host: BackendHost): WasmBackend {
+export function openWasm(host: JailHost): WasmBackend {
   const workerBinary = nativeBinary("ak-wasm");
   const jails = jailsWith(workerBinary, host);
   return new WasmBackend({

@@ -5,15 +5,22 @@ import type { HoldingRegistry } from "../core/holding.js";
 import type { Meter } from "./meter.js";
 import type { WarmPool } from "./pool/index.js";
 import type { Sandboxes } from "./sandboxes/index.js";
+import type { SharedAudit } from "./shared-audit.js";
 
 export interface Resident {
   readonly jails: JailStarter;
   readonly pool: WarmPool;
   /** Workers for WebAssembly; made when they are first asked for. */
   readonly wasm: () => WasmBackend;
+  /** For calls of modules. */
+  readonly moduleAudit: SharedAudit;
   /** The user's sandboxes that stay. */
   readonly sandboxes: Sandboxes;
   /** What is to outlive the call is entered here, and the process does not end by itself meanwhile. */
   readonly holdings: HoldingRegistry;
   readonly meter?: Meter;
+  /** What nobody waits to be told any more, for the process's own log. */
+  readonly remark: (line: string) => void;
+  /** Callers may have their answers before everything is done: settles when it is, for those that have them by now. */
+  readonly afterAnswers: () => Promise<unknown>;
 }

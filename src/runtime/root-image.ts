@@ -4,7 +4,7 @@
  */
 import { existsSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { ImageSource } from "../core/backend.js";
+import type { Backend, ImageSource } from "../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
 import { lockedReference } from "../images/image-lock.js";
 import { hostPlatform, platformText } from "../images/platform.js";
@@ -82,7 +82,9 @@ export async function rootImage(
   wish: ImageWish,
   settings: ImageSettings,
   watcher: ImageWatcher = {},
+  backend: Pick<Backend, "findImage"> = {},
 ): Promise<RootImage> {
+  if (backend.findImage !== undefined) return await ownRoot(backend.findImage, wish, settings, watcher);
   if (wish.name === HOST) return hostRoot(wish.why, []);
   const folder = rootFolder(wish.name, settings.projectDir);
   if (folder !== null) return folderRoot(wish, folder);
@@ -95,6 +97,29 @@ export async function rootImage(
     const why = `${wish.name} could not be had: ${error.message}`;
     return hostRoot(why, [`using this machine's own programs (image host): ${why}`]);
   }
+}
+
+/** From the backend's own store. Nothing takes its place: such a backend cannot run the host's own programs. */
+async function ownRoot(
+  find: NonNullable<Backend["findImage"]>,
+  { name, why }: ImageWish,
+  { pull }: ImageSettings,
+  { onProgress, signal }: ImageWatcher,
+): Promise<RootImage> {
+  if (isPlace(name)) {
+    throw new AgentKernelError("unsupported", `${name} cannot be used on this backend, which has images of its own`, {
+      hint: "load it into the engine (docker load, podman load) and name it there",
+    });
+  }
+  onProgress?.({ kind: "begin", name });
+  const found = await find({
+    reference: name,
+    pull,
+    onPull: ({ id: digest, ...sizes }) => onProgress?.({ kind: "download", layer: { digest, ...sizes } }),
+    ...(signal ? { signal } : {}),
+  });
+  onProgress?.({ kind: "end" });
+  return { name, why, ...found, stored: null, notes: [], release: async () => {} };
 }
 
 function hostRoot(why: string, notes: readonly string[]): RootImage {

@@ -1,9 +1,10 @@
 /** The audit log as a run uses it: on, off or required, by AGENTKERNEL_AUDIT, else by the user's configuration. */
-import { AuditTrail, type AuditTrailOptions, defaultRetention, SandboxAudit } from "../audit/index.js";
+import { AuditTrail, type AuditTrailOptions, defaultRetention, SandboxAudit, secretsIn } from "../audit/index.js";
 import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
 import { auditFolder } from "../core/state-folders.js";
 import type { Surroundings } from "../core/surroundings.js";
 import type { RunRequest } from "./run-request.js";
+import type { SharedAudit } from "./shared-audit.js";
 
 export interface RunAudit {
   /** The sandbox that the records are about. */
@@ -15,6 +16,8 @@ export interface RunAudit {
   insist(): Promise<void>;
   /** The command runs and this process waits for it: the moment to write. */
   writeSoon(): void;
+  /** The log has taken what was written so far: nothing speaks against its taking the rest. */
+  readonly isTaking: boolean;
   /** Waits until everything is in the log. Returns what the user should know; rejects where the log is required. */
   settle(): Promise<readonly string[]>;
 }
@@ -25,23 +28,30 @@ export function openRunAudit(
   id: string,
   { audit, hostEnv, policy }: Pick<RunRequest, "audit" | "hostEnv" | "policy">,
   surroundings: Pick<Surroundings, "env" | "homeDir">,
+  shared: SharedAudit | null = null,
 ): RunAudit {
   const setting = auditSetting(hostEnv, audit.enabled !== false);
-  const trail = setting === "off" ? null : new AuditTrail(trailOptions(audit, surroundings));
+  const options = trailOptions(audit, surroundings);
+  const trail = setting === "off" ? null : (shared?.trail(options) ?? new AuditTrail(options));
   const isRequired = setting === "required";
+  const findSecrets = () => [...secretsOf(policy, hostEnv), ...secretsIn([hostEnv, policy.proc.env])];
+  const secrets = shared?.secrets(hostEnv, policy, findSecrets) ?? findSecrets();
   return {
     id,
-    records: new SandboxAudit(trail, id, [hostEnv, policy.proc.env], secretsOf(policy, hostEnv)),
+    records: new SandboxAudit(trail, id, secrets),
     isRequired,
     async insist() {
       if (isRequired) await trail?.flush();
     },
     writeSoon() {
-      trail?.writeSoon();
+      if (shared === null) trail?.writeSoon();
+    },
+    get isTaking() {
+      return trail === null || trail.isTaking;
     },
     async settle() {
       try {
-        await trail?.flush();
+        await (shared === null || isRequired ? trail?.flush() : trail?.written());
         return [];
       } catch (error) {
         if (isRequired || !isAgentKernelError(error)) throw error;

@@ -3,7 +3,7 @@
  * and the end of both. When nobody waits any more (`signal`), everything is killed.
  */
 import type { Buffer } from "node:buffer";
-import type { CarryReport, Layer, SandboxEnd, UsedSoFar } from "../core/backend.js";
+import type { CarryReport, SandboxEnd, UsedSoFar } from "../core/backend.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { GuestExec } from "../guest/index.js";
 import { type CommandEnd, CommandWait } from "./command-end.js";
@@ -40,7 +40,7 @@ export interface RunOnceOptions {
 }
 
 export interface RanOnce {
-  readonly sandbox: { readonly id: string; readonly layers: readonly Layer[] };
+  readonly sandbox: Pick<RunSandbox, "id" | "backend" | "layers">;
   readonly image: RootImage;
   readonly command: CommandEnd;
   readonly used: UsedSoFar;
@@ -53,10 +53,12 @@ export interface RanOnce {
 }
 
 export async function runOnce(request: RunRequest, options: RunOnceOptions): Promise<RanOnce> {
-  const audit = openRunAudit(temporaryId(), request, options.host);
+  const { resident } = options.host;
+  const shared = request.module === null ? null : (resident?.moduleAudit ?? null);
+  const audit = openRunAudit(temporaryId(), request, options.host, shared);
   options.onNamed?.(audit.id);
   // Until there is an answer, nothing is built ahead for others.
-  const answered = options.host.resident?.pool.serve();
+  const answered = resident?.pool.serve();
   try {
     const { host, signal, stdin, asker } = options;
     const ahead = (start: CommandStart) => ({ ...start, stdin: stdin !== null });

@@ -1,6 +1,6 @@
 /** What `run` asks of the runtime: everything is decided and checked, nothing is started yet. */
 import type { ModuleSource } from "../backends/wasm/module-file.js";
-import type { BackendName } from "../core/backend.js";
+import type { BackendWish } from "../core/backend-wish.js";
 import type { Policy } from "../core/policy.js";
 import type { Origins } from "../policy/resolve.js";
 import type { PublishedPort } from "./published-ports.js";
@@ -22,11 +22,12 @@ export interface ModuleWish {
 }
 
 export interface RunRequest {
-  readonly backend: BackendName;
   /** Null but for the backend wasm. */
   readonly module: ModuleWish | null;
   /** Empty: what the image says it is for. */
   readonly argv: readonly string[];
+  /** What isolates it. */
+  readonly backend: BackendWish;
   readonly policy: Policy;
   /** Which input set each field of the policy. */
   readonly origins: Origins;

@@ -1,11 +1,12 @@
 /** What a run needs of the sandbox that its command is in. */
 import type { Duplex } from "node:stream";
-import type { Layer, SandboxEnd, UsedSoFar } from "../core/backend.js";
+import type { BackendName, Layer, LimitsHit, SandboxEnd, UsedSoFar } from "../core/backend.js";
 import type { ExecRequest } from "../core/exec.js";
-import type { GuestExec, GuestFiles } from "../guest/index.js";
+import type { Callee, GuestExec, GuestFiles } from "../guest/index.js";
 
 export interface RunSandbox {
   readonly id: string;
+  readonly backend: BackendName;
   /** The command that it was started with; null where there was none. */
   readonly first: Promise<GuestExec> | null;
   readonly layers: readonly Layer[];
@@ -16,7 +17,9 @@ export interface RunSandbox {
   /** Settles when `finish` is under way, at the latest with its end: what it used. Null where that is not known. */
   readonly ending: Promise<UsedSoFar | null>;
   readonly files: GuestFiles;
-  exec(request: ExecRequest): Promise<GuestExec>;
+  /** What its limits did so far; null where only its end can tell. */
+  limitsHit(): LimitsHit | null;
+  exec(request: ExecRequest, callee?: Callee): Promise<GuestExec>;
   makeFolder(path: string): Promise<void>;
   connectTcp(port: number): Promise<Duplex>;
   /** Ends everything in it; carries changes over where the policy says so. */

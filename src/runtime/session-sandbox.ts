@@ -5,7 +5,7 @@
 import type { Layer, SandboxEnd } from "../core/backend.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
-import type { GuestExec, GuestFiles } from "../guest/index.js";
+import type { Callee, GuestExec, GuestFiles } from "../guest/index.js";
 import { Attendance } from "./attendance.js";
 import { CommandWait } from "./command-end.js";
 import type { RuntimeHost } from "./open-backend.js";
@@ -90,6 +90,12 @@ export class SessionSandbox {
     this.#audit.writeSoon();
   }
 
+  /** A call that a command in it made through its callee. Where the log is required, it is in it before this resolves. */
+  async recordTool(call: Parameters<RunAudit["records"]["tool"]>[0]): Promise<void> {
+    this.#audit.records.tool(call);
+    await this.#audit.insist();
+  }
+
   /** It has ended, or is about to. */
   get isOver(): boolean {
     return this.#isOver || this.#end !== null;
@@ -100,14 +106,15 @@ export class SessionSandbox {
     return this.#opened.sandbox.files;
   }
 
-  async exec(wish: ExecWish): Promise<SessionExec> {
+  /** With a `callee` the command can call out of the sandbox, by the descriptor that AGENTKERNEL_CALLS_FD names. */
+  async exec(wish: ExecWish, callee?: Callee): Promise<SessionExec> {
     this.#refuseIfOver();
     const { sandbox, egress, image } = this.#opened;
     const request = execRequest(wish, { ...this.request, image }, egress?.env ?? {});
     const recordEnd = this.#audit.records.execStarting(request, [wish.hostEnv, wish.env ?? {}]);
     try {
       await this.#audit.insist();
-      const guest = await sandbox.exec(request);
+      const guest = await sandbox.exec(request, callee);
       const timeoutMs = wish.timeoutMs === undefined ? this.policy.resources.timeoutMs : wish.timeoutMs;
       const wait = new CommandWait(guest, timeoutMs);
       let hasExited = false;

@@ -2,13 +2,21 @@
  * src/runtime owns the lifecycle of sandboxes. A temporary one serves what it was started for and is destroyed; it
  * never outlives its owner and is never handed on.
  */
-import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Backend, BootedSandbox, BootSpec, Layer, SandboxEnd, UsedSoFar } from "../core/backend.js";
+import type {
+  Backend,
+  BackendName,
+  BootedSandbox,
+  BootSpec,
+  Layer,
+  LimitsHit,
+  SandboxEnd,
+  UsedSoFar,
+} from "../core/backend.js";
 import type { EgressPort } from "../core/egress.js";
 import { isAgentKernelError } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
-import { type GuestExec, type GuestFiles, GuestSession } from "../guest/index.js";
+import { type Callee, type GuestExec, type GuestFiles, GuestSession } from "../guest/index.js";
 import type { RunSandbox } from "./run-sandbox.js";
 
 /** Unique, not secret: loading a source of strong randomness would cost more than the rest of this module. */
@@ -19,13 +27,14 @@ export function temporaryId(): string {
 
 /** With a guest, from the first byte of its stream. */
 interface Conversation {
-  readonly stream: Socket;
+  readonly stream: Duplex;
   readonly session: GuestSession;
   readonly first: Promise<GuestExec> | null;
 }
 
 export class TemporarySandbox implements RunSandbox {
   readonly id: string;
+  readonly backend: BackendName;
   /** The command that it was started with; null where there was none. */
   readonly first: Promise<GuestExec> | null;
   readonly layers: readonly Layer[];
@@ -36,8 +45,9 @@ export class TemporarySandbox implements RunSandbox {
   readonly #booted: BootedSandbox;
   readonly #session: GuestSession;
 
-  private constructor(id: string, booted: BootedSandbox, { session, first }: Conversation) {
+  private constructor(id: string, backend: BackendName, booted: BootedSandbox, { session, first }: Conversation) {
     this.id = id;
+    this.backend = backend;
     this.layers = booted.layers;
     this.isWarm = booted.isWarm === true;
     this.ended = booted.ended;
@@ -61,7 +71,7 @@ export class TemporarySandbox implements RunSandbox {
     command?: ExecRequest,
   ): Promise<TemporarySandbox> {
     let talk: Conversation | null = null;
-    const converse = (stream: Socket): Conversation => {
+    const converse = (stream: Duplex): Conversation => {
       const session = new GuestSession(stream, egress ? { egress } : {});
       session.ready.catch(() => {});
       const first = command === undefined ? null : session.exec(command);
@@ -72,7 +82,8 @@ export class TemporarySandbox implements RunSandbox {
       talk = converse(stream);
     });
     const known = talk as Conversation | null;
-    return new TemporarySandbox(spec.id, booted, known?.stream === booted.stream ? known : converse(booted.stream));
+    const conversation = known?.stream === booted.stream ? known : converse(booted.stream);
+    return new TemporarySandbox(spec.id, backend.name, booted, conversation);
   }
 
   /** Settles when `finish` is under way, at the latest with its end: what it used. Null where that is not known. */
@@ -80,8 +91,13 @@ export class TemporarySandbox implements RunSandbox {
     return Promise.race([this.#booted.ending ?? this.ended, this.ended]).catch(() => null);
   }
 
-  exec(request: ExecRequest): Promise<GuestExec> {
-    return this.#session.exec(request);
+  /** What its limits did so far; null where only its end can tell. */
+  limitsHit(): LimitsHit | null {
+    return this.#booted.limitsHit?.() ?? null;
+  }
+
+  exec(request: ExecRequest, callee?: Callee): Promise<GuestExec> {
+    return this.#session.exec(request, callee);
   }
 
   get files(): GuestFiles {

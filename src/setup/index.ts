@@ -3,10 +3,13 @@
  * machine's own service manager runs agentkernel. It shows before it does, and never asks for rights that it does not
  * have.
  */
+export { type BackendNeeds, needsOf } from "./backend-needs.js";
 export { type FileChange, makeChange, plannedRemoval, plannedWrite } from "./file-change.js";
+export { type KeptFolder, keptFolders } from "./kept-folders.js";
 export { lineDiff } from "./line-diff.js";
+export { checkOwnFiles, type OwnFiles } from "./own-files.js";
 export { ownProgram } from "./own-program.js";
-export { type MachineFacts, machineFacts, type Remedy, remediesFor } from "./remedies.js";
-export { runRemedy } from "./run-remedy.js";
-export { type ServiceFile, serviceFile } from "./unit-file.js";
+export { type MachineFacts, machineFacts, type Remedy, remediesFor, sameRepair } from "./remedies.js";
+export { runLine, runRemedy } from "./run-remedy.js";
+export { rivalsOf, type ServiceFile, serviceFile } from "./unit-file.js";
 export { type ServiceName, serviceNames } from "./unit-names.js";

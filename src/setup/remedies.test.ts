@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Check } from "../doctor/index.js";
-import { type MachineFacts, remediesFor, systemsIn } from "./remedies.js";
+import { type MachineFacts, remediesFor, sameRepair, systemsIn } from "./remedies.js";
 
 const debian: MachineFacts = { systems: ["debian"], userName: "ada", isRoot: false };
 
@@ -28,6 +28,13 @@ describe("what repairs a layer", () => {
     const works: Check = { name: "userns", state: "works", detail: "", nextStep: null, ms: 1 };
     const unneeded: Check = { name: "idmap", state: "not-needed", detail: "", nextStep: null, ms: 1 };
     expect(remediesFor([works, unneeded], debian)).toEqual([]);
+  });
+
+  it("is told and done once where it repairs several", () => {
+    const hint = "user.max_user_namespaces is 0: run `sysctl -w user.max_user_namespaces=15000` as root";
+    const found = remediesFor([failing("userns", hint), failing("kvm", "none"), failing("netns", hint)], debian);
+    const layers = sameRepair(found).map((group) => group.map(({ layer }) => layer));
+    expect(layers).toEqual([["userns", "netns"], ["kvm"]]);
   });
 
   it("is every command that the probe's own hints name, now and after a restart", () => {

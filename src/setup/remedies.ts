@@ -45,6 +45,18 @@ export function remediesFor(checks: readonly Check[], facts: MachineFacts): read
     }));
 }
 
+/** Those that the same commands repair, together; in the order of the first of each. */
+export function sameRepair(remedies: readonly Remedy[]): readonly (readonly [Remedy, ...Remedy[]])[] {
+  const groups = new Map<string, [Remedy, ...Remedy[]]>();
+  for (const remedy of remedies) {
+    const key = remedy.commands.length === 0 ? remedy.layer : remedy.commands.join("\n");
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [remedy]);
+    else group.push(remedy);
+  }
+  return [...groups.values()];
+}
+
 function commandsFor(layer: Check["name"], nextStep: string, { systems, userName, isRoot }: MachineFacts): string[] {
   const [, setting] = /`sysctl -w ([a-z_.]+=\d+)`/.exec(nextStep) ?? [];
   if (setting !== undefined) return [`sysctl -w ${setting}`, `echo '${setting}' >> ${SYSCTL_FILE}`];

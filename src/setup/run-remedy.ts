@@ -5,13 +5,14 @@ import type { Remedy } from "./remedies.js";
 /** The line that failed and how; null where all went well. */
 export async function runRemedy({ commands }: Remedy): Promise<string | null> {
   for (const line of commands) {
-    const failure = await run(line);
+    const failure = await runLine(line);
     if (failure !== null) return `${line}: ${failure}`;
   }
   return null;
 }
 
-function run(line: string): Promise<string | null> {
+/** How it failed; null where it did not. */
+export function runLine(line: string): Promise<string | null> {
   return new Promise((resolve) => {
     const child = spawn("/bin/sh", ["-c", line], { stdio: ["ignore", 2, 2] });
     child.once("error", (error) => resolve(error.message));

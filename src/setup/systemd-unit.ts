@@ -8,17 +8,20 @@ export interface UnitWish {
   readonly description: string;
   readonly argv: readonly string[];
   readonly variables: readonly (readonly [string, string])[];
+  /** Units that cannot run beside this one: starting it ends them. */
+  readonly insteadOf: readonly string[];
 }
 
 /**
  * Nothing here may set `no_new_privs` (most of systemd's own sandboxing does in a user manager) or another user
  * namespace: sandboxes need newuidmap, which has rights of its own, and namespaces.
  */
-export function systemdUnit({ description, argv, variables }: UnitWish): string {
+export function systemdUnit({ description, argv, variables, insteadOf }: UnitWish): string {
   return [
     `# ${OWN_MARK}; what it would change is shown first.`,
     "[Unit]",
     `Description=${description}`,
+    `Conflicts=${insteadOf.join(" ")}`,
     "",
     "[Service]",
     "Type=exec",

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { serviceFile } from "./unit-file.js";
 import { serviceNames } from "./unit-names.js";
@@ -22,6 +22,7 @@ describe("the unit for systemd", () => {
 
   it("lets sandboxes outlive the daemon, and sets nothing that would forbid them", () => {
     const { text } = serviceFile(wish);
+    expect(text).toContain("\nConflicts=agentkernel-serve.service\n");
     for (const line of ["KillMode=process", "UMask=0077", "Restart=on-failure", "Type=exec"])
       expect(text).toContain(`\n${line}\n`);
     expect(text).not.toMatch(/^(NoNewPrivileges|PrivateUsers|Protect\w+|Restrict\w+|SystemCall\w+|LockPersonality)=/m);
@@ -44,7 +45,7 @@ describe("the unit for systemd", () => {
     const folder = mkdtempSync(join(tmpdir(), "agentkernel-unit-"));
     try {
       const verify = (text: string) => {
-        const path = join(folder, "agentkernel.service");
+        const path = join(folder, basename(serviceFile({ ...wish, service }).path));
         writeFileSync(path, text);
         return spawnSync("systemd-analyze", ["verify", "--user", path], {
           encoding: "utf8",
@@ -53,7 +54,7 @@ describe("the unit for systemd", () => {
       };
       const { text } = serviceFile({ ...wish, service });
       const good = verify(text);
-      expect({ status: good.status, complaints: good.stderr.match(/agentkernel\.service.*/g) }).toEqual({
+      expect({ status: good.status, complaints: good.stderr.match(/agentkernel[-a-z]*\.service.*/g) }).toEqual({
         status: 0,
         complaints: null,
       });

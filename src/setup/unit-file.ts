@@ -1,9 +1,10 @@
 /** The file by which the machine's service manager runs a part of agentkernel: where it lies, what is in it. */
 import { isAbsolute, join } from "node:path";
+import { shellWord } from "../core/shell-word.js";
 import type { HostEnvironment } from "../core/state-folders.js";
 import { launchdPlist } from "./launchd-plist.js";
 import { systemdUnit } from "./systemd-unit.js";
-import type { ServiceName } from "./unit-names.js";
+import { type ServiceName, serviceNames } from "./unit-names.js";
 
 export interface ServiceFile {
   readonly path: string;
@@ -50,7 +51,7 @@ export function serviceFile(wish: ServiceWish): ServiceFile {
       disable: [`launchctl bootout gui/$(id -u)/${label}`],
     };
   }
-  const unit = service === "daemon" ? "agentkernel.service" : `agentkernel-${service}.service`;
+  const unit = unitName(service);
   const { XDG_CONFIG_HOME: configured = "" } = env;
   const config = isAbsolute(configured) ? configured : join(homeDir, ".config");
   return {
@@ -59,12 +60,18 @@ export function serviceFile(wish: ServiceWish): ServiceFile {
       description: descriptions[service],
       argv,
       variables: [["AGENTKERNEL_SERVICE", unit], ...passed],
+      insteadOf: rivalsOf(service).map(unitName),
     }),
     enable: ["systemctl --user daemon-reload", `systemctl --user enable --now ${unit}`],
     disable: [`systemctl --user disable --now ${unit}`],
   };
 }
 
-function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+function unitName(service: ServiceName): string {
+  return service === "daemon" ? "agentkernel.service" : `agentkernel-${service}.service`;
+}
+
+/** A user has one daemon, and `serve` is one that listens to more. */
+export function rivalsOf(service: ServiceName): readonly ServiceName[] {
+  return serviceNames.filter((other) => other !== service);
 }

@@ -7,6 +7,7 @@ const maxLines = 400;
 const sources = [
   ...filesUnder("src", ".ts"),
   ...filesUnder("test", ".ts"),
+  ...filesUnder("scripts", ".ts"),
   ...filesUnder("native", ".rs"),
   ...[".ts", ".py", ".go", ".rs", ".swift"].flatMap((extension) => filesUnder("sdk", extension)),
 ].filter((path) => !isBuilt(path) && !isWrittenFromSpec(path));

@@ -31,7 +31,7 @@ const cases: readonly Case[] = [
     name: "claude",
     existing: { ".claude/settings.json": '{\n  "model": "sonnet"\n}\n' },
     list: ["claude", "mcp", "list"],
-    listed: /agentkernel: agentkernel mcp server - .*Connected/,
+    listed: /agentkernel: \/\S+\/agentkernel mcp server - .*Connected/,
     work: (input) => ({
       protocol: "anthropic",
       script: [{ tool: "mcp__agentkernel__sandbox_run", input }, { text: "the end" }],
@@ -55,7 +55,7 @@ const cases: readonly Case[] = [
       ].join("\n"),
     },
     list: ["codex", "mcp", "list"],
-    listed: /^agentkernel +agentkernel +mcp server .*enabled/m,
+    listed: /^agentkernel +\/\S+\/agentkernel +mcp server .*enabled/m,
     work: (input) => ({
       protocol: "openai-responses",
       script: [{ tool: "mcp__agentkernel/sandbox_run", input }, { text: "the end" }],
@@ -75,7 +75,7 @@ const cases: readonly Case[] = [
         '{\n  // by key\n  "security": { "auth": { "selectedType": "gemini-api-key" } },\n  "privacy": { "usageStatisticsEnabled": false }\n}\n',
     },
     list: ["gemini", "mcp", "list"],
-    listed: /agentkernel: agentkernel mcp server \(stdio\) - Connected/,
+    listed: /agentkernel: \/\S+\/agentkernel mcp server \(stdio\) - Connected/,
     work: (input) => ({
       protocol: "gemini",
       script: [{ tool: "mcp_agentkernel_sandbox_run", input }, { text: "the end" }],

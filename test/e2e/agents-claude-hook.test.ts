@@ -3,6 +3,7 @@ import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import { isShellTool } from "../../src/agents/claude/shell-tools.js";
 import { root } from "../support/actors.js";
 import { AgentHome, whyNoSession } from "../support/agent-session.js";
 import type { Step } from "../support/model-servers/index.js";
@@ -73,6 +74,27 @@ describe.skipIf(whyNoSession() !== null)("Claude Code with the hook", () => {
     expect(readFileSync(join(place.project, "background"), "utf8")).toMatch(/^run-/);
   });
 
+  test("a monitor runs in a sandbox too", async () => {
+    const monitor = { tool: "Monitor", input: { command: "uname -n > watched", description: "x", timeout_ms: 5000 } };
+    await claude([monitor, bash("sleep 1")], ["--allowedTools", "Monitor"]);
+    expect(readFileSync(join(place.project, "watched"), "utf8")).toMatch(/^run-/);
+  });
+
+  test("every tool that takes a command is one that the hook is called for", async () => {
+    // Without the search for tools all of them are offered at once.
+    const all = { ...env, ENABLE_TOOL_SEARCH: "false" };
+    const { seen } = await place.work({ protocol: "anthropic", script: [], argv: ["claude", "-p", "go"], env: all });
+    const own = Object.entries(seen.fields).filter(([name]) => !name.startsWith("mcp__"));
+    const runs = own.filter(([, fields]) => fields.some((field) => /command|cmd|shell|exec|argv/i.test(field)));
+    // It ends a command by its id, and runs none.
+    const names = runs.map(([name]) => name).filter((name) => name !== "TaskStop");
+    expect(names).toContain("Monitor");
+    expect(names.filter((name) => !isShellTool(name))).toEqual([]);
+    // Of what takes a program in another form this is known, and said in docs/agents/claude-code.md.
+    const scripts = own.filter(([, fields]) => fields.some((field) => /^script|code|program/i.test(field)));
+    expect(scripts.map(([name]) => name)).toEqual(["Workflow"]);
+  });
+
   test.each([
     ["where nobody can be asked", [], {}],
     ["where all is allowed", ["--dangerously-skip-permissions"], { IS_SANDBOX: "1" }],
@@ -85,16 +107,26 @@ describe.skipIf(whyNoSession() !== null)("Claude Code with the hook", () => {
 
   test("a rule of the user's for single commands still holds", async () => {
     place.write("project", ".claude/settings.local.json", '{"permissions":{"deny":["Bash(touch:*)"]}}');
-    const [denied, fine] = await claude([bash("true; touch denied"), bash("echo fine")]);
-    expect(denied).toMatch(/your rule Bash\(touch:\*\) denies it/);
-    expect(fine).toBe("fine");
+    const hidden = ["true; touch denied", "echo $(touch denied)", "bash -ce 'touch denied'", "/usr/bin/touch denied"];
+    const results = await claude([
+      ...hidden.map((command) => bash(command)),
+      bash("$x touch denied"),
+      bash("echo fine"),
+    ]);
+    for (const denied of results.slice(0, 4)) expect(denied).toMatch(/your rule Bash\(touch:\*\) denies it/);
+    // Nobody is there to be asked.
+    expect(results[4]).toMatch(/what it expands to may be/);
+    expect(results[5]).toBe("fine");
+    expect(existsSync(join(place.project, "denied"))).toBe(false);
   });
 
   test("without agentkernel nothing runs", async () => {
-    const escaped = join(place.home, "escaped");
+    const other = await AgentHome.make(actor);
+    await other.run(["agentkernel", "agents", "install", "claude", "--project", "--yes"]);
+    const escaped = join(other.home, "escaped");
     const program = join(actor.folder("only-claude"), "claude");
-    symlinkSync((await place.run(["sh", "-c", "command -v claude"])).stdout.trim(), program);
-    const { seen } = await place.work({
+    symlinkSync((await other.run(["sh", "-c", "command -v claude"])).stdout.trim(), program);
+    const { seen } = await other.work({
       protocol: "anthropic",
       script: [bash(`touch ${escaped}`)],
       argv: [program, "-p", "go", "--allowedTools", "Bash"],
@@ -103,6 +135,28 @@ describe.skipIf(whyNoSession() !== null)("Claude Code with the hook", () => {
     expect(seen.results[0]).toMatch(/the command was not run/);
     expect(existsSync(escaped)).toBe(false);
   });
+
+  test.each(["--user", "--project"])(
+    "installed with %s, a program that a sandbox puts first in PATH is not started",
+    async (scope) => {
+      const other = await AgentHome.make(actor);
+      await other.run(["agentkernel", "agents", "install", "claude", scope, "--yes"]);
+      const escaped = join(other.home, "escaped");
+      const plant = (name: string) =>
+        `mkdir -p node_modules/.bin; printf '#!/bin/sh\\ntouch ${escaped}\\n' > node_modules/.bin/${name}; chmod +x node_modules/.bin/${name}; uname -n`;
+      const { seen } = await other.work({
+        protocol: "anthropic",
+        script: [bash(`${plant("agentkernel")}; ${plant("node")}; ${plant("readlink")}`), bash("uname -n")],
+        argv: ["claude", "-p", "go"],
+        // As npx and npm scripts set it.
+        env: { ...env, PATH: `${other.project}/node_modules/.bin:${other.environment().PATH}` },
+      });
+      expect(seen.results[1]).toMatch(/^run-/);
+      expect(existsSync(join(other.project, "node_modules/.bin/node"))).toBe(true);
+      expect(existsSync(join(other.project, "node_modules/.bin/agentkernel"))).toBe(false);
+      expect(existsSync(escaped)).toBe(false);
+    },
+  );
 
   test("the plugin does the same", async () => {
     const other = await AgentHome.make(actor);

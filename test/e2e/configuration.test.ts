@@ -208,9 +208,9 @@ describe.each(actors)("as $name", (actor) => {
     ],
     [
       "a backend that is not there",
-      { "agentkernel.toml": "sandbox.backend = 'docker'\n" },
+      { "agentkernel.toml": "sandbox.backend = 'kubernetes'\n" },
       [],
-      /the backend docker is not in this version/,
+      /the backend kubernetes is not in this version/,
       /./,
     ],
   ];

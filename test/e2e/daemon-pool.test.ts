@@ -60,6 +60,22 @@ describe.each(actors)("as $name", (actor) => {
     expect((await pool()).taken).toBe(0);
   });
 
+  it("a file that becomes a secret between two runs in one folder is hidden from the second", async () => {
+    const { path } = makeProject(actor, { "src/plain.txt": "plain" });
+    const run = () => runIn(through(), ["sh", "-c", "ls -A . src"], { cwd: path });
+    await run();
+    for (const name of [".env", "src/.env.local", "src/id_rsa"]) {
+      await filled();
+      expect((await run()).stdout).toContain("plain.txt");
+      await filled();
+      writeFileSync(join(path, name), "SECRET=1");
+      const { stdout, status } = await run();
+      expect(status).toBe(0);
+      expect(stdout).toContain("plain.txt");
+      expect(stdout).not.toContain(name.split("/").at(-1));
+    }
+  });
+
   it("the second run of a kind gets one, and no sandbox serves twice", async () => {
     const { path } = makeProject(actor, {});
     const names = new Set<string>();

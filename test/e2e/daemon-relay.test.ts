@@ -55,7 +55,7 @@ describe.each(actors)("as $name", (actor) => {
     const script = [
       "import os, signal, sys",
       "come, go = os.pipe(); os.set_blocking(go, False); signal.set_wakeup_fd(go)",
-      "signal.signal(signal.SIGTERM, lambda *_: print('told', flush=True))",
+      "signal.signal(signal.SIGTERM, lambda *_: os.write(1, b'told\\n'))",
       "print('up', flush=True)",
       "for line in sys.stdin: print(line, end='', flush=True)",
       "print('in all', len(os.read(come, 99)))",

@@ -138,10 +138,9 @@ describe.each(actors)("as $name", (actor) => {
   describe("an image that cannot be had", () => {
     it("is the host's own programs where nobody named it, with one line that says so", async () => {
       const store = new TestStore(actor, registry.host);
-      const { status, stdout, stderr } = await store.run(["php", "-v"]);
-      // The host has no such program; that it was looked for there is what counts.
+      const { status, stderr } = await store.run(["php", "-v"]);
+      // Whether the host has such a program or not: that it was looked for there is what counts.
       expect(status).not.toBe(125);
-      expect(stdout).toBe("");
       expect(imageLines(stderr)[0]).toMatch(
         /^agentkernel: using this machine's own programs \(image host\): php:8\.3-alpine could not be had: /,
       );

@@ -1,4 +1,6 @@
 /** Destinations that no rule covers are put to the user through the client, and the answer holds as long as it says. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { ElicitRequestSchema, type ElicitResult } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -40,7 +42,8 @@ describe.skipIf(whyNoWorld() !== null)("a destination that no rule covers", () =
           return answers.shift() ?? { action: "cancel" };
         });
       }
-      await client.connect(new ProcessTransport(world.startCli(caller, ["mcp", "server"], { cwd: actor.folder() })));
+      const options = { cwd: actor.folder(), env: caller.variables ?? {} };
+      await client.connect(new ProcessTransport(world.startCli(caller, ["mcp", "server"], options)));
     };
     beforeEach(() => connect({ elicitation: {} }));
     afterEach(() => client.close());
@@ -82,6 +85,23 @@ describe.skipIf(whyNoWorld() !== null)("a destination that no rule covers", () =
       expect(questions).toHaveLength(3);
     });
 
+    it("beyond the user's limits is refused without a question; within them the user is asked", async () => {
+      await client.close();
+      const configured = actor.folder("config");
+      mkdirSync(join(configured, "agentkernel"));
+      writeFileSync(
+        join(configured, "agentkernel", "config.toml"),
+        `[limits]\nnetwork = "allowlist"\ndomains.allow = ["${OTHER}"]\n`,
+      );
+      await connect({ elicitation: {} }, { ...alone, variables: { ...alone.variables, XDG_CONFIG_HOME: configured } });
+      answers = [accept("sandbox"), accept("sandbox")];
+      const { data, text } = await run(fetch(NAME), fetch(OTHER));
+      expect(data?.stdout, text).toBe("kept out\nreached\n");
+      expect(questions).toHaveLength(1);
+      expect(questions[0]).toContain(`wants to reach ${OTHER}:80`);
+      expect(data.notes.join("\n")).toContain("the user's limits leave nothing to approve");
+    });
+
     it("declined is never; nothing of it is resolved or dialled", async () => {
       await world.takeRecord();
       answers = [{ action: "decline" }];
@@ -111,7 +131,7 @@ describe.skipIf(whyNoWorld() !== null)("a destination that no rule covers", () =
         expect(await exec(OTHER)).toBe("kept out\n");
       } finally {
         await client.close();
-        await world.runCli(caller, ["daemon", "stop", "--all"]);
+        await world.runCli(caller, ["daemon", "stop", "--all"], { env: caller.variables });
       }
     });
 

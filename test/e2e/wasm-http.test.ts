@@ -80,6 +80,19 @@ describe.each(actors)("modules over HTTP, by $name", (actor) => {
     expect(sent.json.data).toMatchObject({ exit_code: 0, stdout: "1\n" });
   });
 
+  it("keeps all records of many calls, and each whole", async () => {
+    const calls = 25;
+    const answers = await Promise.all(Array.from({ length: calls }, () => run({ command: [tell, "count"] })));
+    const wanted = new Set(answers.map(({ json }) => json.data.sandbox));
+    expect(wanted.size).toBe(calls);
+    // They are written together, shortly after the answers.
+    const recorded = async () => {
+      const { json } = await server.ask("GET", "/audit?type=sandbox.end&limit=1000", { key: admin });
+      return json.data.records.filter((one: { sandbox: string }) => wanted.has(one.sandbox)).length;
+    };
+    await expect.poll(recorded, { timeout: 20_000 }).toBe(calls);
+  });
+
   it("refuses what does not fit together", async () => {
     expect((await run({ command: ["1"], lang: "js", backend: "linux" })).status).toBe(400);
     expect((await run({ command: ["relative.wasm"] })).status).toBe(400);

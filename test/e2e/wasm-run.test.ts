@@ -49,6 +49,13 @@ describe.each(callers)("$title", (actor) => {
     expect(readFileSync(file, "utf8")).toBe("new");
   });
 
+  it("lets it do with files what programs do, and nothing outside of what is shown", async () => {
+    const { path } = makeProject(actor, {});
+    const done = await run(["--workspace", "sync", rustModule("files")], { cwd: path });
+    expect(done).toMatchObject({ status: 0, stdout: "36 hold\n" });
+    expect(readFileSync(join(path, "made/second"), "utf8")).toBe("first");
+  });
+
   it("says why a module trapped, and ends as a program would", async () => {
     const overflow = await run([hostile, "recursion"]);
     expect(overflow).toMatchObject({ status: 139, stdout: "" });

@@ -89,7 +89,8 @@ describe.each(actors)("as $name", (actor) => {
     await Attached.use(actor, async (world) => {
       const person = await world.person();
       await person.attachToShell();
-      person.tmux.type("word=kept\n");
+      person.tmux.type("word=kept; echo is $word\n");
+      await person.tmux.until(/^is kept$/m);
       expect(await world.daemon.stop()).toBe(0);
       expect(await person.left()).toBe(143);
       await world.nextDaemon();

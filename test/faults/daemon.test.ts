@@ -4,8 +4,9 @@ import { describe, expect, it } from "vitest";
 import { type Actor, actors, programOf } from "../support/actors.js";
 import { clientOf, onlyThroughDaemon, TestDaemon } from "../support/daemon.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
-import { awaitChild, awaitJail, killNow, spinMs } from "../support/process-tree.js";
+import { awaitChild, isGone, killNow } from "../support/process-tree.js";
 import { runCli, runIn } from "../support/run-cli.js";
+import { atEachPoint, Striker, struckAt } from "../support/strike.js";
 import { onTerminal } from "../support/terminal.js";
 import { WatchedCli } from "../support/watched-cli.js";
 
@@ -62,12 +63,13 @@ describe.each(actors)("as $name", (actor) => {
     await withDaemon(actor, [], async ({ client, daemon }) => {
       const other = new WatchedCli(client, [...run, "echo running; read go; echo $go"]);
       await other.until(/running/);
-      for (const delayMs of [0, 1, 2, 4, 8, 16]) {
-        const cli = new WatchedCli(client, [...run, "echo running; exec sleep 4301"]);
-        spinMs(delayMs);
-        killNow(cli.pid);
-        await cli.end;
-      }
+      const struck = await atEachPoint(["connect", "sendto", "recvfrom", "ppoll", "write"], async (point) => {
+        const victim = struckAt(client, point);
+        await new WatchedCli(victim, ["run", "--timeout", "300ms", ...run.slice(1), "echo running; exec sleep 4301"])
+          .end;
+        return victim.wasStruck();
+      });
+      expect(struck.length).toBeGreaterThan(3);
       const cli = new WatchedCli(client, [...run, "trap '' TERM HUP INT; echo running; exec sleep 4301"]);
       await cli.until(/running/);
       await until(() => stateOf("sleep\x004301\0") === "S", "the command's start");
@@ -89,16 +91,24 @@ describe.each(actors)("as $name", (actor) => {
     killNow(daemon.pid);
     await expectLost(running);
     await daemon.exited;
-    for (const delayMs of [0, 1, 2, 4, 8]) {
+    const struck = await atEachPoint(["accept4", "writev", "write"], async (point) => {
       const short = new TestDaemon(client);
       await short.ready;
-      const starting = new WatchedCli(client, [...run, "exec sleep 4302"]);
-      awaitJail(short.pid);
-      spinMs(delayMs);
-      killNow(short.pid);
-      await expectLost(starting);
+      const striker = await Striker.at(short.pid, point);
+      const starting = new WatchedCli(client, [...run, "echo running; exec sleep 4302"]);
+      await Promise.race([starting.until(/running/), starting.end]);
+      const wasStruck = (await striker.off()) || isGone(short.pid);
+      if (!wasStruck) killNow(short.pid);
+      const { status, stderr } = await starting.end;
+      expect({ status, stderr }, `${point.call} number ${point.nth}`).toMatchObject({
+        status: 125,
+        // Before it has said anything, the client turns to the command line that needs no daemon.
+        stderr: expect.stringMatching(stderr.includes("cannot be started") ? /^agentkernel: / : lost),
+      });
       await short.exited;
-    }
+      return wasStruck;
+    });
+    expect(struck.length).toBeGreaterThan(3);
     const next = new TestDaemon(client);
     await next.ready;
     expect((await runIn(client, ["echo", "again"])).stdout).toBe("again\n");

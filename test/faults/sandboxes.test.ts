@@ -7,7 +7,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { actors } from "../support/actors.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
-import { killNow } from "../support/process-tree.js";
+import { isGone, killNow, spinMs } from "../support/process-tree.js";
 import { inWorld, type SandboxWorld } from "../support/sandbox-world.js";
 import { atEachPoint, Striker, struckAt } from "../support/strike.js";
 import { WatchedCli } from "../support/watched-cli.js";
@@ -18,6 +18,7 @@ const callsOf = {
   client: ["connect", "sendto", "recvfrom", "ppoll"],
   supervisor: ["write", "sendto", "pidfd_send_signal", "rmdir", "flock", "unlinkat", "renameat"],
   guest: ["recvmsg", "clone", "epoll_ctl", "writev", "wait4", "kill"],
+  builders: ["clone3", "unshare", "fsmount", "move_mount", "pivot_root", "seccomp", "flock", "sendmsg"],
 } as const;
 const bare = ["--no-network", "--workspace", "none"];
 
@@ -83,7 +84,7 @@ describe.each(actors)("as $name", (actor) => {
           await step.before(world);
           const striker = await Striker.at(world.daemon.pid, point);
           await world.watch(step.words).end;
-          const wasStruck = await striker.off();
+          const wasStruck = (await striker.off()) || isGone(world.daemon.pid);
           if (wasStruck) {
             await world.daemon.exited;
             await world.up();
@@ -111,6 +112,21 @@ describe.each(actors)("as $name", (actor) => {
     });
   });
 
+  it("kill -9 of whoever builds the sandbox, at each step of its start", { timeout: 300_000 }, async () => {
+    await inWorld(actor, async (world) => {
+      const struck = await atEachPoint(callsOf.builders, async (point) => {
+        await makeStopped(world);
+        const striker = await Striker.at(world.daemon.pid, point, { follow: true });
+        await world.watch(["start", "box"]).end;
+        await settle(world);
+        const wasStruck = await striker.off();
+        await expectConsistent(world, `start, ${point.call} number ${point.nth}`);
+        return wasStruck;
+      });
+      expect(struck.length).toBeGreaterThan(callsOf.builders.length);
+    });
+  });
+
   describe.each(["supervisor", "guest"] as const)("kill -9 of the %s", (victim) => {
     const during = victim === "supervisor" ? ["stop"] : ["exec", "exec --detach", "stop"];
     it.each(during)("at each step that it takes during %s", { timeout: 300_000 }, async (name) => {
@@ -128,6 +144,24 @@ describe.each(actors)("as $name", (actor) => {
           return wasStruck;
         });
         expect(struck.length).toBeGreaterThan(1);
+      });
+    });
+
+    // It takes no step of its own in most of these, or the sandbox is gone with its last: moments, then.
+    it.each(["exec", "exec --detach", "stop", "remove"])("at some moments of %s", async (name) => {
+      const step = steps[name];
+      if (step === undefined) throw new Error("there is no such step");
+      await inWorld(actor, async (world) => {
+        for (const delayMs of [0, 3, 10, 30]) {
+          await step.before(world);
+          const pid = victim === "supervisor" ? world.supervisor("box") : world.guest("box");
+          const cli = world.watch(step.words);
+          spinMs(delayMs);
+          killNow(pid);
+          await cli.end;
+          await settle(world);
+          await expectConsistent(world, name);
+        }
       });
     });
 

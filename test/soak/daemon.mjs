@@ -42,9 +42,12 @@ export class SoakDaemon {
   }
 
   async start() {
-    this.#child = spawn(process.execPath, ["--expose-gc", "--require", settle, this.entry, "daemon", "run"], {
+    // As `daemon start` does it (src/daemon/background.ts), but for a way to ask it about itself.
+    const lean = ["--max-semi-space-size=2", "--v8-pool-size=1"];
+    const heap = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "1048576" };
+    this.#child = spawn(process.execPath, [...lean, "--expose-gc", "--require", settle, this.entry, "daemon", "run"], {
       cwd: this.folder,
-      env: this.env,
+      env: { ...this.env, ...heap },
       stdio: ["ignore", "pipe", "inherit", "ipc"],
     });
     this.exited = new Promise((resolve) => this.#child.once("close", (status) => resolve(status)));

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { request } from "node:http";
+import { Agent, request } from "node:http";
 import { join } from "node:path";
 
 const LANES = 4;
@@ -15,6 +15,8 @@ export class MixedLoad {
   #other;
   #scratch;
   #serial = 0;
+  /** Its connections end with the load: Node's own would be counted among what the daemon still has. */
+  #agent = new Agent({ keepAlive: true });
   counts = {};
 
   constructor(daemon, project) {
@@ -33,6 +35,7 @@ export class MixedLoad {
 
   async end() {
     await this.#expect(["remove", "--force", BOX]);
+    this.#agent.destroy();
     rmSync(this.#scratch, { recursive: true });
   }
 
@@ -134,16 +137,19 @@ export class MixedLoad {
   #ask(method, path, type, body) {
     const headers = { "content-type": type, "content-length": Buffer.byteLength(body) };
     return new Promise((resolve, reject) => {
-      const asked = request({ socketPath: this.#daemon.socket, method, path, headers }, (response) => {
-        let text = "";
-        response.setEncoding("utf8").on("data", (chunk) => {
-          text += chunk;
-        });
-        response.once("end", () => {
-          if (response.statusCode === 200) resolve(JSON.parse(text).data);
-          else reject(new Error(`${method} ${path}: ${response.statusCode} ${text}`));
-        });
-      });
+      const asked = request(
+        { agent: this.#agent, socketPath: this.#daemon.socket, method, path, headers },
+        (response) => {
+          let text = "";
+          response.setEncoding("utf8").on("data", (chunk) => {
+            text += chunk;
+          });
+          response.once("end", () => {
+            if (response.statusCode === 200) resolve(JSON.parse(text).data);
+            else reject(new Error(`${method} ${path}: ${response.statusCode} ${text}`));
+          });
+        },
+      );
       asked.once("error", reject);
       asked.end(body);
     });

@@ -43,6 +43,18 @@ export async function agentCli(name: AgentName): Promise<InstalledCli> {
   return { program: found, version };
 }
 
+/** The Claude Agent SDK from npm, without the agent that it would bring along: the one above is used. Its folder. */
+export async function claudeAgentSdk(): Promise<{ readonly folder: string; readonly version: string }> {
+  const wanted = "@anthropic-ai/claude-agent-sdk";
+  const cached = existsSync(cache) ? readdirSync(cache).find((entry) => /^sdk-\d[^/]*$/.test(entry)) : undefined;
+  const version = (await newestVersion(wanted)) ?? cached?.slice("sdk-".length) ?? null;
+  if (version === null) throw new Error(`${wanted} can neither be had from npm nor is it in ${cache}`);
+  const folder = join(cache, `sdk-${version}`);
+  if (!existsSync(folder)) await install(`${wanted}@${version}`, folder, ["--omit=optional"]);
+  removeOthers("sdk", version);
+  return { folder: join(folder, "node_modules", wanted), version };
+}
+
 async function newestVersion(name: string): Promise<string | null> {
   try {
     const { stdout } = await run("npm", ["view", name, "version", "--loglevel=error"], { timeout: 30_000 });
@@ -54,12 +66,12 @@ async function newestVersion(name: string): Promise<string | null> {
 }
 
 /** By the exact version: of a range npm takes an older one where the newest wants another Node. */
-async function install(what: string, folder: string): Promise<void> {
+async function install(what: string, folder: string, more: readonly string[] = []): Promise<void> {
   const staging = `${folder}.${process.pid}`;
   rmSync(staging, { recursive: true, force: true });
   mkdirSync(staging, { recursive: true });
   const quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
-  await run("npm", ["install", ...quiet, "--prefix", staging, what], { timeout: 150_000, cwd: staging });
+  await run("npm", ["install", ...quiet, ...more, "--prefix", staging, what], { timeout: 150_000, cwd: staging });
   rmSync(folder, { recursive: true, force: true });
   renameSync(staging, folder);
 }
@@ -72,7 +84,7 @@ function cachedVersion(name: AgentName): string | null {
   return (JSON.parse(manifest) as { readonly version: string }).version;
 }
 
-function removeOthers(name: AgentName, version: string): void {
+function removeOthers(name: AgentName | "sdk", version: string): void {
   for (const entry of readdirSync(cache)) {
     if (entry.startsWith(`${name}-`) && entry !== `${name}-${version}`)
       rmSync(join(cache, entry), { recursive: true, force: true });

@@ -89,6 +89,8 @@ export class Person {
   /** Words of agentkernel's. How the terminal is before and after is noted. */
   type(words: string): void {
     this.#times++;
+    // What an earlier one left on the screen must not be taken for what this one shows.
+    this.tmux.wipe();
     this.tmux.type(
       `clear; stty -g > before; agentkernel ${words}; status=$?; stty -g > after; echo end${this.#times}=$status\n`,
     );

@@ -2,20 +2,38 @@
  * A program of its own that starts a kept sandbox and a command in it, and passes the command's output on, until
  * somebody kills it. Its one argument is a JSON object (`OwnerOrder`).
  */
+import { type EngineBackendOptions, engineBackend } from "../../src/backends/engine/index.js";
 import { linuxBackend } from "../../src/backends/linux/index.js";
-import type { BootSpec } from "../../src/core/backend.js";
+import type { BootSpec, KeptBackend } from "../../src/core/backend.js";
 import { GuestSession, KEPT_WINDOW_BYTES } from "../../src/guest/index.js";
 
+/** A backend on an engine, and the image of its sandboxes. */
+export interface EngineParts {
+  readonly engine: "docker" | "podman";
+  readonly options: EngineBackendOptions;
+  readonly image: BootSpec["image"];
+}
+
 export interface OwnerOrder {
-  readonly programs: Parameters<typeof linuxBackend>[0];
+  readonly programs: Parameters<typeof linuxBackend>[0] | EngineParts;
   readonly spec: BootSpec;
   readonly stateDir: string;
   readonly key: string;
   readonly script: string;
 }
 
+function start(
+  programs: OwnerOrder["programs"],
+  spec: BootSpec,
+  stateDir: string,
+): ReturnType<KeptBackend["start"]> | undefined {
+  if (!("engine" in programs)) return linuxBackend(programs).kept?.start(spec, stateDir);
+  const { engine, options, image } = programs;
+  return engineBackend(engine, options).kept?.start({ ...spec, image }, stateDir);
+}
+
 async function own({ programs, spec, stateDir, key, script }: OwnerOrder): Promise<void> {
-  const sandbox = await linuxBackend(programs).kept?.start(spec, stateDir);
+  const sandbox = await start(programs, spec, stateDir);
   if (sandbox === undefined) throw new Error("the backend keeps no sandboxes");
   const session = new GuestSession(await sandbox.connect(), { windowBytes: KEPT_WINDOW_BYTES });
   const env = { PATH: "/usr/local/bin:/usr/bin:/bin" };

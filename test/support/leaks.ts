@@ -17,7 +17,10 @@ export function traces(): Traces {
   return {
     processes: processes(),
     mounts: mounts(),
-    cgroups: cgroups("/sys/fs/cgroup", 0).filter(isOurCgroup).sort(),
+    cgroups: ownCgroups()
+      .flatMap((folder) => cgroups(folder, 0))
+      .filter(isOurCgroup)
+      .sort(),
     sockets: sockets(),
   };
 }
@@ -61,8 +64,13 @@ function processes(): string[] {
 /** Places where others mount things of their own while we look. */
 const FOREIGN_MOUNT = / \/tmp\/(?:mmdebstrap\.|agentkernel-)/;
 
+/** An engine puts its own store in place whenever it is asked something, and takes it away again. */
+const ENGINE_STORE = / \S+\/podman\/root\/overlay /;
+
 function mounts(): string[] {
-  const lines = read("/proc/self/mountinfo").split("\n").filter(Boolean);
+  const lines = read("/proc/self/mountinfo")
+    .split("\n")
+    .filter((line) => line !== "" && !ENGINE_STORE.test(line));
   return lines.filter((line) => line.includes(testFolder()) || !FOREIGN_MOUNT.test(line)).sort();
 }
 
@@ -102,6 +110,13 @@ function readLink(path: string): string | null {
   } catch {
     return null;
   }
+}
+
+/** Sandboxes get their groups below those of the process that starts them; with one hierarchy, perhaps beside it. */
+function ownCgroups(): readonly string[] {
+  const lines = [...read("/proc/self/cgroup").matchAll(/^\d+:([^:]*):(.*)$/gm)];
+  if (lines.length === 1) return ["/sys/fs/cgroup"];
+  return lines.map(([, controllers, path = ""]) => join("/sys/fs/cgroup", controllers || "unified", path));
 }
 
 function cgroups(folder: string, depth: number): string[] {

@@ -26,7 +26,12 @@ export function newClient(capabilities: ClientCapabilities = {}): Client {
   return new Client({ name: "agentkernel-tests", version: "1" }, { capabilities });
 }
 
-export async function startMcp(actor: Actor, options: McpOptions = {}): Promise<McpSession> {
+/** `prepare`: what the client answers by, before it connects. */
+export async function startMcp(
+  actor: Actor,
+  options: McpOptions = {},
+  prepare: (client: Client) => void = () => {},
+): Promise<McpSession> {
   const [program = "", ...before] = programOf(actor);
   const transport = new StdioClientTransport({
     command: startedBy(actor, program),
@@ -40,6 +45,7 @@ export async function startMcp(actor: Actor, options: McpOptions = {}): Promise<
     stderr += String(chunk);
   });
   const client = newClient(options.capabilities);
+  prepare(client);
   await client.connect(transport);
   return { client, pid: transport.pid ?? -1, stderr: () => stderr };
 }

@@ -73,3 +73,13 @@ export function killNow(pid: number, signal: NodeJS.Signals = "SIGKILL"): boolea
     throw error;
   }
 }
+
+/** Also one that nobody has waited for yet. */
+export function isGone(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    return /^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2));
+  } catch {
+    return true;
+  }
+}

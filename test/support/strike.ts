@@ -6,7 +6,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Actor, programOf } from "./actors.js";
+import { isGone } from "./process-tree.js";
 import { testFolder } from "./test-folder.js";
 
 export interface Point {
@@ -15,7 +17,7 @@ export interface Point {
 }
 
 /** The first calls one by one, later ones further and further apart. */
-const COUNTS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48];
+const COUNTS = [1, 2, 3, 5, 8, 13, 21, 34];
 
 /**
  * Puts `strike` to every point that is reached: it answers whether somebody was struck. What comes after the first count
@@ -34,6 +36,10 @@ export async function atEachPoint(
   }
   return struck;
 }
+
+/** How long strace may take to let go. */
+const DETACH_MS = 1000;
+const REST_LOOK_MS = 2;
 
 let logs = 0;
 
@@ -72,24 +78,27 @@ function userName(uid: number): string {
   return line.slice(0, line.indexOf(":"));
 }
 
-/** Waits for one running process, and not its descendants, at the point. */
+/** Waits for one running process at the point; its descendants too, if they are to be followed. */
 export class Striker {
   readonly #log = join(testFolder(), `strike-${logs++}`);
+  readonly #pid: number;
   readonly #over: Promise<unknown>;
-  readonly #detach: () => void;
+  readonly #tell: (signal: NodeJS.Signals) => void;
 
-  private constructor(pid: number, point: Point) {
+  private constructor(pid: number, point: Point, follow: boolean) {
+    this.#pid = pid;
     const threads = readdirSync(`/proc/${pid}/task`);
-    const child = spawn("strace", [...injection(point, this.#log), ...threads.flatMap((thread) => ["-p", thread])], {
-      stdio: ["ignore", "ignore", "pipe"],
-    });
+    // Told to follow, it takes all the threads of a process together, and says so once.
+    const whom = follow ? ["-f", "-p", String(pid)] : threads.flatMap((thread) => ["-p", thread]);
+    const toAttach = follow ? 1 : threads.length;
+    const child = spawn("strace", [...injection(point, this.#log), ...whom], { stdio: ["ignore", "ignore", "pipe"] });
     this.#over = once(child, "close");
-    this.#detach = () => child.kill("SIGINT");
+    this.#tell = (signal) => child.kill(signal);
     let said = "";
     this.#attached = new Promise((resolve, reject) => {
       child.stderr.on("data", (chunk: Buffer) => {
         said += String(chunk);
-        if ((said.match(/ attached/g)?.length ?? 0) >= threads.length) resolve();
+        if ((said.match(/ attached/g)?.length ?? 0) >= toAttach) resolve();
       });
       void this.#over.then(() => reject(new Error(`strace did not attach to process ${pid}: ${said}`)));
     });
@@ -97,16 +106,41 @@ export class Striker {
 
   readonly #attached: Promise<void>;
 
-  static async at(pid: number, point: Point): Promise<Striker> {
-    const striker = new Striker(pid, point);
+  static async at(pid: number, point: Point, { follow = false } = {}): Promise<Striker> {
+    const striker = new Striker(pid, point, follow);
     await striker.#attached;
     return striker;
   }
 
-  /** Lets go of the process if it still lives; whether it was struck. */
+  /**
+   * Lets go of the process, and waits until it is gone or goes on; whether the tracer has written down that it was struck.
+   * It may have let go between the blow and the end, so it can be gone all the same.
+   */
   async off(): Promise<boolean> {
-    this.#detach();
+    this.#tell("SIGINT");
+    // It can miss the end of a process with many threads, which then stays a zombie until its tracer is gone.
+    const timer = setTimeout(() => this.#tell("SIGKILL"), DETACH_MS);
     await this.#over;
+    clearTimeout(timer);
+    while (!isGone(this.#pid) && !isAtRest(this.#pid)) await sleep(REST_LOOK_MS);
     return isStruck(this.#log);
+  }
+}
+
+const KILL_BIT = 1n << 8n;
+
+/** All its threads wait for something, and none of them has a kill to come. */
+function isAtRest(pid: number): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/task`).every((thread) => {
+      const status = readFileSync(`/proc/${pid}/task/${thread}/status`, "latin1");
+      const pending = [...status.matchAll(/^(?:SigPnd|ShdPnd):\s*([0-9a-f]+)$/gm)];
+      const toDie = pending.some(([, mask]) => (BigInt(`0x${mask}`) & KILL_BIT) !== 0n);
+      return /^State:\s*S/m.test(status) && !toDie;
+    });
+  } catch (error) {
+    // A thread that has ended since the folder was read: one more look.
+    if (["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "")) return false;
+    throw error;
   }
 }

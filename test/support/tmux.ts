@@ -49,6 +49,11 @@ export class Tmux {
     this.#tmux("send-keys", ...names);
   }
 
+  /** Nothing of what was on the screen is there any more, when this returns. */
+  wipe(): void {
+    this.#tmux("send-keys", "-R");
+  }
+
   resize(cols: number, rows: number): void {
     this.#tmux("resize-window", "-x", String(cols), "-y", String(rows));
   }

@@ -59,6 +59,17 @@ impl Listeners {
         Ok(Self { sockets })
     }
 
+    /// Only for programs that use a proxy. Where nothing can be captured, that is the only way to a listener.
+    pub fn of_proxy() -> io::Result<Self> {
+        let mut sockets = [const { None }; Role::ALL.len()];
+        for (slot, (role, is_ipv6)) in sockets.iter_mut().zip(Role::ALL) {
+            if role == Role::Proxy && !is_ipv6 {
+                *slot = Some(open(role, is_ipv6)?);
+            }
+        }
+        Ok(Self { sockets })
+    }
+
     pub fn has_ipv6(&self) -> bool {
         self.sockets.iter().zip(Role::ALL).any(|(socket, (_, is_ipv6))| is_ipv6 && socket.is_some())
     }

@@ -3,6 +3,7 @@
 //! `apply`.
 
 mod apply;
+mod carry;
 mod change;
 mod compare;
 mod contents;
@@ -11,11 +12,14 @@ mod moved;
 mod order;
 mod origin;
 mod patch;
+mod receive;
 mod record;
 mod renames;
 mod rules;
 
 pub use apply::apply;
+pub use carry::{begin, carry, forget};
 pub use list::list;
 pub use order::Order;
 pub use patch::patch;
+pub use receive::receive;

@@ -2,6 +2,10 @@
 //! to; the order is one JSON object on standard input. `list` prints a JSON object for each change, `patch` a patch that
 //! git understands, `apply` changes the project and prints a report.
 //!
+//! Where a project was copied into a container there is no layer on the host. `begin` notes what was copied, `receive`
+//! makes a layer of what the container tells on standard input, `carry` puts it into the project as `sync` does, and
+//! `forget` removes it.
+//!
 //! Every name and byte of the layer is the sandbox's choice: no link is followed on either side, nothing that is hidden
 //! on the host is opened, and what is read, compared and listed is bounded.
 
@@ -11,7 +15,7 @@ use std::{
     path::Path,
 };
 
-use ak_changes::{Order, apply, list, patch};
+use ak_changes::{Order, apply, begin, carry, forget, list, patch, receive};
 use ak_jail::{
     fault::{Fault, Outcome},
     keep::with_all_ids,
@@ -25,17 +29,28 @@ fn main() {
     let words: Vec<String> = env::args().skip(1).collect();
     let status = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [verb @ ("list" | "patch" | "apply"), state] => obey(verb, Path::new(state)),
+        ["begin", state] => finished(begin(Path::new(state), io::stdin())),
+        ["receive", state, max_bytes] => match max_bytes.parse() {
+            Ok(max_bytes) => finished(with_all_ids(|| receive(Path::new(state), max_bytes, io::stdin()))),
+            Err(_) => MISUSED,
+        },
+        ["forget", state] => finished(with_all_ids(|| forget(Path::new(state)))),
+        ["carry", state] => finished(with_all_ids(|| carry(Path::new(state), &mut io::stdout()))),
         _ => {
-            eprintln!("usage: ak-changes list|patch|apply STATE (order on descriptor 0)");
+            eprintln!("usage: ak-changes list|patch|apply|begin|carry|forget STATE (order on descriptor 0)");
+            eprintln!("       ak-changes receive STATE MAX-BYTES (changes on descriptor 0)");
             MISUSED
         }
     };
     std::process::exit(status);
 }
 
-/// A failure is one line of JSON on standard error.
 fn obey(verb: &str, state: &Path) -> i32 {
-    let done = Order::read(io::stdin()).and_then(|order| with_all_ids(|| serve(verb, state, &order)));
+    finished(Order::read(io::stdin()).and_then(|order| with_all_ids(|| serve(verb, state, &order))))
+}
+
+/// A failure is one line of JSON on standard error.
+fn finished(done: Outcome<()>) -> i32 {
     match done {
         Ok(()) => DONE,
         Err(fault) => {

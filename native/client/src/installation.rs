@@ -1,14 +1,20 @@
-//! The installation that this program belongs to: its build, whether a checkout's sources have changed since, and the
-//! command line that does everything by itself.
+//! The installation that this program belongs to: its build, whether a checkout's sources have changed since, what it
+//! answers always alike, and the command line that does everything by itself.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// Set by whoever starts this program from a package whose programs lie apart from the command line; for it alone.
+pub const VARIABLE: &str = "AGENTKERNEL_DIST";
+
+/// What has one answer for ever is a word of a few letters.
+const LONGEST_ANSWERED: usize = 16;
 
 pub struct Installation {
     /// The folder of the built command line.
@@ -16,11 +22,28 @@ pub struct Installation {
 }
 
 impl Installation {
-    /// This program lies in `dist/native`.
+    /// Where nobody says otherwise, this program lies in `dist/native`.
     pub fn find() -> io::Result<Self> {
+        if let Some(named) = env::var_os(VARIABLE).map(PathBuf::from).filter(|named| named.is_absolute()) {
+            return Ok(Self { dist: fs::canonicalize(named)? });
+        }
         let program = fs::read_link("/proc/self/exe")?;
         let dist = program.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
         Ok(Self { dist: dist.to_owned() })
+    }
+
+    /// A release has written down what it answers always alike (its version): a file named like the word. Whether that
+    /// was so; where not even this could be written, the command line says why.
+    pub fn answer(&self, words: &[OsString]) -> bool {
+        let [word] = words else { return false };
+        let is_plain = word.len() <= LONGEST_ANSWERED
+            && word.as_bytes().iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'-');
+        if !is_plain {
+            return false;
+        }
+        let Ok(answer) = fs::read(self.dist.join("answers").join(word)) else { return false };
+        let mut stdout = io::stdout();
+        stdout.write_all(&answer).and_then(|()| stdout.flush()).is_ok()
     }
 
     /// None where it is not known.
@@ -51,7 +74,7 @@ impl Installation {
     }
 
     /// Becomes the command line that needs no daemon. Returns only if that cannot be started.
-    pub fn become_embedded(&self, words: impl Iterator<Item = OsString>) -> String {
+    pub fn become_embedded(&self, words: &[OsString]) -> String {
         let script = self.dist.join("../scripts/embedded.sh");
         let mut command = if script.exists() {
             Command::new(script)
@@ -60,7 +83,7 @@ impl Installation {
             node.arg(self.dist.join("agentkernel.js"));
             node
         };
-        let error = command.args(words).exec();
+        let error = command.args(words).env_remove(VARIABLE).exec();
         format!("the command line cannot be started: {}: {error}", command.get_program().to_string_lossy())
     }
 }

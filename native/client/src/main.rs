@@ -1,6 +1,6 @@
 //! The `agentkernel` that users call. Where a daemon of theirs is up, it serves the command line and this forwards
 //! words, environment, streams and signals; otherwise this becomes the command line that does everything by itself.
-//! It knows no verbs and no options, and decides nothing.
+//! It knows no verbs and no options, and decides nothing; what a release answers always alike it reads from a file.
 
 // Rust's own start-up looks for its stack in /proc and sets handlers that this program does not use.
 #![cfg_attr(not(test), no_main)]
@@ -19,6 +19,7 @@ mod start;
 mod terminal;
 
 use std::env;
+use std::ffi::{OsString, c_char, c_int};
 use std::process::exit;
 
 use installation::Installation;
@@ -30,7 +31,9 @@ use signals::Signals;
 const OWN_FAILURE: i32 = 125;
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
-pub extern "C" fn main() -> i32 {
+extern "C" fn main(count: c_int, words: *const *const c_char) -> i32 {
+    // SAFETY: they come from the C library as they are.
+    let words = unsafe { ak_words::of_main(count, words) };
     // Before anything is opened that could take their place.
     standard_streams::fill_gaps();
     // A reader that is gone is an error to tell the daemon of, not the end of this.
@@ -40,7 +43,10 @@ pub extern "C" fn main() -> i32 {
         Err(error) => fail(&format!("this program's own place is not known: {error}"), "mount /proc"),
     };
     let relay = Relay::find();
-    let answer = match through_daemon(&installation, relay.as_ref()) {
+    if relay.is_none() && installation.answer(&words) {
+        exit(0)
+    }
+    let answer = match through_daemon(&installation, relay.as_ref(), &words) {
         Ok(end) => finish(end),
         Err(answer) => answer,
     };
@@ -48,7 +54,7 @@ pub extern "C" fn main() -> i32 {
         relay.decline(&answer);
         exit(OWN_FAILURE)
     }
-    let why = installation.become_embedded(env::args_os().skip(1));
+    let why = installation.become_embedded(&words);
     fail(&why, "install Node.js, or name it with AGENTKERNEL_NODE")
 }
 
@@ -69,7 +75,7 @@ fn finish(end: End) -> ! {
 }
 
 /// Where no daemon serves this: its answer, if there was one. Nothing has been read or written then.
-fn through_daemon(installation: &Installation, relay: Option<&Relay>) -> Result<End, Vec<u8>> {
+fn through_daemon(installation: &Installation, relay: Option<&Relay>, words: &[OsString]) -> Result<End, Vec<u8>> {
     if relay.is_none() && env::var_os("AGENTKERNEL_DAEMON").is_some_and(|value| value == "off") {
         return Err(Vec::new());
     }
@@ -80,7 +86,7 @@ fn through_daemon(installation: &Installation, relay: Option<&Relay>) -> Result<
         return Err(Vec::new());
     }
     let build = installation.build().ok_or_else(Vec::new)?;
-    let start = start::start_frame().ok_or_else(Vec::new)?;
+    let start = start::start_frame(words).ok_or_else(Vec::new)?;
     let passed_on = relay.map(Relay::signals).transpose().map_err(|_| Vec::new())?;
     let signals = Signals::block(passed_on).map_err(|_| Vec::new())?;
     match handshake::agree(&mut socket, &build, &start) {

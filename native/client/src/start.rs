@@ -2,6 +2,7 @@
 //! length and bytes, in one frame.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
@@ -10,6 +11,7 @@ use rustix::stdio::{stderr, stdin, stdout};
 use rustix::termios::isatty;
 
 use crate::frame::{MAX_PAYLOAD, START, encode};
+use crate::installation;
 use crate::relay;
 use crate::terminal;
 
@@ -18,12 +20,12 @@ const PLACES: [&str; 5] =
     ["/proc/self/ns/mnt", "/proc/self/ns/net", "/proc/self/ns/user", "/proc/self/ns/pid", "/proc/self/root"];
 
 /// None if it is more than a frame can hold.
-pub fn start_frame() -> Option<Vec<u8>> {
+pub fn start_frame(words: &[OsString]) -> Option<Vec<u8>> {
     let mut payload = Vec::with_capacity(8192);
-    for word in env::args_os().skip(1) {
+    for word in words {
         record(b'a', word.as_bytes(), &mut payload);
     }
-    for (name, value) in env::vars_os().filter(|(name, _)| name != relay::VARIABLE) {
+    for (name, value) in env::vars_os().filter(|(name, _)| name != relay::VARIABLE && name != installation::VARIABLE) {
         let mut pair = name.into_vec();
         pair.push(b'=');
         pair.extend_from_slice(value.as_bytes());

@@ -1,16 +1,23 @@
 //! The door of a kept sandbox, or of one that is built ahead: a socket pair to the supervisor, through which hosts' connections come in. The supervisor
 //! decides who is let through; nobody in the sandbox holds this descriptor.
+//!
+//! A container has no supervisor of ours outside. There the door is a datagram socket with a name, and whoever knocks is
+//! let in if it is the guest's own user: the engine starts such a process for the host, and to anybody else of that
+//! user the guest can give nothing that it does not have already.
 
 use std::io::IoSliceMut;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
-use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketType, recvmsg, sockopt};
+use rustix::process::geteuid;
 
 pub struct Door {
     pub socket: OwnedFd,
     pub ready: bool,
+    /// It has a name, so anybody in the sandbox can knock.
+    pub is_open: bool,
 }
 
 pub enum Knock {
@@ -28,14 +35,15 @@ const STOP: u8 = 2;
 
 impl Door {
     pub fn new(socket: OwnedFd) -> Self {
-        Self { socket, ready: true }
+        let is_open = sockopt::socket_type(&socket) == Ok(SocketType::DGRAM);
+        Self { socket, ready: true, is_open }
     }
 
     /// The next message, if there is one.
     pub fn answer(&mut self) -> Option<Knock> {
         while self.ready {
             let mut message = [0; 9];
-            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1), ScmCredentials(1))];
             let mut ancillary = RecvAncillaryBuffer::new(&mut space);
             let received =
                 recvmsg(&self.socket, &mut [IoSliceMut::new(&mut message)], &mut ancillary, RecvFlags::CMSG_CLOEXEC);
@@ -48,11 +56,20 @@ impl Door {
                 Err(Errno::INTR) => continue,
                 Err(_) => return Some(Knock::Closed),
             };
-            let host = ancillary.drain().find_map(|part| match part {
-                RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
-                _ => None,
-            });
+            let mut host = None;
+            let mut is_known = !self.is_open;
+            for part in ancillary.drain() {
+                match part {
+                    RecvAncillaryMessage::ScmRights(mut descriptors) => host = descriptors.next(),
+                    RecvAncillaryMessage::ScmCredentials(who) => is_known |= who.uid == geteuid(),
+                    _ => {}
+                }
+            }
+            if !is_known {
+                continue;
+            }
             match (message[..length].split_first(), host) {
+                (None, _) if self.is_open => {}
                 (None, _) => return Some(Knock::Closed),
                 (Some((&HOST, _)), Some(host)) => return Some(Knock::Host(host)),
                 (Some((&STOP, rest)), _) => {

@@ -20,6 +20,8 @@ pub fn trim() {
     // SAFETY: malloc_trim only frees what is free. The range is the mapped beginning of the program file: headers,
     // constants and code, which nothing ever writes. For such pages DONTNEED means to read them from the file again.
     unsafe {
+        // Of musl's heap nothing is kept that is free.
+        #[cfg(target_env = "gnu")]
         libc::malloc_trim(0);
         if end > start {
             let first = (&raw const __executable_start).cast_mut().cast();

@@ -5,13 +5,13 @@ use std::os::fd::OwnedFd;
 
 use ak_wire::payload::{Empty, Hello, KeptExec, OpenExec, OpenExecAttach, OpenExecForget};
 use ak_wire::{Decoder, Direction, FrameType, MAX_KEPT_EXECS, PROTOCOL};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use crate::channel::{Channel, Context, Refusal, Step, WINDOW};
 use crate::door::Knock;
 use crate::exec::{Exec, is_key};
+use crate::host_stream::HostStream;
 use crate::outbox::Outbox;
-use crate::poller::{EventFlags, HOST, Token, slot};
+use crate::poller::{Token, slot};
 use crate::server::{End, Server};
 
 /// Execs of a kept guest by their serial numbers, which outlive connections and channels.
@@ -76,10 +76,8 @@ impl Server {
     fn take_host(&mut self, stream: OwnedFd) {
         self.hear_out();
         self.lose_host();
-        let watched = fcntl_getfl(&stream)
-            .and_then(|flags| fcntl_setfl(&stream, flags | OFlags::NONBLOCK))
-            .and_then(|()| self.poller.watch(&stream, HOST, EventFlags::IN | EventFlags::OUT));
-        if watched.is_err() {
+        let stream = HostStream::socket(stream);
+        if stream.watch(&self.poller).is_err() {
             // Closed here, the host sees its connection end.
             return;
         }

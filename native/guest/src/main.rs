@@ -1,6 +1,7 @@
 //! `ak-guest`, process 1 of every sandbox.
 //!
-//! It serves the guest protocol on descriptor 3 (of a kept sandbox: on the streams that come through it): starts commands, carries their
+//! It serves the guest protocol on descriptor 3 (of a kept sandbox: on the streams that come through it; in a container:
+//! on a pipe for each direction): starts commands, carries their
 //! streams, moves files, carries the connections of a captured network, reaps. It runs inside all walls and holds nothing that
 //! the sandbox must not have; it decides nothing about policy. One thread, one
 //! epoll loop: nothing here may block on the sandbox's or the host's behaviour.
@@ -14,6 +15,7 @@ use ak_door as door;
 mod exec;
 mod files;
 mod host_frames;
+mod host_stream;
 mod kept;
 mod net;
 mod outbox;
@@ -26,16 +28,24 @@ mod startup;
 mod sys;
 mod users;
 
+use std::ffi::{c_char, c_int};
+
 use server::{End, Server};
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
-pub extern "C" fn main() -> i32 {
-    match startup::prepare().and_then(Server::new) {
-        Ok(server) => match server.run() {
-            End::ShutDown => 0,
-            End::StreamEnded | End::SupervisorGone => 1,
-            End::Violation => 2,
-        },
+extern "C" fn main(count: c_int, words: *const *const c_char) -> i32 {
+    // SAFETY: they come from the C library as they are.
+    let words = unsafe { ak_words::of_main(count, words) };
+    match startup::prepare(words).and_then(Server::new) {
+        Ok(server) => {
+            let end = server.run();
+            startup::linger_if_told();
+            match end {
+                End::ShutDown => 0,
+                End::StreamEnded | End::SupervisorGone => 1,
+                End::Violation => 2,
+            }
+        }
         Err(_) => 3,
     }
 }

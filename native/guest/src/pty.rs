@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use ak_wire::payload::WindowSize;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io;
-use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, unlockpt};
+use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, ptsname, unlockpt};
 use rustix::termios::{SpecialCodeIndex, Winsize, tcgetattr, tcsetwinsize};
 
 pub struct Pty {
@@ -19,9 +19,18 @@ pub fn open(size: WindowSize) -> io::Result<Pty> {
     let master = openat(CWD, c"/dev/ptmx", flags, Mode::empty())?;
     unlockpt(&master)?;
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-    let slave = ioctl_tiocgptpeer(&master, flags)?;
+    let slave = match ioctl_tiocgptpeer(&master, flags) {
+        // gVisor's kernel does not know that question; the devpts that it is asked about is the only one there.
+        Err(io::Errno::NOTTY | io::Errno::INVAL) => open_by_name(&master)?,
+        result => result?,
+    };
     resize(&master, size)?;
     Ok(Pty { master, slave })
+}
+
+fn open_by_name(master: &OwnedFd) -> io::Result<OwnedFd> {
+    let name = ptsname(master, Vec::new())?;
+    openat(CWD, name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())
 }
 
 pub fn resize(master: impl AsFd, size: WindowSize) -> io::Result<()> {

@@ -9,13 +9,15 @@ use ak_wire::{Decoder, Direction, FrameType};
 use rustix::io::{Errno, read};
 
 use crate::channel::{Channel, Context, ProtocolBreach, Step};
-use crate::door::Door;
+use crate::door::{self, Door};
+use crate::host_stream::HostStream;
 use crate::kept::KeptExecs;
 use crate::net::Net;
 use crate::outbox::Outbox;
 use crate::poller::{CHILD_SIGNALS, DOOR, EventFlags, HOST, Poller, Ready, slot};
 use crate::shutdown::Shutdown;
 use crate::startup::Prepared;
+use crate::sys;
 
 /// Why the guest stopped serving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +46,7 @@ const QUIET: Duration = ak_footprint::IDLE_AFTER;
 pub struct Server {
     pub(crate) process: Prepared,
     /// The stream to the host; none while a kept guest is on its own.
-    pub(crate) host: Option<OwnedFd>,
+    pub(crate) host: Option<HostStream>,
     /// Only of a kept guest.
     pub(crate) door: Option<Door>,
     pub(crate) kept: KeptExecs,
@@ -70,14 +72,15 @@ impl Server {
         let mut net = Net::new(std::mem::take(&mut process.listeners), &poller)?;
         let (host, door) = (process.host.take(), process.door.take().map(Door::new));
         if let Some(host) = &host {
-            poller.watch(host, HOST, EventFlags::IN | EventFlags::OUT)?;
+            host.watch(&poller)?;
         }
         if let Some(door) = &door {
             poller.watch(&door.socket, DOOR, EventFlags::IN)?;
         }
         net.is_offline = host.is_none();
         poller.watch(&process.child_signals, CHILD_SIGNALS, EventFlags::IN)?;
-        Ok(Self {
+        let entrance = process.entrance.take();
+        let mut server = Self {
             process,
             poller,
             outbox: if host.is_some() { Outbox::default() } else { Outbox::void() },
@@ -94,7 +97,26 @@ impl Server {
             now: Instant::now(),
             decoder: Decoder::new(Direction::HostToGuest),
             last_served: 0,
-        })
+        };
+        if let Some(entrance) = entrance {
+            server.await_host(entrance)?;
+        }
+        Ok(server)
+    }
+
+    /// Of a sandbox that is built ahead: everything else is ready when its only host comes.
+    fn await_host(&mut self, entrance: OwnedFd) -> io::Result<()> {
+        let host = HostStream::socket(door::await_host(entrance)?);
+        host.watch(&self.poller)?;
+        self.host = Some(host);
+        self.host_readable = true;
+        self.outbox = Outbox::default();
+        self.net.is_offline = false;
+        self.net.look_around();
+        self.now = Instant::now();
+        // Whoever put the caller's folders in place is about to end, and has rights that nobody in here has.
+        sys::reap_all();
+        Ok(())
     }
 
     /// Serves until the end; when it returns nothing of the sandbox runs.
@@ -181,7 +203,7 @@ impl Server {
 
     pub(crate) fn flush(&mut self) -> Result<(), End> {
         let Some(host) = &self.host else { return Ok(()) };
-        match self.outbox.flush(host) {
+        match self.outbox.flush(host.output()) {
             Ok(()) => Ok(()),
             // What a host said before it died still counts: the stream is read to its end.
             Err(_) if self.door.is_some() => {
@@ -203,7 +225,7 @@ impl Server {
             };
             // A frame that came in part is probably a large one.
             let space = if self.decoder.pending() > 0 { 256 * 1024 } else { 8 * 1024 };
-            match read(host, self.decoder.space(space)) {
+            match read(host.input(), self.decoder.space(space)) {
                 Ok(0) => return Err(End::StreamEnded),
                 Ok(count) => self.decoder.filled(count),
                 Err(Errno::AGAIN) => self.host_readable = false,

@@ -1,9 +1,9 @@
 //! The orderly end (SHUTDOWN) and the abrupt one (the stream ended).
 
-use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{Shutdown as Direction, shutdown};
 use rustix::process::getpid;
 
 use crate::channel::{Channel, Context};
@@ -68,6 +68,9 @@ impl Server {
         while !self.outbox.is_empty() && Instant::now() < give_up_at {
             self.wait_for_host(give_up_at)?;
         }
+        if self.door.as_ref().is_some_and(|door| door.is_open) {
+            self.wait_for_carrier(give_up_at);
+        }
         Err(End::ShutDown)
     }
 
@@ -79,10 +82,24 @@ impl Server {
         let Some(host) = &self.host else { return Ok(()) };
         let left = give_up_at.saturating_duration_since(Instant::now());
         let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
-        let mut fds = [PollFd::from_borrowed_fd(host.as_fd(), PollFlags::OUT)];
+        let mut fds = [PollFd::from_borrowed_fd(host.output(), PollFlags::OUT)];
         poll(&mut fds, Some(&timeout)).map_err(|_| End::StreamEnded)?;
         self.outbox.unstall();
         Ok(())
+    }
+
+    /// A process in here carries the stream, and dies with us. It closes its end when it has carried everything.
+    fn wait_for_carrier(&self, give_up_at: Instant) {
+        let Some(host) = &self.host else { return };
+        // One that is gone already has nothing to carry.
+        if shutdown(host.input(), Direction::Write).is_err() {
+            return;
+        }
+        let left = give_up_at.saturating_duration_since(Instant::now());
+        let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+        let mut fds = [PollFd::from_borrowed_fd(host.input(), PollFlags::empty())];
+        // Without events asked for, only the other side's end is told.
+        let _ = poll(&mut fds, Some(&timeout));
     }
 
     fn hang_up_terminals(&self) {

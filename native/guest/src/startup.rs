@@ -1,19 +1,23 @@
 //! What the process sets about itself before it serves.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{DumpableBehavior, getpid, set_child_subreaper, set_dumpable_behavior, umask};
 
-use crate::{door, sys};
+use crate::{host_stream::HostStream, sys};
 
 /// What the server is built from.
 pub struct Prepared {
     /// The stream to the host, for the guest's whole life.
-    pub host: Option<OwnedFd>,
+    pub host: Option<HostStream>,
     /// Instead of it, of a kept sandbox: the supervisor passes each stream to a host through it.
     pub door: Option<OwnedFd>,
+    /// Instead of both, of a sandbox that is built ahead: the only stream comes through it.
+    pub entrance: Option<OwnedFd>,
     /// Where a captured network arrives, in the order of `ak_capture::Role::ALL`.
     pub listeners: [Option<OwnedFd>; sys::LISTENERS],
     pub child_signals: OwnedFd,
@@ -22,25 +26,41 @@ pub struct Prepared {
     pub is_init: bool,
 }
 
-pub fn prepare() -> io::Result<Prepared> {
+/// What a container has in memory goes with its first process, and its host may still want to look at the project there.
+/// A host that lives ends the container when it has; one that does not is not waited for any longer.
+const LINGER: Duration = Duration::from_secs(60);
+
+pub fn linger_if_told() {
+    if sys::is_told("lingers") {
+        std::thread::sleep(LINGER);
+    }
+}
+
+pub fn prepare(words: Vec<OsString>) -> io::Result<Prepared> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    let is_told = |word: &str| std::env::args_os().skip(1).any(|said| said == word);
-    let (mut stream, listeners) = sys::take_inherited(is_told("captured"))?;
+    sys::hear(words);
+    let (stream, listeners, output) = sys::take_inherited(sys::is_told("captured"), sys::is_told("pipes"))?;
     let is_init = getpid().is_init();
     if !is_init {
         set_child_subreaper(Some(getpid()))?;
     }
-    // A write over a size limit shall be an error, not the end of the guest.
-    sys::ignore_signal(libc::SIGXFSZ);
-    sys::ignore_signal(libc::SIGPIPE);
+    sys::set_dispositions();
     umask(Mode::empty());
     let child_signals = sys::child_signal_fd()?;
-    if is_told("warm") {
-        stream = door::await_host(stream)?;
-        // Whoever put the caller's folders in place is about to end, and has rights that nobody in here has.
-        sys::reap_all();
+    let (host, door, entrance) = match () {
+        () if sys::is_told("warm") => (None, None, Some(stream)),
+        () if sys::is_told("kept") => (None, Some(stream), None),
+        () => (Some(to_host(stream, output)), None, None),
+    };
+    if let Some(door) = &door {
+        fcntl_setfl(door, fcntl_getfl(door)? | OFlags::NONBLOCK)?;
     }
-    fcntl_setfl(&stream, fcntl_getfl(&stream)? | OFlags::NONBLOCK)?;
-    let (host, door) = if is_told("kept") { (None, Some(stream)) } else { (Some(stream), None) };
-    Ok(Prepared { host, door, listeners, child_signals, is_init })
+    Ok(Prepared { host, door, entrance, listeners, child_signals, is_init })
+}
+
+fn to_host(stream: OwnedFd, output: Option<OwnedFd>) -> HostStream {
+    match output {
+        Some(output) => HostStream::pipes(stream, output),
+        None => HostStream::socket(stream),
+    }
 }

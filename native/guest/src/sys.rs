@@ -7,6 +7,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use ak_wire::payload::Usage;
+use rustix::io::Errno;
 
 /// The descriptor on which the jail leaves the stream to the host or, of a kept sandbox, the door through which
 /// streams come. Listeners follow it.
@@ -17,21 +18,26 @@ fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
+/// The stream or the door, the listeners, and with `pipes` the descriptor behind them on which the host is written to.
+pub type Inherited = (OwnedFd, [Option<OwnedFd>; LISTENERS], Option<OwnedFd>);
+
 /// Takes the host's stream (or the door) and, where the jail says that the network is captured, the sockets at which it arrives.
 /// Closes everything else above them. Called once, first of all.
-pub fn take_inherited(captured: bool) -> io::Result<(OwnedFd, [Option<OwnedFd>; LISTENERS])> {
+pub fn take_inherited(captured: bool, pipes: bool) -> io::Result<Inherited> {
     let host = take(HOST_FD)?;
+    let after_listeners = ak_capture::FIRST_FD + LISTENERS as RawFd;
+    let output = if pipes { Some(take(after_listeners)?) } else { None };
     let mut listeners = [const { None }; LISTENERS];
     if captured {
         for (number, listener) in (ak_capture::FIRST_FD..).zip(&mut listeners) {
             // One that is not there is of a family that the kernel lacks.
             *listener = take(number).ok();
         }
-        close_between(ak_capture::FIRST_FD + LISTENERS as RawFd, RawFd::MAX);
     } else {
-        close_between(HOST_FD + 1, RawFd::MAX);
+        close_between(HOST_FD + 1, after_listeners - 1);
     }
-    Ok((host, listeners))
+    close_between(after_listeners + RawFd::from(pipes), RawFd::MAX);
+    Ok((host, listeners, output))
 }
 
 /// Commands never inherit it.
@@ -83,6 +89,33 @@ pub fn fork() -> io::Result<Forked> {
         0 => Ok(Forked::Child),
         pid => Ok(Forked::Parent(pid)),
     }
+}
+
+/// What `run` has for a stack; it calls nothing deep.
+const SHORT_LIVED_STACK_BYTES: usize = 64 << 10;
+
+/// Starts a process that borrows this one's memory until it executes a program or ends, which this one waits for:
+/// nothing is copied, and what it leaves behind in `state` is there to be read. Returns its id.
+pub fn start_borrowing<S>(state: &mut S, run: fn(&mut S) -> !) -> io::Result<i32> {
+    struct Start<'a, S> {
+        state: &'a mut S,
+        run: fn(&mut S) -> !,
+    }
+    extern "C" fn begin<S>(start: *mut libc::c_void) -> libc::c_int {
+        // SAFETY: it is the Start below, which its owner does not touch before this process is done with it.
+        let Start { state, run } = unsafe { &mut *start.cast::<Start<'_, S>>() };
+        run(state)
+    }
+    let mut stack = [MaybeUninit::<u128>::uninit(); SHORT_LIVED_STACK_BYTES / size_of::<u128>()];
+    let top = stack.as_mut_ptr_range().end;
+    let mut start = Start { state, run };
+    // SAFETY: CLONE_VFORK holds this process, which has one thread, until the other has a memory of its own or is gone;
+    // so stack and start outlive their use. All signals are blocked, so no handler runs in between.
+    let pid = unsafe {
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        libc::clone(begin::<S>, top.cast(), flags, (&raw mut start).cast())
+    };
+    checked(pid)
 }
 
 /// Ends a forked process without running anything of its parent's.
@@ -157,6 +190,31 @@ fn usage(rusage: &libc::rusage) -> Usage {
     Usage { user_us: micros(rusage.ru_utime), system_us: micros(rusage.ru_stime), max_rss_kib: rusage.ru_maxrss as u64 }
 }
 
+/// Whether a keeper becomes the parent of what its command leaves behind. gVisor's kernel did not know how for long, and
+/// process 1 cannot find out: for itself that is always granted.
+pub fn keepers_adopt() -> bool {
+    !is_told("orphans")
+}
+
+/// The words that it was started with, which never change.
+static WORDS: std::sync::OnceLock<Vec<std::ffi::OsString>> = std::sync::OnceLock::new();
+
+/// Said once, at the start.
+pub fn hear(words: Vec<std::ffi::OsString>) {
+    let _ = WORDS.set(words);
+}
+
+/// Whether it was started with this word.
+pub fn is_told(word: &str) -> bool {
+    WORDS.get().is_some_and(|words| words.iter().any(|said| said == word))
+}
+
+/// Begins a session. By the C library's call: gVisor's kernel answers with 0, which is no process id.
+pub fn set_session() -> Result<(), Errno> {
+    // SAFETY: nothing is passed.
+    checked(unsafe { libc::setsid() }).map(drop).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::PERM))
+}
+
 /// kill(2) with its own meaning of zero and negative ids.
 pub fn kill(pid: i32, signal: i32) -> io::Result<()> {
     // SAFETY: only numbers are passed.
@@ -177,9 +235,31 @@ pub fn child_signal_fd() -> io::Result<OwnedFd> {
     }
 }
 
-pub fn ignore_signal(signal: i32) {
-    // SAFETY: SIG_IGN is a valid disposition; no handler code is involved.
-    unsafe { libc::signal(signal, libc::SIG_IGN) };
+/// A write over a size limit, or to a reader that is gone, shall be an error and not the end of the guest.
+const IGNORED: [i32; 2] = [libc::SIGXFSZ, libc::SIGPIPE];
+
+/// What was inherited is forgotten here once, so that commands need little to start with defaults.
+pub fn set_dispositions() {
+    const SIGNALS: i32 = 64;
+    (1..=SIGNALS).for_each(set_default);
+    for signal in IGNORED {
+        // SAFETY: SIG_IGN is a valid disposition; no handler code is involved.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
+const SIGNAL_SET_BYTES: usize = 8;
+
+/// By the raw call, because the C library keeps two numbers for itself and would leave those as they were inherited.
+fn set_default(signal: i32) {
+    // All zero is SIG_DFL without flags; the kernel's structure is at most this
+    // large on the 64-bit machines that are supported.
+    let default = [0u64; 4];
+    // SAFETY: the pointer is valid for the call and no handler is set; the
+    // two signals that cannot be changed fail without effect.
+    unsafe {
+        libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), std::ptr::null_mut::<u64>(), SIGNAL_SET_BYTES);
+    }
 }
 
 pub fn block_all_signals() {
@@ -191,23 +271,10 @@ pub fn block_all_signals() {
     }
 }
 
-/// Default dispositions for all signals, then an empty mask. By the raw call,
-/// because the C library keeps two numbers for itself and would leave those as
-/// they were inherited.
+/// For a command: default dispositions, where the guest's are others, and an empty mask.
 pub fn reset_signals() {
-    const SIGNALS: i32 = 64;
-    const SET_BYTES: usize = 8;
-    // All zero is SIG_DFL without flags; the kernel's structure is at most this
-    // large on the 64-bit machines that are supported.
-    let default = [0u64; 4];
+    IGNORED.into_iter().for_each(set_default);
     let empty = [0u64; 1];
-    for signal in 1..=SIGNALS {
-        // SAFETY: the pointer is valid for the call and no handler is set; the
-        // two signals that cannot be changed fail without effect.
-        unsafe {
-            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), std::ptr::null_mut::<u64>(), SET_BYTES);
-        }
-    }
     // SAFETY: the pointer is valid for the call.
     unsafe {
         libc::syscall(
@@ -215,7 +282,7 @@ pub fn reset_signals() {
             libc::SIG_SETMASK,
             empty.as_ptr(),
             std::ptr::null_mut::<u64>(),
-            SET_BYTES,
+            SIGNAL_SET_BYTES,
         );
     }
 }

@@ -5,7 +5,7 @@ use std::{
     convert::Infallible,
     ffi::CStr,
     fs,
-    os::fd::{AsFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
 };
 
@@ -21,7 +21,9 @@ use crate::{
     channel::Channel,
     control::{Layer, LayerState},
     fault::{During, Fault, Outcome},
-    filesystems, host_image,
+    filesystems,
+    gvisor::{self, Runtime},
+    host_image,
     identity::Identity,
     image_root,
     layers::Layers,
@@ -38,10 +40,11 @@ use crate::{
     walls,
 };
 
+mod on_gvisor;
 mod placer;
 mod warm;
 
-pub use placer::{Late, Shown, ShownView};
+pub use placer::{Furniture, Late, ShownView};
 pub use warm::walls_need_views;
 
 const CAPTURE_LAYER: &str = "network capture";
@@ -71,7 +74,7 @@ pub struct Prepared {
     /// What was found in the views.
     pub surveys: Vec<Survey>,
     /// Limits for each process, and what no cgroup holds.
-    pub rlimits: Vec<(u32, u64)>,
+    pub rlimits: Vec<(sys::Resource, u64)>,
 }
 
 /// What every layer of an image is mounted with, and what a kept sandbox writes to.
@@ -99,6 +102,8 @@ pub struct Child<'a> {
     pub identity: &'a Identity,
     pub channel: Channel,
     pub guest: OwnedFd,
+    /// gVisor's program, where the guest runs on that.
+    pub runtime: Option<Runtime>,
     pub stream: OwnedFd,
     /// What the guest is told of itself.
     pub manner: Manner,
@@ -129,6 +134,7 @@ impl Child<'_> {
     /// What is needed until the very end must not lie where the guest's own descriptors will.
     fn clear_placed_numbers(&mut self) -> Outcome<()> {
         self.guest = sys::above_placed(&self.guest).during("move the guest's program")?;
+        self.runtime = self.runtime.take().map(Runtime::above_placed).transpose()?;
         self.stream = sys::above_placed(&self.stream).during("move the stream")?;
         self.channel = self.channel.above_placed()?;
         Ok(())
@@ -138,6 +144,7 @@ impl Child<'_> {
         let captured = self.begin(MountPropagationFlags::PRIVATE)?;
         // Before anything is mounted over the host's paths.
         let trees = self.spec.views.iter().zip(sources);
+        let programs = gvisor::Programs::open(self.spec)?;
         let trees = trees.map(|(v, s)| Ok((s.is_folder(), s.into_tree(v)?))).collect::<Outcome<Vec<_>>>()?;
         let base = self.build_base("/tmp", layers, disk)?;
         // The supervisor has made our cgroup and searched the views for hidden files meanwhile.
@@ -146,9 +153,12 @@ impl Child<'_> {
         let Base { root, home, .. } = base;
         // Only now that we are in our cgroups.
         sys::unshare(libc::CLONE_NEWCGROUP).during("make a cgroup namespace")?;
+        rustix::system::sethostname(self.spec.hostname.as_bytes()).during("set the host name")?;
+        if let Some(programs) = programs {
+            return self.become_gvisor(&programs, &root, &rlimits);
+        }
         enter(&root)?;
         set_root_attributes(self.spec.root_readonly)?;
-        rustix::system::sethostname(self.spec.hostname.as_bytes()).during("set the host name")?;
         for (resource, value) in rlimits {
             sys::set_rlimit(resource, value).during("set a resource limit")?;
         }
@@ -319,7 +329,7 @@ impl Child<'_> {
         }
         let layer = walls::landlock(&writable)?;
         self.channel.send(&Told::Layer(layer), None)?;
-        walls::seccomp(self.spec)?;
+        walls::filter_calls(self.spec.seccomp, walls::has_live_view(self.spec))?;
         if !self.channel.peer_lives() {
             return Err(Fault::start("the supervisor is gone"));
         }
@@ -357,12 +367,16 @@ fn set_live_attributes(tree: &OwnedFd) -> Outcome<()> {
 
 /// Of the root that we are in.
 fn set_root_attributes(is_readonly: bool) -> Outcome<()> {
+    let slash = open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("open the new root")?;
+    set_attributes(slash.as_fd(), is_readonly)
+}
+
+fn set_attributes(root: BorrowedFd<'_>, is_readonly: bool) -> Outcome<()> {
     let mut attributes = sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
     if is_readonly {
         attributes |= sys::MOUNT_ATTR_RDONLY;
     }
-    let slash = open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("open the new root")?;
-    sys::mount_setattr(slash.as_fd(), false, attributes, None).during("set the root's attributes")
+    sys::mount_setattr(root, false, attributes, None).during("set the root's attributes")
 }
 
 /// The root as a mount of its own, to fill.

@@ -73,6 +73,9 @@ pub struct End {
     pub memory_peak_bytes: Option<u64>,
     pub cpu_us: u64,
     pub carried: Option<Report>,
+    /// What gVisor said of its own failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said: Option<String>,
 }
 
 #[derive(Debug, PartialEq, Eq, Deserialize)]

@@ -13,7 +13,8 @@ pub fn of_the_machine(name: &str, network: Network) -> [(&'static str, String); 
 /// The guest's stub answers at loopback.
 fn resolvers(network: Network) -> &'static str {
     match network {
-        Network::None => "",
+        // Nothing answers: names are the proxy's business.
+        Network::None | Network::Proxied => "",
         Network::Captured => "nameserver 127.0.0.1\n",
     }
 }

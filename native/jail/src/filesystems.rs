@@ -86,12 +86,16 @@ fn attach(tree: &OwnedFd, path: &str) -> Outcome<()> {
     place::attach_at(tree, &Path::new("root").join(path)).during(format_args!("mount /{path}"))
 }
 
-fn build_proc(void: &Void) -> Outcome<()> {
-    let proc = mount("proc", &[], NO_PROGRAMS).map_err(|e| {
+/// Of the process namespace that we are in.
+pub fn proc() -> Outcome<OwnedFd> {
+    mount("proc", &[], NO_PROGRAMS).map_err(|e| {
         Fault::new("layer_unavailable", format!("a fresh /proc could not be mounted: {e}"))
             .hint("the host's own /proc is masked, as inside a container: run agentkernel outside of it, or give the container an unmasked /proc")
-    })?;
-    attach(&proc, "proc")?;
+    })
+}
+
+fn build_proc(void: &Void) -> Outcome<()> {
+    attach(&proc()?, "proc")?;
     for name in READONLY {
         let path = format!("proc/{name}");
         match place::clone_readonly(&Path::new("root").join(&path)) {

@@ -93,7 +93,7 @@ fn give(root: &Root, name: &str, user: User) -> Outcome<()> {
 }
 
 /// Links of the image are followed within it: what is found is part of it in any case.
-fn own_etc(root: &Root) -> Outcome<OwnedFd> {
+pub fn own_etc(root: &Root) -> Outcome<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let find = || openat2(root.fd(), "etc", flags, Mode::empty(), ResolveFlags::IN_ROOT);
     find().or_else(|_| {
@@ -118,7 +118,7 @@ fn replace(etc: &OwnedFd, name: &str, text: &[u8]) -> Outcome<()> {
 }
 
 /// The user's home by the image's list of accounts, where there is one. A user that is not in it is added.
-fn accounts(root: &Root, etc: &OwnedFd, user: User) -> Outcome<PathBuf> {
+pub fn accounts(root: &Root, etc: &OwnedFd, user: User) -> Outcome<PathBuf> {
     let read = |path| root.read(path, MAX_ACCOUNTS).unwrap_or_default();
     let mut passwd = read("etc/passwd");
     if let Some(home) = home_of(&passwd, user.uid) {

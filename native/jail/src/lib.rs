@@ -11,6 +11,8 @@ mod cpu_time;
 pub mod etc_files;
 pub mod fault;
 pub mod filesystems;
+pub mod foresight;
+pub mod gvisor;
 pub mod host_image;
 pub mod identity;
 pub mod image_root;

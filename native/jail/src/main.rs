@@ -9,13 +9,16 @@
 // than anything it does before the sandbox is forked.
 #![cfg_attr(not(test), no_main)]
 
-use std::{env, path::Path};
+use std::{
+    ffi::{c_char, c_int},
+    path::Path,
+};
 
 use ak_jail::{
     cgroup, claim,
     control::{Control, Event},
     fault::Outcome,
-    keep, launcher, supervisor, sys, view,
+    gvisor, keep, launcher, supervisor, sys, view,
 };
 
 const DONE: i32 = 0;
@@ -23,14 +26,20 @@ const FAILED: i32 = 1;
 const MISUSED: i32 = 2;
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
-pub extern "C" fn main() -> i32 {
+extern "C" fn main(count: c_int, words: *const *const c_char) -> i32 {
+    // SAFETY: they come from the C library as they are.
+    let words = unsafe { ak_words::of_main(count, words) };
     // A reader that is gone is an error to look at, not the end of the one who cleans up.
     sys::ignore_broken_pipes();
-    let args: Vec<String> = env::args().skip(1).collect();
-    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+    match words.iter().map(|word| word.to_str().unwrap_or_default()).collect::<Vec<_>>()[..] {
         ["run"] => run(),
         ["keep"] => keep(),
         ["launch", socket] => launch(socket),
+        ["inside", ref words @ ..] => {
+            // The supervisor reads it, and tells it with the end.
+            eprintln!("{}", gvisor::inside::become_guest(words));
+            FAILED
+        }
         ["sweep-kept", state] => answer(keep::sweep(Path::new(state))),
         ["remove-kept", state] => answer(keep::remove(Path::new(state))),
         ["sweep", journal, killed] => sweep_after(Path::new(journal), killed),

@@ -14,12 +14,13 @@ use serde::Serialize;
 
 use crate::{
     carry::{self, Carrier, Report},
-    cgroup::{self, Cgroup},
+    cgroup::{self, Cgroup, Usage},
     channel::Channel,
     child::{Asked, Child, Manner, Prepared, READONLY, Told, WRITABLE},
     control::{End, Layer, LayerState},
     cpu_time,
     fault::{During, Fault, Outcome},
+    gvisor::{self, Said},
     identity::{Identity, is_host_root},
     layers::Layers,
     spec::{Spec, ViewForm},
@@ -29,11 +30,14 @@ use crate::{
         placeholder::Placeholders,
         source::Source,
         survey::{Hit, Rules, Survey},
+        walk::Tree,
     },
 };
 
+mod rlimits;
 mod warm;
 
+use rlimits::rlimits;
 pub use warm::Warm;
 
 /// What the child needs to be in from its first moment. The rest it makes itself, while its ids are being mapped.
@@ -54,6 +58,7 @@ pub struct Sandbox<'a> {
     since: (i64, u64),
     /// A mount namespace that nobody needs any more.
     left: Option<OwnedFd>,
+    said: Option<Said>,
     _identity: Identity,
 }
 
@@ -74,6 +79,7 @@ impl<'a> Sandbox<'a> {
         let Ties { stream, disk, since, born: tell_of_birth } = ties;
         let privileged = is_host_root();
         let guest = open_guest(spec)?;
+        let (runtime, said) = gvisor::Runtime::open(spec)?.unzip();
         let identity = Identity::choose(spec.ids, spec.user)?;
         let sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
         let layers = Layers::open(spec.root.layers(), privileged)?;
@@ -81,7 +87,8 @@ impl<'a> Sandbox<'a> {
         let mut placeholders = make_placeholders(spec)?;
         // Made while the child is at work, unless it is to be born in it. Declared before the process, to outlive it.
         let born = cgroup::is_pure_v2();
-        let create = || Cgroup::create(&spec.limits, disk.is_some());
+        let limits = spec.limits_around();
+        let create = || Cgroup::create(&limits, disk.is_some());
         let mut limited = born.then(create).transpose()?;
         let (ours, theirs) = Channel::pair()?;
         let since = since.unwrap_or_else(carry::now);
@@ -91,12 +98,12 @@ impl<'a> Sandbox<'a> {
             Fork::Child => {
                 drop(ours);
                 let manner = if disk.is_some() { Manner::Kept } else { Manner::Temporary };
-                let child = Child { spec, identity: &identity, channel: theirs, guest, stream, manner };
+                let child = Child { spec, identity: &identity, channel: theirs, guest, runtime, stream, manner };
                 child.become_guest(sources, layers, disk_layer);
                 std::process::exit(1);
             }
         };
-        drop((theirs, stream, guest));
+        drop((theirs, stream, guest, runtime));
         let process = Process { pid, pidfd, reaped: false };
         tell_of_birth(pid)?;
         identity.write_maps(pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
@@ -152,6 +159,7 @@ impl<'a> Sandbox<'a> {
             placeholders,
             since,
             left: None,
+            said,
             _identity,
         })
     }
@@ -160,14 +168,20 @@ impl<'a> Sandbox<'a> {
         self.process.pid
     }
 
-    /// Takes apart what was needed only to start it. That may take a while.
-    pub fn clear_up(&mut self) {
-        self.left = None;
+    /// What was needed only to start it. Taking it apart, by dropping it, may take a while.
+    pub fn remains(&mut self) -> Option<OwnedFd> {
+        self.left.take()
     }
 
     /// Readable when the first process has ended, and so all others.
     pub fn pidfd(&self) -> &OwnedFd {
         &self.process.pidfd
+    }
+
+    pub fn usage(&self) -> Usage {
+        let usage = self.cgroup.usage();
+        // What is counted outside are gVisor's own threads.
+        Usage { processes: usage.processes.filter(|_| self.spec.gvisor.is_none()), ..usage }
     }
 
     pub fn kill(&self) {
@@ -177,7 +191,9 @@ impl<'a> Sandbox<'a> {
 
     /// Ends it, carries changes over if that is asked for and the spec has where to, and undoes what was made for it.
     pub fn end(self, carries: bool) -> Outcome<End> {
-        let Self { mut process, cgroup, spec, upper, hide, protect, surveys, sources, placeholders, since, .. } = self;
+        let Self {
+            mut process, cgroup, spec, upper, hide, protect, surveys, sources, placeholders, since, said, ..
+        } = self;
         let used_us = if carries { 0 } else { cpu_time::of_tree_us(process.pid) };
         let waited = process.end()?;
         let stats = cgroup.stats();
@@ -197,6 +213,7 @@ impl<'a> Sandbox<'a> {
             memory_peak_bytes: stats.memory_peak_bytes,
             cpu_us: waited.cpu_us.max(used_us),
             carried,
+            said: said.and_then(|said| said.text()),
         })
     }
 }
@@ -265,7 +282,8 @@ fn survey(source: &Source, hide: &Matcher, protect: &Matcher) -> Outcome<Survey>
     if !source.is_folder() {
         return Ok(Survey::default());
     }
-    Survey::of(source.shown(), source.fd.as_fd(), &Rules { hide, protect })
+    let tree = Tree { root: source.shown(), known: &source.listings };
+    Survey::of_known(tree, source.fd.as_fd(), &Rules { hide, protect })
 }
 
 /// Sends the child something. If it is gone, what it said before is the reason, and not that it cannot be told.
@@ -353,18 +371,6 @@ fn carry_over(
         .during("open the project")?;
     let carrier = Carrier::new(rules.0, rules.1, &surveys[index], since, is_host_root());
     carrier.carry(upper.as_fd(), project.as_fd())
-}
-
-/// Limits for each process, and where no cgroup holds all of them together, the next best thing.
-fn rlimits(spec: &Spec, cgroup: &Cgroup) -> Vec<(u32, u64)> {
-    let mut limits = vec![(libc::RLIMIT_NOFILE, spec.limits.open_files), (libc::RLIMIT_CORE, 0)];
-    if !cgroup.limits("pids") {
-        limits.push((libc::RLIMIT_NPROC, spec.limits.pids));
-    }
-    if !cgroup.limits("memory") {
-        limits.push((libc::RLIMIT_DATA, spec.limits.memory_mib << 20));
-    }
-    limits
 }
 
 fn no_namespaces(e: std::io::Error) -> Fault {

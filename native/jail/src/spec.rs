@@ -5,7 +5,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fault::{Fault, Outcome};
+use crate::{
+    fault::{Fault, Outcome},
+    gvisor,
+};
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -38,6 +41,11 @@ pub struct Spec {
     /// Build all but what is shown, and wait for a second spec of the same shape.
     #[serde(default)]
     pub warm: bool,
+    /// gVisor's kernel between the sandbox and ours.
+    pub gvisor: Option<Gvisor>,
+    /// The number of the look ahead that was made for this spec.
+    #[serde(default)]
+    pub foreseen: Option<u64>,
     /// `keep`: the folder of the sandbox's own state, and of all that it writes.
     pub state: Option<PathBuf>,
 }
@@ -99,6 +107,25 @@ pub enum Network {
     None,
     /// Loopback, and whatever would go further arrives at the guest.
     Captured,
+    /// Loopback, and on it a proxy of the guest's, for programs that use one. Needs gVisor, whose loopback is its own.
+    Proxied,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gvisor {
+    /// `runsc` on the host.
+    pub program: PathBuf,
+    pub platform: Platform,
+}
+
+/// How gVisor gets hold of the sandbox's system calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Platform {
+    Systrap,
+    Kvm,
+    Ptrace,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -158,7 +185,11 @@ impl Spec {
         let form = |v: &View| (v.target.clone(), v.form, v.readonly);
         // With a read-only root, homes are temporary filesystems too, of this size.
         let has_same_home = !self.root_readonly || self.tmp_mib == other.tmp_mib;
+        // gVisor is told of limits and of the size of its own temporary places when it starts.
+        let has_same_kernel = self.gvisor == other.gvisor
+            && (self.gvisor.is_none() || (self.tmp_mib == other.tmp_mib && self.limits == other.limits));
         has_same_home
+            && has_same_kernel
             && self.guest == other.guest
             && self.ids == other.ids
             && self.user == other.user
@@ -169,6 +200,11 @@ impl Spec {
             && self.seccomp == other.seccomp
             && self.landlock_writable == other.landlock_writable
             && self.network == other.network
+    }
+
+    /// What the cgroup holds: the sandbox, and what runs it.
+    pub fn limits_around(&self) -> Limits {
+        if self.gvisor.is_some() { gvisor::limits_around(&self.limits) } else { self.limits.clone() }
     }
 
     pub fn parse(text: &[u8]) -> Outcome<Self> {
@@ -187,6 +223,12 @@ impl Spec {
         }
         if self.state.as_ref().is_some_and(|state| !state.is_absolute()) {
             return Err("the path of the state folder must be absolute".into());
+        }
+        if (self.network == Network::Proxied) != self.gvisor.is_some() && self.network != Network::None {
+            return Err("gVisor has a proxied network, and only gVisor".into());
+        }
+        if self.gvisor.as_ref().is_some_and(|gvisor| !gvisor.program.is_absolute()) {
+            return Err("the path of runsc must be absolute".into());
         }
         if matches!(&self.root, RootChoice::Layers { layers } if layers.is_empty()) {
             return Err("a root needs at least one layer".into());

@@ -9,6 +9,7 @@ use crate::{
     cgroup::{self, Stats},
     control::{Control, Event, Order},
     fault::{During, Outcome},
+    foresight,
     sandbox::{Sandbox, Ties, Warm},
     spec::Spec,
     sys,
@@ -25,12 +26,19 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
         sys::set_name(c"ak-warm");
         let warm = Warm::start(spec, stream)?;
         control.send(&Event::Warm);
-        let Some(line) = await_caller(control, &warm)? else {
-            return Ok(());
+        let mut foreseen = None;
+        let line = loop {
+            let Some(line) = await_caller(control, &warm)? else {
+                return Ok(());
+            };
+            if !foresight::is_order(&line) {
+                break line;
+            }
+            foreseen = foresight::look(&line);
         };
         sys::set_name(c"ak-jail");
         let spec = Spec::parse(&line)?;
-        let sandbox = warm.take(&spec)?;
+        let sandbox = warm.take(&spec, foreseen)?;
         return see_to_its_end(control, sandbox, &spec);
     }
     let sandbox = Sandbox::start(&spec, Ties { stream, disk: None, since: None, born: &mut |_| Ok(()) })?;
@@ -39,18 +47,20 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
 
 /// Waits until somebody wants it. None: nobody will, or it has died.
 fn await_caller(control: &mut Control, warm: &Warm) -> Outcome<Option<Vec<u8>>> {
-    if control.has_line() || is_spoken_to(control, warm.pidfd())? { control.line() } else { Ok(None) }
+    if control.has_line() || is_spoken_to(control, warm.pidfd(), &mut || {})? { control.line() } else { Ok(None) }
 }
 
 fn see_to_its_end(control: &mut Control, mut sandbox: Sandbox<'_>, spec: &Spec) -> Outcome<()> {
     control.send(&Event::Started { pid: sandbox.pid(), layers: &sandbox.layers });
-    sandbox.clear_up();
-    let order = await_end(control, &sandbox)?;
+    // Taking it apart now would be in the way of the command's start.
+    let mut remains = sandbox.remains();
+    let order = await_end(control, &sandbox, &mut || remains = None)?;
     if order == Some(Order::Finish) {
         let Stats { oom_kills, pids_denied, memory_peak_bytes } = sandbox.cgroup.stats();
         let cpu_us = sandbox.cgroup.cpu_us();
         control.send(&Event::Ending { oom_kills, pids_denied, memory_peak_bytes, cpu_us });
     }
+    drop(remains);
     let end = sandbox.end(order == Some(Order::Finish))?;
     control.send(&Event::Exited(&end));
     cgroup::sweep();
@@ -58,22 +68,23 @@ fn see_to_its_end(control: &mut Control, mut sandbox: Sandbox<'_>, spec: &Spec) 
     Ok(())
 }
 
-/// Waits for the sandbox to end, for an order, or for the owner to go.
-fn await_end(control: &mut Control, sandbox: &Sandbox<'_>) -> Outcome<Option<Order>> {
+/// Waits for the sandbox to end, for an order, or for the owner to go. `idle` is called when that takes long.
+fn await_end(control: &mut Control, sandbox: &Sandbox<'_>, idle: &mut dyn FnMut()) -> Outcome<Option<Order>> {
     if !control.has_line() {
         // Where it has ended by itself, whoever owns it decides what to do with its changes.
-        is_spoken_to(control, sandbox.pidfd())?;
+        is_spoken_to(control, sandbox.pidfd(), idle)?;
     }
     control.order()
 }
 
 /// Whether it is the other side that was heard of first, and not the end of the process.
-fn is_spoken_to(control: &Control, process: &OwnedFd) -> Outcome<bool> {
+fn is_spoken_to(control: &Control, process: &OwnedFd, idle: &mut dyn FnMut()) -> Outcome<bool> {
     let mut patience = Timespec::try_from(ak_footprint::IDLE_AFTER).ok();
     loop {
         let mut fds = [PollFd::new(process, PollFlags::IN), PollFd::from_borrowed_fd(control.as_fd(), PollFlags::IN)];
         match poll(&mut fds, patience.as_ref()) {
             Ok(0) => {
+                idle();
                 ak_footprint::trim();
                 patience = None;
                 continue;

@@ -134,6 +134,15 @@ fn close_between(first: RawFd, last: RawFd) {
 }
 
 /// Ends a forked process without running anything of its parent's.
+/// Asks in a process of its own, where it is not process 1 that asks.
+pub fn is_granted_to_a_child(asks: impl FnOnce() -> bool) -> io::Result<bool> {
+    // SAFETY: this process has one thread, so the child's copy of its memory is whole.
+    match check(unsafe { libc::fork() }.into())? {
+        0 => exit_now(i32::from(!asks())),
+        child => Ok(wait_for(child as libc::pid_t)?.status == 0),
+    }
+}
+
 pub fn exit_now(status: i32) -> ! {
     // SAFETY: _exit takes a number and does not return.
     unsafe { libc::_exit(status) }
@@ -197,7 +206,13 @@ pub fn install_seccomp(program: &[libc::sock_filter]) -> io::Result<()> {
     Ok(())
 }
 
-pub fn set_rlimit(resource: libc::__rlimit_resource_t, value: u64) -> io::Result<()> {
+/// The number of a limit, as the C library takes it.
+#[cfg(target_env = "gnu")]
+pub type Resource = libc::__rlimit_resource_t;
+#[cfg(not(target_env = "gnu"))]
+pub type Resource = libc::c_int;
+
+pub fn set_rlimit(resource: Resource, value: u64) -> io::Result<()> {
     // SAFETY: the struct is filled by the kernel, then by us, and outlives both calls.
     unsafe {
         let mut limit: libc::rlimit = std::mem::zeroed();
@@ -215,7 +230,7 @@ pub fn set_rlimit(resource: libc::__rlimit_resource_t, value: u64) -> io::Result
 }
 
 /// The same for another process, whose user namespace is one of ours.
-pub fn set_rlimit_of(pid: libc::pid_t, resource: libc::__rlimit_resource_t, value: u64) -> io::Result<()> {
+pub fn set_rlimit_of(pid: libc::pid_t, resource: Resource, value: u64) -> io::Result<()> {
     // SAFETY: the struct is filled by the kernel, then by us, and outlives both calls.
     unsafe {
         let mut limit: libc::rlimit = std::mem::zeroed();
@@ -281,6 +296,16 @@ pub fn keep_capabilities(kept: &[u32]) -> io::Result<()> {
 pub fn unshare(namespaces: libc::c_int) -> io::Result<()> {
     // SAFETY: no pointers involved; no other thread shares what this changes.
     if unsafe { libc::unshare(namespaces) } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Every process of this PID namespace but its first and this one. Whoever calls it knows that the namespace is ours.
+pub fn kill_all_others() -> io::Result<()> {
+    // SAFETY: only numbers are passed.
+    match check(unsafe { libc::kill(-1, libc::SIGKILL) }.into()) {
+        // There are none.
+        Err(e) if e.raw_os_error() == Some(libc::ESRCH) => Ok(()),
+        done => done.map(drop),
+    }
 }
 
 pub fn ignore_broken_pipes() {

@@ -39,13 +39,28 @@ const KEPT: [u32; 10] = [
 /// Give capabilities to programs.
 const SETFCAP: u32 = 31;
 
+/// Whether root of this sandbox has the capability.
+pub fn keeps(spec: &Spec, capability: u32) -> bool {
+    is_kept(spec.capabilities, has_live_view(spec), capability)
+}
+
+fn is_kept(choice: Capabilities, is_live: bool, capability: u32) -> bool {
+    // Through a mount with mapped ids, a capability given to a file of the host's counts on the host.
+    let is_lost = capability == SETFCAP && is_live;
+    choice == Capabilities::Default && KEPT.contains(&capability) && !is_lost
+}
+
 /// Nobody in the sandbox has the other capabilities, whatever it executes.
 pub fn drop_capabilities(spec: &Spec) -> Outcome<()> {
-    // Through a mount with mapped ids, a capability given to a file of the host's counts on the host.
-    let lost = if has_live_view(spec) { Some(SETFCAP) } else { None };
+    keep_only(spec.capabilities, has_live_view(spec))
+}
+
+/// `is_live`: something of the host's can be written directly.
+pub fn keep_only(choice: Capabilities, is_live: bool) -> Outcome<()> {
     for capability in 0..64 {
-        let keep = spec.capabilities == Capabilities::Default && KEPT.contains(&capability) && lost != Some(capability);
-        if !keep && !sys::drop_from_bounding_set(capability).during("drop capabilities")? {
+        if !is_kept(choice, is_live, capability)
+            && !sys::drop_from_bounding_set(capability).during("drop capabilities")?
+        {
             break;
         }
     }
@@ -105,12 +120,17 @@ fn missing(e: std::io::Error) -> Fault {
     Fault::new("layer_unavailable", format!("the seccomp filter could not be installed: {e}"))
 }
 
-pub fn seccomp(spec: &Spec) -> Outcome<()> {
+/// Around a runtime that builds walls of its own: it makes namespaces, mounts and traces its children.
+pub fn seccomp_runtime() -> Outcome<()> {
+    sys::install_seccomp(&programs::RUNTIME).map_err(missing)
+}
+
+pub fn filter_calls(choice: SeccompChoice, is_live: bool) -> Outcome<()> {
     // A file that a sandbox makes setuid in a folder of the host's is setuid on the host.
-    if has_live_view(spec) {
+    if is_live {
         sys::install_seccomp(&programs::SETID_BITS).map_err(missing)?;
     }
-    sys::install_seccomp(match spec.seccomp {
+    sys::install_seccomp(match choice {
         SeccompChoice::Default => &programs::DEFAULT[..],
         SeccompChoice::Strict => &programs::STRICT[..],
     })
@@ -118,6 +138,6 @@ pub fn seccomp(spec: &Spec) -> Outcome<()> {
 }
 
 /// Whether something of the host's can be written directly.
-fn has_live_view(spec: &Spec) -> bool {
+pub fn has_live_view(spec: &Spec) -> bool {
     spec.views.iter().any(|v| v.is_live())
 }

@@ -8,6 +8,7 @@
 mod failure;
 mod format;
 mod links;
+mod listing;
 mod place;
 mod reader;
 mod report;
@@ -15,8 +16,9 @@ mod writer;
 
 pub use failure::Failure;
 pub use links::Links;
+pub use listing::Listing;
 pub use place::Destination;
-pub use reader::Reader;
+pub use reader::{LeaveOut, Reader};
 pub use report::{Note, Report};
 pub use writer::{Limits, Writer};
 

@@ -18,6 +18,8 @@ const SAFE: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY).union(OFlags::CLOEXE
 
 /// Says of a path in the tree why it is left out.
 pub type Skip = Box<dyn Fn(&[u8]) -> Option<&'static str>>;
+/// Hears of everything in the tree, and says of what is no folder whether it is left out without a word.
+pub type LeaveOut = Box<dyn FnMut(&[u8], &Stat) -> bool>;
 
 pub struct Reader {
     /// Folders on the way down.
@@ -26,6 +28,7 @@ pub struct Reader {
     /// Folders of other filesystems are not entered.
     device: u64,
     skip: Skip,
+    leave_out: LeaveOut,
     start: Option<(OwnedFd, Stat)>,
     is_over: bool,
 }
@@ -60,6 +63,7 @@ impl Reader {
             file: None,
             device: stat.st_dev,
             skip,
+            leave_out: Box::new(|_, _| false),
             start: Some((file, stat)),
             is_over: false,
         })
@@ -72,6 +76,10 @@ impl Reader {
 
     pub fn skip_by(&mut self, skip: Skip) {
         self.skip = skip;
+    }
+
+    pub fn leave_out_by(&mut self, leave_out: LeaveOut) {
+        self.leave_out = leave_out;
     }
 
     /// Adds to `out` until it has `enough` bytes; false when there is no more.
@@ -135,6 +143,10 @@ impl Reader {
         let Some(level) = self.levels.last() else { return Ok(()) };
         let at = level.entries.fd()?;
         let seen = statat(at, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let is_left_out = (self.leave_out)(path, &seen);
+        if is_left_out && FileType::from_raw_mode(seen.st_mode) != FileType::Directory {
+            return Ok(());
+        }
         match FileType::from_raw_mode(seen.st_mode) {
             FileType::Directory if self.levels.len() >= DEEPEST => note(out, path, "too many folders deep"),
             FileType::Directory if seen.st_dev != self.device => {

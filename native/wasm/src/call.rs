@@ -1,21 +1,23 @@
 //! One call: a fresh instance, its streams, its end. Nothing of an instance is there for the next one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ak_wire::payload::{OpenExec, Usage};
 use wasmtime::{Error, Result, Store, UpdateDeadline};
-use wasmtime_wasi::{DirPerms, FilePerms, WasiCtxBuilder};
 
+use crate::bell::Bell;
 use crate::ending::{Ending, ending_of};
 use crate::js;
 use crate::kill::{Kill, Killed};
 use crate::limits::Limits;
 use crate::loaded::{Loaded, State};
+use crate::outbox::Outbox;
 use crate::requests::Interface;
-use crate::streams::{Input, Output, Reader, Writer};
+use crate::streams::{Input, Output};
 use crate::sys;
+use crate::wasi::{Streams, Wasi};
 
 /// What a call is connected to.
 #[derive(Clone)]
@@ -24,6 +26,18 @@ pub struct Ties {
     pub stdout: Arc<Output>,
     pub stderr: Arc<Output>,
     pub kill: Arc<Kill>,
+}
+
+impl Ties {
+    pub fn new(channel: u32, outbox: &Arc<Outbox>, has_input: bool, window: u32) -> Self {
+        let bell = Arc::new(Bell::default());
+        Self {
+            stdin: Input::new(channel, outbox.clone(), has_input, bell.clone()),
+            stdout: Output::new(channel, 1, outbox.clone(), window, bell.clone()),
+            stderr: Output::new(channel, 2, outbox.clone(), window, bell.clone()),
+            kill: Arc::new(Kill::new(bell)),
+        }
+    }
 }
 
 pub struct Done {
@@ -35,27 +49,18 @@ pub struct Done {
     pub was_refused_memory: bool,
 }
 
-pub async fn run(loaded: &Loaded, asked: &OpenExec, ties: &Ties) -> Result<Done> {
+pub fn run(loaded: &Loaded, asked: &OpenExec, ties: &Ties) -> Result<Done> {
     let before = sys::thread_usage();
     let started = Instant::now();
     let mut store = store_for(loaded, asked, ties)?;
     let mut instantiated_in = Duration::ZERO;
-    let work = async {
-        let instance = loaded.ready.instantiate_async(&mut store).await?;
+    let result = loaded.ready.instantiate(&mut store).and_then(|instance| {
         instantiated_in = started.elapsed();
         match loaded.interface {
-            Interface::Wasi => {
-                instance.get_typed_func::<(), ()>(&mut store, "_start")?.call_async(&mut store, ()).await
-            }
-            Interface::Js => js::run(&mut store, &instance).await,
+            Interface::Wasi => instance.get_typed_func::<(), ()>(&mut store, "_start")?.call(&mut store, ()),
+            Interface::Js => js::run(&mut store, &instance),
         }
-    };
-    // What waits in one of our functions is dropped there; what computes finds the epoch changed.
-    let result = tokio::select! {
-        biased;
-        result = work => result,
-        () = ties.kill.wait() => Err(Error::new(Killed)),
-    };
+    });
     let after = sys::thread_usage();
     let limits = &store.data().limits;
     let usage = Usage {
@@ -68,30 +73,20 @@ pub async fn run(loaded: &Loaded, asked: &OpenExec, ties: &Ties) -> Result<Done>
 }
 
 fn store_for(loaded: &Loaded, asked: &OpenExec, ties: &Ties) -> Result<Store<State>> {
-    let mut wasi = WasiCtxBuilder::new();
-    wasi.stdin(Reader(ties.stdin.clone()))
-        .stdout(Writer(ties.stdout.clone()))
-        .stderr(Writer(ties.stderr.clone()))
-        .allow_blocking_current_thread(true);
-    let mut program = js::Program::default();
-    match loaded.interface {
-        Interface::Wasi => {
-            wasi.args(&asked.argv);
-        }
-        Interface::Js => program = js::Program::new(asked, ties),
-    }
-    for (name, value) in &asked.env {
-        wasi.env(name, value);
-    }
+    let (args, program) = match loaded.interface {
+        Interface::Wasi => (asked.argv.clone(), js::Program::default()),
+        Interface::Js => (Vec::new(), js::Program::new(asked, ties)),
+    };
+    let variables = asked.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let Ties { stdin, stdout, stderr, kill, .. } = ties.clone();
+    let mut wasi = Wasi::new(args, variables, Streams { stdin, stdout, stderr, kill });
     for folder in &loaded.folders {
-        let (dirs, files) = permissions(folder.readonly);
-        wasi.preopened_dir(&folder.path, &folder.path, dirs, files)?;
+        wasi.preopen(Path::new(&folder.path), &folder.path, folder.readonly)?;
     }
     if let Some((path, readonly)) = working_folder(loaded, asked) {
-        let (dirs, files) = permissions(readonly);
-        wasi.preopened_dir(path, ".", dirs, files)?;
+        wasi.preopen(&path, ".", readonly)?;
     }
-    let state = State { wasi: wasi.build_p1(), limits: Limits::new(loaded.memory_bytes), js: program };
+    let state = State { wasi, limits: Limits::new(loaded.memory_bytes), js: program };
     let mut store = Store::new(&loaded.engine, state);
     store.limiter(|state| &mut state.limits);
     let kill = ties.kill.clone();
@@ -118,8 +113,4 @@ fn working_folder(loaded: &Loaded, asked: &OpenExec) -> Option<(PathBuf, bool)> 
 /// Where nothing is shown, nothing is missed.
 pub fn has_working_folder(loaded: &Loaded, asked: &OpenExec) -> bool {
     asked.cwd.is_none() || loaded.folders.is_empty() || working_folder(loaded, asked).is_some()
-}
-
-fn permissions(readonly: bool) -> (DirPerms, FilePerms) {
-    if readonly { (DirPerms::READ, FilePerms::READ) } else { (DirPerms::all(), FilePerms::all()) }
 }

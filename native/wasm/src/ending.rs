@@ -1,9 +1,20 @@
 //! How a call ended: by its own exit, by a trap, or because it was ended.
 
 use wasmtime::{Error, Trap, WasmBacktrace};
-use wasmtime_wasi::I32Exit;
 
 use crate::kill::Killed;
+
+/// The error that an instance ends with that asked for its own end.
+#[derive(Debug)]
+pub struct Exit(pub u32);
+
+impl std::fmt::Display for Exit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "exited with {}", self.0)
+    }
+}
+
+impl std::error::Error for Exit {}
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -25,7 +36,7 @@ const FRAMES: usize = 8;
 
 pub fn ending_of(result: Result<(), Error>) -> Ending {
     let Err(error) = result else { return Ending::Exited(0) };
-    if let Some(exit) = error.downcast_ref::<I32Exit>() {
+    if let Some(exit) = error.downcast_ref::<Exit>() {
         // What a process can end with is a byte.
         return Ending::Exited((exit.0 & 0xff) as u8);
     }

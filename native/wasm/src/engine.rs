@@ -4,24 +4,15 @@ use wasmtime::{Config, Engine, InstanceAllocationStrategy, PoolingAllocationConf
 
 /// How deep a module's own calls may go.
 const STACK_BYTES: usize = 1 << 20;
-/// That, and what our own functions need on top of it.
-const FIBER_BYTES: usize = 2 << 20;
 pub const MAX_TABLE_ELEMENTS: usize = 200_000;
 const MAX_TABLES: u32 = 8;
 const MAX_MEMORIES: u32 = 4;
-/// The engine for JavaScript calls itself through a function of ours.
-const STACKS: u32 = 4;
 /// What of a memory is cleared by writing zeros, so that the next instance finds its pages in place.
 const KEPT_RESIDENT_BYTES: usize = 256 << 10;
 
 fn settings() -> Config {
     let mut config = Config::new();
-    config
-        .async_support(true)
-        .epoch_interruption(true)
-        .max_wasm_stack(STACK_BYTES)
-        .async_stack_size(FIBER_BYTES)
-        .wasm_backtrace_details(WasmBacktraceDetails::Disable);
+    config.epoch_interruption(true).max_wasm_stack(STACK_BYTES).wasm_backtrace_details(WasmBacktraceDetails::Disable);
     config
 }
 
@@ -40,11 +31,9 @@ pub fn running(memory_bytes: usize) -> Result<Engine> {
         .table_elements(MAX_TABLE_ELEMENTS)
         .max_memory_size(memory_bytes)
         .max_core_instance_size(16 << 20)
-        .total_stacks(STACKS)
         .max_unused_warm_slots(MAX_TABLES)
         .linear_memory_keep_resident(KEPT_RESIDENT_BYTES)
-        .table_keep_resident(16 << 10)
-        .async_stack_keep_resident(64 << 10);
+        .table_keep_resident(16 << 10);
     let mut config = settings();
     config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
     Engine::new(&config)

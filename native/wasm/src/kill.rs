@@ -1,15 +1,17 @@
 //! How a call is ended from outside, wherever it is: in a loop of its own, or waiting in a call of ours.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Instant;
 
-use tokio::sync::Notify;
 use wasmtime::Engine;
 
-#[derive(Default)]
+use crate::bell::Bell;
+
 pub struct Kill {
     /// Zero: nobody asked.
     signal: AtomicU8,
-    asked: Notify,
+    bell: Arc<Bell>,
 }
 
 /// The error that a killed instance ends with.
@@ -25,10 +27,14 @@ impl std::fmt::Display for Killed {
 impl std::error::Error for Killed {}
 
 impl Kill {
+    pub fn new(bell: Arc<Bell>) -> Self {
+        Self { signal: AtomicU8::new(0), bell }
+    }
+
     /// The first signal counts. The engine's epoch is what running code looks at.
     pub fn ask(&self, signal: u8, engine: Option<&Engine>) {
         let _ = self.signal.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst);
-        self.asked.notify_one();
+        self.bell.ring();
         if let Some(engine) = engine {
             engine.increment_epoch();
         }
@@ -38,10 +44,10 @@ impl Kill {
         Some(self.signal.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
     }
 
-    pub async fn wait(&self) {
-        while self.signal().is_none() {
-            self.asked.notified().await;
-        }
+    /// Waits until it is so, or until then. False where the time came first.
+    pub fn wait_until(&self, deadline: Option<Instant>, mut is_so: impl FnMut() -> bool) -> Result<bool, Killed> {
+        let came = self.bell.wait_until(deadline, || self.signal().is_some() || is_so());
+        if self.signal().is_some() { Err(Killed) } else { Ok(came) }
     }
 }
 

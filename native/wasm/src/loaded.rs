@@ -2,19 +2,18 @@
 
 use std::path::Path;
 
-use wasmtime::{Engine, Error, ExternType, InstancePre, Linker, Module, Result};
-use wasmtime_wasi::I32Exit;
-use wasmtime_wasi::preview1::{self, WasiP1Ctx};
+use wasmtime::{Engine, ExternType, InstancePre, Linker, Module, Result};
 
 use crate::compile::Refusal;
 use crate::engine;
 use crate::js;
 use crate::limits::Limits;
 use crate::requests::{Folder, Interface, OpenLoad};
+use crate::wasi::{self, Wasi};
 
 /// What an instance's functions of ours work on.
 pub struct State {
-    pub wasi: WasiP1Ctx,
+    pub wasi: Wasi,
     pub limits: Limits,
     pub js: js::Program,
 }
@@ -33,8 +32,7 @@ pub fn load(asked: &OpenLoad) -> Result<Loaded, Refusal> {
     let engine = engine::running(memory_bytes).map_err(io)?;
     let module = deserialize(&engine, Path::new(&asked.path))?;
     let mut linker = Linker::new(&engine);
-    preview1::add_to_linker_async(&mut linker, |state: &mut State| &mut state.wasi).map_err(io)?;
-    allow_every_exit(&mut linker).map_err(io)?;
+    wasi::add_to_linker(&mut linker).map_err(io)?;
     let entry = match asked.interface {
         Interface::Wasi => "_start",
         Interface::Js => {
@@ -48,16 +46,6 @@ pub fn load(asked: &OpenLoad) -> Result<Loaded, Refusal> {
     }
     let ready = linker.instantiate_pre(&module).map_err(|error| Refusal::new("invalid", format!("{error:#}")))?;
     Ok(Loaded { engine, ready, folders: asked.folders.clone(), interface: asked.interface, memory_bytes })
-}
-
-/// WASI leaves statuses from 126 up to its hosts, and the library refuses them; a process may end with any byte.
-fn allow_every_exit(linker: &mut Linker<State>) -> Result<()> {
-    linker.allow_shadowing(true);
-    linker.func_wrap("wasi_snapshot_preview1", "proc_exit", |status: i32| -> Result<()> {
-        Err(Error::new(I32Exit(status)))
-    })?;
-    linker.allow_shadowing(false);
-    Ok(())
 }
 
 fn deserialize(engine: &Engine, path: &Path) -> Result<Module, Refusal> {

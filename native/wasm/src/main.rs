@@ -4,6 +4,7 @@
 //! compiled module and calls it as often as it is asked, each time in a fresh instance. It starts no process, decides
 //! nothing about policy, and holds nothing that the module must not have: it stands inside the jail's walls.
 
+mod bell;
 mod call;
 mod compile;
 mod ending;
@@ -18,6 +19,7 @@ mod requests;
 mod server;
 mod streams;
 mod sys;
+mod wasi;
 mod work;
 
 use std::io;

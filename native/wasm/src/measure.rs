@@ -10,11 +10,9 @@ use ak_wire::payload::OpenExec;
 
 use crate::call::{self, Ties};
 use crate::compile::compile;
-use crate::kill::Kill;
 use crate::loaded::load;
 use crate::outbox::Outbox;
 use crate::requests::OpenLoad;
-use crate::streams::{Input, Output};
 
 const MEMORY_MIB: usize = 1024;
 
@@ -53,18 +51,11 @@ fn measure(path: &str, times: usize) -> Result<String, String> {
     let loaded = loaded?;
     let nowhere = File::options().write(true).open("/dev/null").map_err(|error| error.to_string())?;
     let outbox = Arc::new(Outbox::new(OwnedFd::from(nowhere)));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-    let runtime = runtime.map_err(|error| error.to_string())?;
     let exec = OpenExec { argv: vec!["measured".to_owned()], ..OpenExec::default() };
     let mut taken: Vec<Duration> = Vec::with_capacity(times);
     for _ in 0..times {
-        let ties = Ties {
-            stdin: Input::new(1, outbox.clone(), false),
-            stdout: Output::new(1, 1, outbox.clone(), u32::MAX >> 1),
-            stderr: Output::new(1, 2, outbox.clone(), u32::MAX >> 1),
-            kill: Arc::new(Kill::default()),
-        };
-        let done = runtime.block_on(call::run(&loaded, &exec, &ties)).map_err(|error| format!("{error:#}"))?;
+        let ties = Ties::new(1, &outbox, false, u32::MAX >> 1);
+        let done = call::run(&loaded, &exec, &ties).map_err(|error| format!("{error:#}"))?;
         taken.push(done.instantiated_in);
     }
     taken.sort();

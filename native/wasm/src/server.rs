@@ -13,10 +13,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use wasmtime::Engine;
 
 use crate::call::Ties;
-use crate::kill::{self, Kill};
+use crate::kill;
 use crate::outbox::{Frames, Outbox};
 use crate::requests::OpenLoad;
-use crate::streams::{Input, Output, STDIN_WINDOW};
+use crate::streams::STDIN_WINDOW;
 use crate::work::{Job, Report, Worker};
 
 /// Why there is nothing more to do.
@@ -171,12 +171,7 @@ impl Server {
             self.engine = report.engine.or(self.engine.take());
         }
         let OpenKind { kind } = serde_json::from_slice(body).ok()?;
-        let ties = |has_input: bool| Ties {
-            stdin: Input::new(channel, self.outbox.clone(), has_input),
-            stdout: Output::new(channel, 1, self.outbox.clone(), self.window),
-            stderr: Output::new(channel, 2, self.outbox.clone(), self.window),
-            kill: Arc::new(Kill::default()),
-        };
+        let ties = |has_input: bool| Ties::new(channel, &self.outbox, has_input, self.window);
         let (ties, job) = match kind.as_str() {
             "exec" => {
                 let asked: OpenExec = serde_json::from_slice(body).ok()?;

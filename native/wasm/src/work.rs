@@ -6,12 +6,12 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use ak_wire::FrameType;
 use ak_wire::payload::{Exit, OpenExec, OpenedExec};
-use tokio::runtime::{Builder, Runtime};
 use wasmtime::Engine;
 
 use crate::call::{self, Done, Ties};
 use crate::compile::{self, Refusal};
 use crate::ending::Ending;
+use crate::kill::Killed;
 use crate::loaded::{Loaded, load};
 use crate::outbox::{Frames, Outbox};
 use crate::requests::OpenLoad;
@@ -30,21 +30,20 @@ pub struct Report {
 
 /// The largest module that is compiled.
 const MAX_MODULE_BYTES: usize = 64 << 20;
+/// A module's own calls (`engine`), and ours on top of them; compiling goes deep as well.
+const STACK_BYTES: usize = 16 << 20;
 /// The process itself, which every call runs in.
 const PID: i32 = 1;
 
 pub struct Worker {
     outbox: Arc<Outbox>,
-    runtime: Runtime,
     loaded: Option<Loaded>,
 }
 
 impl Worker {
     pub fn start(jobs: Receiver<Job>, done: Sender<Report>, outbox: Arc<Outbox>) -> io::Result<()> {
-        // Files are used on this thread, so nothing but timers is needed of it.
-        let runtime = Builder::new_current_thread().enable_time().max_blocking_threads(1).build()?;
-        let mut worker = Self { outbox, runtime, loaded: None };
-        std::thread::Builder::new().name("work".to_owned()).spawn(move || {
+        let mut worker = Self { outbox, loaded: None };
+        std::thread::Builder::new().name("work".to_owned()).stack_size(STACK_BYTES).spawn(move || {
             for job in jobs {
                 let engine = worker.perform(job);
                 if done.send(Report { engine }).is_err() {
@@ -58,7 +57,7 @@ impl Worker {
     fn perform(&mut self, job: Job) -> Option<Engine> {
         match job {
             Job::Compile { channel, ties } => {
-                self.runtime.block_on(compile_for(&self.outbox, channel, &ties));
+                compile_for(&self.outbox, channel, &ties);
                 None
             }
             Job::Load { channel, asked } => {
@@ -94,48 +93,46 @@ impl Worker {
         }
         // The thread that reads sends it where the call takes longer.
         self.outbox.send_soon(Frames::default().json(FrameType::Opened, channel, &OpenedExec { pid: PID }));
-        let frames = self.runtime.block_on(async {
-            let exit = match call::run(loaded, asked, ties).await {
-                Ok(done) => exit_of(&done, ties).await,
-                Err(error) => {
-                    let text = format!("agentkernel: the module could not be started: {error:#}\n");
-                    ties.stderr.write_all(text.as_bytes()).await;
-                    Exit { code: None, signal: Some(libc::SIGABRT as u8), usage: Default::default() }
-                }
-            };
-            Frames::default().eof(channel, 1).eof(channel, 2).json(FrameType::Exit, channel, &exit)
-        });
-        self.outbox.send(frames);
+        let exit = match call::run(loaded, asked, ties) {
+            Ok(done) => exit_of(&done, ties),
+            Err(error) => {
+                say(ties, &format!("agentkernel: the module could not be started: {error:#}\n"));
+                Exit { code: None, signal: Some(libc::SIGABRT as u8), usage: Default::default() }
+            }
+        };
+        self.outbox.send(Frames::default().eof(channel, 1).eof(channel, 2).json(FrameType::Exit, channel, &exit));
     }
 }
 
 /// Why it trapped is said where a shell would say that a program crashed.
-async fn exit_of(done: &Done, ties: &Ties) -> Exit {
+fn exit_of(done: &Done, ties: &Ties) -> Exit {
     let (code, signal) = match &done.ending {
         Ending::Exited(code) => (Some(*code), None),
         Ending::Killed => (None, Some(ties.kill.signal().unwrap_or(libc::SIGKILL as u8))),
         Ending::Trapped(trap) => {
             let limit = if done.was_refused_memory { "; it had asked for more memory than it may have" } else { "" };
-            let text = format!("agentkernel: the module trapped: {}{limit}\n", trap.reason);
-            tokio::select! {
-                () = ties.stderr.write_all(text.as_bytes()) => {}
-                () = ties.kill.wait() => {}
-            }
+            say(ties, &format!("agentkernel: the module trapped: {}{limit}\n", trap.reason));
             (None, Some(trap.signal))
         }
     };
     Exit { code, signal, usage: done.usage }
 }
 
-async fn compile_for(outbox: &Outbox, channel: u32, ties: &Ties) {
+/// Where nobody reads it, or the call is ended meanwhile, it is not said.
+fn say(ties: &Ties, text: &str) {
+    let _ = ties.stderr.write_all(text.as_bytes(), &ties.kill);
+}
+
+fn compile_for(outbox: &Outbox, channel: u32, ties: &Ties) {
     outbox.send(Frames::default().opened(channel));
-    let compiled = match ties.stdin.read_all(MAX_MODULE_BYTES).await {
-        Some(module) => compile::compile(&module),
-        None => Err(Refusal::new("too_large", "it is larger than 64 MiB")),
+    let compiled = match ties.stdin.read_all(MAX_MODULE_BYTES, &ties.kill) {
+        Ok(Some(module)) => compile::compile(&module),
+        Ok(None) => Err(Refusal::new("too_large", "it is larger than 64 MiB")),
+        Err(Killed) => Err(Refusal::new("io", "nobody waits for it any more")),
     };
     let frames = match compiled {
         Ok(code) => {
-            ties.stdout.write_all(&code).await;
+            let _ = ties.stdout.write_all(&code, &ties.kill);
             Frames::default().eof(channel, 1).done(channel)
         }
         Err(Refusal { code, message }) => {

@@ -75,6 +75,9 @@ pub struct OpenExec {
     /// Kept guests: the exec outlives the connection under this name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+    /// The command gets a descriptor on which it can call the host.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub calls: bool,
 }
 
 /// Takes a kept exec up again, from these bytes of its output on.
@@ -154,6 +157,9 @@ pub enum OpenByGuest {
     TcpOut(OutgoingTarget),
     #[serde(rename = "lookup")]
     Lookup { name: String },
+    /// The calls of the command on that channel.
+    #[serde(rename = "call")]
+    Call { exec: u32 },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -37,6 +37,7 @@ __all__ = [
     "SandboxStartFailedError",
     "StoppingError",
     "TooManyRequestsError",
+    "ToolFailedError",
     "UnauthorizedError",
     "UnsupportedError",
     "UnsupportedMediaTypeError",
@@ -219,6 +220,13 @@ class FileError(ApiError):
     _code = "file_error"
 
 
+class ToolFailedError(ApiError):
+    """An MCP server cannot be reached, failed, or did not answer in time."""
+
+    retryable = True
+    _code = "tool_failed"
+
+
 class AuditUnwritableError(ApiError):
     """The audit log is required and could not be written."""
 
@@ -315,6 +323,7 @@ error_classes: Final[dict[str, type[ApiError]]] = {
     "bad_user": BadUserError,
     "resource_exhausted": ResourceExhaustedError,
     "file_error": FileError,
+    "tool_failed": ToolFailedError,
     "audit_unwritable": AuditUnwritableError,
     "unsupported": UnsupportedError,
     "unauthorized": UnauthorizedError,

@@ -54,6 +54,8 @@ pub enum ErrorCode {
     ResourceExhausted,
     /// A file operation inside the sandbox failed.
     FileError,
+    /// An MCP server cannot be reached, failed, or did not answer in time.
+    ToolFailed,
     /// The audit log is required and could not be written.
     AuditUnwritable,
     /// This backend or version does not do that.
@@ -106,6 +108,7 @@ impl ErrorCode {
             Self::BadUser => "bad_user",
             Self::ResourceExhausted => "resource_exhausted",
             Self::FileError => "file_error",
+            Self::ToolFailed => "tool_failed",
             Self::AuditUnwritable => "audit_unwritable",
             Self::Unsupported => "unsupported",
             Self::Unauthorized => "unauthorized",
@@ -130,6 +133,7 @@ impl ErrorCode {
                 | Self::SandboxStartFailed
                 | Self::SandboxDied
                 | Self::ResourceExhausted
+                | Self::ToolFailed
                 | Self::AuditUnwritable
                 | Self::TooManyRequests
                 | Self::Stopping
@@ -165,6 +169,7 @@ impl From<&str> for ErrorCode {
             "bad_user" => Self::BadUser,
             "resource_exhausted" => Self::ResourceExhausted,
             "file_error" => Self::FileError,
+            "tool_failed" => Self::ToolFailed,
             "audit_unwritable" => Self::AuditUnwritable,
             "unsupported" => Self::Unsupported,
             "unauthorized" => Self::Unauthorized,

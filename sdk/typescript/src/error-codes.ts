@@ -52,6 +52,8 @@ export const errorTable = {
   resource_exhausted: { http: 429, retryable: true },
   /** A file operation inside the sandbox failed. */
   file_error: { http: 400, retryable: false },
+  /** An MCP server cannot be reached, failed, or did not answer in time. */
+  tool_failed: { http: 502, retryable: true },
   /** The audit log is required and could not be written. */
   audit_unwritable: { http: 500, retryable: true },
   /** This backend or version does not do that. */

@@ -1,15 +1,23 @@
 /**
- * The user's own rules for single Bash commands, `Bash(git push:*)` in `deny` or `ask` of Claude Code's settings. Claude
+ * The user's own rules for single shell commands, `Bash(git push:*)` in `deny` or `ask` of Claude Code's settings. Claude
  * Code holds them against the command that the hook gives back, in which it cannot find them any more; so the hook holds
- * them against the command that was asked for. Pure. In doubt a rule matches: it only ever makes things stricter.
+ * them against the command that was asked for. Pure. In doubt a rule matches, or somebody is asked: it only ever makes
+ * things stricter.
  */
-import { scriptCommands } from "../../detect/shell-script.js";
-import { unwrap } from "../../detect/wrappers.js";
 import { fieldsOf } from "../mcp-entry.js";
+import { commandLines } from "./shell-commands.js";
+import { ANYTHING } from "./shell-reader.js";
 
 export interface BashRules {
   readonly deny: readonly string[];
   readonly ask: readonly string[];
+}
+
+/** What the rules say of a command. */
+export interface Judgement {
+  readonly verdict: "deny" | "ask" | "unclear" | "none";
+  /** As a sentence about "it". */
+  readonly reason: string;
 }
 
 /** From texts of settings files. One that is no JSON has no rules for Claude Code either. */
@@ -23,16 +31,27 @@ export function bashRules(settings: readonly string[]): BashRules {
   };
 }
 
-/** The first pattern that the command, or a command in it, matches. */
-export function matchingRule(patterns: readonly string[], command: string): string | null {
-  if (patterns.length === 0) return null;
-  const lines = commandLines(command);
-  return patterns.find((pattern) => lines.some((line) => matches(pattern, line))) ?? null;
+export function judge({ deny, ask }: BashRules, command: string): Judgement {
+  if (deny.length + ask.length === 0) return { verdict: "none", reason: "" };
+  const { lines: found, unclear } = commandLines(command);
+  const lines = [...new Set([command.trim(), ...found])];
+  const rule = (patterns: readonly string[], holds: typeof matches) =>
+    patterns.find((pattern) => lines.some((line) => holds(pattern, line)));
+  const denied = rule(deny, matches);
+  if (denied !== undefined) return { verdict: "deny", reason: `your rule Bash(${denied}) denies it` };
+  if (unclear !== null)
+    return { verdict: "unclear", reason: `your rules cannot be held against all of it, since ${unclear}` };
+  const possible = rule(deny, mayMatch);
+  if (possible !== undefined)
+    return { verdict: "unclear", reason: `what it expands to may be what your rule Bash(${possible}) denies` };
+  const asked = rule(ask, (pattern, line) => matches(pattern, line) || mayMatch(pattern, line));
+  if (asked !== undefined) return { verdict: "ask", reason: `your rule Bash(${asked}) asks about this command` };
+  return { verdict: "none", reason: "" };
 }
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch {
     return null;
   }
@@ -40,27 +59,34 @@ function parse(text: string): unknown {
 
 /** `Bash` alone is about the tool, and Claude Code's own business still. */
 function patternOf(rule: string): readonly string[] {
-  const inner = /^Bash\((.+)\)$/s.exec(rule)?.[1];
+  const inner = /^(?:Bash|Monitor)\((.+)\)$/s.exec(rule)?.[1];
   return inner === undefined ? [] : [inner];
-}
-
-/** The whole, each command in it, and what stands behind `env`, `timeout` and the like, also in a `sh -c`. */
-function commandLines(command: string, depth = 0): readonly string[] {
-  const inner = scriptCommands(command).flatMap((words) => {
-    const behind = unwrap(words);
-    const own = [words.join(" "), ...(behind !== null && "words" in behind ? [behind.words.join(" ")] : [])];
-    const scripts = words.filter((_, index) => /^-\w*c$/.test(words[index - 1] ?? ""));
-    return [...own, ...(depth < 3 ? scripts.flatMap((script) => commandLines(script, depth + 1)) : [])];
-  });
-  return [command.trim(), ...inner];
 }
 
 /** `npm run:*` is a beginning of whole words, `*` anywhere stands for anything. */
 function matches(pattern: string, line: string): boolean {
-  const prefix = /^(.*):\*$/s.exec(pattern)?.[1];
+  const prefix = prefixOf(pattern);
   if (prefix !== undefined) return line === prefix || line.startsWith(`${prefix} `);
   // "git *" is also "git" alone.
   return isGlob(pattern, line) || (pattern.endsWith(" *") && line === pattern.slice(0, -2));
+}
+
+/** Whether some text in place of what is not known would make it match, as far as the beginning and the end tell. */
+function mayMatch(pattern: string, line: string): boolean {
+  const first = line.indexOf(ANYTHING);
+  if (first < 0) return false;
+  const known = line.slice(0, first);
+  const prefix = prefixOf(pattern);
+  const head = prefix ?? pattern.split("*", 1)[0] ?? "";
+  if (head.startsWith(known) || head === known.trimEnd()) return true;
+  if (prefix !== undefined || !pattern.includes("*") || !known.startsWith(head)) return false;
+  const tail = pattern.slice(pattern.lastIndexOf("*") + 1);
+  const end = line.slice(line.lastIndexOf(ANYTHING) + 1);
+  return end.endsWith(tail) || tail.endsWith(end);
+}
+
+function prefixOf(pattern: string): string | undefined {
+  return /^(.*):\*$/s.exec(pattern)?.[1];
 }
 
 /** In one pass, whatever a project's settings and a model's command are made of. */

@@ -5,6 +5,7 @@ import { answerText, decide, type HookSetting } from "./hook.js";
 
 const setting: HookSetting = {
   launch: ["agentkernel"],
+  searchPath: null,
   projectDir: "/home/ada/it's mine",
   realPath: (path) => path,
   leaving: "ask",
@@ -22,11 +23,13 @@ function input(toolInput: unknown, more: Readonly<Record<string, unknown>> = {})
   });
 }
 
+const withoutRules: HookSetting = { ...setting, rules: { deny: [], ask: [] } };
+
 /** The words that a real shell makes of the command that the hook gives back, from `run` on. */
-function wordsOf(text: string, using = setting): string[] {
+function wordsOf(text: string, using = withoutRules): string[] {
   const answer = decide(text, using);
   if (answer.kind !== "route") throw new Error(`${answer.kind}: ${"reason" in answer ? answer.reason : ""}`);
-  const shell = `agentkernel() { for word in "$@"; do printf '%s\\0' "$word"; done; }; exec() { "$@"; }; cd() { :; }\n${answer.input.command}`;
+  const shell = `agentkernel() { for word in "$@"; do printf '%s\\0' "$word"; done; }; cd() { :; }\n${answer.input.command}`;
   return execFileSync("bash", ["--norc", "-c", shell], { encoding: "utf8" }).split("\0").slice(0, -1);
 }
 
@@ -78,7 +81,25 @@ describe("a command", () => {
     expect(wordsOf(input({ command: "ls" }, { permission_mode: "plan" })).slice(3, 5)).toEqual(["--workspace", "copy"]);
   });
 
-  test("is started from where agentkernel lies, if it is in no PATH", () => {
+  test("is started without what the project has in PATH", () => {
+    const searchPath = "/usr/bin:/it's/bin";
+    const answer = decide(input({ command: "ls" }), { ...setting, searchPath });
+    expect(answer).toMatchObject({
+      input: { command: expect.stringMatching(/^PATH='\/usr\/bin:\/it'\\''s\/bin' agentkernel run /) },
+    });
+    const below = input({ command: "ls" }, { cwd: "/home/ada/it's mine/sub" });
+    expect(wordsOf(below, { ...setting, searchPath }).slice(-2)).toEqual(["/home/ada/it's mine", "sub"]);
+  });
+
+  test("is not run where agentkernel itself lies in the project", () => {
+    const launch = ["/usr/bin/node", "/home/ada/it's mine/node_modules/agentkernel/dist/agentkernel.js"] as const;
+    expect(decide(input({ command: "ls" }), { ...setting, launch })).toMatchObject({
+      kind: "deny",
+      reason: expect.stringMatching(/agentkernel itself lies in the project/),
+    });
+  });
+
+  test("is started from where agentkernel lies", () => {
     const answer = decide(input({ command: "ls" }), { ...setting, launch: ["/opt/a b/agentkernel"] });
     expect(answer).toMatchObject({ input: { command: expect.stringMatching(/^'\/opt\/a b\/agentkernel' run /) } });
   });
@@ -130,6 +151,26 @@ describe("the user's own rules for single commands", () => {
     });
   });
 
+  test.each([
+    ["default", "ask"],
+    ["plan", "ask"],
+    ["bypassPermissions", "deny"],
+    ["dontAsk", "deny"],
+  ])("that cannot be held against a command: in mode %s the answer is %s", (mode, kind) => {
+    expect(decide(input({ command: 'bash -c "$x"' }, { permission_mode: mode }), setting)).toMatchObject({
+      kind,
+      reason: expect.stringMatching(/your rules cannot be held against all of it/),
+    });
+  });
+
+  test("that are not known refuse everything", () => {
+    const rules = { unreadable: "/x/settings.json is larger than 4 MiB" };
+    expect(decide(input({ command: "ls" }), { ...setting, rules })).toMatchObject({
+      kind: "deny",
+      reason: expect.stringContaining("settings.json is larger"),
+    });
+  });
+
   test("deny a command outside the sandbox before it is asked about", () => {
     expect(decide(input({ command: "curl x", dangerouslyDisableSandbox: true }), setting).kind).toBe("deny");
   });
@@ -157,6 +198,37 @@ describe("leaving the sandbox", () => {
 
   test("is not asked for by false", () => {
     expect(leaving(false, "default")).toBe("route");
+  });
+});
+
+describe("Monitor", () => {
+  const monitor = (toolInput: unknown) => decide(input(toolInput, { tool_name: "Monitor" }), setting);
+
+  test("runs its command in a sandbox, with everything else as it was", () => {
+    expect(monitor({ command: "tail -f log", description: "errors", timeout_ms: 5000 })).toEqual({
+      kind: "route",
+      input: {
+        command: expect.stringMatching(/ run --compatibility-mode claude -- .*'tail -f log'/),
+        description: "errors",
+        timeout_ms: 5000,
+      },
+    });
+  });
+
+  test.each([
+    [{ ws: { url: "ws://127.0.0.1" } }, /WebSocket/],
+    [{ command: "ls", ws: {} }, /WebSocket/],
+    [{ description: "x" }, /no command/],
+    [{ command: "curl x" }, /your rule/],
+  ])("does not run %j", (toolInput, why) => {
+    expect(monitor(toolInput)).toMatchObject({ kind: "deny", reason: expect.stringMatching(why) });
+  });
+});
+
+test("PowerShell is refused", () => {
+  expect(decide(input({ command: "ls" }, { tool_name: "PowerShell" }), setting)).toMatchObject({
+    kind: "deny",
+    reason: expect.stringContaining("use the Bash tool"),
   });
 });
 

@@ -1,23 +1,28 @@
 /**
- * The decision of the PreToolUse hook: a Bash command of Claude Code becomes the same command in a sandbox. Pure. It
+ * The decision of the PreToolUse hook: a shell command of Claude Code becomes the same command in a sandbox. Pure. It
  * fails closed: what it does not understand is not run, and leaving the sandbox is never granted here.
  */
 import { isAbsolute, relative } from "node:path";
 import type { Launch } from "../agent.js";
 import { fieldsOf } from "../mcp-entry.js";
-import { type BashRules, matchingRule } from "./bash-rules.js";
+import { isWithin } from "../real-path.js";
+import { type BashRules, judge } from "./bash-rules.js";
 import { shellQuote } from "./shell-quote.js";
+import { isShellTool, whyNotRouted } from "./shell-tools.js";
 
 export interface HookSetting {
+  /** Places on the disk. */
   readonly launch: Launch;
+  /** What PATH has to be for it, where that of Claude Code has folders of the project; null: as it is. */
+  readonly searchPath: string | null;
   /** The project's folder, as Claude Code tells its hooks; null where it does not. */
   readonly projectDir: string | null;
   /** A folder without links on the way to it. */
   readonly realPath: (path: string) => string;
   /** What happens to a request to run outside the sandbox. */
   readonly leaving: Leaving;
-  /** The user's own, for single commands. */
-  readonly rules: BashRules;
+  /** The user's own, for single commands; or why they are not known. */
+  readonly rules: BashRules | { readonly unreadable: string };
 }
 
 export const leavings = ["ask", "refuse"] as const;
@@ -43,30 +48,38 @@ export function decide(text: string, setting: HookSetting): HookAnswer {
   const { hook_event_name: event, tool_name: tool, tool_input: toolInput, cwd, permission_mode: mode } = input;
   if (event !== "PreToolUse") return deny(`it was called for ${JSON.stringify(event)} and serves only PreToolUse`);
   if (typeof tool !== "string") return deny("tool_name is missing");
-  if (tool !== "Bash") return { kind: "pass" };
+  if (!isShellTool(tool)) return { kind: "pass" };
   if (typeof toolInput !== "object" || toolInput === null || Array.isArray(toolInput))
     return deny("tool_input is missing");
   const fields = fieldsOf(toolInput);
   const { command } = fields;
-  const why = whyBadCommand(command);
-  if (typeof command !== "string" || why !== null) return deny(why ?? "the Bash call has no command");
-  const denied = matchingRule(setting.rules.deny, command);
-  if (denied !== null) return deny(`your rule Bash(${denied}) denies it`);
+  const why = whyNotRouted(tool, fields) ?? whyBadCommand(String(command));
+  if (typeof command !== "string" || why !== null) return deny(why ?? "the call has no command");
+  const { rules } = setting;
+  if ("unreadable" in rules) return deny(`your rules are not known: ${rules.unreadable}`);
+  const judged = judge(rules, command);
+  if (judged.verdict === "deny") return deny(judged.reason);
   if (typeof cwd !== "string" || !isAbsolute(cwd)) return deny("cwd is missing");
   if (fields.dangerouslyDisableSandbox !== undefined && fields.dangerouslyDisableSandbox !== false) {
     return leave(setting.leaving, mode);
   }
   const folder = setting.projectDir !== null && isAbsolute(setting.projectDir) ? setting.projectDir : cwd;
   if (`${folder}${cwd}`.includes("\0")) return deny("a folder's name has a NUL");
-  const below = relative(setting.realPath(folder), setting.realPath(cwd));
-  if (below === ".." || below.startsWith("../")) {
+  const root = setting.realPath(folder);
+  const below = relative(root, setting.realPath(cwd));
+  if (!isWithin(setting.realPath(cwd), root)) {
     return deny(`the current folder ${cwd} lies outside the project ${folder}, which is all that the sandbox has`);
   }
+  const exposed = setting.launch.find((word) => isWithin(setting.realPath(word), root));
+  if (exposed !== undefined) {
+    return deny(
+      `agentkernel itself lies in the project (${exposed}), where sandboxes can change it: install it elsewhere`,
+    );
+  }
   const place = { folder, cwd, below, isPlanning: mode === "plan" };
-  const rewritten = { ...fields, command: routed(command, place, setting.launch) };
-  const asked = matchingRule(setting.rules.ask, command);
-  if (asked !== null)
-    return { kind: "ask", reason: `your rule Bash(${asked}) asks about this command`, input: rewritten };
+  const rewritten = { ...fields, command: routed(command, place, setting) };
+  if (judged.verdict === "unclear" && !isAsking(mode)) return deny(`${judged.reason}; nobody is asked in this mode`);
+  if (judged.verdict !== "none") return { kind: "ask", reason: judged.reason, input: rewritten };
   return { kind: "route", input: rewritten };
 }
 
@@ -100,8 +113,7 @@ function parse(text: string): Readonly<Record<string, unknown>> | string {
     : "what the hook was given is not a JSON object";
 }
 
-function whyBadCommand(command: unknown): string | null {
-  if (typeof command !== "string") return "the Bash call has no command";
+function whyBadCommand(command: string): string | null {
   if (command.includes("\0")) return "the command has a NUL";
   if (/\p{Surrogate}/u.test(command)) return "the command has half a character and could not be passed on unchanged";
   if (Buffer.byteLength(command) > MAX_COMMAND_BYTES)
@@ -112,9 +124,12 @@ function whyBadCommand(command: unknown): string | null {
 function leave(leaving: Leaving, mode: unknown): HookAnswer {
   if (leaving === "refuse")
     return deny("commands outside the sandbox are refused here; leave dangerouslyDisableSandbox out");
-  if (mode !== undefined && !askingModes.has(mode))
-    return deny("nobody is asked in this mode, so a command outside the sandbox is refused");
+  if (!isAsking(mode)) return deny("nobody is asked in this mode, so a command outside the sandbox is refused");
   return { kind: "ask", reason: "this command asks to run OUTSIDE the sandbox, on your machine itself" };
+}
+
+function isAsking(mode: unknown): boolean {
+  return mode === undefined || askingModes.has(mode);
 }
 
 function deny(why: string): HookAnswer {
@@ -139,9 +154,10 @@ const inside = [
   'if command -v bash >/dev/null; then exec bash -c "$1"; else exec sh -c "$1"; fi',
 ].join("; ");
 
-function routed(command: string, { folder, cwd, below, isPlanning }: CommandPlace, launch: Launch): string {
+function routed(command: string, { folder, cwd, below, isPlanning }: CommandPlace, setting: HookSetting): string {
   const run = ["run", "--compatibility-mode", "claude", ...(isPlanning ? ["--workspace", "copy"] : []), "--"];
-  const words = [...launch, ...run, "sh", "-c", inside, "sh", command, folder, below];
-  const line = words.map((word) => (/^[A-Za-z0-9_./=:-]+$/.test(word) ? word : shellQuote(word))).join(" ");
-  return cwd === folder ? line : `(cd ${shellQuote(folder)} && exec ${line})`;
+  const words = [...setting.launch, ...run, "sh", "-c", inside, "sh", command, folder, below];
+  const path = setting.searchPath === null ? "" : `PATH=${shellQuote(setting.searchPath)} `;
+  const line = path + words.map((word) => (/^[A-Za-z0-9_./=:-]+$/.test(word) ? word : shellQuote(word))).join(" ");
+  return cwd === folder ? line : `(cd ${shellQuote(folder)} && ${line})`;
 }

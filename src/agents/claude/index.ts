@@ -6,8 +6,9 @@ import { isAbsolute, join } from "node:path";
 import type { Surroundings } from "../../core/surroundings.js";
 import type { Agent, FileEdits, Setting } from "../agent.js";
 import type { Edit } from "../edit/index.js";
+import { objectionTo } from "../entry-extras.js";
 import { isServerEntry, SERVER_NAME, serverCommand, startsBy } from "../mcp-entry.js";
-import { hookGroup, isHookGroup } from "./hook-entry.js";
+import { hookGroup, isHook } from "./hook-entry.js";
 import { permissions, settingsTool } from "./permissions.js";
 import { skillText } from "./texts.js";
 
@@ -45,6 +46,7 @@ function serverFile({ scope, launch, at }: Setting): FileEdits {
     value: { type: "stdio", ...wanted },
     isOurs: isServerEntry,
     suffices: (value) => startsBy(value, wanted),
+    objection: objectionTo(scope),
   };
   if (scope === "project") return { path: join(at.cwd, ".mcp.json"), edits: [edit] };
   const named = namedFolder(at);
@@ -62,11 +64,16 @@ function settingsEdits({ launch }: Setting): readonly Edit[] {
       .filter((other) => other !== list)
       .map((other) => ["permissions", other]),
   });
-  return [
-    { kind: "json-item", path: ["hooks", "PreToolUse"], value: hookGroup(launch), isOurs: isHookGroup },
-    ...allow.map((value) => rule("allow", value)),
-    ...ask.map((value) => rule("ask", value)),
-  ];
+  const { hooks, ...group } = hookGroup(launch);
+  const hook: Edit = {
+    kind: "json-grouped",
+    path: ["hooks", "PreToolUse"],
+    member: "hooks",
+    value: hooks[0],
+    group,
+    isOurs: isHook,
+  };
+  return [hook, ...allow.map((value) => rule("allow", value)), ...ask.map((value) => rule("ask", value))];
 }
 
 function userFolder(at: Surroundings): string {

@@ -25,6 +25,7 @@ export function ensure(text: FileText, edit: Edit, name: string): string {
   switch (edit.kind) {
     case "json-set":
     case "json-item":
+    case "json-grouped":
       return ensureJson(text, edit, name);
     case "toml-tables":
       return ensureTables(text, edit, name);
@@ -40,6 +41,7 @@ export function remove(text: string, edit: Edit, name: string): FileText {
   switch (edit.kind) {
     case "json-set":
     case "json-item":
+    case "json-grouped":
       return removeJson(text, edit, name);
     case "toml-tables":
       return removeTables(text, edit, name);
@@ -52,7 +54,7 @@ export function remove(text: string, edit: Edit, name: string): FileText {
 
 /** Whether two texts say the same; containers that hold nothing do not count. */
 export function meansTheSame(one: FileText, other: FileText, { kind }: Edit, name: string): boolean {
-  if (kind === "json-set" || kind === "json-item") return sameJson(one, other, name);
+  if (kind === "json-set" || kind === "json-item" || kind === "json-grouped") return sameJson(one, other, name);
   if (kind === "toml-tables") return sameTables(one, other, name);
   return (one ?? "").trim() === (other ?? "").trim();
 }

@@ -13,7 +13,7 @@ import {
 } from "jsonc-parser";
 import { notUnderstood, placeAt, taken } from "./unreadable.js";
 
-export type JsonEdit = JsonMember | JsonItem;
+export type JsonEdit = JsonMember | JsonItem | JsonGrouped;
 
 interface JsonMember {
   readonly kind: "json-set";
@@ -23,6 +23,8 @@ interface JsonMember {
   readonly isOurs: (value: unknown) => boolean;
   /** Whether what is there does as well, whatever the user has added to it. */
   readonly suffices: (value: unknown) => boolean;
+  /** What is wrong with it even so; null: nothing. */
+  readonly objection?: (value: unknown) => string | null;
 }
 
 interface JsonItem {
@@ -35,22 +37,34 @@ interface JsonItem {
   readonly unlessIn?: readonly (readonly string[])[];
 }
 
+/** An item of a list that is a member of an item of a list: groups may also hold items of others, which stay. */
+interface JsonGrouped {
+  readonly kind: "json-grouped";
+  /** Of the list of groups. */
+  readonly path: readonly string[];
+  /** The list's name in a group. */
+  readonly member: string;
+  readonly value: unknown;
+  /** What the rest of a group has to be for the item to be in the right one. */
+  readonly group: Readonly<Record<string, unknown>>;
+  readonly isOurs: (item: unknown) => boolean;
+}
+
 export function ensureJson(text: string | null, edit: JsonEdit, name: string): string {
   const before = text === null || text.trim() === "" ? "{}\n" : text;
   const tree = rootOf(before, name);
   checkContainers(before, tree, edit, name);
+  if (edit.kind === "json-grouped") return ensureGrouped(text ?? before, before, tree, edit, name);
   if (edit.kind === "json-set") {
     const there = findNodeAtLocation(tree, [...edit.path]);
     if (there !== undefined) {
       const value = plainValue(there);
-      if (edit.suffices(value)) return text ?? before;
-      if (!edit.isOurs(value)) {
+      const objection = edit.objection?.(value) ?? null;
+      if (objection === null && edit.suffices(value)) return text ?? before;
+      if (objection !== null || !edit.isOurs(value)) {
         const { line } = placeAt(before, there.offset);
-        throw taken(
-          `${name}:${line}`,
-          `${edit.path.join(".")} is there already, and is not ours`,
-          "rename or remove it",
-        );
+        const why = objection ?? "is not ours";
+        throw taken(`${name}:${line}`, `${edit.path.join(".")} is there already, and ${why}`, "rename or remove it");
       }
     }
     return put(before, [...edit.path], edit.value);
@@ -76,12 +90,53 @@ export function removeJson(text: string, edit: JsonEdit, name: string): string |
     const value = there === undefined ? undefined : plainValue(there);
     if (there === undefined || !edit.isOurs(value)) return text;
     result = put(text, [...edit.path], undefined);
+  } else if (edit.kind === "json-grouped") {
+    result = withoutGrouped(text, edit, name);
+    if (result === text) return text;
   } else {
     const own = itemsAt(tree, edit.path).findLast(({ value }) => edit.isOurs(value));
     if (own === undefined) return text;
     result = put(text, [...edit.path, own.index], undefined);
   }
   return isNothing(plainValue(rootOf(result, name))) && !hasComment(result) ? null : result;
+}
+
+function ensureGrouped(same: string, before: string, tree: Node, edit: JsonGrouped, name: string): string {
+  const [own, ...more] = groupedAt(tree, edit);
+  if (own?.isRightGroup === true && more.length === 0) {
+    if (isDeepStrictEqual(own.value, edit.value)) return same;
+    return put(before, own.path, edit.value);
+  }
+  const rest = withoutGrouped(before, edit, name);
+  const groups = itemsAt(rootOf(rest, name), edit.path);
+  return put(rest, [...edit.path, groups.length], { ...edit.group, [edit.member]: [edit.value] }, true);
+}
+
+/** A group that held nothing else goes too. */
+function withoutGrouped(text: string, edit: JsonGrouped, name: string): string {
+  const own = groupedAt(rootOf(text, name), edit).at(-1);
+  if (own === undefined) return text;
+  return withoutGrouped(put(text, own.isAlone ? own.path.slice(0, -2) : own.path, undefined), edit, name);
+}
+
+interface Grouped {
+  readonly path: JSONPath;
+  readonly value: unknown;
+  readonly isAlone: boolean;
+  readonly isRightGroup: boolean;
+}
+
+function groupedAt(tree: Node, { path, member, group, isOurs }: JsonGrouped): readonly Grouped[] {
+  return itemsAt(tree, path).flatMap(({ index, value }) => {
+    const { [member]: items, ...others } = { ...(value as Readonly<Record<string, unknown>> | null) };
+    const list: readonly unknown[] = Array.isArray(items) ? items : [];
+    const isRightGroup = isDeepStrictEqual(others, { ...group });
+    return list.flatMap((item, at) =>
+      isOurs(item)
+        ? [{ path: [...path, index, member, at], value: item, isAlone: list.length === 1, isRightGroup }]
+        : [],
+    );
+  });
 }
 
 export function sameJson(one: string | null, other: string | null, name: string): boolean {
@@ -91,7 +146,21 @@ export function sameJson(one: string | null, other: string | null, name: string)
 }
 
 function put(text: string, path: JSONPath, value: unknown, isArrayInsertion = false): string {
+  if (value === undefined) {
+    const cut = withoutLastItem(text, path);
+    if (cut !== null) return cut;
+  }
   return applyEdits(text, modify(text, path, value, { formattingOptions: layoutOf(text), isArrayInsertion }));
+}
+
+/** The library counts on a line end behind the last item of a list. Null: it is another one, or the only one. */
+function withoutLastItem(text: string, path: JSONPath): string | null {
+  const tree = parseTree(text, [], { allowTrailingComma: true });
+  const items = (tree && findNodeAtLocation(tree, path.slice(0, -1))?.children) ?? [];
+  const index = path.at(-1);
+  const [kept, gone] = items.slice(-2);
+  if (index !== items.length - 1 || kept === undefined || gone === undefined) return null;
+  return text.slice(0, kept.offset + kept.length) + text.slice(gone.offset + gone.length);
 }
 
 /** As the user writes: tabs or so many spaces, and the same line ends. */
@@ -133,7 +202,7 @@ function checkContainers(text: string, tree: Node, edit: JsonEdit, name: string)
   const containers = edit.kind === "json-set" ? edit.path.slice(0, -1) : edit.path;
   for (let length = 1; length <= containers.length; length++) {
     const node = findNodeAtLocation(tree, containers.slice(0, length));
-    const wanted = edit.kind === "json-item" && length === containers.length ? "array" : "object";
+    const wanted = edit.kind !== "json-set" && length === containers.length ? "array" : "object";
     if (node === undefined || node.type === wanted) continue;
     const { line, column } = placeAt(text, node.offset);
     const what = wanted === "array" ? "a list" : "an object";

@@ -13,6 +13,8 @@ export interface TomlTables {
   readonly text: string;
   readonly isOurs: (value: unknown) => boolean;
   readonly suffices: (value: unknown) => boolean;
+  /** What is wrong with it even so; null: nothing. */
+  readonly objection?: (value: unknown) => string | null;
 }
 
 export function ensureTables(text: string | null, edit: TomlTables, name: string): string {
@@ -20,9 +22,11 @@ export function ensureTables(text: string | null, edit: TomlTables, name: string
   const program = parse(before, name);
   const there = valueAt(program, edit.path);
   if (there === undefined) return checked(appended(before, edit.text), name);
-  if (edit.suffices(there)) return before;
-  if (!edit.isOurs(there)) {
-    throw taken(name, `[${edit.path.join(".")}] is there already, and is not ours`, "rename or remove it");
+  const objection = edit.objection?.(there) ?? null;
+  if (objection === null && edit.suffices(there)) return before;
+  if (objection !== null || !edit.isOurs(there)) {
+    const why = objection ?? "is not ours";
+    throw taken(name, `[${edit.path.join(".")}] is there already, and ${why}`, "rename or remove it");
   }
   return checked(appended(cut(before, program, edit, name), edit.text), name);
 }

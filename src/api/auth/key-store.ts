@@ -4,9 +4,10 @@
  * own, so that making one and revoking another at the same moment cannot undo each other.
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AgentKernelError } from "../../core/errors.js";
+import { textIfThere } from "../../core/text-if-there.js";
 import { type Scope, scopes } from "../operations/operation.js";
 import type { Quotas } from "./caller.js";
 
@@ -102,13 +103,8 @@ export class KeyStore {
 
   /** Null where it was revoked meanwhile. */
   #readOne(id: string): KeyRecord | null {
-    let text: string;
-    try {
-      text = readFileSync(this.#fileOf(id), "utf8");
-    } catch (error) {
-      if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
-      throw error;
-    }
+    const text = textIfThere(this.#fileOf(id));
+    if (text === null) return null;
     const { version, key } = JSON.parse(text) as { version: unknown; key: unknown };
     if (version === VERSION && isRecord(key) && key.id === id) return key;
     throw new AgentKernelError("conflict", `${this.#fileOf(id)} is not a key that this version knows`, {

@@ -34,26 +34,20 @@ export async function prepare(
     });
   }
   const wishes = withModule(wishesOf(command, body), body, caller);
-  refuseNowhere(wishes, body);
   const surroundings = { ...own, cwd };
   const configuration = await readConfiguration(wishes, surroundings);
-  if (caller.isTrusted) return prepareRun(wishes, surroundings, configuration);
-  const request = prepareRun(wishes, surroundings, withoutHost(configuration));
+  const request = prepareRun(wishes, surroundings, caller.isTrusted ? configuration : withoutHost(configuration));
+  refuseHostModule(request, body, command, caller);
+  if (caller.isTrusted) return request;
   // What the user's own file names is the user's choice.
   if (body.image === undefined) return request;
   return { ...request, imageSettings: { ...request.imageSettings, publicOnly: true } };
 }
 
 /** Somebody who is not the user of this machine names nothing of it. */
-function refuseUnlessTrusted({ dir, image, backend, lang, module }: PolicyBody, { isTrusted }: Caller): void {
+function refuseUnlessTrusted({ dir, image }: PolicyBody, { isTrusted }: Caller): void {
   if (isTrusted) return;
   const hint = "use a key with the scope admin, or ask as the same user on the same machine";
-  if (isWasm(backend) && lang === undefined && module === undefined) {
-    throw new AgentKernelError("forbidden", "command: this caller may not name modules of the host", {
-      hint: `send the module itself in module, or ${hint}`,
-      details: { field: "command" },
-    });
-  }
   if (dir !== undefined) {
     throw new AgentKernelError("forbidden", "dir: this caller may not name folders of the host", {
       hint,
@@ -68,14 +62,16 @@ function refuseUnlessTrusted({ dir, image, backend, lang, module }: PolicyBody, 
   }
 }
 
-function isWasm(backend: PolicyBody["backend"]): boolean {
-  return backend === "wasm" || backend === "hyperlight";
-}
-
-/** There is no current folder here that a path could start from. */
-function refuseNowhere({ rest: [path] }: Wishes, { backend, lang, module, dir }: PolicyBody): void {
-  if (!isWasm(backend) || lang !== undefined || module !== undefined || dir !== undefined) return;
-  if (path === undefined || path.startsWith("/")) return;
+/** The backend may be the choice of a file or a variable here, so what is called is known only now. */
+function refuseHostModule({ module }: RunRequest, { dir }: PolicyBody, [path = ""]: readonly string[], caller: Caller) {
+  if (module?.source.kind !== "file") return;
+  if (!caller.isTrusted) {
+    throw new AgentKernelError("forbidden", "command: this caller may not name modules of the host", {
+      hint: "send the module itself in module, or use a key with the scope admin, or ask as the same user on the same machine",
+      details: { field: "command" },
+    });
+  }
+  if (dir !== undefined || path.startsWith("/")) return;
   throw new AgentKernelError("invalid_argument", "command: the module is a path that does not start at the root", {
     hint: "write it out, name the folder in dir, or send the module itself in module",
     details: { field: "command" },

@@ -13,15 +13,24 @@ export async function sendPieces(
   sendWhole: (text: string) => void,
 ): Promise<void> {
   let held = "";
-  for await (const piece of pieces) {
-    held += piece;
-    if (held.length < SMALL_CHARS) continue;
+  const take = async (piece: string): Promise<boolean> => {
     if (!response.headersSent) {
       response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" });
     }
-    const text = held;
     held = "";
-    if (!(await written(response, text))) return;
+    return await written(response, piece);
+  };
+  // Waiting for what is there already would take longer than most answers.
+  if (Symbol.iterator in pieces) {
+    for (const piece of pieces) {
+      held += piece;
+      if (held.length >= SMALL_CHARS && !(await take(held))) return;
+    }
+  } else {
+    for await (const piece of pieces) {
+      held += piece;
+      if (held.length >= SMALL_CHARS && !(await take(held))) return;
+    }
   }
   if (response.headersSent) response.end(`${held}\n`);
   else sendWhole(`${held}\n`);

@@ -93,10 +93,10 @@ type AboutSandbox = Pick<
   "backend" | "image" | "profile" | "compatibility_mode" | "layers" | "usage" | "network" | "changes" | "notes"
 >;
 
-function aboutSandbox({ backend, policy, notes }: RunRequest, ran: RanOnce, redact: Redactor): AboutSandbox {
+function aboutSandbox({ policy, notes }: RunRequest, ran: RanOnce, redact: Redactor): AboutSandbox {
   const { image, sandbox } = ran;
   return {
-    backend,
+    backend: sandbox.backend,
     image: { name: image.name, digest: image.digest, why: redact.value(inFields(image.why)) },
     profile: policy.profile,
     compatibility_mode: policy.mode,

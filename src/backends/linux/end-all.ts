@@ -32,19 +32,26 @@ interface Process {
   readonly isWarm: boolean;
 }
 
-export async function endAll(jailBinary: string): Promise<EndedAll> {
-  const first = processes(jailBinary);
+/** What supervisors are known by: the program of this installation, or that they hold a sandbox that stays. */
+export interface Known {
+  readonly jailBinary: string;
+  /** Of an earlier version, whose program lay elsewhere. */
+  readonly holders: () => ReadonlySet<number>;
+}
+
+export async function endAll(known: Known): Promise<EndedAll> {
+  const first = processes(known);
   const supervisors = supervisorsAmong(first);
   strike(first, supervisors);
-  let left = await gone(jailBinary, supervisors, CLEARING_MS);
+  let left = await gone(known, supervisors, CLEARING_MS);
   // Those that were being made when the others were killed.
-  const second = processes(jailBinary);
-  const late = supervisorsAmong(second).filter((one) => !supervisors.some((known) => isSame(known, one)));
+  const second = processes(known);
+  const late = supervisorsAmong(second).filter((one) => !supervisors.some((other) => isSame(other, one)));
   strike(second, late);
-  left = [...left, ...(await gone(jailBinary, late, CLEARING_MS))];
+  left = [...left, ...(await gone(known, late, CLEARING_MS))];
   const wasForced = left.length > 0;
   for (const { pid } of left) kill(pid);
-  left = await gone(jailBinary, left, DYING_MS);
+  left = await gone(known, left, DYING_MS);
   const survives = (one: Process) => left.some((other) => isSame(one, other));
   const ended = [...supervisors, ...late].filter((one) => !one.isWarm && !survives(one)).length;
   return { ended, left: left.map(({ pid }) => pid), wasForced };
@@ -58,11 +65,11 @@ function strike(all: readonly Process[], supervisors: readonly Process[]): void 
   }
 }
 
-async function gone(jailBinary: string, which: readonly Process[], deadlineMs: number): Promise<readonly Process[]> {
+async function gone(known: Known, which: readonly Process[], deadlineMs: number): Promise<readonly Process[]> {
   let left = which;
   for (const until = performance.now() + deadlineMs; left.length > 0 && performance.now() < until; ) {
     await delay(LOOK_AGAIN_MS);
-    const now = processes(jailBinary);
+    const now = processes(known);
     left = left.filter((one) => now.some((other) => isSame(one, other)));
   }
   return left;
@@ -79,21 +86,23 @@ function supervisorsAmong(all: readonly Process[]): readonly Process[] {
   return candidates.filter(({ parent }) => !pids.has(parent));
 }
 
-function processes(jailBinary: string): readonly Process[] {
+function processes({ jailBinary, holders }: Known): readonly Process[] {
+  const held = holders();
+  const isOurs = (pid: number) => held.has(pid) || runsOurs(pid, jailBinary);
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => look(Number(name), jailBinary) ?? []);
+    .flatMap((name) => look(Number(name), isOurs) ?? []);
 }
 
 /** Null for one that is gone, or not to be seen. */
-function look(pid: number, jailBinary: string): Process | null {
+function look(pid: number, isOurs: (pid: number) => boolean): Process | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
     // The program's name may hold anything, also parentheses; fields are counted from behind it.
     const [state = "", parent = "", ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     if (state === "Z" || state === "X") return null;
     const isWarm = stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")")) === WARM_NAME;
-    return { pid, parent: Number(parent), start: fields[17] ?? "", isSupervisor: isOurs(pid, jailBinary), isWarm };
+    return { pid, parent: Number(parent), start: fields[17] ?? "", isSupervisor: isOurs(pid), isWarm };
   } catch (error) {
     if (error instanceof Error && "code" in error) return null;
     throw error;
@@ -101,7 +110,7 @@ function look(pid: number, jailBinary: string): Process | null {
 }
 
 /** After an update the program that still runs may have been replaced. */
-function isOurs(pid: number, jailBinary: string): boolean {
+function runsOurs(pid: number, jailBinary: string): boolean {
   let program: string;
   try {
     program = readlinkSync(`/proc/${pid}/exe`);

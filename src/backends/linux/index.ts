@@ -2,16 +2,20 @@
  * The linux backend: namespaces, built by `ak-jail` from one spec. This folder turns a policy into that spec and
  * watches the jail; it never makes a system call of its own and decides nothing that the policy has decided.
  */
-import type { Backend, BootedSandbox } from "../../core/backend.js";
+import type { Backend, BootedSandbox, Lack } from "../../core/backend.js";
 import { type JailPrograms, startJail } from "./jail-process.js";
 import { jailSpec } from "./jail-spec.js";
 import { linuxKept } from "./kept/index.js";
 import { warmShape } from "./warm-jail.js";
 
+export const linuxLacks: readonly Lack[] = [
+  { capability: "snapshot", reason: "processes cannot be saved without a checkpoint service" },
+];
+
 export function linuxBackend(programs: JailPrograms): Backend {
   return {
     name: "linux",
-    lacks: [{ capability: "snapshot", reason: "processes cannot be saved without a checkpoint service" }],
+    lacks: linuxLacks,
     async boot(spec, signal, onStream): Promise<BootedSandbox> {
       return await startJail(programs, jailSpec(spec, programs), signal, onStream);
     },

@@ -44,6 +44,7 @@ export function sandboxEnd(fields: Fields): SandboxEnd {
     signal: numberOrNull(fields.signal),
     ...usedSoFar(fields),
     carried: isFields(fields.carried) ? carryReport(fields.carried) : null,
+    ...(typeof fields.said === "string" ? { said: fields.said } : {}),
   };
 }
 
@@ -56,7 +57,7 @@ function usedSoFar(fields: Fields): UsedSoFar {
   };
 }
 
-function carryReport(fields: Fields): CarryReport {
+export function carryReport(fields: Fields): CarryReport {
   const paths = (name: string) => list(fields[name]).map(String);
   return {
     written: paths("written"),

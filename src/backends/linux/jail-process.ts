@@ -5,8 +5,9 @@ import type { BootedSandbox, Layer, SandboxEnd, UsedSoFar } from "../../core/bac
 import { deferred } from "../../core/deferred.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { type JailEvent, parseJailEvent } from "./jail-events.js";
-import type { JailPaths, JailSpec } from "./jail-spec.js";
+import { type JailPaths, type JailSpec, specText } from "./jail-spec.js";
 import { exitOf, type JailStarter, type StartedJail, spawnJail } from "./jail-start.js";
+import { limitCounters } from "./limit-counters.js";
 
 export interface JailPrograms extends JailPaths {
   readonly jailBinary: string;
@@ -40,7 +41,7 @@ export async function bootIn(
   signal?: AbortSignal,
   onStream?: (stream: Socket) => void,
 ): Promise<BootedSandbox> {
-  jail.order(spec);
+  jail.build(spec);
   // The guest gets the stream when everything is in place; what is written now lies there.
   onStream?.(jail.stream);
   let impatience: NodeJS.Timeout | undefined;
@@ -52,10 +53,12 @@ export async function bootIn(
   if (signal?.aborted) kill();
   signal?.addEventListener("abort", kill, { once: true });
   try {
-    const layers = await jail.started;
+    const { pid, layers } = await jail.started;
+    const limitsHit = limitCounters(pid);
     return {
       stream: jail.stream,
       layers,
+      ...(limitsHit === null ? {} : { limitsHit }),
       ended: jail.ended,
       ending: jail.ending,
       finish: () => jail.finish(),
@@ -71,11 +74,17 @@ export async function bootIn(
   }
 }
 
+/** The sandbox stands, and this is its first process. */
+interface Started {
+  readonly pid: number;
+  readonly layers: readonly Layer[];
+}
+
 export class Jail {
   readonly stream: Socket;
   /** Built, where it was asked to be built ahead. */
   readonly warm: Promise<void>;
-  readonly started: Promise<readonly Layer[]>;
+  readonly started: Promise<Started>;
   readonly ended: Promise<SandboxEnd>;
   readonly ending: Promise<UsedSoFar>;
   /** The jail process itself is gone, and what it might have left is swept. */
@@ -117,8 +126,16 @@ export class Jail {
     this.#child.kill();
   }
 
+  build(spec: JailSpec): void {
+    this.#say(specText(spec));
+  }
+
   order(what: object): void {
-    if (!this.#control.destroyed) this.#control.write(`${JSON.stringify(what)}\n`);
+    this.#say(JSON.stringify(what));
+  }
+
+  #say(line: string): void {
+    if (!this.#control.destroyed) this.#control.write(`${line}\n`);
   }
 
   async finish(): Promise<SandboxEnd> {
@@ -142,7 +159,7 @@ export class Jail {
 interface JailEvents {
   readonly warm: Promise<void>;
   /** Rejects at once when the jail tells of a failure. */
-  readonly started: Promise<readonly Layer[]>;
+  readonly started: Promise<Started>;
   readonly ending: Promise<UsedSoFar>;
   /** Never rejects: after a failure the jail is still about to let go of what it holds, so its end tells. */
   readonly ended: Promise<SandboxEnd>;
@@ -151,7 +168,7 @@ interface JailEvents {
 
 export function readEvents(control: Socket): JailEvents {
   const warm = deferred<void>();
-  const started = deferred<readonly Layer[]>();
+  const started = deferred<Started>();
   const ending = deferred<UsedSoFar>();
   const ended = deferred<SandboxEnd>();
   let failure: unknown;
@@ -162,7 +179,7 @@ export function readEvents(control: Socket): JailEvents {
   };
   const take = (event: JailEvent) => {
     if (event.event === "warm") warm.resolve();
-    else if (event.event === "started") started.resolve(event.layers);
+    else if (event.event === "started") started.resolve(event);
     else if (event.event === "ending") ending.resolve(event.used);
     else if (event.event === "exited") ended.resolve(event.end);
     else fail(event.error);

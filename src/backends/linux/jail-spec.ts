@@ -10,13 +10,19 @@ interface JailView {
   readonly readonly: boolean;
 }
 
+/** gVisor's program, and how it gets hold of system calls. */
+export interface JailRuntime {
+  readonly program: string;
+  readonly platform: "systrap" | "kvm" | "ptrace";
+}
+
 export interface JailSpec {
   readonly version: 1;
   readonly hostname: string;
   readonly guest: string;
   readonly ids: "single" | "range" | "best";
   readonly user: { readonly uid: number; readonly gid: number };
-  readonly root: ImageSource;
+  readonly root: Exclude<ImageSource, { readonly kind: "engine" }>;
   readonly rootReadonly: boolean;
   readonly scratchMib: number;
   readonly tmpMib: number;
@@ -33,13 +39,16 @@ export interface JailSpec {
     readonly openFiles: number;
   };
   /** `captured`: what would leave the sandbox arrives at the guest, which asks the host about it. */
-  readonly network: "none" | "captured";
+  readonly network: "none" | "captured" | "proxied";
   readonly trustedCertificate: string | null;
   readonly journal: string;
+  readonly gvisor?: JailRuntime;
   /** Of a kept sandbox: its state folder. */
   readonly state?: string;
   /** It is built without what is shown, and waits for a second spec of the same shape. */
   readonly warm?: true;
+  /** The number of the look ahead that was made for it. */
+  readonly foreseen?: number;
 }
 
 /** Whom a sandbox without root runs as. */
@@ -50,6 +59,8 @@ export interface JailPaths {
   readonly guestBinary: string;
   /** Where the jail notes what must be undone on the host after a crash. */
   readonly journalDir: string;
+  /** The guest runs on gVisor's kernel, and that in the jail. */
+  readonly gvisor?: JailRuntime;
 }
 
 export function jailSpec(boot: BootSpec, paths: JailPaths): JailSpec {
@@ -58,9 +69,9 @@ export function jailSpec(boot: BootSpec, paths: JailPaths): JailSpec {
     version: 1,
     hostname: boot.hostname,
     guest: paths.guestBinary,
-    ids: idChoice(boot),
+    ids: idChoice(boot, paths.gvisor !== undefined),
     user: policy.proc.noRoot ? unprivilegedUser(policy.proc.user) : { uid: 0, gid: 0 },
-    root: boot.image,
+    root: ownRoot(boot.image),
     rootReadonly: policy.fs.rootReadonly,
     scratchMib: scratchMiB(policy.resources),
     tmpMib: Math.min(policy.fs.tmpMiB, Math.max(4, Math.floor(policy.resources.memoryMiB / 4))),
@@ -76,10 +87,31 @@ export function jailSpec(boot: BootSpec, paths: JailPaths): JailSpec {
       pids: policy.resources.pids,
       openFiles: policy.resources.openFiles,
     },
-    network: policy.net.egress === "off" ? "none" : "captured",
+    network: policy.net.egress === "off" ? "none" : paths.gvisor === undefined ? "captured" : "proxied",
     trustedCertificate: boot.trustedCertificate ?? null,
     journal: paths.journalDir,
+    ...(paths.gvisor === undefined ? {} : { gvisor: paths.gvisor }),
+    ...(boot.foreseen === undefined ? {} : { foreseen: boot.foreseen }),
   };
+}
+
+const rulesTexts = new WeakMap<readonly unknown[], string>();
+
+/** As the jail reads it. The rules are most of it, and belong to a policy that many runs share. */
+export function specText({ hide, protect, ...rest }: JailSpec): string {
+  return `${JSON.stringify(rest).slice(0, -1)},"hide":${rulesText(hide)},"protect":${rulesText(protect)}}`;
+}
+
+function rulesText(rules: readonly unknown[]): string {
+  const text = rulesTexts.get(rules) ?? JSON.stringify(rules);
+  // Only what cannot change any more is what it was.
+  if (Object.isFrozen(rules)) rulesTexts.set(rules, text);
+  return text;
+}
+
+function ownRoot(image: ImageSource): JailSpec["root"] {
+  if (image.kind !== "engine") return image;
+  throw new AgentKernelError("internal", "an image in an engine's store cannot be the root of a linux sandbox");
 }
 
 /**
@@ -92,16 +124,17 @@ export function scratchMiB(resources: ResourcePolicy): number {
 
 /**
  * A single id is quicker, and root that can become nobody else cannot get around limits that count by id. An image has
- * files of several owners, and programs that change between them.
+ * files of several owners, and programs that change between them. What runs gVisor is root of the jail, so that anybody
+ * else in the sandbox needs a second id.
  */
-function idChoice({ policy: { proc }, image }: BootSpec): JailSpec["ids"] {
-  if (proc.noRoot) return "single";
+function idChoice({ policy: { proc }, image }: BootSpec, hasOwnKernel: boolean): JailSpec["ids"] {
+  if (proc.noRoot) return hasOwnKernel ? "range" : "single";
   if (proc.user !== null && !/^(root|0)(:(root|0))?$/.test(proc.user)) return "range";
   return image.kind === "layers" ? "best" : "single";
 }
 
 /** Nothing in such a sandbox is root, the guest neither, so the guest runs as the user that was asked for. */
-function unprivilegedUser(user: string | null): { uid: number; gid: number } {
+export function unprivilegedUser(user: string | null): { uid: number; gid: number } {
   if (user === null || user === "sandbox") return { uid: SANDBOX_ID, gid: SANDBOX_ID };
   const [uid, gid = uid] = user.split(":").map((part) => (/^\d{1,5}$/.test(part) ? Number(part) : Number.NaN));
   if (uid === undefined || gid === undefined || !(uid > 0 && uid <= MAX_ID) || !(gid >= 0 && gid <= MAX_ID)) {
@@ -129,7 +162,7 @@ function views({ policy, projectDir, homeDir }: BootSpec): readonly JailView[] {
   return shown;
 }
 
-function writablePaths(policy: Policy): readonly string[] {
+export function writablePaths(policy: Policy): readonly string[] {
   if (policy.proc.landlock === "default") return ["/"];
   const mounts = policy.fs.mounts.filter((mount) => !mount.readonly).map((mount) => mount.guest);
   const project = policy.fs.workspace.readonly ? [] : ["/workspace"];

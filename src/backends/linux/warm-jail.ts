@@ -20,10 +20,12 @@ export function warmShape(programs: JailPrograms, spec: JailSpec): WarmShape | n
 
 /** What cannot be changed any more when a jail is built; the jail holds the two specs against each other by the same list. */
 function fixedParts(spec: JailSpec): object {
-  const { guest, ids, user, rootReadonly, views, capabilities, seccomp, landlockWritable, network } = spec;
+  const { guest, ids, user, rootReadonly, views, capabilities, seccomp, landlockWritable, network, gvisor } = spec;
   const forms = views.map(({ target, form, readonly }) => ({ target, form, readonly }));
-  const tmpMib = rootReadonly ? spec.tmpMib : null;
-  return { guest, ids, user, rootReadonly, tmpMib, forms, capabilities, seccomp, landlockWritable, network };
+  const tmpMib = rootReadonly || gvisor !== undefined ? spec.tmpMib : null;
+  const limits = gvisor === undefined ? null : spec.limits;
+  const walls = { capabilities, seccomp, landlockWritable, network, gvisor, limits };
+  return { guest, ids, user, rootReadonly, tmpMib, forms, ...walls };
 }
 
 /** A layer that was removed and unpacked again has its old name, and is not what a jail shows that was built before. */
@@ -37,7 +39,7 @@ function rootKey(root: JailSpec["root"]): string | null {
 }
 
 /** Nothing of the caller's whose spec it was: neither folders nor what is hidden in them. */
-function withoutCaller(spec: JailSpec): JailSpec {
+function withoutCaller({ foreseen: _, ...spec }: JailSpec): JailSpec {
   return {
     ...spec,
     hostname: "warm",
@@ -49,11 +51,12 @@ function withoutCaller(spec: JailSpec): JailSpec {
   };
 }
 
-function labelOf({ root, user, views, network, rootReadonly }: JailSpec): string {
+function labelOf({ root, user, views, network, rootReadonly, gvisor }: JailSpec): string {
   const image = root.kind === "host" ? "host" : `image of ${root.layers.length} layers`;
   const project = views.find(({ target }) => target === "/workspace");
   const mounts = views.length - (project ? 1 : 0);
   return [
+    ...(gvisor === undefined ? [] : ["gvisor"]),
     image,
     `workspace ${project ? `${project.form}${project.readonly ? " (read-only)" : ""}` : "none"}`,
     `network ${network}`,
@@ -66,7 +69,7 @@ function labelOf({ root, user, views, network, rootReadonly }: JailSpec): string
 async function buildWarm(programs: JailPrograms, spec: JailSpec): Promise<WarmSandbox> {
   const child = await (programs.starter ? programs.starter.start() : spawnJail(programs.jailBinary));
   const jail = new Jail(child, programs);
-  jail.order(spec);
+  jail.build(spec);
   try {
     await jail.warm;
   } catch (error) {
@@ -98,6 +101,11 @@ class WarmJail implements WarmSandbox {
     this.#isTaken = true;
     this.#tellTaken();
     return await bootIn(this.#jail, jailSpec(spec, this.#programs), signal, onStream);
+  }
+
+  foresee(number: number, folder: string): void {
+    // The jail tells such a line by its beginning.
+    if (!this.#isTaken) this.#jail.order({ foresee: number, source: folder });
   }
 
   async discard(): Promise<void> {

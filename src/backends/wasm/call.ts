@@ -1,6 +1,6 @@
 /** One call of a module, in the place of a sandbox: it begins with a worker and ends by giving it back, or with it. */
 import type { Duplex } from "node:stream";
-import type { Layer, SandboxEnd, UsedSoFar } from "../../core/backend.js";
+import type { Layer, LimitsHit, SandboxEnd, UsedSoFar } from "../../core/backend.js";
 import { deferred } from "../../core/deferred.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { ExecExit, ExecRequest } from "../../core/exec.js";
@@ -16,6 +16,7 @@ export interface WorkerHome {
 
 export class WasmCall {
   readonly id: string;
+  readonly backend = "wasm";
   readonly first = null;
   readonly layers: readonly Layer[];
   readonly isWarm: boolean;
@@ -38,6 +39,11 @@ export class WasmCall {
 
   get ending(): Promise<UsedSoFar | null> {
     return this.#home.give === null ? (this.#worker.booted.ending ?? this.ended) : this.ended;
+  }
+
+  /** What a call was refused is in its own trap. */
+  limitsHit(): LimitsHit | null {
+    return this.#home.give === null ? (this.#worker.booted.limitsHit?.() ?? null) : { oomKills: 0, pidsDenied: 0 };
   }
 
   get files(): GuestFiles {

@@ -2,6 +2,7 @@
 import type { Agent, Scope, Setting } from "../../agents/agent.js";
 import type { Direction, Integration } from "../../agents/install.js";
 import { launchWords } from "../../agents/launch.js";
+import { isWithin, realPath } from "../../agents/real-path.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import { findProgram } from "../../core/find-program.js";
@@ -23,7 +24,7 @@ export async function integrate(direction: Direction, parsed: ParsedOptions, inv
   const diffs = shownDiffs(own, integration, invocation);
   if (parsed.flags.has("json")) {
     if (isSure) own.apply(integration);
-    return await writeJson(invocation, { success: true, data: report(integration, diffs, isSure) });
+    return await writeJson(invocation, { success: true, data: report(own, integration, diffs, isSure) });
   }
   if (changes.length === 0) return await writeOut(invocation, `${nothingToDo(integration)}\n`);
   await writeOut(invocation, diffs.join(""));
@@ -44,7 +45,19 @@ function settingOf({ fileExists }: Agents, { flags }: ParsedOptions, invocation:
   }
   const scope: Scope = flags.has("project") ? "project" : "user";
   const { cwd, env, homeDir } = invocation;
-  return { scope, launch: launchWords(env.PATH), at: { cwd, env, homeDir }, exists: fileExists };
+  const at = { cwd, env, homeDir };
+  const launch = launchWords(scope, at);
+  const exposed = launch.find((word) => word.includes("/node_modules/") && isWithin(realPath(word), realPath(cwd)));
+  if (exposed !== undefined) {
+    throw new AgentKernelError(
+      "conflict",
+      `agentkernel lies in the project, where its sandboxes can change it: ${exposed}`,
+      {
+        hint: "install it for yourself (npm install --global) and call that one",
+      },
+    );
+  }
+  return { scope, launch, at, exists: fileExists };
 }
 
 function wantedAgent({ agentNamed, isAgentName }: Agents, direction: Direction, rest: readonly string[]): Agent {
@@ -62,10 +75,10 @@ function wantedAgent({ agentNamed, isAgentName }: Agents, direction: Direction, 
 }
 
 /** What stands around our lines is the user's, and may be a secret. */
-function shownDiffs({ diffOf }: Agents, { changes }: Integration, { env }: Invocation): readonly string[] {
+function shownDiffs({ diffOf }: Agents, { changes, setting }: Integration, { env }: Invocation): readonly string[] {
   const redact = redactor(secretValues(env));
   return changes.map((change) =>
-    diffOf(change)
+    diffOf(change, setting)
       .split("\n")
       .map((line) => escapeText(line.startsWith(" ") ? redact.text(line) : line))
       .join("\n"),
@@ -73,6 +86,7 @@ function shownDiffs({ diffOf }: Agents, { changes }: Integration, { env }: Invoc
 }
 
 function report(
+  { linkedTarget }: Agents,
   { direction, agent, setting, changes }: Integration,
   diffs: readonly string[],
   applied: boolean,
@@ -84,6 +98,7 @@ function report(
     applied,
     files: changes.map(({ path, before, after }, index) => ({
       path,
+      real_path: linkedTarget(path, setting) ?? path,
       change: before === null ? "create" : after === null ? "remove" : "edit",
       diff: diffs[index],
     })),

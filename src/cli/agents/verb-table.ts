@@ -46,7 +46,7 @@ export const agentVerbs: readonly VerbSpec[] = [
   },
   {
     name: "hook claude",
-    summary: "answer Claude Code's PreToolUse hook: its Bash commands go into a sandbox",
+    summary: "answer Claude Code's PreToolUse hook: its commands go into a sandbox",
     usage: "hook claude [options] < hook-input.json",
     examples: ["agentkernel hook claude --leaving refuse < hook-input.json"],
     options: [

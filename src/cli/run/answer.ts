@@ -1,8 +1,9 @@
 /** What `run --json` prints. */
-import type { Layer, SandboxEnd } from "../../core/backend.js";
+import type { SandboxEnd } from "../../core/backend.js";
 import { type CommandEnd, exitStatus } from "../../runtime/command-end.js";
 import type { RootImage } from "../../runtime/root-image.js";
 import type { RunRequest } from "../../runtime/run-request.js";
+import type { RunSandbox } from "../../runtime/run-sandbox.js";
 import type { Blocked } from "../../runtime/sandbox-egress.js";
 import type { RunStreams } from "./streams.js";
 
@@ -16,7 +17,7 @@ export interface Ran {
 export interface AnswerParts {
   readonly request: RunRequest;
   readonly image: RootImage;
-  readonly sandbox: { readonly id: string; readonly layers: readonly Layer[] };
+  readonly sandbox: Pick<RunSandbox, "id" | "backend" | "layers">;
   readonly ran: Ran;
   readonly blocked: readonly Blocked[];
   readonly ms: number;
@@ -34,7 +35,7 @@ export function answer({ request, image, sandbox, ran, blocked, ms }: AnswerPart
     duration_ms: Math.round(ms * 1000) / 1000,
     timed_out: command.timedOut,
     sandbox: sandbox.id,
-    backend: request.backend,
+    backend: sandbox.backend,
     image: { name: image.name, digest: image.digest, why: image.why },
     profile: request.policy.profile,
     layers: sandbox.layers,

@@ -1,5 +1,6 @@
 /** A whole `run`: start, stream, end, clean up, and say what the user should know. Returns the exit status. */
 import { constants } from "node:os";
+import type { LimitsHit } from "../../core/backend.js";
 import { escapeText } from "../../core/escape.js";
 import type { ExecRequest } from "../../core/exec.js";
 import { type CommandEnd, CommandWait, exitStatus } from "../../runtime/command-end.js";
@@ -29,6 +30,8 @@ interface Run {
   readonly audit: RunAudit;
   readonly signals: EndingSignals;
   readonly abort: AbortSignal;
+  /** The caller has its answer, and hears nothing more. */
+  isReleased: boolean;
 }
 
 export async function execute(request: RunRequest, invocation: Invocation): Promise<number> {
@@ -37,14 +40,17 @@ export async function execute(request: RunRequest, invocation: Invocation): Prom
   const abort = new AbortController();
   const signals = new EndingSignals(invocation.signals, () => abort.abort());
   invocation.gone?.addEventListener("abort", () => abort.abort(), { once: true });
+  const run: Run = { request, invocation, audit, signals, abort: abort.signal, isReleased: false };
   try {
-    return await executeWith({ request, invocation, audit, signals, abort: abort.signal });
+    return await executeWith(run);
   } catch (error) {
     if (signals.first !== null && abort.signal.aborted) return 128 + signals.first;
     throw error;
   } finally {
     signals.stop();
-    await say(invocation, await audit.settle());
+    const lost = await audit.settle();
+    if (run.isReleased) for (const line of lost) invocation.resident?.remark(`${audit.id}: ${line}`);
+    else await say(invocation, lost);
   }
 }
 
@@ -124,10 +130,13 @@ async function runIn(sandbox: RunSandbox, run: Run, parts: CommandParts): Promis
     ports = await openPorts(publish, (port) => sandbox.connectTcp(port));
     if (!json) await say(invocation, ports.map(publishedRemark));
     const command = await runCommand(sandbox, run, parts.command, streams);
+    const isQuiet = ports.length === 0 && (egress?.port.blocked ?? []).length === 0;
+    const hits = isQuiet ? sandbox.limitsHit() : null;
+    if (hits !== null) await releaseCaller(run, command, streams, hits);
     const finished = sandbox.finish();
     finished.catch(() => {});
-    if (ports.length === 0 && (egress?.port.blocked ?? []).length === 0) {
-      await releaseCaller(sandbox, run, command, streams);
+    if (isQuiet && hits === null && mayRelease(run, command, streams)) {
+      await releaseCaller(run, command, streams, await sandbox.ending);
     }
     const sandboxEnd = await finished;
     audit.records.ended(sandboxEnd);
@@ -148,26 +157,31 @@ async function runIn(sandbox: RunSandbox, run: Run, parts: CommandParts): Promis
   }
 }
 
-/** Where nothing of what is still to come could be news, nobody waits for it. */
-async function releaseCaller(
-  sandbox: RunSandbox,
-  { request, invocation, audit, signals }: Run,
-  command: CommandEnd,
-  streams: RunStreams,
-): Promise<void> {
+/** Whether nothing of what is still to come could be news, as far as is known before the limits are looked at. */
+function mayRelease({ request, invocation, audit, signals }: Run, command: CommandEnd, streams: RunStreams): boolean {
   const { mode } = request.policy.fs.workspace;
   // Of these two, something is left in the project until the end.
   const isDone = mode !== "sync" && mode !== "mount";
-  if (invocation.release === null || !isDone || request.json || audit.isRequired) return;
-  if (command.timedOut || signals.first !== null || streams.failure !== null) return;
-  // While the sandbox looks at its limits.
-  const lost = await audit.settle();
-  const hits = await sandbox.ending;
+  if (invocation.release === null || !isDone || request.json || audit.isRequired) return false;
+  return !command.timedOut && signals.first === null && streams.failure === null;
+}
+
+/** Nobody waits for what cannot be news. `hits`: what the limits did; null where that is not known. */
+async function releaseCaller(
+  run: Run,
+  command: CommandEnd,
+  streams: RunStreams,
+  hits: LimitsHit | null,
+): Promise<void> {
+  const { invocation, audit } = run;
   const isNews = hits === null || hits.oomKills > 0 || (command.exit.code !== 0 && hits.pidsDenied > 0);
-  if (isNews) return;
+  if (isNews || !mayRelease(run, command, streams)) return;
+  // A log that takes what it is given is not waited for: how this ended is written when all of it is known.
+  const lost = audit.isTaking ? [] : await audit.settle();
   streams.close();
   await say(invocation, lost);
-  invocation.release(exitStatus(command));
+  run.isReleased = true;
+  invocation.release?.(exitStatus(command));
 }
 
 async function runCommand(
@@ -182,8 +196,7 @@ async function runCommand(
     await audit.insist();
     const exec = await (sandbox.first ?? sandbox.exec(command));
     streams.connect(exec);
-    // A process that goes on has time for that later.
-    if (invocation.resident === null) audit.writeSoon();
+    audit.writeSoon();
     const wait = new CommandWait(exec, run.request.policy.resources.timeoutMs);
     const end = await waitInForeground({ exec, wait, invocation, signals, streams });
     recordEnd(end);

@@ -2,7 +2,13 @@
 import { realpathSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { ContainerCli, containerPath } from "../../backends/apple/cli.js";
+import { endAllOnApple } from "../../backends/apple/owners.js";
+import { EngineClient } from "../../backends/engine/client.js";
+import { endAllContainers } from "../../backends/engine/end-all.js";
+import { probeEngine } from "../../backends/engine/probe.js";
 import { endAll } from "../../backends/linux/end-all.js";
+import { keptSupervisors } from "../../backends/linux/kept/supervisors.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { nativeBinary } from "../../core/native-binary.js";
 import { sandboxesFolder } from "../../core/state-folders.js";
@@ -18,15 +24,49 @@ export async function stopAll(parsed: ParsedOptions, invocation: Invocation): Pr
       hint: "it kills every sandbox at once; leave --all out to stop some in order",
     });
   }
-  const { ended, left, wasForced } = await endAll(realpathSync(nativeBinary("ak-jail")));
+  const ended = await endEverySandbox(invocation);
+  if (parsed.flags.has("json")) return await writeJson(invocation, { success: true, data: { ended } });
+  return await writeOut(invocation, `${ended} ${ended === 1 ? "sandbox" : "sandboxes"} ended\n`);
+}
+
+/** Returns how many there were. */
+export async function endEverySandbox(invocation: Invocation): Promise<number> {
+  const folder = sandboxesFolder(invocation.env, invocation.homeDir);
+  const {
+    ended: jails,
+    left,
+    wasForced,
+  } = await endAll({ jailBinary: realpathSync(nativeBinary("ak-jail")), holders: () => keptSupervisors(folder) });
+  const ended = jails + (await endOnEngines(invocation));
   if (wasForced) await clearUp(invocation);
   if (left.length > 0) {
     throw new AgentKernelError("internal", `${left.length} sandboxes could not be ended: process ${left.join(", ")}`, {
       hint: "they may be stuck in the kernel; look at them with ps",
     });
   }
-  if (parsed.flags.has("json")) return await writeJson(invocation, { success: true, data: { ended } });
-  return await writeOut(invocation, `${ended} ${ended === 1 ? "sandbox" : "sandboxes"} ended\n`);
+  return ended;
+}
+
+/** An engine that is not there, or does not answer, runs nothing of ours that could be ended. */
+async function endOnEngines({ env, homeDir }: Invocation): Promise<number> {
+  const ended = (["docker", "podman"] as const).map(async (kind) => {
+    const { available, socket } = await probeEngine(kind, { ...env, HOME: homeDir });
+    return available && socket !== null ? await endAllContainers(new EngineClient(socket)) : 0;
+  });
+  const counts = await Promise.all([...ended, endOnApple(env)]);
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** A service that does not run has no machines either. */
+async function endOnApple(env: Invocation["env"]): Promise<number> {
+  const program = process.platform === "darwin" ? containerPath(env) : null;
+  if (program === null) return 0;
+  const cli = new ContainerCli(program);
+  const answers = await cli.ask(["system", "status"]).then(
+    () => true,
+    () => false,
+  );
+  return answers ? await endAllOnApple(cli) : 0;
 }
 
 /** After supervisors that could not do it themselves. */

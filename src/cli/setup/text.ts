@@ -1,7 +1,7 @@
 /** What `setup` shows. */
 import { escapeText } from "../../core/escape.js";
 import type { DoctorReport } from "../../doctor/index.js";
-import { type FileChange, lineDiff, type Remedy } from "../../setup/index.js";
+import { type FileChange, lineDiff, needsOf, type OwnFiles, type Remedy, sameRepair } from "../../setup/index.js";
 
 export function changeText({ path, kind, before, after }: FileChange): string {
   const name = escapeText(path);
@@ -23,16 +23,25 @@ export function serviceDoneText({ kind }: FileChange, { isDone, commands }: Serv
   return `${said}\n${commands.map((line) => `  ${line}\n`).join("")}`;
 }
 
-export function remediesText(
-  report: DoctorReport,
-  remedies: readonly Remedy[],
-  { isRoot }: { readonly isRoot: boolean },
-): string {
-  const lines = report.backends.filter(({ usable }) => usable).map(({ name, detail }) => `${name}: ${detail}`);
-  if (!report.ok) lines.push("no backend can run sandboxes here yet");
-  if (remedies.length === 0) lines.push("nothing is missing");
-  for (const { layer, detail, nextStep, commands } of remedies) {
-    lines.push("", `${layer}: ${detail}`);
+/** What can be chosen from: what works, what it asks of the machine, what it costs. */
+export function backendsText({ backends, ok }: DoctorReport): string {
+  const lines = backends.flatMap(({ name, detail }) => {
+    const asked = needsOf(name);
+    return [`${name}: ${detail}`, ...(asked === null ? [] : [`  needs ${asked.needs}`, `  costs ${asked.costs}`])];
+  });
+  if (!ok) lines.push("no backend can run sandboxes here yet");
+  return `${lines.map(escapeText).join("\n")}\n`;
+}
+
+export function ownFilesText(files: OwnFiles | null): string {
+  return files === null ? "" : `agentkernel itself: ${files.checked} files, all with the digests of the release\n`;
+}
+
+export function remediesText(remedies: readonly Remedy[], { isRoot }: { readonly isRoot: boolean }): string {
+  const lines = remedies.length === 0 ? ["nothing is missing"] : [];
+  for (const [first, ...alike] of sameRepair(remedies)) {
+    const { nextStep, commands } = first;
+    lines.push("", ...[first, ...alike].map(({ layer, detail }) => `${layer}: ${detail}`));
     if (commands.length === 0) lines.push(`  ${nextStep}`);
     else
       lines.push(

@@ -49,7 +49,8 @@ function integrationState(
   scope: Scope,
   { cwd, env, homeDir }: Invocation,
 ): string {
-  const setting = { scope, launch: launchWords(env.PATH), at: { cwd, env, homeDir }, exists: fileExists };
+  const at = { cwd, env, homeDir };
+  const setting = { scope, launch: launchWords(scope, at), at, exists: fileExists };
   try {
     if (plan("install", agent, setting).changes.length === 0) return "installed";
     return plan("uninstall", agent, setting).changes.length === 0 ? "none" : "partial";

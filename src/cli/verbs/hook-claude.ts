@@ -1,9 +1,11 @@
 /** `hook claude`: reads what Claude Code tells its PreToolUse hook, and answers. */
-import { realpathSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { bashRules } from "../../agents/claude/bash-rules.js";
 import { answerText, decide, type Leaving } from "../../agents/claude/hook.js";
-import { launchWords } from "../../agents/launch.js";
+import { CLEANED_VARIABLE } from "../../agents/claude/hook-entry.js";
+import { pathOutside, runningProgram } from "../../agents/launch.js";
+import { realPath } from "../../agents/real-path.js";
 import { readRegularFile } from "../../core/regular-file.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
@@ -13,41 +15,51 @@ import { writeOut } from "../output.js";
 const MAX_INPUT_BYTES = 8 << 20;
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
-  const { env } = invocation;
+  const { env, cwd } = invocation;
   const leaving = (parsed.values.get("leaving")?.[0] ?? "ask") as Leaving;
   const projectDir = env.CLAUDE_PROJECT_DIR ?? null;
-  const rules = bashRules(readSettings(invocation, projectDir));
-  const setting = { launch: launchWords(env.PATH), projectDir, realPath, leaving, rules };
+  const settings = readSettings(invocation, projectDir);
+  const rules = "unreadable" in settings ? settings : bashRules(settings);
+  const own = pathOutside(env.PATH, projectDir ?? cwd);
+  const searchPath = own === env.PATH && env[CLEANED_VARIABLE] === undefined ? null : own;
+  const setting = { launch: runningProgram(), searchPath, projectDir, realPath, leaving, rules };
   return await writeOut(invocation, answerText(decide(await readInput(invocation), setting)));
 }
 
 const MAX_SETTINGS_BYTES = 4 << 20;
 
-/** The texts of the settings that Claude Code reads. What it cannot read has no rules for it either. */
-function readSettings({ env, homeDir, cwd }: Invocation, projectDir: string | null): readonly string[] {
+type Settings = readonly string[] | { readonly unreadable: string };
+
+/** The texts of the settings that Claude Code reads. What it cannot read itself has no rules for it either. */
+function readSettings({ env, homeDir, cwd }: Invocation, projectDir: string | null): Settings {
   const project = join(projectDir ?? cwd, ".claude");
-  const paths = [
+  const texts: string[] = [];
+  for (const path of [
     join(env.CLAUDE_CONFIG_DIR ?? join(homeDir, ".claude"), "settings.json"),
     join(project, "settings.json"),
     join(project, "settings.local.json"),
-    "/etc/claude-code/managed-settings.json",
-  ];
-  return paths.flatMap((path) => {
+    ...managedSettings(),
+  ]) {
     try {
-      return [readRegularFile(path, MAX_SETTINGS_BYTES).toString("utf8")];
-    } catch {
-      return [];
+      const bytes = readRegularFile(path, MAX_SETTINGS_BYTES + 1);
+      if (bytes.length > MAX_SETTINGS_BYTES) {
+        return { unreadable: `${path} is larger than ${MAX_SETTINGS_BYTES >> 20} MiB` };
+      }
+      texts.push(bytes.toString("utf8"));
+    } catch (error) {
+      const { code = "", message } = error as NodeJS.ErrnoException;
+      if (!["ENOENT", "ENOTDIR", "EACCES"].includes(code)) return { unreadable: `${path}: ${message}` };
     }
-  });
+  }
+  return texts;
 }
 
-/** One that cannot be followed stays as it is; the command then fails where it is started. */
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
+const MANAGED = "/etc/claude-code";
+
+function managedSettings(): readonly string[] {
+  const folder = join(MANAGED, "managed-settings.d");
+  const parts = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".json")) : [];
+  return [join(MANAGED, "managed-settings.json"), ...parts.map((name) => join(folder, name))];
 }
 
 /** Cut off where it is too long: then it is no JSON any more, and refused as such. */

@@ -7,11 +7,13 @@ import { constants } from "node:os";
 import { escapeText } from "../../core/escape.js";
 import type { LineOutput } from "../../mcp/stdio/line-transport.js";
 import { type Opening, openLines } from "../../mcp/stdio/opening.js";
+import { type CodeModeWish, codeModeOf } from "../code-mode.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr } from "../output.js";
 
-export async function execute(_: ParsedOptions, invocation: Invocation): Promise<number> {
+export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
+  const code = await codeModeOf(parsed, invocation);
   const gone = new AbortController();
   const leave = () => gone.abort();
   const input = invocation.stdin.open();
@@ -29,7 +31,7 @@ export async function execute(_: ParsedOptions, invocation: Invocation): Promise
       if (gone.signal.aborted) return null;
       throw error;
     });
-    if (opening !== null) await serve(opening, stdout.sink, gone.signal, invocation);
+    if (opening !== null) await serve(opening, stdout.sink, gone.signal, { invocation, code });
     return signal === 0 ? 0 : 128 + signal;
   } finally {
     stopListening();
@@ -38,14 +40,20 @@ export async function execute(_: ParsedOptions, invocation: Invocation): Promise
   }
 }
 
-async function serve(opening: Opening, output: LineOutput, gone: AbortSignal, invocation: Invocation): Promise<void> {
+interface Served {
+  readonly invocation: Invocation;
+  readonly code: CodeModeWish | null;
+}
+
+async function serve(opening: Opening, output: LineOutput, gone: AbortSignal, served: Served): Promise<void> {
+  const { invocation, code } = served;
   const mayRelay = invocation.resident === null && invocation.env.AGENTKERNEL_DAEMON !== "off";
   if (mayRelay && opening.answered !== null) {
     const { mcpThroughDaemon } = await import("../../daemon/mcp-through-daemon.js");
-    if (await mcpThroughDaemon(opening, output, gone, invocation)) return;
+    if (await mcpThroughDaemon(opening, output, gone, invocation, code?.words ?? [])) return;
   }
   const { serveHere } = await import("../mcp-here.js");
-  await serveHere(opening, output, gone, invocation, (error) => {
+  await serveHere(opening, output, gone, served, (error) => {
     const words = error instanceof Error ? (error.stack ?? error.message) : String(error);
     void writeErr(invocation, `agentkernel: a fault of its own: ${escapeText(words)}\n`);
   });

@@ -1,31 +1,40 @@
-/** `setup`: what the machine lacks and how to repair it; or the file of a service. Shows before it does. */
-import { AgentKernelError, errorTable } from "../../core/errors.js";
-import { nativeBinary } from "../../core/native-binary.js";
-import { type DoctorReport, examine } from "../../doctor/index.js";
+/** `setup`: the machine, the file of a service, or the end of it all. Shows before it does. */
+import { existsSync } from "node:fs";
+import { AgentKernelError } from "../../core/errors.js";
 import {
   type FileChange,
-  machineFacts,
   makeChange,
   ownProgram,
   plannedRemoval,
   plannedWrite,
-  type Remedy,
-  remediesFor,
-  runRemedy,
+  rivalsOf,
   type ServiceName,
   serviceFile,
   serviceNames,
 } from "../../setup/index.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
-import { writeErr, writeJson, writeOut } from "../output.js";
+import { writeJson, writeOut } from "../output.js";
 import { isAgreed } from "../setup/consent.js";
-import { changeText, remediesText, serviceDoneText } from "../setup/text.js";
+import { setUpMachine } from "../setup/machine.js";
+import { changeText, serviceDoneText } from "../setup/text.js";
+import { uninstall } from "../setup/uninstall.js";
 import { verbs } from "../verbs.js";
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
   const named = parsed.values.get("service")?.[0];
   const service = serviceNames.find((name) => name === named);
+  if (parsed.flags.has("uninstall")) {
+    if (named === undefined && !parsed.flags.has("remove")) return await uninstall(parsed, invocation);
+    throw new AgentKernelError("invalid_argument", "--uninstall takes everything away, also services", {
+      hint: "leave --service and --remove out, or leave --uninstall out to take one service away",
+    });
+  }
+  if (parsed.flags.has("keep-data")) {
+    throw new AgentKernelError("invalid_argument", "--keep-data belongs to --uninstall", {
+      hint: "write agentkernel setup --uninstall --keep-data",
+    });
+  }
   if (service !== undefined) return await setUpService(service, parsed, invocation);
   if (parsed.flags.has("remove")) {
     throw new AgentKernelError("invalid_argument", "--remove: there is no service named to take away", {
@@ -43,10 +52,13 @@ async function setUpService(service: ServiceName, { flags }: ParsedOptions, invo
       hint: "agentkernel setup --service daemon installs the daemon",
     });
   }
-  const file = serviceFile({ service, platform, program: ownProgram(), env, homeDir });
+  const wish = { platform, program: ownProgram(), env, homeDir } as const;
+  const file = serviceFile({ ...wish, service });
+  const rivals = rivalsOf(service).map((other) => serviceFile({ ...wish, service: other }));
   const removes = flags.has("remove");
   const change = removes ? plannedRemoval(file.path) : plannedWrite(file.path, file.text);
-  const shown = removes ? file.disable : file.enable;
+  const ended = rivals.filter(({ path }) => existsSync(path)).flatMap(({ disable }) => disable);
+  const shown = removes ? file.disable : [...ended, ...file.enable];
   const isJson = flags.has("json");
   if (!isJson) await writeOut(invocation, changeText(change));
   const isDone = await carryOut(change, flags, invocation);
@@ -67,51 +79,4 @@ async function carryOut(change: FileChange, flags: ReadonlySet<string>, invocati
   }
   makeChange(change);
   return true;
-}
-
-async function setUpMachine({ flags }: ParsedOptions, invocation: Invocation): Promise<number> {
-  const facts = machineFacts();
-  const before = await examined(invocation);
-  const found = remediesFor(before.checks, facts);
-  const mayRun = flags.has("yes") && facts.isRoot && !flags.has("print");
-  const failures = mayRun ? await runAll(found, invocation) : [];
-  const wereRun = mayRun && found.some(({ commands }) => commands.length > 0);
-  const report = wereRun ? await examined(invocation) : before;
-  const left = wereRun ? remediesFor(report.checks, facts) : found;
-  if (flags.has("json")) await writeJson(invocation, { success: true, data: machineJson(report, left, failures) });
-  else await writeOut(invocation, remediesText(report, left, { isRoot: facts.isRoot }));
-  return report.ok ? 0 : errorTable.backend_unavailable.exit;
-}
-
-async function examined(invocation: Invocation): Promise<DoctorReport> {
-  const { bootGuest } = await import("../run/boot-guest.js");
-  return await examine({
-    probeBinary: nativeBinary("ak-probe"),
-    bootGuest: (signal) => bootGuest(invocation, signal),
-  });
-}
-
-async function runAll(remedies: readonly Remedy[], invocation: Invocation): Promise<readonly string[]> {
-  const failures: string[] = [];
-  for (const remedy of remedies.filter(({ commands }) => commands.length > 0)) {
-    for (const line of remedy.commands) await writeErr(invocation, `agentkernel: runs ${line}\n`);
-    const failure = await runRemedy(remedy);
-    if (failure === null) continue;
-    failures.push(failure);
-    await writeErr(invocation, `agentkernel: ${failure}\n`);
-  }
-  return failures;
-}
-
-function machineJson(report: DoctorReport, remedies: readonly Remedy[], failures: readonly string[]) {
-  return {
-    ok: report.ok,
-    missing: remedies.map(({ layer, detail, nextStep, commands }) => ({
-      layer,
-      detail,
-      next_step: nextStep,
-      commands: [...commands],
-    })),
-    failures: [...failures],
-  };
 }

@@ -69,10 +69,8 @@ export class ClientConnection implements FrameReceiver {
       refuse(this.#socket, refusal);
       return;
     }
-    // The client can wait for it a moment; whatever the command line sets going at once must not.
-    this.#socket.cork();
+    // Before anything is set going: a client that was not told, because this process died, does it alone.
     this.#socket.write(AGREEMENT);
-    setImmediate(() => this.#socket.uncork());
     this.#session = new ClientSession(this.#socket, start, this.#options.resident);
     this.#options.onSession(this.#session);
   }

@@ -42,11 +42,21 @@ export class ClientOutput implements StandardOutput {
   #taken = 0;
   #sent = 0;
   #written = 0;
-  #failure: NodeJS.ErrnoException | null = null;
+  /** Why nothing more can be written; null while it can. */
+  #errno: number | null = null;
+  #error: NodeJS.ErrnoException | null = null;
 
   constructor(link: OutputLink) {
     this.#link = link;
     this.isTerminal = link.isTerminal;
+  }
+
+  /** Made when it is asked for: every output is closed in the end, and an error takes a while to make. */
+  get #failure(): NodeJS.ErrnoException | null {
+    if (this.#errno === null) return null;
+    const code = errorName(this.#errno);
+    this.#error ??= Object.assign(new Error(`${code}: write`), { code });
+    return this.#error;
   }
 
   size(): TerminalSize | null {
@@ -63,7 +73,7 @@ export class ClientOutput implements StandardOutput {
   }
 
   onClosed(listener: () => void): void {
-    if (this.#failure) listener();
+    if (this.#errno !== null) listener();
     else this.#closedListeners.push(listener);
   }
 
@@ -74,8 +84,9 @@ export class ClientOutput implements StandardOutput {
     });
     let isAbandoned = false;
     this.onClosed(() => {
+      if (isAbandoned) return;
       const { code } = this.#failure ?? {};
-      if (!isAbandoned) onClosed(code === "EPIPE" ? null : unwritable(this.#link.stream, code, this.#failure));
+      onClosed(code === "EPIPE" ? null : unwritable(this.#link.stream, code, this.#failure));
     });
     return {
       done,
@@ -110,9 +121,8 @@ export class ClientOutput implements StandardOutput {
 
   /** Nothing more can be written, for the reason that the number stands for. */
   close(errno: number): void {
-    if (this.#failure) return;
-    const code = errorName(errno);
-    this.#failure = Object.assign(new Error(`${code}: write`), { code });
+    if (this.#errno !== null) return;
+    this.#errno = errno;
     this.#drop();
     const waiters = this.#waiters;
     this.#waiters = [];
@@ -121,7 +131,7 @@ export class ClientOutput implements StandardOutput {
   }
 
   #push(bytes: Buffer, sent: () => void): void {
-    if (this.#failure || bytes.length === 0) {
+    if (this.#errno !== null || bytes.length === 0) {
       sent();
       return;
     }
@@ -156,7 +166,7 @@ export class ClientOutput implements StandardOutput {
   }
 
   #allWritten(): Promise<NodeJS.ErrnoException | null> {
-    if (this.#failure || this.#written === this.#taken) return Promise.resolve(this.#failure);
+    if (this.#errno !== null || this.#written === this.#taken) return Promise.resolve(this.#failure);
     return new Promise((settle) => this.#waiters.push({ upTo: this.#taken, settle }));
   }
 }

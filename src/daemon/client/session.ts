@@ -57,8 +57,12 @@ export class ClientSession implements FrameReceiver {
     });
     this.#stdout = this.#output(1, outputs[0]);
     this.#stderr = this.#output(2, outputs[1]);
-    socket.once("close", () => this.#lose());
+    socket.once("close", () => this.#leave());
     this.over = dispatch(start.words, this.#invocation(resident)).then((status) => this.#answer(status & 0xff, 0));
+  }
+
+  get isAnswered(): boolean {
+    return this.#isAnswered;
   }
 
   /** As if the client had been sent it. */
@@ -81,7 +85,9 @@ export class ClientSession implements FrameReceiver {
   }
 
   #invocation(resident: Resident): Invocation {
-    const { cwd, env } = this.#start;
+    const { cwd, env, words } = this.#start;
+    // As early as can be: it goes on beside all that is to be done here first.
+    const foreseen = words[0] === "run" && cwd !== null ? resident.pool.foresee(cwd) : null;
     return {
       get cwd() {
         if (cwd !== null) return cwd;
@@ -96,6 +102,7 @@ export class ClientSession implements FrameReceiver {
       stderr: this.#stderr,
       signals: this.#signals,
       resident,
+      foreseen,
       gone: this.#gone.signal,
       release: (status) => this.#answer(status & 0xff, 0),
       ifLost: ({ screen, words }) => {
@@ -166,6 +173,16 @@ export class ClientSession implements FrameReceiver {
     this.#stdout.close(EPIPE);
     this.#stderr.close(EPIPE);
     this.#gone.abort();
+  }
+
+  /** A client that has its answer leaves as it should: nothing that still goes on is to end for that. */
+  #leave(): void {
+    if (!this.#isAnswered) {
+      this.#lose();
+      return;
+    }
+    this.#stdout.close(EPIPE);
+    this.#stderr.close(EPIPE);
   }
 }
 

@@ -15,6 +15,9 @@ export interface ClientStart {
   readonly window: TerminalSize | null;
 }
 
+/** Of a record: its letter and its length. */
+const RECORD_HEAD_BYTES = 5;
+
 const PLACES = ["ns/mnt", "ns/net", "ns/user", "ns/pid", "root"];
 
 /** Of this process: a client that lives elsewhere sees other files or another network. */
@@ -29,14 +32,22 @@ export function parseStart(payload: Buffer): ClientStart {
   let cwd: string | null = null;
   let streams = "";
   let window: TerminalSize | null = null;
-  for (const [letter, bytes] of records(payload)) {
-    const text = bytes.toString();
+  for (let at = 0; at < payload.length; ) {
+    const letter = String.fromCharCode(payload[at] ?? 0);
+    const start = at + RECORD_HEAD_BYTES;
+    const end = start + (start <= payload.length ? payload.readUInt32LE(at + 1) : 0);
+    if (start > payload.length || end > payload.length) throw new RangeError("a record is cut off");
+    at = end;
+    if (letter === "w") {
+      window = parseWindow(payload.subarray(start, end));
+      continue;
+    }
+    const text = payload.toString("utf8", start, end);
     if (letter === "a") words.push(text);
     else if (letter === "e") addVariable(env, text);
     else if (letter === "c") cwd = text;
     else if (letter === "p") place.push(text);
     else if (letter === "s") streams = text;
-    else if (letter === "w") window = parseWindow(bytes);
   }
   if (!/^[tno][to][to]$/.test(streams)) throw new RangeError("the client does not say what its streams are");
   const [input, out, err] = streams;
@@ -49,17 +60,6 @@ export function parseStart(payload: Buffer): ClientStart {
     isTerminal: [input === "t", out === "t", err === "t"],
     window,
   };
-}
-
-function* records(payload: Buffer): Generator<readonly [string, Buffer]> {
-  for (let at = 0; at < payload.length; ) {
-    if (payload.length - at < 5) throw new RangeError("a record is cut off");
-    const length = payload.readUInt32LE(at + 1);
-    const bytes = payload.subarray(at + 5, at + 5 + length);
-    if (bytes.length < length) throw new RangeError("a record is cut off");
-    yield [String.fromCharCode(payload[at] ?? 0), bytes];
-    at += 5 + length;
-  }
 }
 
 /** The first of two with one name counts, as for a process. */

@@ -3,9 +3,8 @@
  * a Unix socket: an engine elsewhere is another machine's.
  */
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
-import { join } from "node:path";
+import { engineSocket } from "../../core/engine-socket.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 
@@ -19,28 +18,12 @@ export interface EngineRequest {
 const MAX_COMPLAINT_CHARS = 500;
 
 export async function engineArchive(wanted: EngineRequest): Promise<AsyncIterable<Buffer>> {
-  const socketPath = socketOf(wanted);
+  const socketPath = engineSocket(wanted.kind === "docker-engine" ? "docker" : "podman", wanted.env);
   if (socketPath !== null) return await askSocket(wanted, socketPath);
   if (wanted.kind === "podman-engine") return podmanSave(wanted);
   throw new AgentKernelError("not_found", "no Docker engine listens on this machine", {
     hint: "start it, name its socket in DOCKER_HOST=unix://…, or import the output of docker save",
   });
-}
-
-/** The socket that the user named, or the first usual one that is there. */
-function socketOf({ kind, env }: EngineRequest): string | null {
-  const variable = kind === "docker-engine" ? "DOCKER_HOST" : "CONTAINER_HOST";
-  const named = env[variable];
-  if (named !== undefined && named !== "") {
-    if (named.startsWith("unix://")) return named.slice("unix://".length);
-    throw new AgentKernelError("unsupported", `${variable} names an engine on another machine`, {
-      hint: `use a unix:// address in ${variable}, or import the output of docker save`,
-    });
-  }
-  const runtimeDir = env.XDG_RUNTIME_DIR;
-  const usual = kind === "docker-engine" ? "docker.sock" : "podman/podman.sock";
-  const folders = runtimeDir === undefined || runtimeDir === "" ? ["/run"] : [runtimeDir, "/run"];
-  return folders.map((folder) => join(folder, usual)).find((path) => existsSync(path)) ?? null;
 }
 
 function askSocket({ name, signal }: EngineRequest, socketPath: string): Promise<AsyncIterable<Buffer>> {

@@ -2,8 +2,9 @@
  * Images that a sandbox can start from at once: unpacked, with what a command in them starts with. One small file says
  * all of it, read by every run, so nothing here loads more than the file system.
  */
-import { readFileSync, statSync, utimesSync } from "node:fs";
+import { statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
+import { textIfThere } from "../../core/text-if-there.js";
 import { recordKey } from "./record-key.js";
 
 export interface ReadyImage {
@@ -51,13 +52,8 @@ export function noteUse(root: string, reference: string, platform: string): void
 }
 
 export function readReady(path: string): ReadyImage | null {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
-    throw error;
-  }
+  const text = textIfThere(path);
+  if (text === null) return null;
   try {
     const value: unknown = JSON.parse(text);
     return isReady(value) ? value : null;

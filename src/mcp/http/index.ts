@@ -12,6 +12,8 @@ import type { McpDoor } from "../../api/mcp-door.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { McpConnection } from "../connection.js";
 import type { McpHost } from "../host.js";
+import { type Message, parseMessage, requestIdOf, stillAtWork } from "../message.js";
+import { RequestsAtWork } from "../requests-at-work.js";
 import type { Tool } from "../tool.js";
 import { EventHistory } from "./event-history.js";
 import { HttpSession } from "./session.js";
@@ -30,69 +32,97 @@ export interface McpHttpOptions {
 export class McpHttp implements McpDoor {
   readonly #options: McpHttpOptions;
   readonly #sessions = new Map<string, HttpSession>();
+  /** Whose sessions are just being made: they count already. */
+  readonly #coming = new Map<string, string>();
 
   constructor(options: McpHttpOptions) {
     this.#options = options;
   }
 
   async serve(exchange: Exchange, caller: Caller, backing: Backing, maxBodyBytes: number): Promise<void> {
-    const { request, response } = exchange;
+    const { request } = exchange;
     const body = request.method === "POST" ? await readMessage(exchange, maxBodyBytes) : undefined;
     if (body !== undefined && "fault" in body) {
-      refuse(exchange, 400, -32_700, body.fault);
+      exchange.sendJson(400, body.fault);
       return;
     }
-    const id = request.headers["mcp-session-id"];
+    const named = request.headers["mcp-session-id"];
     const session =
-      id === undefined && isInitialize(body?.value)
+      named === undefined && body?.message.method === "initialize"
         ? await this.#begin(caller, backing)
-        : this.#find(typeof id === "string" ? id : undefined, caller);
+        : this.#find(typeof named === "string" ? named : undefined, caller);
     if (session === null) {
-      const [status, code] = id === undefined ? [400, -32_000] : [404, -32_001];
-      refuse(exchange, status, code, id === undefined ? "the Mcp-Session-Id header is missing" : "Session not found");
+      const [status, code] = named === undefined ? [400, -32_000] : [404, -32_001];
+      const message = named === undefined ? "the Mcp-Session-Id header is missing" : "Session not found";
+      exchange.sendJson(status, { jsonrpc: "2.0", error: { code, message }, id: null });
+      return;
+    }
+    await this.#serveIn(session, exchange, body?.message);
+  }
+
+  async #serveIn(session: HttpSession, exchange: Exchange, message: Message | undefined): Promise<void> {
+    const { transport, connection, atWork } = session.parts;
+    const id = message === undefined ? null : requestIdOf(message);
+    if (id !== null && !atWork.take(id)) {
+      exchange.sendJson(400, stillAtWork(id));
       return;
     }
     session.use(exchange.over);
-    await session.transport.handleRequest(request, response, body?.value);
-    await exchange.over;
+    try {
+      await transport.answer(exchange, id, message);
+      await exchange.over;
+    } finally {
+      if (id !== null) atWork.leave(id)();
+    }
     // One that began with something else than it said has no name by which it could be found again.
-    if (session.transport.sessionId === undefined) await session.connection.close();
+    if (transport.sessionId === undefined) await connection.close();
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#sessions.values()].map(({ connection }) => connection.close()));
+    await Promise.all([...this.#sessions.values()].map(({ parts }) => parts.connection.close()));
   }
 
-  #find(id: string | undefined, { id: caller }: Caller): HttpSession | null {
+  #find(id: string | undefined, caller: Caller): HttpSession | null {
     const found = id === undefined ? undefined : this.#sessions.get(id);
-    return found !== undefined && found.caller === caller ? found : null;
+    return found?.isOf(caller) ? found : null;
   }
 
   async #begin(caller: Caller, backing: Backing): Promise<HttpSession> {
-    const own = [...this.#sessions.values()].filter((session) => session.caller === caller.id).length;
-    if (this.#sessions.size >= MOST_SESSIONS || own >= MOST_SESSIONS_OF_ONE) {
+    const callers = [...this.#sessions.values()].map(({ parts }) => parts.caller.id).concat(...this.#coming.values());
+    const own = callers.filter((one) => one === caller.id).length;
+    if (callers.length >= MOST_SESSIONS || own >= MOST_SESSIONS_OF_ONE) {
       throw new AgentKernelError("too_many_requests", "there are too many sessions", {
         hint: "end some with DELETE /mcp, or wait until they have been silent for long enough",
         details: { retry_after_s: 60 },
       });
     }
-    const { StreamableHTTPServerTransport } = await import("./http-sdk.js");
     const id = randomUUID();
-    const transport = new StreamableHTTPServerTransport({
-      sessionIdGenerator: () => id,
-      eventStore: new EventHistory(),
-    });
+    this.#coming.set(id, caller.id);
+    try {
+      return await this.#make(id, caller, backing);
+    } finally {
+      this.#coming.delete(id);
+    }
+  }
+
+  async #make(id: string, caller: Caller, backing: Backing): Promise<HttpSession> {
+    const { BoundedTransport } = await import("./bounded-transport.js");
+    const history = new EventHistory(() => backing.outputs.open(caller.id));
+    const transport = new BoundedTransport({ sessionIdGenerator: () => id, eventStore: history });
     const { onFault, tools, idleMs = IDLE_MS } = this.#options;
+    const atWork = new RequestsAtWork();
     const connection = await McpConnection.open(transport as Parameters<typeof McpConnection.open>[0], {
       host: hostOf(caller, backing),
       onFault,
+      atWork,
       ...(tools === undefined ? {} : { tools }),
     });
-    const session = new HttpSession(caller.id, transport, connection, idleMs);
+    const session = new HttpSession({ caller, transport, connection, atWork, idleMs });
     this.#sessions.set(id, session);
     const stopWatching = backing.whileValid(caller, () => void connection.close());
     void connection.over.then(() => {
       stopWatching();
+      history.close();
       this.#sessions.delete(id);
     });
     return session;
@@ -120,18 +150,5 @@ function hostOf(
 }
 
 async function readMessage({ source }: Exchange, maxBytes: number) {
-  const bytes = await readBody(source, maxBytes);
-  try {
-    return { value: JSON.parse(bytes.toString("utf8")) as unknown };
-  } catch (error) {
-    return { fault: `the body is not JSON: ${error instanceof Error ? error.message.slice(0, 200) : ""}` };
-  }
-}
-
-function isInitialize(value: unknown): boolean {
-  return typeof value === "object" && value !== null && "method" in value && value.method === "initialize";
-}
-
-function refuse(exchange: Exchange, status: number, code: number, message: string): void {
-  exchange.sendJson(status, { jsonrpc: "2.0", error: { code, message }, id: null });
+  return parseMessage((await readBody(source, maxBytes)).toString("utf8"));
 }

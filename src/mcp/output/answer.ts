@@ -12,7 +12,7 @@ const MOST_STDERR_BYTES = 8 << 10;
 
 const count = whole({ min: 0 });
 
-export const commandAnswer = answerObject({
+export const commandFields = {
   exit_code: field(
     whole({ min: 0, max: 255 }),
     "The command's own; 124 timed out, 126 not executable, 127 not found, 128+n killed by signal n.",
@@ -28,7 +28,9 @@ export const commandAnswer = answerObject({
     "Where the whole output is: a resource, which sandbox_file_read reads as its path too.",
   ),
   notes: field(list(text()), "What the caller should know besides."),
-});
+};
+
+export const commandAnswer = answerObject(commandFields);
 
 export interface Ended {
   readonly end: CommandEnd;

@@ -1,8 +1,9 @@
 /** Messages as lines on two streams. Nothing but messages is ever written. A slow reader holds up nobody but itself. */
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
-import { parseMessage } from "./message.js";
-import type { MessageLine } from "./message-lines.js";
+import { type Message, requestIdOf, stillAtWork } from "../message.js";
+import type { RequestId, RequestsAtWork } from "../requests-at-work.js";
+import { type MessageLine, parseLine } from "./message-lines.js";
 
 export interface LineOutput {
   write(bytes: Buffer, taken: () => void): void;
@@ -13,8 +14,9 @@ export interface LineTransportParts {
   /** Was read already, to be answered here first. */
   readonly first: MessageLine | null;
   /** The id of a request that has its answer already: the one that is made here is not sent. */
-  readonly answered: string | number | null;
+  readonly answered: RequestId | null;
   readonly output: LineOutput;
+  readonly atWork: RequestsAtWork;
 }
 
 export class LineTransport implements Transport {
@@ -22,7 +24,7 @@ export class LineTransport implements Transport {
   onerror?: (error: Error) => void;
   onclose?: () => void;
   readonly #parts: LineTransportParts;
-  #answered: string | number | null;
+  #answered: RequestId | null;
   #isClosed = false;
 
   constructor(parts: LineTransportParts) {
@@ -37,9 +39,14 @@ export class LineTransport implements Transport {
   }
 
   /** Resolves when it is on its way, as fast as the client reads. */
-  send(message: JSONRPCMessage): Promise<void> {
-    if (this.#isClosed || this.#isAnswered(message)) return Promise.resolve();
-    return this.#write(message);
+  async send(message: JSONRPCMessage): Promise<void> {
+    const id = "method" in message ? undefined : message.id;
+    const giveBack = id === undefined ? null : this.#parts.atWork.leave(id);
+    try {
+      if (!this.#isClosed && !this.#isAnswered(message)) await this.#write(message);
+    } finally {
+      giveBack?.();
+    }
   }
 
   async close(): Promise<void> {
@@ -73,9 +80,20 @@ export class LineTransport implements Transport {
   }
 
   #take(line: MessageLine): void {
-    const parsed = parseMessage(line);
+    const parsed = parseLine(line);
     if (parsed === null) return;
-    if ("fault" in parsed) void this.#write(parsed.fault);
-    else this.onmessage?.(parsed.message as JSONRPCMessage);
+    const fault = "fault" in parsed ? parsed.fault : this.#refusalOf(parsed.message);
+    if (fault !== null) void this.#write(fault);
+    else if ("message" in parsed) this.onmessage?.(parsed.message as unknown as JSONRPCMessage);
+  }
+
+  #refusalOf(message: Message): object | null {
+    const { atWork } = this.#parts;
+    const id = requestIdOf(message);
+    if (id !== null) return atWork.take(id) ? null : stillAtWork(id);
+    // What is cancelled is never answered.
+    const { requestId } = (message.params ?? {}) as Message;
+    if (message.method === "notifications/cancelled" && requestId !== undefined) atWork.leave(requestId as RequestId);
+    return null;
   }
 }

@@ -1,5 +1,5 @@
 /** A client's messages, one a line. A line that is too long is told of and read over: what follows is still understood. */
-import type { Readable } from "node:stream";
+import { type Parsed, parseMessage, tooLong } from "../message.js";
 
 export const MAX_LINE_BYTES = 16 << 20;
 
@@ -7,7 +7,10 @@ export type MessageLine = { readonly bytes: Buffer } | { readonly tooLongBytes: 
 
 const NEWLINE = 0x0a;
 
-export async function* messageLines(input: Readable, maxBytes = MAX_LINE_BYTES): AsyncGenerator<MessageLine, void> {
+export async function* messageLines(
+  input: AsyncIterable<Buffer>,
+  maxBytes = MAX_LINE_BYTES,
+): AsyncGenerator<MessageLine, void> {
   let parts: Buffer[] = [];
   let length = 0;
   const take = (bytes: Buffer) => {
@@ -21,7 +24,7 @@ export async function* messageLines(input: Readable, maxBytes = MAX_LINE_BYTES):
     length = 0;
     return line;
   };
-  for await (const chunk of input as AsyncIterable<Buffer>) {
+  for await (const chunk of input) {
     let from = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
       take(chunk.subarray(from, end));
@@ -31,4 +34,11 @@ export async function* messageLines(input: Readable, maxBytes = MAX_LINE_BYTES):
     if (from < chunk.length) take(chunk.subarray(from));
   }
   // A last line that was not ended is one that was cut off.
+}
+
+/** Null where there was nothing on the line. */
+export function parseLine(line: MessageLine): Parsed | null {
+  if ("tooLongBytes" in line) return tooLong(line.tooLongBytes);
+  const text = line.bytes.toString("utf8").trim();
+  return text === "" ? null : parseMessage(text);
 }

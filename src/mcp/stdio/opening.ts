@@ -2,8 +2,7 @@
 import type { Readable } from "node:stream";
 import { greet } from "../greeting.js";
 import type { LineOutput } from "./line-transport.js";
-import { parseMessage } from "./message.js";
-import { type MessageLine, messageLines } from "./message-lines.js";
+import { type MessageLine, messageLines, parseLine } from "./message-lines.js";
 
 export interface Opening {
   readonly lines: AsyncGenerator<MessageLine, void>;
@@ -17,7 +16,7 @@ export async function openLines(input: Readable, output: LineOutput): Promise<Op
   const lines = messageLines(input);
   const { value, done } = await lines.next();
   if (done === true || value === undefined) return null;
-  const parsed = parseMessage(value);
+  const parsed = parseLine(value);
   const message = parsed !== null && "message" in parsed ? parsed.message : null;
   const answer = greet(message);
   if (answer === null || message === null) return { lines, first: value, answered: null };

@@ -7,6 +7,7 @@ import { Places } from "../../api/limits/places.js";
 import { redactor } from "../../core/redact.js";
 import { McpConnection } from "../connection.js";
 import type { McpHost } from "../host.js";
+import { RequestsAtWork } from "../requests-at-work.js";
 import type { Tool } from "../tool.js";
 
 export function bareHost(more: Partial<McpHost> = {}): McpHost {
@@ -48,7 +49,12 @@ export async function connectedPair(tools?: readonly Tool[], host = bareHost()):
   };
   await near.start();
   const onFault = (error: unknown) => void faults.push(error);
-  const connection = await McpConnection.open(far, { host, onFault, ...(tools === undefined ? {} : { tools }) });
+  const connection = await McpConnection.open(far, {
+    host,
+    onFault,
+    atWork: new RequestsAtWork(),
+    ...(tools === undefined ? {} : { tools }),
+  });
   return {
     connection,
     faults,

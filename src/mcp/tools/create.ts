@@ -24,7 +24,8 @@ export const sandboxCreate = defineTool({
     idle_timeout: optional(duration, "It is stopped after so long without work.", "30m"),
   },
   output: sandboxAnswer,
-  call: async ({ name, ttl, idle_timeout: idle, ...body }, { host, sessions, signal }) => {
+  call: async ({ name, ttl, idle_timeout: idle, ...body }, call) => {
+    const { host, sessions, signal } = call;
     const sandboxes = sandboxesOf(host);
     const { caller } = host;
     if (!maySee(caller, { name, owner: ownerOf(caller) })) {
@@ -35,7 +36,7 @@ export const sandboxCreate = defineTool({
     if (sessions.get(name) !== null) {
       throw new AgentKernelError("conflict", `there is a sandbox ${name} already`, { details: { field: "name" } });
     }
-    const run = await prepareFor(host, [], body);
+    const run = await prepareFor(call, [], body);
     const sandbox = await host.places.at(caller, signal, async () => {
       const giveBack = host.places.reserveSandbox(caller, sandboxes.list());
       const life = { ttlMs: durationOf("ttl", ttl), idleTimeoutMs: durationOf("idle_timeout", idle) };

@@ -3,13 +3,15 @@ import { sandboxName } from "../../api/operations/fields.js";
 import { answerObject, field, optional } from "../../api/schema/object-shape.js";
 import { choice, flag, text, whole } from "../../api/schema/shapes.js";
 import { AgentKernelError } from "../../core/errors.js";
-import { filePath, withFiles } from "../files.js";
+import { claimRoom, filePath, withFiles } from "../files.js";
 import { OUTPUT_URI } from "../output/kept-outputs.js";
 import { type Call, defineTool } from "../tool.js";
 
 /** What one answer holds; more is read with offset. */
 const USUAL_BYTES = 64 << 10;
-const MOST_BYTES = 8 << 20;
+const MOST_BYTES = 1 << 20;
+/** What is longer is told once: as data, for programs. */
+const MOST_TOLD_TWICE = USUAL_BYTES;
 
 const output = answerObject({
   path: field(text(), "What was read."),
@@ -30,7 +32,7 @@ export const sandboxFileRead = defineTool({
   name: "sandbox_file_read",
   title: "Read a file in a sandbox",
   description:
-    "Reads a file in a sandbox; binary files come as base64. Long files come in parts: read on at next_offset. The whole of a command's output that was cut is read by the address that its answer names (agentkernel://outputs/…) as path, without a name.",
+    "Reads a file in a sandbox; binary files come as base64. Long files come in parts: read on at next_offset. More than 65536 bytes at once come as structured content only. The whole of a command's output that was cut is read by the address that its answer names (agentkernel://outputs/…) as path, without a name.",
   effects: { readOnly: true },
   scope: ["read", "sandboxes", "run"],
   input: {
@@ -63,14 +65,21 @@ export const sandboxFileRead = defineTool({
       ...(end < sizeBytes ? { next_offset: end } : {}),
       is_whole: offset === 0 && end >= sizeBytes,
     };
-    const more = end < sizeBytes ? `\n[${end} of ${sizeBytes} bytes; read on with offset ${end}]` : "";
-    return { text: encoding === "utf8" ? `${content}${more}` : `${content}${more}\n[base64]`, data };
+    const isLong = length > MOST_TOLD_TWICE;
+    const notes = [
+      ...(isLong ? [`${length} bytes are in the structured content; read ${MOST_TOLD_TWICE} to see them here`] : []),
+      ...(end < sizeBytes ? [`${end} of ${sizeBytes} bytes; read on with offset ${end}`] : []),
+      ...(encoding === "base64" ? ["base64"] : []),
+    ];
+    return { text: [...(isLong ? [] : [content]), ...notes.map((note) => `[${note}]`)].join("\n"), data };
   },
 });
 
-function partOfOutput(uri: string, offset: number, limit: number, { outputs }: Call): Part {
+function partOfOutput(uri: string, offset: number, limit: number, { outputs, room }: Call): Part {
   const { bytes } = outputs.get(uri);
-  return { bytes: bytes.subarray(offset, offset + limit), sizeBytes: bytes.length };
+  const part = bytes.subarray(offset, offset + limit);
+  claimRoom({ room }, part.length);
+  return { bytes: part, sizeBytes: bytes.length };
 }
 
 async function partOfFile(
@@ -92,10 +101,11 @@ async function partOfFile(
     const parts: Buffer[] = [];
     let total = 0;
     for await (const chunk of chunks) {
-      parts.push(Buffer.from(chunk));
       total += chunk.length;
       // Whatever size the guest claims.
       if (total > limit) throw new AgentKernelError("guest_protocol", "the sandbox sent more than was asked for");
+      claimRoom(call, chunk.length);
+      parts.push(Buffer.from(chunk));
     }
     return { bytes: Buffer.concat(parts), sizeBytes: info.sizeBytes };
   });

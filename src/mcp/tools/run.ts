@@ -35,7 +35,7 @@ export const sandboxRun = defineTool({
   call: async ({ streaming, command: argv, ...body }, call) => {
     const startedAt = performance.now();
     const { host, signal, ask } = call;
-    const request = await prepareFor(host, argv, body);
+    const request = await prepareFor(call, argv, body);
     return await withRoom(call, async (room) => {
       const progress = streaming === true ? call.progress : null;
       const output = new CommandOutput(request.policy.resources.outputMiB, room, progress);

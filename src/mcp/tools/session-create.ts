@@ -23,7 +23,7 @@ export const sandboxSessionCreate = defineTool({
   call: async ({ name = `session-${randomBytes(3).toString("hex")}`, ...body }, call) => {
     const { host, sessions, signal } = call;
     refuseTaken(name, host);
-    const request = await prepareFor(host, [], body);
+    const request = await prepareFor(call, [], body);
     const giveBack = host.places.reserveSandbox(host.caller, host.sandboxes?.list() ?? []);
     const making = host.places.at(host.caller, signal, () =>
       sessions.create(name, request, { host: host.runtime, signal }),

@@ -5,8 +5,8 @@
  */
 import { posix } from "node:path";
 import type { HideRule } from "../../core/policy.js";
+import { readHostTree, writeHostTree } from "../../guest/host-tree.js";
 import type { GuestFiles, TreeReport, TreeTarget } from "../../guest/index.js";
-import { readHostTree, writeHostTree } from "./host-tree.js";
 import { atSide, type Side } from "./side.js";
 
 export type CopyEnd =

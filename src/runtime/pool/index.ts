@@ -29,8 +29,8 @@ export interface PoolStatus {
 export interface ShapeUser {
   /** One that waited, to be tried; null where there is none left. */
   next(): WarmSandbox | null;
-  /** Whether one that waited could be taken. */
-  has(how: "taken" | "missed"): void;
+  /** Whether one that waited could be taken, and which folder it shows as the project. */
+  has(how: "taken" | "missed", project: string | null): void;
   over(): void;
 }
 
@@ -54,6 +54,11 @@ const MEMORY_LOOK_MS = 1000;
 /** At once. Two processors are busy with two. */
 const MOST_BUILDING = 2;
 
+interface Foresight {
+  readonly number: number;
+  readonly folder: string;
+}
+
 class Stock {
   readonly agent: string;
   shape: WarmShape;
@@ -65,6 +70,8 @@ class Stock {
   /** There were few, and it is being filled up. */
   isFilling = false;
   usedAtMs: number;
+  /** What the last one showed. */
+  project: string | null = null;
   taken = 0;
   missed = 0;
   /** It could not be built; tried again when it is next asked for. */
@@ -86,6 +93,9 @@ export class WarmPool {
   #isClosed = false;
   #most = 0;
   #lookedAtMs = 0;
+  #foresights = 0;
+  /** The look that was made for whoever called last, until it is known who that is. */
+  #early: Foresight | null = null;
   readonly #ending = new Set<Promise<void>>();
 
   constructor(options: PoolOptions) {
@@ -120,7 +130,8 @@ export class WarmPool {
     stock.peakInUse = Math.max(stock.peakInUse, stock.inUse);
     return {
       next: () => stock.warm.shift() ?? null,
-      has: (how) => {
+      has: (how, project) => {
+        stock.project = project;
         if (how === "taken") stock.taken++;
         else stock.missed++;
       },
@@ -128,6 +139,41 @@ export class WarmPool {
         stock.inUse--;
       },
     };
+  }
+
+  /**
+   * Somebody in this folder is about to ask, probably for the same as was asked for there last: the sandbox that would
+   * be given looks at the folder already. Returns what to name in the request; null where nobody looks.
+   */
+  foresee(folder: string): number | null {
+    const early = this.#early;
+    this.#early = null;
+    if (early?.folder === folder) return early.number;
+    return this.#foresee(folder)?.number ?? null;
+  }
+
+  /**
+   * Somebody calls, and nothing is known of them yet. Where one call follows another, it probably comes from the same
+   * folder.
+   */
+  foreseeAnother(): void {
+    const stocks = [...this.#stocks.values()].filter(({ project }) => project !== null);
+    const last = stocks.reduce<Stock | null>((best, one) => (best && best.usedAtMs >= one.usedAtMs ? best : one), null);
+    const isSoon = last !== null && Date.now() - last.usedAtMs < HOT_MS;
+    this.#early = isSoon && last.project !== null && this.#served === 0 ? this.#foresee(last.project) : null;
+  }
+
+  #foresee(folder: string): Foresight | null {
+    const known = [...this.#stocks.values()].filter(({ project, warm }) => project === folder && warm.length > 0);
+    const likely = known.reduce<Stock | null>(
+      (best, one) => (best && best.usedAtMs >= one.usedAtMs ? best : one),
+      null,
+    );
+    const first = likely?.warm[0];
+    if (first?.foresee === undefined) return null;
+    const number = ++this.#foresights;
+    first.foresee(number, folder);
+    return { number, folder };
   }
 
   /** Somebody is served; nothing is built until all have their answers. Returns what is to be called then. */

@@ -9,6 +9,7 @@ class FakeWarm implements WarmSandbox {
   isDiscarded = false;
   refuses = false;
   taken = 0;
+  readonly foreseen: [number, string][] = [];
   die: () => void = () => {};
   readonly #booted: BootedSandbox;
 
@@ -24,6 +25,10 @@ class FakeWarm implements WarmSandbox {
     if (this.refuses) throw new Error("out of date");
     this.die();
     return this.#booted;
+  }
+
+  foresee(number: number, folder: string): void {
+    this.foreseen.push([number, folder]);
   }
 
   async discard(): Promise<void> {
@@ -106,6 +111,62 @@ async function run(id: string, hostname?: string): Promise<void> {
   answer();
   await vi.advanceTimersByTimeAsync(1000);
 }
+
+describe("a folder that was shown before", () => {
+  const inFolder = async (id: string, projectDir: string, hostname?: string): Promise<void> => {
+    const answer = pool.serve();
+    await backend.boot({ ...spec(id, hostname), projectDir });
+    world.endAll();
+    answer();
+    await vi.advanceTimersByTimeAsync(1000);
+  };
+
+  it("is looked at by the sandbox that the next caller from there would get, each time under another number", async () => {
+    await inFolder("a", "/p");
+    expect(pool.foresee("/p")).toBe(1);
+    expect(pool.foresee("/p")).toBe(2);
+    expect(world.built[0]?.foreseen).toEqual([
+      [1, "/p"],
+      [2, "/p"],
+    ]);
+    await backend.boot({ ...spec("b"), projectDir: "/p" });
+    expect(world.built[0]?.taken).toBe(1);
+  });
+
+  it("is looked at by one of the kind that was used there last", async () => {
+    await inFolder("a", "/p", "first");
+    await inFolder("b", "/p", "second");
+    pool.foresee("/p");
+    const lookers = world.built.filter(({ foreseen }) => foreseen.length > 0);
+    await backend.boot({ ...spec("c", "second"), projectDir: "/p" });
+    expect(lookers.map(({ taken }) => taken)).toEqual([1]);
+  });
+
+  it("is looked at for whoever calls right after, and that look serves a caller from there alone", async () => {
+    await inFolder("a", "/p");
+    pool.foreseeAnother();
+    expect(world.built.flatMap(({ foreseen }) => foreseen)).toEqual([]);
+    await backend.boot({ ...spec("b"), projectDir: "/p" });
+    const asked = pool.serve();
+    pool.foreseeAnother();
+    expect(world.built.flatMap(({ foreseen }) => foreseen)).toEqual([]);
+    asked();
+    pool.foreseeAnother();
+    expect(pool.foresee("/q")).toBeNull();
+    pool.foreseeAnother();
+    expect(pool.foresee("/p")).toBe(2);
+    expect(pool.foresee("/p")).toBe(3);
+    expect(world.built[1]?.foreseen.map(([number]) => number)).toEqual([1, 2, 3]);
+  });
+
+  it("is no reason to look at another", async () => {
+    await inFolder("a", "/p");
+    await run("b");
+    expect(pool.foresee("/q")).toBeNull();
+    expect(pool.foresee("/p")).toBeNull();
+    expect(world.built.flatMap(({ foreseen }) => foreseen)).toEqual([]);
+  });
+});
 
 describe("a shape that was asked for", () => {
   it("is missed once and warm from then on", async () => {

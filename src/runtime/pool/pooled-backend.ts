@@ -11,7 +11,7 @@ export function pooledBackend(backend: Backend, pool: WarmPool): Backend {
       const user = pool.use(shape, spec.policy.mode);
       try {
         const warm = await takeWarm(user, [spec, signal, onStream]);
-        user.has(warm === null ? "missed" : "taken");
+        user.has(warm === null ? "missed" : "taken", spec.projectDir);
         const booted = warm ?? (await backend.boot(spec, signal, onStream));
         booted.ended.then(user.over, user.over);
         return booted;

@@ -1,5 +1,5 @@
 /** What one sandbox needs of whoever owns them all. */
-import type { Backend, KeptBackend } from "../../core/backend.js";
+import type { Backend, BackendName, KeptBackend } from "../../core/backend.js";
 import type { Clock, Moment } from "./clock.js";
 import type { SandboxHappening } from "./events.js";
 import type { HostEnv } from "./types.js";
@@ -13,7 +13,10 @@ export interface Named {
 
 export interface SandboxHome {
   readonly backend: Backend;
+  /** What finds sandboxes again and removes them, on whichever kernel they run. */
   readonly kept: KeptBackend;
+  /** The one that is named, where one is. Rejects where it does not work here, or keeps no sandboxes in such folders. */
+  readonly backendFor: (name: BackendName | undefined) => Promise<Backend & { readonly kept: KeptBackend }>;
   readonly clock: Clock;
   /** Of this process. */
   readonly env: HostEnv;

@@ -4,7 +4,8 @@
  * HTTP interface), who checks what a caller may see. It never ends a sandbox because it ends itself.
  */
 import { randomBytes } from "node:crypto";
-import type { Backend, KeptBackend } from "../../core/backend.js";
+import type { Backend, BackendName, KeptBackend } from "../../core/backend.js";
+import type { BackendWish } from "../../core/backend-wish.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { within } from "../../core/within.js";
 import { holdForSandbox, releaseForSandbox } from "../../images/store/kept-hold.js";
@@ -45,6 +46,8 @@ export type {
 
 export interface SandboxesOptions {
   readonly backend: Backend;
+  /** The one that somebody wishes. Without it there is only the usual one. */
+  readonly choose?: (wish: BackendWish) => Promise<Backend>;
   /** Where their folders lie. */
   readonly folder: string;
   /** Of this process. */
@@ -62,6 +65,9 @@ export interface UnreadableSandbox {
   readonly name: string;
   readonly error: AgentKernelError;
 }
+
+/** Whoever finds a sandbox of theirs need not know which it is: the folder says it. */
+const keepers: readonly BackendName[] = ["linux", "gvisor", "docker", "podman"];
 
 /** How long the first caller may have to wait for sandboxes that do not answer. */
 const ADOPTION_MS = 2000;
@@ -88,13 +94,15 @@ export class Sandboxes {
     this.#home = {
       backend,
       kept,
+      backendFor: (name = backend.name) => this.#wished({ name, origin: "the sandbox" }),
       clock,
       env,
       homeDir,
       say,
       knownSince: clock.now(),
-      lookAtLives: () => this.#lives.look(),
+      lookAtLives: () => this.#lives.lookSoon(),
       tell: ({ name, id, owner }, happening) => {
+        if (this.#listeners.size === 0) return;
         const event = { ...happening, atMs: Date.now(), sandbox: name, id, owner };
         for (const listener of [...this.#listeners]) listener(event);
       },
@@ -227,9 +235,23 @@ export class Sandboxes {
     return this.#adopted;
   }
 
+  async #wished(wish: BackendWish): Promise<Backend & { readonly kept: KeptBackend }> {
+    const { backend, choose } = this.#options;
+    const chosen = choose === undefined || wish.name === backend.name ? backend : await choose(wish);
+    if (chosen.name === backend.name) return { ...backend, kept: this.#kept };
+    if (chosen.kept === undefined || !keepers.includes(chosen.name)) {
+      const message = `the backend ${chosen.name} has no sandboxes that stay in this version`;
+      throw new AgentKernelError("unsupported", message, {
+        hint: "leave --backend out, or use run without --keep",
+      });
+    }
+    return { ...chosen, kept: chosen.kept };
+  }
+
   async #create(name: string, request: CreateRequest): Promise<Sandbox> {
     const { run, ttlMs, idleTimeoutMs, owner, signal, watcher } = request;
-    const image = await rootImage(run.image, run.imageSettings, { ...watcher, signal });
+    const backend = await this.#wished(run.backend);
+    const image = await rootImage(run.image, run.imageSettings, { ...watcher, signal }, backend);
     try {
       const { policy, origins, projectDir, homeDir, workdir, publish, audit } = run;
       const now = this.#home.clock.now();
@@ -238,6 +260,7 @@ export class Sandboxes {
         id: `${name}.${randomBytes(3).toString("hex")}`,
         name,
         owner,
+        ...(backend.name === this.#options.backend.name ? {} : { backend: backend.name }),
         created: now,
         hasRun: false,
         ttlMs,

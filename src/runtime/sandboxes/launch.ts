@@ -31,13 +31,14 @@ export async function launch(parts: LaunchParts, hostEnv: HostEnv, signal?: Abor
   const { image, policy, projectDir, homeDir, id, name } = record;
   const egress = await secrets.openEgress(record, net, audit, { hostEnv, isAdopted: false, asker });
   try {
-    const facts = { backend: home.backend.name, image: { name: image.name, digest: image.digest } };
+    const backend = await home.backendFor(record.backend);
+    const facts = { backend: backend.name, image: { name: image.name, digest: image.digest } };
     audit.records.starting({ ...facts, policy, project: projectDir });
     await audit.insist();
     const certificate = egress?.trustedCertificate ?? null;
     const trust = certificate === null ? {} : { trustedCertificate: certificate };
     const spec: BootSpec = { id, hostname: name, policy, image: image.source, projectDir, homeDir, ...trust };
-    return { kept: await home.kept.start(spec, folder.jail, signal), egress };
+    return { kept: await backend.kept.start(spec, folder.jail, signal), egress };
   } catch (error) {
     audit.records.failed(error);
     await egress?.close();

@@ -39,6 +39,7 @@ export class Lives {
   readonly #parts: LifeParts;
   readonly #busy = new Set<Mortal>();
   #timer: NodeJS.Timeout | undefined;
+  #soon: NodeJS.Immediate | undefined;
   #isClosed = false;
 
   constructor(parts: LifeParts) {
@@ -58,9 +59,18 @@ export class Lives {
     this.#timer.unref();
   }
 
+  /** The same, once for all that changes in this turn, and after whoever waits for it. */
+  lookSoon(): void {
+    this.#soon ??= setImmediate(() => {
+      this.#soon = undefined;
+      this.look();
+    });
+  }
+
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
+    clearImmediate(this.#soon);
   }
 
   /** How long until it is to be looked at again. */

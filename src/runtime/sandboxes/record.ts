@@ -1,5 +1,5 @@
 /** What is written down about a kept sandbox: everything that the next process needs to run it again, and no secret's value. */
-import type { ImageSource } from "../../core/backend.js";
+import type { BackendName, ImageSource } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { NetworkRules, Policy } from "../../core/policy.js";
 import type { Origins } from "../../policy/resolve.js";
@@ -26,6 +26,8 @@ export interface SandboxRecord {
   readonly name: string;
   /** Who made it, for those who serve many: a client sees its own. Null: the user. */
   readonly owner: string | null;
+  /** The one that was named when it was made; not there: the usual one. */
+  readonly backend?: BackendName;
   readonly created: Moment;
   /** It has run: from then on it is `stopped` when it does not. */
   readonly hasRun: boolean;

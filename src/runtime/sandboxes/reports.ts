@@ -50,7 +50,7 @@ export async function infoOf(view: SandboxView): Promise<SandboxInfo> {
   const { record, running, home, execs, folder, secrets } = view;
   return {
     ...summaryOf(view),
-    backend: home.backend.name,
+    backend: record.backend ?? home.backend.name,
     imageWhy: record.image.why,
     policy: record.policy,
     policyVersion: record.policyVersion,

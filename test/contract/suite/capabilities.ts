@@ -18,6 +18,10 @@ const waivable = [
   "concurrent-commands",
   "signals",
   "terminal",
+  /** What is typed can interrupt a command and end its input. */
+  "terminal-keys",
+  /** It can also be opened as /dev/tty. */
+  "controlling-terminal-by-name",
   "files",
   "users",
   "no-root",
@@ -28,6 +32,8 @@ const waivable = [
   "workspace-sync",
   "workspace-mount",
   "workspace-none",
+  /** Pipes that a command makes lie where everybody finds them. */
+  "pipes-on-disk",
   "hidden-files",
   "protected-files",
   "limit-memory-of-a-process",
@@ -37,6 +43,7 @@ const waivable = [
   "limit-disk",
   "limit-cpu",
   "network",
+  "network-proxy",
   "kept",
   "pause",
 ] as const;

@@ -13,7 +13,7 @@ export function filesContract(contract: Contract): void {
         const sent = randomBytes(2_500_000);
         const written = await sandbox.files.writeFile("/tmp/a/b/in", sent, { mode: 0o640, parents: true });
         expect(written).toEqual({ sizeBytes: sent.length });
-        const { stdout } = await sandbox.sh("sha256sum < /tmp/a/b/in; stat -c %a /tmp/a/b/in");
+        const { stdout } = await sandbox.sh("sha256sum < /tmp/a/b/in; find /tmp/a/b/in -printf '%m\\n'");
         expect(stdout).toBe(`${sha256(sent)}  -\n640\n`);
       });
     });

@@ -22,6 +22,7 @@ import { keptProjectContract } from "./kept-project.js";
 import { lifecycleContract } from "./lifecycle.js";
 import { limitsContract } from "./limits.js";
 import { networkContract } from "./network.js";
+import { proxyContract } from "./proxy.js";
 import { signalsContract } from "./signals.js";
 import { stdinContract } from "./stdin.js";
 import { streamsContract } from "./streams.js";
@@ -35,14 +36,26 @@ export interface BackendUnderTest {
   readonly makeBackend: (actor: Actor) => Backend;
   /** What another process makes the same backend from, where kept sandboxes are to be owned by one. */
   readonly programs?: OwnerOrder["programs"];
+  /** Its root is an image's, of which a sandbox can write every part; the host's own programs it cannot. */
+  readonly hasImage?: boolean;
+  /** Whose process 1 it is that a kept sandbox in this folder has; without it, of a sandbox with a supervisor of ours. */
+  readonly guestOf?: (folder: string) => Promise<number>;
   /** What is lacking on this machine or for this actor, on top of what the backend says of itself. */
   readonly lacks?: readonly Lack[];
 }
 
-export function describeBackendContract({ name, actor, makeBackend, programs, lacks = [] }: BackendUnderTest): void {
+export function describeBackendContract({
+  name,
+  actor,
+  makeBackend,
+  programs,
+  hasImage = false,
+  guestOf,
+  lacks = [],
+}: BackendUnderTest): void {
   const backend = makeBackend(actor);
   const admitted = admittedLacks(name, [...backend.lacks, ...lacks]);
-  const contract = new Contract(actor, backend, admitted, programs);
+  const contract = new Contract({ actor, backend, lacks: admitted, programs, hasImage, guestOf });
 
   describe(`the backend ${name} as ${actor.name}`, () => {
     leavesNothingBehind();
@@ -60,6 +73,7 @@ export function describeBackendContract({ name, actor, makeBackend, programs, la
     limitsContract(contract);
     isolationContract(contract);
     networkContract(contract);
+    proxyContract(contract);
     lifecycleContract(contract);
     keptContract(contract);
     keptNetworkContract(contract);

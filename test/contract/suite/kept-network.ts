@@ -33,7 +33,7 @@ export function keptNetworkContract(contract: Contract): void {
   const { kept } = backend;
   if (kept === undefined) return;
 
-  contract.capability("kept", (test) => {
+  contract.capability("network", (test) => {
     test("connections of an owner that is gone are reset, and without an owner there is no network", async () => {
       const folder = actor.ownFolder("state");
       const server = createServer((socket) => socket.on("error", () => {}).resume());

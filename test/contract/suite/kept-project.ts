@@ -16,43 +16,51 @@ export function keptProjectContract(contract: Contract): void {
   if (kept === undefined) return;
 
   contract.capability("kept", (test) => {
-    test("a synced project has the changes after a stop, and the sandbox sees what the host makes of them", async () => {
-      const project = makeProject(actor, { "a.txt": "a\n", "b.txt": "b\n" });
-      const folder = actor.ownFolder("state");
-      const spec = bootSpec({ projectDir: project.path, fields: synced });
-      await inStateFolder(kept, folder, async () => {
-        const first = await startKept(kept, spec, folder);
-        await first.sh("echo changed > a.txt; echo new > new.txt; rm b.txt", inProject);
-        const { carried } = await first.sandbox.stop(1000);
-        expect(carried).toMatchObject({
-          written: ["a.txt", "new.txt"],
-          deleted: ["b.txt"],
-          conflicts: [],
-          refused: [],
+    contract.needing("workspace-sync", test)(
+      "a synced project has the changes after a stop, and the sandbox sees what the host makes of them",
+      async () => {
+        const project = makeProject(actor, { "a.txt": "a\n", "b.txt": "b\n" });
+        const folder = actor.ownFolder("state");
+        const spec = bootSpec({ projectDir: project.path, fields: synced });
+        await inStateFolder(kept, folder, async () => {
+          const first = await startKept(kept, spec, folder);
+          await first.sh("echo changed > a.txt; echo new > new.txt; rm b.txt", inProject);
+          const { carried } = await first.sandbox.stop(1000);
+          expect(carried).toMatchObject({
+            written: ["a.txt", "new.txt"],
+            deleted: ["b.txt"],
+            conflicts: [],
+            refused: [],
+          });
+          expect(project.content()).toEqual({ "a.txt": "changed\n", "new.txt": "new\n" });
+          writeFileSync(join(project.path, "a.txt"), "the host's\n");
+          const second = await startKept(kept, spec, folder);
+          expect((await second.sh("cat a.txt new.txt; ls", inProject)).stdout).toBe(
+            "the host's\nnew\na.txt\nnew.txt\n",
+          );
+          expect((await second.sandbox.stop(1000)).carried).toMatchObject({ written: [], deleted: [], conflicts: [] });
+          expect(project.content()).toEqual({ "a.txt": "the host's\n", "new.txt": "new\n" });
         });
-        expect(project.content()).toEqual({ "a.txt": "changed\n", "new.txt": "new\n" });
-        writeFileSync(join(project.path, "a.txt"), "the host's\n");
-        const second = await startKept(kept, spec, folder);
-        expect((await second.sh("cat a.txt new.txt; ls", inProject)).stdout).toBe("the host's\nnew\na.txt\nnew.txt\n");
-        expect((await second.sandbox.stop(1000)).carried).toMatchObject({ written: [], deleted: [], conflicts: [] });
-        expect(project.content()).toEqual({ "a.txt": "the host's\n", "new.txt": "new\n" });
-      });
-    });
+      },
+    );
 
-    test("one that was killed carries nothing over; the next stop does, and never over what the host changed since", async () => {
-      const project = makeProject(actor, { "a.txt": "a\n", "b.txt": "b\n" });
-      const folder = actor.ownFolder("state");
-      const spec = bootSpec({ projectDir: project.path, fields: synced });
-      await inStateFolder(kept, folder, async () => {
-        const first = await startKept(kept, spec, folder);
-        await first.sh("echo inside > a.txt; echo inside > b.txt", inProject);
-        await first.sandbox.kill();
-        expect(project.content()).toEqual({ "a.txt": "a\n", "b.txt": "b\n" });
-        writeFileSync(join(project.path, "a.txt"), "the host's\n");
-        const second = await startKept(kept, spec, folder);
-        expect((await second.sandbox.stop(1000)).carried).toMatchObject({ written: ["b.txt"], conflicts: ["a.txt"] });
-        expect(project.content()).toEqual({ "a.txt": "the host's\n", "b.txt": "inside\n" });
-      });
-    });
+    contract.needing("workspace-sync", test)(
+      "one that was killed carries nothing over; the next stop does, and never over what the host changed since",
+      async () => {
+        const project = makeProject(actor, { "a.txt": "a\n", "b.txt": "b\n" });
+        const folder = actor.ownFolder("state");
+        const spec = bootSpec({ projectDir: project.path, fields: synced });
+        await inStateFolder(kept, folder, async () => {
+          const first = await startKept(kept, spec, folder);
+          await first.sh("echo inside > a.txt; echo inside > b.txt", inProject);
+          await first.sandbox.kill();
+          expect(project.content()).toEqual({ "a.txt": "a\n", "b.txt": "b\n" });
+          writeFileSync(join(project.path, "a.txt"), "the host's\n");
+          const second = await startKept(kept, spec, folder);
+          expect((await second.sandbox.stop(1000)).carried).toMatchObject({ written: ["b.txt"], conflicts: ["a.txt"] });
+          expect(project.content()).toEqual({ "a.txt": "the host's\n", "b.txt": "inside\n" });
+        });
+      },
+    );
   });
 }

@@ -26,11 +26,17 @@ export function limitsContract(contract: Contract): void {
         const holders = Array.from({ length: 6 }, () =>
           sandbox.run(python(`${eat(50)}; import time; time.sleep(0.5)`)),
         );
-        const killed = (await Promise.all(holders)).filter(({ signal }) => signal === 9);
+        const ended = await Promise.allSettled(holders);
+        // Where one kernel of its own has all the memory, all of it ends together; else only who took too much.
+        const isShared = !contract.has("limit-memory-of-a-process");
+        const killed = ended.filter((one) =>
+          one.status === "fulfilled" ? one.value.signal === 9 : isShared && one.reason?.code === "sandbox_died",
+        );
+        if (!isShared) expect(ended.filter(({ status }) => status === "rejected")).toEqual([]);
         expect(killed.length).toBeGreaterThan(0);
         const end = await sandbox.kill();
         expect(end.oomKills).toBeGreaterThan(0);
-        expect(end.memoryPeakBytes).toBeLessThanOrEqual(128 << 20);
+        expect(end.memoryPeakBytes).toBeLessThanOrEqual((isShared ? 129 : 128) << 20);
       });
     });
   });
@@ -81,10 +87,13 @@ print(made)
 
   contract.capability("limit-cpu", (test) => {
     test("a process that spins gets no more than its share", async () => {
+      const startedAt = performance.now();
       await contract.sandbox({ fields: { "resources.vcpus": 0.2 } }, async (sandbox) => {
         const spin = "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass";
-        const { exit } = await sandbox.run(python(spin));
-        expect(exit.usage.userUs + exit.usage.systemUs).toBeLessThan(500_000);
+        expect(await sandbox.run(python(spin))).toMatchObject({ code: 0 });
+        // As the host counts it: a kernel of its own may count the time in which it was held up.
+        const { cpuUs } = await sandbox.kill();
+        expect(cpuUs).toBeLessThan((performance.now() - startedAt) * 1000 * 0.4);
       });
     });
   });

@@ -65,7 +65,8 @@ export function signalsContract(contract: Contract): void {
     test("to the process: only the command gets it", async () => {
       await contract.sandbox({}, async (sandbox) => {
         const script =
-          "trap 'echo told' USR1; (trap 'echo child told' USR1; echo up; while :; do sleep 0.01; done) & wait; kill $!";
+          // It ends in the trap: the signal may come before the shell waits.
+          "trap 'echo told; kill $!; exit' USR1; (trap 'echo child told' USR1; echo up; while :; do sleep 0.01; done) & wait";
         const command = await sandbox.start(["sh", "-c", script]);
         await command.until(/up/);
         command.exec.signal(SIGUSR1, "process");
@@ -101,7 +102,8 @@ export function signalsContract(contract: Contract): void {
   contract.capability("timeout", (test) => {
     test("a command that listens ends at its time limit, and says so", async () => {
       await contract.sandbox({}, async (sandbox) => {
-        const command = await sandbox.start(["sh", "-c", "trap 'exit 7' TERM; while :; do sleep 0.01; done"]);
+        const command = await sandbox.start(["sh", "-c", "trap 'exit 7' TERM; echo up; while :; do sleep 0.01; done"]);
+        await command.until(/up/);
         const { exit, timedOut } = await new CommandWait(command.exec, 50).end;
         expect({ code: exit.code, timedOut }).toEqual({ code: 7, timedOut: true });
       });

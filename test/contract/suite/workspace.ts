@@ -128,20 +128,23 @@ export function workspaceContract(contract: Contract): void {
 
   contract.capability("hidden-files", (test) => {
     for (const mode of ["copy", "sync", "mount"] as const) {
-      test(`${mode}: secrets of the project cannot be read or changed`, async () => {
-        const project = makeProject(actor, { ...files, ...secrets });
-        const before = project.content();
-        await contract.sandbox(withProject(project.path, mode), async (sandbox) => {
-          const paths = Object.keys(secrets).join(" ");
-          const { stdout } = await sandbox.sh(
-            `for f in ${paths}; do cat $f && echo; echo overwritten > $f; done; cat read.txt`,
-            { cwd: "/workspace" },
-          );
-          expect(stdout.replaceAll("overwritten\n", "").trim()).toBe("from the host");
-          await sandbox.finish();
-        });
-        expect(project.content()).toEqual(before);
-      });
+      contract.needing(`workspace-${mode}`, test)(
+        `${mode}: secrets of the project cannot be read or changed`,
+        async () => {
+          const project = makeProject(actor, { ...files, ...secrets });
+          const before = project.content();
+          await contract.sandbox(withProject(project.path, mode), async (sandbox) => {
+            const paths = Object.keys(secrets).join(" ");
+            const { stdout } = await sandbox.sh(
+              `for f in ${paths}; do cat $f && echo; echo overwritten > $f; done; cat read.txt`,
+              { cwd: "/workspace" },
+            );
+            expect(stdout.replaceAll("overwritten\n", "").trim()).toBe("from the host");
+            await sandbox.finish();
+          });
+          expect(project.content()).toEqual(before);
+        },
+      );
     }
   });
 
@@ -154,17 +157,20 @@ export function workspaceContract(contract: Contract): void {
     const renames = "mv .git .gone && mkdir -p .git/hooks && echo evil > .git/hooks/pre-commit; rm -rf .git .mcp.json";
 
     for (const mode of ["sync", "mount"] as const) {
-      test(`${mode}: what steers agents and hooks is neither changed nor made`, async () => {
-        const project = makeProject(actor, { ...files, ...steering });
-        const before = project.content();
-        await contract.sandbox(withProject(project.path, mode), async (sandbox) => {
-          await sandbox.sh(evil, { cwd: "/workspace" });
-          await sandbox.finish();
-        });
-        expect(project.content()).toEqual({ ...before, "fine.txt": "fine\n" });
-      });
+      contract.needing(`workspace-${mode}`, test)(
+        `${mode}: what steers agents and hooks is neither changed nor made`,
+        async () => {
+          const project = makeProject(actor, { ...files, ...steering });
+          const before = project.content();
+          await contract.sandbox(withProject(project.path, mode), async (sandbox) => {
+            await sandbox.sh(evil, { cwd: "/workspace" });
+            await sandbox.finish();
+          });
+          expect(project.content()).toEqual({ ...before, "fine.txt": "fine\n" });
+        },
+      );
 
-      test(`${mode}: nor by moving away the folders they are in`, async () => {
+      contract.needing(`workspace-${mode}`, test)(`${mode}: nor by moving away the folders they are in`, async () => {
         const project = makeProject(actor, { ...files, ...steering });
         const before = project.content();
         await contract.sandbox(withProject(project.path, mode), async (sandbox) => {
@@ -178,20 +184,29 @@ export function workspaceContract(contract: Contract): void {
   });
 
   contract.capability("mounts", (test) => {
-    test("a folder and a file of the host are shown where they were asked for, read-only or not", async () => {
+    test("a folder and a file of the host are shown where they were asked for, and stay as they are", async () => {
       const shown = makeProject(actor, { "lib/a.txt": "a\n", "one.txt": "one\n" });
       const mounts = [
         { host: join(shown.path, "lib"), guest: "/deps/lib", readonly: true },
         { host: join(shown.path, "one.txt"), guest: "/deps/one.txt", readonly: true },
-        { host: shown.path, guest: "/live", readonly: false },
       ];
       await contract.sandbox({ fields: { "fs.mounts": mounts } }, async (sandbox) => {
         const tried =
-          "cat /deps/lib/a.txt /deps/one.txt; echo x > /deps/lib/a.txt || echo no; echo x > /deps/lib/b || echo no; echo x > /deps/one.txt || echo no; echo live > /live/made";
+          "cat /deps/lib/a.txt /deps/one.txt; echo x > /deps/lib/a.txt || echo no; echo x > /deps/lib/b || echo no; echo x > /deps/one.txt || echo no";
         expect((await sandbox.sh(tried)).stdout).toBe("a\none\nno\nno\nno\n");
         await sandbox.finish();
       });
-      expect(shown.content()).toEqual({ "lib/": "", "lib/a.txt": "a\n", "one.txt": "one\n", made: "live\n" });
+      expect(shown.content()).toEqual({ "lib/": "", "lib/a.txt": "a\n", "one.txt": "one\n" });
+    });
+
+    contract.needing("workspace-mount", test)("one that may be written is the host's own", async () => {
+      const shown = makeProject(actor, { "one.txt": "one\n" });
+      const mounts = [{ host: shown.path, guest: "/live", readonly: false }];
+      await contract.sandbox({ fields: { "fs.mounts": mounts } }, async (sandbox) => {
+        expect(await sandbox.sh("echo live > /live/made; cat /live/one.txt")).toMatchObject({ stdout: "one\n" });
+        await sandbox.finish();
+      });
+      expect(shown.content()).toEqual({ "one.txt": "one\n", made: "live\n" });
     });
   });
 

@@ -2,6 +2,7 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { ElicitRequestSchema, type ElicitResult } from "@modelcontextprotocol/sdk/types.js";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { actors } from "../../support/actors.js";
 import { call, startMcp } from "../../support/mcp-client.js";
@@ -34,6 +35,11 @@ describe.each(actors)("as $name", (actor) => {
     await client.close();
     rmSync(join(variables.XDG_CONFIG_HOME, "agentkernel"), { recursive: true, force: true });
   });
+  const configure = (text: string) => {
+    const folder = join(variables.XDG_CONFIG_HOME, "agentkernel");
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "config.toml"), text);
+  };
   const wrong = async (tool: string, args: Readonly<Record<string, unknown>>) => {
     const { isError, text } = await call(client, tool, args);
     expect(isError, text).toBe(true);
@@ -125,20 +131,93 @@ describe.each(actors)("as $name", (actor) => {
   });
 
   it("A5: a project's own configuration does not widen what the user forbids, and cannot be written from inside", async () => {
-    const ask = { name: "box", network: true, profile: "permissive" };
+    const ask = { name: "box", network: true };
     const free = await call(client, "sandbox_session_create", { ...ask, name: "before" });
     expect(free.data.network).toBe("on");
-    mkdirSync(join(variables.XDG_CONFIG_HOME, "agentkernel"), { recursive: true });
-    writeFileSync(join(variables.XDG_CONFIG_HOME, "agentkernel", "config.toml"), '[limits]\nnetwork = "off"\n');
+    configure('[limits]\nnetwork = "off"\n');
     writeFileSync(join(project, "agentkernel.toml"), "[security]\nnetwork = true\n");
     expect(await wrong("sandbox_session_create", ask)).toMatch(/^policy_denied: network: .* is more than the limit/);
-    const made = await call(client, "sandbox_session_create", { name: "box", profile: "permissive" });
+    const made = await call(client, "sandbox_session_create", { name: "box" });
     expect(made.data?.network, made.text).toBe("off");
     const command = sh("echo '[security]' > agentkernel.toml; echo new > a.txt");
     const ran = await call(client, "sandbox_run", { compatibility_mode: "claude", command, network: false });
     expect(ran.data?.notes, ran.text).toContain("written to the project on the host: a.txt");
     expect(runOutside(actor, ["cat", join(project, "a.txt")]).stdout).toBe("new\n");
     expect(runOutside(actor, ["cat", join(project, "agentkernel.toml")]).stdout).toContain("network = true");
+  });
+
+  describe("A5: a model that asks for more than the user's configuration gives", () => {
+    const home = "cat $HOME/diary.txt";
+    const run = { command: sh(home), network: false };
+    const makers = ["sandbox_run", "sandbox_session_create"] as const;
+    beforeEach(() => {
+      writeFileSync(join(actor.home, "diary.txt"), "dear diary\n", { mode: 0o644 });
+    });
+    afterEach(() => {
+      rmSync(join(actor.home, "diary.txt"));
+    });
+    const again = async (answers: readonly ElicitResult[]) => {
+      await client.close();
+      const questions: string[] = [];
+      const left = [...answers];
+      const options = { cwd: project, env: { ...variables, AGENTKERNEL_DAEMON: "off" } };
+      ({ client, stderr } = await startMcp(actor, { ...options, capabilities: { elicitation: {} } }, (one) =>
+        one.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+          questions.push(params.message);
+          return left.shift() ?? { action: "cancel" };
+        }),
+      ));
+      return questions;
+    };
+
+    it("does not get a looser profile, a network or names by itself, and is told what the user would have to write", async () => {
+      for (const tool of makers) {
+        const args = tool === "sandbox_run" ? run : {};
+        const told = await wrong(tool, { ...args, network: true, profile: "permissive" });
+        expect(told).toMatch(/^policy_denied: .*fs\.home "readonly" instead of "none"/);
+        expect(told).toContain('security.profile = "permissive"');
+        expect(told).not.toContain("dear diary");
+      }
+      configure("[security]\nnetwork = false\n");
+      expect(await wrong("sandbox_run", { ...run, network: true })).toContain("security.network = true");
+      const named = { enabled: true, allowed_domains: ["a.example.com"] };
+      expect(await wrong("sandbox_run", { ...run, network: named })).toMatch(/net\.egress "allowlist"/);
+      configure('[security]\ndomains.allow = ["*.example.com"]\n');
+      const other = { enabled: true, allowed_domains: ["a.example.com", "evil.example"] };
+      expect(await wrong("sandbox_run", { ...run, network: other })).toContain("evil.example");
+      expect((await call(client, "sandbox_run", { command: ["true"], network: named })).isError).toBe(false);
+      configure('[security]\nprofile = "restrictive"\n');
+      expect(await wrong("sandbox_run", { command: ["true"], compatibility_mode: "claude" })).toMatch(
+        /^policy_denied: .*net\.egress/,
+      );
+      expect(await wrong("sandbox_run", { command: ["true"], profile: "moderate" })).toContain("policy_denied");
+    });
+
+    it("does not get a folder of the host as its root", async () => {
+      const folder = actor.folder("private");
+      expect(await wrong("sandbox_session_create", { name: "root", image: folder })).toMatch(
+        /^policy_denied: .*image:/,
+      );
+    });
+
+    it("gets what is narrower, and what the configuration says, without a question", async () => {
+      const questions = await again([]);
+      expect((await call(client, "sandbox_run", { command: ["true"], profile: "restrictive" })).isError).toBe(false);
+      configure('[security]\nprofile = "permissive"\n');
+      const { data } = await call(client, "sandbox_run", { ...run, profile: "permissive" });
+      expect(data.stdout).toBe("dear diary\n");
+      expect(questions).toEqual([]);
+    });
+
+    it("gets it by the user's word, which holds for that call", async () => {
+      const questions = await again([{ action: "accept", content: { decision: "once" } }, { action: "decline" }]);
+      const wide = { ...run, profile: "permissive" };
+      expect((await call(client, "sandbox_run", wide)).data.stdout).toBe("dear diary\n");
+      expect(questions[0]).toMatch(/more open than your configuration.*fs\.home/s);
+      expect(await wrong("sandbox_run", wide)).toMatch(/^policy_denied: the user refused/);
+      expect(await wrong("sandbox_run", wide)).toMatch(/^policy_denied: the user refused/);
+      expect(questions).toHaveLength(3);
+    });
   });
 
   it("A6: no secret of the host's enters a sandbox, an answer, stderr or the audit log", async () => {

@@ -16,19 +16,19 @@ describe("A6 paths of the user's configuration", () => {
     ["a limit", "/run", { command: ["true"], resources: { memory_mb: 4096 } }],
     ["a command", "/run", { command: ["curl"] }],
     ["a profile", "/sandboxes", { name: "loose", profile: "permissive" }],
-    ["a command of a sandbox that stays", "/sandboxes/work/exec", { command: ["curl"] }],
+    ["a command of a sandbox that stays", "/sandboxes/stays/exec", { command: ["curl"] }],
   ] as const;
   beforeAll(async () => {
     server = await ApiServer.start({ ...actor, variables: { ...actor.variables, XDG_CONFIG_HOME: folder } });
-    keys.some = await server.key("some", ["--scope", "run", "--scope", "sandboxes", "--sandbox", "work"]);
+    keys.some = await server.key("some", ["--scope", "run", "--scope", "sandboxes", "--sandbox", "stays"]);
     keys.maker = await server.key("maker", ["--scope", "sandboxes"]);
     keys.admin = await server.key("admin", ["--scope", "admin"]);
     expect(
-      (await server.ask("POST", "/sandboxes", { body: { name: "work", network: false }, key: keys.admin })).status,
+      (await server.ask("POST", "/sandboxes", { body: { name: "stays", network: false }, key: keys.admin })).status,
     ).toBe(201);
   });
   afterAll(async () => {
-    await server.ask("DELETE", "/sandboxes/work?force=true", { key: keys.admin });
+    await server.ask("DELETE", "/sandboxes/stays?force=true", { key: keys.admin });
     await server.stop();
   });
 
@@ -47,7 +47,7 @@ describe("A6 paths of the user's configuration", () => {
     expect(batch.text).not.toContain(folder);
     const exec = { body: { command: ["curl"] }, key: keys.some };
     const told: string[] = [];
-    for await (const { event, data } of eventsOf(await server.open("POST", "/sandboxes/work/exec/stream", exec))) {
+    for await (const { event, data } of eventsOf(await server.open("POST", "/sandboxes/stays/exec/stream", exec))) {
       told.push(`${event} ${data.code}`);
       expect(JSON.stringify(data)).not.toContain(folder);
     }

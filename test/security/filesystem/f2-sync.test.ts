@@ -84,6 +84,14 @@ const damages: readonly Damage[] = [
       existsSync(join(project, "agentkernel.toml")) || existsSync(join(project, "fresh/x.policy.yaml")),
   },
   {
+    name: "a program that npm puts first in PATH and hooks of agents start",
+    script:
+      "mkdir -p node_modules/.bin fresh/node_modules/.bin; echo a > node_modules/.bin/agentkernel; cp node_modules/.bin/agentkernel fresh/node_modules/.bin",
+    done: (project) =>
+      existsSync(join(project, "node_modules/.bin/agentkernel")) ||
+      existsSync(join(project, "fresh/node_modules/.bin/agentkernel")),
+  },
+  {
     name: "a hidden file, overwritten",
     script: "rm -f .env; echo attacked > .env; echo attacked > fresh/id_rsa",
     done: (project) => text(project, ".env") !== "SECRET=1" || existsSync(join(project, "fresh/id_rsa")),

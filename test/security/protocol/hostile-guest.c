@@ -111,7 +111,7 @@ static void flood(struct bytes again) {
 }
 
 static void opens(void) {
-	static const char body[] = "{\"kind\":\"call\"}";
+	static const char body[] = "{\"kind\":\"unheard-of\"}";
 	unsigned char frame[12 + sizeof body - 1] = {sizeof body - 1, 0, 0, 0, 0, 0, 0, 0, OPEN};
 	memcpy(frame + 12, body, sizeof body - 1);
 	for (uint32_t id = 2;; id += 2) {

@@ -1,4 +1,5 @@
 /** Modules that mean harm: what they do is theirs alone, and is reported. */
+import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -17,7 +18,7 @@ if (actor === undefined) throw new Error("there is no actor");
 const run = (words: readonly string[], cwd?: string) =>
   runCli(actor, ["run", "--backend", "wasm", ...words], cwd === undefined ? {} : { cwd });
 
-describe("a module's harm", () => {
+describe("P1 on wasm: what a module takes ends at its limits", () => {
   leavesNothingBehind();
 
   it("memory: growth ends at the limit, and what cannot go on without traps", async () => {
@@ -31,6 +32,7 @@ describe("a module's harm", () => {
     expect(allocated.stderr).toContain("it had asked for more memory than it may have");
   });
 
+  // THREATS P2 and G2.
   it("loops, sleeps, waits for input, and output that nobody reads end with the time", async () => {
     for (const how of ["loop", "sleep", "output"]) {
       const { status } = await run(["--timeout", "500ms", hostile, how]);
@@ -56,14 +58,27 @@ describe("a module's harm", () => {
     expect(result).toMatchObject({ status, stdout: "" });
     expect(result.stderr).toMatch(reason);
   });
+});
 
-  it("paths that lead out of what is shown lead nowhere", async () => {
+describe("F1 on wasm: files outside of what is shown cannot be read", () => {
+  leavesNothingBehind();
+
+  it("paths that lead out lead nowhere, and nobody waits for a pipe", async () => {
     const { path } = makeProject(actor, { "inside.txt": "inside", ".env": "SECRET=1" });
     mkdirSync(join(path, "sub"));
     symlinkSync("/etc", join(path, "etc"));
     symlinkSync("../../../../etc/passwd", join(path, "up"));
     symlinkSync("/workspace/inside.txt", join(path, "absolute"));
-    const paths = ["etc/passwd", "up", "absolute", "sub/../../etc/passwd", "/workspace/../etc/passwd", "//etc/passwd"];
+    execFileSync("mkfifo", [join(path, "pipe")]);
+    const paths = [
+      "pipe",
+      "etc/passwd",
+      "up",
+      "absolute",
+      "sub/../../etc/passwd",
+      "/workspace/../etc/passwd",
+      "//etc/passwd",
+    ];
     for (const asked of [...paths, ".env", "/workspace/.env", "/dev/null", "/proc/1/environ", "/module"]) {
       const { status, stdout } = await run([tell, "read", asked], path);
       expect({ asked, status, stdout }).toEqual({ asked, status: 3, stdout: "" });
@@ -73,7 +88,7 @@ describe("a module's harm", () => {
   });
 });
 
-describe("malformed modules, many of them", () => {
+describe("G1 on wasm: malformed modules, many of them", () => {
   let server: ApiServer;
   beforeAll(async () => {
     server = await ApiServer.start(actor);

@@ -6,6 +6,11 @@ interface Message {
   readonly content: unknown;
 }
 
+interface Tool {
+  readonly name: string;
+  readonly input_schema?: { readonly properties?: Readonly<Record<string, unknown>> };
+}
+
 interface Part {
   readonly type: string;
   readonly content?: unknown;
@@ -19,13 +24,17 @@ export function answerAnthropic({ path, body, script, seen, response }: Exchange
   }
   if (!path.includes("/messages")) return false;
   const messages = (body.messages ?? []) as readonly Message[];
-  const tools = ((body.tools ?? []) as readonly { readonly name: string }[]).map(({ name }) => name);
+  const offered = (body.tools ?? []) as readonly Tool[];
+  const tools = offered.map(({ name }) => name);
   const parts = messages.flatMap(({ content }) => (Array.isArray(content) ? (content as readonly Part[]) : []));
   const results = parts.filter(({ type }) => type === "tool_result").map(({ content }) => textIn(content));
   // Agents also ask for titles and the like, without any tool.
   const isMain = tools.length > 0;
   if (isMain) {
     seen.tools = tools;
+    seen.fields = Object.fromEntries(
+      offered.map(({ name, input_schema: schema }) => [name, Object.keys(schema?.properties ?? {})]),
+    );
     if (results.length >= seen.results.length) seen.results = results;
     seen.said = `${textIn(body.system)}\n${messages.map(({ content }) => textIn(content)).join("\n")}`;
   }

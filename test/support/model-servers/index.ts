@@ -19,6 +19,8 @@ export type Protocol = "anthropic" | "openai-responses" | "gemini";
 export interface Seen {
   /** Tools that the agent offered with its last request. */
   tools: readonly string[];
+  /** The fields of each of them, where the protocol says so. */
+  fields: Readonly<Record<string, readonly string[]>>;
   /** What tools answered, as the model was told, in order. */
   results: readonly string[];
   /** Everything that was said to the model besides. */
@@ -65,7 +67,7 @@ export async function startModelServer(
   script: readonly Step[],
   place: ModelPlace | null = null,
 ): Promise<ModelServer> {
-  const seen: Seen = { tools: [], results: [], said: "", keys: [], others: [] };
+  const seen: Seen = { tools: [], fields: {}, results: [], said: "", keys: [], others: [] };
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     seen.keys.push(...keysOf(request));
     void read(request).then((body) => {

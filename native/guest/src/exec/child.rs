@@ -1,10 +1,11 @@
-//! The command's process between fork and exec. Nothing here allocates.
+//! The command's process until it executes the program. The memory is its keeper's, so nothing here allocates or is changed
+//! that the keeper relies on.
 
 use std::os::fd::RawFd;
 
 use rustix::fs::Mode;
-use rustix::io::Errno;
-use rustix::process::{Signal, chdir, getpid, ioctl_tiocsctty, set_parent_process_death_signal, setsid, umask};
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
+use rustix::process::{Signal, chdir, getpid, ioctl_tiocsctty, set_parent_process_death_signal, umask};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
 use super::prepared::Prepared;
@@ -19,36 +20,37 @@ pub struct ChildStdio {
     pub stdin: Option<RawFd>,
     pub stdout: RawFd,
     pub stderr: RawFd,
+    /// Kept under its own number.
+    pub calls: Option<RawFd>,
     pub tty: bool,
 }
 
-/// Where the command's process finds those around it.
-#[derive(Clone, Copy)]
-pub struct Surroundings {
+/// What the command's process starts with. It lies in the keeper's memory, which both use until the program is executed.
+pub struct Start<'a> {
+    pub command: &'a mut Prepared,
+    pub stdio: ChildStdio,
     pub report: RawFd,
-    /// Closes on exec, which is how the keeper learns of the success.
-    pub failure: RawFd,
     /// Process 1 takes everything with it; any other guest needs this.
     pub die_with_keeper: bool,
+    /// Why the command was never executed, for the keeper.
+    pub failed: Option<Report>,
 }
 
-/// Becomes the command, or writes a failure record and exits.
-pub fn run(command: &mut Prepared, stdio: ChildStdio, around: Surroundings) -> ! {
+/// Becomes the command, or leaves a failure record and exits.
+pub fn run(start: &mut Start<'_>) -> ! {
     let forked = Report::Forked { pid: getpid().as_raw_nonzero().get() };
     // A guest that is gone has taken the sandbox with it.
-    let _ = rustix::io::write(sys::borrow(around.report), &forked.encode());
-    let (stage, errno) = match set_up(command, stdio, around.die_with_keeper) {
-        Ok(()) => (Stage::Exec, command.exec()),
+    let _ = rustix::io::write(sys::borrow(start.report), &forked.encode());
+    let (stage, errno) = match set_up(start.command, start.stdio, start.die_with_keeper) {
+        Ok(()) => (Stage::Exec, start.command.exec()),
         Err(failed) => failed,
     };
-    let report = Report::Failed { stage, errno: errno.raw_os_error() };
-    // A keeper that is gone needs no answer.
-    let _ = rustix::io::write(sys::borrow(around.failure), &report.encode());
+    start.failed = Some(Report::Failed { stage, errno: errno.raw_os_error() });
     sys::exit_now(127)
 }
 
 fn set_up(command: &Prepared, stdio: ChildStdio, die_with_keeper: bool) -> Result<(), (Stage, Errno)> {
-    setsid().map_err(|errno| (Stage::Process, errno))?;
+    sys::set_session().map_err(|errno| (Stage::Process, errno))?;
     set_stdio(stdio).map_err(|errno| (Stage::Terminal, errno))?;
     umask(Mode::from_raw_mode(0o022));
     if let Some(identity) = &command.identity {
@@ -66,6 +68,9 @@ fn set_up(command: &Prepared, stdio: ChildStdio, die_with_keeper: bool) -> Resul
 fn set_stdio(stdio: ChildStdio) -> Result<(), Errno> {
     if stdio.tty {
         ioctl_tiocsctty(sys::borrow(stdio.stdout))?;
+    }
+    if let Some(calls) = stdio.calls {
+        fcntl_setfd(sys::borrow(calls), FdFlags::empty())?;
     }
     if let Some(stdin) = stdio.stdin {
         rustix::stdio::dup2_stdin(sys::borrow(stdin))?;

@@ -3,19 +3,18 @@
 //! it and can be found; it reports the command's end and lives until its last
 //! descendant is gone. It never reads anything that the command can write.
 
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::RawFd;
 
 use rustix::io::Errno;
-use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
     DumpableBehavior, Signal, getpid, getppid, set_child_subreaper, set_dumpable_behavior,
-    set_parent_process_death_signal, setsid,
+    set_parent_process_death_signal,
 };
 
-use super::child::{self, ChildStdio, Surroundings};
+use super::child::{self, ChildStdio, Start};
 use super::prepared::Prepared;
-use super::report::{RECORD_LEN, Report, Stage};
-use crate::sys::{self, Forked};
+use super::report::{Report, Stage};
+use crate::sys;
 
 /// The keeper's whole life, in a freshly forked process.
 pub fn run(command: &mut Prepared, stdio: ChildStdio, report: RawFd, guest: i32) -> ! {
@@ -33,44 +32,28 @@ pub fn run(command: &mut Prepared, stdio: ChildStdio, report: RawFd, guest: i32)
 
 fn serve(command: &mut Prepared, stdio: ChildStdio, report: RawFd, guest: i32) -> Result<(), Errno> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    set_child_subreaper(Some(getpid()))?;
+    match set_child_subreaper(Some(getpid())) {
+        // A kernel that knows of no subreapers leaves orphans to the guest, which looks for them there.
+        Err(Errno::INVAL) => {}
+        result => result?,
+    }
     set_parent_process_death_signal(Some(Signal::KILL))?;
     if getppid().map(|pid| pid.as_raw_nonzero().get()) != Some(guest) {
         // The guest ended before the signal was asked for.
         return Ok(());
     }
-    setsid()?;
     let stdin = stdio.stdin.unwrap_or(report);
-    sys::close_all_but([stdin, stdio.stdout, stdio.stderr, report]);
-    let (failure_read, failure_write) = pipe_with(PipeFlags::CLOEXEC)?;
-    let forked = sys::fork().map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::AGAIN))?;
-    let Forked::Parent(pid) = forked else {
-        let around = Surroundings { report, failure: failure_write.as_raw_fd(), die_with_keeper: guest != 1 };
-        child::run(command, stdio, around)
-    };
-    drop(failure_write);
-    // Holding these open would keep the command's streams from ending.
-    sys::close_all_but([report, failure_read.as_raw_fd()]);
-    match read_record(&failure_read)? {
-        Some(failed) => send(report, &failed),
-        None => send(report, &Report::Started),
-    }
-    drop(failure_read);
+    let calls = stdio.calls.unwrap_or(report);
+    sys::close_all_but([stdin, stdio.stdout, stdio.stderr, calls, report]);
+    let mut start = Start { command, stdio, report, die_with_keeper: guest != 1, failed: None };
+    let pid =
+        sys::start_borrowing(&mut start, child::run).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::AGAIN))?;
+    let failed = start.failed.take();
+    // Holding the others open would keep the command's streams from ending.
+    sys::close_all_but([report]);
+    send(report, &failed.unwrap_or(Report::Started));
     reap_all(pid, report);
     Ok(())
-}
-
-/// The child's failure, or nothing when exec closed the pipe.
-fn read_record(fd: impl AsFd) -> Result<Option<Report>, Errno> {
-    let mut record = [0; RECORD_LEN];
-    loop {
-        match rustix::io::read(&fd, &mut record) {
-            Ok(RECORD_LEN) => return Ok(Report::decode(&record)),
-            Ok(_) => return Ok(None),
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
-        }
-    }
 }
 
 /// The end is reported before it is reaped: a keeper that is killed in between

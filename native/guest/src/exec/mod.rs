@@ -51,6 +51,8 @@ pub struct Exec {
     keeper_ended: bool,
     /// Killed from inside: the guest has inherited its processes.
     keeper_lost: bool,
+    /// Orphans of the guest that are not this command's.
+    strangers: Vec<i32>,
     report: Option<OwnedFd>,
     report_ready: bool,
     pid: Option<i32>,
@@ -73,11 +75,14 @@ pub struct Exec {
     over: bool,
     /// Why the command never ran.
     failed: Option<Failed>,
+    /// Where the command calls the host, until the network has it.
+    calls: Option<OwnedFd>,
 }
 
 impl Exec {
     /// Events of its descriptors come with the channel of `token`, and slots from its slot on.
-    pub fn open(open: &OpenExec, token: Token, credit: u32, poller: &Poller) -> Result<Self, Refusal> {
+    pub fn open(open: &OpenExec, token: Token, credit: u32, poller: &Poller, keepers: &[i32]) -> Result<Self, Refusal> {
+        let strangers = signals::strangers(keepers);
         let spawned = spawn::spawn(open)?;
         let is_tty = open.tty.is_some();
         let is_kept = open.key.is_some();
@@ -102,6 +107,7 @@ impl Exec {
             keeper: spawned.keeper,
             keeper_ended: false,
             keeper_lost: false,
+            strangers,
             report: Some(spawned.report),
             report_ready: false,
             pid: None,
@@ -122,11 +128,16 @@ impl Exec {
             attached: true,
             over: false,
             failed: None,
+            calls: spawned.calls,
         })
     }
 
     pub fn keeper(&self) -> i32 {
         self.keeper
+    }
+
+    pub fn take_calls(&mut self) -> Option<OwnedFd> {
+        self.calls.take()
     }
 
     pub fn on_ready(&mut self, ready: &Ready) {
@@ -168,6 +179,10 @@ impl Exec {
     pub fn on_resize(&self, size: WindowSize) {
         if let (true, Some(master)) = (self.is_tty, &self.outputs[0]) {
             master.resize(size);
+            // gVisor's kernel tells nobody of a new size.
+            if let (Some(pid), true) = (self.pid, sys::is_told("gvisor")) {
+                let _ = sys::kill(-pid, libc::SIGWINCH);
+            }
         }
     }
 

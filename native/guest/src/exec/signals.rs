@@ -6,6 +6,16 @@ use super::{Exec, KEEPER_GRACE, tree};
 use crate::channel::Context;
 use crate::sys;
 
+/// Orphans that were there before a command and are none of its doing. Where keepers adopt what their commands leave
+/// behind, nobody has to know.
+pub(super) fn strangers(keepers: &[i32]) -> Vec<i32> {
+    if sys::keepers_adopt() { Vec::new() } else { tree::orphans(own_pid(), keepers) }
+}
+
+fn own_pid() -> i32 {
+    rustix::process::getpid().as_raw_nonzero().get()
+}
+
 impl Exec {
     pub fn on_signal(&mut self, ctx: &Context, signal: Signal) {
         let (true, Some(pid)) = (self.opened, self.pid) else {
@@ -58,11 +68,13 @@ impl Exec {
     }
 
     pub(super) fn signal_tree(&self, ctx: &Context, signal: i32) {
-        if self.keeper_lost {
-            let guest = rustix::process::getpid().as_raw_nonzero().get();
-            tree::signal(&tree::orphans(guest, ctx.keepers), true, signal);
-        } else {
+        if !self.keeper_lost {
             tree::signal(&[self.keeper], false, signal);
+        }
+        if self.keeper_lost || !sys::keepers_adopt() {
+            let mut orphans = tree::orphans(own_pid(), ctx.keepers);
+            orphans.retain(|pid| !self.strangers.contains(pid));
+            tree::signal(&orphans, true, signal);
         }
     }
 }

@@ -5,6 +5,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use ak_wire::payload::OpenExec;
 use rustix::fs::{OFlags, fchown, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use rustix::process::getpid;
 
@@ -19,6 +20,9 @@ use crate::users::Identity;
 /// Large pipes let a fast writer run on while a frame is on its way.
 const OUTPUT_PIPE_BYTES: usize = 1 << 20;
 
+/// Says to a command which of its descriptors leads to the host.
+const CALLS_VARIABLE: &str = "AGENTKERNEL_CALLS_FD";
+
 /// The guest's ends; all are non-blocking and close on exec.
 pub struct Spawned {
     pub keeper: i32,
@@ -27,6 +31,8 @@ pub struct Spawned {
     /// One output with a PTY, else stdout and stderr.
     pub stdout: OwnedFd,
     pub stderr: Option<OwnedFd>,
+    /// Where the command calls the host.
+    pub calls: Option<OwnedFd>,
 }
 
 struct Ends {
@@ -39,7 +45,11 @@ struct Ends {
 }
 
 pub fn spawn(open: &OpenExec) -> Result<Spawned, Refusal> {
-    let mut command = Prepared::new(open)?;
+    let (calls, child_calls) = make_calls(open)?.unzip();
+    let mut command = match &child_calls {
+        Some(end) => Prepared::new(&with_calls(open, end))?,
+        None => Prepared::new(open)?,
+    };
     let ends = make_ends(open).map_err(no_resource)?;
     if let Some(identity) = &command.identity {
         give_to_user(&ends, identity);
@@ -53,12 +63,13 @@ pub fn spawn(open: &OpenExec) -> Result<Spawned, Refusal> {
         stdin: ends.child_in.as_ref().map(AsRawFd::as_raw_fd),
         stdout: ends.child_out.as_raw_fd(),
         stderr: child_err(&ends),
+        calls: child_calls.as_ref().map(AsRawFd::as_raw_fd),
         tty: open.tty.is_some(),
     };
     let guest = getpid().as_raw_nonzero().get();
     let forked = sys::fork().map_err(|e| no_resource(Errno::from_io_error(&e).unwrap_or(Errno::AGAIN)))?;
     let Forked::Parent(keeper) = forked else { keeper::run(&mut command, stdio, report_write.as_raw_fd(), guest) };
-    Ok(Spawned { keeper, report, stdin: ends.ours_in, stdout: ends.ours_out, stderr: ends.ours_err })
+    Ok(Spawned { keeper, report, stdin: ends.ours_in, stdout: ends.ours_out, stderr: ends.ours_err, calls })
 }
 
 fn child_err(ends: &Ends) -> RawFd {
@@ -91,6 +102,27 @@ fn make_ends(open: &OpenExec) -> Result<Ends, Errno> {
     let (ours_out, child_out) = output_pipe()?;
     let (ours_err, child_err) = output_pipe()?;
     Ok(Ends { ours_in, ours_out, ours_err: Some(ours_err), child_in, child_out, child_err: Some(child_err) })
+}
+
+/// The guest's end and the command's, which blocks like any socket that a program makes.
+fn make_calls(open: &OpenExec) -> Result<Option<(OwnedFd, OwnedFd)>, Refusal> {
+    if !open.calls {
+        return Ok(None);
+    }
+    if open.key.is_some() {
+        return Err(Refusal::invalid("calls of a command that outlives its host have nobody to answer them"));
+    }
+    let pair = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None);
+    let (ours, child) = pair.map_err(no_resource)?;
+    set_nonblocking(&ours).map_err(no_resource)?;
+    Ok(Some((ours, child)))
+}
+
+/// Its number is where it is, so that it takes nobody else's place.
+fn with_calls(open: &OpenExec, end: &OwnedFd) -> OpenExec {
+    let mut open = open.clone();
+    open.env.insert(CALLS_VARIABLE.into(), end.as_raw_fd().to_string());
+    open
 }
 
 fn output_pipe() -> Result<(OwnedFd, OwnedFd), Errno> {

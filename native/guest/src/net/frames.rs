@@ -1,8 +1,9 @@
 //! What each frame of the host does to a connection or a lookup.
 
+use std::os::fd::OwnedFd;
 use std::time::Instant;
 
-use ak_wire::payload::{Closed, Failed, NameFamilies};
+use ak_wire::payload::{Closed, Failed, NameFamilies, OpenByGuest};
 use ak_wire::{Frame, FrameType};
 use serde::de::DeserializeOwned;
 
@@ -26,6 +27,21 @@ impl Net {
         self.connections.insert(id, connection);
         self.inward += 1;
         Ok(())
+    }
+
+    /// The calls of a command go to the host as a connection out does. Where there is no channel for them the command
+    /// finds its end closed.
+    pub fn open_call(&mut self, exec: u32, socket: OwnedFd, (outbox, poller, now): (&mut Outbox, &Poller, Instant)) {
+        let Self { budget, channels, .. } = self;
+        let around = Around { outbox, poller, budget, channels, now };
+        let Some(id) = around.channels.open() else { return };
+        let Ok(connection) = Connection::out(socket, None, id, &around) else {
+            around.channels.close();
+            return;
+        };
+        around.outbox.json(FrameType::Open, id, &OpenByGuest::Call { exec });
+        self.connections.insert(id, connection);
+        self.wake(id);
     }
 
     /// Whether the guest has opened this channel, now or earlier.

@@ -104,7 +104,7 @@ pub struct Net {
 
 impl Net {
     pub fn new(sockets: [Option<OwnedFd>; LISTENERS], poller: &Poller) -> std::io::Result<Self> {
-        let mut stub = Stub::new(hostname());
+        let mut stub = Stub::default();
         let mut listeners = Vec::new();
         let is_captured = sockets.iter().any(Option::is_some);
         for (index, (socket, (role, is_ipv6))) in sockets.into_iter().zip(Role::ALL).enumerate() {
@@ -119,9 +119,7 @@ impl Net {
                 Role::DnsDatagram => stub.datagrams[usize::from(is_ipv6)] = Some(Listening { socket, ready: true }),
             }
         }
-        // Commands' pipes and files need descriptors too.
-        let limit = MAX_GUEST_CHANNELS.min(sys::open_files_limit() as usize / 2);
-        Ok(Self {
+        let mut net = Self {
             listeners,
             connections: BTreeMap::new(),
             queue: VecDeque::new(),
@@ -129,16 +127,25 @@ impl Net {
             stub,
             names: Names::default(),
             budget: Budget { left: GROWTH_BYTES },
-            channels: Channels { last_id: 0, open: 0, limit, is_closed: false },
+            channels: Channels { last_id: 0, open: 0, limit: 0, is_closed: false },
             is_captured,
             inward: 0,
             is_offline: false,
-        })
+        };
+        net.look_around();
+        Ok(net)
+    }
+
+    /// What a sandbox that is built ahead gets only when it is taken: its name and its limits.
+    pub fn look_around(&mut self) {
+        self.stub.hostname = hostname();
+        // Commands' pipes and files need descriptors too.
+        self.channels.limit = MAX_GUEST_CHANNELS.min(sys::open_files_limit() as usize / 2);
     }
 
     /// What the guest says of itself in its HELLO.
     pub fn features(&self) -> &'static [&'static str] {
-        if self.is_captured { &["tcp-in", "tcp-out", "lookup"] } else { &["tcp-in"] }
+        if self.is_captured { &["tcp-in", "call", "tcp-out", "lookup"] } else { &["tcp-in", "call"] }
     }
 
     pub fn is_idle(&self) -> bool {

@@ -18,7 +18,7 @@ use crate::{
     channel::Channel,
     etc_files,
     fault::{During, Fault, Outcome},
-    filesystems, image_root,
+    filesystems, gvisor, image_root,
     place::{self, Root},
     spec::{Spec, View, ViewForm},
     sys, trust,
@@ -28,19 +28,20 @@ use crate::{
 /// What the supervisor tells the placer.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Late {
+    /// Comes first, and is done while the caller's folders are being searched.
+    Furnish(Furniture),
     /// The mount of the next view comes with this message. Without any, the placer opens them by itself.
     Tree,
-    Show(Box<Shown>),
+    Show(Vec<ShownView>),
 }
 
-/// What a caller brings to a sandbox that was built before.
+/// What a caller brings to a sandbox that was built before, besides folders.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Shown {
+pub struct Furniture {
     pub hostname: String,
     pub scratch_mib: u64,
     pub tmp_mib: u64,
     pub trusted_certificate: Option<String>,
-    pub views: Vec<ShownView>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -76,15 +77,9 @@ impl Placer<'_> {
     }
 
     fn serve(&self) -> Outcome<()> {
-        let (shown, mut trees) = self.await_order()?;
-        let Shown { hostname, scratch_mib, tmp_mib, trusted_certificate, views } = shown;
+        let (views, mut trees) = self.await_views()?;
         if trees.is_empty() {
             trees = views.iter().map(|v| source::clone_same(&v.view, v.identity)).collect::<Outcome<Vec<_>>>()?;
-        }
-        self.resize(scratch_mib, tmp_mib)?;
-        self.name(&hostname)?;
-        if let Some(certificate) = &trusted_certificate {
-            trust::install(&self.base.root, certificate)?;
         }
         let mut built = Vec::new();
         for (index, (shown, tree)) in views.iter().zip(trees).enumerate() {
@@ -96,22 +91,30 @@ impl Placer<'_> {
             .during("open our mount namespace")?;
         move_into_thread_name_spaces(self.namespace.as_fd(), ThreadNameSpaceType::MOUNT)
             .during("enter the sandbox's mount namespace")?;
-        attach(&views, built)?;
+        attach(gvisor::root_in_jail(self.spec), &views, built)?;
         if self.spec.root_readonly {
             set_root_attributes(true)?;
         }
         self.orders.send(&Told::Shown, Some(left.as_fd()))
     }
 
-    fn await_order(&self) -> Outcome<(Shown, Vec<OwnedFd>)> {
+    fn await_views(&self) -> Outcome<(Vec<ShownView>, Vec<OwnedFd>)> {
         let mut trees = Vec::new();
         loop {
             match self.orders.receive()? {
+                Some((Late::Furnish(furniture), _)) => self.furnish(&furniture)?,
                 Some((Late::Tree, Some(tree))) => trees.push(tree),
-                Some((Late::Show(shown), _)) => return Ok((*shown, trees)),
+                Some((Late::Show(views), _)) => return Ok((views, trees)),
                 Some((Late::Tree, None)) | None => return Err(Fault::start("the supervisor is gone")),
             }
         }
+    }
+
+    fn furnish(&self, furniture: &Furniture) -> Outcome<()> {
+        let Furniture { hostname, scratch_mib, tmp_mib, trusted_certificate } = furniture;
+        self.resize(*scratch_mib, *tmp_mib)?;
+        self.name(hostname)?;
+        trusted_certificate.as_ref().map_or(Ok(()), |certificate| trust::install(&self.base.root, certificate))
     }
 
     /// The mount of a view, whole and attached nowhere.
@@ -167,9 +170,9 @@ fn resize_tmpfs(path: &str, mib: u64) -> Outcome<()> {
 }
 
 /// In the sandbox's own mount namespace. Views around others come first.
-fn attach(views: &[ShownView], mut built: Vec<(&ShownView, OwnedFd)>) -> Outcome<()> {
-    let slash = open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
-    let root = Root::new(slash.during("open the sandbox's root")?);
+fn attach(root: &str, views: &[ShownView], mut built: Vec<(&ShownView, OwnedFd)>) -> Outcome<()> {
+    let root = open(root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+    let root = Root::new(root.during("open the sandbox's root")?);
     let all: Vec<View> = views.iter().map(|shown| shown.view.clone()).collect();
     built.sort_by_key(|(shown, _)| shown.view.target.components().count());
     for (ShownView { view, is_folder, .. }, tree) in built {

@@ -17,6 +17,7 @@ use super::{Base, Child, Manner, Prepared, Told, enter, placer::Placer, set_root
 use crate::{
     channel::Channel,
     fault::{During, Fault, Outcome},
+    gvisor,
     layers::Layers,
     place::Root,
     spec::Spec,
@@ -42,10 +43,20 @@ impl Child<'_> {
     fn build_warm(&self, layers: Layers, orders: Channel) -> Outcome<Infallible> {
         // What the host mounts and unmounts while this one waits, the placer has to see as well.
         let captured = self.begin(MountPropagationFlags::DOWNSTREAM)?;
+        let programs = gvisor::Programs::open(self.spec)?;
         let base = self.build_base(COVERED, layers, None)?;
-        let Prepared { .. } = self.await_supervisor()?;
+        let Prepared { rlimits, .. } = self.await_supervisor()?;
         sys::unshare(libc::CLONE_NEWCGROUP).during("make a cgroup namespace")?;
         let home = base.home.clone();
+        if let Some(programs) = programs {
+            let root = fresh_root()?;
+            // It looks its root up once: what is shown later is mounted on folders that were there then.
+            for view in &self.spec.views {
+                root.folder(&view.target)?;
+            }
+            self.fork_placer(base, orders)?;
+            return self.become_gvisor(&programs, &root, &rlimits);
+        }
         let placer = self.fork_placer(base, orders)?;
         enter(&fresh_root()?)?;
         mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).during("make mounts private")?;
@@ -86,5 +97,5 @@ fn fresh_root() -> Outcome<Root> {
 /// Whether Landlock's rules name a folder that is not there before the views are.
 pub fn walls_need_views(spec: &Spec) -> bool {
     let is_view = |path: &PathBuf| spec.views.iter().any(|view| path.starts_with(&view.target));
-    spec.landlock_writable.iter().any(is_view)
+    spec.gvisor.is_none() && spec.landlock_writable.iter().any(is_view)
 }

@@ -18,6 +18,8 @@ use crate::{
 
 const FILE: &str = "project.json";
 pub const APPLIED: &str = "applied";
+/// Beside the layer: what is to become of it, until it is whole.
+pub const FRESH: &str = "fresh";
 const VERSION: u32 = 1;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -55,6 +57,39 @@ pub(super) fn begin(folder: &StateFolder, spec: &Spec, disk: &Path) -> Outcome<(
         since: earlier.map_or_else(carry::now, |earlier| earlier.since),
     };
     folder.write(FILE, &project)
+}
+
+/// A project that was copied into a container, whose changes are brought into a layer when they are asked for.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Copied {
+    source: PathBuf,
+    is_synced: bool,
+    hide: Vec<HideRule>,
+    protect: Vec<String>,
+}
+
+/// Notes it, before anything is read of it. What was known of changes before is forgotten.
+pub fn begin_copied(state: &Path, Copied { source, is_synced, hide, protect }: Copied) -> Outcome<()> {
+    let project =
+        Project { version: VERSION, source, is_synced, layer: "u0".into(), hide, protect, since: carry::now() };
+    forget_changes(state, &project)?;
+    let text = serde_json::to_vec(&project).during("note the project")?;
+    let fresh = state.join(format!("{FILE}.new"));
+    fs::write(&fresh, text).and_then(|()| fs::rename(&fresh, state.join(FILE))).during("note the project")
+}
+
+/// What was carried over is no change any more.
+pub fn forget_changes(state: &Path, project: &Project) -> Outcome<()> {
+    let layer = project.layer(state);
+    let fresh = layer.with_file_name(FRESH);
+    for gone in [fs::remove_dir_all(layer), fs::remove_dir_all(fresh), fs::remove_file(state.join(APPLIED))] {
+        match gone {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e).during("forget earlier changes"),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// A layer that cannot be read has something to hide.

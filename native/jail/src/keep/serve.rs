@@ -179,7 +179,7 @@ fn status<'a>(sandbox: &'a Sandbox<'_>, paused: bool, started_at: SystemTime) ->
         paused,
         started_at_ms: started_at.duration_since(UNIX_EPOCH).map_or(0, |t| t.as_millis() as u64),
         layers: &sandbox.layers,
-        usage: sandbox.cgroup.usage(),
+        usage: sandbox.usage(),
     }
 }
 

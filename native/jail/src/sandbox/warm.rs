@@ -11,9 +11,11 @@ use crate::{
     carry,
     cgroup::{self, Cgroup},
     channel::Channel,
-    child::{Asked, Child, Late, Manner, Prepared, READONLY, Shown, ShownView, Told, walls_need_views},
+    child::{Asked, Child, Furniture, Late, Manner, Prepared, READONLY, ShownView, Told, walls_need_views},
     control::{Layer, LayerState},
     fault::{During, Fault, Outcome},
+    foresight::{self, Foreseen},
+    gvisor::{self, Said},
     host_image,
     identity::{Identity, is_host_root},
     keep::door::Door,
@@ -36,16 +38,18 @@ pub struct Warm {
     /// The guest's door, and the stream that it gets through it.
     entrance: Option<(Door, OwnedFd)>,
     copied: Option<host_image::Stamp>,
+    said: Option<Said>,
 }
 
 impl Warm {
     pub fn start(spec: Spec, stream: OwnedFd) -> Outcome<Self> {
         let guest = open_guest(&spec)?;
+        let (runtime, said) = gvisor::Runtime::open(&spec)?.unzip();
         let identity = Identity::choose(spec.ids, spec.user)?;
         let layers = Layers::open(spec.root.layers(), is_host_root())?;
         let copied = (spec.root == RootChoice::Host).then(host_image::Stamp::now);
         let born = cgroup::is_pure_v2();
-        let mut limited = born.then(|| Cgroup::create(&spec.limits, false)).transpose()?;
+        let mut limited = born.then(|| Cgroup::create(&spec.limits_around(), false)).transpose()?;
         let (ours, theirs) = Channel::pair()?;
         let (placer, orders) = Channel::pair()?;
         let (manner, entrance, guests_end) = if walls_need_views(&spec) {
@@ -59,13 +63,20 @@ impl Warm {
             Fork::Parent { pid, pidfd } => (pid, pidfd),
             Fork::Child => {
                 drop((ours, placer, entrance));
-                let child =
-                    Child { spec: &spec, identity: &identity, channel: theirs, guest, stream: guests_end, manner };
+                let child = Child {
+                    spec: &spec,
+                    identity: &identity,
+                    channel: theirs,
+                    guest,
+                    runtime,
+                    stream: guests_end,
+                    manner,
+                };
                 child.become_warm_guest(layers, orders);
                 std::process::exit(1);
             }
         };
-        drop((theirs, orders, guests_end, guest));
+        drop((theirs, orders, guests_end, guest, runtime));
         let process = Process { pid, pidfd, reaped: false };
         identity.write_maps(pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
         layers.map_ids(pid, READONLY).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
@@ -73,7 +84,7 @@ impl Warm {
         tell(&ours, &(), None)?;
         let (cgroup, mut cgroup_layers) = match limited.take() {
             Some(made) => made,
-            None => Cgroup::create(&spec.limits, false)?,
+            None => Cgroup::create(&spec.limits_around(), false)?,
         };
         if identity.has_range() && !cgroup.limits("pids") {
             cgroup_layers.add_to_limits("; that limits processes for each id, not in all");
@@ -82,7 +93,9 @@ impl Warm {
             tell(&ours, &Asked::Join, Some(door.as_fd()))?;
         }
         tell(&ours, &Asked::Finish, None)?;
-        tell(&ours, &Prepared { surveys: Vec::new(), rlimits: Vec::new() }, None)?;
+        // Those of a kernel of its own are fixed from here on; the others' are set when it is taken.
+        let fixed = if spec.gvisor.is_some() { rlimits(&spec, &cgroup) } else { Vec::new() };
+        tell(&ours, &Prepared { surveys: Vec::new(), rlimits: fixed }, None)?;
         let mut walls = vec![
             Layer::new("namespaces", LayerState::Applied, identity.describe()),
             Layer::applied("seccomp"),
@@ -94,7 +107,7 @@ impl Warm {
         } else {
             Some(ours)
         };
-        Ok(Self { spec, process, cgroup, layers: walls, identity, placer, builder, entrance, copied })
+        Ok(Self { spec, process, cgroup, layers: walls, identity, placer, builder, entrance, copied, said })
     }
 
     /// Readable when the first process has ended, and so all others.
@@ -103,17 +116,20 @@ impl Warm {
     }
 
     /// The sandbox that `spec` asks for.
-    pub fn take(self, spec: &Spec) -> Outcome<Sandbox<'_>> {
-        let Self { spec: built, process, cgroup, mut layers, identity, placer, builder, entrance, copied } = self;
+    pub fn take(self, spec: &Spec, mut foreseen: Option<Foreseen>) -> Outcome<Sandbox<'_>> {
+        let Self { spec: built, process, cgroup, mut layers, identity, placer, builder, entrance, copied, said } = self;
         if !spec.has_shape_of(&built) {
             return Err(Fault::new("conflict", "the sandbox was built for another shape"));
         }
         if copied.is_some_and(|stamp| stamp != host_image::Stamp::now()) {
             return Err(Fault::new("conflict", "what the sandbox has of /etc has changed on the host"));
         }
+        // Beside the search.
+        tell(&placer, &furniture(spec), None)?;
         let since = carry::now();
         let privileged = is_host_root();
-        let sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
+        let open = |view| foresight::take(&mut foreseen, spec, view).map_or_else(|| Source::open(view, privileged), Ok);
+        let sources = spec.views.iter().map(open).collect::<Outcome<Vec<_>>>()?;
         map_ids(spec, &identity, &sources, process.pid)?;
         let mut placeholders = make_placeholders(spec)?;
         let (hide, protect) = (Matcher::hiding(&spec.hide), Matcher::of(&spec.protect));
@@ -124,9 +140,10 @@ impl Warm {
         let surveys = show(&placer, spec, &sources, surveys)?;
         // Beside the placer.
         if spec.limits != built.limits {
-            cgroup.set_limits(&spec.limits)?;
+            cgroup.set_limits(&spec.limits_around())?;
         }
-        for (resource, value) in rlimits(spec, &cgroup) {
+        let late = if spec.gvisor.is_none() { rlimits(spec, &cgroup) } else { Vec::new() };
+        for (resource, value) in late {
             sys::set_rlimit_of(process.pid, resource, value).during("set a resource limit")?;
         }
         let (upper, left) = await_shown(&placer)?;
@@ -152,6 +169,7 @@ impl Warm {
             placeholders,
             since,
             left,
+            said,
             _identity: identity,
         })
     }
@@ -165,16 +183,19 @@ fn show(placer: &Channel, spec: &Spec, sources: &[Source], surveys: Vec<Survey>)
         is_folder: source.is_folder(),
         identity: source.identity(),
     });
-    let order = Late::Show(Box::new(Shown {
+    let order = Late::Show(views.collect());
+    tell(placer, &order, None)?;
+    let Late::Show(views) = order else { return Ok(Vec::new()) };
+    Ok(views.into_iter().map(|view| view.survey).collect())
+}
+
+fn furniture(spec: &Spec) -> Late {
+    Late::Furnish(Furniture {
         hostname: spec.hostname.clone(),
         scratch_mib: spec.scratch_mib,
         tmp_mib: spec.tmp_mib,
         trusted_certificate: spec.trusted_certificate.clone(),
-        views: views.collect(),
-    }));
-    tell(placer, &order, None)?;
-    let Late::Show(shown) = order else { return Ok(Vec::new()) };
-    Ok(shown.views.into_iter().map(|view| view.survey).collect())
+    })
 }
 
 /// The layer to carry over, if there is one, and the mount namespace that the views were built in.

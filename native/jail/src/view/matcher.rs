@@ -1,8 +1,6 @@
 //! Globs over names. Rules are sorted once by the shape of their last name, so that of a hundred rules nearly all are
 //! settled by a look at a name's first and last byte; only what is left goes to a general matcher.
 
-use std::collections::HashMap;
-
 use crate::spec::HideRule;
 
 struct Rule {
@@ -15,6 +13,7 @@ struct Rule {
 
 /// The shape of a last name: what a name is sorted by before anything is compared.
 enum Last {
+    /// Never empty.
     Is(Vec<u8>),
     /// What stands between stars: the first part starts the name, the last one ends it, both may be empty.
     Parts(Vec<Vec<u8>>),
@@ -24,12 +23,32 @@ enum Last {
 
 pub struct Matcher {
     rules: Vec<Rule>,
-    by_name: HashMap<Vec<u8>, Vec<usize>>,
-    /// Rules on how a name starts, by its first byte, and on how it ends, by its last.
-    by_start: Vec<Vec<usize>>,
-    by_end: Vec<Vec<usize>>,
+    /// Rules on whole names and on how a name starts, by its first byte, and on how it ends, by its last.
+    by_name: ByByte,
+    by_start: ByByte,
+    by_end: ByByte,
     others: Vec<usize>,
     above: Option<Box<Above>>,
+}
+
+/// Rules that concern names with this byte in their place. Nearly all bytes have none, which one look tells.
+#[derive(Default)]
+struct ByByte {
+    has: [u64; 4],
+    rules: Vec<(u8, usize)>,
+}
+
+impl ByByte {
+    fn add(&mut self, byte: u8, rule: usize) {
+        self.has[usize::from(byte >> 6)] |= 1 << (byte & 63);
+        self.rules.push((byte, rule));
+    }
+
+    fn of(&self, byte: u8) -> impl Iterator<Item = usize> {
+        let has = self.has[usize::from(byte >> 6)] & (1 << (byte & 63)) != 0;
+        let rules = if has { self.rules.as_slice() } else { &[] };
+        rules.iter().filter(move |(own, _)| *own == byte).map(|(_, rule)| *rule)
+    }
 }
 
 /// What lies above the names of the globs: who replaces a folder there replaces what is in it.
@@ -72,19 +91,19 @@ impl Matcher {
     fn new<'a>(rules: impl Iterator<Item = (&'a str, &'a [String])>) -> Self {
         let mut matcher = Self {
             rules: rules.map(|(glob, containing)| Rule::new(glob, containing)).collect(),
-            by_name: HashMap::new(),
-            by_start: vec![Vec::new(); 256],
-            by_end: vec![Vec::new(); 256],
+            by_name: ByByte::default(),
+            by_start: ByByte::default(),
+            by_end: ByByte::default(),
             others: Vec::new(),
             above: None,
         };
         for (index, rule) in matcher.rules.iter().enumerate() {
             match &rule.last {
-                Last::Is(name) => matcher.by_name.entry(name.clone()).or_default().push(index),
+                Last::Is(name) => name.first().into_iter().for_each(|&first| matcher.by_name.add(first, index)),
                 Last::Parts(parts) => {
                     match (parts.first().and_then(|p| p.first()), parts.last().and_then(|p| p.last())) {
-                        (Some(&first), _) => matcher.by_start[first as usize].push(index),
-                        (_, Some(&last)) => matcher.by_end[last as usize].push(index),
+                        (Some(&first), _) => matcher.by_start.add(first, index),
+                        (_, Some(&last)) => matcher.by_end.add(last, index),
                         _ => matcher.others.push(index),
                     }
                 }
@@ -102,10 +121,9 @@ impl Matcher {
     /// the file contains goes before one that asks for its text.
     pub fn matches(&self, folder: &[u8], name: &[u8]) -> Match<'_> {
         let (Some(&first), Some(&last)) = (name.first(), name.last()) else { return Match::No };
-        let named = self.by_name.get(name).map_or(&[][..], Vec::as_slice);
-        let candidates = [named, &self.by_start[first as usize], &self.by_end[last as usize], &self.others];
+        let by_bytes = self.by_name.of(first).chain(self.by_start.of(first)).chain(self.by_end.of(last));
         let mut found = Match::No;
-        for &index in candidates.into_iter().flatten() {
+        for index in by_bytes.chain(self.others.iter().copied()) {
             let rule = &self.rules[index];
             if rule.holds(folder, name) {
                 if rule.containing.is_empty() {
@@ -133,7 +151,8 @@ impl Rule {
 
     fn holds(&self, folder: &[u8], name: &[u8]) -> bool {
         let by_name = match &self.last {
-            Last::Is(_) | Last::Other => true,
+            Last::Is(whole) => whole == name,
+            Last::Other => true,
             Last::Parts(parts) => has_parts(name, parts),
         };
         by_name

@@ -1,7 +1,10 @@
 //! A view's folder on the host. Root opens it (and maps its ids) before the sandbox exists, because the sandbox's
 //! own ids may not be able to reach it; a user's sandbox opens it by itself, with the user's rights.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::{
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::Path,
+};
 
 use rustix::{
     fs::{CWD, FileType, Mode, OFlags, Stat, fstat, open},
@@ -14,6 +17,7 @@ use crate::{
     identity::{Extent, RANGE, swapped, write_map},
     place, spec,
     sys::{self, Fork},
+    view::walk::{Listings, listings},
     walls,
 };
 
@@ -23,15 +27,28 @@ pub struct Source {
     pub stat: Stat,
     /// Detached copy of its mount; made here only for root.
     tree: Option<OwnedFd>,
+    /// What was read of it ahead.
+    pub listings: Listings,
 }
 
 impl Source {
     pub fn open(view: &spec::View, privileged: bool) -> Outcome<Self> {
+        Self::open_at(&view.source, privileged)
+    }
+
+    /// A folder that may soon be asked for, with all that is in it; None where there is no such, or too much in it.
+    pub fn foresee(path: &Path, privileged: bool) -> Option<Self> {
+        let mut source = Self::open_at(path, privileged).ok().filter(Self::is_folder)?;
+        source.listings = listings(source.shown()).ok()??;
+        Some(source)
+    }
+
+    fn open_at(path: &Path, privileged: bool) -> Outcome<Self> {
         let failed = |e| {
-            Fault::new("invalid_argument", format!("cannot show {} in the sandbox: {e}", view.source.display()))
+            Fault::new("invalid_argument", format!("cannot show {} in the sandbox: {e}", path.display()))
                 .hint("check that it exists and that you may read it")
         };
-        let fd = open(&view.source, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(failed)?;
+        let fd = open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(failed)?;
         let stat = fstat(&fd).map_err(failed)?;
         // Not recursive: mounts below the folder are not part of the project.
         let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
@@ -40,7 +57,7 @@ impl Source {
             // A copy of a shared mount is its peer: what is mounted over files in it would show up on the host.
             sys::make_private(tree.as_fd()).during("make a view's mount private")?;
         }
-        Ok(Self { fd, stat, tree })
+        Ok(Self { fd, stat, tree, listings: Listings::new() })
     }
 
     pub fn is_folder(&self) -> bool {

@@ -18,7 +18,7 @@ use super::{
     matcher::{Match, Matcher},
     repository::guards,
     unnamed::{InRepository, is_repository},
-    walk::{Visitor, list, open_below, walk},
+    walk::{Listings, Tree, Visitor, list, open_below, walk, walk_known},
 };
 use crate::fault::Outcome;
 
@@ -60,12 +60,18 @@ impl Survey {
     /// What the rules say about everything below `root`, which is `host` as the sandbox will see it: without what else
     /// is mounted in there. Links are followed on the host's side, where their paths mean something.
     pub fn of(root: BorrowedFd<'_>, host: BorrowedFd<'_>, rules: &Rules<'_>) -> Outcome<Self> {
+        Self::of_known(Tree { root, known: &Listings::new() }, host, rules)
+    }
+
+    /// The same, where folders were read before.
+    pub fn of_known(tree: Tree<'_>, host: BorrowedFd<'_>, rules: &Rules<'_>) -> Outcome<Self> {
+        let root = tree.root;
         if rules.hide.is_empty() && rules.protect.is_empty() {
             return Ok(Self::default());
         }
         let mut survey = Self::default();
         let mut linked = HashSet::new();
-        for part in walk(root, &ByRule { root, host, rules })? {
+        for part in walk_known(tree, &ByRule { root, host, rules })? {
             survey.hidden.extend(part.survey.hidden);
             survey.protected.extend(part.survey.protected);
             survey.repositories.extend(part.survey.repositories);

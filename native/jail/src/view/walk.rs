@@ -1,6 +1,7 @@
 //! Reads a tree of folders, on several threads where it is large.
 
 use std::{
+    collections::HashMap,
     ffi::CString,
     mem::MaybeUninit,
     os::fd::{BorrowedFd, OwnedFd},
@@ -15,8 +16,8 @@ use rustix::{
 
 use crate::fault::{Fault, Outcome};
 
-/// Below this many folders a second thread costs more than it brings.
-const FOLDERS_ALONE: usize = 32;
+/// Threads cost as much as some hundred folders: they are started when so many were read, or wait to be.
+const FOLDERS_ALONE: usize = 256;
 const MAX_THREADS: usize = 4;
 
 /// Looks at entries and collects what it finds; each thread has a collection of its own.
@@ -32,6 +33,9 @@ pub trait Visitor: Sync {
 
 type Entry = (Vec<u8>, FileType);
 
+/// Folders that were read before, by their paths below the root; None for one that we may not read.
+pub type Listings = HashMap<Vec<u8>, Option<Vec<Entry>>>;
+
 struct Queue {
     folders: Vec<Vec<u8>>,
     busy: usize,
@@ -40,6 +44,33 @@ struct Queue {
 
 /// Shows `visitor` every entry below `root`. Returns its collections.
 pub fn walk<V: Visitor>(root: BorrowedFd<'_>, visitor: &V) -> Outcome<Vec<V::Found>> {
+    walk_known(Tree { root, known: &Listings::new() }, visitor)
+}
+
+/// Reads all folders below `root`; None where they are too many to be read ahead.
+pub fn listings(root: BorrowedFd<'_>) -> Outcome<Option<Listings>> {
+    let mut found = Listings::new();
+    let mut folders = vec![Vec::new()];
+    while let Some(folder) = folders.pop() {
+        if found.len() == FOLDERS_ALONE {
+            return Ok(None);
+        }
+        let entries = list(root, &folder)?;
+        let below = entries.iter().flatten().filter(|(_, kind)| *kind == FileType::Directory);
+        folders.extend(below.map(|(name, _)| [&folder, name.as_slice(), b"/"].concat()));
+        found.insert(folder, entries);
+    }
+    Ok(Some(found))
+}
+
+/// What is walked through, and what is known of it already.
+#[derive(Clone, Copy)]
+pub struct Tree<'a> {
+    pub root: BorrowedFd<'a>,
+    pub known: &'a Listings,
+}
+
+pub fn walk_known<V: Visitor>(root: Tree<'_>, visitor: &V) -> Outcome<Vec<V::Found>> {
     let mut found = V::Found::default();
     let mut folders = vec![Vec::new()];
     for _ in 0..FOLDERS_ALONE {
@@ -47,6 +78,9 @@ pub fn walk<V: Visitor>(root: BorrowedFd<'_>, visitor: &V) -> Outcome<Vec<V::Fou
             return Ok(vec![found]);
         };
         visit_folder(root, &folder, visitor, &mut folders, &mut found)?;
+        if folders.len() > FOLDERS_ALONE {
+            break;
+        }
     }
     let queue = Mutex::new(Queue { folders, busy: 0, failed: None });
     let wake = Condvar::new();
@@ -65,7 +99,7 @@ fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn work<V: Visitor>(root: BorrowedFd<'_>, visitor: &V, queue: &Mutex<Queue>, wake: &Condvar) -> V::Found {
+fn work<V: Visitor>(root: Tree<'_>, visitor: &V, queue: &Mutex<Queue>, wake: &Condvar) -> V::Found {
     let mut found = V::Found::default();
     let mut shared = lock(queue);
     loop {
@@ -97,38 +131,51 @@ fn work<V: Visitor>(root: BorrowedFd<'_>, visitor: &V, queue: &Mutex<Queue>, wak
 }
 
 fn visit_folder<V: Visitor>(
-    root: BorrowedFd<'_>,
+    tree: Tree<'_>,
     folder: &[u8],
     visitor: &V,
     queue: &mut Vec<Vec<u8>>,
     found: &mut V::Found,
 ) -> Outcome<()> {
-    let Some(entries) = list(root, folder)? else {
+    let mut take = |name: &[u8], kind| {
+        if visitor.entry(folder, name, kind, found) {
+            queue.push([folder, name, b"/"].concat());
+        }
+    };
+    let is_readable = match tree.known.get(folder) {
+        None => each_entry(tree.root, folder, take)?,
+        Some(None) => false,
+        Some(Some(entries)) => {
+            entries.iter().for_each(|(name, kind)| take(name, *kind));
+            true
+        }
+    };
+    if !is_readable {
         if folder.is_empty() {
             return Err(failed(folder, Errno::ACCESS));
         }
         visitor.unreadable(&folder[..folder.len() - 1], found);
-        return Ok(());
-    };
-    for (name, kind) in entries {
-        if visitor.entry(folder, &name, kind, found) {
-            queue.push([folder, &name, b"/"].concat());
-        }
     }
     Ok(())
 }
 
 /// The entries of a folder; None if we may not read it. One that is gone by now has none.
 pub fn list(root: BorrowedFd<'_>, folder: &[u8]) -> Outcome<Option<Vec<Entry>>> {
+    let mut found = Vec::new();
+    let is_readable = each_entry(root, folder, |name, kind| found.push((name.to_vec(), kind)))?;
+    Ok(is_readable.then_some(found))
+}
+
+/// False if we may not read it.
+fn each_entry(root: BorrowedFd<'_>, folder: &[u8], mut take: impl FnMut(&[u8], FileType)) -> Outcome<bool> {
     let dir = match open_below(root, folder, OFlags::RDONLY | OFlags::DIRECTORY) {
         Ok(dir) => dir,
-        Err(Errno::ACCESS | Errno::PERM | Errno::NAMETOOLONG) => return Ok(None),
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(Some(Vec::new())),
+        Err(Errno::ACCESS | Errno::PERM | Errno::NAMETOOLONG) => return Ok(false),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(true),
         Err(e) => return Err(failed(folder, e)),
     };
     let mut buffer = [MaybeUninit::uninit(); 32 << 10];
     let mut entries = RawDir::new(&dir, &mut buffer);
-    let mut found = Vec::new();
     while let Some(entry) = entries.next() {
         let entry = entry.map_err(|e| failed(folder, e))?;
         let name = entry.file_name().to_bytes();
@@ -142,9 +189,9 @@ pub fn list(root: BorrowedFd<'_>, folder: &[u8]) -> Outcome<Option<Vec<Entry>>> 
             },
             kind => kind,
         };
-        found.push((name.to_vec(), kind));
+        take(name, kind);
     }
-    Ok(Some(found))
+    Ok(true)
 }
 
 fn failed(folder: &[u8], e: Errno) -> Fault {

@@ -189,10 +189,8 @@ mod x86_64 {
     fn interrupt_after(limit: Duration) -> std::io::Result<()> {
         let timer = libc::itimerval {
             it_interval: libc::timeval { tv_sec: 0, tv_usec: 0 },
-            it_value: libc::timeval {
-                tv_sec: limit.as_secs() as libc::time_t,
-                tv_usec: libc::suseconds_t::from(limit.subsec_micros() as i32),
-            },
+            // The types of both differ between C libraries.
+            it_value: libc::timeval { tv_sec: limit.as_secs() as _, tv_usec: limit.subsec_micros() as _ },
         };
         // SAFETY: the handler touches nothing, both structures are initialised and outlive the calls; without
         // SA_RESTART the signal makes the blocked call return.

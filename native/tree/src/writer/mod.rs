@@ -41,6 +41,7 @@ pub struct Writer {
     skipped: Option<Vec<u8>>,
     entries: u64,
     is_complete: bool,
+    takes_any_name: bool,
     report: Report,
 }
 
@@ -78,8 +79,14 @@ impl Writer {
             skipped: None,
             entries: 0,
             is_complete: false,
+            takes_any_name: false,
             report: Report::default(),
         }
+    }
+
+    /// Also names that would mislead whoever reads them on a terminal; whoever shows them has to escape them.
+    pub fn taking_any_name(self) -> Self {
+        Self { takes_any_name: true, ..self }
     }
 
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
@@ -181,7 +188,7 @@ impl Writer {
         if self.levels.is_empty() {
             return Err(Failure::malformed("a path whose folder did not come before it"));
         }
-        if name.iter().any(u8::is_ascii_control) {
+        if !self.takes_any_name && name.iter().any(u8::is_ascii_control) {
             self.refuse(path, is_folder, "its name has control characters");
             return Ok(None);
         }

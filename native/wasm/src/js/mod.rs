@@ -5,15 +5,13 @@
 mod host;
 mod machine;
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ak_wire::payload::OpenExec;
 use wasmtime::{Instance, Linker, Result, Store};
 
 use crate::call::Ties;
 use crate::loaded::State;
-use crate::streams::{Input, Output};
 use machine::Machine;
 
 const PRELUDE: &str = include_str!("prelude.js");
@@ -28,19 +26,16 @@ const TURN: &str = "__run.turn()";
 /// What a program may read at once as text.
 const MAX_INPUT_BYTES: usize = 64 << 20;
 
+/// Timers that are later than this are as good as none.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
 /// What the functions of ours work on.
 #[derive(Default)]
 pub struct Program {
     code: String,
     /// Arguments and variables, as JSON.
     about: String,
-    streams: Option<Streams>,
-}
-
-struct Streams {
-    stdin: Arc<Input>,
-    stdout: Arc<Output>,
-    stderr: Arc<Output>,
+    ties: Option<Ties>,
 }
 
 impl Program {
@@ -48,8 +43,7 @@ impl Program {
         let (code, rest) = asked.argv.split_first().map_or(("", [].as_slice()), |(code, rest)| (code.as_str(), rest));
         let argv: Vec<&str> = ["js", PROGRAM].into_iter().chain(rest.iter().map(String::as_str)).collect();
         let about = serde_json::json!({ "argv": argv, "env": asked.env }).to_string();
-        let streams = Streams { stdin: ties.stdin.clone(), stdout: ties.stdout.clone(), stderr: ties.stderr.clone() };
-        Self { code: code.to_owned(), about, streams: Some(streams) }
+        Self { code: code.to_owned(), about, ties: Some(ties.clone()) }
     }
 }
 
@@ -57,26 +51,29 @@ pub fn add_to_linker(linker: &mut Linker<State>) -> Result<()> {
     host::add_to_linker(linker)
 }
 
-pub async fn run(store: &mut Store<State>, instance: &Instance) -> Result<()> {
-    let mut machine = Machine::start(store, instance).await?;
+pub fn run(store: &mut Store<State>, instance: &Instance) -> Result<()> {
+    let mut machine = Machine::start(store, instance)?;
     let code = std::mem::take(&mut machine.store.data_mut().js.code);
-    machine.define_host_function("host", "__host").await?;
+    machine.define_host_function("host", "__host")?;
     // Nothing of ours is there under a name while the program runs.
     let prelude = format!("{{ const host = __host; delete globalThis.__host; {PRELUDE}(host); }}");
-    let ours = machine.eval_value(&prelude, OWN, 0).await?;
-    let outcome = machine.eval_value(&code, PROGRAM, ASYNC).await?;
-    machine.set_global("__run", ours.value).await?;
-    machine.set_global("__outcome", outcome.value).await?;
-    machine.eval(if outcome.is_exception { FAIL } else { FOLLOW }, OWN, 0).await?;
+    let ours = machine.eval_value(&prelude, OWN, 0)?;
+    let outcome = machine.eval_value(&code, PROGRAM, ASYNC)?;
+    machine.set_global("__run", ours.value)?;
+    machine.set_global("__outcome", outcome.value)?;
+    machine.eval(if outcome.is_exception { FAIL } else { FOLLOW }, OWN, 0)?;
     loop {
-        machine.run_jobs().await?;
-        let idle = machine.eval_number(TURN).await?;
-        if machine.has_jobs().await? {
+        machine.run_jobs()?;
+        let idle = machine.eval_number(TURN)?;
+        if machine.has_jobs()? {
             continue;
         }
         if idle < 0.0 {
             return Ok(());
         }
-        tokio::time::sleep(Duration::from_millis(idle as u64)).await;
+        let due = Instant::now() + Duration::from_millis(idle as u64).min(LONGEST);
+        if let Some(Ties { kill, .. }) = &machine.store.data().js.ties {
+            kill.wait_until(Some(due), || false)?;
+        }
     }
 }

@@ -53,6 +53,8 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     case resourceExhausted = "resource_exhausted"
     /// A file operation inside the sandbox failed.
     case fileError = "file_error"
+    /// An MCP server cannot be reached, failed, or did not answer in time.
+    case toolFailed = "tool_failed"
     /// The audit log is required and could not be written.
     case auditUnwritable = "audit_unwritable"
     /// This backend or version does not do that.
@@ -83,6 +85,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
             .sandboxStartFailed,
             .sandboxDied,
             .resourceExhausted,
+            .toolFailed,
             .auditUnwritable,
             .tooManyRequests,
             .stopping:

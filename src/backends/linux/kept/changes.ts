@@ -1,5 +1,6 @@
 /** What a kept sandbox changed in its project: `ak-changes` looks and applies, and this speaks to it. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { Readable } from "node:stream";
 import type {
   ApplyReport,
   ChangeKind,
@@ -19,23 +20,31 @@ import { exitOf, JAIL_ENVIRONMENT, spawnFailure } from "../jail-start.js";
 const MAX_ANSWER_BYTES = 256 << 20;
 const MAX_WORDS_CHARS = 1 << 20;
 
-export function linuxChanges(programs: JailPrograms): KeptChanges {
+type ChangesProgram = Pick<JailPrograms, "changesBinary">;
+
+export function linuxChanges(programs: ChangesProgram): KeptChanges {
   return {
     async list(stateDir, options, signal) {
-      const { changes, end } = await ask(programs, "list", stateDir, options, signal);
+      const { changes, end } = await askChanges(programs, "list", stateDir, options, signal);
       return { ...about(end), changes, synced: end.synced === true } satisfies ChangeList;
     },
     patch: (stateDir, options, note, signal) => patch(programs, stateDir, options, note, signal),
     async apply(stateDir, options, signal) {
-      const { changes, end } = await ask(programs, "apply", stateDir, options, signal);
+      const { changes, end } = await askChanges(programs, "apply", stateDir, options, signal);
       const counts = { applied: number(end, "applied"), conflicts: number(end, "conflicts") };
       return { ...about(end), changes, ...counts, refused: number(end, "refused") } satisfies ApplyReport;
     },
   };
 }
 
-async function ask(programs: JailPrograms, verb: string, stateDir: string, order: object, signal?: AbortSignal) {
-  const job = await startJob(programs, verb, stateDir, order, signal);
+export async function askChanges(
+  programs: ChangesProgram,
+  verb: string,
+  stateDir: string,
+  order: object,
+  signal?: AbortSignal,
+) {
+  const job = await startChangesJob(programs, [verb, stateDir], order, signal);
   const changes: ProjectChange[] = [];
   const decoder = new TextDecoder();
   let end: Fields | null = null;
@@ -63,13 +72,13 @@ async function ask(programs: JailPrograms, verb: string, stateDir: string, order
 }
 
 async function* patch(
-  programs: JailPrograms,
+  programs: ChangesProgram,
   stateDir: string,
   options: object,
   note: (text: string) => void,
   signal?: AbortSignal,
 ): AsyncGenerator<Buffer, void, void> {
-  const job = await startJob(programs, "patch", stateDir, options, signal);
+  const job = await startChangesJob(programs, ["patch", stateDir], options, signal);
   try {
     yield* job.output;
     for (const line of await job.finished()) note(escapeText(line));
@@ -85,15 +94,16 @@ interface Job {
   kill(): void;
 }
 
-async function startJob(
-  { changesBinary }: JailPrograms,
-  verb: string,
-  stateDir: string,
-  order: object,
+/** `input` is an order, or what the program is to hear instead of one. */
+export async function startChangesJob(
+  { changesBinary }: ChangesProgram,
+  order: readonly string[],
+  input: object | AsyncIterable<Buffer>,
   signal?: AbortSignal,
 ): Promise<Job> {
   signal?.throwIfAborted();
-  const child = spawn(changesBinary ?? nativeBinary("ak-changes"), [verb, stateDir], {
+  const verb = order[0] ?? "";
+  const child = spawn(changesBinary ?? nativeBinary("ak-changes"), order, {
     detached: true,
     env: JAIL_ENVIRONMENT,
     stdio: ["pipe", "pipe", "pipe"],
@@ -105,7 +115,11 @@ async function startJob(
   });
   // Its end tells.
   child.stdin.on("error", () => {});
-  child.stdin.end(JSON.stringify(order));
+  if (Symbol.asyncIterator in input)
+    Readable.from(input)
+      .on("error", () => child.stdin.end())
+      .pipe(child.stdin);
+  else child.stdin.end(JSON.stringify(input));
   const kill = () => void (child as ChildProcess).kill("SIGKILL");
   signal?.addEventListener("abort", kill, { once: true });
   const closed = new Promise((resolve) => child.once("close", resolve));

@@ -49,7 +49,7 @@ struct Waiting {
 pub struct Stub {
     pub datagrams: [Option<Listening>; 2],
     pub listeners: [Option<Listening>; 2],
-    hostname: String,
+    pub hostname: String,
     streams: BTreeMap<u32, DnsStream>,
     last_stream: u32,
     /// By channel. Without a name the host has answered, and only the channel's end is awaited.
@@ -60,10 +60,6 @@ pub struct Stub {
 }
 
 impl Stub {
-    pub fn new(hostname: String) -> Self {
-        Self { hostname, ..Self::default() }
-    }
-
     pub fn is_idle(&self) -> bool {
         self.lookups.is_empty() && self.streams.is_empty()
     }

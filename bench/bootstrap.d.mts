@@ -1,0 +1,1 @@
+export function ratioInterval(subject: readonly number[], reference: readonly number[]): readonly [number, number];

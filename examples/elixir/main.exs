@@ -1,0 +1,2 @@
+IO.puts("hello from Elixir")
+IO.puts(Enum.sum(for number <- 1..10, do: number * number))

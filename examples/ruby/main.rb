@@ -1,0 +1,2 @@
+puts "hello from Ruby"
+puts (1..10).sum { |number| number**2 }

@@ -1,0 +1,138 @@
+//! The last steps: the captured network, the walls, and the guest in place of this program.
+
+use std::{
+    convert::Infallible,
+    ffi::CStr,
+    fs::{self, File},
+    os::fd::{AsFd, OwnedFd},
+    path::{Path, PathBuf},
+};
+
+use ak_capture::{FIRST_FD, Listeners, Role};
+use ak_jail::{
+    control::{Layer, LayerState},
+    fault::{During, Outcome},
+    spec::{Capabilities, Network},
+    sys, walls,
+};
+
+use crate::{Said, knock, order::Order, readonly, speech::Speech};
+
+/// Where the engine shows it.
+const PROGRAM: &str = "/.agentkernel/ak-guest";
+const CAPTURE_LAYER: &str = "network capture";
+/// The guest's stream, or its door.
+const STREAM_FD: i32 = 3;
+
+/// Before anything is given up.
+pub fn open_program() -> Outcome<OwnedFd> {
+    let file = File::open(PROGRAM).during("open the guest's program")?;
+    sys::above_placed(file).during("keep the guest's program")
+}
+
+/// A network that cannot be captured is none at all, and the user is told.
+pub fn set_up_network(order: &Order, layers: &mut Vec<Layer>) -> Outcome<Option<Listeners>> {
+    if order.network == Network::Captured {
+        match ak_capture::set_up() {
+            Ok(listeners) => {
+                let detail = if listeners.has_ipv6() { "" } else { "the engine's containers have no IPv6" };
+                layers.push(Layer::new(CAPTURE_LAYER, LayerState::Applied, detail));
+                return Ok(Some(listeners));
+            }
+            Err(failure) => {
+                let detail = format!("the sandbox has no network: {failure}; see `agentkernel doctor`");
+                layers.push(Layer::new(CAPTURE_LAYER, LayerState::Absent, detail));
+            }
+        }
+    }
+    Ok(None)
+}
+
+pub fn raise_walls(order: &Order, layers: &mut Vec<Layer>) -> Outcome<()> {
+    layers.push(own_ids());
+    sys::close_on_exec_from(3).during("close descriptors")?;
+    walls::keep_only(order.capabilities, order.live)?;
+    if order.user.uid != 0 {
+        sys::set_ids(order.user.uid, order.user.gid, true).during("become the sandbox's user")?;
+    } else {
+        sys::set_ids(0, order.user.gid, true).during("become root of the sandbox and of nothing else")?;
+    }
+    if order.user.uid != 0 || order.capabilities == Capabilities::None {
+        sys::keep_capabilities(&[]).during("drop capabilities")?;
+    }
+    layers.push(Layer::applied("capabilities"));
+    walls::no_new_privileges()?;
+    layers.push(Layer::applied("no new privileges"));
+    layers.push(walls::landlock(&writable(order))?);
+    walls::filter_calls(order.seccomp, order.live)?;
+    layers.push(Layer::applied("seccomp"));
+    Ok(())
+}
+
+fn writable(order: &Order) -> Vec<PathBuf> {
+    if order.readonly.is_empty() {
+        return order.landlock_writable.clone();
+    }
+    readonly::without(&order.landlock_writable, &order.readonly)
+}
+
+/// Whether root in here is root on the host, by the kernel's word.
+fn own_ids() -> Layer {
+    const NAME: &str = "user namespace";
+    let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    let mut fields = map.split_ascii_whitespace();
+    let is_hosts = fields.next() == Some("0") && fields.next() == Some("0");
+    if is_hosts {
+        let detail = "the engine gives containers the host's user ids: root inside has root's id, without its rights";
+        return Layer::new(NAME, LayerState::Absent, detail);
+    }
+    Layer::applied(NAME)
+}
+
+pub fn enter(
+    speech: &mut Speech,
+    order: &Order,
+    guest: OwnedFd,
+    captured: Option<&Listeners>,
+    layers: &[Layer],
+) -> Outcome<Infallible> {
+    let door = if order.kept { Some(knock::open_door()?) } else { None };
+    place(speech, door.as_ref(), captured)?;
+    // The first word of the guest may follow at once.
+    speech.say(&Said::Started { layers }).during("say that the guest starts")?;
+    let lingers = order.listed.is_some() && !order.kept;
+    let told =
+        [(captured.is_some(), c"captured"), (order.kept, c"kept"), (!order.kept, c"pipes"), (lingers, c"lingers")];
+    let words: Vec<&CStr> = std::iter::once(c"ak-guest")
+        .chain(told.into_iter().filter(|(is_so, _)| *is_so).map(|(_, word)| word))
+        .collect();
+    Err(sys::exec_fd(guest.as_fd(), &words)).during("start the guest")
+}
+
+/// 0, 1 and 2 lead nowhere; then the stream or the door, the listeners and, of a temporary sandbox, its output.
+fn place(speech: &Speech, door: Option<&OwnedFd>, captured: Option<&Listeners>) -> Outcome<()> {
+    let null = {
+        // It may lie at a number that something is placed at, and must not close that later.
+        let opened = File::options().read(true).write(true).open(Path::new("/dev/null")).during("open /dev/null")?;
+        sys::above_placed(&opened).during("keep /dev/null")?
+    };
+    let listeners = captured.into_iter().flat_map(|all| &all.sockets);
+    let listeners = listeners.map(|s| s.as_ref().map(sys::above_placed).transpose()).collect::<Result<Vec<_>, _>>();
+    let listeners = listeners.during("keep the listeners")?;
+    let door = door.map(sys::above_placed).transpose().during("keep the door")?;
+    for number in 0..STREAM_FD {
+        sys::place_fd(&null, number).during("place a descriptor")?;
+    }
+    for (number, listener) in (FIRST_FD..).zip(listeners) {
+        if let Some(listener) = listener {
+            sys::place_fd(&listener, number).during("place a listener")?;
+        }
+    }
+    match door {
+        Some(door) => sys::place_fd(&door, STREAM_FD).during("place the door"),
+        None => {
+            sys::place_fd(speech.input(), STREAM_FD).during("place the stream")?;
+            sys::place_fd(speech.output(), FIRST_FD + Role::ALL.len() as i32).during("place the stream")
+        }
+    }
+}

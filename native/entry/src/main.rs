@@ -1,0 +1,118 @@
+//! `ak-entry`, the first program of a container that an engine made for us. `ak-entry boot` hears on standard input what
+//! is to be done, puts the caller's files in place, captures the network, gives up every right that the sandbox must not
+//! have, and becomes the guest, whose stream to the host are the container's own standard streams. In a kept container
+//! hosts come and go: the engine starts `ak-entry knock` there, which hands the guest a stream and carries its bytes, or
+//! `ak-entry stop MS`, which asks for an end in order. `ak-entry gather` tells what changed in the project since it was put
+//! in place; a container that does not run is started to be told the same instead of an order.
+//!
+//! It runs as root of the container before anything untrusted does, and never after. It decides nothing: the order says
+//! what to do.
+
+mod gather;
+mod guest;
+mod home;
+mod knock;
+mod order;
+mod readonly;
+mod speech;
+mod trees;
+
+use std::env;
+
+use ak_jail::{
+    control::Layer,
+    fault::{During, Fault, Outcome},
+    sys,
+};
+use ak_tree::Listing;
+use order::Order;
+use serde::Serialize;
+use speech::Speech;
+
+const DONE: i32 = 0;
+const FAILED: i32 = 1;
+const MISUSED: i32 = 2;
+
+#[derive(Serialize)]
+#[serde(tag = "said", rename_all = "lowercase")]
+enum Said<'a> {
+    /// It waits for its order.
+    Here,
+    /// The folders are in place; the listing follows in messages, the last of which is empty.
+    Filled,
+    Started {
+        layers: &'a [Layer],
+    },
+    Failed(&'a ak_jail::fault::Fault),
+}
+
+fn main() {
+    sys::ignore_broken_pipes();
+    let words: Vec<String> = env::args().skip(1).collect();
+    std::process::exit(match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["boot"] => boot(),
+        // A command that every image has, for the proof that a sandbox runs commands.
+        ["true"] => DONE,
+        ["gather"] => finished(gather::on_standard_streams()),
+        ["knock"] => finished(knock::carry()),
+        ["stop", grace_ms] => match grace_ms.parse() {
+            Ok(grace_ms) => finished(knock::ask_to_stop(grace_ms)),
+            Err(_) => MISUSED,
+        },
+        _ => {
+            eprintln!("usage: ak-entry boot | gather | knock | stop MS (started by an engine for agentkernel)");
+            MISUSED
+        }
+    });
+}
+
+fn finished(outcome: Outcome<()>) -> i32 {
+    match outcome {
+        Ok(()) => DONE,
+        Err(fault) => {
+            eprintln!("ak-entry: {fault}");
+            FAILED
+        }
+    }
+}
+
+fn boot() -> i32 {
+    let mut speech = match Speech::open() {
+        Ok(speech) => speech,
+        Err(error) => {
+            eprintln!("ak-entry: its standard streams must be open: {error}");
+            return MISUSED;
+        }
+    };
+    match prepare(&mut speech) {
+        Ok(()) => DONE,
+        Err(fault) => {
+            // Whoever gave the order may be gone; then there is nobody to tell.
+            let _ = speech.say(&Said::Failed(&fault));
+            FAILED
+        }
+    }
+}
+
+/// Does not come back, unless there was nothing to start.
+fn prepare(speech: &mut Speech) -> Outcome<()> {
+    let guest = guest::open_program()?;
+    speech.say(&Said::Here).during("say that the container is there")?;
+    let Some(text) = speech.hear()? else { return Ok(()) };
+    if text == gather::WORD {
+        return gather::tell(speech);
+    }
+    let order = Order::parse(&text)?;
+    home::write(&order)?;
+    trees::receive(speech, &order)?;
+    if let Some(folder) = &order.listed {
+        let listing = Listing::of(folder).map_err(|failure| Fault::start(failure.message))?;
+        speech.say(&Said::Filled).during("say that the project is there")?;
+        speech.send_all(&listing.to_bytes())?;
+    }
+    let mut layers = Vec::new();
+    let captured = guest::set_up_network(&order, &mut layers)?;
+    let never = guest::raise_walls(&order, &mut layers)
+        .and_then(|()| guest::enter(speech, &order, guest, captured.as_ref(), &layers))?;
+    match never {}
+}

@@ -1,0 +1,58 @@
+//! What the host wants done. It is ours and outside the walls, but what this program relies on is checked.
+
+use std::path::PathBuf;
+
+use ak_jail::{
+    fault::{Fault, Outcome},
+    spec::{Capabilities, Network, SeccompChoice, User},
+};
+use serde::Deserialize;
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Order {
+    pub version: u32,
+    pub hostname: String,
+    pub network: Network,
+    /// Whom the guest, and so every command, runs as.
+    pub user: User,
+    /// The root cannot be written: the engine has put in place what differs from sandbox to sandbox.
+    pub root_readonly: bool,
+    pub capabilities: Capabilities,
+    pub seccomp: SeccompChoice,
+    /// Something of the host's can be written directly.
+    pub live: bool,
+    pub landlock_writable: Vec<PathBuf>,
+    /// What may not be written although it lies in a writable place.
+    pub readonly: Vec<PathBuf>,
+    /// PEM of a certificate that programs in the sandbox are to trust.
+    pub trusted_certificate: Option<String>,
+    /// Folders and files that follow on the stream, in this order.
+    pub trees: Vec<PathBuf>,
+    /// A folder of these that is to be listed when it is there, so that what changes in it can be told.
+    pub listed: Option<PathBuf>,
+    /// What lies in the folders from before goes.
+    pub anew: bool,
+    /// Hosts come and go; the standard streams are for this order only.
+    pub kept: bool,
+}
+
+impl Order {
+    pub fn parse(text: &[u8]) -> Outcome<Self> {
+        let wrong = |what: String| Fault::new("internal", format!("the container's order: {what}"));
+        let order: Self = serde_json::from_slice(text).map_err(|e| wrong(e.to_string()))?;
+        if order.version != 1 {
+            return Err(wrong(format!("version {} is not 1", order.version)));
+        }
+        if order.hostname.is_empty() || order.hostname.len() > 64 {
+            return Err(wrong("hostname must have 1 to 64 bytes".into()));
+        }
+        let paths = order.landlock_writable.iter().chain(&order.readonly).chain(&order.trees).chain(&order.listed);
+        for path in paths {
+            if !path.is_absolute() || path.components().any(|c| c.as_os_str() == "..") {
+                return Err(wrong(format!("{} must be absolute without ..", path.display())));
+            }
+        }
+        Ok(order)
+    }
+}

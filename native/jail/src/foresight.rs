@@ -1,0 +1,134 @@
+//! A look ahead at the folder that a caller is about to ask for: it is opened and read while the caller's owner still
+//! works out the rest of the spec. It serves the one spec that names its number, and no other: what changed in the
+//! folder before that caller called must be seen.
+
+use std::path::PathBuf;
+
+use rustix::fs::stat;
+use serde::Deserialize;
+
+use crate::{identity::is_host_root, spec::Spec, spec::View, view::source::Source};
+
+/// How such a line begins; a spec's does not.
+const BEGINNING: &[u8] = b"{\"foresee\":";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Order {
+    foresee: u64,
+    source: PathBuf,
+}
+
+pub struct Foreseen {
+    number: u64,
+    path: PathBuf,
+    source: Source,
+}
+
+/// Whether the line asks for a look ahead, and not for a sandbox.
+pub fn is_order(line: &[u8]) -> bool {
+    line.starts_with(BEGINNING)
+}
+
+/// None where nothing could be seen: whoever asks for the sandbox is told why.
+pub fn look(line: &[u8]) -> Option<Foreseen> {
+    let Order { foresee: number, source: path } = serde_json::from_slice(line).ok()?;
+    let source = Source::foresee(&path, is_host_root())?;
+    Some(Foreseen { number, path, source })
+}
+
+/// The source of this view, if it is the one that was looked at for this spec and still lies there.
+pub fn take(foreseen: &mut Option<Foreseen>, spec: &Spec, view: &View) -> Option<Source> {
+    let is_meant = |one: &mut Foreseen| spec.foreseen == Some(one.number) && view.source == one.path && !view.is_live();
+    let Foreseen { path, source, .. } = foreseen.take_if(is_meant)?;
+    let there = stat(&path).ok()?;
+    ((there.st_dev, there.st_ino) == source.identity()).then_some(source)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::fd::AsFd};
+
+    use super::*;
+    use crate::view::{
+        matcher::Matcher,
+        survey::{Rules, Survey},
+        walk::Tree,
+    };
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("ak-foresight-{name}-{}", std::process::id()));
+            fs::create_dir_all(path.join("a/b")).expect("make a folder");
+            fs::write(path.join("a/b/.env"), "x").expect("write");
+            Self(path)
+        }
+
+        fn look(&self) -> Option<Foreseen> {
+            let line = format!("{{\"foresee\":7,\"source\":{:?}}}", self.0);
+            assert!(is_order(line.as_bytes()));
+            look(line.as_bytes())
+        }
+
+        fn spec(&self, foreseen: Option<u64>, form: &str) -> Spec {
+            let text = format!(
+                r#"{{"version":1,"hostname":"h","guest":"/g","ids":"single","user":{{"uid":0,"gid":0}},
+                "root":{{"kind":"host"}},"rootReadonly":false,"scratchMib":16,"tmpMib":16,"views":[{{"source":{:?},
+                "target":"/workspace","form":"{form}","readonly":false}}],"hide":[],"protect":[],
+                "capabilities":"default","seccomp":"default","landlockWritable":["/"],"limits":{{"vcpus":1,
+                "memoryMib":64,"pids":9,"openFiles":99}},"network":"none","trustedCertificate":null,
+                "journal":"/tmp/j","foreseen":{}}}"#,
+                self.0,
+                foreseen.map_or("null".into(), |number| number.to_string())
+            );
+            assert!(!is_order(text.as_bytes()));
+            Spec::parse(text.as_bytes()).expect("a spec")
+        }
+
+        fn takes(&self, foreseen: Option<u64>, form: &str) -> Option<Source> {
+            let spec = self.spec(foreseen, form);
+            take(&mut self.look(), &spec, &spec.views[0])
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            fs::remove_dir_all(&self.0).expect("remove");
+        }
+    }
+
+    #[test]
+    fn what_was_seen_serves_the_spec_it_was_looked_for_and_no_other() {
+        let folder = Folder::new("number");
+        assert!(folder.takes(Some(7), "copy").is_some());
+        assert!(folder.takes(Some(8), "copy").is_none());
+        assert!(folder.takes(None, "copy").is_none());
+        assert!(folder.takes(Some(7), "mount").is_none());
+    }
+
+    #[test]
+    fn a_folder_that_was_replaced_meanwhile_is_looked_at_again() {
+        let folder = Folder::new("replaced");
+        let mut seen = folder.look();
+        let spec = folder.spec(Some(7), "copy");
+        let moved = folder.0.with_extension("old");
+        fs::rename(&folder.0, &moved).expect("rename");
+        fs::create_dir_all(&folder.0).expect("make a folder");
+        assert!(take(&mut seen, &spec, &spec.views[0]).is_none());
+        fs::remove_dir_all(moved).expect("remove");
+    }
+
+    #[test]
+    fn secrets_are_found_in_what_was_read_ahead() {
+        let folder = Folder::new("survey");
+        let source = folder.takes(Some(7), "copy").expect("a source");
+        let hide = [crate::spec::HideRule { glob: "**/.env".into(), containing: Vec::new() }];
+        let rules = Rules { hide: &Matcher::hiding(&hide), protect: &Matcher::of(&[]) };
+        let tree = Tree { root: source.shown(), known: &source.listings };
+        let found = Survey::of_known(tree, source.fd.as_fd(), &rules).expect("a survey");
+        assert_eq!(found.hidden.len(), 1);
+        assert_eq!(source.listings.len(), 3);
+    }
+}

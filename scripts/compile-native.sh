@@ -1,0 +1,50 @@
+#!/bin/sh
+# Compiles native programs for release: scripts/compile-native.sh TARGET_FOLDER [words for cargo build | --lint-worker]
+# Where the checkout and cargo's own folder lie leaves no trace in the programs, so that everyone gets the same bytes.
+# Prints, as its last line, the folder that has them.
+set -eu
+
+root=$(cd "$(dirname "$0")/.." && pwd -P)
+target=$1
+shift
+unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS CARGO_BUILD_TARGET
+# With the target named, the flags for static linking spare the procedural macros, which must be shared libraries.
+triple=$(rustc -vV | sed -n 's/^host: //p')
+# musl, where this Rust has it: at every start glibc asks the processor dozens of questions about itself, each of which
+# leaves a virtual machine and comes back. That is a third of a millisecond for each program of ours that a run starts.
+lean=${triple%-gnu}-musl
+[ ! -d "$(rustc --print target-libdir --target "$lean" 2>/dev/null)" ] || triple=$lean
+
+# Messages of a panic name source files.
+path_free_flags() {
+  for folder in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*; do
+    [ ! -d "$folder" ] || printf '"--remap-path-prefix=%s=/cargo",' "$folder"
+  done
+  printf '"--remap-path-prefix=%s=/agentkernel"' "$root"
+}
+
+build() {
+  cargo build --target "$triple" --target-dir "$target" \
+    --config "target.'cfg(target_os = \"linux\")'.rustflags=[$(path_free_flags)]" "$@"
+}
+
+cd "$root/native"
+# Clippy over the worker for WebAssembly, while it is compiled as for use: the engine need not be looked at for that.
+if [ "${1:-}" = --lint-worker ]; then
+  RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__ \
+    build --profile worker --package ak-wasm
+  exit
+fi
+# Fetched first: where crates lie is part of the flags.
+cargo fetch --target "$triple"
+build --release --workspace --exclude ak-wasm "$@"
+# The worker for WebAssembly has settings of its own: see native/Cargo.toml. Whoever names one program wants that alone.
+case " $* " in
+  *" --bin "*) ;;
+  *)
+    build --profile worker --package ak-wasm "$@"
+    cp "$target/$triple/worker/ak-wasm" "$target/$triple/release/.ak-wasm.new"
+    mv -f "$target/$triple/release/.ak-wasm.new" "$target/$triple/release/ak-wasm"
+    ;;
+esac
+echo "$target/$triple/release"

@@ -1,0 +1,23 @@
+export interface Totals {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+interface VitestReport {
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly message: string;
+    readonly assertionResults: readonly {
+      readonly status: string;
+      readonly fullName: string;
+      readonly failureMessages: readonly string[];
+    }[];
+  }[];
+}
+
+export const noTotals: Totals;
+export function cargoTotals(output: string, ok: boolean): Totals;
+export function vitestTotals(report: VitestReport | undefined, ok: boolean): Totals;
+export function failuresOf(report: VitestReport | undefined): string[];

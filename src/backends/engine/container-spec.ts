@@ -1,0 +1,144 @@
+/**
+ * A policy as the container that an engine is asked for. Everything that the engine can hold it holds; what it cannot,
+ * the container's first program does (entry-order.ts). Pure.
+ */
+import type { BootSpec } from "../../core/backend.js";
+import { AgentKernelError } from "../../core/errors.js";
+import type { Policy } from "../../core/policy.js";
+import { scratchMiB } from "../linux/jail-spec.js";
+import type { Labels } from "./labels.js";
+import type { CopiedView } from "./views.js";
+
+export interface ProgramPaths {
+  readonly entryBinary: string;
+  readonly guestBinary: string;
+}
+
+/** Files that are the same for all containers, as paths on the host. */
+export interface SharedFiles {
+  /** Of /etc, for roots that cannot be written. */
+  readonly hosts: string;
+  readonly captured: string;
+  readonly offline: string;
+  /** The value of the engine's option, by the policy's choice. */
+  readonly seccomp: Readonly<Record<Policy["proc"]["seccomp"], string>>;
+}
+
+export interface ContainerParts {
+  readonly boot: BootSpec;
+  readonly views: readonly CopiedView[];
+  readonly labels: Labels;
+  readonly programs: ProgramPaths;
+  readonly files: SharedFiles;
+  /** What the engine may give at most, where it has to be told; null where it gives what it likes. */
+  readonly maxProcesses: number | null;
+  readonly isKept: boolean;
+}
+
+const MIB = 1 << 20;
+export const ENTRY = "/.agentkernel/ak-entry";
+const GUEST = "/.agentkernel/ak-guest";
+
+/** What root of a sandbox may do inside it; the first program gives up the last two, and all where the policy says so. */
+export const CAPABILITIES = [
+  ...["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "NET_BIND_SERVICE", "SYS_CHROOT"],
+  ...["SETFCAP", "SETPCAP"],
+];
+
+/** What a kernel tells of the machine, and no command needs. Engines have most of these in their own list, not all of /sys. */
+const MASKED = [
+  ...["asound", "acpi", "kcore", "keys", "latency_stats", "timer_list", "timer_stats", "sched_debug", "scsi"].map(
+    (name) => `/proc/${name}`,
+  ),
+  "/sys",
+];
+
+export function containerSpec({ boot, views, labels, programs, files, isKept, maxProcesses }: ContainerParts): object {
+  const { policy, image, hostname } = boot;
+  const { resources, net, fs } = policy;
+  const isCaptured = net.egress !== "off";
+  return {
+    Hostname: hostname,
+    Image: engineImage(image),
+    Entrypoint: [ENTRY],
+    Cmd: ["boot"],
+    // What an image says of commands is for the commands, and the runtime's to pass on.
+    User: "0:0",
+    WorkingDir: "/",
+    Env: [],
+    Labels: labels,
+    Tty: false,
+    OpenStdin: true,
+    StdinOnce: true,
+    AttachStdin: true,
+    AttachStdout: true,
+    AttachStderr: true,
+    NetworkDisabled: false,
+    // Where the root cannot be written, what a kept sandbox keeps lies beside it, and goes with it.
+    Volumes: isKept && fs.rootReadonly ? volumes(views) : {},
+    // The engine's own would run programs of the image.
+    Healthcheck: { Test: ["NONE"] },
+    HostConfig: {
+      AutoRemove: !isKept,
+      RestartPolicy: { Name: "no" },
+      NetworkMode: "none",
+      IpcMode: "private",
+      CgroupnsMode: "private",
+      LogConfig: { Type: "none" },
+      Memory: resources.memoryMiB * MIB,
+      MemorySwap: resources.memoryMiB * MIB,
+      NanoCpus: Math.round(resources.vcpus * 1e9),
+      PidsLimit: resources.pids,
+      Ulimits: [
+        { Name: "nofile", Soft: resources.openFiles, Hard: resources.openFiles },
+        ...(maxProcesses === null ? [] : [{ Name: "nproc", Soft: maxProcesses, Hard: maxProcesses }]),
+      ],
+      ShmSize: tmpMiB(boot) * MIB,
+      CapDrop: ["ALL"],
+      CapAdd: [...CAPABILITIES, ...(isCaptured ? ["NET_ADMIN"] : [])],
+      SecurityOpt: ["no-new-privileges", `seccomp=${files.seccomp[policy.proc.seccomp]}`],
+      MaskedPaths: MASKED,
+      // Without it some engines switch IPv6 off, also on loopback.
+      Sysctls: { "net.ipv6.conf.all.disable_ipv6": "0", "net.ipv6.conf.lo.disable_ipv6": "0" },
+      ReadonlyRootfs: fs.rootReadonly,
+      Tmpfs: temporaryPlaces(boot, views, isKept),
+      Binds: [
+        `${programs.entryBinary}:${ENTRY}:ro`,
+        `${programs.guestBinary}:${GUEST}:ro`,
+        ...(fs.rootReadonly ? [`${files.hosts}:/etc/hosts:ro`] : []),
+        ...(fs.rootReadonly ? [`${isCaptured ? files.captured : files.offline}:/etc/resolv.conf:ro`] : []),
+      ],
+    },
+  };
+}
+
+export function engineImage(image: BootSpec["image"]): string {
+  if (image.kind === "engine") return image.id;
+  const message =
+    image.kind === "host" ? "the image host is not possible on this backend" : "an image of another store";
+  throw new AgentKernelError("unsupported", message, {
+    hint: "name an image with --image: an engine runs images, not this machine's own programs",
+  });
+}
+
+export function tmpMiB({ policy: { fs, resources } }: BootSpec): number {
+  return Math.min(fs.tmpMiB, Math.max(4, Math.floor(resources.memoryMiB / 4)));
+}
+
+/** In memory, and so with a limit. A kept sandbox has its project on the engine's disk, where it stays. */
+function temporaryPlaces(boot: BootSpec, views: readonly CopiedView[], isKept: boolean): Record<string, string> {
+  const { fs, resources } = boot.policy;
+  const place = (mib: number, mode: string) => `rw,exec,nosuid,nodev,size=${mib}m,mode=${mode}`;
+  const scratch = scratchMiB(resources);
+  const places: Record<string, string> = { "/tmp": place(tmpMiB(boot), "1777") };
+  if (!isKept) places["/workspace"] = place(scratch, "0755");
+  if (!fs.rootReadonly) return places;
+  places["/home/sandbox"] = place(tmpMiB(boot), "0700");
+  places["/etc/agentkernel"] = place(16, "0755");
+  if (!isKept) for (const { target } of views) places[target] ??= place(scratch, "0755");
+  return places;
+}
+
+function volumes(views: readonly CopiedView[]): Record<string, object> {
+  return Object.fromEntries(["/workspace", ...views.map(({ target }) => target)].map((place) => [place, {}]));
+}

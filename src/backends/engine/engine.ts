@@ -1,0 +1,99 @@
+/** One engine: how it is spoken to, what is brought into its containers, and what is said of their walls. */
+import { readFileSync } from "node:fs";
+import { mkdir, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { BootSpec, Layer } from "../../core/backend.js";
+import type { EngineKind } from "../../core/engine-socket.js";
+import type { Policy } from "../../core/policy.js";
+import type { EngineClient } from "./client.js";
+import type { ProgramPaths, SharedFiles } from "./container-spec.js";
+import { seccompProfile } from "./seccomp-profile.js";
+
+export interface EngineOptions {
+  readonly kind: EngineKind;
+  readonly client: EngineClient;
+  readonly programs: ProgramPaths;
+  /** A folder of the user's own for files that containers are shown. */
+  readonly folder: string;
+}
+
+const HOSTS = "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n";
+const CAPTURED = "nameserver 127.0.0.1\n";
+
+export class Engine {
+  readonly kind: EngineKind;
+  readonly client: EngineClient;
+  readonly programs: ProgramPaths;
+  /** The user's own. */
+  readonly folder: string;
+  #files: Promise<SharedFiles> | null = null;
+
+  constructor({ kind, client, programs, folder }: EngineOptions) {
+    this.kind = kind;
+    this.client = client;
+    this.programs = programs;
+    this.folder = folder;
+  }
+
+  /**
+   * Podman asks for more processes than there can be, also where it may not give as many. There can be no more than the
+   * kernel has numbers for, and of those it may give what this process may have.
+   */
+  get maxProcesses(): number | null {
+    if (this.kind === "docker" || process.platform !== "linux") return null;
+    const hard = /^Max processes\s+\S+\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1"))?.[1];
+    const numbers = Number(readFileSync("/proc/sys/kernel/pid_max", "latin1"));
+    return hard === undefined ? null : Math.min(Number(hard), numbers);
+  }
+
+  sharedFiles(): Promise<SharedFiles> {
+    this.#files ??= writeFiles(join(this.folder, "shared"), this.kind);
+    return this.#files;
+  }
+
+  /** What the engine holds, beside what the container's first program says of its own walls. */
+  layersOf({ policy }: BootSpec): readonly Layer[] {
+    const disk = `what is written outside /tmp, /dev/shm and /workspace is limited only by ${this.kind}'s own disk`;
+    const isLimited = policy.fs.rootReadonly;
+    const home: Layer[] =
+      policy.fs.home === "none"
+        ? []
+        : [
+            {
+              name: "home",
+              state: "absent",
+              detail: "an engine's mount would show its secrets, and a copy would be of everything else in it",
+            },
+          ];
+    return [
+      { name: "namespaces", state: "applied" },
+      { name: "cgroup", state: "applied" },
+      { name: "freezer", state: "applied" },
+      isLimited ? { name: "disk limit", state: "applied" } : { name: "disk limit", state: "partial", detail: disk },
+      ...home,
+    ];
+  }
+}
+
+/** By rename: another process may be reading them. */
+async function writeFiles(folder: string, kind: EngineKind): Promise<SharedFiles> {
+  await mkdir(folder, { recursive: true, mode: 0o755 });
+  const write = async (name: string, text: string) => {
+    const path = join(folder, name);
+    const fresh = `${path}.${process.pid}`;
+    await writeFile(fresh, text, { mode: 0o644 });
+    await rename(fresh, path);
+    return path;
+  };
+  // Docker is given the list itself, Podman the name of a file that has it.
+  const seccomp = (choice: Policy["proc"]["seccomp"]) =>
+    kind === "docker" ? seccompProfile(choice) : write(`seccomp-${choice}.json`, seccompProfile(choice));
+  const [hosts, captured, offline, usual, strict] = await Promise.all([
+    write("hosts", HOSTS),
+    write("resolv.captured", CAPTURED),
+    write("resolv.offline", ""),
+    seccomp("default"),
+    seccomp("strict"),
+  ]);
+  return { hosts, captured, offline, seccomp: { default: usual, strict } };
+}

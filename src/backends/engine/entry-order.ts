@@ -1,0 +1,43 @@
+/** What the first program of a container is told (native/entry/src/order.rs). Pure. */
+import type { BootSpec } from "../../core/backend.js";
+import { unprivilegedUser, writablePaths } from "../linux/jail-spec.js";
+import { type CopiedView, trackedView } from "./views.js";
+
+export interface EntryOrder {
+  readonly version: 1;
+  readonly hostname: string;
+  readonly network: "none" | "captured";
+  readonly user: { readonly uid: number; readonly gid: number };
+  readonly rootReadonly: boolean;
+  readonly capabilities: "default" | "none";
+  readonly seccomp: "default" | "strict";
+  readonly live: boolean;
+  readonly landlockWritable: readonly string[];
+  readonly readonly: readonly string[];
+  readonly trustedCertificate: string | null;
+  readonly trees: readonly string[];
+  readonly listed: string | null;
+  readonly anew: boolean;
+  readonly kept: boolean;
+}
+
+export function entryOrder(boot: BootSpec, views: readonly CopiedView[], isKept: boolean): EntryOrder {
+  const { proc, fs, net } = boot.policy;
+  return {
+    version: 1,
+    hostname: boot.hostname,
+    network: net.egress === "off" ? "none" : "captured",
+    user: proc.noRoot ? unprivilegedUser(proc.user) : { uid: 0, gid: 0 },
+    rootReadonly: fs.rootReadonly,
+    capabilities: proc.capabilities,
+    seccomp: proc.seccomp,
+    live: false,
+    landlockWritable: writablePaths(boot.policy),
+    readonly: views.filter(({ readonly }) => readonly).map(({ target }) => target),
+    trustedCertificate: boot.trustedCertificate ?? null,
+    trees: views.map(({ target }) => target),
+    listed: trackedView(views, isKept)?.target ?? null,
+    anew: false,
+    kept: isKept,
+  };
+}

@@ -1,0 +1,75 @@
+/**
+ * Sandboxes in containers of an engine that is there already: Docker, or Podman by the same API. This folder turns a
+ * policy into a container and speaks to the program that is its process 1. It never touches a container without our
+ * labels, never gives one a network of the engine's, and never shows one a folder that has hidden files in it.
+ */
+import type { Backend, Lack } from "../../core/backend.js";
+import { type EngineEnvironment, type EngineKind, engineSocket } from "../../core/engine-socket.js";
+import { AgentKernelError } from "../../core/errors.js";
+import { EngineClient } from "./client.js";
+import type { ProgramPaths } from "./container-spec.js";
+import { sweepProjects } from "./copied-project.js";
+import { Engine } from "./engine.js";
+import { findEngineImage } from "./images.js";
+import { engineKept } from "./kept/index.js";
+import { RunContainer } from "./run-container.js";
+import { hasAbandoned, sweepOrphans } from "./sweep.js";
+import { warmShape } from "./warm-container.js";
+
+export interface EngineBackendOptions {
+  readonly programs: ProgramPaths;
+  readonly env: EngineEnvironment;
+  /** A folder of the user's own for files that containers are shown. */
+  readonly folder: string;
+}
+
+export const engineLacks: readonly Lack[] = [
+  { capability: "snapshot", reason: "processes cannot be saved without a checkpoint service" },
+  {
+    capability: "workspace-mount",
+    reason: "an engine's mount would show what the policy hides, and root's files in it would be root's on the host",
+  },
+  { capability: "home", reason: "a mount would show its secrets, and a copy would be of everything else in it" },
+  {
+    capability: "limit-disk",
+    reason: "the engine's storage has no quota: only /tmp, /dev/shm and /workspace are limited",
+  },
+];
+
+export function engineBackend(kind: EngineKind, { programs, env, folder }: EngineBackendOptions): Backend {
+  let opened: Engine | null = null;
+  const engine = (): Engine => {
+    opened ??= new Engine({ kind, client: new EngineClient(socketOf(kind, env)), programs, folder });
+    return opened;
+  };
+  let isSwept = false;
+  return {
+    name: kind,
+    lacks: engineLacks,
+    async boot(spec, signal) {
+      const container = await RunContainer.start(engine(), spec, "run", signal);
+      const booted = await container.boot(engine(), spec, signal);
+      // Beside the run: what others left does not keep this one waiting. The next one tries again where it fails.
+      if (!isSwept || hasAbandoned()) {
+        isSwept = true;
+        Promise.all([sweepOrphans(engine().client), sweepProjects(folder)]).catch(() => {
+          isSwept = false;
+        });
+      }
+      return booted;
+    },
+    kept: engineKept(engine),
+    shapeOf: (spec) => warmShape(engine(), spec),
+    findImage: (wish) => findEngineImage(engine(), wish),
+  };
+}
+
+function socketOf(kind: EngineKind, env: EngineEnvironment): string {
+  const socket = engineSocket(kind, env);
+  if (socket !== null) return socket;
+  const [name, start] =
+    kind === "docker"
+      ? ["Docker", "start it, or name its socket in DOCKER_HOST=unix://…"]
+      : ["Podman", "start its service (systemctl --user start podman.socket), or name its socket in CONTAINER_HOST"];
+  throw new AgentKernelError("backend_unavailable", `no ${name} engine listens on this machine`, { hint: start });
+}

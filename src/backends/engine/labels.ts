@@ -1,0 +1,40 @@
+/**
+ * The labels by which our containers are known. Nothing without them is ever touched, and what they say is how a
+ * container that has lost its owner is found again: not by memory, and not by its name.
+ */
+import { holderState, ownMark } from "../../core/process-mark.js";
+
+/** What a container is for: one run, one run that is not known yet, or a sandbox that stays. */
+export type ContainerKind = "run" | "warm" | "kept";
+
+export const labels = {
+  kind: "agentkernel.kind",
+  sandbox: "agentkernel.sandbox",
+  /** The process whose it is; of kept ones there is none. */
+  owner: "agentkernel.owner",
+  /** The user on the host whose it is. */
+  user: "agentkernel.user",
+  /** Of a kept one: its state folder. */
+  state: "agentkernel.state",
+} as const;
+
+export type Labels = Readonly<Record<string, string>>;
+
+export function userLabel(): string {
+  return String(process.getuid?.() ?? "any");
+}
+
+export function ownedLabels(kind: "run" | "warm", sandbox: string): Labels {
+  const owner = process.platform === "linux" ? { [labels.owner]: ownMark() } : {};
+  return { [labels.kind]: kind, [labels.sandbox]: sandbox, [labels.user]: userLabel(), ...owner };
+}
+
+export function keptLabels(sandbox: string, stateDir: string): Labels {
+  return { [labels.kind]: "kept", [labels.sandbox]: sandbox, [labels.user]: userLabel(), [labels.state]: stateDir };
+}
+
+/** Whether the process that a container belongs to is known to be gone. */
+export function hasLostOwner(found: Labels): boolean {
+  const mark = found[labels.owner];
+  return mark !== undefined && process.platform === "linux" && holderState(mark) === "dead";
+}

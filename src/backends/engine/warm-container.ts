@@ -1,0 +1,83 @@
+/** Containers that are started before anybody asks for one, and get their order when somebody does. Each serves once. */
+import { randomBytes } from "node:crypto";
+import type { BootedSandbox, BootSpec, WarmSandbox, WarmShape } from "../../core/backend.js";
+import { AgentKernelError } from "../../core/errors.js";
+import { engineImage } from "./container-spec.js";
+import type { Engine } from "./engine.js";
+import { RunContainer } from "./run-container.js";
+import { copiedViews } from "./views.js";
+
+export function warmShape(engine: Engine, spec: BootSpec): WarmShape {
+  return {
+    key: JSON.stringify([engine.kind, engineImage(spec.image), fixedParts(spec)]),
+    label: labelOf(engine, spec),
+    build: () => buildWarm(engine, withoutCaller(spec)),
+  };
+}
+
+/** What an engine fixes when it makes a container. */
+function fixedParts(spec: BootSpec): object {
+  const { net, fs, proc, resources } = spec.policy;
+  return {
+    network: net.egress === "off" ? "none" : "captured",
+    rootReadonly: fs.rootReadonly,
+    tmpMiB: fs.tmpMiB,
+    seccomp: proc.seccomp,
+    limits: [resources.vcpus, resources.memoryMiB, resources.pids, resources.openFiles, resources.diskMiB],
+    targets: copiedViews(spec).map(({ target }) => target),
+  };
+}
+
+/** Its name and host name are its own: an engine cannot change them later. */
+function withoutCaller(spec: BootSpec): BootSpec {
+  const id = `warm-${randomBytes(6).toString("hex")}`;
+  return { ...spec, id, hostname: id };
+}
+
+function labelOf({ kind }: Engine, { image, policy }: BootSpec): string {
+  const id = engineImage(image).replace("sha256:", "").slice(0, 12);
+  const network = policy.net.egress === "off" ? "none" : "captured";
+  const root = policy.fs.rootReadonly ? [", read-only root"] : [];
+  return `${kind} image ${id}, workspace ${policy.fs.workspace.mode}, network ${network}${root.join("")}`;
+}
+
+async function buildWarm(engine: Engine, spec: BootSpec): Promise<WarmSandbox> {
+  const container = await RunContainer.start(engine, spec, "warm");
+  return new WarmContainer(engine, container, spec.hostname);
+}
+
+class WarmContainer implements WarmSandbox {
+  readonly over: Promise<void>;
+  readonly #engine: Engine;
+  readonly #container: RunContainer;
+  readonly #hostname: string;
+  #isTaken = false;
+  #tellTaken: () => void = () => {};
+
+  constructor(engine: Engine, container: RunContainer, hostname: string) {
+    this.#engine = engine;
+    this.#container = container;
+    this.#hostname = hostname;
+    const taken = new Promise<void>((resolve) => {
+      this.#tellTaken = resolve;
+    });
+    const ended = container.ended.then(
+      () => {},
+      () => {},
+    );
+    this.over = Promise.race([taken, ended]);
+  }
+
+  async take(spec: BootSpec, signal?: AbortSignal): Promise<BootedSandbox> {
+    if (this.#isTaken) throw new AgentKernelError("internal", "a warm sandbox was taken twice");
+    this.#isTaken = true;
+    this.#tellTaken();
+    return await this.#container.boot(this.#engine, { ...spec, hostname: this.#hostname }, signal);
+  }
+
+  async discard(): Promise<void> {
+    if (this.#isTaken) return;
+    this.#isTaken = true;
+    await this.#container.kill().catch(() => {});
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * src/runtime/backends decides which backend a sandbox gets. Each that this version has is a candidate here: how it is
+ * proven on this machine, what a proof depends on, and how it is opened. What is loaded to prove one is loaded only then.
+ */
+import type { Backend, BackendName, Lack } from "../../core/backend.js";
+import type { RuntimeHost } from "../open-backend.js";
+import type { Proof } from "./proof.js";
+
+export interface Candidate {
+  readonly lacks: readonly Lack[];
+  /** Whatever a proof is only good for: the engine's file, version or socket. Cheap; null where there is no engine. */
+  identity(host: RuntimeHost): string | null;
+  /** Runs a sandbox. Never rejects because of the machine. */
+  prove(host: RuntimeHost, signal?: AbortSignal): Promise<Proof>;
+  open(host: RuntimeHost, proof: Proof): Backend;
+}
+
+const loaders: Readonly<Partial<Record<BackendName, () => Promise<Candidate>>>> = {
+  linux: async () => (await import("./linux-candidate.js")).linuxCandidate,
+  podman: async () => (await import("./engine-candidate.js")).engineCandidate("podman"),
+  docker: async () => (await import("./engine-candidate.js")).engineCandidate("docker"),
+  gvisor: async () => (await import("./gvisor-candidate.js")).gvisorCandidate,
+  wasm: async () => (await import("./wasm-candidate.js")).wasmCandidate,
+  apple: async () => (await import("./apple-candidate.js")).appleCandidate,
+};
+
+/** Null where this version has none. */
+export async function candidateOf(name: BackendName): Promise<Candidate | null> {
+  return (await loaders[name]?.()) ?? null;
+}
+
+/** In the order in which they are shown. */
+export const candidateNames: readonly BackendName[] = ["linux", "podman", "docker", "gvisor", "wasm", "apple"].filter(
+  (name): name is BackendName => name in loaders,
+);
+
+/** gVisor and wasm only where they are named. */
+export function automaticOrder(platform: NodeJS.Platform): readonly BackendName[] {
+  return platform === "darwin" ? ["apple", "docker", "podman"] : ["microvm", "linux", "podman", "docker"];
+}

@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { anyBackend } from "../../core/backend-wish.js";
+import { AgentKernelError } from "../../core/errors.js";
+import type { RuntimeHost } from "../open-backend.js";
+import { automaticOrder, candidateNames } from "./candidates.js";
+import { chooseAnother, chooseBackend, proofOf } from "./choose.js";
+import { working } from "./proof.js";
+import { recall } from "./proof-cache.js";
+
+let folder: string;
+const host = (env: Record<string, string> = {}): RuntimeHost => ({
+  env: { XDG_STATE_HOME: folder, ...env },
+  homeDir: folder,
+  resident: null,
+});
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "choose-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+describe("the automatic order", () => {
+  it("is that of the documentation, and has neither gvisor nor wasm in it", () => {
+    expect(automaticOrder("linux")).toEqual(["microvm", "linux", "podman", "docker"]);
+    expect(automaticOrder("darwin")).toEqual(["apple", "docker", "podman"]);
+    expect(candidateNames).toContain("gvisor");
+  });
+});
+
+describe("a backend that is named", () => {
+  it("is refused with what to do where this version has none", async () => {
+    const refused = chooseBackend(host(), { name: "kubernetes", origin: "--backend" });
+    await expect(refused).rejects.toMatchObject({ code: "backend_unavailable", hint: expect.stringMatching(/./) });
+  });
+
+  it("is refused with why, and what to do, where it does not work", async () => {
+    const absent = host({ AGENTKERNEL_RUNSC: "not/absolute" });
+    await expect(chooseBackend(absent, { name: "gvisor", origin: "--backend" })).rejects.toMatchObject({
+      code: "backend_unavailable",
+      message: expect.stringContaining("no runsc"),
+      hint: expect.stringContaining("install"),
+    });
+  });
+});
+
+describe("without a name", () => {
+  const refusal = new AgentKernelError("backend_unavailable", "no namespaces here", { hint: "sysctl" });
+
+  it("namespaces are used, and that they do not work is remembered", async () => {
+    const linux = await chooseBackend(host(), anyBackend);
+    expect(linux.name).toBe("linux");
+    await chooseAnother(host(), anyBackend, linux, refusal).catch(() => null);
+    expect(recall(host(), "linux", "")).toMatchObject({ works: false, detail: "no namespaces here" });
+  });
+
+  it("an error that says nothing of the machine changes nothing", async () => {
+    const linux = await chooseBackend(host(), anyBackend);
+    const other = new AgentKernelError("sandbox_start_failed", "killed");
+    expect(await chooseAnother(host(), anyBackend, linux, other)).toBeNull();
+    expect(await chooseAnother(host(), { name: "linux", origin: "--backend" }, linux, refusal)).toBeNull();
+    expect(recall(host(), "linux", "")).toBeNull();
+  });
+});
+
+describe("a proof", () => {
+  it("is made once for an engine, and again for another or when it is asked for", async () => {
+    let made = 0;
+    let identity = "one";
+    const candidate = {
+      lacks: [],
+      identity: () => identity,
+      prove: async () => working(`proof ${++made}`),
+      open: () => {
+        throw new Error("never opened");
+      },
+    };
+    const ask = async (isFresh = false) => (await proofOf(host(), "gvisor", candidate, { isFresh })).detail;
+    expect([await ask(), await ask()]).toEqual(["proof 1", "proof 1"]);
+    expect(await ask(true)).toBe("proof 2");
+    identity = "another";
+    expect(await ask()).toBe("proof 3");
+  });
+});

@@ -1,0 +1,40 @@
+/**
+ * Kept sandboxes on several backends, as one: a new one goes to the backend that its image belongs to, and one that is
+ * there to the backend whose record lies in its folder.
+ */
+import { keptEngineOf } from "../backends/engine/kept/record.js";
+import type { KeptBackend } from "../core/backend.js";
+import type { KeptChanges } from "../core/changes.js";
+import type { EngineKind } from "../core/engine-socket.js";
+import { AgentKernelError } from "../core/errors.js";
+
+export function keptOnEach(usual: KeptBackend, engine: (kind: EngineKind) => KeptBackend | undefined): KeptBackend {
+  const on = (kind: EngineKind | "apple" | null): KeptBackend => {
+    const found = kind === null ? usual : kind === "apple" ? undefined : engine(kind);
+    if (found === undefined) throw new AgentKernelError("unsupported", `${kind} keeps no sandboxes`);
+    return found;
+  };
+  const changes = changesOn((stateDir) => {
+    const found = on(keptEngineOf(stateDir)).changes;
+    if (found === undefined) throw new AgentKernelError("unsupported", "what the sandbox changed cannot be told");
+    return found;
+  });
+  return {
+    start: (spec, stateDir, signal) => {
+      const { image } = spec;
+      return on(image.kind === "engine" ? image.engine : null).start(spec, stateDir, signal);
+    },
+    adopt: async (stateDir) => await on(keptEngineOf(stateDir)).adopt(stateDir),
+    lastEnd: async (stateDir) => await on(keptEngineOf(stateDir)).lastEnd(stateDir),
+    remove: async (stateDir) => await on(keptEngineOf(stateDir)).remove(stateDir),
+    changes,
+  };
+}
+
+function changesOn(of: (stateDir: string) => KeptChanges): KeptChanges {
+  return {
+    list: async (stateDir, ...rest) => await of(stateDir).list(stateDir, ...rest),
+    patch: (stateDir, ...rest) => of(stateDir).patch(stateDir, ...rest),
+    apply: async (stateDir, ...rest) => await of(stateDir).apply(stateDir, ...rest),
+  };
+}

@@ -1,0 +1,33 @@
+/** The backends on engines, and the one that finds every sandbox that stays. Loaded only where somebody needs them. */
+import { engineBackend } from "../backends/engine/index.js";
+import type { Backend } from "../core/backend.js";
+import { type EngineKind, engineVariable } from "../core/engine-socket.js";
+import { nativeBinary } from "../core/native-binary.js";
+import { engineFolder } from "../core/state-folders.js";
+import { keptOnEach } from "./kept-backends.js";
+import { openBackend, type RuntimeHost } from "./open-backend.js";
+
+/** At the socket that is named, or else the first that its own tools would use. */
+export function openEngine({ env, homeDir }: RuntimeHost, kind: EngineKind, socket: string | null = null): Backend {
+  const programs = { entryBinary: nativeBinary("ak-entry"), guestBinary: nativeBinary("ak-guest") };
+  const named = socket === null ? {} : { [engineVariable(kind)]: `unix://${socket}` };
+  return engineBackend(kind, {
+    programs,
+    env: { ...env, HOME: homeDir, ...named },
+    folder: engineFolder(env, homeDir),
+  });
+}
+
+/** The backend of sandboxes that stay, each on the one that it was made for. */
+export function openKeeper(host: RuntimeHost): Backend {
+  const backend = openBackend(host);
+  const { kept } = backend;
+  if (kept === undefined) return backend;
+  const engines = new Map<EngineKind, Backend>();
+  const engineKept = (kind: EngineKind) => {
+    const found = engines.get(kind) ?? openEngine(host, kind);
+    engines.set(kind, found);
+    return found.kept;
+  };
+  return { ...backend, kept: keptOnEach(kept, engineKept) };
+}

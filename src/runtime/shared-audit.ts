@@ -1,0 +1,34 @@
+/**
+ * The audit log of calls that take less time than a turn at writing it: in a process that serves many, they share one
+ * trail, and what is theirs is written together, within a tenth of a second. Where the log is required, each still
+ * waits for its own records.
+ */
+import { AuditTrail, type AuditTrailOptions } from "../audit/index.js";
+import type { Policy } from "../core/policy.js";
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** A process writes to one or two logs. */
+const MOST_TRAILS = 16;
+
+export class SharedAudit {
+  readonly #trails = new Map<string, AuditTrail>();
+  readonly #secrets = new WeakMap<Variables, WeakMap<Policy, readonly string[]>>();
+
+  trail(options: AuditTrailOptions): AuditTrail {
+    const key = JSON.stringify(options);
+    const trail = this.#trails.get(key) ?? new AuditTrail(options);
+    if (this.#trails.size >= MOST_TRAILS) this.#trails.clear();
+    this.#trails.set(key, trail);
+    return trail;
+  }
+
+  /** The same list for the same environment and policy, neither of which changes: what hides them is made once. */
+  secrets(hostEnv: Variables, policy: Policy, find: () => readonly string[]): readonly string[] {
+    const byPolicy = this.#secrets.get(hostEnv) ?? new WeakMap<Policy, readonly string[]>();
+    this.#secrets.set(hostEnv, byPolicy);
+    const known = byPolicy.get(policy) ?? find();
+    byPolicy.set(policy, known);
+    return known;
+  }
+}

@@ -1,0 +1,20 @@
+/** What each backend asks of a machine, and what having it costs; for whoever chooses. */
+export interface BackendNeeds {
+  readonly needs: string;
+  readonly costs: string;
+}
+
+const table: Readonly<Record<string, BackendNeeds>> = {
+  linux: {
+    needs: "Linux with user namespaces and overlayfs; newuidmap and subordinate ids for more than one user inside",
+    costs: "nothing to download, no root, about half a MiB of memory a sandbox",
+  },
+  microvm: {
+    needs: "hardware acceleration that is proven by running something in it (KVM)",
+    costs: "nothing can be installed for it in this version",
+  },
+};
+
+export function needsOf(backend: string): BackendNeeds | null {
+  return Object.hasOwn(table, backend) ? (table[backend] ?? null) : null;
+}

@@ -1,0 +1,120 @@
+/** Code mode with the official client, real servers on both transports, and a daemon. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { callers, usesDaemon } from "../support/daemon.js";
+import { call, startMcp } from "../support/mcp-client.js";
+import { leavesNothingBehind } from "../support/nothing-left.js";
+import { repository } from "../support/repository.js";
+import { runCli } from "../support/run-cli.js";
+import { type HttpServers, serveOverHttp } from "../support/tool-servers/over-http.js";
+
+const compiler = join(repository, "node_modules/@typescript", `typescript-${process.platform}-${process.arch}`, "lib");
+const scripted = {
+  command: process.execPath,
+  args: [join(repository, "test/support/tool-servers/scripted.mjs"), "usual"],
+};
+const [caller] = callers.filter(({ title, name }) => title.includes("daemon") && name === callers[0]?.name);
+if (caller === undefined) throw new Error("there is no caller with a daemon");
+
+const count = (page: string) => `import * as demo from "tools/demo";
+let bugs = 0;
+for (let page${page} = 1; page !== null; ) {
+  const { issues, next } = await demo.listIssues({ page, state: "open" });
+  bugs += issues.filter(({ labels }) => labels.includes("bug")).length;
+  page = next;
+}
+console.log("bugs:", bugs);`;
+
+describe(`code mode, ${caller.title}`, () => {
+  usesDaemon(caller);
+  leavesNothingBehind();
+  let many: HttpServers;
+  beforeAll(async () => {
+    many = await serveOverHttp(
+      Array.from({ length: 20 }, (_, index) => `service${index}`),
+      25,
+    );
+  });
+  afterAll(() => many.close());
+  let client: Client;
+  afterEach(() => client.close());
+  const start = async (servers: object, ...options: string[]) => {
+    const cwd = caller.folder();
+    writeFileSync(join(cwd, "servers.json"), JSON.stringify({ mcpServers: servers }));
+    const words = ["mcp", "server", "--mcp-config", "servers.json", ...options];
+    ({ client } = await startMcp(caller, { cwd, words, env: { AGENTKERNEL_TYPESCRIPT: compiler } }));
+  };
+  const run = (code: string, more: object = {}) => call(client, "code_run", { code, ...more });
+
+  it("finds tools, shows their types, and runs programs of three languages against them", async () => {
+    await start({ demo: scripted }, "--allow-tool", "demo/*");
+    expect((await call(client, "code_search", { query: "list the issues" })).data).toMatchObject({
+      tools: [{ tool: "demo/list_issues", module: "tools/demo", callable: true }],
+    });
+    const { text } = await call(client, "code_types", { tools: ["demo/list_issues"] });
+    expect(text).toContain('import * as demo from "tools/demo"');
+    expect(text).toContain('state?: "open" | "closed" | "all";');
+    expect(text).toContain("next: number | null;");
+    expect(text).not.toContain("delete");
+    expect((await run(count(": number | null"))).data).toMatchObject({ exit_code: 0, stdout: "bugs: 100\n", calls: 6 });
+    expect((await run(count(""), { language: "javascript" })).data).toMatchObject({ stdout: "bugs: 100\n" });
+    const python = "from tools import demo\nprint(len(demo.list_issues(page=8)['issues']), demo.echo(text='hä'))";
+    expect((await run(python, { language: "python" })).data).toMatchObject({ stdout: "50 hä\n", calls: 2 });
+    // None of it is in the sandbox of the next one, and the project is there only where it is asked for.
+    const look = "import { readdirSync } from 'node:fs'; console.log(readdirSync('/tmp/code').join(), process.cwd())";
+    expect((await run(look, { language: "javascript" })).data.stdout).toBe("js,main.mjs,node_modules /tmp/code\n");
+    expect((await run(look, { language: "javascript", project: true })).data.stdout).toContain("/workspace");
+  });
+
+  it("tells of wrong types before anything runs, and of what a program throws", async () => {
+    await start({ demo: scripted }, "--allow-tool", "demo/*");
+    const code = 'import * as demo from "tools/demo";\nconsole.log("ran");\nawait demo.echo({ txt: "a" });\n';
+    const wrong = await run(code);
+    expect(wrong.isError).toBe(true);
+    expect(wrong.text).toContain("nothing of it was run");
+    expect(wrong.text).toMatch(/line 3, column \d+: error TS\d+: .*'txt' does not exist/);
+    expect(wrong.text).toContain('await demo.echo({ txt: "a" });');
+    const failing = 'import * as demo from "tools/demo";\nawait demo.fail({});';
+    const thrown = await run(failing, { language: "javascript" });
+    expect(thrown.data.exit_code).toBe(1);
+    expect(thrown.data.stderr).toContain("ToolError: no, not with");
+  });
+
+  it("keeps what is too long for later code, and records every call", async () => {
+    const policy = join(caller.folder(), "tools.json");
+    writeFileSync(policy, JSON.stringify({ allow: ["demo/l*"], untrusted: ["demo/large"] }));
+    await start({ demo: scripted }, "--tool-policy", policy);
+    const code =
+      'import * as demo from "tools/demo";\nconsole.log(await demo.large({ bytes: 100_000 }));\ntry { await demo.whoami({}); } catch (error) { console.error(String(error)); }';
+    const { data, text } = await run(code);
+    expect(data).toMatchObject({ untrusted: ["demo/large"], stderr: expect.stringContaining("no rule allows it") });
+    expect(text).toMatch(/^\[The program read what demo\/large gave, which is not trusted/);
+    const [path = ""] = /\/tmp\/code\/outputs\/\w+\.txt/.exec(text) ?? [];
+    const again = `import { readFileSync } from "node:fs"; console.log(readFileSync("${path}", "utf8").length)`;
+    expect((await run(again, { language: "javascript" })).data.stdout).toBe(`${100_001 + data.stderr.length}\n`);
+    const { stdout } = await runCli(caller, ["audit", "list", "--json"]);
+    const all: readonly Record<string, unknown>[] = JSON.parse(stdout).data;
+    const records = all.filter(({ type, sandbox }) => type === "tool" && sandbox === data.sandbox);
+    expect(records).toMatchObject([
+      { server: "demo", tool: "large", verdict: "allowed", outcome: "result", bytesIn: 100_002, untrusted: true },
+      { server: "demo", tool: "whoami", verdict: "denied", rule: "no rule allows it", outcome: null },
+    ]);
+  });
+
+  it("has 500 tools of 20 servers over HTTP, and shows a model a few lines of them", async () => {
+    await start(many.entries, "--allow-tool", "*");
+    const { tools } = await client.listTools();
+    expect(tools).toHaveLength(13);
+    const listed = await call(client, "code_search");
+    expect(listed.data.servers).toHaveLength(20);
+    const found = await call(client, "code_search", { query: "service7 action 3" });
+    expect(found.data.tools[0]).toMatchObject({ tool: "service7/service7_action_3" });
+    expect(found.text.length).toBeLessThan(3000);
+    const code = `import * as a from "tools/service7"; import * as b from "tools/service19";
+console.log(await a.service7Action3({ id: "x" }), await b.service19Action24({ id: "y" }));`;
+    expect((await run(code)).data.stdout).toBe("service7_action_3 x service19_action_24 y\n");
+    expect(many.unidentified()).toBe(0);
+  });
+});

@@ -1,0 +1,221 @@
+/**
+ * Engines that die or have no room, containers that are taken away, owners that are killed: what is left, and who is
+ * told. All in an image of one static program, so that nothing but ours helps.
+ */
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { dockerBackend } from "../../src/backends/docker/index.js";
+import { EngineClient } from "../../src/backends/engine/client.js";
+import { Container } from "../../src/backends/engine/container.js";
+import { labels, ownedLabels } from "../../src/backends/engine/labels.js";
+import { ownContainers, sweepOrphans } from "../../src/backends/engine/sweep.js";
+import { podmanBackend } from "../../src/backends/podman/index.js";
+import { bootSpec, Subject } from "../contract/suite/subject.js";
+import { actors } from "../support/actors.js";
+import { DockerEngine } from "../support/docker.js";
+import { engineOptions, withImage } from "../support/engine-backend.js";
+import { loadBareImage, loadEmptyImage } from "../support/engine-image.js";
+import { Podman } from "../support/podman.js";
+import { makeProject } from "../support/project.js";
+import { inWorld } from "../support/sandbox-world.js";
+import { testFolder } from "../support/test-folder.js";
+import { WatchedCli } from "../support/watched-cli.js";
+
+const [actor] = actors;
+if (actor === undefined) throw new Error("there is no actor");
+
+/** With a disk of its own that can be filled. */
+const DISK_MIB = 96;
+/** The end of a container takes Podman 4.3 twenty seconds on such a disk: what needs one is tried when asked for. */
+const isThorough = process.env.AGENTKERNEL_TEST_THOROUGH === "1";
+
+interface RunningEngine {
+  readonly socketPath: string;
+  crash(): Promise<void>;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+function ownDisk(name: string): string {
+  const folder = join(testFolder(), `${name}-faults`);
+  mkdirSync(folder, { recursive: true });
+  execFileSync("mount", ["-t", "tmpfs", "-o", `size=${DISK_MIB}m`, "tmpfs", folder]);
+  return folder;
+}
+
+async function startEngine(kind: "docker" | "podman"): Promise<RunningEngine> {
+  const disk = ownDisk(kind);
+  const unmount = () => void execFileSync("umount", ["--lazy", disk]);
+  if (kind === "docker") {
+    const engine = new DockerEngine(join(disk, "engine"));
+    await engine.start();
+    const stop = async () => {
+      await engine.stop();
+      unmount();
+    };
+    return { socketPath: engine.socketPath, crash: () => engine.crash(), start: () => engine.start(), stop };
+  }
+  const engine = new Podman(join(disk, "engine"), "overlay");
+  const socketPath = await engine.serve();
+  const start = async () => void (await engine.serve());
+  const stop = async () => {
+    await engine.stop();
+    unmount();
+  };
+  return { socketPath, crash: () => engine.crash(), start, stop };
+}
+
+describe.skipIf(actor.name !== "root").each(["docker", "podman"] as const)("sandboxes on %s", (kind) => {
+  let engine: RunningEngine;
+  let client: EngineClient;
+  let image = "";
+  const env = () => ({ [kind === "docker" ? "DOCKER_HOST" : "CONTAINER_HOST"]: `unix://${engine.socketPath}` });
+  const onEngine = () => (kind === "docker" ? dockerBackend : podmanBackend)(engineOptions(actor, env()));
+  const backend = () => withImage(onEngine(), image);
+  const create = async (name: string, found: Readonly<Record<string, string>>) =>
+    await Container.create(client, name, { Image: image, Cmd: ["sh"], Labels: found });
+  const ids = async () => (await ownContainers(client)).map(({ id }) => id);
+
+  /** Podman does not tell a container that its owner is gone; the next sandbox does. */
+  const nextOne = async () => {
+    if (kind === "podman") await (await Subject.boot(backend())).kill();
+  };
+
+  beforeAll(async () => {
+    engine = await startEngine(kind);
+    client = new EngineClient(engine.socketPath);
+    image = await loadBareImage(engine.socketPath);
+  });
+  afterAll(() => engine.stop());
+
+  const takingLong = it.skipIf(kind === "podman" && !isThorough);
+
+  takingLong("an image with nothing in it boots, and its files can be written and read", async () => {
+    const empty = await loadEmptyImage(engine.socketPath);
+    const sandbox = await Subject.boot(withImage(onEngine(), empty));
+    await sandbox.files.writeFile("/made", Buffer.from("by the guest"));
+    expect((await sandbox.files.readFile("/made", 100)).toString()).toBe("by the guest");
+    const { exec } = await sandbox.start(["/bin/sh"]);
+    exec.opened.catch(() => {});
+    await expect(exec.exited).rejects.toMatchObject({ code: "command_not_found" });
+    await sandbox.kill();
+  });
+
+  it("a container whose owner is gone is swept; one that has its owner, and what is not ours, stays", async () => {
+    const own = ownedLabels("run", "run-1");
+    const dead = spawnSync("true").pid;
+    const mark = (own[labels.owner] ?? "").replace(/-\d+-(\d+)$/, `-${dead}-$1`);
+    const orphan = await create("agentkernel-run-orphan", { ...own, [labels.owner]: mark });
+    const owned = await create("agentkernel-run-owned", own);
+    const foreign = await create("agentkernel-run-foreign", {});
+    const others = await create("agentkernel-run-others", { ...own, [labels.owner]: mark, [labels.user]: "4711" });
+    expect(await sweepOrphans(client)).toEqual([orphan.id]);
+    expect(await ids()).toEqual([owned.id]);
+    for (const stays of [foreign, others]) expect(await stays.inspect()).not.toBeNull();
+    for (const left of [owned, foreign, others]) await left.remove();
+  });
+
+  it("a container that is removed behind our back is a sandbox that died, and carries nothing over", async () => {
+    const project = makeProject(actor, { "a.txt": "a\n" });
+    const fields = { "fs.workspace.mode": "sync" } as const;
+    const sandbox = await Subject.boot(backend(), { projectDir: project.path, fields });
+    const command = await sandbox.start(["sh", "-c", "echo x > /workspace/a.txt; sleep 4301"]);
+    await command.exec.opened;
+    const [id = ""] = await ids();
+    await new Container(client, id).remove();
+    await expect(command.exec.exited).rejects.toMatchObject({ code: "sandbox_died" });
+    await expect(sandbox.finish()).rejects.toMatchObject({ code: "sandbox_died" });
+    expect(await ids()).toEqual([]);
+    expect(project.content()).toEqual({ "a.txt": "a\n" });
+  });
+
+  it("a kept container that is removed behind our back is told of, and the sandbox can be removed", async () => {
+    const { kept } = backend();
+    if (kept === undefined) throw new Error("it keeps none");
+    const folder = actor.ownFolder("state");
+    const sandbox = await kept.start(bootSpec({}), folder);
+    const [id = ""] = await ids();
+    await new Container(client, id).remove();
+    // Whoever looks at once may still see how it ended.
+    expect(await sandbox.over).toMatchObject({ how: expect.stringMatching(/lost|ended/) });
+    await expect(kept.start(bootSpec({}), folder)).rejects.toMatchObject({ code: "sandbox_died" });
+    await kept.remove(folder);
+    expect(await ids()).toEqual([]);
+  });
+
+  takingLong("kill -9 of the command line takes its container along", async () => {
+    const words = ["run", "--no-network", "--workspace", "none", "--backend", kind, "--image", image];
+    const cli = new WatchedCli(actor, [...words, "sh", "-c", "echo up; sleep 4302"], {
+      env: { ...env(), AGENTKERNEL_DAEMON: "off" },
+    });
+    await cli.until(/up/);
+    expect(await ids()).toHaveLength(1);
+    cli.child.kill("SIGKILL");
+    await cli.end;
+    await nextOne();
+    await expect.poll(ids, { timeout: 30_000 }).toEqual([]);
+  });
+
+  takingLong(
+    "kill -9 of the daemon takes its runs and warm containers along, and the next one has what was kept",
+    async () => {
+      await inWorld(
+        actor,
+        async (world) => {
+          const on = ["--no-network", "--workspace", "none", "--backend", kind, "--image", image];
+          await world.ok(["create", ...on, "box"]);
+          await world.ok(["start", "box"]);
+          await world.ok(["exec", "box", "sh", "-c", "echo kept > /file"]);
+          const run = world.watch(["run", ...on, "sh", "-c", "echo up; sleep 4304"], { env: env() });
+          await run.until(/up/);
+          await world.restart();
+          await run.end;
+          expect(await world.ok(["exec", "box", "cat", "/file"])).toBe("kept\n");
+          await nextOne();
+          const kinds = async () => (await ownContainers(client)).map((found) => found.labels[labels.kind]);
+          await expect.poll(kinds, { timeout: 30_000 }).toEqual(["kept"]);
+          await world.ok(["remove", "--force", "box"]);
+        },
+        { env: env() },
+      );
+      await expect.poll(ids, { timeout: 30_000 }).toEqual([]);
+    },
+  );
+
+  // Podman 4.3 cannot remove a container while its own storage has no room.
+  it.skipIf(kind === "podman")(
+    "a disk that is full is the command's error, and new sandboxes are refused until there is room",
+    async () => {
+      const full = await Subject.boot(backend());
+      const filled = await full.sh("dd if=/dev/zero of=/fill bs=1048576 count=4096");
+      expect(filled.stderr).toMatch(/No space left/);
+      expect(await full.sh("echo lives")).toMatchObject({ stdout: "lives\n" });
+      await expect(Subject.boot(backend())).rejects.toMatchObject({
+        code: expect.stringMatching(/sandbox_start_failed|resource_exhausted/),
+        message: expect.stringMatching(/no space left/i),
+      });
+      await full.kill();
+      await expect.poll(ids, { timeout: 30_000 }).toEqual([]);
+      const next = await Subject.boot(backend());
+      expect(await next.sh("echo works")).toMatchObject({ stdout: "works\n" });
+      await next.kill();
+    },
+  );
+
+  takingLong("an engine that is killed is told of, and after its return nothing of the sandbox is left", async () => {
+    const sandbox = await Subject.boot(backend());
+    const command = await sandbox.start(["sleep", "4303"]);
+    await command.exec.opened;
+    await engine.crash();
+    await expect(command.exec.exited).rejects.toMatchObject({ code: "sandbox_died" });
+    await expect(sandbox.ended).rejects.toMatchObject({ code: "sandbox_died" });
+    await expect(Subject.boot(backend())).rejects.toMatchObject({ code: "backend_unavailable" });
+    await engine.start();
+    const next = await Subject.boot(backend());
+    await expect.poll(ids, { timeout: 30_000 }).toHaveLength(1);
+    expect(await next.sh("echo works")).toMatchObject({ stdout: "works\n" });
+    await next.kill();
+  });
+});
