@@ -115,6 +115,7 @@ pub fn kind_number(kind: FileType) -> u8 {
     }
 }
 
+#[allow(clippy::unnecessary_cast, reason = "the kernel's own types differ between processors")]
 pub fn told_stat(stat: &Stat) -> [u8; 64] {
     let mut told = [0; 64];
     told[16] = kind_of(stat.st_mode);
