@@ -3,7 +3,6 @@
  * state of the engine, and a while; a failure for a short one, since it may be repaired at any time.
  */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { userInfo } from "node:os";
 import { join } from "node:path";
 import type { BackendName } from "../../core/backend.js";
 import { buildId } from "../../core/build-id.js";
@@ -43,8 +42,11 @@ function fileOf({ env, homeDir }: Place, name: BackendName): string {
   return join(stateFolder(env, homeDir), "proofs", `${name}.json`);
 }
 
+let unchanging: string | null = null;
+
 function keyOf(identity: string): string {
-  return [buildId(), bootId(), userInfo().uid, identity].join("\n");
+  unchanging ??= [buildId(), bootId(), process.getuid?.()].join("\n");
+  return `${unchanging}\n${identity}`;
 }
 
 /** Another boot may be another kernel. */
