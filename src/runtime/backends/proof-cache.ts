@@ -3,6 +3,7 @@
  * state of the engine, and a while; a failure for a short one, since it may be repaired at any time.
  */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import type { BackendName } from "../../core/backend.js";
 import { buildId } from "../../core/build-id.js";
@@ -45,7 +46,7 @@ function fileOf({ env, homeDir }: Place, name: BackendName): string {
 let unchanging: string | null = null;
 
 function keyOf(identity: string): string {
-  unchanging ??= [buildId(), bootId(), process.getuid?.()].join("\n");
+  unchanging ??= [buildId(), bootId(), userInfo().uid].join("\n");
   return `${unchanging}\n${identity}`;
 }
 
