@@ -11,11 +11,13 @@ import type { ParsedOptions } from "./option-spec.js";
 
 export interface CodeModeWish {
   readonly options: CodeModeOptions;
+  /** The tools for sandboxes are not offered beside it. */
+  readonly isAlone: boolean;
   /** The same, as words of a command line. */
   readonly words: readonly string[];
 }
 
-const OPTIONS = ["mcp-config", "mcp-server", "tool-policy", "allow-tool"] as const;
+const OPTIONS = ["mcp-config", "mcp-server", "tool-policy", "allow-tool", "tools"] as const;
 const MOST_BYTES = 1 << 20;
 /** As src/codemode names it; there it is said why. */
 const NESTED = "AGENTKERNEL_CODE_MODE";
@@ -26,7 +28,7 @@ export async function codeModeOf({ values }: ParsedOptions, invocation: Invocati
   const named = OPTIONS.filter((name) => given(name).length > 0);
   if (named.length === 0 || invocation.env[NESTED] !== undefined) return null;
   if (given("mcp-config").length + given("mcp-server").length === 0) {
-    throw new AgentKernelError("invalid_argument", `--${named[0]} says what code may call, and there is no server`, {
+    throw new AgentKernelError("invalid_argument", `--${named[0]} is about code mode, and there is no server for it`, {
       hint: "name servers with --mcp-config or --mcp-server",
     });
   }
@@ -47,6 +49,7 @@ export async function codeModeOf({ values }: ParsedOptions, invocation: Invocati
       policy: together(written, { ...nothingAllowed, allow: given("allow-tool"), limits: written.limits }),
       around: { cwd, env },
     },
+    isAlone: given("tools").includes("code"),
     words: named.flatMap((name) => given(name).flatMap((value) => [`--${name}`, value])),
   };
 }

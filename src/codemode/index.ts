@@ -6,6 +6,7 @@
 import type { Tool } from "../mcp/tool.js";
 import type { ToolPolicy } from "./calls/policy.js";
 import { ModuleCache } from "./modules/index.js";
+import { ReadySandboxes } from "./run/ready.js";
 import type { ServerEntry } from "./servers/entries.js";
 import { McpServers } from "./servers/index.js";
 import type { Surroundings } from "./servers/stdio-transport.js";
@@ -29,7 +30,7 @@ const CALL_TIMEOUT_MS = 60_000;
 
 export interface OpenCodeMode {
   readonly tools: readonly Tool[];
-  /** Ends the servers. */
+  /** Ends the servers, and what was made ready for programs. */
   close(): Promise<void>;
 }
 
@@ -41,6 +42,11 @@ export function openCodeMode(options: CodeModeOptions): OpenCodeMode {
     connectTimeoutMs: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     callTimeoutMs: options.callTimeoutMs ?? CALL_TIMEOUT_MS,
   });
-  const mode = { servers, policy, modules: new ModuleCache() };
-  return { tools: [codeSearch(mode), codeTypes(mode), codeRun(mode)], close: () => servers.close() };
+  const mode = { servers, policy, modules: new ModuleCache(), ready: new ReadySandboxes() };
+  return {
+    tools: [codeSearch(mode), codeTypes(mode), codeRun(mode)],
+    close: async () => {
+      await Promise.all([mode.ready.close(), servers.close()]);
+    },
+  };
 }

@@ -64,7 +64,9 @@ describe(`code mode, ${caller.title}`, () => {
     expect((await run(python, { language: "python" })).data).toMatchObject({ stdout: "50 hä\n", calls: 2 });
     // None of it is in the sandbox of the next one, and the project is there only where it is asked for.
     const look = "import { readdirSync } from 'node:fs'; console.log(readdirSync('/tmp/code').join(), process.cwd())";
-    expect((await run(look, { language: "javascript" })).data.stdout).toBe("js,main.mjs,node_modules /tmp/code\n");
+    expect((await run(look, { language: "javascript" })).data.stdout).toBe(
+      "globals.d.ts,js,main.mjs,main.mts,node_modules /tmp/code\n",
+    );
     expect((await run(look, { language: "javascript", project: true })).data.stdout).toContain("/workspace");
   });
 

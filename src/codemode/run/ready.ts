@@ -1,0 +1,122 @@
+/**
+ * A sandbox that is made ready before there is a program for it: Node waits in it for a path, and the compiler for a
+ * text, so that neither has to be started while a model waits. Nothing of any program was in it, and it serves one.
+ * There is at most one for a connection; one that nobody asked for in a while ends.
+ */
+import type { Duplex } from "node:stream";
+import { isDeepStrictEqual } from "node:util";
+import type { McpHost } from "../../mcp/host.js";
+import { hostEnvFor } from "../../mcp/reach.js";
+import type { RunRequest } from "../../runtime/run-request.js";
+import { type HeldExec, SessionSandbox } from "../../runtime/session-sandbox.js";
+import { makeHome, writeFiles } from "./home.js";
+import { HOME } from "./inside.js";
+import { waiting } from "./program.js";
+
+export interface ReadySandbox {
+  readonly sandbox: SessionSandbox;
+  readonly node: HeldExec;
+  readonly calls: CallsOf;
+  /** Null where there is no compiler. */
+  readonly checker: HeldExec | null;
+}
+
+/** Nobody asked for it so long: the memory of what waits in it is worth more. */
+const IDLE_MS = 120_000;
+
+interface Making {
+  readonly request: RunRequest;
+  readonly made: Promise<ReadySandbox | null>;
+}
+
+export class ReadySandboxes {
+  #making: Making | null = null;
+  #idle: NodeJS.Timeout | undefined;
+  readonly #closed = new AbortController();
+  readonly #ending = new Set<Promise<unknown>>();
+
+  /** One for the next program, unless there is one. `request` is what that program will probably ask for. */
+  prepare(host: McpHost, request: RunRequest, isTyped: boolean): void {
+    if (this.#closed.signal.aborted) return;
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => this.#drop(), IDLE_MS).unref();
+    if (this.#making !== null) return;
+    this.#making = { request, made: this.#make(host, request, isTyped) };
+  }
+
+  /** The one that fits; null where there is none, and whoever asks makes their own. */
+  async take(request: RunRequest): Promise<ReadySandbox | null> {
+    const making = this.#making;
+    if (making === null) return null;
+    this.#making = null;
+    if (!isDeepStrictEqual(comparable(making.request), comparable(request))) {
+      this.#end(making);
+      return null;
+    }
+    const ready = await making.made;
+    if (ready === null) return null;
+    if (!ready.sandbox.isOver && !ready.node.hasExited) return ready;
+    await ready.sandbox.close();
+    return null;
+  }
+
+  /** Settles when nothing of it is left. */
+  async close(): Promise<void> {
+    this.#closed.abort();
+    this.#drop();
+    await Promise.all(this.#ending);
+  }
+
+  #drop(): void {
+    clearTimeout(this.#idle);
+    if (this.#making !== null) this.#end(this.#making);
+    this.#making = null;
+  }
+
+  #end({ made }: Making): void {
+    const ended = made.then((ready) => ready?.sandbox.close()).finally(() => this.#ending.delete(ended));
+    this.#ending.add(ended);
+  }
+
+  /** Null where it cannot be made: the program that then makes its own is told why. */
+  async #make(host: McpHost, request: RunRequest, isTyped: boolean): Promise<ReadySandbox | null> {
+    const { signal } = this.#closed;
+    let sandbox: SessionSandbox | null = null;
+    try {
+      sandbox = await SessionSandbox.open(request, { host: host.runtime, signal });
+      await makeHome(sandbox);
+      await writeFiles(sandbox, waiting.base);
+      const calls = new CallsOf();
+      const wish = { hostEnv: hostEnvFor(host), cwd: HOME, stdin: true, timeoutMs: null, detached: false };
+      const [node, checker] = await Promise.all([
+        sandbox.hold({ ...wish, argv: waiting.run }, (stream) => calls.opened(stream)),
+        isTyped ? sandbox.hold({ ...wish, argv: waiting.compile }) : null,
+      ]);
+      return { sandbox, node, calls, checker };
+    } catch {
+      await sandbox?.close();
+      return null;
+    }
+  }
+}
+
+/** The stream of a command's calls, which comes when the guest opens it, and whoever answers on it, who comes later. */
+export class CallsOf {
+  #stream: Duplex | null = null;
+  #answer: ((stream: Duplex) => void) | null = null;
+
+  opened(stream: Duplex): void {
+    this.#stream = stream;
+    this.#answer?.(stream);
+  }
+
+  answer(answer: (stream: Duplex) => void): void {
+    this.#answer = answer;
+    if (this.#stream !== null) answer(this.#stream);
+  }
+}
+
+/** The command and its time limit come with the program. */
+function comparable({ argv: _, policy, ...rest }: RunRequest): unknown {
+  return { ...rest, policy: { ...policy, resources: { ...policy.resources, timeoutMs: null } } };
+}
