@@ -35,7 +35,7 @@ const staticChecks = [
   ["cargo fmt", native, "cargo", ["fmt", "--all", "--check"]],
   ["cargo clippy", native, "cargo", cargo("clippy", "--all-targets", "--", "-D", "warnings")],
   ["SDK sources", root, process.execPath, [join("scripts", "write-sdk-sources.mjs"), "--check"]],
-  ...["typescript", "python", "golang", "rust"].map((name) => [
+  ...["claude-agent", "typescript", "python", "golang", "rust"].map((name) => [
     `SDK for ${name}`,
     root,
     "sh",
