@@ -6,6 +6,7 @@ import { isAbsolute, join } from "node:path";
 import type { CodeModeOptions } from "../codemode/index.js";
 import { AgentKernelError } from "../core/errors.js";
 import { readRegularFile } from "../core/regular-file.js";
+import { toolModulesFolder } from "../core/state-folders.js";
 import type { Invocation } from "./invocation/index.js";
 import type { ParsedOptions } from "./option-spec.js";
 
@@ -32,7 +33,7 @@ export async function codeModeOf({ values }: ParsedOptions, invocation: Invocati
       hint: "name servers with --mcp-config or --mcp-server",
     });
   }
-  const { cwd, env } = invocation;
+  const { cwd, env, homeDir } = invocation;
   const [{ entriesOf, entryOfFlag }, { toolPolicyOf, together }, { nothingAllowed }] = await Promise.all([
     import("../codemode/servers/entries.js"),
     import("../codemode/calls/policy-file.js"),
@@ -48,6 +49,7 @@ export async function codeModeOf({ values }: ParsedOptions, invocation: Invocati
       entries: [...files, ...flags],
       policy: together(written, { ...nothingAllowed, allow: given("allow-tool"), limits: written.limits }),
       around: { cwd, env },
+      modulesFolder: toolModulesFolder(env, homeDir),
     },
     isAlone: given("tools").includes("code"),
     words: named.flatMap((name) => given(name).flatMap((value) => [`--${name}`, value])),

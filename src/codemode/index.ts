@@ -6,6 +6,7 @@
 import type { Tool } from "../mcp/tool.js";
 import type { ToolPolicy } from "./calls/policy.js";
 import { ModuleCache } from "./modules/index.js";
+import { ModuleFiles } from "./modules/module-files.js";
 import { ReadySandboxes } from "./run/ready.js";
 import type { ServerEntry } from "./servers/entries.js";
 import { McpServers } from "./servers/index.js";
@@ -21,6 +22,8 @@ export interface CodeModeOptions {
   readonly entries: readonly ServerEntry[];
   readonly policy: ToolPolicy;
   readonly around: Surroundings;
+  /** Where modules that were made are kept for later connections. */
+  readonly modulesFolder: string;
   readonly connectTimeoutMs?: number;
   readonly callTimeoutMs?: number;
 }
@@ -42,7 +45,12 @@ export function openCodeMode(options: CodeModeOptions): OpenCodeMode {
     connectTimeoutMs: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     callTimeoutMs: options.callTimeoutMs ?? CALL_TIMEOUT_MS,
   });
-  const mode = { servers, policy, modules: new ModuleCache(), ready: new ReadySandboxes() };
+  const mode = {
+    servers,
+    policy,
+    modules: new ModuleCache(new ModuleFiles(options.modulesFolder)),
+    ready: new ReadySandboxes(),
+  };
   return {
     tools: [codeSearch(mode), codeTypes(mode), codeRun(mode)],
     close: async () => {

@@ -2,6 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { ElicitRequestSchema, type ElicitResult } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { callers, usesDaemon } from "../support/daemon.js";
 import { call, startMcp } from "../support/mcp-client.js";
@@ -27,6 +28,12 @@ for (let page${page} = 1; page !== null; ) {
 }
 console.log("bugs:", bugs);`;
 
+/** Whoever sits at the client; without answers nobody does. */
+interface User {
+  readonly answers?: ElicitResult[];
+  readonly questions?: string[];
+}
+
 describe(`code mode, ${caller.title}`, () => {
   usesDaemon(caller);
   leavesNothingBehind();
@@ -40,11 +47,25 @@ describe(`code mode, ${caller.title}`, () => {
   afterAll(() => many.close());
   let client: Client;
   afterEach(() => client.close());
-  const start = async (servers: object, ...options: string[]) => {
+  const start = async (servers: object, ...options: string[]) => await startAs({}, servers, ...options);
+  const startAs = async (user: User, servers: object, ...options: string[]) => {
     const cwd = caller.folder();
     writeFileSync(join(cwd, "servers.json"), JSON.stringify({ mcpServers: servers }));
     const words = ["mcp", "server", "--mcp-config", "servers.json", ...options];
-    ({ client } = await startMcp(caller, { cwd, words, env: { AGENTKERNEL_TYPESCRIPT: compiler } }));
+    const capabilities = user.answers === undefined ? {} : { elicitation: {} };
+    const env = { AGENTKERNEL_TYPESCRIPT: compiler };
+    ({ client } = await startMcp(caller, { cwd, words, env, capabilities }, (one) => {
+      if (user.answers === undefined) return;
+      one.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+        user.questions?.push(params.message);
+        return user.answers?.shift() ?? { action: "cancel" };
+      });
+    }));
+  };
+  const toolRecords = async (sandbox: string) => {
+    const { stdout } = await runCli(caller, ["audit", "list", "--json"]);
+    const all: readonly Record<string, unknown>[] = JSON.parse(stdout).data;
+    return all.filter((record) => record.type === "tool" && record.sandbox === sandbox);
   };
   const run = (code: string, more: object = {}) => call(client, "code_run", { code, ...more });
 
@@ -96,13 +117,51 @@ describe(`code mode, ${caller.title}`, () => {
     const [path = ""] = /\/tmp\/code\/outputs\/\w+\.txt/.exec(text) ?? [];
     const again = `import { readFileSync } from "node:fs"; console.log(readFileSync("${path}", "utf8").length)`;
     expect((await run(again, { language: "javascript" })).data.stdout).toBe(`${100_001 + data.stderr.length}\n`);
-    const { stdout } = await runCli(caller, ["audit", "list", "--json"]);
-    const all: readonly Record<string, unknown>[] = JSON.parse(stdout).data;
-    const records = all.filter(({ type, sandbox }) => type === "tool" && sandbox === data.sandbox);
-    expect(records).toMatchObject([
+    expect(await toolRecords(data.sandbox)).toMatchObject([
       { server: "demo", tool: "large", verdict: "allowed", outcome: "result", bytesIn: 100_002, untrusted: true },
       { server: "demo", tool: "whoami", verdict: "denied", rule: "no rule allows it", outcome: null },
     ]);
+  });
+
+  it("puts calls to the user where the policy says so, and has each decision on record", async () => {
+    const policy = join(caller.folder(), "tools.json");
+    writeFileSync(policy, JSON.stringify({ allow: ["demo/*"], ask: ["demo/delete_all"] }));
+    const secret = "s3cr3t-of-the-server-1";
+    const servers = { demo: { ...scripted, env: { SECRET_TOKEN: secret } } };
+    const code = `import * as demo from "tools/demo";
+for (let n = 0; n < 3; n++) await demo.deleteAll({ n }).then(console.log, ({ code }) => console.log(code));
+await demo.environment({});`;
+    const questions: string[] = [];
+    const decided = (decision: string): ElicitResult => ({ action: "accept", content: { decision } });
+    const answers: ElicitResult[] = [decided("once"), decided("never"), { action: "decline" }];
+    await startAs({ answers, questions }, servers, "--tool-policy", policy);
+    const { data } = await run(code);
+    expect(data).toMatchObject({ stdout: "deleted\ndenied\ndenied\n", calls: 4 });
+    expect(questions).toHaveLength(3);
+    expect(questions[0]).toContain('demo/delete_all with {"n":0}');
+    const rule = (words: string) => `ask demo/delete_all: the user ${words}`;
+    const records = await toolRecords(data.sandbox);
+    expect(records).toMatchObject([
+      { tool: "delete_all", verdict: "allowed", rule: rule("agreed"), outcome: "result", bytesIn: 9 },
+      { tool: "delete_all", verdict: "denied", rule: rule("refused"), outcome: null, bytesIn: 0 },
+      { tool: "delete_all", verdict: "denied", rule: rule("refused"), bytesOut: expect.any(Number) },
+      { tool: "environment", verdict: "allowed", outcome: "result" },
+    ]);
+    expect(JSON.stringify(records)).not.toContain(secret);
+    await client.close();
+    // Where nobody sits at the client, nobody agrees.
+    await start(servers, "--tool-policy", policy);
+    expect((await run(code)).data.stdout).toBe("denied\n".repeat(3));
+  });
+
+  it("knows when a server changes its tools: what is gone is an error before anything runs", async () => {
+    await start({ demo: { ...scripted, args: [scripted.args[0], "changing"] } }, "--allow-tool", "demo/*");
+    const program = (name: string) => `import * as demo from "tools/demo";\nconsole.log(await demo.${name}({}));`;
+    expect((await run(program("change"))).data.stdout).toBe("done\n");
+    expect((await run(program("changed"))).data.stdout).toBe("new\n");
+    expect((await run(program("change"))).text).toMatch(/nothing of it was run:\nline 2.*'change' does not exist/);
+    const late = await run(program("change"), { language: "javascript" });
+    expect(late.data.exit_code).toBe(1);
   });
 
   it("has 500 tools of 20 servers over HTTP, and shows a model a few lines of them", async () => {
