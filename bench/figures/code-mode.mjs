@@ -56,7 +56,8 @@ export const codeCall = {
       return {
         subject: { p50Ms: ours.p50Ms - theirs.p50Ms, p95Ms: ours.p95Ms - theirs.p95Ms },
         reference: theirs,
-        information: { ratio: ours.p50Ms / theirs.p50Ms },
+        // What is left of it where nothing else is at work.
+        information: { ratio: ours.p50Ms / theirs.p50Ms, fastestMs: quantile(inside, 0.05) - quantile(direct, 0.05) },
       };
     }),
 };

@@ -26,7 +26,7 @@ const NESTED = "AGENTKERNEL_CODE_MODE";
 /** Null where code mode is not asked for, or this process is itself a server of one. */
 export async function codeModeOf({ values }: ParsedOptions, invocation: Invocation): Promise<CodeModeWish | null> {
   const given = (name: (typeof OPTIONS)[number]) => values.get(name) ?? [];
-  const named = OPTIONS.filter((name) => given(name).length > 0);
+  const named = OPTIONS.filter((name) => given(name).some((value) => name !== "tools" || value !== "all"));
   if (named.length === 0 || invocation.env[NESTED] !== undefined) return null;
   if (given("mcp-config").length + given("mcp-server").length === 0) {
     throw new AgentKernelError("invalid_argument", `--${named[0]} is about code mode, and there is no server for it`, {

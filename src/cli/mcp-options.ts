@@ -38,7 +38,7 @@ const server: Omit<VerbSpec, "name" | "summary" | "usage"> = {
       long: "tools",
       value: "WHICH",
       choices: ["all", "code"],
-      help: "code: offer the tools of code mode alone, which spares a model the words about the others (all)",
+      help: "which tools are offered; code: those of code mode alone",
     },
   ],
   rest: { kind: "none" },
