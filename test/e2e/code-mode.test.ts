@@ -74,6 +74,8 @@ describe(`code mode, ${caller.title}`, () => {
     expect((await call(client, "code_search", { query: "list the issues" })).data).toMatchObject({
       tools: [{ tool: "demo/list_issues", module: "tools/demo", callable: true }],
     });
+    const found = await call(client, "code_search", { query: "list the issues" });
+    expect(found.text).toContain("export function listIssues(");
     const { text } = await call(client, "code_types", { tools: ["demo/list_issues"] });
     expect(text).toContain('import * as demo from "tools/demo"');
     expect(text).toContain('state?: "open" | "closed" | "all";');
@@ -89,6 +91,26 @@ describe(`code mode, ${caller.title}`, () => {
       "globals.d.ts,js,main.mjs,main.mts,node_modules /tmp/code\n",
     );
     expect((await run(look, { language: "javascript", project: true })).data.stdout).toContain("/workspace");
+  });
+
+  it("has a fresh sandbox waiting for each next program", async () => {
+    await start({ demo: scripted }, "--allow-tool", "demo/*");
+    await call(client, "code_search");
+    // Node was started before the program came, which it was told of later.
+    const code = `import { existsSync, readFileSync, writeFileSync } from "node:fs";
+const how = readFileSync("/proc/self/cmdline", "utf8").includes("tools/start.js") ? "waited" : "started";
+console.log(how, existsSync("/tmp/code/left"), process.argv[1]?.replace("/tmp/code/", ""));
+writeFileSync("/tmp/code/left", "");`;
+    const runs = [await run(code, { language: "javascript" }), await run(code), await run(code)];
+    expect(runs.map(({ data }) => data.stdout)).toEqual([
+      "waited false main.mjs\n",
+      "waited false js/main.mjs\n",
+      "waited false js/main.mjs\n",
+    ]);
+    expect(new Set(runs.map(({ data }) => data.sandbox)).size).toBe(3);
+    const endless = "await new Promise((done) => setTimeout(done, 60_000));";
+    const late = await run(endless, { language: "javascript", timeout_ms: 500 });
+    expect(late.data.timed_out).toBe(true);
   });
 
   it("tells of wrong types before anything runs, and of what a program throws", async () => {
@@ -165,9 +187,10 @@ await demo.environment({});`;
   });
 
   it("has 500 tools of 20 servers over HTTP, and shows a model a few lines of them", async () => {
-    await start(many.entries, "--allow-tool", "*");
+    await start(many.entries, "--allow-tool", "*", "--tools", "code");
     const { tools } = await client.listTools();
-    expect(tools).toHaveLength(13);
+    expect(tools.map(({ name }) => name)).toEqual(["code_search", "code_types", "code_run"]);
+    expect(client.getInstructions()).not.toContain("sandbox_");
     const listed = await call(client, "code_search");
     expect(listed.data.servers).toHaveLength(20);
     const found = await call(client, "code_search", { query: "service7 action 3" });

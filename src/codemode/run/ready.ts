@@ -3,8 +3,10 @@
  * text, so that neither has to be started while a model waits. Nothing of any program was in it, and it serves one.
  * There is at most one for a connection; one that nobody asked for in a while ends.
  */
+import { freemem } from "node:os";
 import type { Duplex } from "node:stream";
 import { isDeepStrictEqual } from "node:util";
+import { isAgentKernelError } from "../../core/errors.js";
 import type { McpHost } from "../../mcp/host.js";
 import { hostEnvFor } from "../../mcp/reach.js";
 import type { RunRequest } from "../../runtime/run-request.js";
@@ -21,11 +23,16 @@ export interface ReadySandbox {
   readonly checker: HeldExec | null;
 }
 
+/** What the next program will probably ask for; null where nothing can be said, or the user would be asked. */
+export type Expected = { readonly request: RunRequest; readonly isTyped: boolean } | null;
+
 /** Nobody asked for it so long: the memory of what waits in it is worth more. */
 const IDLE_MS = 120_000;
+/** With less memory than this nothing is made ahead. */
+const LEAST_FREE_BYTES = 512 << 20;
 
 interface Making {
-  readonly request: RunRequest;
+  readonly expected: Promise<Expected>;
   readonly made: Promise<ReadySandbox | null>;
 }
 
@@ -35,13 +42,17 @@ export class ReadySandboxes {
   readonly #closed = new AbortController();
   readonly #ending = new Set<Promise<unknown>>();
 
-  /** One for the next program, unless there is one. `request` is what that program will probably ask for. */
-  prepare(host: McpHost, request: RunRequest, isTyped: boolean): void {
-    if (this.#closed.signal.aborted) return;
+  /** One for the next program, unless there is one. Nobody waits for it but that program. */
+  prepare(host: McpHost, expect: () => Promise<Expected>): void {
+    if (this.#closed.signal.aborted || freemem() < LEAST_FREE_BYTES) return;
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => this.#drop(), IDLE_MS).unref();
     if (this.#making !== null) return;
-    this.#making = { request, made: this.#make(host, request, isTyped) };
+    const expected = expect();
+    const made = expected.then((known) => (known === null ? null : this.#make(host, known)));
+    // Whoever takes it, or ends it, hears of a fault.
+    made.catch(() => {});
+    this.#making = { expected, made };
   }
 
   /** The one that fits; null where there is none, and whoever asks makes their own. */
@@ -49,7 +60,8 @@ export class ReadySandboxes {
     const making = this.#making;
     if (making === null) return null;
     this.#making = null;
-    if (!isDeepStrictEqual(comparable(making.request), comparable(request))) {
+    const known = await making.expected;
+    if (known === null || !isDeepStrictEqual(comparable(known.request), comparable(request))) {
       this.#end(making);
       return null;
     }
@@ -79,11 +91,11 @@ export class ReadySandboxes {
   }
 
   /** Null where it cannot be made: the program that then makes its own is told why. */
-  async #make(host: McpHost, request: RunRequest, isTyped: boolean): Promise<ReadySandbox | null> {
+  async #make(host: McpHost, { request, isTyped }: NonNullable<Expected>): Promise<ReadySandbox | null> {
     const { signal } = this.#closed;
     let sandbox: SessionSandbox | null = null;
     try {
-      sandbox = await SessionSandbox.open(request, { host: host.runtime, signal });
+      sandbox = await SessionSandbox.open(withoutPull(request), { host: host.runtime, signal });
       await makeHome(sandbox);
       await writeFiles(sandbox, waiting.base);
       const calls = new CallsOf();
@@ -93,11 +105,17 @@ export class ReadySandboxes {
         isTyped ? sandbox.hold({ ...wish, argv: waiting.compile }) : null,
       ]);
       return { sandbox, node, calls, checker };
-    } catch {
+    } catch (error) {
       await sandbox?.close();
-      return null;
+      if (isAgentKernelError(error) || signal.aborted) return null;
+      throw error;
     }
   }
+}
+
+/** Nothing is downloaded for a program that may never come, and no other image takes the place of one that is missing. */
+function withoutPull({ image, imageSettings, ...rest }: RunRequest): RunRequest {
+  return { ...rest, image: { ...image, named: true }, imageSettings: { ...imageSettings, pull: "never" } };
 }
 
 /** The stream of a command's calls, which comes when the guest opens it, and whoever answers on it, who comes later. */

@@ -6,7 +6,7 @@ import type { RunRequest } from "../../runtime/run-request.js";
 import { compilerFolder } from "./compiler.js";
 import { TYPESCRIPT_AT } from "./inside.js";
 import { waiting } from "./program.js";
-import type { ReadySandboxes } from "./ready.js";
+import type { Expected } from "./ready.js";
 
 export interface ProgramWish {
   readonly argv: readonly string[];
@@ -37,16 +37,17 @@ export async function requestOf(wish: ProgramWish, call: Asking): Promise<RunReq
   return { ...request, policy: { ...policy, fs: { ...policy.fs, mounts: [...policy.fs.mounts, mount] } } };
 }
 
-/** A sandbox for a program that may come: of the usual kind, and only where the user need not be asked. */
-export async function makeReady(ready: ReadySandboxes, { host }: Pick<Call, "host">): Promise<void> {
+/** What a program of the usual kind would ask for. Null where the user would be asked, or each start asks a registry. */
+export async function expectedNext({ host }: Pick<Call, "host">): Promise<Expected> {
   try {
     const wish = { argv: waiting.run, needsCompiler: false, project: false, timeoutMs: undefined };
     const request = await requestOf(wish, { host, confirm: null });
-    const isTyped = request.policy.fs.mounts.some(({ guest }) => guest === TYPESCRIPT_AT);
-    ready.prepare(host, request, isTyped);
+    if (request.imageSettings.pull === "always") return null;
+    return { request, isTyped: request.policy.fs.mounts.some(({ guest }) => guest === TYPESCRIPT_AT) };
   } catch (error) {
     // Whoever runs a program is told.
-    if (!isAgentKernelError(error)) throw error;
+    if (isAgentKernelError(error)) return null;
+    throw error;
   }
 }
 

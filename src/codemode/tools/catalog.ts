@@ -4,7 +4,7 @@ import type { Call } from "../../mcp/tool.js";
 import type { ToolPolicy } from "../calls/policy.js";
 import type { Language, ModuleCache } from "../modules/index.js";
 import type { ReadySandboxes } from "../run/ready.js";
-import { makeReady } from "../run/request.js";
+import { expectedNext } from "../run/request.js";
 import type { Catalog, McpServers, ToolSchema, Unreachable } from "../servers/index.js";
 
 export interface CodeMode {
@@ -16,7 +16,7 @@ export interface CodeMode {
 
 /** Whoever looks for tools is about to run a program, and whoever has run one another: nobody waits for this. */
 export function foresee({ ready }: CodeMode, { host }: Call): void {
-  host.settleLater(makeReady(ready, { host }).then(() => []));
+  ready.prepare(host, () => expectedNext({ host }));
 }
 
 export function lackingNotes(lacking: readonly Unreachable[]): readonly string[] {
