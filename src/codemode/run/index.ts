@@ -42,11 +42,12 @@ const PROJECT = "/workspace";
 
 export async function runProgram(running: Running, call: Call): Promise<Ran> {
   const { host, signal } = call;
-  const ready = await running.ready.take(running.request);
+  const ready = running.program.isForNode ? await running.ready.take(running.request) : null;
   const sandbox = ready?.sandbox ?? (await SessionSandbox.open(running.request, { host: host.runtime, signal }));
   const kill = () => void sandbox.close();
   signal.addEventListener("abort", kill, { once: true });
   try {
+    signal.throwIfAborted();
     host.noteRun(sandbox.id);
     const { files, base } = running.program;
     const deadline = performance.now() + running.timeoutMs;

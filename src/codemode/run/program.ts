@@ -21,6 +21,8 @@ export interface Program {
   readonly files: readonly ProgramFile[];
   /** The same for every program of its language. */
   readonly base: readonly ProgramFile[];
+  /** It fits what waits for a program. */
+  readonly isForNode: boolean;
   /** What is run. Without a compiler it is among the files, with one it is made. */
   readonly main: string;
   /** Checks and translates it; null where that is not needed. */
@@ -41,7 +43,8 @@ export function programOf(
     const made = catalogs.map((catalog) => file(`tools/${catalog.module}.py`, modules.python(catalog).source));
     const base = [file("tools/__init__.py", ""), file("tools/runtime.py", pythonRuntime)];
     const main = `${HOME}/main.py`;
-    return { files: [file("main.py", code), ...made], base, main, compile: null, run: ["python3", "-B", main] };
+    const run = ["python3", "-B", main];
+    return { files: [file("main.py", code), ...made], base, isForNode: false, main, compile: null, run };
   }
   const isTyped = language === "typescript";
   const made = catalogs.flatMap((catalog) => {
@@ -53,7 +56,7 @@ export function programOf(
   const source = file(isTyped ? MAIN_SOURCE : "main.mjs", code);
   const main = isTyped ? `${HOME}/js/main.mjs` : source.path;
   const compile = isTyped ? compiler : null;
-  return { files: [source, ...made], base, main, compile, run: [...NODE, main] };
+  return { files: [source, ...made], base, isForNode: true, main, compile, run: [...NODE, main] };
 }
 
 function file(path: string, text: string): ProgramFile {

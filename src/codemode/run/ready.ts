@@ -12,7 +12,7 @@ import { hostEnvFor } from "../../mcp/reach.js";
 import type { RunRequest } from "../../runtime/run-request.js";
 import { type HeldExec, SessionSandbox } from "../../runtime/session-sandbox.js";
 import { makeHome, writeFiles } from "./home.js";
-import { HOME } from "./inside.js";
+import { HOME, TYPESCRIPT_AT } from "./inside.js";
 import { waiting } from "./program.js";
 
 export interface ReadySandbox {
@@ -61,7 +61,7 @@ export class ReadySandboxes {
     if (making === null) return null;
     this.#making = null;
     const known = await making.expected;
-    if (known === null || !isDeepStrictEqual(comparable(known.request), comparable(request))) {
+    if (known === null || !fits(known, request)) {
       this.#end(making);
       return null;
     }
@@ -134,7 +134,18 @@ export class CallsOf {
   }
 }
 
+/** A program without types may have a sandbox that shows the compiler, but not the other way round. */
+function fits({ request, isTyped }: NonNullable<Expected>, wanted: RunRequest): boolean {
+  if (!isTyped && wanted.policy.fs.mounts.some(isCompiler)) return false;
+  return isDeepStrictEqual(comparable(request), comparable(wanted));
+}
+
 /** The command and its time limit come with the program. */
 function comparable({ argv: _, policy, ...rest }: RunRequest): unknown {
-  return { ...rest, policy: { ...policy, resources: { ...policy.resources, timeoutMs: null } } };
+  const fs = { ...policy.fs, mounts: policy.fs.mounts.filter((mount) => !isCompiler(mount)) };
+  return { ...rest, policy: { ...policy, fs, resources: { ...policy.resources, timeoutMs: null } } };
+}
+
+function isCompiler({ guest }: { readonly guest: string }): boolean {
+  return guest === TYPESCRIPT_AT;
 }

@@ -17,10 +17,7 @@ export interface ProgramWish {
 
 type Asking = Pick<Call, "host" | "confirm">;
 
-/**
- * It has no network whatever the configuration says: tools are its way out. Where Node is started, the compiler is shown
- * if there is one, so that one sandbox fits programs with and without types.
- */
+/** It has no network whatever the configuration says: tools are its way out. */
 export async function requestOf(wish: ProgramWish, call: Asking): Promise<RunRequest> {
   const { argv, project, timeoutMs } = wish;
   const body = {
@@ -29,10 +26,9 @@ export async function requestOf(wish: ProgramWish, call: Asking): Promise<RunReq
     ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }),
   };
   const request = await prepareFor(call, argv, body);
-  const { AGENTKERNEL_TYPESCRIPT: named } = call.host.own.env;
-  const folder = wish.needsCompiler ? compilerFolder(named) : argv[0] === waiting.run[0] ? knownCompiler(named) : null;
-  if (folder === null) return request;
+  if (!wish.needsCompiler) return request;
   const { policy } = request;
+  const folder = compilerFolder(call.host.own.env.AGENTKERNEL_TYPESCRIPT);
   const mount = { host: folder, guest: TYPESCRIPT_AT, readonly: true };
   return { ...request, policy: { ...policy, fs: { ...policy.fs, mounts: [...policy.fs.mounts, mount] } } };
 }
@@ -40,10 +36,10 @@ export async function requestOf(wish: ProgramWish, call: Asking): Promise<RunReq
 /** What a program of the usual kind would ask for. Null where the user would be asked, or each start asks a registry. */
 export async function expectedNext({ host }: Pick<Call, "host">): Promise<Expected> {
   try {
-    const wish = { argv: waiting.run, needsCompiler: false, project: false, timeoutMs: undefined };
+    const isTyped = hasCompiler(host.own.env.AGENTKERNEL_TYPESCRIPT);
+    const wish = { argv: waiting.run, needsCompiler: isTyped, project: false, timeoutMs: undefined };
     const request = await requestOf(wish, { host, confirm: null });
-    if (request.imageSettings.pull === "always") return null;
-    return { request, isTyped: request.policy.fs.mounts.some(({ guest }) => guest === TYPESCRIPT_AT) };
+    return request.imageSettings.pull === "always" ? null : { request, isTyped };
   } catch (error) {
     // Whoever runs a program is told.
     if (isAgentKernelError(error)) return null;
@@ -51,11 +47,12 @@ export async function expectedNext({ host }: Pick<Call, "host">): Promise<Expect
   }
 }
 
-function knownCompiler(named: string | undefined): string | null {
+function hasCompiler(named: string | undefined): boolean {
   try {
-    return compilerFolder(named);
+    compilerFolder(named);
+    return true;
   } catch (error) {
-    if (isAgentKernelError(error)) return null;
+    if (isAgentKernelError(error)) return false;
     throw error;
   }
 }
