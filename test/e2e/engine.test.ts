@@ -5,7 +5,7 @@ import { EngineClient } from "../../src/backends/engine/client.js";
 import { labels } from "../../src/backends/engine/labels.js";
 import { probeEngine } from "../../src/backends/engine/probe.js";
 import { ownContainers } from "../../src/backends/engine/sweep.js";
-import { actors } from "../support/actors.js";
+import { actors, programOf } from "../support/actors.js";
 import { expectComplaint } from "../support/complaint.js";
 import { DockerEngine } from "../support/docker.js";
 import { loadContractImage } from "../support/engine-image.js";
@@ -53,6 +53,29 @@ describe.skipIf(actor.name !== "root")("--backend docker", () => {
     expect(ran.stderr).toMatch(/\.env: No such file[\s\S]*err/);
     expect(project.content()).toEqual(before);
     expect(await kinds()).toEqual([]);
+  });
+
+  it("serves where Linux has no user namespaces: nobody names it, and an image of its own will do", async () => {
+    const tag = `/images/${encodeURIComponent(image)}/tag`;
+    await client.post(tag, { query: { repo: "alpine", tag: "3.20" } });
+    await client.post(tag, { query: { repo: "localhost/only-here", tag: "1" } });
+    const none = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"';
+    const program = ["unshare", "--user", "--map-root-user", "sh", "-c", none, "sh", ...programOf(actor)];
+    const nobody = { CONTAINER_HOST: "unix:///no/such.sock", AGENTKERNEL_IMAGE: "", AGENTKERNEL_DAEMON: "off" };
+    const run = async (...words: string[]) => {
+      const state = actor.ownFolder("state");
+      const withoutNamespaces = { ...actor, program, variables: { XDG_STATE_HOME: state } };
+      const asked = ["run", "--no-network", "--workspace", "none", "--json", ...words];
+      const { stdout, stderr } = await runCli(withoutNamespaces, asked, { env: { ...env, ...nobody } });
+      expect(stdout, stderr).not.toBe("");
+      return JSON.parse(stdout);
+    };
+    const detected = await run("sh", "-c", "echo there");
+    expect(detected.data, JSON.stringify(detected)).toMatchObject({ backend: "docker", stdout: "there\n" });
+    const named = await run("--image", "localhost/only-here:1", "echo", "there");
+    expect(named.data, JSON.stringify(named)).toMatchObject({ backend: "docker", stdout: "there\n" });
+    const outright = await run("--backend", "linux", "--image", "host", "true");
+    expect(outright).toMatchObject({ success: false, error: { code: "backend_unavailable" } });
   });
 
   it("a synced project has the changes after the run, and they are told", async () => {
