@@ -21,10 +21,10 @@ export default async function setUp(project: TestProject): Promise<() => Promise
 
 async function start(name: string): Promise<Started> {
   if (name === "docker") {
-    const engine = new DockerEngine(join(testFolder(), "shared-docker"));
+    const engine = new DockerEngine(join(testFolder(), "shared", "docker"));
     await engine.start();
     return engine;
   }
-  const engine = new Podman(join(testFolder(), "shared-podman"), "overlay");
+  const engine = new Podman(join(testFolder(), "shared", "podman"), "overlay");
   return { socketPath: await engine.serve(), stop: () => engine.stop() };
 }

@@ -117,7 +117,7 @@ export function containerSpec(parts: ContainerParts): object {
       ShmSize: tmpMiB(boot) * MIB,
       CapDrop: ["ALL"],
       CapAdd: [...CAPABILITIES, ...(isCaptured ? ["NET_ADMIN"] : []), ...(live.length > 0 ? ARRANGING : [])],
-      SecurityOpt: ["no-new-privileges", `seccomp=${files.seccomp[seccomp]}`],
+      SecurityOpt: ["no-new-privileges", `seccomp=${files.seccomp[seccomp]}`, ...maskedBy(boot)],
       MaskedPaths: MASKED,
       // Without it some engines switch IPv6 off, also on loopback.
       Sysctls: { "net.ipv6.conf.all.disable_ipv6": "0", "net.ipv6.conf.lo.disable_ipv6": "0" },
@@ -137,6 +137,11 @@ export function containerSpec(parts: ContainerParts): object {
       ],
     },
   };
+}
+
+/** Podman hears of masked paths in this form only, which Docker does not know. */
+function maskedBy({ image }: BootSpec): readonly string[] {
+  return image.kind === "engine" && image.engine === "podman" ? [`mask=${MASKED.join(":")}`] : [];
 }
 
 export function engineImage(image: BootSpec["image"]): string {

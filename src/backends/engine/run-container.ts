@@ -41,6 +41,7 @@ export class RunContainer {
   #carried: CarryReport | null = null;
   /** Where it shows folders of the host's live. */
   #held: HeldFolders | null = null;
+  readonly #inspected: Promise<void>;
   /** Of its first process, on the engine's machine; 0 until it is known. */
   #pid = 0;
 
@@ -55,7 +56,7 @@ export class RunContainer {
     this.ended = this.#awaitEnd(status);
     this.ended.catch(() => {});
     // Known in time, so that nothing has to be asked when it ends.
-    container.inspect().then(
+    this.#inspected = container.inspect().then(
       (state) => {
         this.#pid = state?.pid ?? 0;
       },
@@ -125,6 +126,7 @@ export class RunContainer {
       const { found } = this.#held ?? {};
       const begun = await giveOrder(this.#stream, { order, views, hide: boot.policy.fs.deny, found, signal });
       if (stateDir !== null && begun.listing !== null) await writeListing(stateDir, begun.listing);
+      await this.#inspected;
       return this.#booted([...engine.layersOf(boot), ...begun.layers]);
     } catch (error) {
       await this.kill().catch(() => {});
