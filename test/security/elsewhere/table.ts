@@ -262,8 +262,8 @@ export const exemptions: readonly Exemption[] = [
   {
     on: ["gvisor"],
     file: "process/p5-privilege-gain",
-    tests: ["gains nothing", "a setuid file that root"],
-    reason: "they are told by `ls -l`, which fails on gVisor's of Debian 12, and by sets that it shows otherwise",
+    tests: ["gains nothing", "nobody special"],
+    reason: "gVisor's of Debian 12 shows neither an ambient set nor all of the others",
   },
   {
     on: ["gvisor"],
@@ -274,12 +274,6 @@ export const exemptions: readonly Exemption[] = [
     on: ["gvisor"],
     file: "process/p7-descriptors",
     reason: "its processes are not the host's to see: attacked in gvisor.test.ts",
-  },
-  {
-    on: ["gvisor"],
-    file: "protocol/g1-broken-frames",
-    tests: ["half a frame", "one byte at a time", "bounded memory"],
-    reason: "gVisor shows the command line's own folders, and not a build in a folder of another's",
   },
   {
     on: ["docker", "podman", "gvisor"],

@@ -45,7 +45,10 @@ const hostileActors = new Map<Actor, Actor>();
 export function withHostileGuest(actor: Actor): Actor {
   const known = hostileActors.get(actor);
   if (known !== undefined) return known;
-  const dist = join(actor.folder("hostile"), "dist");
+  const folder = actor.folder("hostile");
+  // Whoever starts the guest in a sandbox may have other ids than the actor.
+  chmodSync(folder, 0o755);
+  const dist = join(folder, "dist");
   cpSync(actor.dist, dist, { recursive: true });
   const guest = join(dist, "native", "ak-guest");
   copyFileSync(compile("protocol/hostile-guest"), guest);
