@@ -26,7 +26,12 @@ const imageFailures: ReadonlySet<string> = new Set(["image_unavailable", "image_
 
 async function worksHere(host: RuntimeHost): Promise<boolean> {
   const linux = await candidateOf("linux");
-  return linux === null || (await proofOf(host, "linux", linux)).works;
+  if (linux === null) return true;
+  // Where it cannot be told for the moment, the image's own error is the one to show.
+  return await proofOf(host, "linux", linux).then(
+    ({ works }) => works,
+    () => true,
+  );
 }
 
 /** After `backend` could not be used at all: another one, where any was to be had. Null: its error stands. */
