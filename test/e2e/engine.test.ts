@@ -122,6 +122,27 @@ describe.skipIf(actor.name !== "root")("--backend docker", () => {
     await expect.poll(kinds, { timeout: 20_000 }).toEqual([]);
   });
 
+  it("a kept sandbox shows its project live, and protected names are held for as long as it runs, whoever dies", async () => {
+    await inWorld(
+      actor,
+      async (world) => {
+        const project = makeProject(actor, { "a.txt": "a\n", ".env": "KEY=1\n" });
+        const before = project.content();
+        await world.ok(["create", ...on("--workspace", "mount", "--dir", project.path), "live"]);
+        await world.ok(["start", "live"]);
+        await world.restart();
+        expect(project.content()).toMatchObject({ ".mcp.json": "{}\n" });
+        const tried = "cat .env; echo evil > .mcp.json; echo new > new.txt; cat a.txt";
+        expect((await world.ak(["exec", "live", "sh", "-c", tried])).stdout).toBe("a\n");
+        expect(project.content()).toMatchObject({ ".mcp.json": "{}\n", "new.txt": "new\n" });
+        await world.ok(["stop", "live"]);
+        await expect.poll(() => project.content()).toEqual({ ...before, "new.txt": "new\n" });
+        await world.ok(["remove", "--force", "live"]);
+      },
+      { env },
+    );
+  });
+
   it("a kept sandbox goes through its life, and keeps what it wrote", async () => {
     await inWorld(
       actor,
