@@ -16,6 +16,7 @@ use rustix::{
 
 use crate::{
     fault::{During, Fault, Outcome},
+    spec::View,
     sys,
 };
 
@@ -41,6 +42,12 @@ pub fn clone_readonly(path: &Path) -> rustix::io::Result<OwnedFd> {
 pub fn readonly(tree: &OwnedFd) -> rustix::io::Result<()> {
     let flags = sys::MOUNT_ATTR_RDONLY | sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
     sys::mount_setattr(tree.as_fd(), true, flags, None).map_err(errno)
+}
+
+/// What is live can be written, and gives nobody rights.
+pub fn without_set_ids(tree: &OwnedFd) -> Outcome<()> {
+    let plain = sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
+    sys::mount_setattr(tree.as_fd(), true, plain, None).during("set a view's attributes")
 }
 
 pub fn errno(e: std::io::Error) -> Errno {
@@ -131,6 +138,17 @@ impl Root {
     pub fn attach_file(&self, tree: &OwnedFd, path: &Path) -> Outcome<()> {
         attach(tree, &self.file(path)?).during(format_args!("mount {}", path.display()))
     }
+}
+
+/// A mount point that is made inside a folder of the host's would stay there.
+pub fn check(views: &[View], root: &Root, view: &View) -> Outcome<()> {
+    let within = |v: &&View| v.reaches_host() && v.target != view.target && view.target.starts_with(&v.target);
+    let Some(around) = views.iter().find(within) else { return Ok(()) };
+    root.find(&view.target, OFlags::empty()).map(drop).map_err(|_| {
+        let (target, folder) = (view.target.display(), around.target.display());
+        Fault::new("invalid_argument", format!("nothing can be mounted at {target}: it does not exist in {folder}"))
+            .hint("make it in the project first, or mount somewhere else")
+    })
 }
 
 fn no_target(path: &Path, e: Errno) -> Fault {
