@@ -12,6 +12,7 @@ use rustix::{
     fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2},
     io::Errno,
     mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree},
+    path::Arg,
 };
 
 use crate::{
@@ -21,6 +22,23 @@ use crate::{
 };
 
 const FIND: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+
+/// Opens a path within a folder. Where links lead up again, the kernel cannot tell whether a rename or a mount anywhere
+/// on the machine moved the folder meanwhile, and then asks to try again.
+pub fn open_within(
+    folder: impl AsFd,
+    path: impl Arg + Copy,
+    flags: OFlags,
+    resolve: ResolveFlags,
+) -> rustix::io::Result<OwnedFd> {
+    for _ in 0..1000 {
+        match openat2(&folder, path, flags, Mode::empty(), resolve) {
+            Err(Errno::AGAIN) => rustix::thread::sched_yield(),
+            opened => return opened,
+        }
+    }
+    Err(Errno::AGAIN)
+}
 
 /// A detached copy of a mount and all below it.
 pub fn clone_tree(at: BorrowedFd<'_>, path: &Path) -> rustix::io::Result<OwnedFd> {
@@ -80,13 +98,13 @@ impl Root {
 
     pub fn find(&self, path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
         // A link in the way is refused, not followed: a project's own could lead a mount over the system's folders.
-        openat2(&self.fd, path, FIND | flags, Mode::empty(), ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS)
+        open_within(&self.fd, path, FIND | flags, ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS)
     }
 
     /// The content of a regular file, links followed within the root; None where there is none of at most so many bytes.
     pub fn read(&self, path: &str, most: u64) -> Option<Vec<u8>> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = openat2(&self.fd, path, flags, Mode::empty(), ResolveFlags::IN_ROOT).ok()?;
+        let file = open_within(&self.fd, path, flags, ResolveFlags::IN_ROOT).ok()?;
         let stat = fstat(&file).ok()?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || stat.st_size as u64 > most {
             return None;
