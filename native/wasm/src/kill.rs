@@ -44,10 +44,14 @@ impl Kill {
         Some(self.signal.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
     }
 
+    pub fn refuse_if_asked(&self) -> Result<(), Killed> {
+        if self.signal().is_some() { Err(Killed) } else { Ok(()) }
+    }
+
     /// Waits until it is so, or until then. False where the time came first.
     pub fn wait_until(&self, deadline: Option<Instant>, mut is_so: impl FnMut() -> bool) -> Result<bool, Killed> {
         let came = self.bell.wait_until(deadline, || self.signal().is_some() || is_so());
-        if self.signal().is_some() { Err(Killed) } else { Ok(came) }
+        self.refuse_if_asked().map(|()| came)
     }
 }
 

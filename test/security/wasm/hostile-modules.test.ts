@@ -1,6 +1,6 @@
 /** Modules that mean harm: what they do is theirs alone, and is reported. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { actors } from "../../support/actors.js";
@@ -85,6 +85,26 @@ describe("F1 on wasm: files outside of what is shown cannot be read", () => {
     }
     expect(await run(["--workdir", "/workspace/etc", tell, "list", "."], path)).toMatchObject({ status: 125 });
     expect(await run([tell, "read", "sub/../inside.txt"], path)).toMatchObject({ status: 0, stdout: "inside" });
+  });
+
+  it("what no library would pass to the functions of WASI is refused, and shows or changes nothing outside", async () => {
+    const around = makeProject(actor, { "project/inside.txt": "inside", "project/sub/empty": "" });
+    const path = join(around.path, "project");
+    for (const [name, target] of [
+      ["out", "/etc"],
+      ["absolute", "/workspace/inside.txt"],
+      ["up", "../../../../etc/passwd"],
+      ["loop", "loop"],
+      ["dangling", "../made-outside"],
+    ] as const) {
+      symlinkSync(target, join(path, name));
+    }
+    execFileSync("mkfifo", [join(path, "pipe")]);
+    expect(await run(["--workspace", "sync", rustModule("raw")], path)).toMatchObject({
+      status: 0,
+      stdout: "118 hold\n",
+    });
+    expect(readdirSync(around.path)).toEqual(["project"]);
   });
 });
 

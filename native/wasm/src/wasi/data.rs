@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use rustix::fs::{Advice, FallocateFlags, SeekFrom, fadvise, fallocate, fdatasync, fsync, ftruncate, seek};
 use rustix::io::{pread, pwrite, read, write};
 
+use crate::kill::Kill;
 use crate::streams::Stopped;
 use crate::wasi::Iovec;
 use crate::wasi::descriptors::Open;
@@ -33,7 +34,7 @@ impl Guest<'_> {
             Open::File(file) if !file.can_read => return Err(Errno::BADF.into()),
             Open::File(file) => {
                 let fd = file.fd.as_fd();
-                each_piece(self.memory, &pieces, |piece, _| Ok(read(fd, piece)?))?
+                each_piece(self.memory, &pieces, &self.wasi.kill, |piece, _| Ok(read(fd, piece)?))?
             }
         };
         self.put_u32(at, total)
@@ -55,8 +56,8 @@ impl Guest<'_> {
             return Err(Errno::BADF.into());
         }
         let fd = file.fd.as_fd();
-        let total =
-            each_piece(self.memory, &pieces, |piece, before| Ok(pread(fd, piece, offset + u64::from(before))?))?;
+        let at_once = |piece: &mut [u8], before| Ok(pread(fd, piece, offset_after(offset, before)?)?);
+        let total = each_piece(self.memory, &pieces, &self.wasi.kill, at_once)?;
         self.put_u32(at, total)
     }
 
@@ -70,7 +71,7 @@ impl Guest<'_> {
             Open::File(file) if !file.can_write => return Err(Errno::BADF.into()),
             Open::File(file) => {
                 let fd = file.fd.as_fd();
-                each_piece(self.memory, &pieces, |piece, _| Ok(write(fd, piece)?))?
+                each_piece(self.memory, &pieces, &self.wasi.kill, |piece, _| Ok(write(fd, piece)?))?
             }
         };
         self.put_u32(at, total)
@@ -80,6 +81,8 @@ impl Guest<'_> {
     fn write_stream(&mut self, pieces: &[Iovec], is_stdout: bool) -> Answer<u32> {
         let output = if is_stdout { &self.wasi.stdout } else { &self.wasi.stderr };
         let total: usize = pieces.iter().map(ExactSizeIterator::len).sum();
+        // Said before anything is written: what comes after is either all of it, or the end.
+        let told = u32::try_from(total).map_err(|_| Errno::INVAL)?;
         if let [piece] = pieces {
             output.write_all(&self.memory[piece.clone()], &self.wasi.kill)?;
         } else if total <= SMALL_BYTES {
@@ -90,7 +93,7 @@ impl Guest<'_> {
                 output.write_all(&self.memory[piece.clone()], &self.wasi.kill)?;
             }
         }
-        Ok(u32::try_from(total).map_err(|_| Errno::OVERFLOW)?)
+        Ok(told)
     }
 
     pub fn fd_pwrite(&mut self, fd: u32, pieces: u32, count: u32, offset: u64, at: u32) -> Answer {
@@ -100,8 +103,8 @@ impl Guest<'_> {
             return Err(Errno::BADF.into());
         }
         let fd = file.fd.as_fd();
-        let total =
-            each_piece(self.memory, &pieces, |piece, before| Ok(pwrite(fd, piece, offset + u64::from(before))?))?;
+        let at_once = |piece: &mut [u8], before| Ok(pwrite(fd, piece, offset_after(offset, before)?)?);
+        let total = each_piece(self.memory, &pieces, &self.wasi.kill, at_once)?;
         self.put_u32(at, total)
     }
 
@@ -172,23 +175,33 @@ const SMALL_BYTES: usize = 1 << 16;
 /// What a file is asked for at once; between two such steps a call can be ended.
 const STEP_BYTES: usize = 1 << 20;
 
+fn offset_after(offset: u64, done: u32) -> Answer<u64> {
+    Ok(offset.checked_add(u64::from(done)).ok_or(Errno::OVERFLOW)?)
+}
+
 /// Piece by piece, until one is not done whole; `work` is told how much was done before. An error after some is none.
 fn each_piece(
     memory: &mut [u8],
     pieces: &[Iovec],
+    kill: &Kill,
     mut work: impl FnMut(&mut [u8], u32) -> Answer<usize>,
 ) -> Answer<u32> {
     let mut total: u32 = 0;
     for piece in pieces {
         for step in memory[piece.clone()].chunks_mut(STEP_BYTES) {
-            let wanted = step.len();
-            let done = match work(step, total) {
+            kill.refuse_if_asked()?;
+            // As much as can be told is enough: pieces may be the same memory many times over.
+            let room = step.len().min((u32::MAX - total) as usize);
+            if room == 0 {
+                return Ok(total);
+            }
+            let done = match work(&mut step[..room], total) {
                 Ok(done) => done,
-                Err(_) if total > 0 => return Ok(total),
+                Err(Fault::Told(_)) if total > 0 => return Ok(total),
                 Err(fault) => return Err(fault),
             };
-            total = total.checked_add(done as u32).ok_or(Errno::OVERFLOW)?;
-            if done < wanted {
+            total += done as u32;
+            if done < room {
                 return Ok(total);
             }
         }

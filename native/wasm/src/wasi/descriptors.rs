@@ -101,8 +101,12 @@ impl Guest<'_> {
         self.wasi.descriptors.take(fd).map(drop)
     }
 
+    /// What had the number is closed; only a number that is in use can be taken.
     pub fn fd_renumber(&mut self, from: u32, to: u32) -> Answer {
         self.wasi.descriptors.get(to)?;
+        if from == to {
+            return Ok(());
+        }
         let open = self.wasi.descriptors.take(from)?;
         *self.wasi.descriptors.get(to)? = open;
         Ok(())

@@ -10,6 +10,8 @@ pub struct Guest<'a> {
 
 /// More pieces than this are no program's.
 const MOST_PIECES: u32 = 1024;
+/// The kernel's own limit, without the NUL.
+const LONGEST_PATH: u32 = 4095;
 
 impl Guest<'_> {
     pub fn bytes(&self, at: u32, length: u32) -> Answer<&[u8]> {
@@ -18,7 +20,11 @@ impl Guest<'_> {
         Ok(self.memory.get(from..to).ok_or(Errno::FAULT)?)
     }
 
+    /// A path, or what a link says. Whatever is longer the kernel would refuse, after we had copied it.
     pub fn text(&self, at: u32, length: u32) -> Answer<String> {
+        if length > LONGEST_PATH {
+            return Err(Errno::NAMETOOLONG.into());
+        }
         Ok(std::str::from_utf8(self.bytes(at, length)?).map_err(|_| Errno::ILSEQ)?.to_owned())
     }
 

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use wasmtime::{Caller, Error, Extern, Linker, Result};
 
-use crate::kill::{Kill, Killed};
+use crate::kill::Kill;
 use crate::loaded::State;
 use crate::streams::{Input, Output};
 use descriptors::Descriptors;
@@ -56,10 +56,6 @@ impl Wasi {
     /// A folder of this process's that the module finds open, under a name.
     pub fn preopen(&mut self, path: &std::path::Path, name: &str, readonly: bool) -> std::io::Result<()> {
         self.descriptors.preopen(path, name, readonly)
-    }
-
-    fn refuse_if_killed(&self) -> std::result::Result<(), Killed> {
-        if self.kill.signal().is_some() { Err(Killed) } else { Ok(()) }
     }
 }
 

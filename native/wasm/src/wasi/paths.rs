@@ -4,7 +4,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, ResolveFlags, fstat, futimens, linkat, mkdirat, openat2, readlinkat, renameat,
+    AtFlags, FileType, Mode, OFlags, ResolveFlags, fstat, linkat, mkdirat, openat2, readlinkat, renameat,
     symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno as Kernel;
@@ -159,8 +159,9 @@ impl Guest<'_> {
         let times = times_of(accessed, modified, which)?;
         let folder = self.wasi.descriptors.changeable(fd)?;
         if lookup & FOLLOW != 0 {
-            let found = find(folder.fd.as_fd(), &path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty())?;
-            return Ok(futimens(&found, &times)?);
+            // Only named, not opened: somebody may wait for the other end of a pipe.
+            let found = find(folder.fd.as_fd(), &path, OFlags::PATH, Mode::empty())?;
+            return Ok(utimensat(&found, "", &times, AtFlags::EMPTY_PATH)?);
         }
         let place = place(folder.fd.as_fd(), &path)?.checked()?;
         Ok(utimensat(&place.folder, &place.name, &times, AtFlags::SYMLINK_NOFOLLOW)?)

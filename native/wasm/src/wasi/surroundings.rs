@@ -51,7 +51,7 @@ impl Guest<'_> {
         self.bytes(at, length)?;
         let all = &mut self.memory[at as usize..][..length as usize];
         for piece in all.chunks_mut(RANDOM_BYTES) {
-            self.wasi.refuse_if_killed()?;
+            self.wasi.kill.refuse_if_asked()?;
             let mut filled = 0;
             while filled < piece.len() {
                 filled += rustix::rand::getrandom(&mut piece[filled..], rustix::rand::GetRandomFlags::empty())?;
