@@ -37,7 +37,7 @@ type RunOptions struct {
 	// What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments. One of auto, linux, wasm, hyperlight.
 	Backend string `json:"backend,omitempty"`
 
-	// With the backend `wasm`: the first word of the command is a program's text. One of js.
+	// With the backend `wasm`: the first word of the command is a program's text. One of js, python.
 	Lang string `json:"lang,omitempty"`
 
 	// With the backend `wasm`: the module itself, in base64; the first word of the command is then only its name.

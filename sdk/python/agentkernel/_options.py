@@ -31,7 +31,7 @@ class RunOptions(TypedDict, total=False):
     """How output is written in the answer; base64 keeps every byte (utf8)."""
     backend: Literal["auto", "linux", "wasm", "hyperlight"]
     """What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments."""
-    lang: Literal["js"]
+    lang: Literal["js", "python"]
     """With the backend `wasm`: the first word of the command is a program's text."""
     module: str
     """With the backend `wasm`: the module itself, in base64; the first word of the command is then only its name."""

@@ -46,7 +46,7 @@ pub struct RunOptions {
     /// What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments. One of auto, linux, wasm, hyperlight.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backend: Option<String>,
-    /// With the backend `wasm`: the first word of the command is a program's text. One of js.
+    /// With the backend `wasm`: the first word of the command is a program's text. One of js, python.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lang: Option<String>,
     /// With the backend `wasm`: the module itself, in base64; the first word of the command is then only its name.

@@ -27,7 +27,7 @@ export interface RunOptions {
   /** What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments. */
   backend?: "auto" | "linux" | "wasm" | "hyperlight" | undefined;
   /** With the backend `wasm`: the first word of the command is a program's text. */
-  lang?: "js" | undefined;
+  lang?: "js" | "python" | undefined;
   /** With the backend `wasm`: the module itself, in base64; the first word of the command is then only its name. */
   module?: string | undefined;
   /** Where the root filesystem comes from; otherwise it is detected from the command. */

@@ -44,7 +44,7 @@ public struct RunOptions: Sendable, Encodable {
     public var encoding: String?
     /// What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments. One of auto, linux, wasm, hyperlight.
     public var backend: String?
-    /// With the backend `wasm`: the first word of the command is a program's text. One of js.
+    /// With the backend `wasm`: the first word of the command is a program's text. One of js, python.
     public var lang: String?
     /// With the backend `wasm`: the module itself, in base64; the first word of the command is then only its name.
     public var module: String?
