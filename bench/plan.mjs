@@ -41,6 +41,7 @@ const plans = {
   "docker-exec": { needs: docker, ours: "exec over HTTP", rival: "docker exec" },
   "wasm-call": { needs: ["bwrap"], ours: "a call of a module over the socket", rival: "bwrap" },
   "wasm-worker": { ours: "a call of a module that starts a worker", rival: "node -e 0" },
+  "wasm-first": { ours: "the first call of a module in a fresh daemon", rival: "node -e 0" },
   "wasm-cold": { ours: "`run --backend wasm` without a daemon", rival: "node -e 0" },
   "project-copy": { setUpMs: 30_000 },
   growth: { setUpMs: 30_000 },

@@ -27,7 +27,7 @@ import { stdoutGigabyte, stdoutGrowth } from "./stdout-gigabyte.mjs";
 import { atOnce, inSequence } from "./throughput.mjs";
 import { versionAnswer } from "./version-answer.mjs";
 import { checkoutRun, warmRun, warmRunTail } from "./warm-run.mjs";
-import { wasmCall, wasmCold, wasmInstance, wasmThroughput, wasmWorker } from "./wasm.mjs";
+import { wasmCall, wasmCold, wasmFirst, wasmInstance, wasmThroughput, wasmWorker } from "./wasm.mjs";
 import { writeExec } from "./write-exec.mjs";
 
 export const figures = [
@@ -81,5 +81,6 @@ export const figures = [
   wasmCall,
   wasmThroughput,
   wasmWorker,
+  wasmFirst,
   wasmCold,
 ];

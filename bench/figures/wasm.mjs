@@ -112,6 +112,22 @@ export const wasmWorker = {
     }),
 };
 
+export const wasmFirst = {
+  name: "wasm-first",
+  promise: "the first call that a fresh daemon serves, of a compiled module, against `node -e 0`",
+  limit: { ratio: 1.3 },
+  async run(context, quick) {
+    const samples = await interleaved(
+      {
+        call: () => withSocket(context, ({ call }) => timed(() => call())),
+        node: () => context.stopwatch.untilExit([process.execPath, "-e", "0"], { cwd: context.emptyProject }),
+      },
+      { rounds: quick ? 8 : 30, warmUps: 2 },
+    );
+    return compare(samples.call, samples.node);
+  },
+};
+
 function moduleIn(folder) {
   const path = join(folder, "nothing.wasm");
   writeFileSync(path, NOTHING);

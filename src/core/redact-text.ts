@@ -10,6 +10,8 @@ const TOKEN =
   /(?<![A-Za-z0-9])(?:(?:gh[pousr]_|github_pat_|glpat-|gldt-|xox[abeprs]-|xapp-|sk-|sk_live_|sk_test_|rk_live_|pk_live_|whsec_|hf_|npm_|pypi-|shpat_|dop_v1_|SG\.|ya29\.|AGE-SECRET-KEY-|hvs\.|dckr_pat_|lin_api_|AIza)[A-Za-z0-9_.-]{16,}|ak_[0-9a-f]{12}_[A-Za-z0-9_-]{43}|(?:AKIA|ASIA)[A-Z0-9]{16}|eyJ[A-Za-z0-9_-]{8,}[A-Za-z0-9_.-]*)/g;
 
 export function tokenSpans(text: string): readonly Span[] {
+  // Mostly there is none, and to ask costs a tenth of what collecting does.
+  if (text.search(TOKEN) < 0) return [];
   return Array.from(text.matchAll(TOKEN), (match): Span => [match.index, match.index + match[0].length]);
 }
 

@@ -23,6 +23,11 @@ export function compiledModulesFolder(env: HostEnvironment, homeDir: string): st
   return join(cacheFolder(env, homeDir), "wasm");
 }
 
+/** Engines of languages, which are WebAssembly modules, that the user has put there. */
+export function wasmEnginesFolder(env: HostEnvironment, homeDir: string): string {
+  return join(dataFolder(env, homeDir), "wasm");
+}
+
 export function imageStoreFolder(env: HostEnvironment, homeDir: string): string {
   return join(dataFolder(env, homeDir), "images");
 }

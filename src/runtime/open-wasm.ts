@@ -2,7 +2,7 @@
 import { cpus } from "node:os";
 import { WasmBackend } from "../backends/wasm/index.js";
 import { nativeBinary } from "../core/native-binary.js";
-import { compiledModulesFolder } from "../core/state-folders.js";
+import { compiledModulesFolder, wasmEnginesFolder } from "../core/state-folders.js";
 import { type JailHost, jailsWith } from "./open-backend.js";
 import { pooledBackend } from "./pool/pooled-backend.js";
 
@@ -18,6 +18,7 @@ export function openWasm(host: JailHost): WasmBackend {
     jailsAhead: host.resident ? pooledBackend(jails, host.resident.pool) : jails,
     workerBinary,
     cacheFolder: compiledModulesFolder(host.env, host.homeDir),
+    enginesFolder: wasmEnginesFolder(host.env, host.homeDir),
     maxWorkers: Math.max(FEWEST_WORKERS, cpus().length * WORKERS_PER_CORE),
   });
 }

