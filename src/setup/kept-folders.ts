@@ -1,7 +1,7 @@
 /** The folders that agentkernel makes for a user, outside its own installation. */
 import { existsSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
-import { dataFolder, type HostEnvironment, stateFolder } from "../core/state-folders.js";
+import { cacheFolder, dataFolder, type HostEnvironment, stateFolder } from "../core/state-folders.js";
 
 export interface KeptFolder {
   readonly path: string;
@@ -16,6 +16,7 @@ export function keptFolders(env: HostEnvironment, homeDir: string, socketFolder:
   const all = [
     { path: state, holds: "sandboxes that stay, the audit log, API keys, the daemon's log" },
     { path: dataFolder(env, homeDir), holds: "images" },
+    { path: cacheFolder(env, homeDir), holds: "compiled WebAssembly modules" },
     { path: config, holds: "settings" },
     ...(socketFolder.startsWith(`${state}/`) ? [] : [{ path: socketFolder, holds: "the daemon's socket" }]),
   ];
