@@ -4,8 +4,8 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, ResolveFlags, fstat, linkat, mkdirat, openat2, readlinkat, renameat,
-    symlinkat, unlinkat, utimensat,
+    AtFlags, FileType, Mode, OFlags, ResolveFlags, fstat, linkat, mkdirat, openat2, readlinkat, renameat, symlinkat,
+    unlinkat, utimensat,
 };
 use rustix::io::Errno as Kernel;
 
