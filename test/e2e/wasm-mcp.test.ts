@@ -3,14 +3,14 @@ import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { afterEach, describe, expect, it } from "vitest";
-import { callers, usesDaemon } from "../support/daemon.js";
+import { callersOfBothWays, usesDaemon } from "../support/daemon.js";
 import { call, startMcp } from "../support/mcp-client.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
 import { rustModule } from "../support/wasm-modules.js";
 
 const tell = rustModule("tell");
 
-describe.each(callers)("$title", (caller) => {
+describe.each(callersOfBothWays)("$title", (caller) => {
   usesDaemon(caller);
   leavesNothingBehind();
   const clients: Client[] = [];

@@ -75,6 +75,9 @@ const served = actors.map((actor): Caller => {
 /** Everybody who calls agentkernel, with a daemon and without. */
 export const callers: readonly Caller[] = [...alone, ...served];
 
+/** One without a daemon and one with, each another user where there are two: for what another suite shows of every user. */
+export const callersOfBothWays: readonly Caller[] = [...alone.slice(0, 1), ...served.slice(-1)];
+
 /** For a `describe`: the daemon that the caller calls through, if it does. */
 export function usesDaemon(caller: Caller): void {
   if (!served.includes(caller)) return;

@@ -7,8 +7,8 @@ import { type GuestExec, GuestSession, type WasmLoad } from "../../guest/index.j
 
 /** What a compiled module may take: code is several times its module. */
 const MAX_COMPILED_BYTES = 1 << 30;
-/** A module that takes longer to compile is made to. */
-const COMPILE_TIMEOUT_MS = 120_000;
+/** A module that takes longer to compile is made to: a whole Python takes 8 s of one core, and the machine may be busy. */
+const COMPILE_TIMEOUT_MS = 300_000;
 
 export class WasmWorker {
   readonly layers: readonly Layer[];
