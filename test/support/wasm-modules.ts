@@ -8,7 +8,7 @@ const SOURCES = "test/fixtures/wasm";
 const COMPILED = ".build/wasm-fixtures";
 
 /** The path of a module that was compiled from this source, absolute. */
-export function rustModule(name: "tell" | "hostile" | "files" | "raw"): string {
+export function rustModule(name: "tell" | "hostile" | "files" | "raw" | "chance"): string {
   const source = join(SOURCES, `${name}.rs`);
   const hash = createHash("sha256").update(readFileSync(source)).digest("hex").slice(0, 16);
   const path = join(process.cwd(), COMPILED, `${name}-${hash}.wasm`);

@@ -108,6 +108,20 @@ describe("F1 on wasm: files outside of what is shown cannot be read", () => {
   });
 });
 
+describe("F2 on wasm: whatever the functions of WASI are asked, they answer", () => {
+  leavesNothingBehind();
+
+  it("twenty thousand calls with words by chance end with the module's own status, and change nothing", async () => {
+    const { path, content } = makeProject(actor, { "project/a/b": "inside", "c/b": "outside", b: "outside" });
+    const before = content();
+    for (const seed of ["1", "2"]) {
+      const result = await run([rustModule("chance"), seed], join(path, "project"));
+      expect({ seed, ...result }).toMatchObject({ seed, status: 40 });
+    }
+    expect(content()).toEqual(before);
+  });
+});
+
 describe("G1 on wasm: malformed modules, many of them", () => {
   let server: ApiServer;
   beforeAll(async () => {
