@@ -3,7 +3,12 @@ export default class FailureReporter {
   onTestCaseResult(test) {
     const { state, errors } = test.result();
     if (state !== "failed") return;
-    const reasons = (errors ?? []).map((error) => error.stack ?? error.message);
+    const reasons = (errors ?? []).map(({ message, diff, stack }) => [message, diff, ...ownLines(stack)].join("\n"));
     process.stdout.write(`\nFAILED ${test.module.moduleId} > ${test.fullName}\n${reasons.join("\n")}\n`);
   }
+}
+
+/** Where in our own code it was. */
+function ownLines(stack) {
+  return (stack ?? "").split("\n").filter((line) => /^\s+at /.test(line) && !line.includes("node_modules"));
 }
