@@ -13,15 +13,23 @@ export async function sendPieces(
   sendWhole: (text: string) => void,
 ): Promise<void> {
   let held = "";
-  for await (const piece of pieces) {
+  const isToBeSent = (piece: string) => {
     held += piece;
-    if (held.length < SMALL_CHARS) continue;
+    return held.length >= SMALL_CHARS;
+  };
+  const send = (): Promise<boolean> => {
+    const text = held;
+    held = "";
     if (!response.headersSent) {
       response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" });
     }
-    const text = held;
-    held = "";
-    if (!(await written(response, text))) return;
+    return written(response, text);
+  };
+  if (Symbol.iterator in pieces) {
+    // What is there is not waited for: most answers have a dozen pieces and are small.
+    for (const piece of pieces) if (isToBeSent(piece) && !(await send())) return;
+  } else {
+    for await (const piece of pieces) if (isToBeSent(piece) && !(await send())) return;
   }
   if (response.headersSent) response.end(`${held}\n`);
   else sendWhole(`${held}\n`);
