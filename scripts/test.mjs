@@ -59,16 +59,31 @@ function say(text) {
   process.stdout.write(`${text}\n`);
 }
 
+/** Process groups of steps that run. */
+const running = new Set();
+for (const signal of ["SIGINT", "SIGTERM"]) {
+  process.on(signal, () => {
+    for (const group of running) process.kill(-group, signal);
+    process.exit(1);
+  });
+}
+
 /** Runs a command to its end. `show` passes its output on while it runs; it is kept for reading in any case. */
 function execute(cwd, command, args, show) {
   return new Promise((resolve) => {
     const child = spawn(command, args, {
       cwd,
       stdio: ["ignore", "pipe", "pipe"],
-      timeout: stepTimeoutMs,
-      killSignal: "SIGKILL",
+      // A group of its own, so that a step that takes too long ends with all that it started.
+      detached: true,
       env: { ...process.env, ...colours },
     });
+    running.add(child.pid);
+    const impatience = setTimeout(() => process.kill(-child.pid, "SIGKILL"), stepTimeoutMs);
+    const over = () => {
+      clearTimeout(impatience);
+      running.delete(child.pid);
+    };
     let output = "";
     const take = (target) => (chunk) => {
       output += chunk;
@@ -76,8 +91,12 @@ function execute(cwd, command, args, show) {
     };
     child.stdout.setEncoding("utf8").on("data", take(process.stdout));
     child.stderr.setEncoding("utf8").on("data", take(process.stderr));
-    child.on("error", (error) => resolve({ ok: false, status: null, output: `${output}${error.message}\n` }));
+    child.on("error", (error) => {
+      over();
+      resolve({ ok: false, status: null, output: `${output}${error.message}\n` });
+    });
     child.on("close", (code, signal) => {
+      over();
       if (signal !== null) output += `${command} was ended by ${signal}\n`;
       resolve({ ok: code === 0, status: code, output });
     });

@@ -37,7 +37,12 @@ export class ResidentJails implements JailStarter {
     // Of those who find it gone at the same moment, the first replaces it.
     if (this.#launcher === known) {
       const place = { folder: this.#folder, shortPath: shortPath(this.#folder) };
-      this.#launcher = JailLauncher.open(nativeBinary("ak-jail"), place);
+      const opened = JailLauncher.open(nativeBinary("ak-jail"), place);
+      this.#launcher = opened;
+      // What could not be opened now may be the next time.
+      opened.catch(() => {
+        if (this.#launcher === opened) this.#launcher = null;
+      });
     }
     return await (this.#launcher ?? this.#ready());
   }

@@ -1,7 +1,8 @@
 /** A command line that started its daemon itself is what it is without: streams, signals, job control, terminal. */
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { actors, programOf } from "../support/actors.js";
+import { actors } from "../support/actors.js";
+import { underJobControl } from "../support/job-control.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
 import { caller, endsDaemons, gone, until } from "../support/on-demand.js";
 import { awaitChild, killNow } from "../support/process-tree.js";
@@ -85,10 +86,13 @@ describe.each(actors)("as $name", (actor) => {
   it("Ctrl-Z stops the command too, and fg lets it go on", async () => {
     const client = caller(actor);
     const mark = "sleep\x004502\0";
-    // A shell with job control around it: a group that nobody looks after is never stopped.
-    const around = 'set -m; "$0" "$@" & echo client $!; wait -f $!';
-    const shell = { ...client, program: ["/bin/bash", "-c", around, ...programOf(client)] };
-    const cli = new WatchedCli(shell, ["run", "--no-network", "sh", "-c", "echo running; exec sleep 4502"]);
+    const cli = new WatchedCli(underJobControl(client), [
+      "run",
+      "--no-network",
+      "sh",
+      "-c",
+      "echo running; exec sleep 4502",
+    ]);
     const pid = Number((await cli.until(/client (\d+)\n/))[1]);
     await cli.until(/running/);
     await until(() => stateOf(mark) === "S");

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { type Actor, actors, programOf } from "../support/actors.js";
 import { clientOf, onlyThroughDaemon, TestDaemon } from "../support/daemon.js";
+import { underJobControl } from "../support/job-control.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
 import { awaitChild, isGone, killNow } from "../support/process-tree.js";
 import { runCli, runIn } from "../support/run-cli.js";
@@ -197,12 +198,7 @@ describe.each(actors)("as $name", (actor) => {
   it("Ctrl-Z stops the command too, and fg lets it go on", async () => {
     await withDaemon(actor, [], async ({ client }) => {
       const mark = "sleep\x004305\0";
-      // A shell with job control around it: a group that nobody looks after is never stopped.
-      const shell = {
-        ...client,
-        program: ["/bin/bash", "-c", 'set -m; "$0" "$@" & echo client $!; wait -f $!', ...programOf(client)],
-      };
-      const cli = new WatchedCli(shell, [...run, "echo running; exec sleep 4305"]);
+      const cli = new WatchedCli(underJobControl(client), [...run, "echo running; exec sleep 4305"]);
       const pid = Number((await cli.until(/client (\d+)\n/))[1]);
       await cli.until(/running/);
       await until(() => stateOf(mark) === "S", "the command's start");

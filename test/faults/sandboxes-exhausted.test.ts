@@ -81,6 +81,8 @@ describe.each(actors)("as $name", (actor) => {
         expect(runOutside(actor, ["prlimit", "--pid", String(pid), `--nofile=${files}`])).toMatchObject({ status: 0 });
       };
       const usual = /open files\s+(\d+)\s+(\d+)/.exec(readFileSync(`/proc/${pid}/limits`, "latin1"));
+      // What is known of this machine has to be found out again, at the worst moment.
+      rmSync(join(world.state, "agentkernel", "proofs"), { recursive: true });
       limit(`${readdirSync(`/proc/${pid}/fd`).length + 3}:`);
       const starts = await Promise.all(
         ["a", "b", "c"].map((name) => world.ak(["create", ...bare, name], { deadlineMs: 20_000 })),
@@ -95,9 +97,32 @@ describe.each(actors)("as $name", (actor) => {
       expect(await world.ok(["exec", "box", "echo", "works"])).toBe("works\n");
       for (const { name, state } of await world.list())
         expect([name, state].join(" ")).toMatch(/^(box|a|b|c) (created|running|stopped)$/);
+      await world.ok(["create", ...bare, "later"]);
+      for (const { name } of await world.list())
+        expect(await world.ok(["info", "--json", name])).toContain('"backend":"linux"');
       await world.restart();
       expect((await world.states()).box).toBe("running");
       expect(readdirSync(world.folder("")).filter((name) => /^\.(new|gone)-/.test(name))).toEqual([]);
+    });
+  });
+
+  it("runs that come while there are no more open files are refused, and those after them get what is theirs", async () => {
+    await inWorld(actor, async (world) => {
+      const { pid } = world.daemon;
+      const usual = /open files\s+(\d+)\s+(\d+)/.exec(readFileSync(`/proc/${pid}/limits`, "latin1"))?.[1];
+      const limit = (files: string) => {
+        expect(runOutside(actor, ["prlimit", "--pid", String(pid), `--nofile=${files}`])).toMatchObject({ status: 0 });
+      };
+      const runs = (names: readonly string[]) =>
+        Promise.all(names.map((name) => world.ak(["run", ...bare, "echo", name], { deadlineMs: 20_000 })));
+      for (const room of [1, 2, 4, 6]) {
+        limit(`${readdirSync(`/proc/${pid}/fd`).length + room}:`);
+        for (const { status } of await runs(["a", "b", "c"])) expect([0, 125, 127], `${room}`).toContain(status);
+        limit(`${usual}:`);
+        const names = ["d", "e", "f", "g"].map((name) => `${name}${room}`);
+        expect((await runs(names)).map(({ stdout }) => stdout.trim())).toEqual(names);
+      }
+      expect(world.daemon.child.exitCode).toBeNull();
     });
   });
 

@@ -170,16 +170,23 @@ fn a_command_that_does_not_read_holds_the_host_at_the_window() {
 fn two_busy_commands_share_the_way_to_the_host() {
     let mut guest = Guest::start();
     let ids = [guest.open_exec(&["cat", "/dev/zero"], json!({})), guest.open_exec(&["cat", "/dev/zero"], json!({}))];
-    let mut received = [0u64; 2];
-    while received.iter().sum::<u64>() < 40_000_000 {
+    let mut take = |received: &mut [u64; 2]| {
         let frame = guest.receive();
         if frame.frame_type == FrameType::Data {
-            let at = usize::from(frame.channel != ids[0]);
-            received[at] += frame.payload.len() as u64;
+            received[usize::from(frame.channel != ids[0])] += frame.payload.len() as u64;
             guest.grant(frame.channel, 1, frame.payload.len() as u32);
         }
+    };
+    // On a machine with much to do the second may be long in coming; what counts is what follows.
+    let mut before = [0; 2];
+    while before.contains(&0) && before.iter().sum::<u64>() < 4_000_000_000 {
+        take(&mut before);
     }
-    assert!(received.iter().all(|n| *n > 1_000_000), "{received:?}");
+    let mut received = [0; 2];
+    while received.iter().sum::<u64>() < 40_000_000 {
+        take(&mut received);
+    }
+    assert!(received.iter().all(|n| *n > 1_000_000), "{before:?}, then {received:?}");
 }
 
 #[test]

@@ -1,16 +1,21 @@
 //! A small process that starts jails for a large one. Forking costs time for every page that a process has, and a
 //! long-lived owner has many; this one has few. It owns nothing: a jail's streams lead to the owner, and end with it.
 //!
-//! Orders and answers are lines, in the order of the orders. `start` is answered by `started PID` after two connections
-//! were made to the owner's socket, the control stream first, the guest's second; or by `failed CONNECTIONS REASON`.
-//! `exited PID CODE SIGNAL` (one of them `-`) tells of a jail's end. The end of the orders is the end of the launcher.
+//! For each jail the owner connects twice to the launcher's socket, and says first on each connection whose it is: `c`
+//! for the control stream or `g` for the guest's, and the jail's number in eight hexadecimal digits. So a connection
+//! that could not be had is missed by one jail, and is never another's. Answers are lines: `listening`; then for each
+//! number `started NUMBER PID` or `failed NUMBER REASON`; and `exited PID CODE SIGNAL` (one of them `-`) at a jail's
+//! end. The launcher ends with its standard input.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, Read, Write},
     os::{
         fd::AsFd,
-        unix::{net::UnixStream, process::CommandExt, process::ExitStatusExt},
+        unix::{
+            net::{UnixListener, UnixStream},
+            process::{CommandExt, ExitStatusExt},
+        },
     },
     process::{Child, Command, Stdio},
 };
@@ -21,53 +26,162 @@ use crate::sys;
 
 const CONTROL_FD: i32 = 3;
 const STREAM_FD: i32 = 4;
+const HEADER_BYTES: usize = 9;
 
 pub fn run(socket: &str) -> io::Result<()> {
     sys::set_name(c"ak-launcher");
     // The numbers that a jail's streams will have: nothing else of ours may lie there.
     let _reserved = [File::open("/dev/null")?, File::open("/dev/null")?];
-    let children_ended = File::from(sys::watch_children()?);
-    let orders = File::from(sys::inherited(0)?);
-    let mut answers = File::from(sys::inherited(1)?);
-    let mut jails: Vec<Child> = Vec::new();
-    loop {
-        let mut polled = [PollFd::new(&orders, PollFlags::IN), PollFd::new(&children_ended, PollFlags::IN)];
-        poll(&mut polled, None)?;
-        let [has_orders, has_ended] = [&polled[0], &polled[1]].map(|one| !one.revents().is_empty());
-        if has_ended {
-            drain(&children_ended);
-            tell_ended(&mut jails, &mut answers)?;
-        }
-        if has_orders && !obey(&orders, socket, &mut jails, &mut answers)? {
-            return Ok(());
-        }
+    let listener = UnixListener::bind(socket)?;
+    listener.set_nonblocking(true)?;
+    let result = Launcher {
+        listener,
+        owner: File::from(sys::inherited(0)?),
+        answers: File::from(sys::inherited(1)?),
+        children_ended: File::from(sys::watch_children()?),
+        arrivals: Vec::new(),
+        halves: Vec::new(),
+        jails: Vec::new(),
     }
+    .serve();
+    let _ = fs::remove_file(socket);
+    result
 }
 
-/// False at the end of the orders.
-fn obey(mut orders: &File, socket: &str, jails: &mut Vec<Child>, answers: &mut File) -> io::Result<bool> {
-    let mut bytes = [0; 1024];
-    let count = orders.read(&mut bytes)?;
-    for _ in bytes[..count].iter().filter(|&&byte| byte == b'\n') {
-        let mut connections = 0;
-        match start(socket, &mut connections) {
-            Ok(jail) => {
-                writeln!(answers, "started {}", jail.id())?;
-                jails.push(jail);
+/// A connection that has not said yet whose it is.
+struct Arrival {
+    connection: UnixStream,
+    header: [u8; HEADER_BYTES],
+    count: usize,
+}
+
+/// One of the two connections of a jail that waits for the other one.
+struct Half {
+    connection: UnixStream,
+    header: [u8; HEADER_BYTES],
+}
+
+struct Launcher {
+    listener: UnixListener,
+    owner: File,
+    answers: File,
+    children_ended: File,
+    arrivals: Vec<Arrival>,
+    halves: Vec<Half>,
+    jails: Vec<Child>,
+}
+
+impl Launcher {
+    fn serve(&mut self) -> io::Result<()> {
+        writeln!(self.answers, "listening")?;
+        loop {
+            let ready = self.wait()?;
+            let [has_ended, has_arrived, is_over, connections @ ..] = &ready[..] else { unreachable!() };
+            if *is_over && self.owner.read(&mut [0; 64])? == 0 {
+                return Ok(());
             }
-            Err(error) => writeln!(answers, "failed {connections} {error}")?,
+            if *has_ended {
+                drain(&self.children_ended);
+                self.tell_ended()?;
+            }
+            let (halves, arrivals) = connections.split_at(self.halves.len());
+            self.drop_ended_halves(halves);
+            self.hear(arrivals)?;
+            if *has_arrived {
+                self.accept()?;
+            }
         }
     }
-    Ok(count > 0)
+
+    /// Which of the three standing descriptors, the halves and the arrivals have something to tell.
+    fn wait(&self) -> io::Result<Vec<bool>> {
+        let mut polled = vec![
+            PollFd::new(&self.children_ended, PollFlags::IN),
+            PollFd::new(&self.listener, PollFlags::IN),
+            PollFd::new(&self.owner, PollFlags::IN),
+        ];
+        // What it goes on to say is for the jail; only its end is for us.
+        polled.extend(self.halves.iter().map(|half| PollFd::new(&half.connection, PollFlags::empty())));
+        polled.extend(self.arrivals.iter().map(|arrival| PollFd::new(&arrival.connection, PollFlags::IN)));
+        poll(&mut polled, None)?;
+        Ok(polled.iter().map(|one| !one.revents().is_empty()).collect())
+    }
+
+    fn accept(&mut self) -> io::Result<()> {
+        loop {
+            match self.listener.accept() {
+                Ok((connection, _)) => self.arrivals.push(Arrival { connection, header: [0; HEADER_BYTES], count: 0 }),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn hear(&mut self, ready: &[bool]) -> io::Result<()> {
+        let mut waiting = Vec::with_capacity(self.arrivals.len());
+        for (mut arrival, is_ready) in std::mem::take(&mut self.arrivals).into_iter().zip(ready) {
+            if !is_ready {
+                waiting.push(arrival);
+                continue;
+            }
+            // No byte more: the rest is for the jail. One that ends before it has said whose it is was nobody's.
+            let Ok(count @ 1..) = arrival.connection.read(&mut arrival.header[arrival.count..]) else { continue };
+            arrival.count += count;
+            if arrival.count < HEADER_BYTES {
+                waiting.push(arrival);
+            } else {
+                self.join(Half { connection: arrival.connection, header: arrival.header })?;
+            }
+        }
+        self.arrivals = waiting;
+        Ok(())
+    }
+
+    fn join(&mut self, half: Half) -> io::Result<()> {
+        let Some(at) = self.halves.iter().position(|other| other.header[1..] == half.header[1..]) else {
+            self.halves.push(half);
+            return Ok(());
+        };
+        let other = self.halves.swap_remove(at);
+        let number = String::from_utf8_lossy(&half.header[1..]).into_owned();
+        let started = match (half.header[0], other.header[0]) {
+            (b'c', b'g') => start(&half.connection, &other.connection),
+            (b'g', b'c') => start(&other.connection, &half.connection),
+            _ => Err(io::Error::other("a jail has one control stream and one for its guest")),
+        };
+        match started {
+            Ok(jail) => {
+                writeln!(self.answers, "started {number} {}", jail.id())?;
+                self.jails.push(jail);
+                Ok(())
+            }
+            Err(error) => writeln!(self.answers, "failed {number} {error}"),
+        }
+    }
+
+    fn drop_ended_halves(&mut self, ended: &[bool]) {
+        let mut ended = ended.iter();
+        self.halves.retain(|_| ended.next() != Some(&true));
+    }
+
+    fn tell_ended(&mut self) -> io::Result<()> {
+        let mut alive = Vec::with_capacity(self.jails.len());
+        for mut jail in self.jails.drain(..) {
+            match jail.try_wait()? {
+                None => alive.push(jail),
+                Some(status) => {
+                    let text = |number: Option<i32>| number.map_or("-".to_owned(), |number| number.to_string());
+                    writeln!(self.answers, "exited {} {} {}", jail.id(), text(status.code()), text(status.signal()))?;
+                }
+            }
+        }
+        self.jails = alive;
+        Ok(())
+    }
 }
 
-fn start(socket: &str, connections: &mut u32) -> io::Result<Child> {
-    let mut connect = || {
-        let stream = UnixStream::connect(socket)?;
-        *connections += 1;
-        sys::above_placed(stream)
-    };
-    let (control, stream) = (connect()?, connect()?);
+fn start(control: &UnixStream, stream: &UnixStream) -> io::Result<Child> {
+    let (control, stream) = (sys::above_placed(control)?, sys::above_placed(stream)?);
     let mut command = Command::new("/proc/self/exe");
     command
         .arg0("ak-jail")
@@ -79,21 +193,6 @@ fn start(socket: &str, connections: &mut u32) -> io::Result<Child> {
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     sys::start_with(command, &[(control.as_fd(), CONTROL_FD), (stream.as_fd(), STREAM_FD)])
-}
-
-fn tell_ended(jails: &mut Vec<Child>, answers: &mut File) -> io::Result<()> {
-    let mut alive = Vec::with_capacity(jails.len());
-    for mut jail in jails.drain(..) {
-        match jail.try_wait()? {
-            None => alive.push(jail),
-            Some(status) => {
-                let text = |number: Option<i32>| number.map_or("-".to_owned(), |number| number.to_string());
-                writeln!(answers, "exited {} {} {}", jail.id(), text(status.code()), text(status.signal()))?;
-            }
-        }
-    }
-    *jails = alive;
-    Ok(())
 }
 
 fn drain(mut signals: &File) {

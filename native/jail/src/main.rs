@@ -51,7 +51,7 @@ extern "C" fn main(count: c_int, words: *const *const c_char) -> i32 {
         ["sweep", journal, killed] => sweep_after(Path::new(journal), killed),
         _ => {
             eprintln!(
-                "usage: ak-jail run (spec and control on descriptor 3, guest stream on 4)\n       ak-jail keep (spec and control on descriptor 3)\n       ak-jail launch SOCKET (orders on descriptor 0, answers on 1)\n       ak-jail sweep JOURNAL PID\n       ak-jail sweep-kept FOLDER\n       ak-jail remove-kept FOLDER"
+                "usage: ak-jail run (spec and control on descriptor 3, guest stream on 4)\n       ak-jail keep (spec and control on descriptor 3)\n       ak-jail launch SOCKET (answers on descriptor 1, until 0 ends)\n       ak-jail sweep JOURNAL PID\n       ak-jail sweep-kept FOLDER\n       ak-jail remove-kept FOLDER"
             );
             MISUSED
         }

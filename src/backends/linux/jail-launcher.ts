@@ -1,15 +1,16 @@
 /**
  * Jails started by a small process of ours (`ak-jail launch`). Forking takes time for every page that a process has, and
- * this one has many: some milliseconds in which nothing else happens here. Which connection is whose is known by their
- * order, which is that of the answers; only this user can connect.
+ * this one has many: some milliseconds in which nothing else happens here. A jail's two streams are connections to the
+ * launcher, made from here, where one that cannot be had is an error, and each says first whose it is: the connections of
+ * two jails can never be mistaken for each other.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
-import { createServer, type Server, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { type Deferred, deferred } from "../../core/deferred.js";
 import { adoptStream } from "../../guest/index.js";
-import { type Exit, exitOf, type JailStarter, type StartedJail, startFailure } from "./jail-start.js";
+import { type Exit, exitOf, type JailStarter, type StartedJail, spawnFailure, startFailure } from "./jail-start.js";
 
 export interface LauncherPlace {
   /** Of this user alone. */
@@ -20,11 +21,14 @@ export interface LauncherPlace {
 
 /** Of this process alone: another one may already use the folder while this one still works off what it began. */
 const SOCKET_NAME = `jails.sock.${process.pid}`;
+const NUMBERS = 0x1_0000_0000;
 
-type Answer = { readonly kind: "started"; readonly pid: number } | { readonly kind: "failed"; readonly reason: string };
-
-interface Waiting {
-  take(jail: StartedJail): void;
+/** A jail that was asked for. */
+interface Awaited {
+  readonly control: Socket;
+  /** Null until it is connected. */
+  stream: Socket | null;
+  take(pid: number): void;
   fail(error: Error): void;
 }
 
@@ -35,21 +39,19 @@ interface Watched {
 
 export class JailLauncher implements JailStarter {
   readonly #child: ChildProcess;
-  readonly #server: Server;
-  readonly #connections: Socket[] = [];
-  readonly #answers: (Answer & { readonly connections: number })[] = [];
-  readonly #waiting: Waiting[] = [];
+  readonly #folder: string;
+  readonly #socket: string;
+  readonly #listening = deferred<void>();
+  readonly #awaited = new Map<string, Awaited>();
   /** Jails that have not ended, as far as is known here. Nothing else here may hold on to one. */
   readonly #jails = new Map<number, Watched>();
+  #count = 0;
   #isGone = false;
 
-  private constructor(child: ChildProcess, server: Server) {
+  private constructor(child: ChildProcess, { folder, shortPath }: LauncherPlace) {
     this.#child = child;
-    this.#server = server;
-    server.on("connection", (socket) => {
-      this.#connections.push(socket);
-      this.#match();
-    });
+    this.#folder = folder;
+    this.#socket = join(shortPath, SOCKET_NAME);
     let text = "";
     child.stdout?.setEncoding("utf8").on("data", (chunk: string) => {
       const lines = (text + chunk).split("\n");
@@ -61,22 +63,19 @@ export class JailLauncher implements JailStarter {
     void exitOf(child).then(() => this.#lose());
   }
 
-  static async open(jailBinary: string, { folder, shortPath }: LauncherPlace): Promise<JailLauncher> {
-    // Paused: whoever adopts the connection reads it from its first byte.
-    const server = createServer({ pauseOnConnect: true });
-    rmSync(join(folder, SOCKET_NAME), { force: true });
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(join(shortPath, SOCKET_NAME), () => resolve());
-    });
+  static async open(jailBinary: string, place: LauncherPlace): Promise<JailLauncher> {
+    rmSync(join(place.folder, SOCKET_NAME), { force: true });
     // By its folder, since the launcher's path to it must be short too.
     const child = spawn(jailBinary, ["launch", SOCKET_NAME], {
-      cwd: folder,
+      cwd: place.folder,
       detached: true,
       env: {},
       stdio: ["pipe", "pipe", "ignore"],
     });
-    return new JailLauncher(child, server);
+    if (child.pid === undefined) throw await spawnFailure(child);
+    const launcher = new JailLauncher(child, place);
+    await launcher.#listening.promise;
+    return launcher;
   }
 
   get isGone(): boolean {
@@ -89,43 +88,59 @@ export class JailLauncher implements JailStarter {
         fail(startFailure("the launcher is gone", false));
         return;
       }
-      this.#waiting.push({ take, fail });
-      this.#child.stdin?.write("start\n");
+      const number = this.#count.toString(16).padStart(8, "0");
+      this.#count = (this.#count + 1) % NUMBERS;
+      this.#ask(number, take, fail);
+    });
+  }
+
+  #ask(number: string, take: (jail: StartedJail) => void, fail: (error: Error) => void): void {
+    const control = connect(this.#socket);
+    const guest = connect(this.#socket);
+    const giveUp = (error: Error) => {
+      if (!this.#awaited.delete(number)) return;
+      control.destroy();
+      guest.destroy();
+      awaited.stream?.destroy();
+      fail(error);
+    };
+    const lost = (cause?: NodeJS.ErrnoException) => {
+      giveUp(startFailure(cause?.message ?? "the launcher hung up", isShortage(cause?.code), cause));
+    };
+    const awaited: Awaited = {
+      control,
+      stream: null,
+      take: (pid) => {
+        for (const socket of [control, awaited.stream]) socket?.off("error", lost).off("close", lost);
+        if (awaited.stream === null) giveUp(startFailure("its streams are missing", false));
+        else if (this.#awaited.delete(number)) take(this.#started(pid, control, awaited.stream));
+      },
+      fail: giveUp,
+    };
+    this.#awaited.set(number, awaited);
+    // Whoever gets it reads it from its first byte.
+    control.pause();
+    control.on("error", lost).on("close", lost).write(`c${number}`);
+    guest.on("error", lost).once("connect", () => {
+      guest.off("error", lost);
+      awaited.stream = adoptStream(guest);
+      awaited.stream.on("error", lost).on("close", lost).write(`g${number}`);
     });
   }
 
   close(): void {
     this.#child.stdin?.end();
-    this.#server.close();
   }
 
   #read(line: string): void {
     const [word, first = "", ...rest] = line.split(" ");
-    if (word === "exited") {
+    if (word === "listening") this.#listening.resolve();
+    else if (word === "started") this.#awaited.get(first)?.take(Number(rest[0]));
+    else if (word === "failed") this.#awaited.get(first)?.fail(refusal(rest.join(" ")));
+    else if (word === "exited") {
       const exit = { code: number(rest[0]), signal: number(rest[1])?.toString() ?? null };
       this.#jails.get(Number(first))?.exited.resolve(exit);
       this.#jails.delete(Number(first));
-      return;
-    }
-    if (word === "started") this.#answers.push({ kind: "started", pid: Number(first), connections: 2 });
-    else this.#answers.push({ kind: "failed", reason: rest.join(" "), connections: Number(first) });
-    this.#match();
-  }
-
-  /** An answer and its connections come on different ways, each in order. */
-  #match(): void {
-    for (let answer = this.#answers[0]; answer !== undefined; answer = this.#answers[0]) {
-      if (this.#connections.length < answer.connections) return;
-      this.#answers.shift();
-      const [control, stream, ...others] = this.#connections.splice(0, answer.connections);
-      const waiting = this.#waiting.shift();
-      if (answer.kind === "started" && control !== undefined && stream !== undefined) {
-        waiting?.take(this.#started(answer.pid, control, stream));
-      } else {
-        for (const socket of [control, stream, ...others]) socket?.destroy();
-        const reason = answer.kind === "failed" ? answer.reason : "its streams are missing";
-        waiting?.fail(startFailure(reason, /too many open|temporarily unavailable|cannot allocate/i.test(reason)));
-      }
     }
   }
 
@@ -139,7 +154,7 @@ export class JailLauncher implements JailStarter {
     return {
       pid,
       control,
-      stream: adoptStream(stream),
+      stream,
       exited: jail.exited.promise,
       kill: () => {
         // After its end the number may be another's.
@@ -150,10 +165,10 @@ export class JailLauncher implements JailStarter {
 
   #lose(): void {
     this.#isGone = true;
-    this.#server.close();
+    rmSync(join(this.#folder, SOCKET_NAME), { force: true });
+    this.#listening.reject(startFailure("the launcher ended at once", false));
     // A jail that was started and never told of has its streams here, and ends with them.
-    for (const socket of this.#connections.splice(0)) socket.destroy();
-    for (const { fail } of this.#waiting.splice(0)) fail(startFailure("the launcher was killed", false));
+    for (const { fail } of [...this.#awaited.values()]) fail(startFailure("the launcher was killed", false));
     this.#endUntold();
   }
 
@@ -169,4 +184,12 @@ export class JailLauncher implements JailStarter {
 
 function number(text: string | undefined): number | null {
   return text === undefined || text === "-" ? null : Number(text);
+}
+
+function isShortage(code: string | undefined): boolean {
+  return ["EMFILE", "ENFILE", "EAGAIN", "ENOMEM", "ENOBUFS"].includes(code ?? "");
+}
+
+function refusal(reason: string): Error {
+  return startFailure(reason, /no file descriptors|too many open|temporarily unavailable|out of memory/i.test(reason));
 }

@@ -34,6 +34,9 @@ export async function chooseAnother(
   return await firstProven(host);
 }
 
+/** An engine that is not heard of for so long is none to build on. */
+const PROOF_MS = 60_000;
+
 /** Proven now, or lately. */
 export async function proofOf(
   host: RuntimeHost,
@@ -44,7 +47,8 @@ export async function proofOf(
   const identity = candidate.identity(host);
   const known = isFresh || identity === null ? null : recall(host, name, identity);
   if (known !== null) return known;
-  const proof = await candidate.prove(host, signal);
+  const deadline = AbortSignal.timeout(PROOF_MS);
+  const proof = await candidate.prove(host, signal === undefined ? deadline : AbortSignal.any([signal, deadline]));
   if (identity !== null) remember(host, name, identity, proof);
   return proof;
 }

@@ -15,8 +15,9 @@ export const linuxCandidate: Candidate = {
       const { ms } = await bootAndRun(openLinux(host), signal);
       return working(`booted a sandbox in ${ms.toFixed(0)} ms`);
     } catch (error) {
-      const hint = isAgentKernelError(error) ? error.hint : undefined;
-      return failing(error instanceof Error ? error.message : String(error), hint ?? null);
+      // What was not to be had for the moment, such as one more open file, says nothing of the machine.
+      if (!isAgentKernelError(error) || error.code !== "backend_unavailable") throw error;
+      return failing(error.message, error.hint ?? null);
     }
   },
   open: openLinux,

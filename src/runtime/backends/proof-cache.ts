@@ -43,8 +43,11 @@ function fileOf({ env, homeDir }: Place, name: BackendName): string {
   return join(stateFolder(env, homeDir), "proofs", `${name}.json`);
 }
 
+let unchanging: string | null = null;
+
 function keyOf(identity: string): string {
-  return [buildId(), bootId(), userInfo().uid, identity].join("\n");
+  unchanging ??= [buildId(), bootId(), userInfo().uid].join("\n");
+  return `${unchanging}\n${identity}`;
 }
 
 /** Another boot may be another kernel. */
