@@ -1,4 +1,5 @@
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { filesElsewhere } from "./test/security/elsewhere/table.js";
 
 /** No test asks a registry of the world outside, and only tests of images use one. */
 const testEnvironment = { AGENTKERNEL_IMAGE: "host", AGENTKERNEL_PULL: "never" };
@@ -7,7 +8,7 @@ const testEnvironment = { AGENTKERNEL_IMAGE: "host", AGENTKERNEL_PULL: "never" }
  * These projects start real sandboxes and count what they leave behind, so two files must never run side by side:
  * one worker within a project, and a group of its own so that no two projects overlap.
  */
-function serialProject(name: string, groupOrder: number): TestProjectInlineConfiguration {
+function serialProject(name: string, groupOrder: number): TestProjectInlineConfiguration & { test: object } {
   return {
     test: {
       name,
@@ -19,6 +20,21 @@ function serialProject(name: string, groupOrder: number): TestProjectInlineConfi
       sequence: { groupOrder },
       testTimeout: 60_000,
       hookTimeout: 60_000,
+    },
+  };
+}
+
+/** The security suite once more, on another backend; one engine is started for all of it. */
+function securityOn(backend: string, groupOrder: number): TestProjectInlineConfiguration {
+  const { test } = serialProject("security", groupOrder);
+  return {
+    test: {
+      ...test,
+      name: `security-${backend}`,
+      env: { ...testEnvironment, AGENTKERNEL_TEST_BACKEND: backend },
+      include: filesElsewhere().map((file) => `test/security/${file}.test.ts`),
+      runner: "test/security/elsewhere/runner.ts",
+      globalSetup: ["test/support/test-folder.ts", ...(backend === "gvisor" ? [] : ["test/support/shared-engine.ts"])],
     },
   };
 }
@@ -39,8 +55,11 @@ export default defineConfig({
       },
       serialProject("contract", 1),
       serialProject("security", 2),
-      serialProject("faults", 3),
-      serialProject("e2e", 4),
+      securityOn("docker", 3),
+      securityOn("podman", 4),
+      securityOn("gvisor", 5),
+      serialProject("faults", 6),
+      serialProject("e2e", 7),
     ],
   },
 });

@@ -20,6 +20,8 @@ const plans = {
   "http-exec": { needs: ["bwrap"], ours: "exec over HTTP", rival: "bwrap" },
   "daemon-run": { needs: ["bwrap"] },
   "mcp-initialize": { ours: "`mcp server` until it answers", rival: "node -e 0" },
+  "code-start": { ours: "`code_run` of an empty program", rival: "node -e 0" },
+  "code-tasks": { needs: ["npm"], wholeMs: 60_000 },
   "stdout-gigabyte": { ours: "1 GB through stdout", rival: "a plain pipe" },
   "hundred-at-once": { needs: ["bwrap"], ours: "100 jails at once", rival: "bwrap" },
   "runs-in-sequence": { needs: ["bwrap"], ours: "`run true` without a daemon", rival: "bwrap" },

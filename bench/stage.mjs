@@ -3,7 +3,7 @@
  * and a temporary folder for everything else, which is removed at the end.
  */
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -18,6 +18,8 @@ export async function stage() {
     stdio: ["ignore", "ignore", "inherit"],
   });
   const folder = mkdtempSync(join(tmpdir(), "agentkernel-bench-"));
+  // Sandboxes of root's that run on gVisor have other ids, and must reach the programs in it.
+  chmodSync(folder, 0o711);
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   const checkout = join(folder, "checkout");
   for (const name of COPIED) {

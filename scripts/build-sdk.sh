@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the SDK of one language, with its conformance runner and its examples, from what is in the checkout.
 #
-#   scripts/build-sdk.sh typescript|python|golang|rust|swift [check]
+#   scripts/build-sdk.sh typescript|claude-agent|python|golang|rust|swift [check]
 #
 #   check   build, and run the linters and type checkers of the language
 #
@@ -17,6 +17,12 @@ isolated_go() { GOTOOLCHAIN=local GOFLAGS=-mod=mod GOPROXY=off go "$@"; }
 
 case $1 in
   typescript)
+    "$root/node_modules/.bin/tsc" -p tsconfig.json
+    "$root/node_modules/.bin/tsc" -p tsconfig.checks.json
+    ;;
+  claude-agent)
+    # On top of the one for TypeScript, whose declarations it is compiled with.
+    "$root/node_modules/.bin/tsc" -p ../typescript/tsconfig.json
     "$root/node_modules/.bin/tsc" -p tsconfig.json
     "$root/node_modules/.bin/tsc" -p tsconfig.checks.json
     ;;

@@ -15,6 +15,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { archive, npmPack } from "./release/archives.mjs";
+import { stageClaudeAgent } from "./release/claude-agent.mjs";
 import { stageMainPackage, stagePlatformPackage, stageWhole } from "./release/folders.mjs";
 import { formula } from "./release/formula.mjs";
 import { madeTexts } from "./release/made-texts.mjs";
@@ -89,6 +90,9 @@ async function main() {
     const mainFolder = join(scratch, "agentkernel");
     stageMainPackage({ root, made, version, natives, folder: mainFolder });
     npmPack({ folder: mainFolder, outFolder: out, scratch });
+    const claudeFolder = join(scratch, "agentkernel-claude-agent");
+    stageClaudeAgent({ root, version, sdk, scratch, folder: claudeFolder });
+    npmPack({ folder: claudeFolder, outFolder: out, scratch });
     const archives = [];
     for (const [platform, native] of natives) {
       const folder = join(scratch, platform);

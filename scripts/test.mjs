@@ -2,6 +2,7 @@
 //
 //   npm test                      everything
 //   npm test -- unit              one vitest project: unit, contract, security, faults, e2e
+//   npm test -- security-docker   the security suite on another backend; also -podman and -gvisor
 //   npm test -- unit src/policy   the same, only files whose path has that text
 //   npm test -- static | rust     the checks that run no test | cargo's tests
 //   npm test -- bench             the watch over promises in figures
@@ -18,11 +19,12 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const native = join(root, "native");
 const stepTimeoutMs = 40 * 60 * 1000;
 const colours = process.stdout.isTTY ? { FORCE_COLOR: "1", CARGO_TERM_COLOR: "always" } : { NO_COLOR: "1" };
-const projects = ["unit", "contract", "security", "faults", "e2e"];
+const elsewhere = ["security-docker", "security-podman", "security-gvisor"];
+const projects = ["unit", "contract", "security", ...elsewhere, "faults", "e2e"];
 /** What may run side by side when everything does; about as long as each other. */
 const lanes = [
-  ["contract", "security", "faults"],
-  ["unit", "e2e"],
+  ["contract", "security", "security-docker", "faults"],
+  ["unit", "security-podman", "security-gvisor", "e2e"],
 ];
 /** Said again at the end, where they are found. */
 const failures = [];
@@ -35,7 +37,7 @@ const staticChecks = [
   ["cargo fmt", native, "cargo", ["fmt", "--all", "--check"]],
   ["cargo clippy", native, "cargo", cargo("clippy", "--all-targets", "--", "-D", "warnings")],
   ["SDK sources", root, process.execPath, [join("scripts", "write-sdk-sources.mjs"), "--check"]],
-  ...["typescript", "python", "golang", "rust"].map((name) => [
+  ...["claude-agent", "typescript", "python", "golang", "rust"].map((name) => [
     `SDK for ${name}`,
     root,
     "sh",

@@ -2,6 +2,7 @@
 import { execBesideAll, firstByte, runBesideAll } from "./beside-all.mjs";
 import { besideBombs } from "./beside-bombs.mjs";
 import { burst } from "./burst.mjs";
+import { codeCall, codeStart, codeTasks } from "./code-mode.mjs";
 import { coldRun } from "./cold-run.mjs";
 import { createUseDestroy } from "./create-use-destroy.mjs";
 import { daemonIdle, warmMemory } from "./daemon-idle.mjs";
@@ -44,6 +45,9 @@ export const figures = [
   httpExec,
   mcpInitialize,
   mcpRun,
+  codeCall,
+  codeStart,
+  codeTasks,
   stdoutGigabyte,
   stdoutGrowth,
   idleMemory,

@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import { compare, interleaved, summary } from "../measure.mjs";
 import { timed, withServer } from "./http.mjs";
 
-const initialize = {
+export const initialize = {
   jsonrpc: "2.0",
   id: 0,
   method: "initialize",
@@ -20,7 +20,7 @@ export const mcpInitialize = {
       const alone = { ...process.env, AGENTKERNEL_DAEMON: "off" };
       const untilGreeted = async (env) => {
         const startedAt = performance.now();
-        const client = new Client(cli, emptyProject, env);
+        const client = served(cli, emptyProject, env);
         await client.ask(initialize);
         const wallMs = performance.now() - startedAt;
         await client.close();
@@ -46,7 +46,7 @@ export const mcpRun = {
   run: (context, quick) =>
     withServer(context, async (ask, env) => {
       const { cli, emptyProject } = context;
-      const client = new Client(cli, emptyProject, env);
+      const client = served(cli, emptyProject, env);
       try {
         await client.ask(initialize);
         const wish = { command: ["true"], network: false, image: "host" };
@@ -71,24 +71,29 @@ export const mcpRun = {
 };
 
 /** One request at a time, as lines. */
-class Client {
+export class McpClient {
   #child;
   #lines;
   #ended;
 
-  constructor(cli, cwd, env) {
-    this.#child = spawn(cli, ["mcp", "server"], { cwd, env, stdio: ["pipe", "pipe", "inherit"] });
-    this.#ended = ended(this.#child);
-    this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
+  constructor(child) {
+    this.#child = child;
+    this.#ended = ended(child);
+    this.#lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   }
 
   async ask(message) {
-    this.#child.stdin.write(`${JSON.stringify(message)}\n`);
+    this.tell(message);
     const { value, done } = await this.#lines.next();
     if (done) throw new Error("the server ended");
     const { result, error } = JSON.parse(value);
     if (error !== undefined || result.isError) throw new Error(value);
     return result;
+  }
+
+  /** What nobody answers. */
+  tell(message) {
+    this.#child.stdin.write(`${JSON.stringify(message)}\n`);
   }
 
   async close() {
@@ -97,6 +102,10 @@ class Client {
   }
 }
 
-function ended(child) {
+function served(cli, cwd, env) {
+  return new McpClient(spawn(cli, ["mcp", "server"], { cwd, env, stdio: ["pipe", "pipe", "inherit"] }));
+}
+
+export function ended(child) {
   return new Promise((resolve) => child.once("close", resolve));
 }

@@ -20,7 +20,7 @@ const rows = Array.from({ length: 600 }, (_, index) => ({
   amount: ((index * 37) % 500) + 1,
 }));
 
-const services = Array.from({ length: 80 }, (_, index) => ({
+const services = Array.from({ length: 300 }, (_, index) => ({
   name: `service-${index}`,
   tier: (index % 3) + 1,
   language: ["go", "rust", "python", "java"][index % 4],
@@ -47,18 +47,14 @@ const aggregate = {
     }
   },
   direct: async (call, folder) => {
-    const listed = textOf(await call("files", "list_directory", { path: join(folder, "issues") }));
-    const names = [...listed.matchAll(/page-\d+\.json/g)].map(([name]) => name);
-    const pages = [];
-    for (const name of names) {
-      const text = textOf(await call("files", "read_text_file", { path: join(folder, "issues", name) }));
-      pages.push(...JSON.parse(text));
-    }
-    const bugs = pages.filter(({ state, labels }) => state === "open" && labels.includes("bug"));
+    const [listed] = await call(["files", "list_directory", { path: join(folder, "issues") }]);
+    const names = [...textOf(listed).matchAll(/page-\d+\.json/g)].map(([name]) => name);
+    const read = (name) => ["files", "read_text_file", { path: join(folder, "issues", name) }];
+    const pages = (await call(...names.map(read))).map((page) => JSON.parse(textOf(page)));
+    const bugs = pages.flat().filter(({ state, labels }) => state === "open" && labels.includes("bug"));
     return JSON.stringify(sums(bugs, "assignee", () => 1));
   },
   search: "list directory and read text file",
-  types: ["files/list_directory", "files/read_text_file"],
   code: (folder) => `import * as files from "tools/files";
 const dir = ${JSON.stringify(join(folder, "issues"))};
 const counts: Record<string, number> = {};
@@ -88,19 +84,18 @@ const transform = {
     writeFileSync(join(folder, "sales.csv"), `day,region,amount\n${lines.join("\n")}\n`);
   },
   direct: async (call, folder) => {
-    const text = textOf(await call("files", "read_text_file", { path: join(folder, "sales.csv") }));
-    const parsed = text
+    const [read] = await call(["files", "read_text_file", { path: join(folder, "sales.csv") }]);
+    const parsed = textOf(read)
       .trim()
       .split("\n")
       .slice(1)
       .map((line) => line.split(","));
     const list = parsed.map(([day, region, amount]) => ({ day, region, amount: Number(amount) }));
     list.sort((a, b) => (a.day < b.day ? -1 : a.day > b.day ? 1 : 0));
-    await call("files", "write_file", { path: join(folder, "sales.json"), content: JSON.stringify(list) });
+    await call(["files", "write_file", { path: join(folder, "sales.json"), content: JSON.stringify(list) }]);
     return JSON.stringify(sums(list, "region", ({ amount }) => amount));
   },
   search: "read text file and write file",
-  types: ["files/read_text_file", "files/write_file"],
   code: (folder) => `import * as files from "tools/files";
 const { content } = await files.readTextFile({ path: ${JSON.stringify(join(folder, "sales.csv"))} });
 const rows = content.trim().split("\\n").slice(1).map((line) => {
@@ -133,23 +128,26 @@ const joined = {
     writeFileSync(join(folder, "memory.jsonl"), entities.map((entity) => JSON.stringify(entity)).join("\n"));
   },
   direct: async (call, folder) => {
-    const list = JSON.parse(textOf(await call("files", "read_text_file", { path: join(folder, "services.json") })));
-    const { entities } = JSON.parse(textOf(await call("memory", "read_graph", {})));
+    const [file, graph] = await call(
+      ["files", "read_text_file", { path: join(folder, "services.json") }],
+      ["memory", "read_graph", {}],
+    );
+    const list = JSON.parse(textOf(file));
+    const { entities } = JSON.parse(textOf(graph));
     const owners = new Map(entities.map(({ name, observations }) => [name, /owned by (\w+)/.exec(observations[0])[1]]));
     const first = list.filter(({ tier }) => tier === 1).map(({ name }) => ({ team: owners.get(name) }));
     return JSON.stringify(sums(first, "team", () => 1));
   },
   search: "read text file and read graph",
-  types: ["files/read_text_file", "memory/read_graph"],
   code: (folder) => `import * as files from "tools/files";
 import * as memory from "tools/memory";
 const { content } = await files.readTextFile({ path: ${JSON.stringify(join(folder, "services.json"))} });
 const { entities } = await memory.readGraph();
-const owners = new Map(entities.map(({ name, observations }) => [name, observations[0]?.replace("owned by ", "") ?? ""]));
+const tiers = new Map<string, number>(JSON.parse(content).map((one: any) => [one.name, one.tier]));
 const counts: Record<string, number> = {};
-for (const { name, tier } of JSON.parse(content)) {
-  const team = owners.get(name) ?? "";
-  if (tier === 1) counts[team] = (counts[team] ?? 0) + 1;
+for (const { name, observations } of entities) {
+  const team = observations[0]?.replace("owned by ", "") ?? "";
+  if (tiers.get(name) === 1) counts[team] = (counts[team] ?? 0) + 1;
 }
 console.log(JSON.stringify(Object.fromEntries(Object.entries(counts).sort())));`,
   isRight: (answer) => {

@@ -30,9 +30,20 @@ export function stageMainPackage({ root, made, version, natives, folder }) {
     exports: { ".": { types: "./sdk/index.d.ts", default: "./sdk/index.js" }, "./package.json": "./package.json" },
     browser: { "./sdk/node/index.js": "./sdk/node/absent.js" },
     sideEffects: false,
-    optionalDependencies: Object.fromEntries(platforms.map((platform) => [packageNameOf(platform), version])),
+    optionalDependencies: Object.fromEntries(
+      platforms.flatMap((platform) => [
+        [packageNameOf(platform), version],
+        [`@typescript/typescript-${platform}`, compilerVersion(root)],
+      ]),
+    ),
   };
   write(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+/** Of TypeScript's native compiler, for programs of code mode; the one that was tested. */
+function compilerVersion(root) {
+  const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
+  return packages["node_modules/typescript"].version;
 }
 
 /** The folder of the npm package with one machine's programs. */
@@ -93,7 +104,7 @@ function stageShare({ pages, completions }, folder) {
   write(join(folder, "fish/vendor_completions.d/agentkernel.fish"), completions.fish);
 }
 
-function put(from, to, mode = 0o644) {
+export function put(from, to, mode = 0o644) {
   mkdirSync(dirname(to), { recursive: true });
   copyFileSync(from, to);
   chmodSync(to, mode);

@@ -14,6 +14,8 @@ export const versionPlaces = [
   { file: "native/Cargo.toml", pattern: new RegExp(`^version = ${quoted}`, "gm") },
   { file: "native/Cargo.lock", pattern: new RegExp(`^name = "ak-[a-z]+"\\nversion = ${quoted}`, "gm") },
   { file: "sdk/typescript/package.json", pattern: new RegExp(`^ {2}"version": ${quoted}`, "gm") },
+  // Its own, and that of the package which it depends on.
+  { file: "sdk/claude-agent/package.json", pattern: new RegExp(`^ {2,4}"(?:version|agentkernel)": ${quoted}`, "gm") },
   { file: "sdk/python/pyproject.toml", pattern: new RegExp(`^version = ${quoted}`, "gm") },
   { file: "sdk/rust/Cargo.toml", pattern: new RegExp(`^version = ${quoted}`, "gm") },
   { file: "sdk/rust/Cargo.lock", pattern: new RegExp(`^name = "agentkernel-sdk"\\nversion = ${quoted}`, "gm") },

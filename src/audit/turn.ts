@@ -74,28 +74,30 @@ export class Turn {
   /** The turn, or who has it. With `force` it is taken from a holder that lives. */
   tryTake(force: boolean): HeldTurn | TurnHolder {
     for (;;) {
-      const next = this.#rename(FREE) ? this.#held("free", null) : this.#takeFrom(this.#holder(), force);
+      const next = this.#rename(FREE) ? this.#held("free", FREE) : this.#takeFrom(this.#holder(), force);
       if (next !== null) return next;
     }
   }
 
   /** Null: it moved on while we looked. */
   #takeFrom(holder: string | null, force: boolean): HeldTurn | TurnHolder | null {
-    if (holder === null) return this.#make() ? this.#held("made", null) : null;
+    if (holder === null) return this.#make() ? this.#held("made", FREE) : null;
     if (holder === FREE) return null;
     const state = holderState(holder, this.#mark);
     if (state !== "dead" && !force) return { holder, state };
     if (!this.#rename(holder)) return null;
-    return state === "dead" ? this.#held("dead", null) : this.#held("forced", holder);
+    return this.#held(state === "dead" ? "dead" : "forced", holder);
   }
 
   /** Null: we were held up ourselves, and it was taken from us before we looked at it. */
-  #held(origin: TurnOrigin, passedOver: string | null): HeldTurn | null {
+  #held(origin: TurnOrigin, from: string): HeldTurn | null {
     try {
       if (origin === "forced") this.#replace();
-      return new HeldTurn(origin, this.#folder, this.#mark.text, passedOver);
+      return new HeldTurn(origin, this.#folder, this.#mark.text, origin === "forced" ? from : null);
     } catch (error) {
       if (isCode(error, "ENOENT")) return null;
+      // Such as no more open files: a turn that cannot be used goes back, or everybody would wait for us.
+      renameSync(join(this.#folder, this.#mark.text), join(this.#folder, from));
       throw error;
     }
   }

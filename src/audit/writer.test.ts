@@ -1,5 +1,6 @@
 import {
   appendFileSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -136,6 +137,15 @@ describe("a writer that died", () => {
     expect(await verify(folder)).toMatchObject({ isWhole: true, notes: [expect.stringMatching(/:3: written late/)] });
     late("another");
     expect((await verify(folder)).problems).toMatchObject([{ kind: "added", file: "00000001.jsonl", line: 4 }]);
+  });
+});
+
+describe("a turn that cannot be used", () => {
+  test("goes back to where it was, so that nobody waits for it", () => {
+    // What cannot be opened for writing: here a folder, elsewhere whatever comes when there are no more open files.
+    mkdirSync(join(folder, "turn", "free"), { recursive: true });
+    expect(() => new Turn(folder, processMark()).tryTake(false)).toThrow("EISDIR");
+    expect(readdirSync(join(folder, "turn"))).toEqual(["free"]);
   });
 });
 

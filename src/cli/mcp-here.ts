@@ -18,12 +18,18 @@ const MOST_WAITING = 1000;
 const MOST_SANDBOXES = 100;
 const OUTPUT_BYTES = 128 << 20;
 
+interface ServedHere {
+  readonly invocation: Invocation;
+  readonly code: CodeModeWish | null;
+  readonly instructions: string;
+}
+
 /** Resolves when the client is gone, and nothing is left of what it had running. */
 export async function serveHere(
   opening: Opening,
   output: LineOutput,
   gone: AbortSignal,
-  { invocation, code }: { readonly invocation: Invocation; readonly code: CodeModeWish | null },
+  { invocation, code, instructions }: ServedHere,
   onFault: (error: unknown) => void,
 ): Promise<void> {
   const mode = code === null ? null : (await import("../codemode/index.js")).openCodeMode(code.options);
@@ -38,7 +44,8 @@ export async function serveHere(
     host: hostOf(invocation, settleLater),
     onFault,
     atWork,
-    ...(mode === null ? {} : { tools: [...tools, ...mode.tools] }),
+    instructions,
+    ...(mode === null ? {} : { tools: code?.isAlone === true ? mode.tools : [...tools, ...mode.tools] }),
   });
   const leave = () => void connection.close();
   if (gone.aborted) leave();

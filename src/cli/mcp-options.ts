@@ -4,7 +4,7 @@ import type { VerbSpec } from "./option-spec.js";
 const server: Omit<VerbSpec, "name" | "summary" | "usage"> = {
   examples: [
     "agentkernel mcp server",
-    "agentkernel mcp server --mcp-config .mcp.json --allow-tool 'github/list_*'",
+    "agentkernel mcp server --mcp-config .mcp.json --allow-tool 'github/list_*' --tools code",
     "claude mcp add agentkernel -- agentkernel mcp server",
     'a configuration file: {"mcpServers": {"agentkernel": {"command": "agentkernel", "args": ["mcp", "server"]}}}',
   ],
@@ -33,6 +33,12 @@ const server: Omit<VerbSpec, "name" | "summary" | "usage"> = {
       value: "PATTERN",
       repeats: true,
       help: "let code call these tools, as server/tool; * is any text",
+    },
+    {
+      long: "tools",
+      value: "WHICH",
+      choices: ["all", "code"],
+      help: "which tools are offered; code: those of code mode alone",
     },
   ],
   rest: { kind: "none" },

@@ -6,6 +6,8 @@
 import type { Tool } from "../mcp/tool.js";
 import type { ToolPolicy } from "./calls/policy.js";
 import { ModuleCache } from "./modules/index.js";
+import { ModuleFiles } from "./modules/module-files.js";
+import { ReadySandboxes } from "./run/ready.js";
 import type { ServerEntry } from "./servers/entries.js";
 import { McpServers } from "./servers/index.js";
 import type { Surroundings } from "./servers/stdio-transport.js";
@@ -20,6 +22,8 @@ export interface CodeModeOptions {
   readonly entries: readonly ServerEntry[];
   readonly policy: ToolPolicy;
   readonly around: Surroundings;
+  /** Where modules that were made are kept for later connections. */
+  readonly modulesFolder: string;
   readonly connectTimeoutMs?: number;
   readonly callTimeoutMs?: number;
 }
@@ -29,7 +33,7 @@ const CALL_TIMEOUT_MS = 60_000;
 
 export interface OpenCodeMode {
   readonly tools: readonly Tool[];
-  /** Ends the servers. */
+  /** Ends the servers, and what was made ready for programs. */
   close(): Promise<void>;
 }
 
@@ -41,6 +45,16 @@ export function openCodeMode(options: CodeModeOptions): OpenCodeMode {
     connectTimeoutMs: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     callTimeoutMs: options.callTimeoutMs ?? CALL_TIMEOUT_MS,
   });
-  const mode = { servers, policy, modules: new ModuleCache() };
-  return { tools: [codeSearch(mode), codeTypes(mode), codeRun(mode)], close: () => servers.close() };
+  const mode = {
+    servers,
+    policy,
+    modules: new ModuleCache(new ModuleFiles(options.modulesFolder)),
+    ready: new ReadySandboxes(),
+  };
+  return {
+    tools: [codeSearch(mode), codeTypes(mode), codeRun(mode)],
+    close: async () => {
+      await Promise.all([mode.ready.close(), servers.close()]);
+    },
+  };
 }

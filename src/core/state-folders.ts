@@ -35,6 +35,11 @@ export function sandboxesFolder(env: HostEnvironment, homeDir: string): string {
   return join(stateFolder(env, homeDir), "sandboxes");
 }
 
+/** Modules that code mode has made of servers' tools. */
+export function toolModulesFolder(env: HostEnvironment, homeDir: string): string {
+  return join(stateFolder(env, homeDir), "tool-modules");
+}
+
 /** Who may ask over the network. */
 export function apiKeysFolder(env: HostEnvironment, homeDir: string): string {
   return join(stateFolder(env, homeDir), "keys");

@@ -8,12 +8,18 @@ import { readTreeReport, type TreeReport, type TreeTarget } from "./tree.js";
 
 const MAX_WORDS_CHARS = 1 << 20;
 
+export interface HostTreeOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Whoever gets it knows of holes in files; otherwise they are sent as zeros. */
+  readonly holes?: boolean;
+}
+
 export async function* readHostTree(
   path: string,
   hide: readonly HideRule[],
-  signal?: AbortSignal,
+  { signal, holes = false }: HostTreeOptions = {},
 ): AsyncGenerator<Buffer, void, void> {
-  const end = startEnd("read", { path, hide }, signal);
+  const end = startEnd("read", { path, hide, holes }, signal);
   try {
     end.child.stdin.end();
     yield* end.child.stdout as AsyncIterable<Buffer>;

@@ -5,7 +5,7 @@ import type { OutputRoom } from "../api/limits/output-budget.js";
 import { errorTable, isAgentKernelError } from "../core/errors.js";
 import { type Elicit, Questions } from "./approval.js";
 import { failedCall } from "./errors.js";
-import { capabilities, instructions, serverInfo } from "./greeting.js";
+import { capabilities, sandboxInstructions, serverInfo } from "./greeting.js";
 import type { McpHost } from "./host.js";
 import { KeptOutputs } from "./output/kept-outputs.js";
 import type { RequestsAtWork } from "./requests-at-work.js";
@@ -32,6 +32,8 @@ export interface ConnectionOptions {
   readonly atWork: RequestsAtWork;
   /** Those of the product, unless a test brings its own. */
   readonly tools?: readonly Tool[];
+  /** What a model should know of these tools. */
+  readonly instructions?: string;
 }
 
 export class McpConnection {
@@ -56,6 +58,7 @@ export class McpConnection {
     const { outputs, caller } = options.host;
     this.#outputs = new KeptOutputs(() => outputs.open(caller.id));
     this.#tools = new Map((options.tools ?? allTools).map((tool) => [tool.description.name, tool]));
+    const { instructions = sandboxInstructions } = options;
     this.#server = new sdk.Server(serverInfo, { capabilities, instructions });
     this.#sessions = new SessionSandboxes((name) => this.#tellDied(name));
     this.over = new Promise((resolve) => {

@@ -1,6 +1,6 @@
 import { LATEST_PROTOCOL_VERSION, SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
-import { greet, protocolVersions } from "./greeting.js";
+import { greet, protocolVersions, sandboxInstructions } from "./greeting.js";
 import { connectedPair } from "./testing/connected.js";
 
 const initialize = (protocolVersion: string) => ({
@@ -18,7 +18,7 @@ describe("the answer to initialize", () => {
 
   it.each([...SUPPORTED_PROTOCOL_VERSIONS, "1999-01-01"])("is what the SDK's server says to %s", async (version) => {
     const { ask, close } = await connectedPair();
-    expect(greet(initialize(version))).toEqual(await ask(initialize(version)));
+    expect(greet(initialize(version), sandboxInstructions)).toEqual(await ask(initialize(version)));
     await close();
   });
 
@@ -31,6 +31,6 @@ describe("the answer to initialize", () => {
     ["a text", "initialize"],
     ["nothing", null],
   ])("is left to the SDK's server for %s", (_, message) => {
-    expect(greet(message)).toBeNull();
+    expect(greet(message, "")).toBeNull();
   });
 });

@@ -11,11 +11,14 @@ export const serverInfo = { name: "agentkernel", title: "agentkernel sandboxes",
 
 export const capabilities = { tools: {}, resources: {}, logging: {} } as const;
 
-export const instructions = [
+export const sandboxInstructions = [
   "Commands run in sandboxes on this machine: they cannot read the user's secrets, cannot change the user's files unless the mode says so, and reach only what the policy allows.",
   "sandbox_run runs one command in a fresh sandbox that is gone afterwards. For several commands that build on each other, make a sandbox with sandbox_session_create (it ends with this connection) or sandbox_create (it stays), and use sandbox_exec with its name.",
   'A command is a list of words; for shell syntax use ["sh", "-c", "…"]. The project is /workspace. An exit code other than 0 is a result, not an error.',
 ].join("\n");
+
+export const codeInstructions =
+  "Work that takes several calls of tools, or much data, is one program: code_search finds tools of the MCP servers and shows how they are called, and code_run runs the program in a sandbox without network. Only what it prints comes back: print the answer, not the data.";
 
 interface InitializeMessage {
   readonly id: string | number;
@@ -23,7 +26,7 @@ interface InitializeMessage {
 }
 
 /** The answer to a message that is a well-formed `initialize`; null for every other. */
-export function greet(message: unknown): object | null {
+export function greet(message: unknown, instructions: string): object | null {
   const asked = initializeOf(message);
   if (asked === null) return null;
   const known = protocolVersions.find((one) => one === asked.protocolVersion);

@@ -4,6 +4,7 @@
  */
 import type { Layer, SandboxEnd } from "../core/backend.js";
 import { AgentKernelError } from "../core/errors.js";
+import type { ExecRequest } from "../core/exec.js";
 import type { Policy } from "../core/policy.js";
 import type { Callee, GuestExec, GuestFiles } from "../guest/index.js";
 import { Attendance } from "./attendance.js";
@@ -21,6 +22,15 @@ export interface SessionExec {
   readonly guest: GuestExec;
   readonly wait: CommandWait;
   /** Ends it, with all that it has started, where it has not ended. */
+  abandon(): void;
+}
+
+/** A command that waits for a word on its stdin before it does anything. */
+export interface HeldExec {
+  readonly guest: GuestExec;
+  readonly hasExited: boolean;
+  /** On record, and with its time limit, from here on. Where the log is required, it is in it before this resolves. */
+  begin(timeoutMs: number | null): Promise<SessionExec>;
   abandon(): void;
 }
 
@@ -108,28 +118,54 @@ export class SessionSandbox {
 
   /** With a `callee` the command can call out of the sandbox, by the descriptor that AGENTKERNEL_CALLS_FD names. */
   async exec(wish: ExecWish, callee?: Callee): Promise<SessionExec> {
-    this.#refuseIfOver();
-    const { sandbox, egress, image } = this.#opened;
-    const request = execRequest(wish, { ...this.request, image }, egress?.env ?? {});
+    const request = this.#requestOf(wish);
     const recordEnd = this.#audit.records.execStarting(request, [wish.hostEnv, wish.env ?? {}]);
     try {
       await this.#audit.insist();
-      const guest = await sandbox.exec(request, callee);
+      const held = heldBy(await this.#opened.sandbox.exec(request, callee));
       const timeoutMs = wish.timeoutMs === undefined ? this.policy.resources.timeoutMs : wish.timeoutMs;
-      const wait = new CommandWait(guest, timeoutMs);
-      let hasExited = false;
-      const exited = () => {
-        hasExited = true;
-      };
-      guest.opened.catch(() => {});
-      guest.exited.then(exited, exited);
-      wait.end.then(recordEnd, (error: unknown) => recordEnd({ error }));
-      this.#audit.writeSoon();
-      return { guest, wait, abandon: () => (hasExited ? undefined : guest.close()) };
+      return this.#waitFor(held, timeoutMs, recordEnd);
     } catch (error) {
       recordEnd({ error });
       throw error;
     }
+  }
+
+  /** For a command that does nothing of anybody's until it is told what. */
+  async hold(wish: ExecWish, callee?: Callee): Promise<HeldExec> {
+    const request = this.#requestOf(wish);
+    const held = heldBy(await this.#opened.sandbox.exec(request, callee));
+    held.guest.exited.catch(() => {});
+    return {
+      guest: held.guest,
+      get hasExited() {
+        return held.hasExited;
+      },
+      begin: async (timeoutMs) => {
+        const recordEnd = this.#audit.records.execStarting(request, [wish.hostEnv, wish.env ?? {}]);
+        try {
+          await this.#audit.insist();
+          return this.#waitFor(held, timeoutMs, recordEnd);
+        } catch (error) {
+          recordEnd({ error });
+          throw error;
+        }
+      },
+      abandon: () => abandon(held),
+    };
+  }
+
+  #requestOf(wish: ExecWish): ExecRequest {
+    this.#refuseIfOver();
+    const { egress, image } = this.#opened;
+    return execRequest(wish, { ...this.request, image }, egress?.env ?? {});
+  }
+
+  #waitFor(held: Held, timeoutMs: number | null, recordEnd: RecordEnd): SessionExec {
+    const wait = new CommandWait(held.guest, timeoutMs);
+    wait.end.then(recordEnd, (error: unknown) => recordEnd({ error }));
+    this.#audit.writeSoon();
+    return { guest: held.guest, wait, abandon: () => abandon(held) };
   }
 
   /** Ends all that runs in it; what its policy says is carried over. Idempotent. */
@@ -161,4 +197,25 @@ export class SessionSandbox {
       hint: "make a new one",
     });
   }
+}
+
+interface Held {
+  readonly guest: GuestExec;
+  hasExited: boolean;
+}
+
+type RecordEnd = ReturnType<RunAudit["records"]["execStarting"]>;
+
+function heldBy(guest: GuestExec): Held {
+  const held: Held = { guest, hasExited: false };
+  const exited = () => {
+    held.hasExited = true;
+  };
+  guest.opened.catch(() => {});
+  guest.exited.then(exited, exited);
+  return held;
+}
+
+function abandon({ guest, hasExited }: Held): void {
+  if (!hasExited) guest.close();
 }

@@ -5,7 +5,7 @@ import { EngineClient } from "../../src/backends/engine/client.js";
 import { labels } from "../../src/backends/engine/labels.js";
 import { probeEngine } from "../../src/backends/engine/probe.js";
 import { ownContainers } from "../../src/backends/engine/sweep.js";
-import { actors } from "../support/actors.js";
+import { actors, programOf } from "../support/actors.js";
 import { expectComplaint } from "../support/complaint.js";
 import { DockerEngine } from "../support/docker.js";
 import { loadContractImage } from "../support/engine-image.js";
@@ -55,6 +55,29 @@ describe.skipIf(actor.name !== "root")("--backend docker", () => {
     expect(await kinds()).toEqual([]);
   });
 
+  it("serves where Linux has no user namespaces: nobody names it, and an image of its own will do", async () => {
+    const tag = `/images/${encodeURIComponent(image)}/tag`;
+    await client.post(tag, { query: { repo: "alpine", tag: "3.20" } });
+    await client.post(tag, { query: { repo: "localhost/only-here", tag: "1" } });
+    const none = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"';
+    const program = ["unshare", "--user", "--map-root-user", "sh", "-c", none, "sh", ...programOf(actor)];
+    const nobody = { CONTAINER_HOST: "unix:///no/such.sock", AGENTKERNEL_IMAGE: "", AGENTKERNEL_DAEMON: "off" };
+    const run = async (...words: string[]) => {
+      const state = actor.ownFolder("state");
+      const withoutNamespaces = { ...actor, program, variables: { XDG_STATE_HOME: state } };
+      const asked = ["run", "--no-network", "--workspace", "none", "--json", ...words];
+      const { stdout, stderr } = await runCli(withoutNamespaces, asked, { env: { ...env, ...nobody } });
+      expect(stdout, stderr).not.toBe("");
+      return JSON.parse(stdout);
+    };
+    const detected = await run("sh", "-c", "echo there");
+    expect(detected.data, JSON.stringify(detected)).toMatchObject({ backend: "docker", stdout: "there\n" });
+    const named = await run("--image", "localhost/only-here:1", "echo", "there");
+    expect(named.data, JSON.stringify(named)).toMatchObject({ backend: "docker", stdout: "there\n" });
+    const outright = await run("--backend", "linux", "--image", "host", "true");
+    expect(outright).toMatchObject({ success: false, error: { code: "backend_unavailable" } });
+  });
+
   it("a synced project has the changes after the run, and they are told", async () => {
     const project = makeProject(actor, { "a.txt": "a\n", "gone.txt": "x\n", ".env": "KEY=1\n" });
     const script = "echo b >> a.txt; rm gone.txt; ln -s /etc/passwd away; echo evil > .env; mkfifo pipe";
@@ -97,6 +120,27 @@ describe.skipIf(actor.name !== "root")("--backend docker", () => {
       { env },
     );
     await expect.poll(kinds, { timeout: 20_000 }).toEqual([]);
+  });
+
+  it("a kept sandbox shows its project live, and protected names are held for as long as it runs, whoever dies", async () => {
+    await inWorld(
+      actor,
+      async (world) => {
+        const project = makeProject(actor, { "a.txt": "a\n", ".env": "KEY=1\n" });
+        const before = project.content();
+        await world.ok(["create", ...on("--workspace", "mount", "--dir", project.path), "live"]);
+        await world.ok(["start", "live"]);
+        await world.restart();
+        expect(project.content()).toMatchObject({ ".mcp.json": "{}\n" });
+        const tried = "cat .env; echo evil > .mcp.json; echo new > new.txt; cat a.txt";
+        expect((await world.ak(["exec", "live", "sh", "-c", tried])).stdout).toBe("a\n");
+        expect(project.content()).toMatchObject({ ".mcp.json": "{}\n", "new.txt": "new\n" });
+        await world.ok(["stop", "live"]);
+        await expect.poll(() => project.content()).toEqual({ ...before, "new.txt": "new\n" });
+        await world.ok(["remove", "--force", "live"]);
+      },
+      { env },
+    );
   });
 
   it("a kept sandbox goes through its life, and keeps what it wrote", async () => {

@@ -1,6 +1,6 @@
 /** From npm: what the packages hold, and a newcomer with nothing but Node and npm, from the first line to the last. */
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { manualPages } from "../../src/cli/manual.js";
@@ -16,6 +16,26 @@ import { repository } from "../support/repository.js";
 
 const platform = `linux-${process.arch}`;
 const MEGABYTE = 1_000_000;
+const compiler = join(repository, "node_modules/@typescript", `typescript-${platform}`);
+const { version: compilerVersion }: { readonly version: string } = JSON.parse(
+  readFileSync(join(compiler, "package.json"), "utf8"),
+);
+
+/** A client of MCP in few lines: it runs one program of TypeScript with what is installed, and prints the answer. */
+const RUN_TYPESCRIPT = `
+const words = ["mcp", "server", "--mcp-server", "none=true", "--tools", "code"];
+const child = require("node:child_process").spawn("node_modules/.bin/agentkernel", words, { stdio: ["pipe", "pipe", "inherit"] });
+const ask = (message) => child.stdin.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
+require("node:readline").createInterface({ input: child.stdout }).on("line", (line) => {
+  const { id, result } = JSON.parse(line);
+  if (id === 2) { console.log(result.content[0].text); child.stdin.end(); }
+});
+const clientInfo = { name: "newcomer", version: "1" };
+ask({ id: 1, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo } });
+ask({ method: "notifications/initialized" });
+const code = "const six: number = 6; console.log(six * 7);";
+ask({ id: 2, method: "tools/call", params: { name: "code_run", arguments: { code } } });
+`;
 
 interface Packed {
   readonly name: string;
@@ -84,6 +104,8 @@ describe("the packages for npm", () => {
         expect(manifest.optionalDependencies).toEqual({
           "@agentkernel/linux-x64": version,
           "@agentkernel/linux-arm64": version,
+          "@typescript/typescript-linux-x64": compilerVersion,
+          "@typescript/typescript-linux-arm64": compilerVersion,
         });
     }
   });
@@ -189,4 +211,23 @@ describe.skipIf(process.getuid?.() !== 0 || user === undefined)("a newcomer with
     await newcomer.run(["npm", "uninstall", "-g", "agentkernel"]);
     expect(newcomer.files().filter((path) => path.includes("agentkernel"))).toEqual([]);
   }, 240_000);
+
+  it("has TypeScript for code mode with the package, and is told what to do where it is missing", async () => {
+    await registry.publish(compiler);
+    await registry.publish(join(repository, "node_modules/zod"));
+    await registry.publish(join(await releaseOf(), `agentkernel-claude-agent-${version}.tgz`));
+    const newcomer = new Newcomer(place, actor);
+    const project = newcomer.folder();
+    const packages = ["agentkernel", "agentkernel-claude-agent", "zod"];
+    const words = ["npm", "install", "--legacy-peer-deps", "--prefix", project, ...packages];
+    expect(await newcomer.run(words, project)).toMatchObject({ status: 0 });
+    const run = async () => (await newcomer.run(["node", "--eval", RUN_TYPESCRIPT], project)).stdout;
+    expect(await run()).toContain("42");
+    rmSync(join(project, "node_modules/@typescript"), { recursive: true });
+    expect(await run()).toContain("npm install -g typescript@7 installs it");
+    const named = 'import * as all from "agentkernel-claude-agent"; console.log(typeof all.sandboxedQuery)';
+    const sdk = await newcomer.run(["node", "--input-type=module", "--eval", named], project);
+    expect(sdk).toMatchObject({ status: 0, stdout: "function\n" });
+    await newcomer.run([join(project, "node_modules/.bin/agentkernel"), "setup", "--uninstall", "--yes"], project);
+  }, 180_000);
 });

@@ -110,7 +110,7 @@ describe.each(actors)("as $name", (actor) => {
       killNow(victim === "supervisor" ? supervisorOf(state) : guestOf(state));
       expect(await person.left()).toBe(125);
       expect(person.tmux.screen()).toMatch(/agentkernel: the terminal t[0-9a-f]{8} of box is gone: /);
-      expect((await world.cli("info", "box")).stdout).toMatch(/^State +stopped/m);
+      await expect.poll(async () => (await world.cli("info", "box")).stdout).toMatch(/^State +stopped/m);
     });
   });
 

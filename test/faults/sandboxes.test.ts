@@ -127,7 +127,7 @@ describe.each(actors)("as $name", (actor) => {
     });
   });
 
-  describe.each(["supervisor", "guest"] as const)("kill -9 of the %s", (victim) => {
+  describe.each<Victim>(["supervisor", "guest"])("kill -9 of the %s", (victim) => {
     const during = victim === "supervisor" ? ["stop"] : ["exec", "exec --detach", "stop"];
     it.each(during)("at each step that it takes during %s", { timeout: 300_000 }, async (name) => {
       const step = steps[name];
@@ -135,11 +135,12 @@ describe.each(actors)("as $name", (actor) => {
       await inWorld(actor, async (world) => {
         const struck = await atEachPoint(callsOf[victim], async (point) => {
           await step.before(world);
-          const pid = victim === "supervisor" ? world.supervisor("box") : world.guest("box");
+          const pid = pidOf(world, victim);
           const striker = await Striker.at(pid, point);
           await world.watch(step.words).end;
           await settle(world);
           const wasStruck = await striker.off();
+          if (isGone(pid)) await deathIsKnown(world, victim, pid);
           await expectConsistent(world, `${name}, ${point.call} number ${point.nth}`);
           return wasStruck;
         });
@@ -154,12 +155,13 @@ describe.each(actors)("as $name", (actor) => {
       await inWorld(actor, async (world) => {
         for (const delayMs of [0, 3, 10, 30]) {
           await step.before(world);
-          const pid = victim === "supervisor" ? world.supervisor("box") : world.guest("box");
+          const pid = pidOf(world, victim);
           const cli = world.watch(step.words);
           spinMs(delayMs);
           killNow(pid);
           await cli.end;
           await settle(world);
+          await deathIsKnown(world, victim, pid);
           await expectConsistent(world, name);
         }
       });
@@ -168,7 +170,7 @@ describe.each(actors)("as $name", (actor) => {
     it("while nobody does anything is told by list", async () => {
       await inWorld(actor, async (world) => {
         await makeRunning(world);
-        killNow(victim === "supervisor" ? world.supervisor("box") : world.guest("box"));
+        killNow(pidOf(world, victim));
         await expect.poll(() => world.states()).toEqual({ box: "stopped" });
         await expectConsistent(world, "start");
       });
@@ -178,7 +180,7 @@ describe.each(actors)("as $name", (actor) => {
       await inWorld(actor, async (world) => {
         await makeRunning(world);
         await world.ok(["exec", "-d", "box", "sleep", "4501"]);
-        const pid = victim === "supervisor" ? world.supervisor("box") : world.guest("box");
+        const pid = pidOf(world, victim);
         await world.crash();
         killNow(pid);
         await world.up();
@@ -200,6 +202,21 @@ describe.each(actors)("as $name", (actor) => {
     });
   });
 });
+
+type Victim = "supervisor" | "guest";
+
+function pidOf(world: SandboxWorld, victim: Victim): number {
+  return world[victim]("box");
+}
+
+/**
+ * The daemon hears of a death a moment after it; who asks for a command in that moment is told that the sandbox ended,
+ * and rightly so. What counts is what it says once it knows: the sandbox stands still, is gone, or was started anew.
+ */
+async function deathIsKnown(world: SandboxWorld, victim: Victim, pid: number): Promise<void> {
+  const isThought = async () => (await world.states()).box === "running" && pidOf(world, victim) === pid;
+  await expect.poll(isThought, { timeout: 15_000 }).toBe(false);
+}
 
 /** Nothing that was asked for is still going on. */
 async function settle(world: SandboxWorld): Promise<void> {

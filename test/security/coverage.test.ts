@@ -1,13 +1,15 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { repository } from "../support/repository.js";
-import { citations, citationsIn, notOn, uncovered } from "./coverage.js";
+import { citations, citationsElsewhere, citationsIn, notOn, uncovered } from "./coverage.js";
+import { attacks, exemptions } from "./elsewhere/table.js";
 import { MOST_PENDING, pending } from "./pending.js";
 import { threats } from "./threats.js";
 
 const ids = threats.map(({ id }) => id);
 const pendingIds = pending.map(({ id }) => id);
-const cited = citations(join(repository, "test"));
+const cited = [...citations(join(repository, "test")), ...citationsElsewhere()];
 
 describe("every threat is attacked by a test, or its reason is written down", () => {
   it("knows the threats once each", () => {
@@ -28,7 +30,15 @@ describe("every threat is attacked by a test, or its reason is written down", ()
     expect(pending.length).toBeLessThanOrEqual(MOST_PENDING);
     expect(pendingIds.filter((id) => !ids.includes(id))).toEqual([]);
     expect(new Set(pendingIds).size).toBe(pendingIds.length);
-    expect([...pending, ...notOn].filter(({ reason }) => reason.trim() === "")).toEqual([]);
+    expect([...pending, ...notOn, ...exemptions].filter(({ reason }) => reason.trim() === "")).toEqual([]);
+  });
+
+  it("the table for other backends names files of the suite, and threats that they attack", () => {
+    for (const { id, file } of attacks) {
+      expect(cited.map((one) => `${one.id} ${one.file}`)).toContain(`${id} security/${file}.test.ts`);
+    }
+    const missing = exemptions.filter(({ file }) => !existsSync(join(repository, "test/security", `${file}.test.ts`)));
+    expect(missing).toEqual([]);
   });
 
   it("nothing is left for later that a test attacks already", () => {
@@ -54,9 +64,9 @@ it("F7 in a test's own title", () => {});
   });
 
   it("that is missing is noticed", () => {
-    expect(uncovered(["F1", "F2"], citationsIn('describe("F1 x", () => {})', "x"), [])).toEqual([
-      { id: "F2", backend: "linux" },
-    ]);
+    const found = uncovered(["F1", "F2"], citationsIn('describe("F1 x", () => {})', "x"), []);
+    expect(found.filter(({ backend }) => backend === "linux")).toEqual([{ id: "F2", backend: "linux" }]);
+    expect(found.map(({ id, backend }) => `${id} ${backend}`)).toContain("F1 docker");
     expect(uncovered(["F2"], [], ["F2"])).toEqual([]);
   });
 });

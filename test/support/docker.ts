@@ -5,6 +5,13 @@ import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, 
 import { join } from "node:path";
 import { killNow } from "./process-tree.js";
 
+/** Whatever a test names, no registry of the world outside is asked: what leads there ends at a closed port. */
+const noRegistry = {
+  HTTP_PROXY: "http://127.0.0.1:1",
+  HTTPS_PROXY: "http://127.0.0.1:1",
+  NO_PROXY: "127.0.0.1,localhost",
+};
+
 export class DockerEngine {
   readonly socketPath: string;
   readonly #folder: string;
@@ -27,7 +34,7 @@ export class DockerEngine {
     const child = spawn(
       "/usr/sbin/dockerd",
       ["--host", `unix://${this.socketPath}`, ...places, "--iptables=false", "--ip6tables=false", "--bridge=none"],
-      { stdio: ["ignore", log, log] },
+      { stdio: ["ignore", log, log], env: { ...process.env, ...noRegistry } },
     );
     closeSync(log);
     this.#process = child;
@@ -79,7 +86,8 @@ export function mountsBelow(folder: string): readonly string[] {
   return places.filter((place) => place.startsWith(`${folder}/`)).reverse();
 }
 
-function processesAbout(path: string): readonly number[] {
+/** Whose words name the path. One that has ended and waits for its parent has none. */
+export function processesAbout(path: string): readonly number[] {
   const all = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return all.map(Number).filter((pid) => {
     try {

@@ -15,7 +15,7 @@ export interface ProvenGvisor {
 export async function provenGvisor(actor: Actor): Promise<ProvenGvisor | null> {
   const program = runscPath(process.env);
   const reasons: string[] = [];
-  if (program === null) reasons.push("there is no runsc; scripts/engines.sh installs it");
+  if (program === null) reasons.push("there is no runsc; scripts/setup-tools.sh installs it");
   for (const platform of program === null ? [] : gvisorPlatforms) {
     const gvisor = { program: program ?? "", platform };
     try {

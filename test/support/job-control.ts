@@ -1,11 +1,21 @@
-/** A shell with job control around a program: a process group that nobody looks after is never stopped by Ctrl-Z. */
+/**
+ * A parent with job control around a program: a process group that nobody looks after is never stopped by Ctrl-Z. No
+ * shell, since those have something to say of a job that is stopped, or go on without it.
+ */
 import { type Actor, programOf } from "./actors.js";
 
-// Its own way to wait for a job that is stopped (`wait -f`) says so over and over, faster than anybody reads.
-const UNTIL_IT_IS_OVER = "while kill -0 $! 2>/dev/null; do sleep 0.05; done; wait $!";
+const SCRIPT = `
+import os, sys
+pid = os.fork()
+if pid == 0:
+    os.setpgid(0, 0)
+    os.execvp(sys.argv[1], sys.argv[1:])
+print("client", pid, flush=True)
+_, status = os.waitpid(pid, 0)
+sys.exit(os.waitstatus_to_exitcode(status) & 0xff)
+`;
 
-/** Says `client PID` first. */
+/** Says `client PID` first, and ends with the program. */
 export function underJobControl(actor: Actor): Actor {
-  const script = `set -m; "$0" "$@" & echo client $!; ${UNTIL_IT_IS_OVER}`;
-  return { ...actor, program: ["/bin/bash", "-c", script, ...programOf(actor)] };
+  return { ...actor, program: ["python3", "-c", SCRIPT, ...programOf(actor)] };
 }

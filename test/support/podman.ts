@@ -5,7 +5,8 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { watch } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { mountsBelow, untilAnswered } from "./docker.js";
+import { mountsBelow, processesAbout, untilAnswered } from "./docker.js";
+import { killNow } from "./process-tree.js";
 
 export class Podman {
   readonly env: Readonly<Record<string, string>>;
@@ -70,6 +71,13 @@ export class Podman {
 
   async stop(): Promise<void> {
     await this.crash();
-    for (const mount of mountsBelow(this.#folder)) execFileSync("umount", ["--lazy", mount]);
+    // The end of a container starts one more Podman, which mounts its store anew: until nobody is left who could.
+    for (;;) {
+      const left = processesAbout(`${this.#folder}/`);
+      for (const pid of left) killNow(pid);
+      for (const mount of mountsBelow(this.#folder)) execFileSync("umount", ["--lazy", mount]);
+      if (left.length === 0 && mountsBelow(this.#folder).length === 0) return;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
   }
 }

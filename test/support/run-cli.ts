@@ -18,31 +18,16 @@ export interface CliResult {
   readonly stdoutBytes: Buffer;
 }
 
-/**
- * Tests that know of no backend can be tried on another one: AGENTKERNEL_TEST_BACKEND names it, AGENTKERNEL_TEST_IMAGE the
- * image there, and DOCKER_HOST or CONTAINER_HOST the engine.
- */
-function onChosenBackend(words: readonly string[]): readonly string[] {
-  const { AGENTKERNEL_TEST_BACKEND: backend } = process.env;
-  return backend === undefined || words[0] !== "run" ? words : ["run", "--backend", backend, ...words.slice(1)];
-}
-
-function chosenEngine(): Readonly<Record<string, string>> {
-  const { AGENTKERNEL_TEST_IMAGE: image, DOCKER_HOST = "", CONTAINER_HOST = "" } = process.env;
-  return image === undefined ? {} : { AGENTKERNEL_IMAGE: image, DOCKER_HOST, CONTAINER_HOST };
-}
-
 /** Starts it and hands over the process; the caller ends it. */
 export function startCli(actor: Actor, words: readonly string[], options: CliOptions = {}): ChildProcess {
   const identity = process.getuid?.() === 0 ? { uid: actor.uid, gid: actor.gid } : {};
   const [program = "", ...before] = programOf(actor);
-  return spawn(program, [...before, ...onChosenBackend(words)], {
+  return spawn(program, [...before, ...words], {
     ...identity,
     cwd: options.cwd ?? actor.home,
     env: {
       PATH: process.env.PATH ?? "/usr/bin:/bin",
       ...environmentOf(actor),
-      ...chosenEngine(),
       ...options.env,
     },
     stdio: ["pipe", "pipe", "pipe"],

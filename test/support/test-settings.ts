@@ -1,11 +1,11 @@
 /**
- * What every run of a test has unless it is about images: no registry of the world outside is ever asked. With
- * AGENTKERNEL_TEST_BACKEND the whole suite attacks that backend instead of the usual one.
+ * What every run of a test has unless it is about images: no registry of the world outside is ever asked. Where a
+ * project is about another backend (chosen-backend.ts), every run in it is on that one.
  */
-const backend = process.env.AGENTKERNEL_TEST_BACKEND;
+import { chosenBackend } from "./chosen-backend.js";
 
 export const testSettings: Readonly<Record<string, string>> = {
   AGENTKERNEL_IMAGE: "host",
   AGENTKERNEL_PULL: "never",
-  ...(backend === undefined ? {} : { AGENTKERNEL_BACKEND: backend }),
+  ...chosenBackend?.settings,
 };

@@ -5,9 +5,12 @@ use std::{
     os::fd::{BorrowedFd, OwnedFd},
 };
 
-use ak_jail::fault::{During, Fault, Outcome};
+use ak_jail::{
+    fault::{During, Fault, Outcome},
+    place,
+};
 use rustix::{
-    fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat2, statat},
+    fs::{AtFlags, FileType, OFlags, ResolveFlags, Stat, fstat, statat},
     io::{Errno, pread},
 };
 
@@ -18,14 +21,7 @@ fn open_below(root: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> rustix::io::R
     let path = if path.is_empty() { c".".to_owned() } else { CString::new(path).map_err(|_| Errno::INVAL)? };
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
     let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    // What is renamed meanwhile makes the kernel unsure once in a while.
-    for _ in 0..100 {
-        match openat2(root, path.as_c_str(), flags, Mode::empty(), resolve) {
-            Err(Errno::AGAIN) => {}
-            opened => return opened,
-        }
-    }
-    Err(Errno::AGAIN)
+    place::open_within(root, path.as_c_str(), flags, resolve)
 }
 
 pub fn open_folder(root: BorrowedFd<'_>, path: &[u8]) -> rustix::io::Result<OwnedFd> {

@@ -62,7 +62,7 @@ pub fn receive(state: &Path, max_bytes: u64, mut input: impl Read) -> Outcome<()
 fn receive_tree(into: &Path, max_bytes: u64, input: &mut impl Read) -> Outcome<()> {
     let destination = Destination { path: into.to_owned(), name: Vec::new(), contents: true };
     let limits = Limits { bytes: max_bytes, entries: MAX_ENTRIES };
-    let mut writer = Writer::new(destination, Links::Any, limits).taking_any_name();
+    let mut writer = Writer::new(destination, Links::Any, limits).taking_any_name().taking_holes();
     loop {
         let part = hear(input)?;
         if part.is_empty() {

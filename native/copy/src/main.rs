@@ -31,6 +31,9 @@ struct ReadOrder {
     path: PathBuf,
     /// What is left out of a folder: the user's secrets.
     hide: Vec<HideRule>,
+    /// Whoever gets it knows of holes in files.
+    #[serde(default)]
+    holes: bool,
 }
 
 #[derive(Deserialize)]
@@ -68,6 +71,9 @@ fn parse<T: DeserializeOwned>(order: &str) -> Result<T, Failure> {
 
 fn read(order: &ReadOrder) -> Result<(), Failure> {
     let mut reader = Reader::open(&order.path, Box::new(|_| None))?;
+    if order.holes {
+        reader = reader.telling_holes();
+    }
     let hidden = hidden_in(&reader, order)?;
     reader.skip_by(Box::new(move |path| hidden.contains(path).then_some("hidden; name it to copy it")));
     let mut out = io::stdout().lock();

@@ -47,6 +47,7 @@ pub fn tell(speech: &mut Speech) -> Outcome<()> {
     let listing = Listing::parse(&speech.hear_all(MAX_LISTING)?).map_err(fault)?;
     let marks = Rc::new(RefCell::new(Marks::of(listing)));
     let mut reader = Reader::open(Path::new(WORKSPACE), Box::new(|_| None)).map_err(fault)?;
+    reader = reader.telling_holes();
     let noted = Rc::clone(&marks);
     reader.leave_out_by(Box::new(move |path, stat| noted.borrow_mut().see(path, stat)));
     let mut portion = Vec::with_capacity(2 * PORTION);

@@ -1,5 +1,5 @@
 //! `ak-entry`, the first program of a container that an engine made for us. `ak-entry boot` hears on standard input what
-//! is to be done, puts the caller's files in place, captures the network, gives up every right that the sandbox must not
+//! is to be done, puts the caller's files in place, shows folders of the host's, captures the network, gives up every right that the sandbox must not
 //! have, and becomes the guest, whose stream to the host are the container's own standard streams. In a kept container
 //! hosts come and go: the engine starts `ak-entry knock` there, which hands the guest a stream and carries its bytes, or
 //! `ak-entry stop MS`, which asks for an end in order. `ak-entry gather` tells what changed in the project since it was put
@@ -12,6 +12,7 @@ mod gather;
 mod guest;
 mod home;
 mod knock;
+mod live;
 mod order;
 mod readonly;
 mod speech;
@@ -105,12 +106,12 @@ fn prepare(speech: &mut Speech) -> Outcome<()> {
     let order = Order::parse(&text)?;
     home::write(&order)?;
     trees::receive(speech, &order)?;
+    let mut layers = live::show(speech, &order)?;
     if let Some(folder) = &order.listed {
         let listing = Listing::of(folder).map_err(|failure| Fault::start(failure.message))?;
         speech.say(&Said::Filled).during("say that the project is there")?;
         speech.send_all(&listing.to_bytes())?;
     }
-    let mut layers = Vec::new();
     let captured = guest::set_up_network(&order, &mut layers)?;
     let never = guest::raise_walls(&order, &mut layers)
         .and_then(|()| guest::enter(speech, &order, guest, captured.as_ref(), &layers))?;

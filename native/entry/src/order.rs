@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ak_jail::{
     fault::{Fault, Outcome},
-    spec::{Capabilities, Network, SeccompChoice, User},
+    spec::{Capabilities, Network, SeccompChoice, User, View},
 };
 use serde::Deserialize;
 
@@ -29,6 +29,8 @@ pub struct Order {
     pub trusted_certificate: Option<String>,
     /// Folders and files that follow on the stream, in this order.
     pub trees: Vec<PathBuf>,
+    /// Folders and files that the engine has mounted for us to show; what is known of them follows the order.
+    pub views: Vec<View>,
     /// A folder of these that is to be listed when it is there, so that what changes in it can be told.
     pub listed: Option<PathBuf>,
     /// What lies in the folders from before goes.
@@ -48,7 +50,8 @@ impl Order {
             return Err(wrong("hostname must have 1 to 64 bytes".into()));
         }
         let paths = order.landlock_writable.iter().chain(&order.readonly).chain(&order.trees).chain(&order.listed);
-        for path in paths {
+        let shown = order.views.iter().flat_map(|view| [&view.source, &view.target]);
+        for path in paths.chain(shown) {
             if !path.is_absolute() || path.components().any(|c| c.as_os_str() == "..") {
                 return Err(wrong(format!("{} must be absolute without ..", path.display())));
             }

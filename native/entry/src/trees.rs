@@ -1,7 +1,10 @@
 //! The caller's folders and files, copied in. Each comes as a tree stream in messages, the last of which is empty. They
 //! are written with the rights of the sandbox's user, whose they are then.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use ak_jail::{
     fault::{During, Fault, Outcome},
@@ -20,6 +23,7 @@ const LIMITS: Limits = Limits { bytes: u64::MAX, entries: u64::MAX };
 
 pub fn receive(speech: &mut Speech, order: &Order) -> Outcome<()> {
     for target in &order.trees {
+        check(target, order)?;
         if order.anew {
             empty(target)?;
         }
@@ -30,9 +34,37 @@ pub fn receive(speech: &mut Speech, order: &Order) -> Outcome<()> {
     Ok(())
 }
 
+/// As the linux backend has it: no link of a project's leads what is shown elsewhere, and nothing is made in a project
+/// whose changes are carried over.
+fn check(target: &Path, order: &Order) -> Outcome<()> {
+    let mut way = PathBuf::new();
+    for part in target.components() {
+        way.push(part);
+        let nothing = |why: String| {
+            Fault::new("invalid_argument", format!("nothing can be mounted at {}{why}", target.display()))
+        };
+        match fs::symlink_metadata(&way) {
+            Ok(found) if found.is_symlink() => {
+                return Err(nothing(format!(" in the sandbox: {} is a link", way.display()))
+                    .hint("choose a path outside /workspace, or one that exists in it"));
+            }
+            Err(_) if !order.kept && order.listed.as_ref().is_some_and(|around| is_within(target, around)) => {
+                return Err(nothing(": it does not exist in /workspace".into())
+                    .hint("make it in the project first, or mount somewhere else"));
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn is_within(target: &Path, around: &Path) -> bool {
+    target != around && target.starts_with(around)
+}
+
 fn receive_one(speech: &mut Speech, target: &Path) -> Outcome<()> {
     let destination = Destination { path: target.to_owned(), name: Vec::new(), contents: true };
-    let mut writer = Writer::new(destination, Links::Any, LIMITS);
+    let mut writer = Writer::new(destination, Links::Any, LIMITS).taking_any_name().taking_holes();
     loop {
         let part = speech.hear()?.ok_or_else(|| Fault::start("the host is gone"))?;
         if part.is_empty() {

@@ -249,7 +249,7 @@ impl Child<'_> {
         let mut views: Vec<_> = self.spec.views.iter().zip(trees).zip(surveys).enumerate().collect();
         views.sort_by_key(|(_, ((view, _), _))| view.target.components().count());
         for (index, ((view, (is_folder, tree)), survey)) in views {
-            check_place(&self.spec.views, root, view)?;
+            place::check(&self.spec.views, root, view)?;
             if is_folder {
                 self.show_folder(root, (index, view), tree, survey, void, *uppers)?;
             } else {
@@ -281,7 +281,7 @@ impl Child<'_> {
         uppers: Uppers,
     ) -> Outcome<()> {
         if view.is_live() {
-            set_live_attributes(&tree)?;
+            place::without_set_ids(&tree)?;
             root.attach_folder(&tree, &view.target)?;
             let mounted = root.find(&view.target, OFlags::DIRECTORY).during("open a view")?;
             return guard::apply(mounted.as_fd(), survey, void);
@@ -342,27 +342,11 @@ impl Child<'_> {
     }
 }
 
-/// A mount point that is made inside a folder of the host's would stay there.
-fn check_place(views: &[View], root: &Root, view: &View) -> Outcome<()> {
-    let within = |v: &&View| v.reaches_host() && v.target != view.target && view.target.starts_with(&v.target);
-    let Some(around) = views.iter().find(within) else { return Ok(()) };
-    root.find(&view.target, OFlags::empty()).map(drop).map_err(|_| {
-        let (target, folder) = (view.target.display(), around.target.display());
-        Fault::new("invalid_argument", format!("nothing can be mounted at {target}: it does not exist in {folder}"))
-            .hint("make it in the project first, or mount somewhere else")
-    })
-}
-
 fn show_file(root: &Root, view: &View, tree: &OwnedFd) -> Outcome<()> {
     if view.readonly || view.form != ViewForm::Mount {
         place::readonly(tree).during("make a view read-only")?;
     }
     root.attach_file(tree, &view.target)
-}
-
-fn set_live_attributes(tree: &OwnedFd) -> Outcome<()> {
-    let plain = sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
-    sys::mount_setattr(tree.as_fd(), true, plain, None).during("set a view's attributes")
 }
 
 /// Of the root that we are in.

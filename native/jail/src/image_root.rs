@@ -9,9 +9,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{
-        AtFlags, FileType, Mode, OFlags, ResolveFlags, chmodat, fstat, mkdirat, open, openat, openat2, statat, unlinkat,
-    },
+    fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, chmodat, fstat, mkdirat, open, openat, statat, unlinkat},
     io::Errno,
     mount::{FsMountFlags, MountAttrFlags, fsconfig_create, fsmount},
 };
@@ -95,7 +93,7 @@ fn give(root: &Root, name: &str, user: User) -> Outcome<()> {
 /// Links of the image are followed within it: what is found is part of it in any case.
 pub fn own_etc(root: &Root) -> Outcome<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let find = || openat2(root.fd(), "etc", flags, Mode::empty(), ResolveFlags::IN_ROOT);
+    let find = || place::open_within(root.fd(), "etc", flags, ResolveFlags::IN_ROOT);
     find().or_else(|_| {
         own_folder(root, "etc", 0o755)?;
         find().during("open /etc of the image")
@@ -181,7 +179,7 @@ fn build_home(root: &Root, spec: &Spec, home: &Path) -> Outcome<()> {
 }
 
 fn find_home(root: &Root, home: &Path) -> rustix::io::Result<OwnedFd> {
-    openat2(root.fd(), home, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::IN_ROOT)
+    place::open_within(root.fd(), home, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, ResolveFlags::IN_ROOT)
 }
 
 /// Links of the image are followed within it, as some have /home elsewhere. What leads to no folder is replaced.

@@ -12,14 +12,33 @@ use rustix::{
     fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2},
     io::Errno,
     mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree},
+    path::Arg,
 };
 
 use crate::{
     fault::{During, Fault, Outcome},
+    spec::View,
     sys,
 };
 
 const FIND: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+
+/// Opens a path within a folder. Where links lead up again, the kernel cannot tell whether a rename or a mount anywhere
+/// on the machine moved the folder meanwhile, and then asks to try again.
+pub fn open_within(
+    folder: impl AsFd,
+    path: impl Arg + Copy,
+    flags: OFlags,
+    resolve: ResolveFlags,
+) -> rustix::io::Result<OwnedFd> {
+    for _ in 0..1000 {
+        match openat2(&folder, path, flags, Mode::empty(), resolve) {
+            Err(Errno::AGAIN) => rustix::thread::sched_yield(),
+            opened => return opened,
+        }
+    }
+    Err(Errno::AGAIN)
+}
 
 /// A detached copy of a mount and all below it.
 pub fn clone_tree(at: BorrowedFd<'_>, path: &Path) -> rustix::io::Result<OwnedFd> {
@@ -41,6 +60,12 @@ pub fn clone_readonly(path: &Path) -> rustix::io::Result<OwnedFd> {
 pub fn readonly(tree: &OwnedFd) -> rustix::io::Result<()> {
     let flags = sys::MOUNT_ATTR_RDONLY | sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
     sys::mount_setattr(tree.as_fd(), true, flags, None).map_err(errno)
+}
+
+/// What is live can be written, and gives nobody rights.
+pub fn without_set_ids(tree: &OwnedFd) -> Outcome<()> {
+    let plain = sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
+    sys::mount_setattr(tree.as_fd(), true, plain, None).during("set a view's attributes")
 }
 
 pub fn errno(e: std::io::Error) -> Errno {
@@ -73,13 +98,13 @@ impl Root {
 
     pub fn find(&self, path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
         // A link in the way is refused, not followed: a project's own could lead a mount over the system's folders.
-        openat2(&self.fd, path, FIND | flags, Mode::empty(), ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS)
+        open_within(&self.fd, path, FIND | flags, ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS)
     }
 
     /// The content of a regular file, links followed within the root; None where there is none of at most so many bytes.
     pub fn read(&self, path: &str, most: u64) -> Option<Vec<u8>> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = openat2(&self.fd, path, flags, Mode::empty(), ResolveFlags::IN_ROOT).ok()?;
+        let file = open_within(&self.fd, path, flags, ResolveFlags::IN_ROOT).ok()?;
         let stat = fstat(&file).ok()?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || stat.st_size as u64 > most {
             return None;
@@ -131,6 +156,17 @@ impl Root {
     pub fn attach_file(&self, tree: &OwnedFd, path: &Path) -> Outcome<()> {
         attach(tree, &self.file(path)?).during(format_args!("mount {}", path.display()))
     }
+}
+
+/// A mount point that is made inside a folder of the host's would stay there.
+pub fn check(views: &[View], root: &Root, view: &View) -> Outcome<()> {
+    let within = |v: &&View| v.reaches_host() && v.target != view.target && view.target.starts_with(&v.target);
+    let Some(around) = views.iter().find(within) else { return Ok(()) };
+    root.find(&view.target, OFlags::empty()).map(drop).map_err(|_| {
+        let (target, folder) = (view.target.display(), around.target.display());
+        Fault::new("invalid_argument", format!("nothing can be mounted at {target}: it does not exist in {folder}"))
+            .hint("make it in the project first, or mount somewhere else")
+    })
 }
 
 fn no_target(path: &Path, e: Errno) -> Fault {

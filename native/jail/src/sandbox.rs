@@ -28,9 +28,9 @@ use crate::{
     view::{
         matcher::Matcher,
         placeholder::Placeholders,
+        search::{live_layer, make_placeholders, search},
         source::Source,
-        survey::{Hit, Rules, Survey},
-        walk::Tree,
+        survey::Survey,
     },
 };
 
@@ -84,7 +84,7 @@ impl<'a> Sandbox<'a> {
         let sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
         let layers = Layers::open(spec.root.layers(), privileged)?;
         let disk_layer = disk.map(|folder| Layers::open(&[folder.to_owned()], privileged)).transpose()?;
-        let mut placeholders = make_placeholders(spec)?;
+        let mut placeholders = make_placeholders(spec.into())?;
         // Made while the child is at work, unless it is to be born in it. Declared before the process, to outlive it.
         let born = cgroup::is_pure_v2();
         let limits = spec.limits_around();
@@ -130,7 +130,7 @@ impl<'a> Sandbox<'a> {
         for door in cgroup.doors(born)? {
             tell(&ours, &Asked::Join, Some(door.as_fd()))?;
         }
-        let surveys = search(spec, &sources, (&hide, &protect), &mut placeholders)?;
+        let surveys = search(spec.into(), &sources, (&hide, &protect), &mut placeholders)?;
         tell(&ours, &Asked::Finish, None)?;
         let prepared = Prepared { surveys, rlimits: rlimits(spec, cgroup) };
         tell(&ours, &prepared, None)?;
@@ -141,7 +141,7 @@ impl<'a> Sandbox<'a> {
         ];
         walls.extend(cgroup_layers.freezer.clone());
         let upper = follow_child(&ours, &mut walls)?;
-        walls.extend(mount_layer(spec));
+        walls.extend(live_layer(&spec.views));
         walls.extend(disk.map(|_| disk_layer_of_kept()));
         let Some((cgroup, _)) = limited.take() else { return Err(Fault::new("internal", "the cgroup is gone")) };
         let Prepared { surveys, .. } = prepared;
@@ -249,43 +249,6 @@ fn open_guest(spec: &Spec) -> Outcome<OwnedFd> {
         .map_err(|e| Fault::new("internal", format!("the guest binary {}: {e}", spec.guest.display())))
 }
 
-/// What of each view is hidden or protected.
-fn search(
-    spec: &Spec,
-    sources: &[Source],
-    (hide, protect): (&Matcher, &Matcher),
-    placeholders: &mut Vec<Placeholders>,
-) -> Outcome<Vec<Survey>> {
-    let mut surveys = sources.iter().map(|s| survey(s, hide, protect)).collect::<Outcome<Vec<_>>>()?;
-    for (view, survey) in spec.views.iter().zip(&mut surveys) {
-        if view.is_live() && !survey.repositories.is_empty() {
-            let held: Vec<Hit> = placeholders.iter().flat_map(|p| p.hits(&view.source)).collect();
-            // A folder that only holds the name is closed as a whole.
-            let is_held = |path: &[u8]| held.iter().any(|hit| path.strip_suffix(b"/") == Some(&hit.path));
-            survey.repositories.retain(|path| !is_held(path));
-            let made = Placeholders::of_repositories(&view.source, &survey.repositories, &spec.protect, &spec.journal)?;
-            placeholders.push(made);
-        }
-        survey.protected.extend(placeholders.iter().flat_map(|p| p.hits(&view.source)));
-        survey.protected.sort();
-        survey.protected.dedup();
-    }
-    Ok(surveys)
-}
-
-fn make_placeholders(spec: &Spec) -> Outcome<Vec<Placeholders>> {
-    let live = spec.views.iter().filter(|v| v.is_live() && v.source.is_dir());
-    live.map(|v| Placeholders::make(&v.source, &spec.protect, &spec.journal)).collect()
-}
-
-fn survey(source: &Source, hide: &Matcher, protect: &Matcher) -> Outcome<Survey> {
-    if !source.is_folder() {
-        return Ok(Survey::default());
-    }
-    let tree = Tree { root: source.shown(), known: &source.listings };
-    Survey::of_known(tree, source.fd.as_fd(), &Rules { hide, protect })
-}
-
 /// Sends the child something. If it is gone, what it said before is the reason, and not that it cannot be told.
 fn tell<T: Serialize>(channel: &Channel, message: &T, with: Option<BorrowedFd<'_>>) -> Outcome<()> {
     channel.send(message, with).map_err(|fault| why_gone(channel).unwrap_or(fault))
@@ -328,20 +291,6 @@ fn follow_child(channel: &Channel, layers: &mut Vec<Layer>) -> Outcome<Option<Ow
         }
     }
     Ok(upper)
-}
-
-fn mount_layer(spec: &Spec) -> Option<Layer> {
-    spec.views.iter().any(|v| v.is_live()).then(|| {
-        Layer::new(
-            "protected-paths",
-            LayerState::Partial,
-            "a live mount: a hidden or protected file that the host replaces by rename while the sandbox runs becomes \
-             visible or writable, protected names that do not exist yet can be made in subfolders or where a pattern has a wildcard, a \
-             subfolder can be made a git repository of the sandbox's (`git config --global safe.bareRepository \
-             explicit` makes git pass over those), and a socket that a program of the host makes in it meanwhile can \
-             be connected to",
-        )
-    })
 }
 
 fn no_disk(fault: &Fault) -> Fault {

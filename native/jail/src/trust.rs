@@ -4,13 +4,13 @@
 use std::{fs::File, io::Write, os::fd::OwnedFd};
 
 use rustix::{
-    fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2, statat, unlinkat},
+    fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, mkdirat, openat, statat, unlinkat},
     io::Errno,
 };
 
 use crate::{
     fault::{During, Outcome},
-    place::Root,
+    place::{self, Root},
 };
 
 /// Where images and hosts keep what they trust.
@@ -28,7 +28,7 @@ const FOLDER: &str = "agentkernel";
 /// Makes `/etc/agentkernel/ca.pem` and `/etc/agentkernel/ca-bundle.pem`.
 pub fn install(root: &Root, certificate: &str) -> Outcome<()> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let etc = openat2(root.fd(), "etc", flags, Mode::empty(), ResolveFlags::IN_ROOT).during("open /etc")?;
+    let etc = place::open_within(root.fd(), "etc", flags, ResolveFlags::IN_ROOT).during("open /etc")?;
     let folder = own_folder(&etc)?;
     let mut bundle = BUNDLES.iter().find_map(|path| root.read(path, MAX_BUNDLE)).unwrap_or_default();
     if bundle.last().is_some_and(|&last| last != b'\n') {

@@ -28,6 +28,10 @@ pub enum Record<'a> {
     Chunk {
         length: usize,
     },
+    /// So many bytes of the last file are holes, which read as zeros and take no room.
+    Hole {
+        length: u64,
+    },
     EndOfFile,
     /// The last file could not be read to its end.
     Broken {
@@ -65,6 +69,10 @@ impl<'a> Record<'a> {
             Self::Chunk { length } => {
                 out.push(b'C');
                 out.extend((*length as u32).to_le_bytes());
+            }
+            Self::Hole { length } => {
+                out.push(b'H');
+                out.extend(length.to_le_bytes());
             }
             Self::EndOfFile => out.push(b'E'),
             Self::Broken { reason } => {
@@ -120,6 +128,10 @@ impl<'a> Cursor<'a> {
                 length @ 1..=MAX_CHUNK => Record::Chunk { length },
                 _ => return Err(Stop::Bad("a chunk of no or too much length")),
             },
+            b'H' => match self.i64()? {
+                length @ 1.. => Record::Hole { length: length as u64 },
+                _ => return Err(Stop::Bad("a hole of no or too much length")),
+            },
             b'E' => Record::EndOfFile,
             b'X' => Record::Broken { reason: self.text()? },
             b'N' => Record::Note { path: self.text()?, reason: self.text()? },
@@ -163,6 +175,7 @@ mod tests {
             Record::Folder { path: b"", mode: 0o755, mtime_ms: -1 },
             Record::File { path: b"a/\xff", mode: 0o644, mtime_ms: 5, size: u64::MAX },
             Record::Chunk { length: 7 },
+            Record::Hole { length: 1 << 40 },
             Record::EndOfFile,
             Record::Link { path: b"l", target: b"../x" },
             Record::Note { path: b"p", reason: b"a pipe" },
@@ -182,7 +195,14 @@ mod tests {
 
     #[test]
     fn what_is_no_record_is_refused_at_once() {
-        for bytes in [&b"?"[..], b"D\xff\xff", b"C\0\0\0\0", b"C\xff\xff\xff\xff"] {
+        for bytes in [
+            &b"?"[..],
+            b"D\xff\xff",
+            b"C\0\0\0\0",
+            b"C\xff\xff\xff\xff",
+            b"H\0\0\0\0\0\0\0\0",
+            &[b'H', 0, 0, 0, 0, 0, 0, 0, 0x80],
+        ] {
             assert!(Record::parse(bytes).is_err(), "{bytes:?}");
         }
     }

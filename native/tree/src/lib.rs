@@ -22,5 +22,6 @@ pub use reader::{LeaveOut, Reader};
 pub use report::{Note, Report};
 pub use writer::{Limits, Writer};
 
-/// Folders in folders. Each takes a descriptor while it is worked on.
-pub const DEEPEST: usize = 128;
+/// Folders in folders. Each takes a descriptor while it is worked on. Deeper than anything that is carried over, so that
+/// what is refused there is known there.
+pub const DEEPEST: usize = 256;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat},
+    fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, SeekFrom, Stat, fstat, openat, readlinkat, seek, statat},
     io::{Errno, pread},
 };
 
@@ -29,6 +29,7 @@ pub struct Reader {
     device: u64,
     skip: Skip,
     leave_out: LeaveOut,
+    tells_holes: bool,
     start: Option<(OwnedFd, Stat)>,
     is_over: bool,
 }
@@ -44,6 +45,8 @@ struct OpenFile {
     at: u64,
     /// What grows while it is read is read as far as it was at first. Files of the kernel's say that they are empty.
     end: u64,
+    /// Up to here there are no holes, or none that are told.
+    solid: u64,
 }
 
 impl Reader {
@@ -64,6 +67,7 @@ impl Reader {
             device: stat.st_dev,
             skip,
             leave_out: Box::new(|_, _| false),
+            tells_holes: false,
             start: Some((file, stat)),
             is_over: false,
         })
@@ -80,6 +84,12 @@ impl Reader {
 
     pub fn leave_out_by(&mut self, leave_out: LeaveOut) {
         self.leave_out = leave_out;
+    }
+
+    /// For a receiver that knows of holes; they are sent as zeros otherwise.
+    pub fn telling_holes(mut self) -> Self {
+        self.tells_holes = true;
+        self
     }
 
     /// Adds to `out` until it has `enough` bytes; false when there is no more.
@@ -188,12 +198,20 @@ impl Reader {
     fn start_file(&mut self, file: OwnedFd, path: &[u8], stat: &Stat, out: &mut Vec<u8>) {
         let size = u64::try_from(stat.st_size).unwrap_or(0);
         Record::File { path, mode: stat.st_mode & 0o7777, mtime_ms: mtime_ms(stat), size }.write(out);
-        self.file = Some(OpenFile { file, at: 0, end: if size == 0 { u64::MAX } else { size } });
+        let end = if size == 0 { u64::MAX } else { size };
+        let solid = if size > 0 && self.tells_holes { 0 } else { end };
+        self.file = Some(OpenFile { file, at: 0, end, solid });
     }
 
     fn read_on(&mut self, out: &mut Vec<u8>) {
         let Some(open) = &mut self.file else { return };
-        let wanted = usize::try_from(open.end - open.at).unwrap_or(usize::MAX).min(CHUNK);
+        let hole = open.hole();
+        if hole > 0 {
+            Record::Hole { length: hole }.write(out);
+            open.at += hole;
+            return;
+        }
+        let wanted = usize::try_from(open.solid.min(open.end) - open.at).unwrap_or(usize::MAX).min(CHUNK);
         let header = out.len();
         Record::Chunk { length: wanted }.write(out);
         let start = out.len();
@@ -217,6 +235,26 @@ impl Reader {
                 self.file = None;
             }
         }
+    }
+}
+
+impl OpenFile {
+    /// How many bytes from here on are a hole. A filesystem that cannot tell has none.
+    fn hole(&mut self) -> u64 {
+        if self.at < self.solid || self.at >= self.end {
+            return 0;
+        }
+        let data = match seek(&self.file, SeekFrom::Data(self.at)) {
+            Ok(data) => data.clamp(self.at, self.end),
+            Err(Errno::NXIO) => self.end,
+            Err(_) => self.at,
+        };
+        self.solid = seek(&self.file, SeekFrom::Hole(data)).map_or(self.end, |next| next.clamp(data, self.end));
+        // What is being changed may answer both questions with the same place.
+        if self.solid == data {
+            self.solid = self.end;
+        }
+        data - self.at
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, Permissions},
-    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
+    os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink},
     path::Path,
     process::Command,
 };
@@ -179,6 +179,39 @@ fn limits_hold_and_names_that_mislead_are_left_out() {
         [folder(""), file("a\u{1b}[2J", "x"), folder("b\n"), file("b\n/c", "x"), file("fine", "x"), b"Z".to_vec()];
     let report = write(&odd.concat(), to(&base.path().join("odd"), "f"), Links::Inside, ROOMY).expect("copied");
     assert_eq!((report.files, notes(&report)), (1, vec!["a\u{1b}[2J", "b\n"]));
+}
+
+#[test]
+fn holes_stay_holes_where_both_ends_know_of_them() {
+    let base = tempfile::tempdir().expect("folder");
+    let source = base.path().join("s");
+    fs::create_dir(&source).expect("make");
+    let sparse = File::create(source.join("sparse")).expect("make");
+    sparse.set_len(1 << 40).expect("grow");
+    sparse.write_all_at(b"first", 1 << 20).expect("write");
+    sparse.write_all_at(b"last", (1 << 40) - 4).expect("write");
+    File::create(source.join("empty")).expect("make").set_len(1 << 40).expect("grow");
+    let mut reader = Reader::open(&source, Box::new(|_| None)).expect("open").telling_holes();
+    let mut stream = Vec::new();
+    while reader.fill(&mut stream, usize::MAX) {}
+    assert!(stream.len() < 1 << 20);
+    let refused = write(&stream, to(&base.path().join("t"), "s"), Links::Any, ROOMY).expect_err("of a terabyte");
+    assert_eq!(refused.code, "too_large");
+    let target = base.path().join("u");
+    let small = Limits { bytes: 1 << 20, entries: 10 };
+    let mut writer = Writer::new(to(&target, "s"), Links::Any, small).taking_holes();
+    stream.chunks(7).for_each(|part| writer.push(part).expect("write"));
+    assert_eq!(writer.finish().expect("copied").files, 2);
+    for name in ["sparse", "empty"] {
+        let seen = fs::metadata(target.join(name)).expect("look");
+        assert_eq!((seen.len(), seen.blocks() < 1024), (1 << 40, true), "{name}");
+    }
+    let copied = File::open(target.join("sparse")).expect("open");
+    let mut bytes = [0; 6];
+    copied.read_exact_at(&mut bytes, (1 << 20) - 1).expect("read");
+    assert_eq!(&bytes, b"\0first");
+    copied.read_exact_at(&mut bytes[..5], (1 << 40) - 5).expect("read");
+    assert_eq!(&bytes[..5], b"\0last");
 }
 
 #[test]

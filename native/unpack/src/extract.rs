@@ -11,8 +11,9 @@ use std::{
     },
 };
 
+use ak_jail::place;
 use rustix::{
-    fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, fstat, linkat, mkdirat, mknodat, openat2, statat, symlinkat},
+    fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, fstat, linkat, mkdirat, mknodat, statat, symlinkat},
     io::Errno,
     process::{fchdir, getcwd},
 };
@@ -238,7 +239,7 @@ impl<'a> Extractor<'a> {
     fn find(&self, parts: &[&[u8]]) -> rustix::io::Result<OwnedFd> {
         let path = if parts.is_empty() { b".".to_vec() } else { parts.join(&b'/') };
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let open = |how| openat2(self.root, OsStr::from_bytes(&path), flags, Mode::empty(), how);
+        let open = |how| place::open_within(self.root, OsStr::from_bytes(&path), flags, how);
         match open(ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS) {
             Err(Errno::LOOP) => {}
             found => return found,

@@ -2,6 +2,8 @@
  * As much of the Claude Agent SDK as this package speaks to, by its form and not by its package: so it compiles without
  * it, and fits every version that has these. A test compiles the two against each other.
  */
+import { AgentSdkMissingError } from "./errors.js";
+
 export type PermissionMode = "default" | "acceptEdits" | "bypassPermissions" | "plan" | "dontAsk" | "auto";
 
 export type PermissionResult =
@@ -72,7 +74,10 @@ export interface AgentSdk {
 
 const PACKAGE = "@anthropic-ai/claude-agent-sdk";
 
-export async function loadAgentSdk(): Promise<AgentSdk> {
-  const name: string = PACKAGE;
-  return (await import(name)) as AgentSdk;
+export async function loadAgentSdk(name: string = PACKAGE): Promise<AgentSdk> {
+  try {
+    return (await import(name)) as AgentSdk;
+  } catch (cause) {
+    throw new AgentSdkMissingError(`${name} cannot be loaded; npm install ${name} zod installs it`, { cause });
+  }
 }

@@ -6,6 +6,11 @@ export class SandboxUnavailableError extends AgentKernelError {
   override readonly name = "SandboxUnavailableError";
 }
 
+/** The Claude Agent SDK is not installed beside this package, or does not load; `cause` says why. */
+export class AgentSdkMissingError extends AgentKernelError {
+  override readonly name = "AgentSdkMissingError";
+}
+
 /** A tool was refused by the policy. */
 export class ToolRefusedError extends AgentKernelError {
   override readonly name = "ToolRefusedError";

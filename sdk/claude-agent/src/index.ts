@@ -3,7 +3,7 @@
  * query, which is removed at its end. It speaks to a daemon of agentkernel and runs nothing itself.
  */
 export type { AgentSdk, CanUseTool, HookCallback, HookMatcher, PermissionMode, QueryOptions } from "./agent-sdk.js";
-export { SandboxUnavailableError, ToolRefusedError } from "./errors.js";
+export { AgentSdkMissingError, SandboxUnavailableError, ToolRefusedError } from "./errors.js";
 export { hooksFor } from "./hooks.js";
 export { canUseToolBy, decide, type Verdict } from "./policy.js";
 export { type SandboxedQuery, sandboxedOptions, sandboxedQuery } from "./query.js";

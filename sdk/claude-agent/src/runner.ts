@@ -1,5 +1,5 @@
 /** One sandbox for all commands of a query. */
-import { AgentKernel, type Session } from "agentkernel";
+import { AgentKernel, type Session, TransportError } from "agentkernel";
 import { SandboxUnavailableError } from "./errors.js";
 import type { SandboxOptions, SandboxResult, SandboxRunner } from "./types.js";
 
@@ -17,7 +17,8 @@ export async function openRunner(options: SandboxOptions = {}): Promise<SandboxR
   } catch (cause) {
     await client.close();
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new SandboxUnavailableError(`no sandbox could be made: ${why}`, { cause });
+    const next = cause instanceof TransportError ? "; is there a daemon? agentkernel daemon start starts one" : "";
+    throw new SandboxUnavailableError(`no sandbox could be made: ${why}${next}`, { cause });
   }
 }
 

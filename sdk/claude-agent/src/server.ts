@@ -27,7 +27,7 @@ export async function sandboxServer(runner: SandboxRunner, sdk?: AgentSdk): Prom
       return said(`written: ${String(args.path)}`);
     }),
   ];
-  return createSdkMcpServer({ name: SERVER_NAME, version: "0.1.0", tools });
+  return createSdkMcpServer({ name: SERVER_NAME, version: "1", tools });
 }
 
 function wordsOf({ stdout, stderr, exitCode, timedOut }: SandboxResult): string {

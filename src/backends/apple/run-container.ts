@@ -25,6 +25,7 @@ export async function bootContainer(
   signal?: AbortSignal,
 ): Promise<BootedSandbox> {
   signal?.throwIfAborted();
+  refuseLive(boot);
   const views = copiedViews(boot);
   const container = new RunContainer(
     cli,
@@ -38,7 +39,7 @@ export async function bootContainer(
     await awaitEntry(stream);
     // Nothing untrusted has run yet.
     await insistOnNoNetwork(cli, containerName(boot), signal);
-    const order = entryOrder(boot, views, false);
+    const order = entryOrder(boot, { views, live: [], isKept: false });
     const { layers } = await giveOrder(stream, { order, views, hide: boot.policy.fs.deny, signal });
     const kill = () => container.kill();
     return { stream, layers: [...appleLayers(boot), ...layers], ended: container.ended, finish: kill, kill };
@@ -48,6 +49,16 @@ export async function bootContainer(
   } finally {
     signal?.removeEventListener("abort", giveUp);
   }
+}
+
+/** Only the copied can be without what is hidden: nothing here can leave anything out of a mount. */
+function refuseLive({ policy: { fs } }: BootSpec): void {
+  const writable = fs.mounts.find(({ readonly }) => !readonly);
+  if (fs.workspace.mode !== "mount" && writable === undefined) return;
+  const what = fs.workspace.mode === "mount" ? "--workspace mount" : `a writable mount at ${writable?.guest}`;
+  throw new AgentKernelError("unsupported", `${what} is not possible on this backend`, {
+    hint: "use --workspace copy, and write mounts as host:guest:ro",
+  });
 }
 
 /** A version that took `none` for something else would let everything out past the gateway. */

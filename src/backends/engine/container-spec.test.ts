@@ -5,7 +5,7 @@ import { resolve } from "../../policy/resolve.js";
 import { containerSpec } from "./container-spec.js";
 import { partOf, pullQuery } from "./images.js";
 import { seccompProfile } from "./seccomp-profile.js";
-import { copiedViews, trackedView } from "./views.js";
+import { copiedViews, liveViews, trackedView } from "./views.js";
 
 function boot(fields: PolicyFields): BootSpec {
   const { policy } = resolve({ flags: [{ origin: "the test", fields: { "fs.workspace.mode": "none", ...fields } }] });
@@ -15,9 +15,11 @@ function boot(fields: PolicyFields): BootSpec {
 
 function specOf(fields: PolicyFields, isKept = false): Readonly<Record<string, unknown>> {
   const programs = { entryBinary: "/e", guestBinary: "/g" };
-  const seccomp = { default: "the usual", strict: "the strict" };
+  const arranged = { "default-arranged": "the usual, arranged", "strict-arranged": "the strict, arranged" };
+  const seccomp = { default: "the usual", strict: "the strict", ...arranged };
   const files = { hosts: "/hosts", captured: "/captured", offline: "/offline", seccomp };
-  const parts = { boot: boot(fields), views: [], labels: {}, programs, files, maxProcesses: null, isKept };
+  const live = liveViews(boot(fields));
+  const parts = { boot: boot(fields), views: [], live, labels: {}, programs, files, maxProcesses: null, isKept };
   return Reflect.get(containerSpec(parts), "HostConfig") as Readonly<Record<string, unknown>>;
 }
 
@@ -55,17 +57,33 @@ test("limits are the engine's to hold", () => {
 test("a read-only root has its temporary places, and files of /etc that nobody in it can change", () => {
   const { ReadonlyRootfs, Tmpfs, Binds } = specOf({ "fs.rootReadonly": true, "net.egress": "on" });
   expect(ReadonlyRootfs).toBe(true);
-  expect(Object.keys(Tmpfs as object)).toEqual(["/tmp", "/workspace", "/home/sandbox", "/etc/agentkernel"]);
+  expect(Object.keys(Tmpfs as object)).toEqual([
+    ...["/tmp", "/dev/shm", "/workspace", "/home/sandbox", "/etc/agentkernel"],
+  ]);
   expect(Binds).toEqual(expect.arrayContaining(["/hosts:/etc/hosts:ro", "/captured:/etc/resolv.conf:ro"]));
 });
 
 test("what a kept sandbox writes is not in memory, and the engine does not remove it", () => {
   const { AutoRemove, Tmpfs } = specOf({}, true);
-  expect([AutoRemove, Object.keys(Tmpfs as object)]).toEqual([false, ["/tmp"]]);
+  expect([AutoRemove, Object.keys(Tmpfs as object)]).toEqual([false, ["/tmp", "/dev/shm"]]);
 });
 
-test("a project that would be mounted is refused with a way on", () => {
-  expect(() => copiedViews(boot({ "fs.workspace.mode": "mount" }))).toThrow("--workspace mount is not possible");
+test("only where something is shown live may the first program arrange mounts, and nothing is copied over it", () => {
+  const fields: PolicyFields = {
+    "fs.workspace.mode": "mount",
+    "fs.mounts": [{ host: "/usr", guest: "/workspace/deps", readonly: true }],
+  };
+  const { CapAdd, Mounts, SecurityOpt } = specOf(fields);
+  expect(CapAdd).toEqual(expect.arrayContaining(["SYS_ADMIN", "MKNOD"]));
+  expect(SecurityOpt).toContain("seccomp=the usual, arranged");
+  expect(Mounts).toMatchObject([{ Source: "/" }, { Source: "/usr" }]);
+  expect(copiedViews(boot(fields))).toEqual([]);
+  const usual = specOf({ "fs.workspace.mode": "copy", "fs.mounts": fields["fs.mounts"] ?? [] });
+  expect([usual.Mounts, usual.CapAdd]).toEqual([[], expect.not.arrayContaining(["SYS_ADMIN"])]);
+  const calls = (choice: "default" | "default-arranged") => seccompProfile(choice).split('"');
+  expect(calls("default")).toContain("move_mount");
+  expect(calls("default-arranged")).not.toContain("move_mount");
+  expect(calls("default-arranged")).toContain("mount");
 });
 
 test("what a project was is noted where its changes are asked for later", () => {

@@ -7,12 +7,15 @@ import { AgentKernelError } from "../../core/errors.js";
 import type { Policy } from "../../core/policy.js";
 import { scratchMiB } from "../linux/jail-spec.js";
 import type { Labels } from "./labels.js";
-import type { CopiedView } from "./views.js";
+import type { CopiedView, LiveView } from "./views.js";
 
 export interface ProgramPaths {
   readonly entryBinary: string;
   readonly guestBinary: string;
 }
+
+/** `arranged`: the first program may arrange mounts; it closes those calls itself afterwards. */
+export type SeccompChoice = `${Policy["proc"]["seccomp"]}${"" | "-arranged"}`;
 
 /** Files that are the same for all containers, as paths on the host. */
 export interface SharedFiles {
@@ -21,12 +24,13 @@ export interface SharedFiles {
   readonly captured: string;
   readonly offline: string;
   /** The value of the engine's option, by the policy's choice. */
-  readonly seccomp: Readonly<Record<Policy["proc"]["seccomp"], string>>;
+  readonly seccomp: Readonly<Record<SeccompChoice, string>>;
 }
 
 export interface ContainerParts {
   readonly boot: BootSpec;
   readonly views: readonly CopiedView[];
+  readonly live: readonly LiveView[];
   readonly labels: Labels;
   readonly programs: ProgramPaths;
   readonly files: SharedFiles;
@@ -37,6 +41,8 @@ export interface ContainerParts {
 
 const MIB = 1 << 20;
 export const ENTRY = "/.agentkernel/ak-entry";
+/** Where the first program finds what it is to show, and nobody after it. */
+export const liveSource = (index: number) => `/.agentkernel/live/${index}`;
 const GUEST = "/.agentkernel/ak-guest";
 
 /** What root of a sandbox may do inside it; the first program gives up the last two, and all where the policy says so. */
@@ -45,18 +51,33 @@ export const CAPABILITIES = [
   ...["SETFCAP", "SETPCAP"],
 ];
 
+/** Arranging mounts and making whiteouts, before anything untrusted runs. */
+const ARRANGING = ["SYS_ADMIN", "MKNOD"];
+
 /** What a kernel tells of the machine, and no command needs. Engines have most of these in their own list, not all of /sys. */
 const MASKED = [
-  ...["asound", "acpi", "kcore", "keys", "latency_stats", "timer_list", "timer_stats", "sched_debug", "scsi"].map(
-    (name) => `/proc/${name}`,
-  ),
+  ...[
+    "asound",
+    "acpi",
+    "cmdline",
+    "kcore",
+    "keys",
+    "kmsg",
+    "latency_stats",
+    "timer_list",
+    "timer_stats",
+    "sched_debug",
+    "scsi",
+  ].map((name) => `/proc/${name}`),
   "/sys",
 ];
 
-export function containerSpec({ boot, views, labels, programs, files, isKept, maxProcesses }: ContainerParts): object {
+export function containerSpec(parts: ContainerParts): object {
+  const { boot, views, live, labels, programs, files, isKept, maxProcesses } = parts;
   const { policy, image, hostname } = boot;
   const { resources, net, fs } = policy;
   const isCaptured = net.egress !== "off";
+  const seccomp: SeccompChoice = live.length > 0 ? `${policy.proc.seccomp}-arranged` : policy.proc.seccomp;
   return {
     Hostname: hostname,
     Image: engineImage(image),
@@ -95,13 +116,19 @@ export function containerSpec({ boot, views, labels, programs, files, isKept, ma
       ],
       ShmSize: tmpMiB(boot) * MIB,
       CapDrop: ["ALL"],
-      CapAdd: [...CAPABILITIES, ...(isCaptured ? ["NET_ADMIN"] : [])],
-      SecurityOpt: ["no-new-privileges", `seccomp=${files.seccomp[policy.proc.seccomp]}`],
+      CapAdd: [...CAPABILITIES, ...(isCaptured ? ["NET_ADMIN"] : []), ...(live.length > 0 ? ARRANGING : [])],
+      SecurityOpt: ["no-new-privileges", `seccomp=${files.seccomp[seccomp]}`, ...maskedBy(boot)],
       MaskedPaths: MASKED,
       // Without it some engines switch IPv6 off, also on loopback.
       Sysctls: { "net.ipv6.conf.all.disable_ipv6": "0", "net.ipv6.conf.lo.disable_ipv6": "0" },
       ReadonlyRootfs: fs.rootReadonly,
       Tmpfs: temporaryPlaces(boot, views, isKept),
+      Mounts: live.map(({ source }, index) => ({
+        Type: "bind",
+        Source: source,
+        Target: liveSource(index),
+        BindOptions: { Propagation: "rprivate" },
+      })),
       Binds: [
         `${programs.entryBinary}:${ENTRY}:ro`,
         `${programs.guestBinary}:${GUEST}:ro`,
@@ -110,6 +137,11 @@ export function containerSpec({ boot, views, labels, programs, files, isKept, ma
       ],
     },
   };
+}
+
+/** Podman hears of masked paths in this form only, which Docker does not know. */
+function maskedBy({ image }: BootSpec): readonly string[] {
+  return image.kind === "engine" && image.engine === "podman" ? [`mask=${MASKED.join(":")}`] : [];
 }
 
 export function engineImage(image: BootSpec["image"]): string {
@@ -128,9 +160,13 @@ export function tmpMiB({ policy: { fs, resources } }: BootSpec): number {
 /** In memory, and so with a limit. A kept sandbox has its project on the engine's disk, where it stays. */
 function temporaryPlaces(boot: BootSpec, views: readonly CopiedView[], isKept: boolean): Record<string, string> {
   const { fs, resources } = boot.policy;
-  const place = (mib: number, mode: string) => `rw,exec,nosuid,nodev,size=${mib}m,mode=${mode}`;
+  // As many files as the linux backend allows in a place of that size. Podman takes no such limit.
+  const isCounted = boot.image.kind === "engine" && boot.image.engine === "docker";
+  const files = (mib: number) => (isCounted ? `,nr_inodes=${Math.max(4096, mib * 256)}` : "");
+  const place = (mib: number, mode: string) => `rw,exec,nosuid,nodev,size=${mib}m${files(mib)},mode=${mode}`;
   const scratch = scratchMiB(resources);
   const places: Record<string, string> = { "/tmp": place(tmpMiB(boot), "1777") };
+  if (isCounted) places["/dev/shm"] = place(tmpMiB(boot), "1777");
   if (!isKept) places["/workspace"] = place(scratch, "0755");
   if (!fs.rootReadonly) return places;
   places["/home/sandbox"] = place(tmpMiB(boot), "0700");

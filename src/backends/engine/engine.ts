@@ -1,12 +1,12 @@
 /** One engine: how it is spoken to, what is brought into its containers, and what is said of their walls. */
+import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { BootSpec, Layer } from "../../core/backend.js";
 import type { EngineKind } from "../../core/engine-socket.js";
-import type { Policy } from "../../core/policy.js";
 import type { EngineClient } from "./client.js";
-import type { ProgramPaths, SharedFiles } from "./container-spec.js";
+import type { ProgramPaths, SeccompChoice, SharedFiles } from "./container-spec.js";
 import { seccompProfile } from "./seccomp-profile.js";
 
 export interface EngineOptions {
@@ -55,22 +55,11 @@ export class Engine {
   layersOf({ policy }: BootSpec): readonly Layer[] {
     const disk = `what is written outside /tmp, /dev/shm and /workspace is limited only by ${this.kind}'s own disk`;
     const isLimited = policy.fs.rootReadonly;
-    const home: Layer[] =
-      policy.fs.home === "none"
-        ? []
-        : [
-            {
-              name: "home",
-              state: "absent",
-              detail: "an engine's mount would show its secrets, and a copy would be of everything else in it",
-            },
-          ];
     return [
       { name: "namespaces", state: "applied" },
       { name: "cgroup", state: "applied" },
       { name: "freezer", state: "applied" },
       isLimited ? { name: "disk limit", state: "applied" } : { name: "disk limit", state: "partial", detail: disk },
-      ...home,
     ];
   }
 }
@@ -80,20 +69,23 @@ async function writeFiles(folder: string, kind: EngineKind): Promise<SharedFiles
   await mkdir(folder, { recursive: true, mode: 0o755 });
   const write = async (name: string, text: string) => {
     const path = join(folder, name);
-    const fresh = `${path}.${process.pid}`;
+    const fresh = `${path}.${randomBytes(6).toString("hex")}`;
     await writeFile(fresh, text, { mode: 0o644 });
     await rename(fresh, path);
     return path;
   };
   // Docker is given the list itself, Podman the name of a file that has it.
-  const seccomp = (choice: Policy["proc"]["seccomp"]) =>
+  const seccomp = (choice: SeccompChoice) =>
     kind === "docker" ? seccompProfile(choice) : write(`seccomp-${choice}.json`, seccompProfile(choice));
-  const [hosts, captured, offline, usual, strict] = await Promise.all([
+  const [hosts, captured, offline, usual, strict, arranged, strictArranged] = await Promise.all([
     write("hosts", HOSTS),
     write("resolv.captured", CAPTURED),
     write("resolv.offline", ""),
     seccomp("default"),
     seccomp("strict"),
+    seccomp("default-arranged"),
+    seccomp("strict-arranged"),
   ]);
-  return { hosts, captured, offline, seccomp: { default: usual, strict } };
+  const choices = { default: usual, strict, "default-arranged": arranged, "strict-arranged": strictArranged };
+  return { hosts, captured, offline, seccomp: choices };
 }

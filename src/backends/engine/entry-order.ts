@@ -1,7 +1,8 @@
 /** What the first program of a container is told (native/entry/src/order.rs). Pure. */
 import type { BootSpec } from "../../core/backend.js";
 import { unprivilegedUser, writablePaths } from "../linux/jail-spec.js";
-import { type CopiedView, trackedView } from "./views.js";
+import { liveSource } from "./container-spec.js";
+import { type CopiedView, type LiveView, trackedView } from "./views.js";
 
 export interface EntryOrder {
   readonly version: 1;
@@ -16,12 +17,19 @@ export interface EntryOrder {
   readonly readonly: readonly string[];
   readonly trustedCertificate: string | null;
   readonly trees: readonly string[];
+  readonly views: readonly LiveView[];
   readonly listed: string | null;
   readonly anew: boolean;
   readonly kept: boolean;
 }
 
-export function entryOrder(boot: BootSpec, views: readonly CopiedView[], isKept: boolean): EntryOrder {
+export interface OrderParts {
+  readonly views: readonly CopiedView[];
+  readonly live: readonly LiveView[];
+  readonly isKept: boolean;
+}
+
+export function entryOrder(boot: BootSpec, { views, live, isKept }: OrderParts): EntryOrder {
   const { proc, fs, net } = boot.policy;
   return {
     version: 1,
@@ -31,11 +39,12 @@ export function entryOrder(boot: BootSpec, views: readonly CopiedView[], isKept:
     rootReadonly: fs.rootReadonly,
     capabilities: proc.capabilities,
     seccomp: proc.seccomp,
-    live: false,
+    live: live.some(({ form, readonly }) => form === "mount" && !readonly),
     landlockWritable: writablePaths(boot.policy),
     readonly: views.filter(({ readonly }) => readonly).map(({ target }) => target),
     trustedCertificate: boot.trustedCertificate ?? null,
     trees: views.map(({ target }) => target),
+    views: live.map((view, index) => ({ ...view, source: liveSource(index) })),
     listed: trackedView(views, isKept)?.target ?? null,
     anew: false,
     kept: isKept,

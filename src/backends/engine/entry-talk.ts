@@ -17,6 +17,8 @@ export interface Delivery {
   readonly order: EntryOrder;
   readonly views: readonly CopiedView[];
   readonly hide: Parameters<typeof readHostTree>[1];
+  /** Of the folders that are shown live. */
+  readonly found?: Buffer | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -34,7 +36,7 @@ export interface Begun {
 }
 
 /** Gives the order and the folders that belong to it. */
-export async function giveOrder(stream: Duplex, { order, views, hide, signal }: Delivery): Promise<Begun> {
+export async function giveOrder(stream: Duplex, { order, views, hide, found, signal }: Delivery): Promise<Begun> {
   const answer = hear(stream);
   // It is looked at only when all is sent, unless it is a refusal.
   const refused = answer.then((said) => (said.said === "failed" ? Promise.reject(failure(said)) : said));
@@ -42,9 +44,10 @@ export async function giveOrder(stream: Duplex, { order, views, hide, signal }: 
   const deliver = async () => {
     await sendMessage(stream, Buffer.from(JSON.stringify(order)));
     for (const { source } of views) {
-      for await (const part of readHostTree(source, hide, signal)) await sendMessage(stream, part);
+      for await (const part of readHostTree(source, hide, { signal, holes: true })) await sendMessage(stream, part);
       await sendMessage(stream, Buffer.alloc(0));
     }
+    if (found !== undefined) await sendAll(stream, found);
     return await refused;
   };
   const first = await Promise.race([deliver(), refused]);

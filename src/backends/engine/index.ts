@@ -1,7 +1,7 @@
 /**
  * Sandboxes in containers of an engine that is there already: Docker, or Podman by the same API. This folder turns a
  * policy into a container and speaks to the program that is its process 1. It never touches a container without our
- * labels, never gives one a network of the engine's, and never shows one a folder that has hidden files in it.
+ * labels, never gives one a network of the engine's, and never shows what runs in one a folder with its hidden files.
  */
 import type { Backend, Lack } from "../../core/backend.js";
 import { type EngineEnvironment, type EngineKind, engineSocket } from "../../core/engine-socket.js";
@@ -25,11 +25,6 @@ export interface EngineBackendOptions {
 
 export const engineLacks: readonly Lack[] = [
   { capability: "snapshot", reason: "processes cannot be saved without a checkpoint service" },
-  {
-    capability: "workspace-mount",
-    reason: "an engine's mount would show what the policy hides, and root's files in it would be root's on the host",
-  },
-  { capability: "home", reason: "a mount would show its secrets, and a copy would be of everything else in it" },
   {
     capability: "limit-disk",
     reason: "the engine's storage has no quota: only /tmp, /dev/shm and /workspace are limited",

@@ -21,12 +21,13 @@ import {
 import type { Engine } from "./engine.js";
 import { entryOrder } from "./entry-order.js";
 import { awaitEntry, giveOrder } from "./entry-talk.js";
+import { HeldFolders } from "./held-folders.js";
 import { endOf } from "./kept/end.js";
 import { ownedLabels } from "./labels.js";
 import type { MuxedStream } from "./muxed-stream.js";
 import { abandon } from "./sweep.js";
 import { nothingKnown, usageOf } from "./usage.js";
-import { type CopiedView, copiedViews, trackedView } from "./views.js";
+import { type CopiedView, copiedViews, liveViews, trackedView } from "./views.js";
 
 export class RunContainer {
   readonly #container: Container;
@@ -38,6 +39,9 @@ export class RunContainer {
   #finished: Promise<SandboxEnd> | null = null;
   #stateDir: string | null = null;
   #carried: CarryReport | null = null;
+  /** Where it shows folders of the host's live. */
+  #held: HeldFolders | null = null;
+  readonly #inspected: Promise<void>;
   /** Of its first process, on the engine's machine; 0 until it is known. */
   #pid = 0;
 
@@ -52,7 +56,7 @@ export class RunContainer {
     this.ended = this.#awaitEnd(status);
     this.ended.catch(() => {});
     // Known in time, so that nothing has to be asked when it ends.
-    container.inspect().then(
+    this.#inspected = container.inspect().then(
       (state) => {
         this.#pid = state?.pid ?? 0;
       },
@@ -70,11 +74,13 @@ export class RunContainer {
     signal?.throwIfAborted();
     const { client, programs } = engine;
     const views = copiedViews(boot);
+    const live = liveViews(boot);
     const labels = ownedLabels(kind, boot.id);
     const files = await engine.sharedFiles();
     const spec = containerSpec({
       boot,
       views,
+      live,
       labels,
       programs,
       files,
@@ -112,10 +118,15 @@ export class RunContainer {
       signal?.throwIfAborted();
       signal?.addEventListener("abort", giveUp, { once: true });
       const views = copiedViews(boot);
-      const order = entryOrder(boot, views, false);
+      const live = liveViews(boot);
+      const order = entryOrder(boot, { views, live, isKept: false });
       const stateDir = await this.#begin(engine, boot, views);
-      const begun = await giveOrder(this.#stream, { order, views, hide: boot.policy.fs.deny, signal });
+      this.#held = live.length === 0 ? null : await HeldFolders.start(live, boot, engine.folder);
+      await this.#held?.untilEnd(this.#container);
+      const { found } = this.#held ?? {};
+      const begun = await giveOrder(this.#stream, { order, views, hide: boot.policy.fs.deny, found, signal });
       if (stateDir !== null && begun.listing !== null) await writeListing(stateDir, begun.listing);
+      await this.#inspected;
       return this.#booted([...engine.layersOf(boot), ...begun.layers]);
     } catch (error) {
       await this.kill().catch(() => {});
@@ -207,6 +218,7 @@ export class RunContainer {
     await this.#container.remove();
     const { oomKills, pidsDenied, memoryPeakBytes, cpuUs } = this.#used;
     if (this.#stateDir !== null) await removeProject(this.#stateDir);
+    await this.#held?.ended;
     return { ...endOf(code), oomKills, pidsDenied, memoryPeakBytes, cpuUs, carried: this.#carried };
   }
 }

@@ -43,6 +43,11 @@ interface Groups {
   readonly isUnified: boolean;
 }
 
+/** Whether the process is the container's in this very kernel, and not the number of one in a virtual machine. */
+export function isOfThisKernel(pid: number, id: string): boolean {
+  return groupsOf(pid, id) !== null;
+}
+
 /** Null where the process is not the container's: it has ended, or its number is another kernel's. */
 function groupsOf(pid: number, id: string): Groups | null {
   const lines = (read(`/proc/${pid}/cgroup`) ?? "").trim().split("\n");

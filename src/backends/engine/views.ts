@@ -1,6 +1,7 @@
 /**
- * What of the host's a sandbox shows, and in which form an engine can show it. A folder is copied in without what is
- * hidden in it: a mount would show what the policy hides, since an engine cannot leave anything out of one.
+ * What of the host's a sandbox shows, and in which form an engine can show it. What the sandbox gets for itself is copied
+ * in without what is hidden in it. What is to be the host's own folder is mounted by the engine where only the container's
+ * first program sees it, which shows it without what is hidden (native/entry/src/live.rs).
  */
 import { statSync } from "node:fs";
 import type { BootSpec } from "../../core/backend.js";
@@ -14,27 +15,57 @@ export interface CopiedView {
   readonly isSynced: boolean;
 }
 
-export function copiedViews({ policy, projectDir }: BootSpec): readonly CopiedView[] {
+/** As the jail has it (native/jail/src/spec.rs). */
+export interface LiveView {
+  readonly source: string;
+  readonly target: string;
+  readonly form: "mount" | "copy";
+  readonly readonly: boolean;
+}
+
+export function copiedViews(boot: BootSpec): readonly CopiedView[] {
+  const { policy, projectDir } = boot;
   const { mode, readonly } = policy.fs.workspace;
   const shown: CopiedView[] = [];
-  if (mode === "mount") throw noMount();
-  if (mode !== "none") {
+  if (mode === "copy" || mode === "sync") {
     if (projectDir === null) throw new AgentKernelError("internal", `workspace ${mode} without a project folder`);
     shown.push({ source: projectDir, target: "/workspace", readonly, isSynced: mode === "sync" && !readonly });
   }
-  for (const { host, guest, readonly: isReadonly } of policy.fs.mounts) {
-    if (!isReadonly) {
-      throw new AgentKernelError("unsupported", `${guest} cannot be a writable mount on this backend`, {
-        hint: "write it as host:guest:ro, or use --backend linux",
-      });
+  if (!hasLive(boot)) {
+    for (const { host, guest } of policy.fs.mounts) {
+      shown.push({ source: host, target: guest, readonly: true, isSynced: false });
     }
-    shown.push({ source: host, target: guest, readonly: true, isSynced: false });
   }
-  for (const { source } of shown) {
-    if (statSync(source, { throwIfNoEntry: false }) !== undefined) continue;
-    throw new AgentKernelError("not_found", `${source} is not there`, { hint: "name a folder that exists" });
+  return shown.map(mustExist);
+}
+
+/** Where anything is live, read-only mounts are shown too: one may lie in a live folder, into which nothing is copied. */
+export function liveViews(boot: BootSpec): readonly LiveView[] {
+  const { policy, projectDir, homeDir } = boot;
+  if (!hasLive(boot)) return [];
+  const shown: LiveView[] = [];
+  if (policy.fs.workspace.mode === "mount") {
+    if (projectDir === null) throw new AgentKernelError("internal", "workspace mount without a project folder");
+    const { readonly } = policy.fs.workspace;
+    shown.push({ source: projectDir, target: "/workspace", form: "mount", readonly });
   }
-  return shown;
+  if (policy.fs.home === "readonly" && homeDir !== null) {
+    shown.push({ source: homeDir, target: homeDir, form: "copy", readonly: true });
+  }
+  for (const { host, guest, readonly } of policy.fs.mounts) {
+    shown.push({ source: host, target: guest, form: readonly ? "copy" : "mount", readonly });
+  }
+  return shown.map(mustExist);
+}
+
+function hasLive({ policy: { fs }, homeDir }: BootSpec): boolean {
+  const hasHome = fs.home === "readonly" && homeDir !== null;
+  return fs.workspace.mode === "mount" || hasHome || fs.mounts.some(({ readonly }) => !readonly);
+}
+
+function mustExist<T extends { readonly source: string }>(view: T): T {
+  if (statSync(view.source, { throwIfNoEntry: false }) !== undefined) return view;
+  throw new AgentKernelError("not_found", `${view.source} is not there`, { hint: "name a folder that exists" });
 }
 
 /** What is known of it from the beginning, so that its changes can be told: of what stays, and of what is synced. */
@@ -42,12 +73,4 @@ export function trackedView(views: readonly CopiedView[], isKept: boolean): Copi
   return (
     views.find(({ target, readonly, isSynced }) => target === "/workspace" && !readonly && (isSynced || isKept)) ?? null
   );
-}
-
-function noMount(): AgentKernelError {
-  const why =
-    "an engine's mount would show what the policy hides, and what root writes in it would be root's on the host";
-  return new AgentKernelError("unsupported", `--workspace mount is not possible on this backend: ${why}`, {
-    hint: "use --workspace sync, which carries changes over when the sandbox ends, or --backend linux",
-  });
 }

@@ -5,9 +5,11 @@ import { AgentKernelError } from "../../core/errors.js";
 import { engineImage } from "./container-spec.js";
 import type { Engine } from "./engine.js";
 import { RunContainer } from "./run-container.js";
-import { copiedViews } from "./views.js";
+import { copiedViews, liveViews } from "./views.js";
 
-export function warmShape(engine: Engine, spec: BootSpec): WarmShape {
+/** Null where what is shown is the engine's to mount, which it does when it makes a container. */
+export function warmShape(engine: Engine, spec: BootSpec): WarmShape | null {
+  if (liveViews(spec).length > 0) return null;
   return {
     key: JSON.stringify([engine.kind, engineImage(spec.image), fixedParts(spec)]),
     label: labelOf(engine, spec),

@@ -10,7 +10,15 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { type Deferred, deferred } from "../../core/deferred.js";
 import { adoptStream } from "../../guest/index.js";
-import { type Exit, exitOf, type JailStarter, type StartedJail, spawnFailure, startFailure } from "./jail-start.js";
+import {
+  type Exit,
+  exitOf,
+  isShortage,
+  type JailStarter,
+  type StartedJail,
+  spawnFailure,
+  startFailure,
+} from "./jail-start.js";
 
 export interface LauncherPlace {
   /** Of this user alone. */
@@ -25,9 +33,6 @@ const NUMBERS = 0x1_0000_0000;
 
 /** A jail that was asked for. */
 interface Awaited {
-  readonly control: Socket;
-  /** Null until it is connected. */
-  stream: Socket | null;
   take(pid: number): void;
   fail(error: Error): void;
 }
@@ -97,23 +102,22 @@ export class JailLauncher implements JailStarter {
   #ask(number: string, take: (jail: StartedJail) => void, fail: (error: Error) => void): void {
     const control = connect(this.#socket);
     const guest = connect(this.#socket);
+    let stream: Socket | null = null;
     const giveUp = (error: Error) => {
       if (!this.#awaited.delete(number)) return;
       control.destroy();
       guest.destroy();
-      awaited.stream?.destroy();
+      stream?.destroy();
       fail(error);
     };
     const lost = (cause?: NodeJS.ErrnoException) => {
       giveUp(startFailure(cause?.message ?? "the launcher hung up", isShortage(cause?.code), cause));
     };
     const awaited: Awaited = {
-      control,
-      stream: null,
       take: (pid) => {
-        for (const socket of [control, awaited.stream]) socket?.off("error", lost).off("close", lost);
-        if (awaited.stream === null) giveUp(startFailure("its streams are missing", false));
-        else if (this.#awaited.delete(number)) take(this.#started(pid, control, awaited.stream));
+        for (const socket of [control, stream]) socket?.off("error", lost).off("close", lost);
+        if (stream === null) giveUp(startFailure("its streams are missing", false));
+        else if (this.#awaited.delete(number)) take(this.#started(pid, control, stream));
       },
       fail: giveUp,
     };
@@ -123,8 +127,8 @@ export class JailLauncher implements JailStarter {
     control.on("error", lost).on("close", lost).write(`c${number}`);
     guest.on("error", lost).once("connect", () => {
       guest.off("error", lost);
-      awaited.stream = adoptStream(guest);
-      awaited.stream.on("error", lost).on("close", lost).write(`g${number}`);
+      stream = adoptStream(guest);
+      stream.on("error", lost).on("close", lost).write(`g${number}`);
     });
   }
 
@@ -184,10 +188,6 @@ export class JailLauncher implements JailStarter {
 
 function number(text: string | undefined): number | null {
   return text === undefined || text === "-" ? null : Number(text);
-}
-
-function isShortage(code: string | undefined): boolean {
-  return ["EMFILE", "ENFILE", "EAGAIN", "ENOMEM", "ENOBUFS"].includes(code ?? "");
 }
 
 function refusal(reason: string): Error {

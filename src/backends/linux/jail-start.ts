@@ -60,9 +60,14 @@ export function exitOf(child: ChildProcess): Promise<Exit> {
 export function spawnFailure(child: ChildProcess): Promise<AgentKernelError> {
   return new Promise((resolve) => {
     child.once("error", (cause: NodeJS.ErrnoException) => {
-      resolve(startFailure(cause.message, ["EMFILE", "ENFILE", "EAGAIN", "ENOMEM"].includes(cause.code ?? ""), cause));
+      resolve(startFailure(cause.message, isShortage(cause.code), cause));
     });
   });
+}
+
+/** What this process, or the machine, has none left of for the moment. */
+export function isShortage(code: string | undefined): boolean {
+  return ["EMFILE", "ENFILE", "EAGAIN", "ENOMEM", "ENOBUFS"].includes(code ?? "");
 }
 
 export function startFailure(reason: string, isExhausted: boolean, cause?: unknown): AgentKernelError {

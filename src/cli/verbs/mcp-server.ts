@@ -5,6 +5,7 @@
  */
 import { constants } from "node:os";
 import { escapeText } from "../../core/escape.js";
+import { codeInstructions, sandboxInstructions } from "../../mcp/greeting.js";
 import type { LineOutput } from "../../mcp/stdio/line-transport.js";
 import { type Opening, openLines } from "../../mcp/stdio/opening.js";
 import { type CodeModeWish, codeModeOf } from "../code-mode.js";
@@ -14,6 +15,7 @@ import { writeErr } from "../output.js";
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
   const code = await codeModeOf(parsed, invocation);
+  const instructions = instructionsFor(code);
   const gone = new AbortController();
   const leave = () => gone.abort();
   const input = invocation.stdin.open();
@@ -27,11 +29,11 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   invocation.gone?.addEventListener("abort", leave, { once: true });
   gone.signal.addEventListener("abort", () => input.destroy(), { once: true });
   try {
-    const opening = await openLines(input, stdout.sink).catch((error: unknown) => {
+    const opening = await openLines(input, stdout.sink, instructions).catch((error: unknown) => {
       if (gone.signal.aborted) return null;
       throw error;
     });
-    if (opening !== null) await serve(opening, stdout.sink, gone.signal, { invocation, code });
+    if (opening !== null) await serve(opening, stdout.sink, gone.signal, { invocation, code, instructions });
     return signal === 0 ? 0 : 128 + signal;
   } finally {
     stopListening();
@@ -40,9 +42,15 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   }
 }
 
+function instructionsFor(code: CodeModeWish | null): string {
+  if (code === null) return sandboxInstructions;
+  return code.isAlone ? codeInstructions : `${sandboxInstructions}\n${codeInstructions}`;
+}
+
 interface Served {
   readonly invocation: Invocation;
   readonly code: CodeModeWish | null;
+  readonly instructions: string;
 }
 
 async function serve(opening: Opening, output: LineOutput, gone: AbortSignal, served: Served): Promise<void> {

@@ -1,12 +1,13 @@
 import { Duplex, PassThrough } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { McpServers } from "../servers/index.js";
 import { answerCalls } from "./channel.js";
 import { decide, fits, nothingAllowed, type ToolPolicy } from "./policy.js";
 import { toolPolicyOf } from "./policy-file.js";
 import { resultOf } from "./result.js";
-import { type CallRecord, RunCalls } from "./run-calls.js";
+import { type CallRecord, RunCalls, type RunCallsParts } from "./run-calls.js";
+
+type Servers = RunCallsParts["servers"];
 
 const policy = (more: Partial<ToolPolicy>): ToolPolicy => ({ ...nothingAllowed, ...more });
 
@@ -68,16 +69,16 @@ describe("results", () => {
 /** A server that answers when it is told to. */
 class Held {
   readonly waiting: (() => void)[] = [];
-  asServers(): McpServers {
+  asServers(): Servers {
     const call = () =>
       new Promise((resolve) => this.waiting.push(() => resolve({ content: [{ type: "text", text: "ok" }] })));
-    return { call } as unknown as McpServers;
+    return { call, conceal: (text) => text };
   }
 }
 
 function runCalls(
   rules: ToolPolicy,
-  servers: McpServers,
+  servers: Servers,
   confirm: ((question: string) => Promise<boolean>) | null = null,
 ) {
   const records: CallRecord[] = [];
@@ -88,8 +89,10 @@ function runCalls(
   };
 }
 
-const answering = (value: string) =>
-  ({ call: async () => ({ content: [{ type: "text", text: value }] }) }) as unknown as McpServers;
+const answering = (value: string): Servers => ({
+  call: async () => ({ content: [{ type: "text", text: value }] }),
+  conceal: (text) => text,
+});
 
 describe("the calls of a run", () => {
   it("are limited in number and size, and every one is on record", async () => {

@@ -22,7 +22,7 @@ export interface CallRecord {
 }
 
 export interface RunCallsParts {
-  readonly servers: McpServers;
+  readonly servers: Pick<McpServers, "call" | "conceal">;
   readonly policy: ToolPolicy;
   readonly signal: AbortSignal;
   /** Whether the user agrees; null where nobody can be asked. */
@@ -91,12 +91,13 @@ export class RunCalls {
     if (decided.verdict === "denied") return await refuse("denied", decided.rule, `not allowed (${decided.rule})`);
     const { rule } = decided;
     try {
-      const result = resultOf(await this.#parts.servers.call(server, tool, args, this.#signal));
-      const json = "failed" in result ? "" : (JSON.stringify(result.value) ?? "null");
-      const bytesIn = Buffer.byteLength("failed" in result ? result.failed : json);
+      const { servers } = this.#parts;
+      const result = resultOf(await servers.call(server, tool, args, this.#signal));
+      const failed = "failed" in result ? servers.conceal(result.failed) : null;
+      const json = "failed" in result ? "" : servers.conceal(JSON.stringify(result.value) ?? "null");
+      const bytesIn = Buffer.byteLength(failed ?? json);
       this.#resultBytes += bytesIn;
       if (untrusted) this.#untrusted.add(name);
-      const failed = "failed" in result ? result.failed : null;
       await told({ verdict: "allowed", rule, outcome: failed === null ? "result" : "error", bytesIn });
       if (failed !== null) return { error: { code: "failed", message: failed } };
       const tooMuch = this.#tooMuch(bytesIn);

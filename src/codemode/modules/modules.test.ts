@@ -58,10 +58,10 @@ describe("types of schemas", () => {
 
 describe("modules", () => {
   it("are the same text for the same tools, in whatever order names collide", () => {
-    const cache = new ModuleCache();
+    const cache = new ModuleCache(null);
     const demo = catalog({ name: "get_user" }, { name: "getUser" }, { name: "delete" }, { name: "2fa" });
     const { javascript } = cache.typescript(demo);
-    expect(javascript).toBe(new ModuleCache().typescript(demo).javascript);
+    expect(javascript).toBe(new ModuleCache(null).typescript(demo).javascript);
     expect(cache.typescript(demo)).toBe(cache.typescript({ ...demo }));
     for (const name of ["getUser ", "getUser_2 ", "delete_ ", "tool_2fa "])
       expect(javascript).toContain(`const ${name}`);
@@ -74,7 +74,7 @@ describe("modules", () => {
       description: hostile,
       inputSchema: { type: "object", properties: { [hostile]: { description: hostile } } },
     });
-    const cache = new ModuleCache();
+    const cache = new ModuleCache(null);
     const { javascript, declarationFile } = cache.typescript(demo);
     const { source } = cache.python(demo);
     for (const [comment] of declarationFile.matchAll(/\/\*\*.*/g))
@@ -92,7 +92,7 @@ describe("modules", () => {
       properties: { owner: { type: "string" }, state: { enum: ["open"] }, class: {}, "a-b": {} },
       required: ["owner"],
     };
-    const { declarations } = new ModuleCache().python(catalog({ name: "listIssues", inputSchema }));
+    const { declarations } = new ModuleCache(null).python(catalog({ name: "listIssues", inputSchema }));
     expect(declarations.get("listIssues")).toBe(
       'def list_issues(*, owner: str, state: Literal["open"] | None = None, **more: Any) -> Any:\n    ...\n',
     );

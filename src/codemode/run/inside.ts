@@ -56,6 +56,25 @@ export function call(server, tool, args = {}) {
 }
 `;
 
+/** Node, started before there is a program: it has loaded what calls need, and waits for the path of the program. */
+export const nodeStart = `import { readSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import "tools/runtime";
+
+const buffer = Buffer.alloc(4096);
+let path = "";
+for (let size = 1; size > 0 && !path.endsWith("\\n"); ) {
+  size = readSync(0, buffer);
+  path += buffer.toString("utf8", 0, size);
+}
+if (!path.endsWith("\\n")) process.exit(1);
+process.argv[1] = path.trim();
+await import(pathToFileURL(process.argv[1]).href);
+`;
+
+/** The compiler, started before there is a program: its libraries are read while the program's file, a pipe, is empty. */
+export const checkerStart = 'exec 3<&0 </dev/null; mkfifo "$1" || exit; cat <&3 >"$1" & exec 3<&-; shift; exec "$@"';
+
 export const toolsPackage = '{"name":"tools","type":"module","exports":{"./*":"./*.js"}}\n';
 
 /** What every module is typed with besides: as much of Node as programs commonly use, without its own declarations. */

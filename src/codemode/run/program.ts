@@ -1,7 +1,16 @@
 /** A program and what it needs beside it, as files for a sandbox. Pure. */
 import type { Language, ModuleCache } from "../modules/index.js";
 import type { Catalog } from "../servers/index.js";
-import { globals, HOME, nodeRuntime, pythonRuntime, TYPESCRIPT_AT, toolsPackage } from "./inside.js";
+import {
+  checkerStart,
+  globals,
+  HOME,
+  nodeRuntime,
+  nodeStart,
+  pythonRuntime,
+  TYPESCRIPT_AT,
+  toolsPackage,
+} from "./inside.js";
 
 export interface ProgramFile {
   readonly path: string;
@@ -10,12 +19,19 @@ export interface ProgramFile {
 
 export interface Program {
   readonly files: readonly ProgramFile[];
+  /** The same for every program of its language. */
+  readonly base: readonly ProgramFile[];
+  /** It fits what waits for a program. */
+  readonly isForNode: boolean;
+  /** What is run. Without a compiler it is among the files, with one it is made. */
+  readonly main: string;
   /** Checks and translates it; null where that is not needed. */
   readonly compile: readonly string[] | null;
   readonly run: readonly string[];
 }
 
 const NODE = ["node", "--no-warnings"];
+const MAIN_SOURCE = "main.mts";
 
 export function programOf(
   code: string,
@@ -23,16 +39,12 @@ export function programOf(
   catalogs: readonly Catalog[],
   modules: ModuleCache,
 ): Program {
-  const file = (path: string, text: string): ProgramFile => ({ path: `${HOME}/${path}`, bytes: Buffer.from(text) });
   if (language === "python") {
     const made = catalogs.map((catalog) => file(`tools/${catalog.module}.py`, modules.python(catalog).source));
-    const files = [
-      file("main.py", code),
-      file("tools/__init__.py", ""),
-      file("tools/runtime.py", pythonRuntime),
-      ...made,
-    ];
-    return { files, compile: null, run: ["python3", "-B", `${HOME}/main.py`] };
+    const base = [file("tools/__init__.py", ""), file("tools/runtime.py", pythonRuntime)];
+    const main = `${HOME}/main.py`;
+    const run = ["python3", "-B", main];
+    return { files: [file("main.py", code), ...made], base, isForNode: false, main, compile: null, run };
   }
   const isTyped = language === "typescript";
   const made = catalogs.flatMap((catalog) => {
@@ -40,24 +52,43 @@ export function programOf(
     const at = `node_modules/tools/${catalog.module}`;
     return [file(`${at}.js`, javascript), ...(isTyped ? [file(`${at}.d.ts`, `${declarationFile}export {};\n`)] : [])];
   });
-  const beside = [
+  const base = nodeBase(isTyped);
+  const source = file(isTyped ? MAIN_SOURCE : "main.mjs", code);
+  const main = isTyped ? `${HOME}/js/main.mjs` : source.path;
+  const compile = isTyped ? compiler : null;
+  return { files: [source, ...made], base, isForNode: true, main, compile, run: [...NODE, main] };
+}
+
+function file(path: string, text: string): ProgramFile {
+  return { path: `${HOME}/${path}`, bytes: Buffer.from(text) };
+}
+
+function nodeBase(isTyped: boolean): readonly ProgramFile[] {
+  return [
     file("node_modules/tools/package.json", toolsPackage),
     file("node_modules/tools/runtime.js", nodeRuntime),
-    ...made,
+    ...(isTyped ? [file("globals.d.ts", globals)] : []),
   ];
-  if (!isTyped)
-    return { files: [file("main.mjs", code), ...beside], compile: null, run: [...NODE, `${HOME}/main.mjs`] };
-  return {
-    files: [file("main.mts", code), file("globals.d.ts", globals), ...beside],
-    compile: [`${TYPESCRIPT_AT}/tsc`, ...COMPILER_OPTIONS, `${HOME}/main.mts`, `${HOME}/globals.d.ts`],
-    run: [...NODE, `${HOME}/js/main.mjs`],
-  };
 }
 
 const COMPILER_OPTIONS = [
   ..."--target es2023 --lib es2023 --module nodenext --strict --skipLibCheck --noEmitOnError".split(" "),
   ...`--pretty false --rootDir ${HOME} --outDir ${HOME}/js`.split(" "),
 ];
+
+const compiler = [`${TYPESCRIPT_AT}/tsc`, ...COMPILER_OPTIONS, `${HOME}/${MAIN_SOURCE}`, `${HOME}/globals.d.ts`];
+
+/** What is started before there is a program, and waits for it: for its path, and for its text. */
+export const waiting = {
+  base: [...nodeBase(true), file("node_modules/tools/start.js", nodeStart)],
+  run: [...NODE, `${HOME}/node_modules/tools/start.js`],
+  compile: ["sh", "-c", checkerStart, "sh", `${HOME}/${MAIN_SOURCE}`, ...compiler],
+} as const;
+
+/** Whether a file is the program's source, which a compiler that waits gets otherwise. */
+export function isSource({ path }: ProgramFile): boolean {
+  return path === `${HOME}/${MAIN_SOURCE}`;
+}
 
 /** Servers whose modules a program names. A name in a comment only brings a module that is not needed. */
 export function namedModules(code: string, modules: readonly string[], language: Language): readonly string[] {

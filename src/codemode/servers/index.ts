@@ -7,6 +7,7 @@ import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { redactor } from "../../core/redact.js";
 import { nearest } from "../../policy/nearest.js";
 import { uniqueNames } from "../modules/names.js";
+import { concealer, credentialsOf } from "./credentials.js";
 import { type ServerEntry, secretsOf } from "./entries.js";
 import { McpServer, type ToolSchema } from "./server.js";
 import type { Surroundings } from "./stdio-transport.js";
@@ -40,6 +41,8 @@ const AT_ONCE = 8;
 export class McpServers {
   readonly #servers: ReadonlyMap<string, McpServer>;
   readonly #modules: ReadonlyMap<string, string>;
+  /** Takes out of a text what servers identify themselves with. */
+  readonly conceal: (text: string) => string;
 
   constructor({ entries, around, ...limits }: ServersOptions) {
     const twice = entries.find(({ name }, index) => entries.findIndex((one) => one.name === name) !== index);
@@ -48,6 +51,7 @@ export class McpServers {
         hint: "give one of them another name",
       });
     }
+    this.conceal = concealer(credentialsOf(entries, around.env));
     const redact = redactor(entries.flatMap(secretsOf));
     const made = entries.map((entry) => new McpServer({ entry, around, redact, ...limits }));
     this.#servers = new Map(made.map((server) => [server.name, server]));

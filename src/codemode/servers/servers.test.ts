@@ -1,6 +1,7 @@
 /** Servers as they are met: real processes that work, die, hang, talk nonsense and change. */
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
+import { concealer, credentialsOf } from "./credentials.js";
 import { entriesOf, entryOfFlag, type ServerEntry, secretsOf } from "./entries.js";
 import { McpServers } from "./index.js";
 
@@ -58,6 +59,25 @@ describe("servers that code may call", () => {
     expect(after.tools.map(({ name }) => name)).toEqual(["changed"]);
     expect(after.hash).not.toBe(before.hash);
     await expect(call("change")).rejects.toMatchObject({ code: "not_found" });
+  });
+});
+
+describe("what servers identify themselves with", () => {
+  it("is taken out of texts and of JSON, and nothing else is", () => {
+    const entries: ServerEntry[] = [
+      { kind: "stdio", name: "a", command: "a", args: [], env: { API_TOKEN: 'quo"ted-1', ROOT: "/data", DEBUG: "1" } },
+      { kind: "http", name: "b", url: "http://127.0.0.1/", headers: { Authorization: "Bearer abcdefgh1" } },
+    ];
+    const conceal = concealer(credentialsOf(entries, { GITHUB_TOKEN: "ghp-inherited-1", HOME: "/root" }));
+    const shown = { a: 'quo"ted-1', b: "Bearer abcdefgh1", c: "abcdefgh1", d: "ghp-inherited-1", e: "/data/1 /root" };
+    expect(JSON.parse(conceal(JSON.stringify(shown)))).toEqual({
+      a: "[redacted]",
+      b: "[redacted]",
+      c: "[redacted]",
+      d: "[redacted]",
+      e: "/data/1 /root",
+    });
+    expect(conceal('plain quo"ted-1')).toBe("plain [redacted]");
   });
 });
 

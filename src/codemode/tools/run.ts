@@ -4,16 +4,15 @@ import { choice, flag, list, text, whole } from "../../api/schema/shapes.js";
 import { commandFields, commandTold } from "../../mcp/output/answer.js";
 import { CommandOutput, withRoom } from "../../mcp/output/command-output.js";
 import { OUTPUT_URI } from "../../mcp/output/kept-outputs.js";
-import { DEFAULT_TIMEOUT_MS, prepareFor, timeout } from "../../mcp/prepare.js";
+import { DEFAULT_TIMEOUT_MS, timeout } from "../../mcp/prepare.js";
 import { type Call, defineTool, type Told, type Tool } from "../../mcp/tool.js";
-import type { RunRequest } from "../../runtime/run-request.js";
 import { RunCalls } from "../calls/run-calls.js";
 import { type Language, languages } from "../modules/index.js";
-import { compilerFolder } from "../run/compiler.js";
 import { type Ran, runProgram } from "../run/index.js";
-import { HOME, TYPESCRIPT_AT } from "../run/inside.js";
-import { namedModules, type Program, type ProgramFile, programOf } from "../run/program.js";
-import type { CodeMode } from "./catalog.js";
+import { HOME } from "../run/inside.js";
+import { namedModules, type ProgramFile, programOf } from "../run/program.js";
+import { requestOf } from "../run/request.js";
+import { type CodeMode, foresee } from "./catalog.js";
 
 const MOST_CODE_CHARS = 1 << 20;
 
@@ -58,7 +57,8 @@ async function run(mode: CodeMode, { code, language = "typescript", project, tim
   const catalogs = await Promise.all(named.map((module) => mode.servers.catalog(modules.get(module) ?? module)));
   const bare = programOf(code, language, catalogs, mode.modules);
   const program = { ...bare, files: [...bare.files, ...earlierOutputs(code, call)] };
-  const request = await requestOf(program, { project: project === true, timeout_ms }, call);
+  const wish = { argv: program.run, needsCompiler: program.compile !== null, project: project === true };
+  const request = await requestOf({ ...wish, timeoutMs: timeout_ms }, call);
   const timeoutMs = request.policy.resources.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   return await withRoom(call, async (room) => {
     const output = new CommandOutput(request.policy.resources.outputMiB, room, null);
@@ -70,8 +70,10 @@ async function run(mode: CodeMode, { code, language = "typescript", project, tim
         confirm: call.confirm,
         record: (record) => sandbox.recordTool(record),
       });
-    const running = { program, code, request, timeoutMs, makeCalls, output };
-    const ran = await host.places.at(host.caller, signal, () => runProgram(running, call));
+    const running = { program, code, request, timeoutMs, makeCalls, output, ready: mode.ready };
+    const ran = await host.places
+      .at(host.caller, signal, () => runProgram(running, call))
+      .finally(() => foresee(mode, call));
     const told = commandTold(
       {
         end: ran.end,
@@ -85,28 +87,6 @@ async function run(mode: CodeMode, { code, language = "typescript", project, tim
     );
     return withCalls(told, ran);
   });
-}
-
-/** The sandbox of a program has no network whatever the configuration says: tools are its way out. */
-async function requestOf(
-  { run: argv, compile }: Program,
-  { project, timeout_ms }: { readonly project: boolean; readonly timeout_ms: number | undefined },
-  call: Call,
-): Promise<RunRequest> {
-  const body = {
-    network: false,
-    ...(project || call.host.project === null ? {} : { workspace: "none" as const }),
-    ...(timeout_ms === undefined ? {} : { timeout_ms }),
-  };
-  const request = await prepareFor(call, argv, body);
-  if (compile === null) return request;
-  const { policy } = request;
-  const mount = {
-    host: compilerFolder(call.host.own.env.AGENTKERNEL_TYPESCRIPT),
-    guest: TYPESCRIPT_AT,
-    readonly: true,
-  };
-  return { ...request, policy: { ...policy, fs: { ...policy.fs, mounts: [...policy.fs.mounts, mount] } } };
 }
 
 /** Outputs that were cut are there for code that names them. */

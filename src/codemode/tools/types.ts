@@ -5,8 +5,8 @@ import { AgentKernelError } from "../../core/errors.js";
 import { defineTool, type Tool } from "../../mcp/tool.js";
 import { fits } from "../calls/policy.js";
 import { type Language, languages } from "../modules/index.js";
-import type { Catalog } from "../servers/index.js";
-import { type CodeMode, lackingNotes, MOST_TEXT_CHARS } from "./catalog.js";
+import type { Catalog, ToolSchema } from "../servers/index.js";
+import { type CodeMode, declarationsOf, foresee, lackingNotes, MOST_TEXT_CHARS } from "./catalog.js";
 
 export function codeTypes(mode: CodeMode): Tool {
   return defineTool({
@@ -28,7 +28,8 @@ export function codeTypes(mode: CodeMode): Tool {
       declarations: field(text(), "Source text, cut where it is too long."),
       notes: field(list(text()), "What is missing."),
     }),
-    call: async ({ tools, language = "typescript" }) => {
+    call: async ({ tools, language = "typescript" }, call) => {
+      foresee(mode, call);
       const wanted = mode.servers.names.filter((server) => tools.some((pattern) => isOf(pattern, server)));
       const { catalogs, lacking } = await mode.servers.catalogs(wanted);
       const parts = catalogs.map((catalog) => declared(mode, catalog, tools, language)).filter((part) => part !== "");
@@ -55,13 +56,7 @@ function isOf(pattern: string, server: string): boolean {
 }
 
 function declared(mode: CodeMode, catalog: Catalog, patterns: readonly string[], language: Language): string {
-  const isPython = language === "python";
-  const { declarations } = isPython ? mode.modules.python(catalog) : mode.modules.typescript(catalog);
-  const shown = [...declarations].filter(([tool]) =>
-    patterns.some((pattern) => fits(pattern.includes("/") ? pattern : `${pattern}/*`, `${catalog.server}/${tool}`)),
-  );
-  if (shown.length === 0) return "";
-  const { module } = catalog;
-  const head = isPython ? `# from tools import ${module}` : `// import * as ${module} from "tools/${module}";`;
-  return `${head}\n${shown.map(([, declaration]) => declaration).join("")}`;
+  const isWanted = ({ name }: ToolSchema) =>
+    patterns.some((pattern) => fits(pattern.includes("/") ? pattern : `${pattern}/*`, `${catalog.server}/${name}`));
+  return declarationsOf(mode, catalog, isWanted, language);
 }

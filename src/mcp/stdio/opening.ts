@@ -12,13 +12,13 @@ export interface Opening {
 }
 
 /** Null where the client left without a word. */
-export async function openLines(input: Readable, output: LineOutput): Promise<Opening | null> {
+export async function openLines(input: Readable, output: LineOutput, instructions: string): Promise<Opening | null> {
   const lines = messageLines(input);
   const { value, done } = await lines.next();
   if (done === true || value === undefined) return null;
   const parsed = parseLine(value);
   const message = parsed !== null && "message" in parsed ? parsed.message : null;
-  const answer = greet(message);
+  const answer = greet(message, instructions);
   if (answer === null || message === null) return { lines, first: value, answered: null };
   output.write(Buffer.from(`${JSON.stringify(answer)}\n`), () => {});
   return { lines, first: value, answered: message.id as string | number };

@@ -64,7 +64,7 @@ describe("a connection on streams", () => {
       },
     };
     input.write(`${initialize}\nnonsense\n`);
-    const opening = await openLines(input, output);
+    const opening = await openLines(input, output, "");
     expect(written).toHaveLength(1);
     expect(JSON.parse(written[0] ?? "")).toMatchObject({ id: 5, result: { protocolVersion: "2025-06-18" } });
     if (opening === null) throw new Error("nothing was read");
@@ -87,7 +87,7 @@ describe("a connection on streams", () => {
   it("without a word is over", async () => {
     const input = new PassThrough();
     input.end();
-    expect(await openLines(input, { write: () => {} })).toBeNull();
+    expect(await openLines(input, { write: () => {} }, "")).toBeNull();
   });
 
   it("an id that is at work is refused, and can be used again once it has its answer or is done after all", async () => {

@@ -21,6 +21,19 @@ export async function chooseForKeeping(host: RuntimeHost, wish: BackendWish): Pr
   return (await firstProven(host)) ?? openBackend(host);
 }
 
+/** An image that our own store cannot have may be one that an engine has, where namespaces do not work anyway. */
+const imageFailures: ReadonlySet<string> = new Set(["image_unavailable", "image_not_found", "image_invalid"]);
+
+async function worksHere(host: RuntimeHost): Promise<boolean> {
+  const linux = await candidateOf("linux");
+  if (linux === null) return true;
+  // Where it cannot be told for the moment, the image's own error is the one to show.
+  return await proofOf(host, "linux", linux).then(
+    ({ works }) => works,
+    () => true,
+  );
+}
+
 /** After `backend` could not be used at all: another one, where any was to be had. Null: its error stands. */
 export async function chooseAnother(
   host: RuntimeHost,
@@ -29,7 +42,9 @@ export async function chooseAnother(
   error: unknown,
 ): Promise<Backend | null> {
   if (wish.name !== "auto" || backend.name !== "linux") return null;
-  if (!isAgentKernelError(error) || error.code !== "backend_unavailable") return null;
+  if (!isAgentKernelError(error)) return null;
+  if (imageFailures.has(error.code)) return (await worksHere(host)) ? null : await firstProven(host);
+  if (error.code !== "backend_unavailable") return null;
   remember(host, "linux", "", failing(error.message, error.hint ?? null));
   return await firstProven(host);
 }

@@ -33,7 +33,7 @@ export async function copyTree(from: CopyEnd, to: CopyEnd, options: CopyOptions)
   const { signal } = options;
   const stream =
     from.at === "host"
-      ? readHostTree(from.path, to.at === "host" ? [] : options.hide, signal)
+      ? readHostTree(from.path, to.at === "host" ? [] : options.hide, { signal })
       : await from.files.readTree(from.path).catch((error: unknown) => {
           throw atSide(error, "in the sandbox");
         });

@@ -9,9 +9,11 @@ import { repository } from "../../support/repository.js";
 import { runCli } from "../../support/run-cli.js";
 
 const SECRET = "s3cr3t-of-a-server-0123456789";
+/** The user's own, which servers inherit. */
+const OWN_SECRET = "ghp-of-the-user-9876543210";
 const [actor] = actors;
 if (actor === undefined) throw new Error("nobody runs tests here");
-const variables = { XDG_STATE_HOME: actor.folder("state"), AGENTKERNEL_DAEMON: "off" };
+const variables = { XDG_STATE_HOME: actor.folder("state"), AGENTKERNEL_DAEMON: "off", GITHUB_TOKEN: OWN_SECRET };
 
 /** A raw line, as a program can write it beside our modules. */
 const raw = (lines: string) => `import { Socket } from "node:net";
@@ -67,7 +69,18 @@ describe("A6 the credentials and connections of MCP servers, from code in a sand
 console.log(execSync("env; cat /proc/*/environ 2>/dev/null | tr '\\\\0' '\\\\n'; grep -rl ${SECRET.slice(0, 6)}''${SECRET.slice(6)} /tmp/code /proc/self/fd /etc 2>/dev/null || true; ls /proc/*/fd 2>/dev/null; cat /proc/*/cmdline | tr '\\\\0' ' '").toString());`);
     expect(stdout).toContain("AGENTKERNEL_CALLS_FD");
     expect(stdout + stderr).not.toContain(SECRET);
+    expect(stdout + stderr).not.toContain(OWN_SECRET);
     expect(stdout).not.toContain("scripted.mjs");
+  });
+
+  it("do not come back in results either, whatever a server shows of itself", async () => {
+    const { stdout } = await demo(
+      "console.log(JSON.stringify(await demo.environment({}))); await demo.fail({}).catch(({ message }) => console.log(message));",
+    );
+    expect(stdout).toContain('"SECRET_TOKEN":"[redacted]"');
+    expect(stdout).toContain("no, not with [redacted]");
+    expect(stdout).not.toContain(SECRET);
+    expect(stdout).not.toContain(OWN_SECRET);
   });
 
   it("are not in what a failing server blurts out into errors of ours, nor in the log", async () => {

@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import { adoptKept, inStateFolder, startKept } from "../../contract/suite/kept-subject.js";
 import { bootSpec } from "../../contract/suite/subject.js";
 import { actors, root } from "../../support/actors.js";
-import { linuxBackendOf } from "../../support/linux-backend.js";
+import { backendOf } from "../../support/backend-of.js";
 import { contentOf, makeProject } from "../../support/project.js";
 
 /** Each name is replaced by a link to a folder of the host's, as far as it can be moved away. */
@@ -19,7 +19,7 @@ mkdir -p /moved-etc; ls -l / | grep -c '${target}'
 `;
 
 describe.each(actors)("F2 links in a kept root, at the next start, as $name", (actor) => {
-  const { kept } = linuxBackendOf(actor);
+  const { kept } = backendOf(actor);
   if (kept === undefined) throw new Error("the backend keeps sandboxes");
 
   it("lead nothing of ours to the host's files", async () => {
@@ -65,7 +65,7 @@ describe.each(actors)("F2 links in a kept root, at the next start, as $name", (a
 describe.runIf(root !== undefined)("F2 owners of what a kept sandbox of root writes", () => {
   it("are the sandbox's own ids on disk, in a folder that only root may enter, and the same at every start", async () => {
     if (root === undefined) return;
-    const { kept } = linuxBackendOf(root);
+    const { kept } = backendOf(root);
     if (kept === undefined) throw new Error("the backend keeps sandboxes");
     const folder = root.ownFolder("state");
     await inStateFolder(kept, folder, async () => {
@@ -86,14 +86,14 @@ describe.runIf(root !== undefined)("F2 owners of what a kept sandbox of root wri
 
 describe.each(actors)("F5 the state folder, as $name", (actor) => {
   it("is not accepted if others may enter it", async () => {
-    const { kept } = linuxBackendOf(actor);
+    const { kept } = backendOf(actor);
     const open = join(actor.ownFolder("open"), "state");
     mkdirSync(open, { mode: 0o755 });
     await expect(kept?.start(bootSpec({}), open)).rejects.toMatchObject({ message: expect.stringMatching(/0700/) });
   });
 
   it("nothing of it but the disk is seen inside, and no command can reach the supervisor", async () => {
-    const { kept } = linuxBackendOf(actor);
+    const { kept } = backendOf(actor);
     if (kept === undefined) throw new Error("the backend keeps sandboxes");
     const folder = actor.ownFolder("state");
     await inStateFolder(kept, folder, async () => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { inStateFolder, startKept } from "../../contract/suite/kept-subject.js";
 import { bootSpec } from "../../contract/suite/subject.js";
 import { type Actor, actors } from "../../support/actors.js";
-import { linuxBackendOf } from "../../support/linux-backend.js";
+import { backendOf } from "../../support/backend-of.js";
 import { outlastClockTick } from "../../support/project.js";
 import { runIn } from "../../support/run-cli.js";
 import { runOutside } from "../support/fs-attack.js";
@@ -18,7 +18,7 @@ async function run(actor: Actor, form: string, script: string, project: string):
 }
 
 async function apply(actor: Actor, script: string, project: string): Promise<void> {
-  const { kept } = linuxBackendOf(actor);
+  const { kept } = backendOf(actor);
   if (kept?.changes === undefined) throw new Error("the backend tells changes");
   const { changes } = kept;
   const folder = actor.ownFolder("state");

@@ -10,7 +10,7 @@ import { builtInHideRules } from "../../../src/policy/hidden.js";
 import { type CopyEnd, type CopyOptions, copyTree } from "../../../src/runtime/copy/index.js";
 import { Contract } from "../../contract/suite/contract.js";
 import { actors } from "../../support/actors.js";
-import { linuxBackendOf } from "../../support/linux-backend.js";
+import { backendOf } from "../../support/backend-of.js";
 import { contentOf, makeProject } from "../../support/project.js";
 import { runOutside } from "../../support/run-as.js";
 
@@ -20,7 +20,7 @@ const onHost = (path: string): CopyEnd => ({ at: "host", path });
 describe.each(actors)("F5 a copy out of a sandbox, as $name", (actor) => {
   const contract = new Contract({
     actor: actor,
-    backend: linuxBackendOf(actor),
+    backend: backendOf(actor),
     lacks: new Map(),
     programs: undefined,
     hasImage: false,
@@ -125,7 +125,7 @@ describe.each(actors)("F5 a copy out of a sandbox, as $name", (actor) => {
 describe.each(actors)("F5 a copy into a project that the sandbox has mounted, as $name", (actor) => {
   const contract = new Contract({
     actor: actor,
-    backend: linuxBackendOf(actor),
+    backend: backendOf(actor),
     lacks: new Map(),
     programs: undefined,
     hasImage: false,
@@ -165,7 +165,7 @@ describe.each(actors)("F5 a copy into a project that the sandbox has mounted, as
 describe.each(actors)("F8 secrets in copies, as $name", (actor) => {
   const contract = new Contract({
     actor: actor,
-    backend: linuxBackendOf(actor),
+    backend: backendOf(actor),
     lacks: new Map(),
     programs: undefined,
     hasImage: false,

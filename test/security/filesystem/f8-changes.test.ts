@@ -9,7 +9,7 @@ import type { KeptChanges } from "../../../src/core/changes.js";
 import { inStateFolder, type Owned, startKept } from "../../contract/suite/kept-subject.js";
 import { bootSpec } from "../../contract/suite/subject.js";
 import { type Actor, actors } from "../../support/actors.js";
-import { linuxBackendOf } from "../../support/linux-backend.js";
+import { backendOf } from "../../support/backend-of.js";
 import { contentOf, makeProject, type Project } from "../../support/project.js";
 import { runOutside } from "../../support/run-as.js";
 
@@ -21,7 +21,7 @@ async function withSandbox(
   project: Project,
   use: (owned: Owned, changes: KeptChanges, folder: string) => Promise<void>,
 ): Promise<void> {
-  const { kept } = linuxBackendOf(actor);
+  const { kept } = backendOf(actor);
   if (kept?.changes === undefined) throw new Error("the backend tells changes");
   const { changes } = kept;
   const folder = actor.ownFolder("state");

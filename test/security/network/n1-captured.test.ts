@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PolicyFields } from "../../../src/policy/fields.js";
 import { Subject } from "../../contract/suite/subject.js";
 import { actors } from "../../support/actors.js";
-import { linuxBackendOf } from "../../support/linux-backend.js";
+import { backendOf } from "../../support/backend-of.js";
 import { LoopbackEgress } from "../../support/loopback-egress.js";
 import { leavesNothingBehind } from "../../support/nothing-left.js";
 import { Listeners, REACH, reached, type Target } from "../support/process-listeners.js";
@@ -56,7 +56,7 @@ describe("N1 a sandbox with a captured network", () => {
     leavesNothingBehind();
 
     async function inside(fields: PolicyFields, egress: LoopbackEgress, argv: readonly string[]) {
-      const sandbox = await Subject.boot(linuxBackendOf(actor), { fields: { "net.egress": "on", ...fields }, egress });
+      const sandbox = await Subject.boot(backendOf(actor), { fields: { "net.egress": "on", ...fields }, egress });
       try {
         return await sandbox.run(argv);
       } finally {
@@ -121,7 +121,7 @@ describe("N1 a sandbox with a captured network", () => {
     });
 
     it("gets nothing out where the session has no gateway", async () => {
-      const sandbox = await Subject.boot(linuxBackendOf(actor), { fields: { "net.egress": "on" } });
+      const sandbox = await Subject.boot(backendOf(actor), { fields: { "net.egress": "on" } });
       try {
         const ran = await sandbox.run(["python3", "-c", REACH, JSON.stringify([["tcp4", "192.0.2.1", 80]])]);
         expect(ran.stdout).toBe("tcp4 192.0.2.1 104\n");

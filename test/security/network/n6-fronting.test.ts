@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { actors } from "../../support/actors.js";
 import { NetworkWorld, WORLD, whyNoWorld } from "../../support/network-world.js";
 import { makeProject } from "../../support/project.js";
-import { type Attempt, runInside, tryInside } from "../support/network-attack.js";
+import { type Attempt, runInside, tryInside, usualWay } from "../support/network-attack.js";
 import { frontingRequests, HELLOS, SPEAK } from "../support/network-fronting.js";
 
 /** One server for both, as a provider has; only the first is allowed. */
@@ -82,7 +82,7 @@ describe.skipIf(whyNoWorld() !== null)("N6 a connection allowed for one name and
     });
 
     it("is refused through the sandbox's proxy as well", async () => {
-      const ways = ["direct", "connect", "socks-name"] as const;
+      const ways = [usualWay, "connect", "socks-name"] as const;
       const attempts = ways.map((way): Attempt => [way, FRONT, 80, HIDDEN]);
       const { tried } = await tryInside(world, actor, ALLOW, [...attempts, ["absolute", FRONT, 80, HIDDEN]]);
       expect(tried.map(({ answer }) => answer.slice(0, 12))).toEqual([

@@ -10,8 +10,9 @@
  *   die ONCE            sends ONCE and ends
  *   silent              answers nothing
  * Of a warm or a kept sandbox the stream comes through a door. A kept one has to be ready before it gets any orders, so
- * there it says HELLO by itself.
+ * there it says HELLO by itself. In a container the stream is two pipes.
  */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,8 +22,12 @@
 #include <unistd.h>
 
 #define STREAM 3
+/* Behind the eight listeners of a captured network. */
+#define OUTPUT_PIPE 12
 #define HELLO 1
 #define OPEN 2
+
+static int output = STREAM;
 
 static void take(void *into, size_t length) {
 	for (char *at = into; length > 0;) {
@@ -35,7 +40,7 @@ static void take(void *into, size_t length) {
 
 static void give(const void *bytes, size_t length) {
 	for (const char *at = bytes; length > 0;) {
-		ssize_t done = write(STREAM, at, length);
+		ssize_t done = write(output, at, length);
 		if (done <= 0) _exit(0);
 		at += done;
 		length -= done;
@@ -57,14 +62,15 @@ static void await_host(void) {
 	for (;;) {
 		char text[9];
 		union {
-			char bytes[CMSG_SPACE(sizeof(int))];
+			char bytes[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
 			struct cmsghdr aligned;
 		} space;
 		struct iovec part = {text, sizeof text};
 		struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &space, .msg_controllen = sizeof space};
 		if (recvmsg(STREAM, &message, 0) <= 0) _exit(0);
 		struct cmsghdr *passed = CMSG_FIRSTHDR(&message);
-		if (passed == NULL || passed->cmsg_type != SCM_RIGHTS) continue;
+		while (passed != NULL && passed->cmsg_type != SCM_RIGHTS) passed = CMSG_NXTHDR(&message, passed);
+		if (passed == NULL) continue;
 		int stream;
 		memcpy(&stream, CMSG_DATA(passed), sizeof stream);
 		block(stream);
@@ -133,6 +139,7 @@ static void obey(const char *verb, struct bytes once, struct bytes again) {
 	if (!strcmp(verb, "die")) _exit(9);
 	if (!strcmp(verb, "cut")) {
 		close(STREAM);
+		close(output);
 		for (;;) pause();
 	}
 }
@@ -158,6 +165,7 @@ int main(int count, char **words) {
 		int is_kept = !strcmp(words[i], "kept");
 		if (is_kept || !strcmp(words[i], "warm")) await_host();
 		if (is_kept) hello();
+		if (!strcmp(words[i], "pipes")) output = OUTPUT_PIPE;
 	}
 	for (;;) {
 		unsigned char header[12];

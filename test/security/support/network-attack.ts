@@ -6,13 +6,23 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { EgressDecision } from "../../../src/audit/events.js";
 import type { Actor } from "../../support/actors.js";
+import { chosenBackend } from "../../support/chosen-backend.js";
 import type { NetworkWorld } from "../../support/network-world.js";
 import type { CliOptions, CliResult } from "../../support/run-cli.js";
 
 /** `direct` is a plain connection (captured, inside); the others go through the proxy that a sandbox has. */
 export type Way = "direct" | "connect" | "absolute" | "socks-name" | "socks-address";
 
-export const ways: readonly Way[] = ["direct", "connect", "absolute", "socks-name", "socks-address"];
+/** On gvisor nothing is captured: there is no other way than the proxy. */
+const isCaptured = chosenBackend?.name !== "gvisor";
+
+export const ways: readonly Way[] = [
+  ...(isCaptured ? (["direct"] as const) : []),
+  ...(["connect", "absolute", "socks-name", "socks-address"] as const),
+];
+
+/** Of a program that knows nothing of a proxy, where such a one gets out. */
+export const usualWay: Way = isCaptured ? "direct" : "connect";
 
 /** `host` is written as an attacker would; `said` is the Host of the request, the same where absent. */
 export type Attempt = readonly [way: Way, host: string, port: number, said?: string];

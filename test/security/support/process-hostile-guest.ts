@@ -1,14 +1,12 @@
 /** Sandboxes whose process 1 is not our guest but a program that breaks the protocol on demand. */
 import { chmodSync, copyFileSync, cpSync } from "node:fs";
 import { join } from "node:path";
-import { linuxBackend } from "../../../src/backends/linux/index.js";
 import type { BootSpec } from "../../../src/core/backend.js";
 import type { GuestExec } from "../../../src/guest/index.js";
 import { resolve } from "../../../src/policy/resolve.js";
 import { TemporarySandbox, temporaryId } from "../../../src/runtime/temporary-sandbox.js";
 import type { Actor } from "../../support/actors.js";
-import { journalOf, linuxBackendOf } from "../../support/linux-backend.js";
-import { startedBy } from "../../support/run-as.js";
+import { backendOf } from "../../support/backend-of.js";
 import { compile } from "./process-programs.js";
 
 /** What it does: see the program itself. */
@@ -25,16 +23,11 @@ function spec(): BootSpec {
 }
 
 export function honestSandbox(actor: Actor): Promise<TemporarySandbox> {
-  return TemporarySandbox.start(linuxBackendOf(actor), spec());
+  return TemporarySandbox.start(backendOf(actor), spec());
 }
 
 export function hostileSandbox(actor: Actor): Promise<TemporarySandbox> {
-  const backend = linuxBackend({
-    jailBinary: startedBy(actor, join(actor.dist, "native", "ak-jail")),
-    guestBinary: compile("protocol/hostile-guest"),
-    journalDir: journalOf(actor),
-  });
-  return TemporarySandbox.start(backend, spec());
+  return TemporarySandbox.start(backendOf(actor, compile("protocol/hostile-guest")), spec());
 }
 
 /** One exec whose words are orders to the hostile guest. */
@@ -52,7 +45,10 @@ const hostileActors = new Map<Actor, Actor>();
 export function withHostileGuest(actor: Actor): Actor {
   const known = hostileActors.get(actor);
   if (known !== undefined) return known;
-  const dist = join(actor.folder("hostile"), "dist");
+  const folder = actor.folder("hostile");
+  // Whoever starts the guest in a sandbox may have other ids than the actor.
+  chmodSync(folder, 0o755);
+  const dist = join(folder, "dist");
   cpSync(actor.dist, dist, { recursive: true });
   const guest = join(dist, "native", "ak-guest");
   copyFileSync(compile("protocol/hostile-guest"), guest);

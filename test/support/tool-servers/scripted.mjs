@@ -60,6 +60,11 @@ const usual = {
     inputSchema: object({}),
     call: () => text(process.env.SECRET_TOKEN === undefined ? "nobody" : `${process.env.SECRET_TOKEN.length} letters`),
   },
+  environment: {
+    description: "Shows all that it was given.",
+    inputSchema: object({}),
+    call: () => ({ ...text("see the structure"), structuredContent: { env: process.env } }),
+  },
   fail: {
     description: "Fails, and blurts out.",
     inputSchema: object({}),

@@ -13,7 +13,7 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Base, Told, VOID_FILE, VOID_FOLDER, check_place, set_live_attributes, set_root_attributes, show_file};
+use super::{Base, Told, VOID_FILE, VOID_FOLDER, set_root_attributes, show_file};
 use crate::{
     channel::Channel,
     etc_files,
@@ -124,7 +124,7 @@ impl Placer<'_> {
             return Ok(tree);
         }
         if view.is_live() {
-            set_live_attributes(&tree)?;
+            place::without_set_ids(&tree)?;
             let name = format!("v{index}");
             mkdir(name.as_str(), Mode::from_raw_mode(0o755)).during("make a place for a view")?;
             place::attach_at(&tree, Path::new(&name)).during("attach a view")?;
@@ -176,7 +176,7 @@ fn attach(root: &str, views: &[ShownView], mut built: Vec<(&ShownView, OwnedFd)>
     let all: Vec<View> = views.iter().map(|shown| shown.view.clone()).collect();
     built.sort_by_key(|(shown, _)| shown.view.target.components().count());
     for (ShownView { view, is_folder, .. }, tree) in built {
-        check_place(&all, &root, view)?;
+        place::check(&all, &root, view)?;
         if *is_folder {
             root.attach_folder(&tree, &view.target)?;
         } else {

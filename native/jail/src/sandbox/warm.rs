@@ -3,10 +3,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
-use super::{
-    NAMESPACES, Process, Sandbox, follow_child, make_placeholders, map_ids, mount_layer, no_namespaces, open_guest,
-    rlimits, search, tell, why_gone,
-};
+use super::{NAMESPACES, Process, Sandbox, follow_child, map_ids, no_namespaces, open_guest, rlimits, tell, why_gone};
 use crate::{
     carry,
     cgroup::{self, Cgroup},
@@ -22,7 +19,12 @@ use crate::{
     layers::Layers,
     spec::{RootChoice, Spec},
     sys::{self, Fork},
-    view::{matcher::Matcher, source::Source, survey::Survey},
+    view::{
+        matcher::Matcher,
+        search::{live_layer, make_placeholders, search},
+        source::Source,
+        survey::Survey,
+    },
 };
 
 pub struct Warm {
@@ -131,9 +133,9 @@ impl Warm {
         let open = |view| foresight::take(&mut foreseen, spec, view).map_or_else(|| Source::open(view, privileged), Ok);
         let sources = spec.views.iter().map(open).collect::<Outcome<Vec<_>>>()?;
         map_ids(spec, &identity, &sources, process.pid)?;
-        let mut placeholders = make_placeholders(spec)?;
+        let mut placeholders = make_placeholders(spec.into())?;
         let (hide, protect) = (Matcher::hiding(&spec.hide), Matcher::of(&spec.protect));
-        let surveys = search(spec, &sources, (&hide, &protect), &mut placeholders)?;
+        let surveys = search(spec.into(), &sources, (&hide, &protect), &mut placeholders)?;
         for tree in sources.iter().filter_map(Source::tree) {
             tell(&placer, &Late::Tree, Some(tree.as_fd()))?;
         }
@@ -155,7 +157,7 @@ impl Warm {
         {
             return Err(Fault::start("the guest was killed while it waited"));
         }
-        layers.extend(mount_layer(spec));
+        layers.extend(live_layer(&spec.views));
         Ok(Sandbox {
             process,
             cgroup,

@@ -2,12 +2,14 @@
 //! on the host's side), and how they are put in place (by the child, inside the new namespaces).
 
 pub mod guard;
+pub mod hold;
 mod link_target;
 pub mod mask;
 pub mod matcher;
 pub mod overlay;
 pub mod placeholder;
 pub mod repository;
+pub mod search;
 pub mod source;
 pub mod survey;
 mod unnamed;

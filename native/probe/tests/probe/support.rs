@@ -64,7 +64,10 @@ impl SharedBinary {
         let open = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(&folder, open).expect("readable folder");
         let path = folder.join("ak-probe");
-        std::fs::copy(binary(), &path).expect("copied binary");
+        // By another process: a file that a thread here has open for writing is also open, for a moment, in what other
+        // threads start, and cannot be executed then.
+        let copied = std::process::Command::new("cp").arg(binary()).arg(&path).status().expect("cp");
+        assert!(copied.success(), "copied binary");
         SharedBinary(path)
     }
 }

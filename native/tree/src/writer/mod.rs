@@ -42,6 +42,7 @@ pub struct Writer {
     entries: u64,
     is_complete: bool,
     takes_any_name: bool,
+    takes_holes: bool,
     report: Report,
 }
 
@@ -80,6 +81,7 @@ impl Writer {
             entries: 0,
             is_complete: false,
             takes_any_name: false,
+            takes_holes: false,
             report: Report::default(),
         }
     }
@@ -87,6 +89,11 @@ impl Writer {
     /// Also names that would mislead whoever reads them on a terminal; whoever shows them has to escape them.
     pub fn taking_any_name(self) -> Self {
         Self { takes_any_name: true, ..self }
+    }
+
+    /// What is no hole counts against the limit; how long a file claims to be does not.
+    pub fn taking_holes(self) -> Self {
+        Self { takes_holes: true, ..self }
     }
 
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
@@ -130,13 +137,14 @@ impl Writer {
         let is_in_file = !matches!(self.file, Current::None);
         match record {
             Record::Chunk { length } if is_in_file => self.chunk = *length,
+            Record::Hole { length } if is_in_file && self.takes_holes => self.hole(*length)?,
             Record::EndOfFile if is_in_file => self.end_file()?,
             Record::Broken { reason } if is_in_file => {
                 if let Current::Open { path, .. } = std::mem::replace(&mut self.file, Current::None) {
                     self.report.note(&path, reason);
                 }
             }
-            Record::Chunk { .. } | Record::EndOfFile | Record::Broken { .. } => {
+            Record::Chunk { .. } | Record::Hole { .. } | Record::EndOfFile | Record::Broken { .. } => {
                 return Err(Failure::malformed("content of no file"));
             }
             _ if is_in_file => return Err(Failure::malformed("a file without an end")),
@@ -244,7 +252,7 @@ impl Writer {
 
     fn start_file(&mut self, path: &[u8], mode: u32, mtime_ms: i64, size: u64) -> Result<(), Failure> {
         let name = self.at(path, false)?;
-        if size > self.limits.bytes - self.report.bytes {
+        if !self.takes_holes && size > self.limits.bytes - self.report.bytes {
             return Err(self.too_large(path, size));
         }
         let root = match self.place.take() {
@@ -288,6 +296,14 @@ impl Writer {
                 self.failed(&path, false, errno)
             }
         }
+    }
+
+    fn hole(&mut self, length: u64) -> Result<(), Failure> {
+        let Current::Open { temporary, path, .. } = &mut self.file else { return Ok(()) };
+        let Err(errno) = temporary.skip(length) else { return Ok(()) };
+        let path = path.clone();
+        self.file = Current::Refused;
+        self.failed(&path, false, errno)
     }
 
     fn end_file(&mut self) -> Result<(), Failure> {

@@ -7,10 +7,10 @@ use std::{
 
 use rustix::{
     fs::{
-        AtFlags, FileType, Gid, Mode, OFlags, Timestamps, Uid, fchmod, fchown, futimens, openat, renameat, statat,
-        unlinkat,
+        AtFlags, FileType, Gid, Mode, OFlags, Timestamps, Uid, fchmod, fchown, ftruncate, futimens, openat, renameat,
+        statat, unlinkat,
     },
-    io::{Errno, fcntl_dupfd_cloexec, write},
+    io::{Errno, fcntl_dupfd_cloexec, pwrite},
 };
 
 const ATTEMPTS: usize = 8;
@@ -20,6 +20,8 @@ pub struct Temporary {
     folder: OwnedFd,
     name: String,
     file: OwnedFd,
+    /// Where the next bytes go.
+    at: u64,
     is_placed: bool,
 }
 
@@ -31,7 +33,7 @@ impl Temporary {
             match openat(folder, &name, flags, Mode::RUSR | Mode::WUSR) {
                 Ok(file) => {
                     let folder = fcntl_dupfd_cloexec(folder, 0)?;
-                    return Ok(Self { folder, name, file, is_placed: false });
+                    return Ok(Self { folder, name, file, at: 0, is_placed: false });
                 }
                 Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno),
@@ -42,13 +44,24 @@ impl Temporary {
 
     pub fn write(&mut self, mut bytes: &[u8]) -> Result<(), Errno> {
         while !bytes.is_empty() {
-            match write(&self.file, bytes) {
+            match pwrite(&self.file, bytes, self.at) {
                 Ok(0) => return Err(Errno::IO),
-                Ok(count) => bytes = &bytes[count..],
+                Ok(count) => {
+                    bytes = &bytes[count..];
+                    self.at += count as u64;
+                }
                 Err(Errno::INTR) => {}
                 Err(errno) => return Err(errno),
             }
         }
+        Ok(())
+    }
+
+    /// Leaves a hole. The file is as long as it says at once, so that what is too long is told here.
+    pub fn skip(&mut self, length: u64) -> Result<(), Errno> {
+        let at = self.at.checked_add(length).ok_or(Errno::FBIG)?;
+        ftruncate(&self.file, at)?;
+        self.at = at;
         Ok(())
     }
 

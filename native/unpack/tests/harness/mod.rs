@@ -55,9 +55,11 @@ impl Store {
     pub fn new(actor: Actor) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("permissions");
-        // Where the checkout lies, a stranger may not be able to read.
+        // Where the checkout lies, a stranger may not be able to read. By another process: a file that a thread here has
+        // open for writing is also open, for a moment, in what other threads start, and cannot be executed then.
         let binary = folder.path().join("ak-unpack");
-        fs::copy(env!("CARGO_BIN_EXE_ak-unpack"), &binary).expect("copy the binary");
+        let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_ak-unpack")).arg(&binary).status().expect("cp");
+        assert!(copied.success(), "copy the binary");
         Self { folder, binary, actor, max_bytes: 1 << 30, max_entries: 100_000, layers: Vec::new(), count: 0 }
     }
 

@@ -14,9 +14,10 @@ import { beginProject, forgetChanges, limitChanges, writeListing } from "../copi
 import type { Engine } from "../engine.js";
 import { entryOrder } from "../entry-order.js";
 import { awaitEntry, giveOrder } from "../entry-talk.js";
+import { HeldFolders } from "../held-folders.js";
 import { keptLabels } from "../labels.js";
 import { explained } from "../run-container.js";
-import { copiedViews, trackedView } from "../views.js";
+import { copiedViews, liveViews, trackedView } from "../views.js";
 import { carryAtStop, engineChanges } from "./changes.js";
 import { endOf } from "./end.js";
 import { OwnedContainer } from "./owned-container.js";
@@ -69,7 +70,8 @@ async function start(engine: Engine, spec: BootSpec, stateDir: string, signal?: 
   signal?.throwIfAborted();
   const views = copiedViews(spec);
   const { container, record } = await containerFor(engine, spec, stateDir, views);
-  const order = entryOrder(spec, views, true);
+  const live = liveViews(spec);
+  const order = entryOrder(spec, { views, live, isKept: true });
   const tracked = trackedView(views, true);
   const isAnew = record.isCarried;
   // What stays in a container stays as it is there; a synced project that was carried over is the host's again.
@@ -89,7 +91,10 @@ async function start(engine: Engine, spec: BootSpec, stateDir: string, signal?: 
       await limitChanges(stateDir, spec);
     }
     const told = { ...order, trees, anew: isAnew, listed: isListed ? tracked.target : null };
-    const begun = await giveOrder(stream, { order: told, views: sent, hide: spec.policy.fs.deny, signal });
+    const held = live.length === 0 ? null : await HeldFolders.start(live, spec, engine.folder);
+    await held?.untilEnd(container);
+    const found = held?.found;
+    const begun = await giveOrder(stream, { order: told, views: sent, hide: spec.policy.fs.deny, found, signal });
     signal?.throwIfAborted();
     if (begun.listing !== null) await writeListing(stateDir, begun.listing);
     const layers = [...engine.layersOf(spec), ...begun.layers];
@@ -119,7 +124,16 @@ async function containerFor(
   const { client, programs, kind, maxProcesses } = engine;
   const labels = keptLabels(boot.id, stateDir);
   const files = await engine.sharedFiles();
-  const spec = containerSpec({ boot, views, labels, programs, files, isKept: true, maxProcesses });
+  const spec = containerSpec({
+    boot,
+    views,
+    live: liveViews(boot),
+    labels,
+    programs,
+    files,
+    isKept: true,
+    maxProcesses,
+  });
   const shape = createHash("sha256")
     .update(JSON.stringify({ ...spec, Labels: null, Hostname: null }))
     .digest("hex");

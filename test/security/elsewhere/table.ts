@@ -1,0 +1,318 @@
+/**
+ * The security suite on backends other than linux: which of its attacks each run of the tests makes there, and which
+ * cannot be made, with the reason. The attacks are those of the suite itself, in its own files; every run in them is on the
+ * backend that the test project is about. With AGENTKERNEL_TEST_THOROUGH=1 all of a file is tried, and every file.
+ */
+import type { ChosenName } from "../../support/chosen-backend.js";
+
+export interface Attack {
+  /** The threat, as in ../threats.ts. */
+  readonly id: string;
+  /** In this folder's parent. */
+  readonly file: string;
+  /** Parts of full titles. The attack outside is shown on linux, in the same run of all tests. */
+  readonly tests: readonly string[];
+}
+
+export const attacks: readonly Attack[] = [
+  {
+    id: "F1",
+    file: "filesystem/f1-read-outside",
+    tests: [
+      "by path, with the workspace as mount",
+      "in the project, as sync",
+      "by searching everything",
+      "home folder",
+    ],
+  },
+  {
+    id: "F2",
+    file: "filesystem/f2-write-outside",
+    tests: [
+      "workspace as copy undefined",
+      "workspace as mount undefined",
+      "a writable mount only",
+      "stays as it is, under restrictive",
+      "devices, under moderate",
+    ],
+  },
+  {
+    id: "F2",
+    file: "filesystem/f2-sync",
+    tests: ["a setuid bit", "moved away", "became a link", "a terabyte", "folders in folders"],
+  },
+  { id: "F2", file: "filesystem/f2-set-id-bits", tests: ["with --workspace mount", "writable mount beside"] },
+  { id: "F2", file: "filesystem/f2-mount-points", tests: ["sync: one that does not exist", "mount: a link"] },
+  {
+    id: "F3",
+    file: "filesystem/f3-protected",
+    tests: [
+      ".git/hooks/pre-commit, which is there",
+      ".claude/settings.json, which is not there",
+      "is gone after the run",
+    ],
+  },
+  { id: "F4", file: "filesystem/f4-remount", tests: ["under restrictive"] },
+  { id: "F5", file: "filesystem/f5-copies", tests: ["paths and links", "sparse and endless", "set-id bits"] },
+  { id: "F7", file: "filesystem/f7-fill-the-disk", tests: ["temporary folders", "other sandboxes"] },
+  {
+    id: "F8",
+    file: "filesystem/f8-project-secrets",
+    tests: ["by any path, as copy", "by any path, as mount", "command runs, as sync", "a mount beside the workspace"],
+  },
+  {
+    id: "N1",
+    file: "network/n1-network-off",
+    tests: ["none does (off)", "none does (on)", "and its own (moderate)", "the project (mount)"],
+  },
+  { id: "N2", file: "network/n2-not-public", tests: ["inside (on)"] },
+  { id: "N3", file: "network/n3-rebinding", tests: ["not dialled again (on)", "with a private address first"] },
+  { id: "N4", file: "network/n4-dns-exfiltration", tests: ["with an allowlist by any"] },
+  { id: "N5", file: "network/n5-confused-names", tests: ["is neither asked for nor reached", "with an empty list"] },
+  { id: "N6", file: "network/n6-fronting", tests: ["with another Host to the server", "proxy as well"] },
+  { id: "N7", file: "network/n7-proxies", tests: ["inside, to nothing", "WebSocket through"] },
+  { id: "N8", file: "network/n8-exhaustion", tests: ["slow requests"] },
+  { id: "N9", file: "network/n9-other-sandboxes", tests: ["published port (on)"] },
+  { id: "P1", file: "process/p1-bombs", tests: ["fork: the limit", "anonymous memory", "descriptors run out"] },
+  { id: "P2", file: "process/p2-survive", tests: ["the time is up", "kill -9"] },
+  {
+    id: "P3",
+    file: "process/p3-attack-the-guest",
+    tests: ["process 1 (moderate)", "$PPID (moderate)", "every signal", "is not there to be signalled"],
+  },
+  { id: "P4", file: "process/p4-forbidden-syscalls", tests: ["inside, by default", "clone3", "with a live project"] },
+  {
+    id: "P5",
+    file: "process/p5-privilege-gain",
+    tests: ["gains nothing (copy, --user", "a setuid file that root", "nobody special"],
+  },
+  {
+    id: "P6",
+    file: "process/p6-host-facts",
+    tests: ["root of all cgroups", "closed (moderate)"],
+  },
+  { id: "P7", file: "process/p7-descriptors", tests: ["holds the rest (with pipes)"] },
+  { id: "P8", file: "process/p8-escape-sequences", tests: ["a command that is not there", "not carried over"] },
+  {
+    id: "G1",
+    file: "protocol/g1-broken-frames",
+    tests: [
+      "DATA of 4 GiB",
+      "credit ignored: the sandbox",
+      "then nothing: a time limit still ends it (play)",
+      "then the end (die)",
+    ],
+  },
+  { id: "G2", file: "protocol/g2-nobody-reads", tests: ["on stream 1"] },
+  { id: "G3", file: "protocol/g3-other-sandboxes", tests: ["cannot end or answer", "prints frames"] },
+  { id: "A5", file: "agents/a5-project-widens", tests: ["agentkernel.toml: the ceiling", "sync none of those in use"] },
+];
+
+export interface Exemption {
+  readonly on: readonly ChosenName[];
+  readonly file: string;
+  /** Parts of titles; all of the file without any. */
+  readonly tests?: readonly string[];
+  readonly reason: string;
+}
+
+const engines = ["docker", "podman"] as const;
+
+export const exemptions: readonly Exemption[] = [
+  {
+    on: engines,
+    file: "filesystem/f1-read-outside",
+    tests: ["the machine's password files"],
+    reason: "the root is an image's, with accounts of its own and nothing of the machine's",
+  },
+  {
+    on: engines,
+    file: "filesystem/f2-write-outside",
+    tests: ["stays as it is, under moderate"],
+    reason: "a read-only mount is a copy, of which the sandbox can change modes and times; the host's files stay",
+  },
+  {
+    on: engines,
+    file: "filesystem/f2-kept-root",
+    tests: ["own ids on disk", "if others may enter", "nothing of it but the disk"],
+    reason: "what a sandbox keeps is the engine's to store",
+  },
+  {
+    on: engines,
+    file: "filesystem/f3-git",
+    tests: ["commits of a sandbox's are carried over"],
+    reason: "the image of these tests has no git",
+  },
+  {
+    on: engines,
+    file: "filesystem/f4-remount",
+    tests: ["under moderate", "under permissive", "a changed root inside"],
+    reason: "the whole root is the sandbox's own image and can be written; nothing of it is the host's",
+  },
+  {
+    on: engines,
+    file: "filesystem/f7-fill-the-disk",
+    tests: ["bytes and inodes end inside"],
+    reason: "the engine's storage has no quota: beyond /tmp, /dev/shm and /workspace a writable root has no limit",
+  },
+  {
+    on: ["podman"],
+    file: "filesystem/f7-fill-the-disk",
+    tests: ["temporary folders"],
+    reason: "Podman limits the size of a tmpfs and not the number of files in it; the memory limit ends those",
+  },
+  {
+    on: engines,
+    file: "network/n9-other-sandboxes",
+    tests: ["abstract sockets"],
+    reason: "it is found by the jail's process, which a container has not",
+  },
+  {
+    on: engines,
+    file: "process/p1-bombs",
+    tests: ["page cache"],
+    reason: "a project is copied into memory, so one that is larger than that is refused",
+  },
+  {
+    on: engines,
+    file: "process/p6-host-facts",
+    tests: ["nothing of it is visible", "a live project shows"],
+    reason: "mount tables show the engine's paths and the folder that agentkernel is installed in",
+  },
+  {
+    on: ["podman"],
+    file: "process/p6-host-facts",
+    tests: ["root of all cgroups"],
+    reason: "with cgroup v1 Podman gives no cgroup namespace: a process sees the name of its container's group",
+  },
+  {
+    on: ["gvisor"],
+    file: "filesystem/f1-read-outside",
+    tests: ["the home folder that permissive shows"],
+    reason: "gVisor's kernel answers a chmod of what is read-only with success; the host's file stays as it is",
+  },
+  {
+    on: ["gvisor"],
+    file: "filesystem/f2-write-outside",
+    tests: ["devices, under", "a device node", "stays as it is, under permissive"],
+    reason: "switches and devices are gVisor's own; what is the host's is attacked in gvisor.test.ts",
+  },
+  {
+    on: ["gvisor"],
+    file: "filesystem/f2-sync",
+    tests: ["a setuid bit, a pipe"],
+    reason: "a pipe that a command makes stays in gVisor's kernel and cannot be told of",
+  },
+  {
+    on: ["gvisor"],
+    file: "filesystem/f7-fill-the-disk",
+    tests: ["temporary folders"],
+    reason: "gVisor's /tmp has a limit of bytes and none of files; the memory limit ends those",
+  },
+  { on: ["gvisor"], file: "network/n4-dns-exfiltration", reason: "there is no resolver inside" },
+  { on: ["gvisor"], file: "network/n8-exhaustion", reason: "the bounds are the gateway's, whoever calls" },
+  { on: ["gvisor"], file: "protocol/g2-nobody-reads", reason: "what it measures are the jail's processes" },
+  {
+    on: ["gvisor"],
+    file: "network/n3-rebinding",
+    tests: ["turns private after its first answer"],
+    reason: "programs resolve no names there; the gateway does, for its proxy",
+  },
+  {
+    on: ["gvisor"],
+    file: "network/n5-confused-names",
+    tests: ["is neither asked for", "where it is no name", "deny beside allow"],
+    reason: "they go without the proxy too, which leads nowhere there",
+  },
+  {
+    on: ["gvisor"],
+    file: "network/n6-fronting",
+    tests: ["by an alert", "with another Host to the server", "only denies the hidden name"],
+    reason: "they go without the proxy, which leads nowhere there",
+  },
+  {
+    on: ["gvisor"],
+    file: "network/n7-proxies",
+    tests: ["inside, to nothing"],
+    reason: "it goes without the sandbox's own proxy, which leads nowhere there",
+  },
+  {
+    on: ["gvisor"],
+    file: "process/p1-bombs",
+    tests: ["anonymous memory", "the disk of the sandbox", "memfd", "an id range multiplies"],
+    reason: "gVisor's kernel has the memory of all processes, so that the whole sandbox ends; gvisor.test.ts",
+  },
+  {
+    on: ["gvisor"],
+    file: "process/p2-survive",
+    reason: "its processes are not the host's to see: attacked in gvisor.test.ts",
+  },
+  {
+    on: ["gvisor"],
+    file: "process/p3-attack-the-guest",
+    tests: ["inside, all of it", "every signal"],
+    reason: "gVisor's kernel guards process 1 less: who ends it ends that sandbox, and the run says so",
+  },
+  {
+    on: ["gvisor"],
+    file: "process/p4-forbidden-syscalls",
+    tests: ["by default", "a live project", "as another user"],
+    reason: "gVisor's kernel answers some calls before the filter does, with other numbers",
+  },
+  {
+    on: ["gvisor"],
+    file: "process/p5-privilege-gain",
+    tests: ["gains nothing", "nobody special"],
+    reason: "gVisor's of Debian 12 shows neither an ambient set nor all of the others",
+  },
+  {
+    on: ["gvisor"],
+    file: "process/p6-host-facts",
+    reason: "what there is to see is gVisor's own: attacked in gvisor.test.ts",
+  },
+  {
+    on: ["gvisor"],
+    file: "process/p7-descriptors",
+    reason: "its processes are not the host's to see: attacked in gvisor.test.ts",
+  },
+  {
+    on: ["docker", "podman", "gvisor"],
+    file: "protocol/g1-broken-frames",
+    tests: ["Ctrl-C still end the run"],
+    reason: "it is found by the jail's process, which a container has not, and in which gVisor's are",
+  },
+];
+
+/** Threats to parts of the host that no backend has a share in, or that a backend has not. */
+export interface NotThere {
+  readonly on: readonly ChosenName[];
+  readonly ids: readonly string[];
+  readonly reason: string;
+}
+
+export const notThere: readonly NotThere[] = [
+  {
+    on: ["docker", "podman", "gvisor"],
+    ids: ["A1", "A2", "A3", "A4", "A6", "A7"],
+    reason: "answered on the host before any backend is asked, by code that knows of none",
+  },
+  {
+    on: ["docker", "podman"],
+    ids: ["A8", "F6"],
+    reason: "images come from the engine's own store, which pulls and unpacks them itself",
+  },
+  { on: ["gvisor"], ids: ["A8", "F6"], reason: "images are the linux backend's, unpacked on the host" },
+  { on: ["gvisor"], ids: ["N4"], reason: "there is no resolver inside: the gateway resolves for its proxy, as in N2" },
+  {
+    on: ["gvisor"],
+    ids: ["N8", "G2"],
+    reason: "bounds are kept by the gateway and the session, which are linux's own",
+  },
+];
+
+/** What a run of the tests opens at all. */
+export function filesElsewhere(): readonly string[] {
+  if (process.env.AGENTKERNEL_TEST_THOROUGH === "1")
+    return ["filesystem/f[1-57-8]-*", "{process,network,protocol}/*", "agents/a5-*"];
+  return [...new Set(attacks.map(({ file }) => file))];
+}
