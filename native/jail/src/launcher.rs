@@ -18,6 +18,7 @@ use std::{
         },
     },
     process::{Child, Command, Stdio},
+    time::{Duration, Instant},
 };
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -27,6 +28,8 @@ use crate::sys;
 const CONTROL_FD: i32 = 3;
 const STREAM_FD: i32 = 4;
 const HEADER_BYTES: usize = 9;
+/// Looking for what killed supervisors left takes longer with every sandbox that there is, so not every jail does it.
+const SWEEP_EVERY: Duration = Duration::from_secs(10);
 
 pub fn run(socket: &str) -> io::Result<()> {
     sys::set_name(c"ak-launcher");
@@ -42,6 +45,7 @@ pub fn run(socket: &str) -> io::Result<()> {
         arrivals: Vec::new(),
         halves: Vec::new(),
         jails: Vec::new(),
+        swept: None,
     }
     .serve();
     let _ = fs::remove_file(socket);
@@ -69,6 +73,8 @@ struct Launcher {
     arrivals: Vec<Arrival>,
     halves: Vec<Half>,
     jails: Vec<Child>,
+    /// When a jail was started last that sweeps at its end.
+    swept: Option<Instant>,
 }
 
 impl Launcher {
@@ -144,13 +150,15 @@ impl Launcher {
         };
         let other = self.halves.swap_remove(at);
         let number = String::from_utf8_lossy(&half.header[1..]).into_owned();
+        let sweeps = self.swept.is_none_or(|at| at.elapsed() >= SWEEP_EVERY);
         let started = match (half.header[0], other.header[0]) {
-            (b'c', b'g') => start(&half.connection, &other.connection),
-            (b'g', b'c') => start(&other.connection, &half.connection),
+            (b'c', b'g') => start(&half.connection, &other.connection, sweeps),
+            (b'g', b'c') => start(&other.connection, &half.connection, sweeps),
             _ => Err(io::Error::other("a jail has one control stream and one for its guest")),
         };
         match started {
             Ok(jail) => {
+                self.swept = if sweeps { Some(Instant::now()) } else { self.swept };
                 writeln!(self.answers, "started {number} {}", jail.id())?;
                 self.jails.push(jail);
                 Ok(())
@@ -180,12 +188,13 @@ impl Launcher {
     }
 }
 
-fn start(control: &UnixStream, stream: &UnixStream) -> io::Result<Child> {
+fn start(control: &UnixStream, stream: &UnixStream, sweeps: bool) -> io::Result<Child> {
     let (control, stream) = (sys::above_placed(control)?, sys::above_placed(stream)?);
     let mut command = Command::new("/proc/self/exe");
     command
         .arg0("ak-jail")
         .arg("run")
+        .args((!sweeps).then_some("unswept"))
         .env_clear()
         // Only for finding newuidmap and newgidmap.
         .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")

@@ -16,7 +16,8 @@ use crate::{
     view::placeholder::Placeholders,
 };
 
-pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
+/// `sweeps`: removes what supervisors that were killed have left, once its own sandbox has ended.
+pub fn run(control: &mut Control, stream: OwnedFd, sweeps: bool) -> Outcome<()> {
     let Some(line) = control.line()? else {
         return Ok(());
     };
@@ -39,10 +40,10 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
         sys::set_name(c"ak-jail");
         let spec = Spec::parse(&line)?;
         let sandbox = warm.take(&spec, foreseen)?;
-        return see_to_its_end(control, sandbox, &spec);
+        return see_to_its_end(control, sandbox, &spec, sweeps);
     }
     let sandbox = Sandbox::start(&spec, Ties { stream, disk: None, since: None, born: &mut |_| Ok(()) })?;
-    see_to_its_end(control, sandbox, &spec)
+    see_to_its_end(control, sandbox, &spec, sweeps)
 }
 
 /// Waits until somebody wants it. None: nobody will, or it has died.
@@ -50,7 +51,7 @@ fn await_caller(control: &mut Control, warm: &Warm) -> Outcome<Option<Vec<u8>>> 
     if control.has_line() || is_spoken_to(control, warm.pidfd(), &mut || {})? { control.line() } else { Ok(None) }
 }
 
-fn see_to_its_end(control: &mut Control, mut sandbox: Sandbox<'_>, spec: &Spec) -> Outcome<()> {
+fn see_to_its_end(control: &mut Control, mut sandbox: Sandbox<'_>, spec: &Spec, sweeps: bool) -> Outcome<()> {
     control.send(&Event::Started { pid: sandbox.pid(), layers: &sandbox.layers });
     // Taking it apart now would be in the way of the command's start.
     let mut remains = sandbox.remains();
@@ -63,8 +64,10 @@ fn see_to_its_end(control: &mut Control, mut sandbox: Sandbox<'_>, spec: &Spec) 
     drop(remains);
     let end = sandbox.end(order == Some(Order::Finish))?;
     control.send(&Event::Exited(&end));
-    cgroup::sweep();
-    Placeholders::sweep(&spec.journal);
+    if sweeps {
+        cgroup::sweep();
+        Placeholders::sweep(&spec.journal);
+    }
     Ok(())
 }
 
