@@ -11,7 +11,7 @@ use std::{
     fs::{self, File},
     io::{self, Read, Write},
     os::{
-        fd::AsFd,
+        fd::{AsFd, OwnedFd},
         unix::{
             net::{UnixListener, UnixStream},
             process::{CommandExt, ExitStatusExt},
@@ -21,12 +21,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    fs::{MemfdFlags, memfd_create},
+};
 
 use crate::sys;
 
 const CONTROL_FD: i32 = 3;
 const STREAM_FD: i32 = 4;
+/// What sandboxes before have read of projects, for those to come.
+pub const MEMORY_FD: i32 = 5;
+/// Words for a jail: it has that memory; and it leaves to others what killed ones left behind.
+pub const REMEMBERING: &str = "remembering";
+pub const UNSWEPT: &str = "unswept";
 const HEADER_BYTES: usize = 9;
 /// Looking for what killed supervisors left takes longer with every sandbox that there is, so not every jail does it.
 const SWEEP_EVERY: Duration = Duration::from_secs(10);
@@ -34,7 +42,7 @@ const SWEEP_EVERY: Duration = Duration::from_secs(10);
 pub fn run(socket: &str) -> io::Result<()> {
     sys::set_name(c"ak-launcher");
     // The numbers that a jail's streams will have: nothing else of ours may lie there.
-    let _reserved = [File::open("/dev/null")?, File::open("/dev/null")?];
+    let _reserved = [File::open("/dev/null")?, File::open("/dev/null")?, File::open("/dev/null")?];
     let listener = UnixListener::bind(socket)?;
     listener.set_nonblocking(true)?;
     let result = Launcher {
@@ -46,6 +54,7 @@ pub fn run(socket: &str) -> io::Result<()> {
         halves: Vec::new(),
         jails: Vec::new(),
         swept: None,
+        memory: memfd_create("ak-memory", MemfdFlags::CLOEXEC)?,
     }
     .serve();
     let _ = fs::remove_file(socket);
@@ -75,6 +84,7 @@ struct Launcher {
     jails: Vec<Child>,
     /// When a jail was started last that sweeps at its end.
     swept: Option<Instant>,
+    memory: OwnedFd,
 }
 
 impl Launcher {
@@ -152,8 +162,8 @@ impl Launcher {
         let number = String::from_utf8_lossy(&half.header[1..]).into_owned();
         let sweeps = self.swept.is_none_or(|at| at.elapsed() >= SWEEP_EVERY);
         let started = match (half.header[0], other.header[0]) {
-            (b'c', b'g') => start(&half.connection, &other.connection, sweeps),
-            (b'g', b'c') => start(&other.connection, &half.connection, sweeps),
+            (b'c', b'g') => self.start(&half.connection, &other.connection, sweeps),
+            (b'g', b'c') => self.start(&other.connection, &half.connection, sweeps),
             _ => Err(io::Error::other("a jail has one control stream and one for its guest")),
         };
         match started {
@@ -165,6 +175,24 @@ impl Launcher {
             }
             Err(error) => writeln!(self.answers, "failed {number} {error}"),
         }
+    }
+
+    fn start(&self, control: &UnixStream, stream: &UnixStream, sweeps: bool) -> io::Result<Child> {
+        let (control, stream) = (sys::above_placed(control)?, sys::above_placed(stream)?);
+        let memory = sys::above_placed(&self.memory)?;
+        let mut command = Command::new("/proc/self/exe");
+        command
+            .arg0("ak-jail")
+            .args(["run", REMEMBERING])
+            .args((!sweeps).then_some(UNSWEPT))
+            .env_clear()
+            // Only for finding newuidmap and newgidmap.
+            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let placed = [(&control, CONTROL_FD), (&stream, STREAM_FD), (&memory, MEMORY_FD)];
+        sys::start_with(command, &placed.map(|(fd, number)| (fd.as_fd(), number)))
     }
 
     fn drop_ended_halves(&mut self, ended: &[bool]) {
@@ -186,22 +214,6 @@ impl Launcher {
         self.jails = alive;
         Ok(())
     }
-}
-
-fn start(control: &UnixStream, stream: &UnixStream, sweeps: bool) -> io::Result<Child> {
-    let (control, stream) = (sys::above_placed(control)?, sys::above_placed(stream)?);
-    let mut command = Command::new("/proc/self/exe");
-    command
-        .arg0("ak-jail")
-        .arg("run")
-        .args((!sweeps).then_some("unswept"))
-        .env_clear()
-        // Only for finding newuidmap and newgidmap.
-        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    sys::start_with(command, &[(control.as_fd(), CONTROL_FD), (stream.as_fd(), STREAM_FD)])
 }
 
 fn drain(mut signals: &File) {
