@@ -54,7 +54,7 @@ pub fn run(socket: &str) -> io::Result<()> {
         halves: Vec::new(),
         jails: Vec::new(),
         swept: None,
-        memory: memfd_create("ak-memory", MemfdFlags::CLOEXEC)?,
+        memory: memory(),
     }
     .serve();
     let _ = fs::remove_file(socket);
@@ -84,7 +84,7 @@ struct Launcher {
     jails: Vec<Child>,
     /// When a jail was started last that sweeps at its end.
     swept: Option<Instant>,
-    memory: OwnedFd,
+    memory: Option<OwnedFd>,
 }
 
 impl Launcher {
@@ -179,11 +179,12 @@ impl Launcher {
 
     fn start(&self, control: &UnixStream, stream: &UnixStream, sweeps: bool) -> io::Result<Child> {
         let (control, stream) = (sys::above_placed(control)?, sys::above_placed(stream)?);
-        let memory = sys::above_placed(&self.memory)?;
+        let memory = self.memory.as_ref().map(sys::above_placed).transpose()?;
         let mut command = Command::new("/proc/self/exe");
         command
             .arg0("ak-jail")
-            .args(["run", REMEMBERING])
+            .arg("run")
+            .args(memory.is_some().then_some(REMEMBERING))
             .args((!sweeps).then_some(UNSWEPT))
             .env_clear()
             // Only for finding newuidmap and newgidmap.
@@ -191,8 +192,9 @@ impl Launcher {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        let placed = [(&control, CONTROL_FD), (&stream, STREAM_FD), (&memory, MEMORY_FD)];
-        sys::start_with(command, &placed.map(|(fd, number)| (fd.as_fd(), number)))
+        let mut placed = vec![(control.as_fd(), CONTROL_FD), (stream.as_fd(), STREAM_FD)];
+        placed.extend(memory.as_ref().map(|memory| (memory.as_fd(), MEMORY_FD)));
+        sys::start_with(command, &placed)
     }
 
     fn drop_ended_halves(&mut self, ended: &[bool]) {
@@ -214,6 +216,13 @@ impl Launcher {
         self.jails = alive;
         Ok(())
     }
+}
+
+/// None where this host gives nobody such memory. Some want it said that nothing in it will be executed, and older
+/// kernels do not know these words.
+fn memory() -> Option<OwnedFd> {
+    let made = |more| memfd_create("ak-memory", MemfdFlags::CLOEXEC | more);
+    made(MemfdFlags::NOEXEC_SEAL).or_else(|_| made(MemfdFlags::empty())).ok()
 }
 
 fn drain(mut signals: &File) {
