@@ -74,8 +74,18 @@ function speaksOfSecret(name: string): boolean {
 /** Short values and plain words are in every other text: hiding them would hide the text and protect nothing. */
 const MIN_VALUE_CHARS = 6;
 
+/** Of environments that cannot change any more, which one process has few of and asks about with every command. */
+const found = new WeakMap<object, readonly string[]>();
+
 /** The values in an environment that must not appear in any record. */
 export function secretValues(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  if (!Object.isFrozen(env)) return valuesIn(env);
+  const before = found.get(env) ?? valuesIn(env);
+  found.set(env, before);
+  return before;
+}
+
+function valuesIn(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const values: string[] = [];
   for (const name of Object.keys(env)) {
     if (!isSecretName(name)) continue;

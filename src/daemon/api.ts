@@ -43,7 +43,8 @@ export class DaemonApi {
   url: string | null = null;
 
   constructor(parts: DaemonApiParts, resident: Omit<Resident, "meter">) {
-    this.#parts = parts;
+    // Frozen, so that what is found out about it once holds; and what it comes from may be slow to read.
+    this.#parts = { ...parts, own: { ...parts.own, env: Object.freeze({ ...parts.own.env }) } };
     this.#resident = resident;
   }
 

@@ -11,15 +11,17 @@ pub struct HostStream {
     input: OwnedFd,
     /// Only where it is another descriptor than the one that is read.
     output: Option<OwnedFd>,
+    /// A socket tells its writer whenever its reader has read, which is of interest only to one that had to stop.
+    tells_of_room: bool,
 }
 
 impl HostStream {
     pub fn socket(socket: OwnedFd) -> Self {
-        Self { input: socket, output: None }
+        Self { input: socket, output: None, tells_of_room: false }
     }
 
     pub fn pipes(input: OwnedFd, output: OwnedFd) -> Self {
-        Self { input, output: Some(output) }
+        Self { input, output: Some(output), tells_of_room: true }
     }
 
     pub fn input(&self) -> BorrowedFd<'_> {
@@ -30,13 +32,23 @@ impl HostStream {
         self.output.as_ref().unwrap_or(&self.input).as_fd()
     }
 
-    /// From here on neither end blocks, and the poller tells of both.
+    /// Whether the poller is to tell that there is room again. If there is by now, it tells at once.
+    pub fn watch_output(&mut self, poller: &Poller, wanted: bool) -> rustix::io::Result<()> {
+        if self.output.is_none() && self.tells_of_room != wanted {
+            let room = if wanted { EventFlags::OUT } else { EventFlags::empty() };
+            poller.watch_again(&self.input, HOST, EventFlags::IN | room)?;
+            self.tells_of_room = wanted;
+        }
+        Ok(())
+    }
+
+    /// From here on neither end blocks, and the poller tells what there is to read.
     pub fn watch(&self, poller: &Poller) -> io::Result<()> {
         for end in [Some(&self.input), self.output.as_ref()].into_iter().flatten() {
             fcntl_setfl(end, fcntl_getfl(end)? | OFlags::NONBLOCK)?;
         }
         match &self.output {
-            None => poller.watch(&self.input, HOST, EventFlags::IN | EventFlags::OUT)?,
+            None => poller.watch(&self.input, HOST, EventFlags::IN)?,
             Some(output) => {
                 poller.watch(&self.input, HOST, EventFlags::IN)?;
                 poller.watch(output, HOST, EventFlags::OUT)?;

@@ -197,6 +197,9 @@ impl Server {
     /// A channel is over. A kept exec stays until a host says that it knows of its end.
     pub(crate) fn retire(&mut self, id: u32) {
         let channel = self.channels.remove(&id);
+        if matches!(channel, Some(Channel::Exec(_))) {
+            self.on_command_over();
+        }
         let serial = self.kept.attached.iter().find(|(_, channel)| **channel == id).map(|(serial, _)| *serial);
         let Some(serial) = serial else { return };
         self.kept.attached.remove(&serial);

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
 
 use ak_wire::{FrameType, HEADER_LEN, Header, MAX_DATA, encode_credit, encode_frame, encode_json};
 use rustix::io;
@@ -16,6 +17,9 @@ const LARGE: usize = HEADER_LEN + MAX_DATA;
 const SMALL: usize = 16 * 1024;
 const MAX_SPARES: usize = 4;
 const MAX_SLICES: usize = 8;
+/// How long a frame waits that says nothing of use before another one: most commands are short, and the host is woken
+/// once for all that there is to say of one.
+const COMPANY: Duration = Duration::from_millis(2);
 
 struct Chunk {
     bytes: Vec<u8>,
@@ -30,6 +34,8 @@ pub struct Outbox {
     queued: usize,
     spares: Vec<Vec<u8>>,
     stalled: bool,
+    /// Until then all that is here waits for company.
+    lonely_until: Option<Instant>,
     is_void: bool,
 }
 
@@ -49,6 +55,28 @@ impl Outbox {
 
     pub fn is_empty(&self) -> bool {
         self.queued == 0
+    }
+
+    pub fn is_stalled(&self) -> bool {
+        self.stalled
+    }
+
+    /// When there is something to write although nothing else will have happened.
+    pub fn waits_until(&self) -> Option<Instant> {
+        self.lonely_until
+    }
+
+    /// What follows may wait a little for a frame that does not.
+    pub fn in_company<T>(&mut self, now: Instant, say: impl FnOnce(&mut Self) -> T) -> T {
+        let until = if self.is_empty() { Some(now + COMPANY) } else { self.lonely_until };
+        let said = say(self);
+        self.lonely_until = until.filter(|_| !self.is_empty());
+        said
+    }
+
+    /// Nothing waits for company any more.
+    pub fn hurry(&mut self) {
+        self.lonely_until = None;
     }
 
     /// The stream can take bytes again.
@@ -114,13 +142,18 @@ impl Outbox {
             let header = Header { length, channel, frame_type: FrameType::Data, stream };
             bytes[..HEADER_LEN].copy_from_slice(&header.encode());
             self.queued += end;
+            self.lonely_until = None;
             self.chunks.push_back(Chunk { bytes, end });
         }
         Ok(length)
     }
 
     /// Writes until all is gone or the stream takes no more.
-    pub fn flush(&mut self, host: impl AsFd) -> io::Result<()> {
+    pub fn flush(&mut self, host: impl AsFd, now: Instant) -> io::Result<()> {
+        if self.lonely_until.is_some_and(|until| now < until) {
+            return Ok(());
+        }
+        self.lonely_until = None;
         while !self.stalled && !self.is_empty() {
             let mut slices: [IoSlice; MAX_SLICES] = std::array::from_fn(|_| IoSlice::new(&[]));
             let mut count = 0;
@@ -167,6 +200,7 @@ impl Outbox {
         }
         if let Some(chunk) = self.chunks.back_mut() {
             write(&mut chunk.bytes);
+            self.lonely_until = None;
             self.queued += chunk.bytes.len() - chunk.end;
             chunk.end = chunk.bytes.len();
         }

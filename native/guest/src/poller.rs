@@ -1,4 +1,4 @@
-//! Edge-triggered epoll. Each descriptor is registered once; whoever owns it
+//! Edge-triggered epoll. Whoever owns a descriptor
 //! remembers that it is ready until a call says EAGAIN.
 
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,6 +15,12 @@ pub use epoll::EventFlags;
 pub struct Token {
     pub channel: u32,
     pub slot: u8,
+}
+
+impl Token {
+    fn data(self) -> epoll::EventData {
+        epoll::EventData::new_u64(u64::from(self.channel) << 8 | u64::from(self.slot))
+    }
 }
 
 pub const HOST: Token = Token { channel: 0, slot: 0 };
@@ -59,9 +65,12 @@ impl Poller {
 
     /// A descriptor leaves by being closed.
     pub fn watch(&self, fd: impl AsFd, token: Token, flags: EventFlags) -> io::Result<()> {
-        let data = u64::from(token.channel) << 8 | u64::from(token.slot);
-        let flags = flags | EventFlags::ET;
-        epoll::add(&self.epoll, fd, epoll::EventData::new_u64(data), flags)
+        epoll::add(&self.epoll, fd, token.data(), flags | EventFlags::ET)
+    }
+
+    /// For other events than before.
+    pub fn watch_again(&self, fd: impl AsFd, token: Token, flags: EventFlags) -> io::Result<()> {
+        epoll::modify(&self.epoll, fd, token.data(), flags | EventFlags::ET)
     }
 
     /// Waits for events; `None` waits without end. An interrupted wait is empty.

@@ -3,6 +3,7 @@
 use rustix::io::read;
 
 use crate::channel::{Channel, Context, Step};
+use crate::exec::Spare;
 use crate::outbox::Outbox;
 use crate::server::Server;
 use crate::sys;
@@ -19,6 +20,7 @@ impl Server {
                 Ok(None) => return false,
                 Err(error) => return error.raw_os_error() == Some(libc::ECHILD),
             };
+            self.spare.take_if(|spare| spare.keeper == reaped.pid);
             match self.keepers.iter().position(|pid| *pid == reaped.pid) {
                 Some(at) => {
                     self.keepers.swap_remove(at);
@@ -26,6 +28,36 @@ impl Server {
                 None => self.on_orphan_end(&reaped),
             }
         }
+    }
+
+    /// Waits for the end of a child that is no spare keeper.
+    pub(crate) fn reap_until_another(&mut self) {
+        loop {
+            match sys::peek_ended() {
+                Ok(ended) => {
+                    sys::reap_one(ended.pid);
+                    if self.spare.take_if(|spare| spare.keeper == ended.pid).is_none() {
+                        return;
+                    }
+                    self.keepers.retain(|pid| *pid != ended.pid);
+                }
+                Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// A command is over. A kept guest, or one that has had a command before, will be asked for more.
+    pub(crate) fn on_command_over(&mut self) {
+        self.wants_spare = self.spare.is_none() && self.shutdown.is_none() && (self.door.is_some() || self.has_served);
+        self.has_served = true;
+    }
+
+    /// Tried once; where there is not enough of something, the next command's end is the next occasion.
+    pub(crate) fn fork_spare(&mut self) {
+        self.wants_spare = false;
+        self.spare = Spare::fork();
+        self.keepers.extend(self.spare.as_ref().map(|spare| spare.keeper));
     }
 
     /// It may be a command whose keeper was killed, and the report with its

@@ -10,6 +10,7 @@ use rustix::io::{Errno, read};
 
 use crate::channel::{Channel, Context, ProtocolBreach, Step};
 use crate::door::{self, Door};
+use crate::exec::Spare;
 use crate::host_stream::HostStream;
 use crate::kept::KeptExecs;
 use crate::net::Net;
@@ -59,6 +60,11 @@ pub struct Server {
     pub(crate) host_window: Option<u32>,
     /// Live keepers, also of execs that have ended.
     pub(crate) keepers: Vec<i32>,
+    pub(crate) spare: Option<Spare>,
+    /// One is to be forked when there is nothing else to do.
+    pub(crate) wants_spare: bool,
+    /// A command was run before.
+    pub(crate) has_served: bool,
     pub(crate) shutdown: Option<Shutdown>,
     pub(crate) now: Instant,
     pub(crate) decoder: Decoder,
@@ -86,6 +92,7 @@ impl Server {
             outbox: if host.is_some() { Outbox::default() } else { Outbox::void() },
             host_readable: host.is_some(),
             host,
+            wants_spare: false,
             door,
             kept: KeptExecs::default(),
             channels: BTreeMap::new(),
@@ -93,6 +100,8 @@ impl Server {
             last_id: 0,
             host_window: None,
             keepers: Vec::new(),
+            spare: None,
+            has_served: false,
             shutdown: None,
             now: Instant::now(),
             decoder: Decoder::new(Direction::HostToGuest),
@@ -106,6 +115,9 @@ impl Server {
 
     /// Of a sandbox that is built ahead: everything else is ready when its only host comes.
     fn await_host(&mut self, entrance: OwnedFd) -> io::Result<()> {
+        // Whoever puts the caller's folders in place, where that is a process of its own.
+        let has_placer = sys::has_child();
+        self.fork_spare();
         let host = HostStream::socket(door::await_host(entrance)?);
         host.watch(&self.poller)?;
         self.host = Some(host);
@@ -114,8 +126,11 @@ impl Server {
         self.net.is_offline = false;
         self.net.look_around();
         self.now = Instant::now();
-        // Whoever put the caller's folders in place is about to end, and has rights that nobody in here has.
-        sys::reap_all();
+        // It is about to end, and has rights that nobody in here has.
+        if has_placer {
+            self.reap_until_another();
+        }
+        self.spare.take_if(|spare| !spare.take_limits());
         Ok(())
     }
 
@@ -137,6 +152,9 @@ impl Server {
         let mut trimmed = false;
         loop {
             self.flush()?;
+            if !busy && self.wants_spare {
+                self.fork_spare();
+            }
             let idle = !busy && self.channels.is_empty() && self.net.is_idle();
             let timeout = match self.next_deadline() {
                 _ if busy => Some(Duration::ZERO),
@@ -147,6 +165,9 @@ impl Server {
             self.now = Instant::now();
             trimmed = idle && ready.is_empty() && self.shutdown.is_none();
             if trimmed {
+                if let Some(host) = &mut self.host {
+                    host.watch_output(&self.poller, false).map_err(|_| End::StreamEnded)?;
+                }
                 self.outbox.release_memory();
                 self.decoder.release_memory();
                 self.net.release_memory(self.now);
@@ -202,8 +223,12 @@ impl Server {
     }
 
     pub(crate) fn flush(&mut self) -> Result<(), End> {
-        let Some(host) = &self.host else { return Ok(()) };
-        match self.outbox.flush(host.output()) {
+        let Some(host) = &mut self.host else { return Ok(()) };
+        let flushed = match self.outbox.flush(host.output(), self.now) {
+            Ok(()) if self.outbox.is_stalled() => host.watch_output(&self.poller, true),
+            flushed => flushed,
+        };
+        match flushed {
             Ok(()) => Ok(()),
             // What a host said before it died still counts: the stream is read to its end.
             Err(_) if self.door.is_some() => {
@@ -291,6 +316,6 @@ impl Server {
     fn next_deadline(&self) -> Option<Instant> {
         let channels = self.channels.values().filter_map(Channel::deadline);
         let detached = self.kept.detached.values().filter_map(|exec| exec.deadline());
-        channels.chain(detached).chain(self.shutdown.map(|s| s.until)).min()
+        channels.chain(detached).chain(self.shutdown.map(|s| s.until)).chain(self.outbox.waits_until()).min()
     }
 }

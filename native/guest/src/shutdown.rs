@@ -28,6 +28,8 @@ impl Server {
         if self.shutdown.is_some() {
             return;
         }
+        // It ends by that, and with it the last that would be waited for.
+        self.spare = None;
         let grace = Duration::from_millis(grace_ms.min(MAX_GRACE_MS));
         self.signal_everything(libc::SIGTERM);
         self.hang_up_terminals();
@@ -54,6 +56,7 @@ impl Server {
     /// Sends what credit still allows, all terminal frames, and ends.
     fn finish(&mut self) -> Result<(), End> {
         let give_up_at = Instant::now() + LAST_WAIT;
+        self.outbox.hurry();
         // The events of what ended last may not have been seen yet.
         for channel in self.channels.values_mut() {
             channel.look_again();
@@ -75,6 +78,7 @@ impl Server {
     }
 
     fn wait_for_host(&mut self, give_up_at: Instant) -> Result<(), End> {
+        self.outbox.hurry();
         self.flush()?;
         if self.outbox.is_empty() {
             return Ok(());

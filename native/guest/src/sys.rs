@@ -169,14 +169,13 @@ pub fn peek_ended() -> io::Result<Reaped> {
     }
 }
 
-/// Waits until there is no child any more.
-pub fn reap_all() {
-    loop {
-        match peek_ended() {
-            Ok(ended) => reap_one(ended.pid),
-            Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
-            Err(_) => return,
-        }
+/// Whether there is a child, ended or not.
+pub fn has_child() -> bool {
+    // SAFETY: a null status and usage are allowed; nothing is reaped where nothing has ended, and WNOWAIT leaves the rest.
+    unsafe {
+        let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        let nowhere = std::ptr::null_mut::<libc::siginfo_t>();
+        libc::syscall(libc::SYS_waitid, libc::P_ALL, 0, nowhere, flags, std::ptr::null_mut::<libc::rusage>()) == 0
     }
 }
 
@@ -298,6 +297,20 @@ pub fn borrow<'a>(fd: RawFd) -> BorrowedFd<'a> {
 pub fn open_files_limit() -> RawFd {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     limit.map_or(RawFd::MAX, |n| RawFd::try_from(n).unwrap_or(RawFd::MAX))
+}
+
+/// Gives a child every limit that this process has now.
+pub fn share_limits(child: i32) -> io::Result<()> {
+    const RESOURCES: i32 = 16;
+    for resource in 0..RESOURCES {
+        let mut limit = MaybeUninit::<libc::rlimit64>::uninit();
+        // SAFETY: the first call fills the structure or fails; the second reads it.
+        unsafe {
+            checked(libc::prlimit64(0, resource as _, std::ptr::null(), limit.as_mut_ptr()))?;
+            checked(libc::prlimit64(child, resource as _, limit.as_ptr(), std::ptr::null_mut()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether a descriptor lies in the reserve that scans of /proc, file jobs and

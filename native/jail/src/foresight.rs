@@ -7,7 +7,11 @@ use std::path::PathBuf;
 use rustix::fs::stat;
 use serde::Deserialize;
 
-use crate::{identity::is_host_root, spec::Spec, spec::View, view::source::Source};
+use crate::{
+    identity::is_host_root,
+    spec::{Spec, View},
+    view::{memory::Memory, source::Source},
+};
 
 /// How such a line begins; a spec's does not.
 const BEGINNING: &[u8] = b"{\"foresee\":";
@@ -31,9 +35,9 @@ pub fn is_order(line: &[u8]) -> bool {
 }
 
 /// None where nothing could be seen: whoever asks for the sandbox is told why.
-pub fn look(line: &[u8]) -> Option<Foreseen> {
+pub fn look(line: &[u8], memory: Option<&mut Memory>) -> Option<Foreseen> {
     let Order { foresee: number, source: path } = serde_json::from_slice(line).ok()?;
-    let source = Source::foresee(&path, is_host_root())?;
+    let source = Source::foresee(&path, is_host_root(), memory)?;
     Some(Foreseen { number, path, source })
 }
 
@@ -69,7 +73,7 @@ mod tests {
         fn look(&self) -> Option<Foreseen> {
             let line = format!("{{\"foresee\":7,\"source\":{:?}}}", self.0);
             assert!(is_order(line.as_bytes()));
-            look(line.as_bytes())
+            look(line.as_bytes(), None)
         }
 
         fn spec(&self, foreseen: Option<u64>, form: &str) -> Spec {

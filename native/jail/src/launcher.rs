@@ -11,27 +11,38 @@ use std::{
     fs::{self, File},
     io::{self, Read, Write},
     os::{
-        fd::AsFd,
+        fd::{AsFd, OwnedFd},
         unix::{
             net::{UnixListener, UnixStream},
             process::{CommandExt, ExitStatusExt},
         },
     },
     process::{Child, Command, Stdio},
+    time::{Duration, Instant},
 };
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    fs::{MemfdFlags, memfd_create},
+};
 
 use crate::sys;
 
 const CONTROL_FD: i32 = 3;
 const STREAM_FD: i32 = 4;
+/// What sandboxes before have read of projects, for those to come.
+pub const MEMORY_FD: i32 = 5;
+/// Words for a jail: it has that memory; and it leaves to others what killed ones left behind.
+pub const REMEMBERING: &str = "remembering";
+pub const UNSWEPT: &str = "unswept";
 const HEADER_BYTES: usize = 9;
+/// Looking for what killed supervisors left takes longer with every sandbox that there is, so not every jail does it.
+const SWEEP_EVERY: Duration = Duration::from_secs(10);
 
 pub fn run(socket: &str) -> io::Result<()> {
     sys::set_name(c"ak-launcher");
     // The numbers that a jail's streams will have: nothing else of ours may lie there.
-    let _reserved = [File::open("/dev/null")?, File::open("/dev/null")?];
+    let _reserved = [File::open("/dev/null")?, File::open("/dev/null")?, File::open("/dev/null")?];
     let listener = UnixListener::bind(socket)?;
     listener.set_nonblocking(true)?;
     let result = Launcher {
@@ -42,6 +53,8 @@ pub fn run(socket: &str) -> io::Result<()> {
         arrivals: Vec::new(),
         halves: Vec::new(),
         jails: Vec::new(),
+        swept: None,
+        memory: memory(),
     }
     .serve();
     let _ = fs::remove_file(socket);
@@ -69,6 +82,9 @@ struct Launcher {
     arrivals: Vec<Arrival>,
     halves: Vec<Half>,
     jails: Vec<Child>,
+    /// When a jail was started last that sweeps at its end.
+    swept: Option<Instant>,
+    memory: Option<OwnedFd>,
 }
 
 impl Launcher {
@@ -144,19 +160,41 @@ impl Launcher {
         };
         let other = self.halves.swap_remove(at);
         let number = String::from_utf8_lossy(&half.header[1..]).into_owned();
+        let sweeps = self.swept.is_none_or(|at| at.elapsed() >= SWEEP_EVERY);
         let started = match (half.header[0], other.header[0]) {
-            (b'c', b'g') => start(&half.connection, &other.connection),
-            (b'g', b'c') => start(&other.connection, &half.connection),
+            (b'c', b'g') => self.start(&half.connection, &other.connection, sweeps),
+            (b'g', b'c') => self.start(&other.connection, &half.connection, sweeps),
             _ => Err(io::Error::other("a jail has one control stream and one for its guest")),
         };
         match started {
             Ok(jail) => {
+                self.swept = if sweeps { Some(Instant::now()) } else { self.swept };
                 writeln!(self.answers, "started {number} {}", jail.id())?;
                 self.jails.push(jail);
                 Ok(())
             }
             Err(error) => writeln!(self.answers, "failed {number} {error}"),
         }
+    }
+
+    fn start(&self, control: &UnixStream, stream: &UnixStream, sweeps: bool) -> io::Result<Child> {
+        let (control, stream) = (sys::above_placed(control)?, sys::above_placed(stream)?);
+        let memory = self.memory.as_ref().map(sys::above_placed).transpose()?;
+        let mut command = Command::new("/proc/self/exe");
+        command
+            .arg0("ak-jail")
+            .arg("run")
+            .args(memory.is_some().then_some(REMEMBERING))
+            .args((!sweeps).then_some(UNSWEPT))
+            .env_clear()
+            // Only for finding newuidmap and newgidmap.
+            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let mut placed = vec![(control.as_fd(), CONTROL_FD), (stream.as_fd(), STREAM_FD)];
+        placed.extend(memory.as_ref().map(|memory| (memory.as_fd(), MEMORY_FD)));
+        sys::start_with(command, &placed)
     }
 
     fn drop_ended_halves(&mut self, ended: &[bool]) {
@@ -180,19 +218,11 @@ impl Launcher {
     }
 }
 
-fn start(control: &UnixStream, stream: &UnixStream) -> io::Result<Child> {
-    let (control, stream) = (sys::above_placed(control)?, sys::above_placed(stream)?);
-    let mut command = Command::new("/proc/self/exe");
-    command
-        .arg0("ak-jail")
-        .arg("run")
-        .env_clear()
-        // Only for finding newuidmap and newgidmap.
-        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    sys::start_with(command, &[(control.as_fd(), CONTROL_FD), (stream.as_fd(), STREAM_FD)])
+/// None where this host gives nobody such memory. Some want it said that nothing in it will be executed, and older
+/// kernels do not know these words.
+fn memory() -> Option<OwnedFd> {
+    let made = |more| memfd_create("ak-memory", MemfdFlags::CLOEXEC | more);
+    made(MemfdFlags::NOEXEC_SEAL).or_else(|_| made(MemfdFlags::empty())).ok()
 }
 
 fn drain(mut signals: &File) {

@@ -1,5 +1,7 @@
 //! ak-jail: the linux backend's launcher. `ak-jail run` reads one spec on descriptor 3, builds the sandbox, hands
-//! descriptor 4 to its guest, and stays outside as the sandbox's supervisor. `ak-jail launch` starts
+//! descriptor 4 to its guest, and stays outside as the sandbox's supervisor; at its end it removes what killed
+//! supervisors left behind, unless told `unswept`; `remembering`, descriptor 5 has what others have read of projects.
+//! `ak-jail launch` starts
 //! others of its kind for an owner that is too large to fork often. `ak-jail sweep <journal> <pid>`
 //! removes what killed supervisors left behind, that one among them. `ak-jail keep` starts a sandbox that outlives
 //! whoever started it; `ak-jail sweep-kept <folder>` clears up after one whose supervisor was killed, `ak-jail
@@ -19,8 +21,17 @@ use ak_jail::{
     cgroup, claim,
     control::{Control, Event},
     fault::Outcome,
-    gvisor, keep, launcher, supervisor, sys, view,
+    gvisor, keep, launcher,
+    supervisor::{self, Chores},
+    sys,
+    view::{self, memory::Memory},
 };
+
+/// musl gives everything back to the kernel as soon as it is free, and asks for it again: a sandbox cost it some sixty
+/// mappings, each with pages to clear. What this one has got it keeps, up to two megabytes.
+#[cfg_attr(not(test), global_allocator)]
+#[cfg_attr(test, expect(dead_code, reason = "tests run on what Rust has"))]
+static HEAP: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
 const DONE: i32 = 0;
 const FAILED: i32 = 1;
@@ -33,7 +44,7 @@ extern "C" fn main(count: c_int, words: *const *const c_char) -> i32 {
     // A reader that is gone is an error to look at, not the end of the one who cleans up.
     sys::ignore_broken_pipes();
     match words.iter().map(|word| word.to_str().unwrap_or_default()).collect::<Vec<_>>()[..] {
-        ["run"] => run(),
+        ["run", ref words @ ..] => run(words),
         ["keep"] => keep(),
         ["launch", socket] => launch(socket),
         ["inside", ref words @ ..] => {
@@ -47,7 +58,7 @@ extern "C" fn main(count: c_int, words: *const *const c_char) -> i32 {
         ["sweep", journal, killed] => sweep_after(Path::new(journal), killed),
         _ => {
             eprintln!(
-                "usage: ak-jail run (spec and control on descriptor 3, guest stream on 4)\n       ak-jail keep (spec and control on descriptor 3)\n       ak-jail launch SOCKET (answers on descriptor 1, until 0 ends)\n       ak-jail hold (what to hold on descriptor 0, what was found on 1)\n       ak-jail sweep JOURNAL PID\n       ak-jail sweep-kept FOLDER\n       ak-jail remove-kept FOLDER"
+                "usage: ak-jail run [unswept] [remembering] (spec and control on descriptor 3, guest stream on 4, what is remembered on 5)\n       ak-jail keep (spec and control on descriptor 3)\n       ak-jail launch SOCKET (answers on descriptor 1, until 0 ends)\n       ak-jail hold (what to hold on descriptor 0, what was found on 1)\n       ak-jail sweep JOURNAL PID\n       ak-jail sweep-kept FOLDER\n       ak-jail remove-kept FOLDER"
             );
             MISUSED
         }
@@ -85,7 +96,7 @@ fn launch(socket: &str) -> i32 {
     }
 }
 
-fn run() -> i32 {
+fn run(words: &[&str]) -> i32 {
     // The launcher executes it by another name.
     sys::set_name(c"ak-jail");
     let (control, stream) = match (sys::inherited(3), sys::inherited(4)) {
@@ -95,8 +106,11 @@ fn run() -> i32 {
             return MISUSED;
         }
     };
+    let memory = words.contains(&launcher::REMEMBERING).then(|| sys::inherited(launcher::MEMORY_FD).ok()).flatten();
+    let chores =
+        Chores { sweeps: !words.contains(&launcher::UNSWEPT), memory: memory.map(|shared| Memory::new(shared.into())) };
     let mut control = Control::new(control);
-    match supervisor::run(&mut control, stream) {
+    match supervisor::run(&mut control, stream, chores) {
         Ok(()) => DONE,
         Err(fault) => {
             control.send(&Event::Failed(&fault));

@@ -13,10 +13,18 @@ use crate::{
     sandbox::{Sandbox, Ties, Warm},
     spec::Spec,
     sys,
-    view::placeholder::Placeholders,
+    view::{memory::Memory, placeholder::Placeholders},
 };
 
-pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
+/// What is for a supervisor to do beside its sandbox, as whoever started it says.
+pub struct Chores {
+    /// Removing what supervisors that were killed have left, once its own sandbox has ended.
+    pub sweeps: bool,
+    /// What those before it have read of projects.
+    pub memory: Option<Memory>,
+}
+
+pub fn run(control: &mut Control, stream: OwnedFd, mut chores: Chores) -> Outcome<()> {
     let Some(line) = control.line()? else {
         return Ok(());
     };
@@ -34,15 +42,15 @@ pub fn run(control: &mut Control, stream: OwnedFd) -> Outcome<()> {
             if !foresight::is_order(&line) {
                 break line;
             }
-            foreseen = foresight::look(&line);
+            foreseen = foresight::look(&line, chores.memory.as_mut());
         };
         sys::set_name(c"ak-jail");
         let spec = Spec::parse(&line)?;
         let sandbox = warm.take(&spec, foreseen)?;
-        return see_to_its_end(control, sandbox, &spec);
+        return see_to_its_end(control, sandbox, &spec, chores);
     }
     let sandbox = Sandbox::start(&spec, Ties { stream, disk: None, since: None, born: &mut |_| Ok(()) })?;
-    see_to_its_end(control, sandbox, &spec)
+    see_to_its_end(control, sandbox, &spec, chores)
 }
 
 /// Waits until somebody wants it. None: nobody will, or it has died.
@@ -50,7 +58,7 @@ fn await_caller(control: &mut Control, warm: &Warm) -> Outcome<Option<Vec<u8>>> 
     if control.has_line() || is_spoken_to(control, warm.pidfd(), &mut || {})? { control.line() } else { Ok(None) }
 }
 
-fn see_to_its_end(control: &mut Control, mut sandbox: Sandbox<'_>, spec: &Spec) -> Outcome<()> {
+fn see_to_its_end(control: &mut Control, mut sandbox: Sandbox<'_>, spec: &Spec, chores: Chores) -> Outcome<()> {
     control.send(&Event::Started { pid: sandbox.pid(), layers: &sandbox.layers });
     // Taking it apart now would be in the way of the command's start.
     let mut remains = sandbox.remains();
@@ -63,8 +71,13 @@ fn see_to_its_end(control: &mut Control, mut sandbox: Sandbox<'_>, spec: &Spec) 
     drop(remains);
     let end = sandbox.end(order == Some(Order::Finish))?;
     control.send(&Event::Exited(&end));
-    cgroup::sweep();
-    Placeholders::sweep(&spec.journal);
+    if let Some(memory) = chores.memory {
+        memory.keep();
+    }
+    if chores.sweeps {
+        cgroup::sweep();
+        Placeholders::sweep(&spec.journal);
+    }
     Ok(())
 }
 

@@ -50,8 +50,13 @@ export async function readBody({ request, proceed }: BodySource, maxBytes: numbe
   return await new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let total = 0;
-    const timer = setTimeout(() => request.destroy(new Error("the body stopped coming")), STALL_MS);
+    // Most bodies have come with their head, and need no timer.
+    let timer: NodeJS.Timeout | undefined;
+    const soon = setImmediate(() => {
+      timer = setTimeout(() => request.destroy(new Error("the body stopped coming")), STALL_MS);
+    });
     const settle = (tell: () => void) => {
+      clearImmediate(soon);
       clearTimeout(timer);
       request.off("data", take).off("end", end).off("error", fail).off("close", cut);
       // Its connection stays, for the answer to go out on.
@@ -59,7 +64,7 @@ export async function readBody({ request, proceed }: BodySource, maxBytes: numbe
       tell();
     };
     const take = (chunk: Buffer) => {
-      timer.refresh();
+      timer?.refresh();
       total += chunk.length;
       parts.push(chunk);
       if (total > maxBytes) settle(() => reject(tooLarge(maxBytes)));

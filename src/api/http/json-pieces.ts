@@ -13,24 +13,23 @@ export async function sendPieces(
   sendWhole: (text: string) => void,
 ): Promise<void> {
   let held = "";
-  const take = async (piece: string): Promise<boolean> => {
+  const isToBeSent = (piece: string) => {
+    held += piece;
+    return held.length >= SMALL_CHARS;
+  };
+  const send = (): Promise<boolean> => {
+    const text = held;
+    held = "";
     if (!response.headersSent) {
       response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" });
     }
-    held = "";
-    return await written(response, piece);
+    return written(response, text);
   };
-  // Waiting for what is there already would take longer than most answers.
   if (Symbol.iterator in pieces) {
-    for (const piece of pieces) {
-      held += piece;
-      if (held.length >= SMALL_CHARS && !(await take(held))) return;
-    }
+    // What is there is not waited for: most answers have a dozen pieces and are small.
+    for (const piece of pieces) if (isToBeSent(piece) && !(await send())) return;
   } else {
-    for await (const piece of pieces) {
-      held += piece;
-      if (held.length >= SMALL_CHARS && !(await take(held))) return;
-    }
+    for await (const piece of pieces) if (isToBeSent(piece) && !(await send())) return;
   }
   if (response.headersSent) response.end(`${held}\n`);
   else sendWhole(`${held}\n`);

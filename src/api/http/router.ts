@@ -39,15 +39,14 @@ export function matchRoute(method: string, target: string): Match {
     });
   }
   const segments = rawPath.split("/").slice(1).map(decoded);
-  const atPath = routes.filter((route) => fits(route.segments, segments));
-  const route = atPath.find(({ operation }) => operation.method === method);
+  const route = routes.find(({ operation, segments: wanted }) => operation.method === method && fits(wanted, segments));
   if (route !== undefined) {
     return { name: route.name, operation: route.operation, params: paramsOf(route.segments, segments) };
   }
-  if (atPath.length === 0) {
+  const allowed = allowedMethods(target);
+  if (allowed.length === 0) {
     throw new AgentKernelError("not_found", "there is nothing at this path", { hint: "GET /openapi.json lists all" });
   }
-  const allowed = allowedMethods(target);
   throw new AgentKernelError("method_not_allowed", `this path takes ${allowed.join(", ")}`, {
     hint: `ask with ${allowed.join(" or ")}; GET /openapi.json lists all`,
     details: { allowed },

@@ -45,14 +45,19 @@ export interface PoolOptions {
  * calls again and again is seldom beside a sandbox that is being built.
  */
 const FEW = 1;
+/** The same for a shape that is in use all the time: the next two come before the first that is begun now is there. */
+const FEW_WHEN_HOT = 2;
 /** Asked for again within this time, a shape is in use all the time. */
 const HOT_MS = 50;
 /** Nothing was asked for so long: whoever calls again and again has stopped for a moment. */
 const REST_MS = 20;
 /** How long a look at the machine's memory is believed. */
 const MEMORY_LOOK_MS = 1000;
-/** At once. Two processors are busy with two. */
-const MOST_BUILDING = 2;
+/**
+ * At once. On two processors a run beside three takes about three times as long, and the runs after it have none beside
+ * them: built one or two at a time, there would be one beside most of those who call again and again.
+ */
+const MOST_BUILDING = 3;
 
 interface Foresight {
   readonly number: number;
@@ -69,6 +74,8 @@ class Stock {
   isHot = false;
   /** There were few, and it is being filled up. */
   isFilling = false;
+  /** Nobody has asked for anything for a moment. */
+  isResting = false;
   usedAtMs: number;
   /** What the last one showed. */
   project: string | null = null;
@@ -220,6 +227,7 @@ export class WarmPool {
     known.shape = shape;
     known.isHot = nowMs - known.usedAtMs < HOT_MS && known.taken + known.missed > 0;
     known.usedAtMs = nowMs;
+    known.isResting = false;
     known.hasFailed = false;
     return known;
   }
@@ -231,7 +239,10 @@ export class WarmPool {
     clearTimeout(this.#rest);
     this.#rest = setTimeout(() => {
       this.#discardUnwanted();
-      for (const stock of this.#stocks.values()) stock.isFilling = true;
+      for (const stock of this.#stocks.values()) {
+        stock.isResting = true;
+        stock.isFilling = true;
+      }
       this.#refill();
     }, REST_MS);
   }
@@ -245,7 +256,7 @@ export class WarmPool {
     let room = Math.min(MOST_BUILDING - building, this.#ceiling() - count);
     for (const [stock, wanted] of this.#wanted()) {
       const there = stock.warm.length + stock.building;
-      if (there <= FEW) stock.isFilling = true;
+      if (there <= (stock.isHot ? FEW_WHEN_HOT : FEW)) stock.isFilling = true;
       if (there >= wanted) stock.isFilling = false;
       if (stock.hasFailed || !stock.isFilling) continue;
       for (let missing = wanted - there; missing > 0 && room > 0; missing--, room--) {
@@ -254,6 +265,8 @@ export class WarmPool {
           (error: unknown) => this.#fail(stock, error),
         );
       }
+      // One run has these beside it; those that follow have none, until there are few again.
+      if (stock.isHot && !stock.isResting) stock.isFilling = false;
     }
   }
 

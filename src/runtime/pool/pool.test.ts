@@ -204,6 +204,22 @@ describe("building", () => {
     expect(world.built).toHaveLength(3);
   });
 
+  it("comes three at once for whoever calls again and again, and then not until there are few again", async () => {
+    const built: number[] = [];
+    for (let call = 0; call < 10; call++) {
+      const answer = pool.serve();
+      await backend.boot(spec(`call ${call}`));
+      world.endAll();
+      answer();
+      await vi.advanceTimersByTimeAsync(5);
+      built.push(world.built.length);
+    }
+    expect(built).toEqual([3, 6, 6, 6, 9, 9, 9, 12, 12, 12]);
+    expect(world.cold).toEqual(["call 0"]);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(pool.status.warm).toBe(5);
+  });
+
   it("of what cannot be built is told once, and not tried until somebody asks again", async () => {
     world.failure = new Error("no room");
     await run("a");

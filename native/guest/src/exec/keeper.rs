@@ -14,12 +14,36 @@ use rustix::process::{
 use super::child::{self, ChildStdio, Start};
 use super::prepared::Prepared;
 use super::report::{Report, Stage};
+use super::spare;
 use crate::sys;
 
 /// The keeper's whole life, in a freshly forked process.
 pub fn run(command: &mut Prepared, stdio: ChildStdio, report: RawFd, guest: i32) -> ! {
-    sys::block_all_signals();
-    let code = match serve(command, stdio, report, guest) {
+    let served = settle(guest)
+        .and_then(|is_guest_there| if is_guest_there { serve(command, stdio, report, guest) } else { Ok(()) });
+    exit(served, report)
+}
+
+/// Likewise, where the command comes later, or never.
+pub fn run_ahead(order: RawFd, stdio: ChildStdio, report: RawFd, guest: i32) -> ! {
+    let served = settle(guest).and_then(|is_guest_there| {
+        if !is_guest_there {
+            return Ok(());
+        }
+        sys::close_all_but([order, stdio.stdin.unwrap_or(order), stdio.stdout, stdio.stderr, report]);
+        match spare::await_order(order)? {
+            Some((mut command, has_stdin)) => {
+                let stdin = stdio.stdin.filter(|_| has_stdin);
+                serve(&mut command, ChildStdio { stdin, ..stdio }, report, guest)
+            }
+            None => Ok(()),
+        }
+    });
+    exit(served, report)
+}
+
+fn exit(served: Result<(), Errno>, report: RawFd) -> ! {
+    let code = match served {
         Ok(()) => 0,
         Err(errno) => {
             let failed = Report::Failed { stage: Stage::Process, errno: errno.raw_os_error() };
@@ -30,7 +54,9 @@ pub fn run(command: &mut Prepared, stdio: ChildStdio, report: RawFd, guest: i32)
     sys::exit_now(code)
 }
 
-fn serve(command: &mut Prepared, stdio: ChildStdio, report: RawFd, guest: i32) -> Result<(), Errno> {
+/// What it is for as long as it lives. False where the guest has ended before its death could be noticed.
+fn settle(guest: i32) -> Result<bool, Errno> {
+    sys::block_all_signals();
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     match set_child_subreaper(Some(getpid())) {
         // A kernel that knows of no subreapers leaves orphans to the guest, which looks for them there.
@@ -38,10 +64,10 @@ fn serve(command: &mut Prepared, stdio: ChildStdio, report: RawFd, guest: i32) -
         result => result?,
     }
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    if getppid().map(|pid| pid.as_raw_nonzero().get()) != Some(guest) {
-        // The guest ended before the signal was asked for.
-        return Ok(());
-    }
+    Ok(getppid().map(|pid| pid.as_raw_nonzero().get()) == Some(guest))
+}
+
+fn serve(command: &mut Prepared, stdio: ChildStdio, report: RawFd, guest: i32) -> Result<(), Errno> {
     let stdin = stdio.stdin.unwrap_or(report);
     let calls = stdio.calls.unwrap_or(report);
     sys::close_all_but([stdin, stdio.stdout, stdio.stderr, calls, report]);
@@ -65,6 +91,8 @@ fn reap_all(command: i32, report: RawFd) {
                 if ended.pid == command {
                     let exited = Report::Exited { status: ended.status, usage: ended.usage };
                     send(report, &exited);
+                    // Whoever waits for it goes first: what is left to do here takes longer than that.
+                    rustix::thread::sched_yield();
                 }
                 sys::reap_one(ended.pid);
             }

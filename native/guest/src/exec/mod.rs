@@ -14,6 +14,7 @@ mod prepared;
 mod replay;
 mod report;
 mod signals;
+mod spare;
 mod spawn;
 pub mod tree;
 
@@ -32,6 +33,7 @@ use kept::Kept;
 pub use kept::is_key;
 use output::{Flow, Output};
 use report::{RECORD_LEN, Report};
+pub use spare::Spare;
 
 /// How long a descendant may hold an output open after the command's end.
 const HOLD: Duration = Duration::from_millis(250);
@@ -81,9 +83,15 @@ pub struct Exec {
 
 impl Exec {
     /// Events of its descriptors come with the channel of `token`, and slots from its slot on.
-    pub fn open(open: &OpenExec, token: Token, credit: u32, poller: &Poller, keepers: &[i32]) -> Result<Self, Refusal> {
+    pub fn open(
+        open: &OpenExec,
+        token: Token,
+        credit: u32,
+        poller: &Poller,
+        (keepers, spare): (&[i32], &mut Option<Spare>),
+    ) -> Result<Self, Refusal> {
         let strangers = signals::strangers(keepers);
-        let spawned = spawn::spawn(open)?;
+        let spawned = spawn::spawn(open, spare)?;
         let is_tty = open.tty.is_some();
         let is_kept = open.key.is_some();
         let watch = |fd: &OwnedFd, slot, flags| poller.watch(fd, Token { slot: token.slot + slot, ..token }, flags);
@@ -246,7 +254,7 @@ impl Exec {
             return;
         };
         self.opened = true;
-        ctx.outbox.json(FrameType::Opened, ctx.id, &OpenedExec { pid });
+        ctx.outbox.in_company(ctx.now, |outbox| outbox.json(FrameType::Opened, ctx.id, &OpenedExec { pid }));
         for signal in std::mem::take(&mut self.early_signals) {
             self.on_signal(ctx, signal);
         }
@@ -319,7 +327,7 @@ impl Exec {
                     Flow::Blocked => {}
                     Flow::Sent => progress = true,
                     Flow::Ended => {
-                        ctx.outbox.eof(ctx.id, output.stream);
+                        ctx.outbox.in_company(ctx.now, |outbox| outbox.eof(ctx.id, output.stream));
                         output.close();
                     }
                 }

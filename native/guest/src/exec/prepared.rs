@@ -1,10 +1,11 @@
-//! A command made ready before the fork: after it nothing is allocated.
+//! A command made ready: what executes it allocates nothing. It can be written down, for a keeper that was forked before.
 
 use std::ffi::{CStr, CString, c_char};
 
 use ak_wire::payload::OpenExec;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
+use rustix::thread::{Gid, Uid};
 
 use crate::channel::Refusal;
 use crate::users::{self, Identity};
@@ -22,7 +23,8 @@ pub struct Prepared {
     /// `sh`, the script's path (filled in when it is known), its arguments.
     script_argv: Vec<*const c_char>,
     /// What the pointers point into. The heap blocks never move.
-    _words: Vec<CString>,
+    words: Vec<CString>,
+    env: Vec<CString>,
 }
 
 impl Prepared {
@@ -34,40 +36,74 @@ impl Prepared {
         if !cwd.starts_with('/') {
             return Err(Refusal::invalid("cwd is not absolute"));
         }
-        let mut words = Vec::with_capacity(open.argv.len() + open.env.len());
-        let mut argv = Vec::with_capacity(open.argv.len() + 1);
-        for word in &open.argv {
-            argv.push(keep(&mut words, c_string(word)?));
-        }
-        let mut envp = Vec::with_capacity(open.env.len() + 1);
+        let argv = open.argv.iter().map(|word| c_string(word)).collect::<Result<Vec<_>, _>>()?;
+        let mut env = Vec::with_capacity(open.env.len() + 1);
         for (key, value) in &open.env {
             if key.is_empty() || key.contains('=') {
                 return Err(Refusal::invalid("the name of an environment variable"));
             }
-            envp.push(keep(&mut words, c_string(&format!("{key}={value}"))?));
+            env.push(c_string(&format!("{key}={value}"))?);
         }
         let identity = match &open.user {
             Some(user) => users::resolve(user)?,
             None => None,
         };
         if !open.env.contains_key("HOME") {
-            envp.push(keep(&mut words, c_string(&format!("HOME={}", users::home(identity.as_ref())))?));
-        }
-        let mut script_argv = vec![SHELL.as_ptr(), std::ptr::null()];
-        script_argv.extend_from_slice(&argv[1..]);
-        for list in [&mut argv, &mut envp, &mut script_argv] {
-            list.push(std::ptr::null());
+            env.push(c_string(&format!("HOME={}", users::home(identity.as_ref())))?);
         }
         let path = open.env.get("PATH").map_or(DEFAULT_PATH, String::as_str);
-        Ok(Self {
-            cwd: c_string(cwd)?,
-            identity,
-            candidates: candidates(program, path)?,
-            argv,
-            envp,
-            script_argv,
-            _words: words,
-        })
+        Ok(Self::of(c_string(cwd)?, identity, candidates(program, path)?, argv, env))
+    }
+
+    fn of(
+        cwd: CString,
+        identity: Option<Identity>,
+        candidates: Vec<CString>,
+        argv: Vec<CString>,
+        env: Vec<CString>,
+    ) -> Self {
+        let pointers = |words: &[CString]| words.iter().map(|word| word.as_ptr()).collect::<Vec<_>>();
+        let (mut argv_list, mut envp) = (pointers(&argv), pointers(&env));
+        let mut script_argv = vec![SHELL.as_ptr(), std::ptr::null()];
+        script_argv.extend(argv_list.iter().skip(1));
+        for list in [&mut argv_list, &mut envp, &mut script_argv] {
+            list.push(std::ptr::null());
+        }
+        Self { cwd, identity, candidates, argv: argv_list, envp, script_argv, words: argv, env }
+    }
+
+    /// Numbers first (how many there are of what, and who), then all words, each with its NUL.
+    pub fn encode(&self, into: &mut Vec<u8>) {
+        let lists = [&self.candidates, &self.words, &self.env];
+        let mut numbers: Vec<u32> = lists.iter().map(|list| list.len() as u32).collect();
+        match &self.identity {
+            None => numbers.push(0),
+            Some(Identity { uid, gid, groups }) => {
+                numbers.extend([1, uid.as_raw(), gid.as_raw(), groups.len() as u32]);
+                numbers.extend(groups.iter().map(|group| group.as_raw()));
+            }
+        }
+        numbers.iter().for_each(|number| into.extend(number.to_le_bytes()));
+        for word in std::iter::once(&self.cwd).chain(lists.into_iter().flatten()) {
+            into.extend(word.as_bytes_with_nul());
+        }
+    }
+
+    /// `None` where it is not all there.
+    pub fn decode(mut bytes: &[u8]) -> Option<Self> {
+        let [candidates, words, env] = [take_number(&mut bytes)?, take_number(&mut bytes)?, take_number(&mut bytes)?];
+        let identity = match take_number(&mut bytes)? {
+            0 => None,
+            _ => {
+                let [uid, gid] = [take_number(&mut bytes)?, take_number(&mut bytes)?];
+                let count = take_number(&mut bytes)?;
+                let groups = (0..count).map(|_| take_number(&mut bytes).map(Gid::from_raw)).collect::<Option<_>>()?;
+                Some(Identity { uid: Uid::from_raw(uid), gid: Gid::from_raw(gid), groups })
+            }
+        };
+        let cwd = take_word(&mut bytes)?;
+        let mut list = |count: u32| (0..count).map(|_| take_word(&mut bytes)).collect::<Option<Vec<_>>>();
+        Some(Self::of(cwd, identity, list(candidates)?, list(words)?, list(env)?))
     }
 
     /// Becomes the command, or returns why not. As execvp does it: a candidate
@@ -90,10 +126,16 @@ impl Prepared {
     }
 }
 
-fn keep(words: &mut Vec<CString>, word: CString) -> *const c_char {
-    let pointer = word.as_ptr();
-    words.push(word);
-    pointer
+fn take_number(bytes: &mut &[u8]) -> Option<u32> {
+    let (first, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(u32::from_le_bytes(*first))
+}
+
+fn take_word(bytes: &mut &[u8]) -> Option<CString> {
+    let word = CStr::from_bytes_until_nul(bytes).ok()?;
+    *bytes = &bytes[word.count_bytes() + 1..];
+    Some(word.to_owned())
 }
 
 fn c_string(text: &str) -> Result<CString, Refusal> {
@@ -151,6 +193,21 @@ mod tests {
     fn a_name_with_a_slash_is_taken_as_it_is() {
         assert_eq!(found("./ls", "/a:/b"), ["./ls"]);
         assert!(found("", "/a").is_empty());
+    }
+
+    #[test]
+    fn a_command_survives_being_written_down_and_no_part_of_one_is_taken_for_it() {
+        let mut open = OpenExec { argv: vec!["ls".into(), "".into()], ..OpenExec::default() };
+        open.env.insert("PATH".into(), "/a:/b".into());
+        let mut command = Prepared::new(&open).expect("fine");
+        command.identity = Some(Identity { uid: Uid::from_raw(7), gid: Gid::from_raw(8), groups: vec![Gid::ROOT] });
+        let mut bytes = Vec::new();
+        command.encode(&mut bytes);
+        let again = Prepared::decode(&bytes).expect("all there");
+        assert_eq!((&again.cwd, &again.identity), (&command.cwd, &command.identity));
+        assert_eq!((&again.candidates, &again.words, &again.env), (&command.candidates, &command.words, &command.env));
+        assert_eq!([again.argv.len(), again.envp.len(), again.script_argv.len()], [3, 3, 4]);
+        assert!((0..bytes.len()).all(|length| Prepared::decode(&bytes[..length]).is_none()));
     }
 
     #[test]

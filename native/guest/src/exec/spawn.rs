@@ -12,6 +12,7 @@ use rustix::process::getpid;
 use super::child::ChildStdio;
 use super::keeper;
 use super::prepared::Prepared;
+use super::spare::Spare;
 use crate::channel::Refusal;
 use crate::pty;
 use crate::sys::{self, Forked};
@@ -44,12 +45,18 @@ struct Ends {
     child_err: Option<OwnedFd>,
 }
 
-pub fn spawn(open: &OpenExec) -> Result<Spawned, Refusal> {
+/// By the spare keeper, where there is one that serves for this command.
+pub fn spawn(open: &OpenExec, spare: &mut Option<Spare>) -> Result<Spawned, Refusal> {
     let (calls, child_calls) = make_calls(open)?.unzip();
     let mut command = match &child_calls {
         Some(end) => Prepared::new(&with_calls(open, end))?,
         None => Prepared::new(open)?,
     };
+    if let Some(spare) = spare.take_if(|_| open.tty.is_none() && !open.calls)
+        && let Some(spawned) = spare.order(&command, open.stdin)
+    {
+        return Ok(spawned);
+    }
     let ends = make_ends(open).map_err(no_resource)?;
     if let Some(identity) = &command.identity {
         give_to_user(&ends, identity);
@@ -125,7 +132,7 @@ fn with_calls(open: &OpenExec, end: &OwnedFd) -> OpenExec {
     open
 }
 
-fn output_pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
+pub fn output_pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     set_nonblocking(&read)?;
     // A user's share of pipe memory may be used up; the default size works too.
@@ -133,7 +140,7 @@ fn output_pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
     Ok((read, write))
 }
 
-fn set_nonblocking(fd: &OwnedFd) -> Result<(), Errno> {
+pub fn set_nonblocking(fd: &OwnedFd) -> Result<(), Errno> {
     fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK)
 }
 

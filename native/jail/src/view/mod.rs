@@ -4,8 +4,10 @@
 pub mod guard;
 pub mod hold;
 mod link_target;
+mod listing_bytes;
 pub mod mask;
 pub mod matcher;
+pub mod memory;
 pub mod overlay;
 pub mod placeholder;
 pub mod repository;

@@ -17,7 +17,10 @@ use crate::{
     identity::{Extent, RANGE, swapped, write_map},
     place, spec,
     sys::{self, Fork},
-    view::walk::{Listings, listings},
+    view::{
+        memory::Memory,
+        walk::{Listings, listings},
+    },
     walls,
 };
 
@@ -37,9 +40,10 @@ impl Source {
     }
 
     /// A folder that may soon be asked for, with all that is in it; None where there is no such, or too much in it.
-    pub fn foresee(path: &Path, privileged: bool) -> Option<Self> {
+    pub fn foresee(path: &Path, privileged: bool, memory: Option<&mut Memory>) -> Option<Self> {
         let mut source = Self::open_at(path, privileged).ok().filter(Self::is_folder)?;
-        source.listings = listings(source.shown()).ok()??;
+        let found = memory.map_or_else(|| listings(source.shown()), |memory| memory.listings(source.shown()));
+        source.listings = found.ok()??;
         Some(source)
     }
 

@@ -17,7 +17,7 @@ use rustix::{
 use crate::fault::{Fault, Outcome};
 
 /// Threads cost as much as some hundred folders: they are started when so many were read, or wait to be.
-const FOLDERS_ALONE: usize = 256;
+pub const FOLDERS_ALONE: usize = 256;
 const MAX_THREADS: usize = 4;
 
 /// Looks at entries and collects what it finds; each thread has a collection of its own.
@@ -56,11 +56,15 @@ pub fn listings(root: BorrowedFd<'_>) -> Outcome<Option<Listings>> {
             return Ok(None);
         }
         let entries = list(root, &folder)?;
-        let below = entries.iter().flatten().filter(|(_, kind)| *kind == FileType::Directory);
-        folders.extend(below.map(|(name, _)| [&folder, name.as_slice(), b"/"].concat()));
+        folders.extend(folders_in(&folder, &entries));
         found.insert(folder, entries);
     }
     Ok(Some(found))
+}
+
+pub fn folders_in(folder: &[u8], entries: &Option<Vec<Entry>>) -> impl Iterator<Item = Vec<u8>> {
+    let below = entries.iter().flatten().filter(|(_, kind)| *kind == FileType::Directory);
+    below.map(move |(name, _)| [folder, name.as_slice(), b"/"].concat())
 }
 
 /// What is walked through, and what is known of it already.

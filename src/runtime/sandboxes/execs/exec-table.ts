@@ -70,7 +70,8 @@ export class ExecTable {
     } else {
       exec = new SandboxExec(facts, await session.exec(request), timeoutMs);
       this.#attached.set(id, exec);
-      void exec.over.then((info) => this.#note(info));
+      // After whoever waits for it has heard.
+      void exec.over.then((info) => setImmediate(() => this.#note(info)));
     }
     this.#parts.tell({ type: "exec.started", exec: id, argv });
     return exec;
