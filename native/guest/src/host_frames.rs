@@ -124,9 +124,11 @@ impl Server {
     fn open_exec(&mut self, id: u32, open: &OpenExec, credit: u32) -> Result<Option<Channel>, Refusal> {
         self.admit_key(open)?;
         let token = self.exec_token(id);
-        match Exec::open(open, token, credit, &self.poller, &self.keepers) {
+        let before = self.has_started.then_some(self.keepers.as_slice());
+        self.has_started = true;
+        match Exec::open(open, token, credit, &self.poller, before) {
             Ok(mut exec) => {
-                self.keepers.push(exec.keeper());
+                self.keepers.extend(exec.keeper());
                 if let Some(calls) = exec.take_calls() {
                     self.net.open_call(id, calls, (&mut self.outbox, &self.poller, self.now));
                 }

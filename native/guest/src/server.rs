@@ -10,6 +10,7 @@ use rustix::io::{Errno, read};
 
 use crate::channel::{Channel, Context, ProtocolBreach, Step};
 use crate::door::{self, Door};
+use crate::exec::ahead;
 use crate::host_stream::HostStream;
 use crate::kept::KeptExecs;
 use crate::net::Net;
@@ -38,6 +39,8 @@ impl From<ProtocolBreach> for End {
 /// Reads from the host per turn, so that a talkative host does not starve
 /// running commands.
 const READS_PER_TURN: usize = 4;
+/// What is read at once as long as the host says little.
+const FIRST_READ: usize = 8 * 1024;
 /// Rounds over the channels per turn, for the same reason the other way round.
 const ROUNDS_PER_TURN: usize = 4;
 /// An idle guest that hears nothing for this long gives its memory back.
@@ -59,6 +62,8 @@ pub struct Server {
     pub(crate) host_window: Option<u32>,
     /// Live keepers, also of execs that have ended.
     pub(crate) keepers: Vec<i32>,
+    /// A command was started here, or tried to.
+    pub(crate) has_started: bool,
     pub(crate) shutdown: Option<Shutdown>,
     pub(crate) now: Instant,
     pub(crate) decoder: Decoder,
@@ -93,6 +98,7 @@ impl Server {
             last_id: 0,
             host_window: None,
             keepers: Vec::new(),
+            has_started: false,
             shutdown: None,
             now: Instant::now(),
             decoder: Decoder::new(Direction::HostToGuest),
@@ -106,11 +112,15 @@ impl Server {
 
     /// Of a sandbox that is built ahead: everything else is ready when its only host comes.
     fn await_host(&mut self, entrance: OwnedFd) -> io::Result<()> {
+        let mut outbox = Outbox::default();
+        outbox.make_ready();
+        self.decoder.space(FIRST_READ);
+        ahead::look_around();
         let host = HostStream::socket(door::await_host(entrance)?);
         host.watch(&self.poller)?;
         self.host = Some(host);
         self.host_readable = true;
-        self.outbox = Outbox::default();
+        self.outbox = outbox;
         self.net.is_offline = false;
         self.net.look_around();
         self.now = Instant::now();
@@ -224,7 +234,7 @@ impl Server {
                 return Ok(false);
             };
             // A frame that came in part is probably a large one.
-            let space = if self.decoder.pending() > 0 { 256 * 1024 } else { 8 * 1024 };
+            let space = if self.decoder.pending() > 0 { 256 * 1024 } else { FIRST_READ };
             match read(host.input(), self.decoder.space(space)) {
                 Ok(0) => return Err(End::StreamEnded),
                 Ok(count) => self.decoder.filled(count),

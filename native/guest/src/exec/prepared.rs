@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use crate::channel::Refusal;
 use crate::users::{self, Identity};
 
-const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const SHELL: &CStr = c"/bin/sh";
 
 pub struct Prepared {
