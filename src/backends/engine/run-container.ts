@@ -29,6 +29,9 @@ import { abandon } from "./sweep.js";
 import { nothingKnown, usageOf } from "./usage.js";
 import { type CopiedView, copiedViews, liveViews, trackedView } from "./views.js";
 
+/** How long a container whose stream has ended may take to end by itself. */
+const LEAVE_MS = 2000;
+
 export class RunContainer {
   readonly #container: Container;
   readonly #stream: MuxedStream;
@@ -164,6 +167,10 @@ export class RunContainer {
   }
 
   async #finish(): Promise<SandboxEnd> {
+    if (this.#stateDir === null) {
+      this.#asked ??= this.#leave();
+      return await this.ended;
+    }
     const { error } = await this.#carry().then(
       () => ({ error: null }),
       (error: unknown) => ({ error }),
@@ -201,12 +208,25 @@ export class RunContainer {
   }
 
   async #kill(): Promise<void> {
-    // At once: its stream may be closed in the same turn, and then nothing is left to look at.
-    this.#used = this.#pid === 0 ? nothingKnown : usageOf(this.#pid, this.#container.id);
-    this.#ending.resolve(this.#used);
+    this.#look();
     // An engine that does not answer is heard of by whoever waits for the end.
     await this.#container.kill().catch(() => {});
     this.#stream.destroy();
+  }
+
+  /** Its guest ends when its stream does, which is sooner than an engine has made somebody kill it. */
+  async #leave(): Promise<void> {
+    this.#look();
+    this.#stream.destroy();
+    const impatience = setTimeout(() => void this.#container.kill().catch(() => {}), LEAVE_MS);
+    await this.ended.catch(() => {});
+    clearTimeout(impatience);
+  }
+
+  /** At once: its stream may be closed in the same turn, and then nothing is left to look at. */
+  #look(): void {
+    this.#used = this.#pid === 0 ? nothingKnown : usageOf(this.#pid, this.#container.id);
+    this.#ending.resolve(this.#used);
   }
 
   async #awaitEnd(status: Promise<number | null>): Promise<SandboxEnd> {
@@ -215,7 +235,8 @@ export class RunContainer {
       throw new AgentKernelError("sandbox_died", "the engine that ran the sandbox is gone", { cause: error });
     });
     this.#stream.destroy();
-    await this.#container.remove();
+    // Nothing of it runs any more, and the engine removes it by itself: nobody has to wait until it has.
+    this.#container.remove().catch(() => abandon(this.#container.id));
     const { oomKills, pidsDenied, memoryPeakBytes, cpuUs } = this.#used;
     if (this.#stateDir !== null) await removeProject(this.#stateDir);
     await this.#held?.ended;
