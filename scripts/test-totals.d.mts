@@ -4,7 +4,7 @@ export interface Totals {
   readonly skipped: number;
 }
 
-interface VitestReport {
+export interface VitestReport {
   readonly testResults: readonly {
     readonly name: string;
     readonly status: string;
@@ -21,3 +21,4 @@ export const noTotals: Totals;
 export function cargoTotals(output: string, ok: boolean): Totals;
 export function vitestTotals(report: VitestReport | undefined, ok: boolean): Totals;
 export function failuresOf(report: VitestReport | undefined): string[];
+export function failedTests(report: VitestReport | undefined): { file: string; key: string; reason: string }[];

@@ -39,11 +39,15 @@ export function vitestTotals(report, ok) {
 
 /** Each failed test in two lines: which, and what was wrong. @param report as for {@link vitestTotals} */
 export function failuresOf(report) {
-  const name = (file, title) => `FAIL ${file.name} > ${title}`;
-  const firstLine = (text) => `     ${(text ?? "").split("\n", 1)[0]}`;
-  return (report?.testResults ?? []).flatMap((file) => {
-    const failed = file.assertionResults.filter(({ status }) => status === "failed");
-    if (failed.length === 0 && file.status === "failed") return [name(file, "the file"), firstLine(file.message)];
-    return failed.flatMap((test) => [name(file, test.fullName), firstLine(test.failureMessages[0])]);
+  return failedTests(report).flatMap(({ key, reason }) => [`FAIL ${key}`, `     ${reason}`]);
+}
+
+/** @param report as for {@link vitestTotals} */
+export function failedTests(report) {
+  return (report?.testResults ?? []).flatMap(({ name, status, message, assertionResults }) => {
+    const failed = assertionResults.filter((test) => test.status === "failed");
+    const found = (title, text) => ({ file: name, key: `${name} > ${title}`, reason: (text ?? "").split("\n", 1)[0] });
+    if (failed.length === 0 && status === "failed") return [found("the file", message)];
+    return failed.map(({ fullName, failureMessages }) => found(fullName, failureMessages[0]));
   });
 }

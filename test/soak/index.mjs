@@ -16,9 +16,12 @@ import { leakTraces } from "./traces.mjs";
 const MIB = 2 ** 20;
 const MOST_DRIFT = 1.1;
 const MOST_GROWTH_BYTES = 5_000_000;
-/** Lazily loaded code, caches and compiled functions are there after so many. */
-const WARM_UP_RUNS = 400;
-const WARM_UP_LOAD_MS = 15_000;
+/**
+ * Lazily loaded code and caches are there after few. But V8 compiles a function again, for speed, after thousands of
+ * calls: 2 to 4 MiB of code and of what it knows about types, which comes once and stays.
+ */
+const WARM_UP_RUNS = 2000;
+const WARM_UP_LOAD_MS = 60_000;
 /** After a reading the pool is empty, which the first runs would notice. */
 const PREPARING_RUNS = 40;
 

@@ -89,7 +89,9 @@ fn boot() -> i32 {
         Ok(()) => DONE,
         Err(fault) => {
             // Whoever gave the order may be gone; then there is nobody to tell.
-            let _ = speech.say(&Said::Failed(&fault));
+            if speech.say(&Said::Failed(&fault)).is_ok() {
+                speech.await_goodbye();
+            }
             FAILED
         }
     }

@@ -5,17 +5,21 @@ use std::{
     fs::File,
     io::{self, Read, Write},
     os::fd::{AsFd, BorrowedFd},
+    time::{Duration, Instant},
 };
 
 use ak_jail::{
     fault::{During, Fault, Outcome},
     sys,
 };
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 
 /// An order with long lists is far below this, and so is a part of a tree.
 const MAX_MESSAGE: usize = 4 << 20;
 const PART: usize = 256 << 10;
+/// A host that lives ends the container long before.
+const GOODBYE: Duration = Duration::from_secs(10);
 
 pub struct Speech {
     input: File,
@@ -87,5 +91,23 @@ impl Speech {
         let text = serde_json::to_vec(what).map_err(io::Error::other)?;
         let length = u32::try_from(text.len()).map_err(io::Error::other)?;
         self.output.write_all(&[&length.to_le_bytes()[..], &text].concat())
+    }
+
+    /// Takes what still comes until the host hangs up. An engine closes the streams of a container that has ended,
+    /// also on a host that is still sending, and the last word would be lost with them.
+    pub fn await_goodbye(&mut self) {
+        let until = Instant::now() + GOODBYE;
+        let mut ignored = vec![0; PART];
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let Ok(timeout) = Timespec::try_from(left) else { return };
+            match poll(&mut [PollFd::new(&self.input, PollFlags::IN)], Some(&timeout)) {
+                Ok(0) => return,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return,
+                Ok(_) if matches!(self.input.read(&mut ignored), Ok(0) | Err(_)) => return,
+                Ok(_) => {}
+            }
+        }
     }
 }

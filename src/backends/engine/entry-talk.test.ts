@@ -21,3 +21,12 @@ it("nor on one that ended, or ends", async () => {
   ending.end("ab");
   await expect(waiting).rejects.toMatchObject(gone);
 });
+
+it("who cannot even wait for an order says why", async () => {
+  const stream = new PassThrough();
+  const text = JSON.stringify({ said: "failed", code: "sandbox_start_failed", message: "no guest", hint: "look" });
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(text.length);
+  stream.write(Buffer.concat([length, Buffer.from(text)]));
+  await expect(awaitEntry(stream)).rejects.toMatchObject({ code: "sandbox_start_failed", message: "no guest" });
+});

@@ -25,6 +25,7 @@ export interface Delivery {
 /** It waits for its order. */
 export async function awaitEntry(stream: Duplex): Promise<void> {
   const said = await hear(stream);
+  if (said.said === "failed") throw failure(said);
   if (said.said !== "here") throw unexpected(JSON.stringify(said));
 }
 

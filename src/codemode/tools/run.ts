@@ -105,7 +105,8 @@ function withCalls({ text: said, data }: Told, { calls }: Ran): Told {
   const { untrusted, counts } = calls;
   const { full_output: uri } = data;
   const kept = typeof uri === "string" ? [`later code can read all of it at ${outputPath(uri)}`] : [];
-  const refused = counts.refused > 0 ? [`${counts.refused} calls were refused`] : [];
+  const refused =
+    counts.refused > 0 ? [counts.refused === 1 ? "one call was refused" : `${counts.refused} calls were refused`] : [];
   const notes = [...kept, ...refused];
   const marked =
     untrusted.length === 0
