@@ -7,6 +7,7 @@ import type { BootedSandbox, BootSpec, CarryReport, Layer, SandboxEnd, UsedSoFar
 import { deferred } from "../../core/deferred.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
+import { beginHostTree, type HostTree } from "../../guest/host-tree.js";
 import { Container } from "./container.js";
 import { containerSpec, ENTRY } from "./container-spec.js";
 import {
@@ -45,11 +46,19 @@ export class RunContainer {
   /** Where it shows folders of the host's live. */
   #held: HeldFolders | null = null;
   readonly #inspected: Promise<void>;
+  /** What it will show, where that was known before it was started. */
+  readonly #trees: readonly HostTree[];
   /** Of its first process, on the engine's machine; 0 until it is known. */
   #pid = 0;
 
-  private constructor(container: Container, stream: MuxedStream, status: Promise<number | null>) {
+  private constructor(
+    container: Container,
+    stream: MuxedStream,
+    status: Promise<number | null>,
+    trees: readonly HostTree[],
+  ) {
     this.#container = container;
+    this.#trees = trees;
     this.#stream = stream;
     stream.on("error", () => {});
     // One that cannot be spoken to any more has no use left, unless its project is still to be looked at.
@@ -79,7 +88,7 @@ export class RunContainer {
     const views = copiedViews(boot);
     const live = liveViews(boot);
     const labels = ownedLabels(kind, boot.id);
-    const files = await engine.sharedFiles();
+    const files = engine.sharedFiles();
     const spec = containerSpec({
       boot,
       views,
@@ -90,7 +99,12 @@ export class RunContainer {
       isKept: false,
       maxProcesses: engine.maxProcesses,
     });
-    const container = await Container.create(client, `agentkernel-${boot.hostname}`, spec);
+    const made = Container.create(client, `agentkernel-${boot.hostname}`, spec);
+    const trees = kind === "run" ? await readBeside(made, views, boot, signal) : [];
+    const container = await made.catch((error: unknown) => {
+      for (const tree of trees) tree.abandon();
+      throw error;
+    });
     let stream: MuxedStream | null = null;
     try {
       signal?.throwIfAborted();
@@ -103,12 +117,13 @@ export class RunContainer {
         const status = container.awaitEnd();
         status.catch(() => {});
         await awaitEntry(opened);
-        return new RunContainer(container, opened, status);
+        return new RunContainer(container, opened, status, trees);
       } finally {
         signal?.removeEventListener("abort", giveUp);
       }
     } catch (error) {
       stream?.destroy();
+      for (const tree of trees) tree.abandon();
       await container.remove();
       throw signal?.aborted ? signal.reason : explained(error, stream);
     }
@@ -127,7 +142,14 @@ export class RunContainer {
       this.#held = live.length === 0 ? null : await HeldFolders.start(live, boot, engine.folder);
       await this.#held?.untilEnd(this.#container);
       const { found } = this.#held ?? {};
-      const begun = await giveOrder(this.#stream, { order, views, hide: boot.policy.fs.deny, found, signal });
+      const begun = await giveOrder(this.#stream, {
+        order,
+        views,
+        hide: boot.policy.fs.deny,
+        trees: this.#trees,
+        found,
+        signal,
+      });
       if (stateDir !== null && begun.listing !== null) await writeListing(stateDir, begun.listing);
       await this.#inspected;
       return this.#booted([...engine.layersOf(boot), ...begun.layers]);
@@ -135,6 +157,7 @@ export class RunContainer {
       await this.kill().catch(() => {});
       throw signal?.aborted ? signal.reason : explained(error, this.#stream);
     } finally {
+      for (const tree of this.#trees) tree.abandon();
       signal?.removeEventListener("abort", giveUp);
     }
   }
@@ -241,6 +264,32 @@ export class RunContainer {
     if (this.#stateDir !== null) await removeProject(this.#stateDir);
     await this.#held?.ended;
     return { ...endOf(code), oomKills, pidsDenied, memoryPeakBytes, cpuUs, carried: this.#carried };
+  }
+}
+
+/**
+ * Begins to read what will be shown while the engine makes the container, when that request has left. Never rejects:
+ * whatever is in the way is met again by whoever reads without this, and told by them. Not where changes are told from
+ * what was read, since the host's own count from a moment before that.
+ */
+async function readBeside(
+  made: Promise<Container>,
+  views: readonly CopiedView[],
+  boot: BootSpec,
+  signal?: AbortSignal,
+): Promise<readonly HostTree[]> {
+  made.catch(() => {});
+  if (trackedView(views, false) !== null) return [];
+  await new Promise((resolve) => setImmediate(resolve));
+  const begun: HostTree[] = [];
+  try {
+    for (const { source } of views) {
+      begun.push(beginHostTree(source, boot.policy.fs.deny, { signal, holes: true }));
+    }
+    return begun;
+  } catch {
+    for (const tree of begun) tree.abandon();
+    return [];
   }
 }
 

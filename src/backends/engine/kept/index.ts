@@ -123,7 +123,7 @@ async function containerFor(
 ): Promise<{ readonly container: Container; readonly record: KeptRecord }> {
   const { client, programs, kind, maxProcesses } = engine;
   const labels = keptLabels(boot.id, stateDir);
-  const files = await engine.sharedFiles();
+  const files = engine.sharedFiles();
   const spec = containerSpec({
     boot,
     views,
