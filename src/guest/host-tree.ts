@@ -29,6 +29,8 @@ export function beginHostTree(
 ): HostTree {
   const end = startEnd("read", { path, hide, holes }, signal);
   end.child.stdin.end();
+  // What nobody listens for is thrown away when the process ends.
+  end.child.stdout.on("readable", () => {});
   return {
     async *read() {
       try {

@@ -49,7 +49,7 @@ describe.skipIf(actor.name !== "root")("--backend docker", () => {
     const before = project.content();
     const script = "cat a.txt; cat .env; echo err >&2; echo new > new; exit 7";
     const ran = await runCli(actor, ["run", ...on(), "sh", "-c", script], { cwd: project.path, env });
-    expect(ran).toMatchObject({ status: 7, stdout: "a\n" });
+    expect(ran, ran.stderr).toMatchObject({ status: 7, stdout: "a\n" });
     expect(ran.stderr).toMatch(/\.env: No such file[\s\S]*err/);
     expect(project.content()).toEqual(before);
     await expect.poll(kinds, { timeout: 20_000 }).toEqual([]);
