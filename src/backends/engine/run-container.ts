@@ -30,6 +30,14 @@ import { abandon } from "./sweep.js";
 import { nothingKnown, usageOf } from "./usage.js";
 import { type CopiedView, copiedViews, liveViews, trackedView } from "./views.js";
 
+interface Parts {
+  readonly container: Container;
+  readonly stream: MuxedStream;
+  readonly status: Promise<number | null>;
+  readonly trees: readonly HostTree[];
+  readonly endsWithStream: boolean;
+}
+
 /** How long a container whose stream has ended may take to end by itself. */
 const LEAVE_MS = 2000;
 
@@ -48,17 +56,15 @@ export class RunContainer {
   readonly #inspected: Promise<void>;
   /** What it will show, where that was known before it was started. */
   readonly #trees: readonly HostTree[];
+  /** Podman does not tell a container that nobody speaks to it any more. */
+  readonly #endsWithStream: boolean;
   /** Of its first process, on the engine's machine; 0 until it is known. */
   #pid = 0;
 
-  private constructor(
-    container: Container,
-    stream: MuxedStream,
-    status: Promise<number | null>,
-    trees: readonly HostTree[],
-  ) {
+  private constructor({ container, stream, status, trees, endsWithStream }: Parts) {
     this.#container = container;
     this.#trees = trees;
+    this.#endsWithStream = endsWithStream;
     this.#stream = stream;
     stream.on("error", () => {});
     // One that cannot be spoken to any more has no use left, unless its project is still to be looked at.
@@ -117,7 +123,13 @@ export class RunContainer {
         const status = container.awaitEnd();
         status.catch(() => {});
         await awaitEntry(opened);
-        return new RunContainer(container, opened, status, trees);
+        return new RunContainer({
+          container,
+          stream: opened,
+          status,
+          trees,
+          endsWithStream: engine.kind === "docker",
+        });
       } finally {
         signal?.removeEventListener("abort", giveUp);
       }
@@ -190,7 +202,7 @@ export class RunContainer {
   }
 
   async #finish(): Promise<SandboxEnd> {
-    if (this.#stateDir === null) {
+    if (this.#stateDir === null && this.#endsWithStream) {
       this.#asked ??= this.#leave();
       return await this.ended;
     }

@@ -3,7 +3,7 @@
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use ak_wire::payload::OpenExec;
-use rustix::fs::{OFlags, fchown, fcntl_getfl, fcntl_setfl};
+use rustix::fs::{OFlags, fchown, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
@@ -182,8 +182,9 @@ fn output_pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
     Ok((read, write))
 }
 
+/// Of a pipe or socket that was just made, which has no other flag.
 fn set_nonblocking(fd: &OwnedFd) -> Result<(), Errno> {
-    fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK)
+    fcntl_setfl(fd, OFlags::NONBLOCK)
 }
 
 /// Lets a command of another user reopen its own streams (`/dev/stdout`,
