@@ -35,7 +35,7 @@ interface Parts {
   readonly stream: MuxedStream;
   readonly status: Promise<number | null>;
   readonly trees: readonly HostTree[];
-  readonly endsWithStream: boolean;
+  readonly isDocker: boolean;
 }
 
 /** How long a container whose stream has ended may take to end by itself. */
@@ -56,15 +56,14 @@ export class RunContainer {
   readonly #inspected: Promise<void>;
   /** What it will show, where that was known before it was started. */
   readonly #trees: readonly HostTree[];
-  /** Podman does not tell a container that nobody speaks to it any more. */
-  readonly #endsWithStream: boolean;
+  readonly #isDocker: boolean;
   /** Of its first process, on the engine's machine; 0 until it is known. */
   #pid = 0;
 
-  private constructor({ container, stream, status, trees, endsWithStream }: Parts) {
+  private constructor({ container, stream, status, trees, isDocker }: Parts) {
     this.#container = container;
     this.#trees = trees;
-    this.#endsWithStream = endsWithStream;
+    this.#isDocker = isDocker;
     this.#stream = stream;
     stream.on("error", () => {});
     // One that cannot be spoken to any more has no use left, unless its project is still to be looked at.
@@ -128,7 +127,7 @@ export class RunContainer {
           stream: opened,
           status,
           trees,
-          endsWithStream: engine.kind === "docker",
+          isDocker: engine.kind === "docker",
         });
       } finally {
         signal?.removeEventListener("abort", giveUp);
@@ -202,7 +201,8 @@ export class RunContainer {
   }
 
   async #finish(): Promise<SandboxEnd> {
-    if (this.#stateDir === null && this.#endsWithStream) {
+    // Podman does not tell a container that nobody speaks to it any more.
+    if (this.#stateDir === null && this.#isDocker) {
       this.#asked ??= this.#leave();
       return await this.ended;
     }
@@ -270,8 +270,11 @@ export class RunContainer {
       throw new AgentKernelError("sandbox_died", "the engine that ran the sandbox is gone", { cause: error });
     });
     this.#stream.destroy();
-    // Nothing of it runs any more, and the engine removes it by itself: nobody has to wait until it has.
-    this.#container.remove().catch(() => abandon(this.#container.id));
+    const removed = this.#container.remove();
+    // Nothing of it runs any more, and Docker itself removes it, also after a restart: nobody has to wait until it has.
+    // For Podman somebody else does, who can be killed.
+    if (this.#isDocker) removed.catch(() => abandon(this.#container.id));
+    else await removed;
     const { oomKills, pidsDenied, memoryPeakBytes, cpuUs } = this.#used;
     if (this.#stateDir !== null) await removeProject(this.#stateDir);
     await this.#held?.ended;
