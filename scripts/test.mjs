@@ -18,7 +18,7 @@ import { cargoTotals, failuresOf, noTotals, vitestTotals } from "./test-totals.m
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const native = join(root, "native");
-const stepTimeoutMs = 40 * 60 * 1000;
+const stepTimeoutMinutes = 60;
 const colours = process.stdout.isTTY ? { FORCE_COLOR: "1", CARGO_TERM_COLOR: "always" } : { NO_COLOR: "1" };
 const elsewhere = ["security-docker", "security-podman", "security-gvisor"];
 const projects = ["unit", "contract", "security", ...elsewhere, "faults", "e2e"];
@@ -83,7 +83,10 @@ function execute(cwd, command, args, show) {
       env: { ...process.env, ...colours },
     });
     running.add(child.pid);
-    const impatience = setTimeout(() => process.kill(-child.pid, "SIGKILL"), stepTimeoutMs);
+    const impatience = setTimeout(() => {
+      say(`FAIL ${command} ${args.join(" ")}: not done after ${stepTimeoutMinutes} minutes`);
+      process.kill(-child.pid, "SIGKILL");
+    }, stepTimeoutMinutes * 60_000);
     const over = () => {
       clearTimeout(impatience);
       running.delete(child.pid);
@@ -154,7 +157,8 @@ async function runVitestOnce(chosenProjects, filters, lane) {
   const reportPath = join(root, ".build", `vitest-${chosenProjects.join("-") || "some"}.json`);
   mkdirSync(dirname(reportPath), { recursive: true });
   rmSync(reportPath, { force: true });
-  const args = ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${reportPath}`];
+  const reporters = ["default", "./scripts/failure-reporter.mjs", "json"].map((name) => `--reporter=${name}`);
+  const args = ["run", ...reporters, `--outputFile.json=${reportPath}`];
   for (const project of chosenProjects) args.push("--project", project);
   const [command, ...words] = [...lane.map(String), bin("vitest"), ...args, ...filters];
   const { ok, output } = await execute(root, command, words, true);
