@@ -8,8 +8,10 @@ export function findProgram(name: string, path: string | undefined): string | nu
     if (!isAbsolute(folder)) continue;
     const candidate = join(folder, name);
     try {
+      // Most folders do not have it, and an error takes longer than the question.
+      if (statSync(candidate, { throwIfNoEntry: false })?.isFile() !== true) continue;
       accessSync(candidate, constants.X_OK);
-      if (statSync(candidate).isFile()) return candidate;
+      return candidate;
     } catch {
       // Not there, or not to be executed: the next folder.
     }

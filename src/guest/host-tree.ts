@@ -14,19 +14,42 @@ export interface HostTreeOptions {
   readonly holes?: boolean;
 }
 
-export async function* readHostTree(
+/** Somebody has begun to read it, as far as there is room for what was read. */
+export interface HostTree {
+  /** Once. */
+  read(): AsyncGenerator<Buffer, void, void>;
+  /** Where it is not wanted any more. One that was read to its end has nothing to give up. */
+  abandon(): void;
+}
+
+export function beginHostTree(
   path: string,
   hide: readonly HideRule[],
   { signal, holes = false }: HostTreeOptions = {},
-): AsyncGenerator<Buffer, void, void> {
+): HostTree {
   const end = startEnd("read", { path, hide, holes }, signal);
-  try {
-    end.child.stdin.end();
-    yield* end.child.stdout as AsyncIterable<Buffer>;
-    await end.finished();
-  } finally {
-    end.kill();
-  }
+  end.child.stdin.end();
+  // What nobody listens for is thrown away when the process ends.
+  end.child.stdout.on("readable", () => {});
+  return {
+    async *read() {
+      try {
+        yield* end.child.stdout as AsyncIterable<Buffer>;
+        await end.finished();
+      } finally {
+        end.kill();
+      }
+    },
+    abandon: () => end.kill(),
+  };
+}
+
+export async function* readHostTree(
+  path: string,
+  hide: readonly HideRule[],
+  options: HostTreeOptions = {},
+): AsyncGenerator<Buffer, void, void> {
+  yield* beginHostTree(path, hide, options).read();
 }
 
 export interface HostTarget extends TreeTarget {

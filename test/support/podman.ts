@@ -40,7 +40,11 @@ export class Podman {
   }
 
   async run(...words: string[]): Promise<string> {
-    const { stdout } = await promisify(execFile)("podman", words, { env: this.env, maxBuffer: 1e9 });
+    const { stdout } = await promisify(execFile)("podman", words, {
+      cwd: this.#folder,
+      env: this.env,
+      maxBuffer: 1e9,
+    });
     return stdout.trim();
   }
 
@@ -49,6 +53,8 @@ export class Podman {
     const path = join(this.#folder, "podman.sock");
     const made = watch(this.#folder);
     const child = spawn("podman", ["system", "service", "--time", "0", `unix://${path}`], {
+      // What watches a container leaves notes where it was started.
+      cwd: this.#folder,
       env: this.env,
       stdio: "ignore",
     });

@@ -75,15 +75,20 @@ impl Installation {
 
     /// Becomes the command line that needs no daemon. Returns only if that cannot be started.
     pub fn become_embedded(&self, words: &[OsString]) -> String {
+        let become_it = |mut command: Command| {
+            let error = command.args(words).env_remove(VARIABLE).exec();
+            format!("the command line cannot be started: {}: {error}", command.get_program().to_string_lossy())
+        };
         let script = self.dist.join("../scripts/embedded.sh");
-        let mut command = if script.exists() {
-            Command::new(script)
-        } else {
+        let is_checkout = script.exists();
+        let is_built = !is_checkout || (self.dist.join("sources.list").exists() && self.is_up_to_date());
+        let mut why = String::new();
+        if is_built {
             let mut node = Command::new(env::var_os("AGENTKERNEL_NODE").unwrap_or_else(|| OsString::from("node")));
             node.arg(self.dist.join("agentkernel.js"));
-            node
-        };
-        let error = command.args(words).env_remove(VARIABLE).exec();
-        format!("the command line cannot be started: {}: {error}", command.get_program().to_string_lossy())
+            why = become_it(node);
+        }
+        // It builds what is not built, and says what is missing.
+        if is_checkout { become_it(Command::new(script)) } else { why }
     }
 }

@@ -124,11 +124,11 @@ impl Server {
     fn open_exec(&mut self, id: u32, open: &OpenExec, credit: u32) -> Result<Option<Channel>, Refusal> {
         self.admit_key(open)?;
         let token = self.exec_token(id);
-        match Exec::open(open, token, credit, &self.poller, (&self.keepers, &mut self.spare)) {
+        let before = self.has_started.then_some(self.keepers.as_slice());
+        self.has_started = true;
+        match Exec::open(open, token, credit, &self.poller, (before, &mut self.spare)) {
             Ok(mut exec) => {
-                if !self.keepers.contains(&exec.keeper()) {
-                    self.keepers.push(exec.keeper());
-                }
+                self.keepers.extend(exec.keeper().filter(|keeper| !self.keepers.contains(keeper)));
                 if let Some(calls) = exec.take_calls() {
                     self.net.open_call(id, calls, (&mut self.outbox, &self.poller, self.now));
                 }

@@ -15,6 +15,8 @@ const LARGE: usize = HEADER_LEN + MAX_DATA;
 /// Frames up to this size are copied together, so that many small ones do not
 /// hold a large buffer each and leave in one write.
 const SMALL: usize = 16 * 1024;
+/// What a quiet connection has room for.
+const QUIET: usize = 2048;
 const MAX_SPARES: usize = 4;
 const MAX_SLICES: usize = 8;
 /// How long a frame waits that says nothing of use before another one: most commands are short, and the host is woken
@@ -33,6 +35,8 @@ pub struct Outbox {
     sent: usize,
     queued: usize,
     spares: Vec<Vec<u8>>,
+    /// For the next small frame of a quiet connection.
+    small: Option<Vec<u8>>,
     stalled: bool,
     /// Until then all that is here waits for company.
     lonely_until: Option<Instant>,
@@ -87,8 +91,16 @@ impl Outbox {
     pub fn release_memory(&mut self) {
         if self.is_empty() {
             self.spares = Vec::new();
+            self.small = None;
             self.chunks = VecDeque::new();
         }
+    }
+
+    /// What the first frames need is there before they are.
+    pub fn make_ready(&mut self) {
+        self.chunks.reserve(1);
+        self.keep_spare(Vec::with_capacity(QUIET));
+        self.keep_spare(vec![0; LARGE]);
     }
 
     pub fn frame(&mut self, frame_type: FrameType, channel: u32, stream: u8, payload: &[u8]) {
@@ -194,8 +206,9 @@ impl Outbox {
         if !self.chunks.back().is_some_and(fits) {
             let busy = self.chunks.back().is_some();
             // The first small frame of a quiet connection is mostly alone.
-            let capacity = size_hint.max(if busy { 2 * SMALL } else { 2048 });
-            let bytes = Vec::with_capacity(capacity);
+            let capacity = size_hint.max(if busy { 2 * SMALL } else { QUIET });
+            let spare = self.small.take_if(|spare| spare.capacity() >= capacity);
+            let bytes = spare.unwrap_or_else(|| Vec::with_capacity(capacity));
             self.chunks.push_back(Chunk { bytes, end: 0 });
         }
         if let Some(chunk) = self.chunks.back_mut() {
@@ -206,9 +219,12 @@ impl Outbox {
         }
     }
 
-    fn keep_spare(&mut self, bytes: Vec<u8>) {
+    fn keep_spare(&mut self, mut bytes: Vec<u8>) {
         if bytes.len() == LARGE && self.spares.len() < MAX_SPARES {
             self.spares.push(bytes);
+        } else if bytes.capacity() == QUIET {
+            bytes.clear();
+            self.small = Some(bytes);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Ended children: keepers, and as process 1 whatever a killed keeper left.
+//! Ended children: keepers, commands that have none, and as process 1 whatever a killed keeper left.
 
 use rustix::io::read;
 
@@ -13,7 +13,7 @@ impl Server {
     pub(crate) fn reap(&mut self) -> bool {
         // The signal's record says nothing that wait does not say better.
         let mut records = [0u8; 512];
-        while read(&self.process.child_signals, &mut records).is_ok_and(|count| count > 0) {}
+        while read(&self.process.child_signals, &mut records) == Ok(records.len()) {}
         loop {
             let reaped = match sys::reap() {
                 Ok(Some(reaped)) => reaped,
@@ -60,8 +60,8 @@ impl Server {
         self.keepers.extend(self.spare.as_ref().map(|spare| spare.keeper));
     }
 
-    /// It may be a command whose keeper was killed, and the report with its
-    /// process id may still be unread.
+    /// It may be a command that has no keeper, or whose keeper was killed; then the report with its process id may still
+    /// be unread.
     fn on_orphan_end(&mut self, reaped: &sys::Reaped) {
         let mut ended = Vec::new();
         for (id, channel) in &mut self.channels {

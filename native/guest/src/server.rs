@@ -10,7 +10,7 @@ use rustix::io::{Errno, read};
 
 use crate::channel::{Channel, Context, ProtocolBreach, Step};
 use crate::door::{self, Door};
-use crate::exec::Spare;
+use crate::exec::{Spare, ahead};
 use crate::host_stream::HostStream;
 use crate::kept::KeptExecs;
 use crate::net::Net;
@@ -39,6 +39,8 @@ impl From<ProtocolBreach> for End {
 /// Reads from the host per turn, so that a talkative host does not starve
 /// running commands.
 const READS_PER_TURN: usize = 4;
+/// What is read at once as long as the host says little.
+const FIRST_READ: usize = 8 * 1024;
 /// Rounds over the channels per turn, for the same reason the other way round.
 const ROUNDS_PER_TURN: usize = 4;
 /// An idle guest that hears nothing for this long gives its memory back.
@@ -65,6 +67,8 @@ pub struct Server {
     pub(crate) wants_spare: bool,
     /// A command was run before.
     pub(crate) has_served: bool,
+    /// A command was started here, or tried to.
+    pub(crate) has_started: bool,
     pub(crate) shutdown: Option<Shutdown>,
     pub(crate) now: Instant,
     pub(crate) decoder: Decoder,
@@ -102,6 +106,7 @@ impl Server {
             keepers: Vec::new(),
             spare: None,
             has_served: false,
+            has_started: false,
             shutdown: None,
             now: Instant::now(),
             decoder: Decoder::new(Direction::HostToGuest),
@@ -118,11 +123,15 @@ impl Server {
         // Whoever puts the caller's folders in place, where that is a process of its own.
         let has_placer = sys::has_child();
         self.fork_spare();
+        let mut outbox = Outbox::default();
+        outbox.make_ready();
+        self.decoder.space(FIRST_READ);
+        ahead::look_around();
         let host = HostStream::socket(door::await_host(entrance)?);
         host.watch(&self.poller)?;
         self.host = Some(host);
         self.host_readable = true;
-        self.outbox = Outbox::default();
+        self.outbox = outbox;
         self.net.is_offline = false;
         self.net.look_around();
         self.now = Instant::now();
@@ -249,7 +258,7 @@ impl Server {
                 return Ok(false);
             };
             // A frame that came in part is probably a large one.
-            let space = if self.decoder.pending() > 0 { 256 * 1024 } else { 8 * 1024 };
+            let space = if self.decoder.pending() > 0 { 256 * 1024 } else { FIRST_READ };
             match read(host.input(), self.decoder.space(space)) {
                 Ok(0) => return Err(End::StreamEnded),
                 Ok(count) => self.decoder.filled(count),

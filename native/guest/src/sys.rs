@@ -110,7 +110,8 @@ pub fn start_borrowing<S>(state: &mut S, run: fn(&mut S) -> !) -> io::Result<i32
     let top = stack.as_mut_ptr_range().end;
     let mut start = Start { state, run };
     // SAFETY: CLONE_VFORK holds this process, which has one thread, until the other has a memory of its own or is gone;
-    // so stack and start outlive their use. All signals are blocked, so no handler runs in between.
+    // so stack and start outlive their use. No handler runs in between: a keeper blocks all signals, and the guest has
+    // handlers for none.
     let pid = unsafe {
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
         libc::clone(begin::<S>, top.cast(), flags, (&raw mut start).cast())

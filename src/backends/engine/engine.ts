@@ -1,7 +1,6 @@
 /** One engine: how it is spoken to, what is brought into its containers, and what is said of their walls. */
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { mkdir, rename, writeFile } from "node:fs/promises";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BootSpec, Layer } from "../../core/backend.js";
 import type { EngineKind } from "../../core/engine-socket.js";
@@ -26,7 +25,7 @@ export class Engine {
   readonly programs: ProgramPaths;
   /** The user's own. */
   readonly folder: string;
-  #files: Promise<SharedFiles> | null = null;
+  #files: SharedFiles | null = null;
 
   constructor({ kind, client, programs, folder }: EngineOptions) {
     this.kind = kind;
@@ -46,7 +45,7 @@ export class Engine {
     return hard === undefined ? null : Math.min(Number(hard), numbers);
   }
 
-  sharedFiles(): Promise<SharedFiles> {
+  sharedFiles(): SharedFiles {
     this.#files ??= writeFiles(join(this.folder, "shared"), this.kind);
     return this.#files;
   }
@@ -64,28 +63,37 @@ export class Engine {
   }
 }
 
-/** By rename: another process may be reading them. */
-async function writeFiles(folder: string, kind: EngineKind): Promise<SharedFiles> {
-  await mkdir(folder, { recursive: true, mode: 0o755 });
-  const write = async (name: string, text: string) => {
+/** What is there as it should be stays; the rest by rename, since another process may be reading it. */
+function writeFiles(folder: string, kind: EngineKind): SharedFiles {
+  const write = (name: string, text: string) => {
     const path = join(folder, name);
+    if (textOf(path) === text) return path;
+    mkdirSync(folder, { recursive: true, mode: 0o755 });
     const fresh = `${path}.${randomBytes(6).toString("hex")}`;
-    await writeFile(fresh, text, { mode: 0o644 });
-    await rename(fresh, path);
+    writeFileSync(fresh, text, { mode: 0o644 });
+    renameSync(fresh, path);
     return path;
   };
   // Docker is given the list itself, Podman the name of a file that has it.
   const seccomp = (choice: SeccompChoice) =>
     kind === "docker" ? seccompProfile(choice) : write(`seccomp-${choice}.json`, seccompProfile(choice));
-  const [hosts, captured, offline, usual, strict, arranged, strictArranged] = await Promise.all([
-    write("hosts", HOSTS),
-    write("resolv.captured", CAPTURED),
-    write("resolv.offline", ""),
-    seccomp("default"),
-    seccomp("strict"),
-    seccomp("default-arranged"),
-    seccomp("strict-arranged"),
-  ]);
-  const choices = { default: usual, strict, "default-arranged": arranged, "strict-arranged": strictArranged };
-  return { hosts, captured, offline, seccomp: choices };
+  return {
+    hosts: write("hosts", HOSTS),
+    captured: write("resolv.captured", CAPTURED),
+    offline: write("resolv.offline", ""),
+    seccomp: {
+      default: seccomp("default"),
+      strict: seccomp("strict"),
+      "default-arranged": seccomp("default-arranged"),
+      "strict-arranged": seccomp("strict-arranged"),
+    },
+  };
+}
+
+function textOf(path: string): string | null {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return null;
+  }
 }

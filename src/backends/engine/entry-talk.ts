@@ -6,7 +6,7 @@ import type { Duplex } from "node:stream";
 import type { Layer } from "../../core/backend.js";
 import { AgentKernelError, errorCodeOf } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
-import { readHostTree } from "../../guest/host-tree.js";
+import { type HostTree, readHostTree } from "../../guest/host-tree.js";
 import type { EntryOrder } from "./entry-order.js";
 import type { CopiedView } from "./views.js";
 
@@ -17,6 +17,8 @@ export interface Delivery {
   readonly order: EntryOrder;
   readonly views: readonly CopiedView[];
   readonly hide: Parameters<typeof readHostTree>[1];
+  /** The views in their order, where they are being read already. */
+  readonly trees?: readonly HostTree[];
   /** Of the folders that are shown live. */
   readonly found?: Buffer | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -37,15 +39,19 @@ export interface Begun {
 }
 
 /** Gives the order and the folders that belong to it. */
-export async function giveOrder(stream: Duplex, { order, views, hide, found, signal }: Delivery): Promise<Begun> {
+export async function giveOrder(
+  stream: Duplex,
+  { order, views, hide, trees, found, signal }: Delivery,
+): Promise<Begun> {
   const answer = hear(stream);
   // It is looked at only when all is sent, unless it is a refusal.
   const refused = answer.then((said) => (said.said === "failed" ? Promise.reject(failure(said)) : said));
   refused.catch(() => {});
   const deliver = async () => {
     await sendMessage(stream, Buffer.from(JSON.stringify(order)));
-    for (const { source } of views) {
-      for await (const part of readHostTree(source, hide, { signal, holes: true })) await sendMessage(stream, part);
+    for (const [index, { source }] of views.entries()) {
+      const parts = trees?.[index]?.read() ?? readHostTree(source, hide, { signal, holes: true });
+      for await (const part of parts) await sendMessage(stream, part);
       await sendMessage(stream, Buffer.alloc(0));
     }
     if (found !== undefined) await sendAll(stream, found);

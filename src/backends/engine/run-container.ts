@@ -7,6 +7,7 @@ import type { BootedSandbox, BootSpec, CarryReport, Layer, SandboxEnd, UsedSoFar
 import { deferred } from "../../core/deferred.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
+import { beginHostTree, type HostTree } from "../../guest/host-tree.js";
 import { Container } from "./container.js";
 import { containerSpec, ENTRY } from "./container-spec.js";
 import {
@@ -29,6 +30,17 @@ import { abandon } from "./sweep.js";
 import { nothingKnown, usageOf } from "./usage.js";
 import { type CopiedView, copiedViews, liveViews, trackedView } from "./views.js";
 
+interface Parts {
+  readonly container: Container;
+  readonly stream: MuxedStream;
+  readonly status: Promise<number | null>;
+  readonly trees: readonly HostTree[];
+  readonly isDocker: boolean;
+}
+
+/** How long a container whose stream has ended may take to end by itself. */
+const LEAVE_MS = 2000;
+
 export class RunContainer {
   readonly #container: Container;
   readonly #stream: MuxedStream;
@@ -42,11 +54,16 @@ export class RunContainer {
   /** Where it shows folders of the host's live. */
   #held: HeldFolders | null = null;
   readonly #inspected: Promise<void>;
+  /** What it will show, where that was known before it was started. */
+  readonly #trees: readonly HostTree[];
+  readonly #isDocker: boolean;
   /** Of its first process, on the engine's machine; 0 until it is known. */
   #pid = 0;
 
-  private constructor(container: Container, stream: MuxedStream, status: Promise<number | null>) {
+  private constructor({ container, stream, status, trees, isDocker }: Parts) {
     this.#container = container;
+    this.#trees = trees;
+    this.#isDocker = isDocker;
     this.#stream = stream;
     stream.on("error", () => {});
     // One that cannot be spoken to any more has no use left, unless its project is still to be looked at.
@@ -76,7 +93,7 @@ export class RunContainer {
     const views = copiedViews(boot);
     const live = liveViews(boot);
     const labels = ownedLabels(kind, boot.id);
-    const files = await engine.sharedFiles();
+    const files = engine.sharedFiles();
     const spec = containerSpec({
       boot,
       views,
@@ -87,7 +104,12 @@ export class RunContainer {
       isKept: false,
       maxProcesses: engine.maxProcesses,
     });
-    const container = await Container.create(client, `agentkernel-${boot.hostname}`, spec);
+    const made = Container.create(client, `agentkernel-${boot.hostname}`, spec);
+    const trees = kind === "run" ? await readBeside(made, views, boot, signal) : [];
+    const container = await made.catch((error: unknown) => {
+      for (const tree of trees) tree.abandon();
+      throw error;
+    });
     let stream: MuxedStream | null = null;
     try {
       signal?.throwIfAborted();
@@ -100,12 +122,19 @@ export class RunContainer {
         const status = container.awaitEnd();
         status.catch(() => {});
         await awaitEntry(opened);
-        return new RunContainer(container, opened, status);
+        return new RunContainer({
+          container,
+          stream: opened,
+          status,
+          trees,
+          isDocker: engine.kind === "docker",
+        });
       } finally {
         signal?.removeEventListener("abort", giveUp);
       }
     } catch (error) {
       stream?.destroy();
+      for (const tree of trees) tree.abandon();
       await container.remove();
       throw signal?.aborted ? signal.reason : explained(error, stream);
     }
@@ -124,7 +153,14 @@ export class RunContainer {
       this.#held = live.length === 0 ? null : await HeldFolders.start(live, boot, engine.folder);
       await this.#held?.untilEnd(this.#container);
       const { found } = this.#held ?? {};
-      const begun = await giveOrder(this.#stream, { order, views, hide: boot.policy.fs.deny, found, signal });
+      const begun = await giveOrder(this.#stream, {
+        order,
+        views,
+        hide: boot.policy.fs.deny,
+        trees: this.#trees,
+        found,
+        signal,
+      });
       if (stateDir !== null && begun.listing !== null) await writeListing(stateDir, begun.listing);
       await this.#inspected;
       return this.#booted([...engine.layersOf(boot), ...begun.layers]);
@@ -132,6 +168,7 @@ export class RunContainer {
       await this.kill().catch(() => {});
       throw signal?.aborted ? signal.reason : explained(error, this.#stream);
     } finally {
+      for (const tree of this.#trees) tree.abandon();
       signal?.removeEventListener("abort", giveUp);
     }
   }
@@ -164,6 +201,11 @@ export class RunContainer {
   }
 
   async #finish(): Promise<SandboxEnd> {
+    // Podman does not tell a container that nobody speaks to it any more.
+    if (this.#stateDir === null && this.#isDocker) {
+      this.#asked ??= this.#leave();
+      return await this.ended;
+    }
     const { error } = await this.#carry().then(
       () => ({ error: null }),
       (error: unknown) => ({ error }),
@@ -201,12 +243,25 @@ export class RunContainer {
   }
 
   async #kill(): Promise<void> {
-    // At once: its stream may be closed in the same turn, and then nothing is left to look at.
-    this.#used = this.#pid === 0 ? nothingKnown : usageOf(this.#pid, this.#container.id);
-    this.#ending.resolve(this.#used);
+    this.#look();
     // An engine that does not answer is heard of by whoever waits for the end.
     await this.#container.kill().catch(() => {});
     this.#stream.destroy();
+  }
+
+  /** Its guest ends when its stream does, which is sooner than an engine has made somebody kill it. */
+  async #leave(): Promise<void> {
+    this.#look();
+    this.#stream.destroy();
+    const impatience = setTimeout(() => void this.#container.kill().catch(() => {}), LEAVE_MS);
+    await this.ended.catch(() => {});
+    clearTimeout(impatience);
+  }
+
+  /** At once: its stream may be closed in the same turn, and then nothing is left to look at. */
+  #look(): void {
+    this.#used = this.#pid === 0 ? nothingKnown : usageOf(this.#pid, this.#container.id);
+    this.#ending.resolve(this.#used);
   }
 
   async #awaitEnd(status: Promise<number | null>): Promise<SandboxEnd> {
@@ -215,11 +270,41 @@ export class RunContainer {
       throw new AgentKernelError("sandbox_died", "the engine that ran the sandbox is gone", { cause: error });
     });
     this.#stream.destroy();
-    await this.#container.remove();
+    const removed = this.#container.remove();
+    // Nothing of it runs any more, and Docker itself removes it, also after a restart: nobody has to wait until it has.
+    // For Podman somebody else does, who can be killed.
+    if (this.#isDocker) removed.catch(() => abandon(this.#container.id));
+    else await removed;
     const { oomKills, pidsDenied, memoryPeakBytes, cpuUs } = this.#used;
     if (this.#stateDir !== null) await removeProject(this.#stateDir);
     await this.#held?.ended;
     return { ...endOf(code), oomKills, pidsDenied, memoryPeakBytes, cpuUs, carried: this.#carried };
+  }
+}
+
+/**
+ * Begins to read what will be shown while the engine makes the container, when that request has left. Never rejects:
+ * whatever is in the way is met again by whoever reads without this, and told by them. Not where changes are told from
+ * what was read, since the host's own count from a moment before that.
+ */
+async function readBeside(
+  made: Promise<Container>,
+  views: readonly CopiedView[],
+  boot: BootSpec,
+  signal?: AbortSignal,
+): Promise<readonly HostTree[]> {
+  made.catch(() => {});
+  if (trackedView(views, false) !== null) return [];
+  await new Promise((resolve) => setImmediate(resolve));
+  const begun: HostTree[] = [];
+  try {
+    for (const { source } of views) {
+      begun.push(beginHostTree(source, boot.policy.fs.deny, { signal, holes: true }));
+    }
+    return begun;
+  } catch {
+    for (const tree of begun) tree.abandon();
+    return [];
   }
 }
 

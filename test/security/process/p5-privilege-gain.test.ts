@@ -3,12 +3,15 @@ import { chmodSync, chownSync, copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Actor, actors, user } from "../../support/actors.js";
+import { chosenBackend } from "../../support/chosen-backend.js";
 import { runIn } from "../../support/run-cli.js";
 import { compile, own, projectWith, runOutside } from "../support/process-programs.js";
 
 /** What root of a sandbox keeps: chown, dac_override, fowner, fsetid, kill, setgid, setuid, net_bind_service, sys_chroot, setfcap. */
 const DEFAULT_SET = "00000000800404fb";
 const NONE = "0000000000000000";
+/** Of these two gVisor of Debian 12 has no lines; what they mean is tried as well. */
+const isShown = chosenBackend?.name !== "gvisor";
 /** cap_net_admin in the permitted set, effective from the start, as the kernel keeps it beside a file. */
 const NET_ADMIN_FILE_CAPABILITY = "01000002001000000000000000000000000000000000";
 
@@ -69,12 +72,9 @@ describe("P5 setuid programs, file capabilities and ambient capabilities", () =>
         const ran = await runIn(actor, ["--workspace", workspace, option, value, program], { cwd });
         const found = who(ran.stdout);
         expect(found.euid).toBe(1000);
-        expect([found.sets.get("CapPrm"), found.sets.get("CapEff"), found.sets.get("CapAmb")]).toEqual([
-          NONE,
-          NONE,
-          NONE,
-        ]);
-        expect(found.sets.get("NoNewPrivs")).toBe("1");
+        expect([found.sets.get("CapPrm"), found.sets.get("CapEff")]).toEqual([NONE, NONE]);
+        const unshown = isShown ? [NONE, "1"] : [undefined, undefined];
+        expect([found.sets.get("CapAmb"), found.sets.get("NoNewPrivs")]).toEqual(unshown);
         expect(found.ambient).toEqual([]);
         expect(found.asked.get("capset")).not.toBe(0);
         expect(found.asked.get("setuid")).not.toBe(0);

@@ -1,5 +1,5 @@
-//! The command's process until it executes the program. The memory is its keeper's, so nothing here allocates or is changed
-//! that the keeper relies on.
+//! The command's process until it executes the program. The memory is its parent's, so nothing here allocates or is changed
+//! that the parent relies on.
 
 use std::os::fd::RawFd;
 
@@ -25,22 +25,25 @@ pub struct ChildStdio {
     pub tty: bool,
 }
 
-/// What the command's process starts with. It lies in the keeper's memory, which both use until the program is executed.
+/// What the command's process starts with. It lies in the parent's memory, which both use until the program is executed.
 pub struct Start<'a> {
     pub command: &'a mut Prepared,
     pub stdio: ChildStdio,
-    pub report: RawFd,
+    /// Where it tells that it exists, where the guest is not its parent.
+    pub report: Option<RawFd>,
     /// Process 1 takes everything with it; any other guest needs this.
     pub die_with_keeper: bool,
-    /// Why the command was never executed, for the keeper.
+    /// Why the command was never executed, for the parent.
     pub failed: Option<Report>,
 }
 
 /// Becomes the command, or leaves a failure record and exits.
 pub fn run(start: &mut Start<'_>) -> ! {
-    let forked = Report::Forked { pid: getpid().as_raw_nonzero().get() };
-    // A guest that is gone has taken the sandbox with it.
-    let _ = rustix::io::write(sys::borrow(start.report), &forked.encode());
+    if let Some(report) = start.report {
+        let forked = Report::Forked { pid: getpid().as_raw_nonzero().get() };
+        // A guest that is gone has taken the sandbox with it.
+        let _ = rustix::io::write(sys::borrow(report), &forked.encode());
+    }
     let (stage, errno) = match set_up(start.command, start.stdio, start.die_with_keeper) {
         Ok(()) => (Stage::Exec, start.command.exec()),
         Err(failed) => failed,

@@ -71,7 +71,7 @@ fn serve(command: &mut Prepared, stdio: ChildStdio, report: RawFd, guest: i32) -
     let stdin = stdio.stdin.unwrap_or(report);
     let calls = stdio.calls.unwrap_or(report);
     sys::close_all_but([stdin, stdio.stdout, stdio.stderr, calls, report]);
-    let mut start = Start { command, stdio, report, die_with_keeper: guest != 1, failed: None };
+    let mut start = Start { command, stdio, report: Some(report), die_with_keeper: guest != 1, failed: None };
     let pid =
         sys::start_borrowing(&mut start, child::run).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::AGAIN))?;
     let failed = start.failed.take();

@@ -1,9 +1,10 @@
-//! One command: its keeper, its streams, its end.
+//! One command: its parent, its streams, its end.
 //!
 //! The order that the host sees is fixed here: OPENED before any output, the
 //! end of all outputs before EXIT, exactly one terminal frame. This folder never
 //! waits for a process; everything arrives as an event of the loop.
 
+pub mod ahead;
 mod child;
 mod failure;
 mod input;
@@ -34,6 +35,7 @@ pub use kept::is_key;
 use output::{Flow, Output};
 use report::{RECORD_LEN, Report};
 pub use spare::Spare;
+use spawn::{Parent, Parentage};
 
 /// How long a descendant may hold an output open after the command's end.
 const HOLD: Duration = Duration::from_millis(250);
@@ -47,7 +49,10 @@ const SLOT_REPORT: u8 = 3;
 const SLOT_MASK: u8 = 0b11;
 
 pub struct Exec {
-    keeper: i32,
+    /// None where the command is the guest's own child.
+    keeper: Option<i32>,
+    /// What became of the start, where the guest saw to it itself; taken up as if a keeper had reported it.
+    told: Option<Report>,
     /// Its report pipe has ended; judged in the next step, when a status that
     /// the guest itself may have reaped is known.
     keeper_ended: bool,
@@ -83,20 +88,27 @@ pub struct Exec {
 
 impl Exec {
     /// Events of its descriptors come with the channel of `token`, and slots from its slot on.
+    /// `keepers` are those of execs before it; none where it is the first in this sandbox.
     pub fn open(
         open: &OpenExec,
         token: Token,
         credit: u32,
         poller: &Poller,
-        (keepers, spare): (&[i32], &mut Option<Spare>),
+        (keepers, spare): (Option<&[i32]>, &mut Option<Spare>),
     ) -> Result<Self, Refusal> {
-        let strangers = signals::strangers(keepers);
-        let spawned = spawn::spawn(open, spare)?;
+        let strangers = keepers.map(signals::strangers).unwrap_or_default();
+        let spawned = spawn::spawn(open, Parentage::of(keepers.is_none()), spare)?;
+        let (keeper, report, pid, told) = match spawned.parent {
+            Parent::Keeper { pid, report } => (Some(pid), Some(report), None, None),
+            Parent::Guest { command, told } => (None, None, Some(command), Some(told)),
+        };
         let is_tty = open.tty.is_some();
         let is_kept = open.key.is_some();
         let watch = |fd: &OwnedFd, slot, flags| poller.watch(fd, Token { slot: token.slot + slot, ..token }, flags);
         let watched = || -> Result<(), Errno> {
-            watch(&spawned.report, SLOT_REPORT, EventFlags::IN)?;
+            if let Some(report) = &report {
+                watch(report, SLOT_REPORT, EventFlags::IN)?;
+            }
             watch(&spawned.stdout, 1, EventFlags::IN)?;
             if let Some(stderr) = &spawned.stderr {
                 watch(stderr, 2, EventFlags::IN)?;
@@ -107,18 +119,19 @@ impl Exec {
             Ok(())
         };
         if let Err(errno) = watched() {
-            tree::signal(&[spawned.keeper], true, libc::SIGKILL);
+            tree::signal(keeper.or(pid).as_slice(), true, libc::SIGKILL);
             return Err(Refusal::new("resource", errno));
         }
         let stderr = spawned.stderr;
         Ok(Self {
-            keeper: spawned.keeper,
+            keeper,
+            told,
             keeper_ended: false,
             keeper_lost: false,
             strangers,
-            report: Some(spawned.report),
+            report,
             report_ready: false,
-            pid: None,
+            pid,
             opened: false,
             input: Input::new(spawned.stdin, is_tty),
             outputs: [
@@ -140,7 +153,7 @@ impl Exec {
         })
     }
 
-    pub fn keeper(&self) -> i32 {
+    pub fn keeper(&self) -> Option<i32> {
         self.keeper
     }
 
@@ -212,7 +225,13 @@ impl Exec {
 
     /// Reads the keeper's reports; the step that a report calls for is returned.
     pub fn read_reports(&mut self, ctx: &mut Context) -> Step {
-        let mut step = Step::Waiting;
+        let mut step = match self.told.take() {
+            Some(report) => self.on_report(ctx, report),
+            None => Step::Waiting,
+        };
+        if matches!(step, Step::Ended) {
+            return step;
+        }
         while self.report_ready {
             let Some(fd) = &self.report else { break };
             let mut record = [0; RECORD_LEN];

@@ -10,7 +10,7 @@ use rustix::thread::{Gid, Uid};
 use crate::channel::Refusal;
 use crate::users::{self, Identity};
 
-const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const SHELL: &CStr = c"/bin/sh";
 
 pub struct Prepared {

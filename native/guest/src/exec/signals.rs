@@ -55,23 +55,28 @@ impl Exec {
     pub(super) fn kill(&mut self, ctx: &Context) {
         self.kill_again_at = Some(ctx.now + KEEPER_GRACE);
         self.signal_tree(ctx, libc::SIGKILL);
-        if !self.keeper_lost {
-            let _ = sys::kill(self.keeper, libc::SIGCONT);
+        if let Some(keeper) = self.live_keeper() {
+            let _ = sys::kill(keeper, libc::SIGCONT);
         }
     }
 
     pub(super) fn kill_again(&mut self, ctx: &Context) {
-        if !self.keeper_lost {
-            let _ = sys::kill(self.keeper, libc::SIGKILL);
+        if let Some(keeper) = self.live_keeper() {
+            let _ = sys::kill(keeper, libc::SIGKILL);
         }
         self.kill(ctx);
     }
 
+    fn live_keeper(&self) -> Option<i32> {
+        self.keeper.filter(|_| !self.keeper_lost)
+    }
+
     pub(super) fn signal_tree(&self, ctx: &Context, signal: i32) {
-        if !self.keeper_lost {
-            tree::signal(&[self.keeper], false, signal);
+        let keeper = self.live_keeper();
+        if let Some(keeper) = keeper {
+            tree::signal(&[keeper], false, signal);
         }
-        if self.keeper_lost || !sys::keepers_adopt() {
+        if keeper.is_none() || !sys::keepers_adopt() {
             let mut orphans = tree::orphans(own_pid(), ctx.keepers);
             orphans.retain(|pid| !self.strangers.contains(pid));
             tree::signal(&orphans, true, signal);

@@ -12,7 +12,7 @@ use rustix::process::getpid;
 use super::child::ChildStdio;
 use super::keeper;
 use super::prepared::Prepared;
-use super::spawn::{Spawned, output_pipe, set_nonblocking};
+use super::spawn::{Parent, Spawned, output_pipe, set_nonblocking};
 use crate::sys::{self, Forked};
 
 /// An empty pipe takes as much at once, unless its user's share of pipe memory is used up. A longer order goes to a
@@ -88,7 +88,8 @@ impl Spare {
         let is_sent = write(&self.order, &order) == Ok(order.len());
         let Self { keeper, report, stdin, stdout, stderr, .. } = self;
         let stdin = has_stdin.then_some(stdin);
-        is_sent.then_some(Spawned { keeper, report, stdin, stdout, stderr: Some(stderr), calls: None })
+        let parent = Parent::Keeper { pid: keeper, report };
+        is_sent.then_some(Spawned { parent, stdin, stdout, stderr: Some(stderr), calls: None })
     }
 
     /// The limits of the guest were set after this one was forked. False where they cannot be its own.

@@ -1,17 +1,18 @@
-//! Makes the descriptors of an exec and forks its keeper.
+//! Makes the descriptors of an exec and starts it: below a keeper, or as the guest's own child.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use ak_wire::payload::OpenExec;
-use rustix::fs::{OFlags, fchown, fcntl_getfl, fcntl_setfl};
+use rustix::fs::{OFlags, fchown, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use rustix::process::getpid;
 
-use super::child::ChildStdio;
+use super::child::{self, ChildStdio, Start};
 use super::keeper;
 use super::prepared::Prepared;
+use super::report::Report;
 use super::spare::Spare;
 use crate::channel::Refusal;
 use crate::pty;
@@ -26,14 +27,43 @@ const CALLS_VARIABLE: &str = "AGENTKERNEL_CALLS_FD";
 
 /// The guest's ends; all are non-blocking and close on exec.
 pub struct Spawned {
-    pub keeper: i32,
-    pub report: OwnedFd,
+    pub parent: Parent,
     pub stdin: Option<OwnedFd>,
     /// One output with a PTY, else stdout and stderr.
     pub stdout: OwnedFd,
     pub stderr: Option<OwnedFd>,
     /// Where the command calls the host.
     pub calls: Option<OwnedFd>,
+}
+
+/// Whose child the command is.
+pub enum Parent {
+    Keeper {
+        pid: i32,
+        report: OwnedFd,
+    },
+    /// The guest itself, which has waited until the command was executed or failed.
+    Guest {
+        command: i32,
+        told: Report,
+    },
+}
+
+/// Who is to be the command's parent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Parentage {
+    Kept,
+    Own,
+}
+
+impl Parentage {
+    /// To fork a keeper is by far the most expensive part of a start on gVisor's kernel, which builds the memory of a
+    /// new process page by page. The first command of a sandbox does without: as long as nothing else has run, whatever
+    /// is the guest's child is that command's. The guest waits until it is executed, and there is nobody yet who could
+    /// hold that up. On gVisor's kernel the guest is process 1, which takes everything with it.
+    pub fn of(is_first: bool) -> Self {
+        if is_first && sys::is_told("gvisor") { Self::Own } else { Self::Kept }
+    }
 }
 
 struct Ends {
@@ -46,7 +76,7 @@ struct Ends {
 }
 
 /// By the spare keeper, where there is one that serves for this command.
-pub fn spawn(open: &OpenExec, spare: &mut Option<Spare>) -> Result<Spawned, Refusal> {
+pub fn spawn(open: &OpenExec, parentage: Parentage, spare: &mut Option<Spare>) -> Result<Spawned, Refusal> {
     let (calls, child_calls) = make_calls(open)?.unzip();
     let mut command = match &child_calls {
         Some(end) => Prepared::new(&with_calls(open, end))?,
@@ -61,11 +91,6 @@ pub fn spawn(open: &OpenExec, spare: &mut Option<Spare>) -> Result<Spawned, Refu
     if let Some(identity) = &command.identity {
         give_to_user(&ends, identity);
     }
-    let (report, report_write) = pipe_with(PipeFlags::CLOEXEC).map_err(no_resource)?;
-    set_nonblocking(&report).map_err(no_resource)?;
-    if sys::is_in_reserve(&report_write) {
-        return Err(no_resource(Errno::MFILE));
-    }
     let stdio = ChildStdio {
         stdin: ends.child_in.as_ref().map(AsRawFd::as_raw_fd),
         stdout: ends.child_out.as_raw_fd(),
@@ -73,10 +98,34 @@ pub fn spawn(open: &OpenExec, spare: &mut Option<Spare>) -> Result<Spawned, Refu
         calls: child_calls.as_ref().map(AsRawFd::as_raw_fd),
         tty: open.tty.is_some(),
     };
+    let parent = match parentage {
+        Parentage::Kept => fork_keeper(&mut command, stdio)?,
+        Parentage::Own => start_own(&mut command, stdio)?,
+    };
+    Ok(Spawned { parent, stdin: ends.ours_in, stdout: ends.ours_out, stderr: ends.ours_err, calls })
+}
+
+fn fork_keeper(command: &mut Prepared, stdio: ChildStdio) -> Result<Parent, Refusal> {
+    let (report, report_write) = pipe_with(PipeFlags::CLOEXEC).map_err(no_resource)?;
+    set_nonblocking(&report).map_err(no_resource)?;
+    if sys::is_in_reserve(&report_write) {
+        return Err(no_resource(Errno::MFILE));
+    }
     let guest = getpid().as_raw_nonzero().get();
-    let forked = sys::fork().map_err(|e| no_resource(Errno::from_io_error(&e).unwrap_or(Errno::AGAIN)))?;
-    let Forked::Parent(keeper) = forked else { keeper::run(&mut command, stdio, report_write.as_raw_fd(), guest) };
-    Ok(Spawned { keeper, report, stdin: ends.ours_in, stdout: ends.ours_out, stderr: ends.ours_err, calls })
+    match sys::fork().map_err(no_process)? {
+        Forked::Parent(pid) => Ok(Parent::Keeper { pid, report }),
+        Forked::Child => keeper::run(command, stdio, report_write.as_raw_fd(), guest),
+    }
+}
+
+fn start_own(command: &mut Prepared, stdio: ChildStdio) -> Result<Parent, Refusal> {
+    let mut start = Start { command, stdio, report: None, die_with_keeper: false, failed: None };
+    let command = sys::start_borrowing(&mut start, child::run).map_err(no_process)?;
+    Ok(Parent::Guest { command, told: start.failed.take().unwrap_or(Report::Started) })
+}
+
+fn no_process(error: std::io::Error) -> Refusal {
+    no_resource(Errno::from_io_error(&error).unwrap_or(Errno::AGAIN))
 }
 
 fn child_err(ends: &Ends) -> RawFd {
@@ -140,8 +189,9 @@ pub fn output_pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
     Ok((read, write))
 }
 
+/// Of a pipe or socket that was just made, which has no other flag.
 pub fn set_nonblocking(fd: &OwnedFd) -> Result<(), Errno> {
-    fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK)
+    fcntl_setfl(fd, OFlags::NONBLOCK)
 }
 
 /// Lets a command of another user reopen its own streams (`/dev/stdout`,

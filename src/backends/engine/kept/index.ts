@@ -3,7 +3,7 @@
  * in it. Its state folder has the container's id and who owns it; everything else is asked of the engine.
  */
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { BootSpec, KeptBackend, KeptSandbox } from "../../../core/backend.js";
@@ -68,6 +68,7 @@ function noteUnseenEnd(stateDir: string, { startedAtMs }: KeptRecord, exitCode: 
 
 async function start(engine: Engine, spec: BootSpec, stateDir: string, signal?: AbortSignal): Promise<KeptSandbox> {
   signal?.throwIfAborted();
+  insistOnOwn(stateDir);
   const views = copiedViews(spec);
   const { container, record } = await containerFor(engine, spec, stateDir, views);
   const live = liveViews(spec);
@@ -114,6 +115,13 @@ async function start(engine: Engine, spec: BootSpec, stateDir: string, signal?: 
   }
 }
 
+/** What the sandbox changed in the project lies there, and whose it is. */
+function insistOnOwn(stateDir: string): void {
+  const found = statSync(stateDir, { throwIfNoEntry: false });
+  if (found === undefined || ((found.mode & 0o077) === 0 && found.uid === process.geteuid?.())) return;
+  throw new AgentKernelError("internal", `${stateDir} must be the caller's own, with mode 0700`);
+}
+
 /** The one from before, or a new one. */
 async function containerFor(
   engine: Engine,
@@ -123,7 +131,7 @@ async function containerFor(
 ): Promise<{ readonly container: Container; readonly record: KeptRecord }> {
   const { client, programs, kind, maxProcesses } = engine;
   const labels = keptLabels(boot.id, stateDir);
-  const files = await engine.sharedFiles();
+  const files = engine.sharedFiles();
   const spec = containerSpec({
     boot,
     views,
