@@ -56,11 +56,20 @@ export class BenchDocker {
 
   async close() {
     if (this.#answers()) {
-      const left = this.ask("ps", "-aq").split("\n").filter(Boolean);
-      if (left.length > 0) this.ask("rm", "-f", ...left);
+      for (const id of this.ask("ps", "-aq").split("\n").filter(Boolean)) this.#remove(id);
     }
     this.#engine.kill("SIGTERM");
     await this.#gone;
+  }
+
+  /** The engine may be about to remove it. */
+  #remove(id) {
+    try {
+      this.ask("rm", "-f", id);
+    } catch (error) {
+      const isThere = () => this.ask("ps", "-aq").includes(id);
+      for (const until = performance.now() + UP_WITHIN_MS; isThere(); ) if (performance.now() > until) throw error;
+    }
   }
 
   #answers() {
