@@ -14,10 +14,10 @@ const rowsOf = (text: string) => text.split("\n").flatMap((line) => rowOf(line) 
 function fault(row: BenchRow, report: Report): string | null {
   const figure = figureOf(row, report);
   if (figure === null) return null;
-  const stated = Number(/[\d.]+/.exec(row.last)?.[0]);
+  const stated = Number(/-?[\d.]+/.exec(row.last)?.[0]);
   const [low, high] = figure.interval ?? [figure.value, figure.value];
   // As far as rounding to what is shown can move it.
-  const slack = Math.max(0.005, high * 0.01);
+  const slack = Math.max(0.005, Math.abs(high) * 0.01);
   if (!(stated >= low - slack && stated <= high + slack)) return `states ${stated}, measured ${low} to ${high}`;
   const holds = figure.value <= row.most;
   return row.state === (holds ? "met" : "not met") ? null : `is called ${row.state} at ${figure.value} of ${row.most}`;
