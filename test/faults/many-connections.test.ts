@@ -9,6 +9,8 @@ import { leavesNothingBehind } from "../support/nothing-left.js";
 import { awaitGuest, awaitJail } from "../support/process-tree.js";
 
 const SHORT = 10_000;
+/** Of the process that a guest keeps ready for the next command once it has been asked twice, when it finds time. */
+const KEPT_READY = 5;
 
 /** Some end in order, some are reset, some are given up before an answer could come. */
 const CONNECT = `
@@ -44,11 +46,12 @@ describe.each(actors)("as $name", (actor) => {
         const guest = awaitGuest(awaitJail(process.pid));
         expect((await sandbox.run(["python3", "-c", CONNECT, "100"])).stdout).toBe("done\n");
         await settled(egress, sockets);
-        const before = [openFiles(guest), openFiles("self")];
+        const before = { guest: openFiles(guest), host: openFiles("self") };
         expect((await sandbox.run(["python3", "-c", CONNECT, String(SHORT)])).stdout).toBe("done\n");
         await settled(egress, sockets);
         expect(egress.targets).toHaveLength(SHORT + 100);
-        expect([openFiles(guest), openFiles("self")]).toEqual(before);
+        expect(openFiles(guest)).toBeLessThanOrEqual(before.guest + KEPT_READY);
+        expect(openFiles("self")).toBe(before.host);
         // Given back once it is idle: what it holds then is what an idle guest holds.
         await until(() => memoryKiB(guest) < 1024);
       } finally {
