@@ -31,6 +31,8 @@ async function serve(folder) {
   });
   process.once("exit", () => registry.kill("SIGKILL"));
   const host = await listeningHost(registry);
+  // It serves until the end, and is no reason to go on.
+  for (const handle of [registry, registry.stdout, registry.stderr]) handle.unref();
   const layout = join(folder, "layout");
   const run = (...words) => execFileSync(words[0], words.slice(1), { stdio: ["ignore", "ignore", "inherit"] });
   run("umoci", "init", "--layout", layout);
