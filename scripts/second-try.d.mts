@@ -1,5 +1,7 @@
 import type { VitestReport } from "./test-totals.mjs";
 
-export function filesToTryAgain(report: VitestReport | undefined, output: string): string[];
-export function withSecondTry(first: VitestReport, second: VitestReport | undefined): VitestReport;
-export function unsteadyOf(first: VitestReport | undefined, second: VitestReport | undefined): string[];
+type Tries = readonly (VitestReport | undefined)[];
+
+export function triesAfter(report: VitestReport | undefined, output: string): string[][];
+export function withTries(first: VitestReport, tries: Tries): VitestReport;
+export function unsteadyOf(first: VitestReport | undefined, tries: Tries, output: string): string[];

@@ -19,7 +19,7 @@ export async function askDaemon(place: DaemonPlace, method: "GET" | "POST", path
   try {
     text = await exchange(join(short, place.socketName), method, path);
   } catch (error) {
-    if (isFileError(error, "ENOENT", "ECONNREFUSED")) return null;
+    if (isFileError(error, "ENOENT", "ECONNREFUSED") || isNeverTaken(error)) return null;
     throw new AgentKernelError("internal", `the daemon does not answer: ${reasonOf(error)}`, {
       hint: `its log may say why: ${place.logPath}`,
       cause: error,
@@ -30,6 +30,11 @@ export async function askDaemon(place: DaemonPlace, method: "GET" | "POST", path
   const answer = JSON.parse(text) as { readonly success?: unknown; readonly data?: unknown };
   if (answer.success !== true) throw new AgentKernelError("internal", `the daemon refused ${method} ${path}`);
   return answer.data ?? {};
+}
+
+/** Whether it closed its socket before it took the connection: nothing was asked. */
+function isNeverTaken(error: unknown): boolean {
+  return isFileError(error, "ECONNRESET") && (error as NodeJS.ErrnoException).syscall === "connect";
 }
 
 /** Whether the daemon ended instead of answering. */

@@ -5,6 +5,8 @@ import { join } from "node:path";
 
 const NAME = "control";
 const MAX_PATH_BYTES = 107;
+/** No socket, one that nobody has open, and one whose owner closed it before it took the connection. */
+const NOBODY = new Set<string | undefined>(["ENOENT", "ECONNREFUSED", "ECONNRESET"]);
 
 /**
  * Connected, or null where nobody listens. `prepare` is called in the turn in which the connection is made, before
@@ -31,7 +33,7 @@ function connectTo<T>(path: string, prepare: (socket: Socket) => T): Promise<T |
   return new Promise((resolve, reject) => {
     const socket = connect(path);
     const failed = (error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT" || error.code === "ECONNREFUSED") resolve(null);
+      if (NOBODY.has(error.code)) resolve(null);
       else reject(error);
     };
     socket.once("error", failed);
