@@ -18,8 +18,9 @@ function serialProject(name: string, groupOrder: number): TestProjectInlineConfi
       fileParallelism: false,
       maxWorkers: 1,
       sequence: { groupOrder },
-      testTimeout: 60_000,
-      hookTimeout: 60_000,
+      // Only what hangs: what has to be quick says so itself.
+      testTimeout: 180_000,
+      hookTimeout: 180_000,
     },
   };
 }
@@ -50,7 +51,8 @@ export default defineConfig({
           env: testEnvironment,
           include: ["src/**/*.test.ts", "scripts/**/*.test.ts", "test/architecture/**/*.test.ts"],
           // Properties try hundreds of cases, and machines may be busy.
-          testTimeout: 30_000,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
       serialProject("contract", 1),
