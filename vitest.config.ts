@@ -21,6 +21,7 @@ function serialProject(name: string, groupOrder: number): TestProjectInlineConfi
       // Only what hangs: what has to be quick says so itself.
       testTimeout: 180_000,
       hookTimeout: 180_000,
+      expect: { poll: { timeout: 60_000 } },
     },
   };
 }
@@ -53,6 +54,7 @@ export default defineConfig({
           // Properties try hundreds of cases, and machines may be busy.
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          expect: { poll: { timeout: 20_000 } },
         },
       },
       serialProject("contract", 1),

@@ -130,7 +130,7 @@ describe.skipIf(actor.name !== "root")("a sandbox on apple", () => {
     const fresh = candidate.open(host, await candidate.prove(host));
     const sandbox = await TemporarySandbox.start(fresh, await specOf());
     const ids = async () => (await ownContainers(cli)).map(({ id }) => id);
-    await expect.poll(ids, { timeout: 30_000 }).not.toContain("left");
+    await expect.poll(ids).not.toContain("left");
     expect(await endAllOnApple(cli)).toBe(1);
     await expect(sandbox.ended).resolves.toMatchObject({ carried: null });
     expect(await ownContainers(cli)).toEqual([]);

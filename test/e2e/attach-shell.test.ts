@@ -22,7 +22,7 @@ describe.each(actors)("as $name", (actor) => {
       expect(await world.terminals()).toEqual([]);
       const audit = async () => (await world.cli("audit", "list", "--type", "exec", "--limit", "2")).stdout;
       const onRecord = /exec\.start +box\.\w+ +sh\n.*exec\.end +box\.\w+ +status 7 /;
-      await expect.poll(audit, { timeout: 10_000 }).toMatch(onRecord);
+      await expect.poll(audit).toMatch(onRecord);
     });
   });
 

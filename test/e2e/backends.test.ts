@@ -102,7 +102,7 @@ for (const actor of actors) {
           expect(project.content()["a.txt"]).toBe(`${word}\n`);
         };
         await run("first");
-        await expect.poll(async () => (await status()).warm, { timeout: 30_000 }).toBeGreaterThan(1);
+        await expect.poll(async () => (await status()).warm).toBeGreaterThan(1);
         await run("second");
         await run("third");
         expect((await status()).taken).toBe(2);

@@ -52,7 +52,7 @@ describe.skipIf(actor.name !== "root")("--backend docker", () => {
     expect(ran, ran.stderr).toMatchObject({ status: 7, stdout: "a\n" });
     expect(ran.stderr).toMatch(/\.env: No such file[\s\S]*err/);
     expect(project.content()).toEqual(before);
-    await expect.poll(kinds, { timeout: 20_000 }).toEqual([]);
+    await expect.poll(kinds).toEqual([]);
   });
 
   it("serves where Linux has no user namespaces: nobody names it, and an image of its own will do", async () => {
@@ -86,7 +86,7 @@ describe.skipIf(actor.name !== "root")("--backend docker", () => {
     expect(ran).toMatchObject({ status: 0, stdout: "" });
     expect(ran.stderr).toMatch(/not carried over[\s\S]*pipe/);
     expect(project.content()).toEqual({ "a.txt": "a\nb\n", ".env": "KEY=1\n", away: "-> /etc/passwd" });
-    await expect.poll(kinds, { timeout: 20_000 }).toEqual([]);
+    await expect.poll(kinds).toEqual([]);
   });
 
   it("the host's own programs are refused as an image, and so is one that the engine does not have", async () => {
@@ -107,7 +107,7 @@ describe.skipIf(actor.name !== "root")("--backend docker", () => {
         const run = () =>
           world.ok(["run", ...on("--workspace", "none"), "sh", "-c", "echo $$; echo x > /tmp/x; ls /tmp"], { env });
         await run();
-        await expect.poll(kinds, { timeout: 30_000 }).toContain("warm");
+        await expect.poll(kinds).toContain("warm");
         const warm = (await ownContainers(client)).filter((found) => found.labels[labels.kind] === "warm");
         // One of them serves a run as soon as it is ready, and is gone for good; the pool fills up with others.
         const left = async () => {
@@ -115,11 +115,11 @@ describe.skipIf(actor.name !== "root")("--backend docker", () => {
           const ids = new Set((await ownContainers(client)).map(({ id }) => id));
           return warm.filter(({ id }) => ids.has(id)).length;
         };
-        await expect.poll(left, { timeout: 30_000 }).toBeLessThan(warm.length);
+        await expect.poll(left).toBeLessThan(warm.length);
       },
       { env },
     );
-    await expect.poll(kinds, { timeout: 20_000 }).toEqual([]);
+    await expect.poll(kinds).toEqual([]);
   });
 
   it("a kept sandbox shows its project live, and protected names are held for as long as it runs, whoever dies", async () => {
@@ -170,7 +170,7 @@ describe.skipIf(actor.name !== "root")("--backend docker", () => {
         );
         await expect.poll(() => world.states()).toEqual({ box: "stopped" });
         await world.ok(["remove", "--force", "box"]);
-        await expect.poll(kinds, { timeout: 20_000 }).toEqual([]);
+        await expect.poll(kinds).toEqual([]);
       },
       { env },
     );

@@ -102,7 +102,7 @@ describe.each(actors)("as $name", (actor) => {
       const words = ["exec", "-d", "--timeout", "1s", "box", "sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"];
       const id = (await world.ok(words)).trim();
       await world.restart();
-      await expect.poll(async () => (await execOf(world, id))?.state, { timeout: 10_000 }).toBe("ended");
+      await expect.poll(async () => (await execOf(world, id))?.state).toBe("ended");
       expect(await execOf(world, id)).toMatchObject({ timed_out: true });
     });
   });

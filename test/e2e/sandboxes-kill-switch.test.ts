@@ -67,7 +67,7 @@ describe.each(actors)("as $name", (actor) => {
       await world.started("box");
       process.kill(world.supervisor("box"), "SIGSTOP");
       expect(JSON.parse((await stopAll(world)).stdout).data).toEqual({ ended: 1 });
-      await expect.poll(() => world.states(), { timeout: 10_000 }).toEqual({ box: "stopped" });
+      await expect.poll(() => world.states()).toEqual({ box: "stopped" });
       expect(killNow(world.daemon.pid, "SIGCONT")).toBe(true);
     });
   });

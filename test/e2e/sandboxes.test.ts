@@ -235,10 +235,10 @@ describe.each(actors)("as $name", (actor) => {
       await world.started("short", ["--ttl", "1500ms"]);
       const busy = world.watch(["exec", "lazy", "sh", "-c", "echo up; read go; echo $go"]);
       await busy.until(/up/);
-      await expect.poll(() => world.states(), { timeout: 10_000 }).toEqual({ lazy: "running" });
+      await expect.poll(() => world.states()).toEqual({ lazy: "running" });
       busy.type("done\n");
       expect(await busy.end).toMatchObject({ status: 0, stdout: "up\ndone\n" });
-      await expect.poll(() => world.states(), { timeout: 10_000 }).toEqual({ lazy: "stopped" });
+      await expect.poll(() => world.states()).toEqual({ lazy: "stopped" });
     });
   });
 

@@ -90,7 +90,7 @@ describe.each(actors)("modules over HTTP, by $name", (actor) => {
       const { json } = await server.ask("GET", "/audit?type=sandbox.end&limit=1000", { key: admin });
       return json.data.records.filter((one: { sandbox: string }) => wanted.has(one.sandbox)).length;
     };
-    await expect.poll(recorded, { timeout: 20_000 }).toBe(calls);
+    await expect.poll(recorded).toBe(calls);
   });
 
   it("refuses what does not fit together", async () => {

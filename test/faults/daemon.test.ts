@@ -50,7 +50,7 @@ function stateOf(mark: string): string | undefined {
 }
 
 async function until(condition: () => boolean, what: string): Promise<void> {
-  for (const deadline = Date.now() + 10_000; Date.now() < deadline; ) {
+  for (const deadline = Date.now() + 30_000; Date.now() < deadline; ) {
     if (condition()) return;
     await new Promise((resolve) => setImmediate(resolve));
   }

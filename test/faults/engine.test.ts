@@ -155,7 +155,7 @@ describe.skipIf(actor.name !== "root").each(["docker", "podman"] as const)("sand
     cli.child.kill("SIGKILL");
     await cli.end;
     await nextOne();
-    await expect.poll(ids, { timeout: 30_000 }).toEqual([]);
+    await expect.poll(ids).toEqual([]);
   });
 
   takingLong(
@@ -175,12 +175,12 @@ describe.skipIf(actor.name !== "root").each(["docker", "podman"] as const)("sand
           expect(await world.ok(["exec", "box", "cat", "/file"])).toBe("kept\n");
           await nextOne();
           const kinds = async () => (await ownContainers(client)).map((found) => found.labels[labels.kind]);
-          await expect.poll(kinds, { timeout: 30_000 }).toEqual(["kept"]);
+          await expect.poll(kinds).toEqual(["kept"]);
           await world.ok(["remove", "--force", "box"]);
         },
         { env: env() },
       );
-      await expect.poll(ids, { timeout: 30_000 }).toEqual([]);
+      await expect.poll(ids).toEqual([]);
     },
   );
 
@@ -198,7 +198,7 @@ describe.skipIf(actor.name !== "root").each(["docker", "podman"] as const)("sand
       // Podman 4.3 cannot remove a container while its own storage has no room.
       if (kind === "podman") await full.sh("rm /fill");
       await full.kill();
-      await expect.poll(ids, { timeout: 30_000 }).toEqual([]);
+      await expect.poll(ids).toEqual([]);
       const next = await Subject.boot(backend());
       expect(await next.sh("echo works")).toMatchObject({ stdout: "works\n" });
       await next.kill();
@@ -215,7 +215,7 @@ describe.skipIf(actor.name !== "root").each(["docker", "podman"] as const)("sand
     await expect(Subject.boot(backend())).rejects.toMatchObject({ code: "backend_unavailable" });
     await engine.start();
     const next = await Subject.boot(backend());
-    await expect.poll(ids, { timeout: 30_000 }).toHaveLength(1);
+    await expect.poll(ids).toHaveLength(1);
     expect(await next.sh("echo works")).toMatchObject({ stdout: "works\n" });
     await next.kill();
   });

@@ -135,7 +135,7 @@ function awaitFile(path: string): Promise<void> {
 
 /** Looks again and again within the event loop, which has to start what is looked for. */
 async function awaitChange(happened: () => boolean): Promise<void> {
-  for (const until = Date.now() + 10_000; Date.now() < until; ) {
+  for (const until = Date.now() + 30_000; Date.now() < until; ) {
     if (happened()) return;
     await new Promise((resolve) => setImmediate(resolve));
   }

@@ -89,7 +89,7 @@ async function leftBy(project: Project, act: () => Promise<void>): Promise<typeo
   await act();
   const leaks = [...(await leaksSince(before))] as never[];
   const isAsBefore = () => JSON.stringify(project.content()) === content;
-  for (const until = Date.now() + 5000; !isAsBefore() && Date.now() < until; ) {
+  for (const until = Date.now() + 20_000; !isAsBefore() && Date.now() < until; ) {
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   return { leaks, isProjectAsBefore: isAsBefore() };

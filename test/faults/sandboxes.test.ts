@@ -215,7 +215,7 @@ function pidOf(world: SandboxWorld, victim: Victim): number {
  */
 async function deathIsKnown(world: SandboxWorld, victim: Victim, pid: number): Promise<void> {
   const isThought = async () => (await world.states()).box === "running" && pidOf(world, victim) === pid;
-  await expect.poll(isThought, { timeout: 15_000 }).toBe(false);
+  await expect.poll(isThought).toBe(false);
 }
 
 /** Nothing that was asked for is still going on. */
@@ -224,5 +224,5 @@ async function settle(world: SandboxWorld): Promise<void> {
     const { stdout } = await world.ak(["daemon", "status", "--json"], { env: { AGENTKERNEL_NODE: process.execPath } });
     return (JSON.parse(stdout) as { data: { at_work: number } }).data.at_work;
   };
-  await expect.poll(atWork, { timeout: 15_000 }).toBe(0);
+  await expect.poll(atWork).toBe(0);
 }

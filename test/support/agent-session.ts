@@ -70,7 +70,7 @@ export class AgentHome {
   /** A program with nobody to talk to. */
   async run(argv: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<CliResult> {
     const [program = "", ...words] = this.#alone(argv);
-    const options = { cwd: this.project, env: this.environment(more), timeout: 60_000 };
+    const options = { cwd: this.project, env: this.environment(more), timeout: 150_000 };
     return await new Promise((resolve) => {
       execFile(program, words, options, (error, stdout, stderr) => {
         const status = error === null ? 0 : typeof error.code === "number" ? error.code : null;
@@ -87,7 +87,7 @@ export class AgentHome {
       argv,
       env: this.environment(env),
       cwd: this.project,
-      deadlineMs: 60_000,
+      deadlineMs: 150_000,
     };
     const [program = "", ...words] = this.#alone([process.execPath, bundled("session"), JSON.stringify(order)]);
     const child = spawn(program, words, {

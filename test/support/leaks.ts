@@ -29,7 +29,7 @@ export function traces(): Traces {
  * What is left of the time since `before`: everything new that stays for good. The kernel ends processes and
  * namespaces in its own time, and other sandboxes may come and go meanwhile.
  */
-export async function leaksSince(before: Traces, deadlineMs = 5000): Promise<readonly string[]> {
+export async function leaksSince(before: Traces, deadlineMs = 20_000): Promise<readonly string[]> {
   const known = new Set(items(before));
   let left = items(traces()).filter((item) => !known.has(item));
   for (const until = Date.now() + deadlineMs; left.length > 0 && Date.now() < until; ) {

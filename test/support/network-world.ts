@@ -228,7 +228,7 @@ async function ended(child: ChildProcess, options: CliOptions): Promise<CliResul
   child.stderr?.on("data", (chunk: Buffer) => stderr.push(chunk));
   child.stdin?.on("error", () => {});
   child.stdin?.end(options.stdin ?? "");
-  const deadline = setTimeout(() => child.kill("SIGKILL"), options.deadlineMs ?? 60_000);
+  const deadline = setTimeout(() => child.kill("SIGKILL"), options.deadlineMs ?? 150_000);
   const [status, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
     child.once("error", reject);
     child.once("close", (code, sig) => resolve([code, sig]));

@@ -45,14 +45,14 @@ export async function statusOf(actor: Actor): Promise<Status> {
 }
 
 export async function until(condition: () => boolean): Promise<void> {
-  for (const deadline = Date.now() + 10_000; !condition(); await new Promise(setImmediate)) {
+  for (const deadline = Date.now() + 30_000; !condition(); await new Promise(setImmediate)) {
     if (Date.now() > deadline) throw new Error("it did not happen");
   }
 }
 
 /** Resolves when the process is gone. */
 export async function gone(pid: number): Promise<void> {
-  for (const until = Date.now() + 20_000; Date.now() < until; await new Promise(setImmediate)) {
+  for (const until = Date.now() + 30_000; Date.now() < until; await new Promise(setImmediate)) {
     const stat = existsSync(`/proc/${pid}/stat`) ? readFileSync(`/proc/${pid}/stat`, "latin1") : "";
     if (stat === "" || / [ZX] /.test(stat.slice(stat.lastIndexOf(")")))) return;
   }

@@ -43,7 +43,7 @@ export async function runCli(actor: Actor, words: readonly string[], options: Cl
   // A command that does not read its input closes it early.
   child.stdin?.on("error", () => {});
   child.stdin?.end(options.stdin ?? "");
-  const deadline = setTimeout(() => child.kill("SIGKILL"), options.deadlineMs ?? 60_000);
+  const deadline = setTimeout(() => child.kill("SIGKILL"), options.deadlineMs ?? 150_000);
   const [status, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
     child.once("error", reject);
     child.once("close", (code, sig) => resolve([code, sig]));

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { type Actor, environmentOf, programOf } from "./actors.js";
 
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 60_000;
 /** Between two looks at the screen. */
 const LOOK_MS = 25;
 
