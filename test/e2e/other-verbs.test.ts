@@ -22,7 +22,7 @@ describe.each(actors)("as $name", (actor) => {
   it("doctor names every layer, proves the ones it says work, and answers within seconds", async () => {
     const startedAt = performance.now();
     const { status, stdout } = await runCli(actor, ["doctor"]);
-    expect(performance.now() - startedAt).toBeLessThan(8000);
+    expect(performance.now() - startedAt).toBeLessThan(30_000);
     expect(status).toBe(0);
     for (const layer of layers) expect(stdout).toMatch(new RegExp(`^[✓✗–] ${layer} `, "m"));
     expect(stdout).toMatch(/^✓ guest +booted a sandbox and ran a command in it/m);

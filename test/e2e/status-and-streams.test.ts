@@ -27,7 +27,7 @@ describe.each(callers)("$title", (actor) => {
       const result = await runIn(actor, ["--timeout", "400ms", "sh", "-c", script]);
       expect(result).toMatchObject({ status: 124, stdout: "up\n" });
       expect(result.stderr).toMatch(/timed out after 400 ms/);
-      expect(performance.now() - startedAt).toBeLessThan(5000);
+      expect(performance.now() - startedAt).toBeLessThan(20_000);
       expect(await leaksSince(before)).toEqual([]);
     });
 

@@ -49,7 +49,7 @@ describe.each(callers)("$title", (actor) => {
     const startedAt = performance.now();
     const status = await new Promise((resolve) => cli.once("exit", resolve));
     expect(status).toBe(124);
-    expect(performance.now() - startedAt).toBeLessThan(5000);
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
     cli.stdout?.destroy();
   });
 

@@ -47,7 +47,7 @@ describe.each(callers)("$title", (actor) => {
       const startedAt = performance.now();
       cli.child.kill(signal);
       expect(await cli.end).toMatchObject({ status: 128 + constants.signals[signal] });
-      expect(performance.now() - startedAt).toBeLessThan(5000);
+      expect(performance.now() - startedAt).toBeLessThan(20_000);
     });
 
     it("while the sandbox starts", async () => {
@@ -65,13 +65,17 @@ describe.each(callers)("$title", (actor) => {
   });
 
   it("a second Ctrl-C does not wait for the grace time", async () => {
-    const cli = new WatchedCli(actor, [...run, clinging]);
-    await cli.until(/running/);
-    const startedAt = performance.now();
-    cli.child.kill("SIGINT");
-    spinMs(20);
-    cli.child.kill("SIGINT");
-    expect(await cli.end).toMatchObject({ status: 130 });
-    expect(performance.now() - startedAt).toBeLessThan(900);
+    const endedAfterMs = async () => {
+      const cli = new WatchedCli(actor, [...run, clinging]);
+      await cli.until(/running/);
+      const startedAt = performance.now();
+      cli.child.kill("SIGINT");
+      spinMs(20);
+      cli.child.kill("SIGINT");
+      expect(await cli.end).toMatchObject({ status: 130 });
+      return performance.now() - startedAt;
+    };
+    // A busy machine takes its time too, but not always; one that waited would do so each time.
+    await expect.poll(endedAfterMs).toBeLessThan(900);
   });
 });

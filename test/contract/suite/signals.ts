@@ -118,7 +118,7 @@ export function signalsContract(contract: Contract): void {
         const { timedOut } = await new CommandWait(command.exec, 50).end;
         const end = await sandbox.finish();
         expect(timedOut).toBe(true);
-        expect(performance.now() - startedAt).toBeLessThan(3000);
+        expect(performance.now() - startedAt).toBeLessThan(20_000);
         expect(end.signal ?? end.code).not.toBeNull();
         await expect(command.exec.exited).rejects.toMatchObject({ code: "sandbox_died" });
       });

@@ -40,7 +40,7 @@ describe("G2 ten gigabytes of output while nobody reads", () => {
       const ended = new Promise((resolve) => child.once("exit", resolve));
       child.kill("SIGTERM");
       expect(await ended).toBe(143);
-      expect(performance.now() - startedAt).toBeLessThan(3500);
+      expect(performance.now() - startedAt).toBeLessThan(20_000);
       child.stdout?.destroy();
       child.stderr?.destroy();
       expect(await untilNoneMarked(mark)).toEqual([]);
