@@ -8,6 +8,7 @@ import { AgentKernelError } from "../core/errors.js";
 import type { GuestExec } from "../guest/index.js";
 import { type CommandEnd, CommandWait } from "./command-end.js";
 import type { CommandStart } from "./command-start.js";
+import { explainedDeath } from "./death-of-sandbox.js";
 import type { RuntimeHost } from "./open-backend.js";
 import { type OpenRun, openRun } from "./open-run.js";
 import type { RootImage } from "./root-image.js";
@@ -130,7 +131,7 @@ async function knownEarly(
   return { ...used, cpuUs: used.cpuUs ?? exit.usage.userUs + exit.usage.systemUs };
 }
 
-async function commandIn(opened: OpenRun, { options, audit }: Run): Promise<CommandEnd> {
+async function commandIn(opened: OpenRun, { request, options, audit }: Run): Promise<CommandEnd> {
   const { sandbox, start } = opened;
   const startedAt = performance.now();
   try {
@@ -140,15 +141,12 @@ async function commandIn(opened: OpenRun, { options, audit }: Run): Promise<Comm
     return command;
   } catch (error) {
     // The error says more than a second one about the sandbox that it ended.
-    await sandbox.kill().then(
-      (end) => {
-        audit.records.ended(end);
-        options.onKilled?.(end.cpuUs ?? 0);
-      },
-      () => {},
-    );
+    const end = await sandbox.kill().catch(() => null);
     await opened.close();
-    throw error;
+    if (end === null) throw error;
+    audit.records.ended(end);
+    options.onKilled?.(end.cpuUs ?? 0);
+    throw explainedDeath(error, end, request.policy);
   }
 }
 

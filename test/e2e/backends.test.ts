@@ -54,6 +54,14 @@ for (const actor of actors) {
       expect(backendOf((await runIn(actor, ["--backend", "linux", ...words])).stdout)).toBe("linux");
     });
 
+    it("a sandbox that is out of memory ends whole, and says of what", async () => {
+      const hungry = ["python3", "-c", "x = b'a' * 400_000_000"];
+      const ran = await runIn(actor, ["--backend", "gvisor", "--memory", "64m", ...bare, ...hungry]);
+      expect(ran.status).not.toBe(0);
+      // Without a cgroup its processes are limited by their addresses, and are told.
+      if (actor.name === "root") expect(ran.stderr).toMatch(/the memory limit of 64 MiB was reached.*\n.*--memory/);
+    });
+
     it("is never used where nobody names it", async () => {
       expect(backendOf((await runIn(actor, ["--json", ...bare, "true"])).stdout)).toBe("linux");
     });

@@ -5,6 +5,7 @@ import { escapeText } from "../../core/escape.js";
 import type { ExecRequest } from "../../core/exec.js";
 import { type CommandEnd, CommandWait, exitStatus } from "../../runtime/command-end.js";
 import type { CommandStart } from "../../runtime/command-start.js";
+import { explainedDeath } from "../../runtime/death-of-sandbox.js";
 import { type OpenRun, openRun } from "../../runtime/open-run.js";
 import { closePorts, type OpenPort, openPorts } from "../../runtime/published-ports.js";
 import { openRunAudit, type RunAudit } from "../../runtime/run-audit.js";
@@ -147,11 +148,10 @@ async function runIn(sandbox: RunSandbox, run: Run, parts: CommandParts): Promis
     return { command, sandboxEnd, streams };
   } catch (error) {
     // The error says more than a second one about the sandbox that it ended.
-    await sandbox.kill().then(
-      (end) => audit.records.ended(end),
-      () => {},
-    );
-    throw error;
+    const end = await sandbox.kill().catch(() => null);
+    if (end === null) throw error;
+    audit.records.ended(end);
+    throw explainedDeath(error, end, run.request.policy);
   } finally {
     await closePorts(ports);
   }
