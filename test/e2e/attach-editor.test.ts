@@ -17,7 +17,9 @@ describe.each(actors)("as $name", (actor) => {
       tmux.type(`echo on the way; ${EDITOR} letter.txt\n`);
       await tmux.until(/^~$[\s\S]*^letter\.txt .*0,0-1/m);
       expect(tmux.isOtherScreen).toBe(true);
-      tmux.type("idear all");
+      tmux.type("i");
+      await tmux.until(/^-- INSERT --/m);
+      tmux.type("dear all");
       tmux.key("Escape");
       await tmux.until(/^dear all$/m);
       // The status line is the last but one, whatever the size.

@@ -29,7 +29,10 @@ describe.each(actors)("as $name", (actor) => {
       await two.tmux.until(/^inside>/m);
       one.tmux.type("word=kept; vim.tiny -u NONE -N -c 'set laststatus=2' letter.txt\n");
       for (const { tmux } of [one, two]) await tmux.until(/^letter\.txt/m);
-      one.tmux.type("isaved");
+      // An editor that starts may throw away what was typed ahead.
+      one.tmux.type("i");
+      await one.tmux.until(/^-- INSERT --/m);
+      one.tmux.type("saved");
       one.tmux.key("Escape");
       for (const { tmux } of [one, two]) await tmux.until(/^saved$/m);
       killNow(world.daemon.pid);
