@@ -150,7 +150,8 @@ describe.each(actors)("as $name", (actor) => {
       const before = new WatchedCli(client, [...run, "echo running; read go; echo $go"]);
       await before.until(/running/);
       killNow(awaitChild(daemon.pid, "ak-launcher"));
-      expect((await runIn(client, ["echo", "again"])).stdout).toBe("again\n");
+      const again = await runIn(client, ["echo", "again"]);
+      expect(again.stdout, again.stderr).toBe("again\n");
       before.type("on\n");
       expect(await before.end).toMatchObject({ status: 0, stdout: "running\non\n" });
     });

@@ -9,6 +9,7 @@ import { rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { type Deferred, deferred } from "../../core/deferred.js";
+import { within } from "../../core/within.js";
 import { adoptStream } from "../../guest/index.js";
 import {
   type Exit,
@@ -30,6 +31,8 @@ export interface LauncherPlace {
 /** Of this process alone: another one may already use the folder while this one still works off what it began. */
 const SOCKET_NAME = `jails.sock.${process.pid}`;
 const NUMBERS = 0x1_0000_0000;
+/** Within which the end of a launcher that cut a connection is heard of. */
+const DEATH_MS = 1000;
 
 /** A jail that was asked for. */
 interface Awaited {
@@ -47,6 +50,7 @@ export class JailLauncher implements JailStarter {
   readonly #folder: string;
   readonly #socket: string;
   readonly #listening = deferred<void>();
+  readonly #ended: Promise<void>;
   readonly #awaited = new Map<string, Awaited>();
   /** Jails that have not ended, as far as is known here. Nothing else here may hold on to one. */
   readonly #jails = new Map<number, Watched>();
@@ -65,7 +69,7 @@ export class JailLauncher implements JailStarter {
     });
     // Its end tells.
     child.stdin?.on("error", () => {});
-    void exitOf(child).then(() => this.#lose());
+    this.#ended = exitOf(child).then(() => this.#lose());
   }
 
   static async open(jailBinary: string, place: LauncherPlace): Promise<JailLauncher> {
@@ -110,11 +114,17 @@ export class JailLauncher implements JailStarter {
       stream?.destroy();
       fail(error);
     };
+    let isLost = false;
     const lost = (cause?: NodeJS.ErrnoException) => {
-      giveUp(startFailure(cause?.message ?? "the launcher hung up", isShortage(cause?.code), cause));
+      isLost = true;
+      const failure = startFailure(cause?.message ?? "the launcher hung up", isShortage(cause?.code), cause);
+      if (isShortage(cause?.code)) giveUp(failure);
+      // A death cuts connections before it is told, and whoever hears of this asks whether it was one.
+      else void within(DEATH_MS, this.#ended, () => {}).then(() => giveUp(failure));
     };
     const awaited: Awaited = {
       take: (pid) => {
+        if (isLost) return;
         for (const socket of [control, stream]) socket?.off("error", lost).off("close", lost);
         if (stream === null) giveUp(startFailure("its streams are missing", false));
         else if (this.#awaited.delete(number)) take(this.#started(pid, control, stream));
