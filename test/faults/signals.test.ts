@@ -76,6 +76,8 @@ describe.each(callers)("$title", (actor) => {
       return performance.now() - startedAt;
     };
     // A busy machine takes its time too, but not always; one that waited would do so each time.
-    await expect.poll(endedAfterMs).toBeLessThan(900);
+    let quickestMs = await endedAfterMs();
+    for (let more = 0; more < 9 && quickestMs >= 900; more += 1) quickestMs = await endedAfterMs();
+    expect(quickestMs).toBeLessThan(900);
   });
 });
