@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -38,7 +39,7 @@ test("an owner that dies before it takes the connection is nobody", async () => 
   const connecting = connectControl(folder, () => "connected");
   owner.kill("SIGKILL");
   // Without a turn of the event loop, which would see the connection made.
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+  while (!/\) Z /.test(readFileSync(`/proc/${owner.pid}/stat`, "latin1"))) pause();
   expect(await connecting).toBeNull();
 });
 
@@ -53,4 +54,8 @@ time.sleep(60)`;
   const owner = spawn("python3", ["-c", program, join(folder, "control")], { stdio: ["ignore", "pipe", "inherit"] });
   await once(owner.stdout, "data");
   return owner;
+}
+
+function pause(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
 }
