@@ -19,8 +19,6 @@ export interface VitestReport {
 
 export const noTotals: Totals;
 export function cargoTotals(output: string, ok: boolean): Totals;
-export function cargoFailures(output: string): string[];
-export function plainText(output: string): string;
 export function vitestTotals(report: VitestReport | undefined, ok: boolean): Totals;
 export function failuresOf(report: VitestReport | undefined): string[];
 export function failedTests(report: VitestReport | undefined): { file: string; key: string; reason: string }[];

@@ -10,23 +10,14 @@ function withCrash(totals, ok) {
 /** @param {string} output everything that `cargo test` printed */
 export function cargoTotals(output, ok) {
   const totals = { ...noTotals };
-  for (const match of plainText(output).matchAll(/^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored/gm)) {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes are control characters
+  const plain = output.replace(/\u001b\[[0-9;]*m/g, "");
+  for (const match of plain.matchAll(/^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored/gm)) {
     totals.passed += Number(match[1]);
     totals.failed += Number(match[2]);
     totals.skipped += Number(match[3]);
   }
   return withCrash(totals, ok);
-}
-
-/** The names of the tests that failed. @param {string} output as for {@link cargoTotals} */
-export function cargoFailures(output) {
-  return [...plainText(output).matchAll(/^test (.+) \.\.\. FAILED$/gm)].map(([, name]) => name);
-}
-
-/** Without the codes of colours. */
-export function plainText(output) {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes are control characters
-  return output.replace(/\u001b\[[0-9;]*m/g, "");
 }
 
 /** @param report vitest's JSON report, or undefined where it left none */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cargoFailures, cargoTotals, failuresOf, vitestTotals } from "./test-totals.mjs";
+import { cargoTotals, failuresOf, vitestTotals } from "./test-totals.mjs";
 
 const passed = { status: "passed", fullName: "adds", failureMessages: [] };
 const failed = { status: "failed", fullName: "divides by zero", failureMessages: ["Error: no\n    at sum.ts:1"] };
@@ -37,9 +37,4 @@ it("what cargo printed is a failure where it ended badly without a failed test",
   expect(cargoTotals(coloured, true)).toEqual({ passed: 3, failed: 0, skipped: 1 });
   expect(cargoTotals(coloured, false)).toEqual({ passed: 3, failed: 1, skipped: 1 });
   expect(cargoTotals(output.replace("\u001b[1m", ""), true).passed).toBe(3);
-});
-
-it("reads which tests of cargo failed, also in colours", () => {
-  const output = "test view::keeps ... ok\ntest view::hides ... \u001b[31mFAILED\u001b[0m\n";
-  expect(cargoFailures(output)).toEqual(["view::hides"]);
 });

@@ -13,8 +13,8 @@ import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { triesAfter, unsteadyOf, withTries } from "./second-try.mjs";
-import { cargoFailures, cargoTotals, failuresOf, noTotals, vitestTotals } from "./test-totals.mjs";
+import { filesToTryAgain, unsteadyOf, withSecondTry } from "./second-try.mjs";
+import { cargoTotals, failuresOf, noTotals, vitestTotals } from "./test-totals.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const native = join(root, "native");
@@ -128,23 +128,9 @@ async function runStaticCheck([name, cwd, command, args]) {
 async function runCargoTests() {
   // The worker for WebAssembly has no tests of its own: those that call modules are its tests, and building its
   // engine once more takes minutes.
-  const tryOnce = async () => {
-    say("\n== cargo test");
-    const { ok, output } = await execute(
-      native,
-      "cargo",
-      cargo("test", "--exclude", "ak-wasm", "--no-fail-fast"),
-      true,
-    );
-    return { totals: cargoTotals(output, ok), failed: cargoFailures(output) };
-  };
-  const first = await tryOnce();
-  if (first.failed.length === 0) return first.totals;
-  const second = await tryOnce();
-  const steady = first.failed.filter((name) => !second.failed.includes(name));
-  unsteady.push(...steady.map((name) => `UNSTEADY ${name}: it passed when everything of Rust ran again`));
-  failures.push(...second.failed.map((name) => `FAIL ${name}`));
-  return second.totals;
+  say("\n== cargo test");
+  const { ok, output } = await execute(native, "cargo", cargo("test", "--exclude", "ak-wasm", "--no-fail-fast"), true);
+  return cargoTotals(output, ok);
 }
 
 /** Everything in lanes side by side where the machine has them, one after another elsewhere. */
@@ -166,17 +152,14 @@ async function runVitest(chosenProjects, filters) {
   return await judged(await runVitestOnce(chosenProjects, filters, []), chosenProjects, []);
 }
 
-/** The totals of a run, after what failed in it ran again. */
+/** The totals of a run, after what may run again has. */
 async function judged(first, chosenProjects, lane) {
-  const tries = [];
-  for (const files of triesAfter(first.report, first.output)) {
-    tries.push(await runVitestOnce(chosenProjects, files, lane));
-  }
-  const reports = tries.map(({ report }) => report);
-  const report = tries.length === 0 ? first.report : withTries(first.report, reports);
-  unsteady.push(...unsteadyOf(first.report, reports, first.output));
+  const again = filesToTryAgain(first.report, first.output);
+  const second = again.length === 0 ? null : await runVitestOnce(chosenProjects, again, lane);
+  const report = second === null ? first.report : withSecondTry(first.report, second.report);
+  if (second !== null) unsteady.push(...unsteadyOf(first.report, second.report));
   failures.push(...failuresOf(report));
-  return vitestTotals(report, tries.length === 0 ? first.ok : tries.every(({ ok }) => ok));
+  return vitestTotals(report, (second ?? first).ok);
 }
 
 async function runVitestOnce(chosenProjects, filters, lane) {
