@@ -346,7 +346,6 @@ export class Sandbox {
     });
   }
 
-  /** For whoever has something to record. */
   get audit(): RunAudit {
     return this.#audit;
   }

@@ -3,7 +3,7 @@
  * backend only through src/core/backend.ts, and to what it boots only through the guest session. A backend names what
  * it lacks and why, and those tests are skipped with the reason; the floor (capabilities.ts) cannot be lacking.
  */
-import { describe, expect, it } from "vitest";
+import { describe } from "vitest";
 import type { Backend, Lack } from "../../../src/core/backend.js";
 import type { Actor } from "../../support/actors.js";
 import type { OwnerOrder } from "../../support/kept-owner.js";
