@@ -2,6 +2,7 @@
  * The folders that snapshots lie in, one each. A snapshot is there as soon as its record is, which is written last and
  * removed first; a folder without one is what a killed process left half made or half removed, and is swept.
  */
+import { existsSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { KeptBackend } from "../../../core/backend.js";
@@ -53,12 +54,11 @@ export class SnapshotFolders {
 
   /** `fill` gets the folder for the copy, and returns the record that makes it a snapshot. Nothing is left on failure. */
   async make(name: string, fill: (copy: string) => Promise<SnapshotRecord>): Promise<SnapshotRecord> {
+    // Of what has no record here, something may be left that could not be removed when it failed.
+    if ((await this.readRecord(name)) !== null) throw snapshotTaken(name);
+    if (existsSync(this.path(name))) await this.clear(name);
     try {
       await mkdir(this.path(name), { mode: 0o700 });
-    } catch (error) {
-      throw isCode(error, "EEXIST") ? snapshotTaken(name) : unwritable(this.#root, error);
-    }
-    try {
       await mkdir(this.copy(name), { mode: 0o700 });
       const record = await fill(this.copy(name));
       const fresh = join(this.path(name), `${RECORD}.new`);
