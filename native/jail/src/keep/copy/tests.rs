@@ -1,6 +1,6 @@
 use std::{
     fs,
-    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink},
+    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
     path::PathBuf,
 };
 
@@ -48,7 +48,7 @@ fn layers_are_copied_with_links_holes_whiteouts_attributes_modes_and_times() {
     fs::hard_link(layer.join("a"), layer.join("d/b")).expect("link");
     symlink("/etc/shadow", layer.join("d/out")).expect("link");
     fs::set_permissions(layer.join("a"), fs::Permissions::from_mode(0o4751)).expect("mode");
-    let sparse = fs::OpenOptions::new().write(true).create(true).mode(0o640).open(layer.join("sparse")).expect("open");
+    let sparse = fs::File::create(layer.join("sparse")).expect("open");
     sparse.set_len(1 << 40).expect("length");
     rustix::io::pwrite(&sparse, b"end", (1 << 40) - 3).expect("write");
     let file = fs::File::open(layer.join("a")).expect("open");
