@@ -67,14 +67,15 @@ export async function sweepCopyImages(engine: Engine): Promise<void> {
 
 async function ownImages(engine: Engine): Promise<readonly FoundImage[]> {
   const { [labels.copy]: _, ...known } = labelsOf(engine, "");
-  const filters = JSON.stringify({ label: Object.entries(known).map(([name, value]) => `${name}=${value}`) });
+  // Podman finds nothing where more than one label is asked for.
+  const filters = JSON.stringify({ label: [`${labels.kind}=copy`] });
   const found = await engine.client.get("/images/json", { query: { all: "1", filters } });
   const list: readonly unknown[] = Array.isArray(found) ? found : [];
   return list.flatMap((one) => {
     const told = typeof one === "object" && one !== null ? (Reflect.get(one, "Labels") as Labels | null) : null;
     const token = told?.[labels.copy];
-    // Layers between two images have the labels of neither; what has no token of ours is not ours.
-    return token === undefined || !/^[0-9a-f]+$/.test(token) ? [] : [{ id: textField(one, "Id"), token }];
+    const isOwn = Object.entries(known).every(([name, value]) => told?.[name] === value);
+    return !isOwn || token === undefined || !/^[0-9a-f]+$/.test(token) ? [] : [{ id: textField(one, "Id"), token }];
   });
 }
 
