@@ -14,12 +14,13 @@ import { ownContainers, sweepOrphans } from "../../src/backends/engine/sweep.js"
 import { podmanBackend } from "../../src/backends/podman/index.js";
 import { bootSpec, Subject } from "../contract/suite/subject.js";
 import { actors } from "../support/actors.js";
-import { DockerEngine } from "../support/docker.js";
+import { DockerEngine, processesAbout } from "../support/docker.js";
 import { engineOptions, withImage } from "../support/engine-backend.js";
 import { loadBareImage, loadEmptyImage } from "../support/engine-image.js";
 import { Podman } from "../support/podman.js";
 import { makeProject } from "../support/project.js";
 import { inWorld } from "../support/sandbox-world.js";
+import { SlowEngine } from "../support/slow-engine.js";
 import { testFolder } from "../support/test-folder.js";
 import { WatchedCli } from "../support/watched-cli.js";
 
@@ -143,6 +144,42 @@ describe.skipIf(actor.name !== "root").each(["docker", "podman"] as const)("sand
     await expect(kept.start(bootSpec({}), folder)).rejects.toMatchObject({ code: "sandbox_died" });
     await kept.remove(folder);
     expect(await ids()).toEqual([]);
+  });
+
+  takingLong("what is built ahead and given up leaves nothing, whatever step it was at", async () => {
+    const spec = { ...bootSpec({}), image: { kind: "engine", engine: kind, id: image } } as const;
+    for (const afterMs of [null, 0, 4, 16, 64, 256]) {
+      const abort = new AbortController();
+      if (afterMs === null) abort.abort(new Error("given up"));
+      else setTimeout(() => abort.abort(new Error("given up")), afterMs);
+      await onEngine()
+        .shapeOf?.(spec)
+        ?.build(abort.signal)
+        .then(
+          // It was quicker than the signal.
+          (warm) => warm.discard(),
+          (error: unknown) => expect(error).toMatchObject({ message: "given up" }),
+        );
+      expect(await ids(), `given up after ${afterMs} ms`).toEqual([]);
+    }
+  });
+
+  it.skipIf(kind === "podman")("the end of a sandbox is the kernel's to tell, however long the engine takes", async () => {
+    const slow = await SlowEngine.before(engine.socketPath, join(testFolder(), "slow.sock"));
+    const options = engineOptions(actor, { DOCKER_HOST: `unix://${slow.socketPath}` });
+    try {
+      for (const how of ["finish", "kill"] as const) {
+        const sandbox = await Subject.boot(withImage(dockerBackend(options), image));
+        const command = await sandbox.start(["sh", "-c", "echo up; sleep 4305"]);
+        await command.exec.opened;
+        expect(await sandbox[how]()).toMatchObject({ code: null, signal: null, oomKills: 0, cpuUs: expect.any(Number) });
+        await expect(command.exec.exited).rejects.toMatchObject({ code: "sandbox_died" });
+        expect(processesAbout("4305")).toEqual([]);
+      }
+      await expect.poll(ids).toEqual([]);
+    } finally {
+      await slow.close();
+    }
   });
 
   takingLong("kill -9 of the command line takes its container along", async () => {

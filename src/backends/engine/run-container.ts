@@ -22,12 +22,13 @@ import {
 import type { Engine } from "./engine.js";
 import { entryOrder } from "./entry-order.js";
 import { awaitEntry, giveOrder } from "./entry-talk.js";
+import { FirstProcess } from "./first-process.js";
 import { HeldFolders } from "./held-folders.js";
-import { endOf } from "./kept/end.js";
+import { endedAsTold, endOf } from "./kept/end.js";
 import { ownedLabels } from "./labels.js";
 import type { MuxedStream } from "./muxed-stream.js";
 import { abandon } from "./sweep.js";
-import { nothingKnown, usageOf } from "./usage.js";
+import { nothingKnown } from "./usage.js";
 import { type CopiedView, copiedViews, liveViews, trackedView } from "./views.js";
 
 interface Parts {
@@ -47,6 +48,8 @@ export class RunContainer {
   readonly #ending = deferred<UsedSoFar>();
   #used: UsedSoFar = nothingKnown;
   readonly ended: Promise<SandboxEnd>;
+  readonly #removed = deferred<void>();
+  readonly #told = deferred<void>();
   #asked: Promise<void> | null = null;
   #finished: Promise<SandboxEnd> | null = null;
   #stateDir: string | null = null;
@@ -57,8 +60,8 @@ export class RunContainer {
   /** What it will show, where that was known before it was started. */
   readonly #trees: readonly HostTree[];
   readonly #isDocker: boolean;
-  /** Of its first process, on the engine's machine; 0 until it is known. */
-  #pid = 0;
+  /** Where it can be seen from here, and was asked for. */
+  #first: FirstProcess | null = null;
 
   private constructor({ container, stream, status, trees, isDocker }: Parts) {
     this.#container = container;
@@ -75,7 +78,7 @@ export class RunContainer {
     // Known in time, so that nothing has to be asked when it ends.
     this.#inspected = container.inspect().then(
       (state) => {
-        this.#pid = state?.pid ?? 0;
+        this.#first = FirstProcess.find(state?.pid ?? 0, container.id);
       },
       () => {},
     );
@@ -188,10 +191,16 @@ export class RunContainer {
       stream: this.#stream as Duplex,
       layers,
       ended: this.ended,
+      removed: this.removed,
       ending: this.#ending.promise,
       finish: () => this.finish(),
       kill: () => this.kill(),
     };
+  }
+
+  /** Settles when the engine has removed it, which may be after its end. */
+  get removed(): Promise<void> {
+    return this.#removed.promise;
   }
 
   /** Idempotent, as `kill` is; the first of both counts. */
@@ -244,6 +253,7 @@ export class RunContainer {
 
   async #kill(): Promise<void> {
     this.#look();
+    this.#told.resolve();
     // An engine that does not answer is heard of by whoever waits for the end.
     await this.#container.kill().catch(() => {});
     this.#stream.destroy();
@@ -253,6 +263,7 @@ export class RunContainer {
   async #leave(): Promise<void> {
     this.#look();
     this.#stream.destroy();
+    this.#told.resolve();
     const impatience = setTimeout(() => void this.#container.kill().catch(() => {}), LEAVE_MS);
     await this.ended.catch(() => {});
     clearTimeout(impatience);
@@ -260,25 +271,44 @@ export class RunContainer {
 
   /** At once: its stream may be closed in the same turn, and then nothing is left to look at. */
   #look(): void {
-    this.#used = this.#pid === 0 ? nothingKnown : usageOf(this.#pid, this.#container.id);
+    this.#used = this.#first?.usage ?? nothingKnown;
     this.#ending.resolve(this.#used);
   }
 
   async #awaitEnd(status: Promise<number | null>): Promise<SandboxEnd> {
-    const code = await status.catch((error: unknown) => {
-      abandon(this.#container.id);
+    const end = await this.#over(status).catch((error: unknown) => {
+      this.#abandon();
       throw new AgentKernelError("sandbox_died", "the engine that ran the sandbox is gone", { cause: error });
     });
     this.#stream.destroy();
     const removed = this.#container.remove();
+    removed.then(this.#removed.resolve, () => this.#abandon());
     // Nothing of it runs any more, and Docker itself removes it, also after a restart: nobody has to wait until it has.
     // For Podman somebody else does, who can be killed.
-    if (this.#isDocker) removed.catch(() => abandon(this.#container.id));
-    else await removed;
+    if (!this.#isDocker) await removed;
     const { oomKills, pidsDenied, memoryPeakBytes, cpuUs } = this.#used;
     if (this.#stateDir !== null) await removeProject(this.#stateDir);
     await this.#held?.ended;
-    return { ...endOf(code), oomKills, pidsDenied, memoryPeakBytes, cpuUs, carried: this.#carried };
+    return { ...end, oomKills, pidsDenied, memoryPeakBytes, cpuUs, carried: this.#carried };
+  }
+
+  /** By the engine's word or, once it was told to end, by the kernel's, which comes sooner. */
+  async #over(status: Promise<number | null>): Promise<SandboxEnd> {
+    const heard = new AbortController();
+    const engines = status.then(endOf).finally(() => heard.abort());
+    const kernels = this.#told.promise.then(async () => {
+      // Podman would be asked to remove what it is still at work on.
+      if (this.#first === null || !this.#isDocker) return await engines;
+      await this.#first.gone(heard.signal);
+      return heard.signal.aborted ? await engines : endedAsTold;
+    });
+    return await Promise.race([engines, kernels]);
+  }
+
+  /** It is left to whoever sweeps. */
+  #abandon(): void {
+    abandon(this.#container.id);
+    this.#removed.resolve();
   }
 }
 

@@ -13,7 +13,7 @@ export function warmShape(engine: Engine, spec: BootSpec): WarmShape | null {
   return {
     key: JSON.stringify([engine.kind, engineImage(spec.image), fixedParts(spec)]),
     label: labelOf(engine, spec),
-    build: () => buildWarm(engine, withoutCaller(spec)),
+    build: (signal) => buildWarm(engine, withoutCaller(spec), signal),
   };
 }
 
@@ -43,8 +43,8 @@ function labelOf({ kind }: Engine, { image, policy }: BootSpec): string {
   return `${kind} image ${id}, workspace ${policy.fs.workspace.mode}, network ${network}${root.join("")}`;
 }
 
-async function buildWarm(engine: Engine, spec: BootSpec): Promise<WarmSandbox> {
-  const container = await RunContainer.start(engine, spec, "warm");
+async function buildWarm(engine: Engine, spec: BootSpec, signal: AbortSignal): Promise<WarmSandbox> {
+  const container = await RunContainer.start(engine, spec, "warm", signal);
   return new WarmContainer(engine, container, spec.hostname);
 }
 
@@ -81,5 +81,6 @@ class WarmContainer implements WarmSandbox {
     if (this.#isTaken) return;
     this.#isTaken = true;
     await this.#container.kill().catch(() => {});
+    await this.#container.removed;
   }
 }
