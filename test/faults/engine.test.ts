@@ -12,6 +12,9 @@ import { Container } from "../../src/backends/engine/container.js";
 import { labels, ownedLabels } from "../../src/backends/engine/labels.js";
 import { ownContainers, sweepOrphans } from "../../src/backends/engine/sweep.js";
 import { podmanBackend } from "../../src/backends/podman/index.js";
+import type { Backend } from "../../src/core/backend.js";
+import { deferred } from "../../src/core/deferred.js";
+import { type GuestExec, GuestSession } from "../../src/guest/index.js";
 import { bootSpec, Subject } from "../contract/suite/subject.js";
 import { actors } from "../support/actors.js";
 import { DockerEngine, processesAbout } from "../support/docker.js";
@@ -72,7 +75,8 @@ describe.skipIf(actor.name !== "root").each(["docker", "podman"] as const)("sand
   let engine: RunningEngine;
   let client: EngineClient;
   let image = "";
-  const env = () => ({ [kind === "docker" ? "DOCKER_HOST" : "CONTAINER_HOST"]: `unix://${engine.socketPath}` });
+  const addressVariable = kind === "docker" ? "DOCKER_HOST" : "CONTAINER_HOST";
+  const env = () => ({ [addressVariable]: `unix://${engine.socketPath}` });
   const onEngine = () => (kind === "docker" ? dockerBackend : podmanBackend)(engineOptions(actor, env()));
   const backend = () => withImage(onEngine(), image);
   const create = async (name: string, found: Readonly<Record<string, string>>) =>
@@ -164,22 +168,48 @@ describe.skipIf(actor.name !== "root").each(["docker", "podman"] as const)("sand
     }
   });
 
-  it.skipIf(kind === "podman")("the end of a sandbox is the kernel's to tell, however long the engine takes", async () => {
-    const slow = await SlowEngine.before(engine.socketPath, join(testFolder(), "slow.sock"));
-    const options = engineOptions(actor, { DOCKER_HOST: `unix://${slow.socketPath}` });
+  const onSlow = async (question: string, use: (slow: SlowEngine, backend: Backend) => Promise<void>) => {
+    const slow = await SlowEngine.before(engine.socketPath, join(testFolder(), `slow-${kind}.sock`), question);
+    const options = engineOptions(actor, { [addressVariable]: `unix://${slow.socketPath}` });
     try {
-      for (const how of ["finish", "kill"] as const) {
-        const sandbox = await Subject.boot(withImage(dockerBackend(options), image));
-        const command = await sandbox.start(["sh", "-c", "echo up; sleep 4305"]);
-        await command.exec.opened;
-        expect(await sandbox[how]()).toMatchObject({ code: null, signal: null, oomKills: 0, cpuUs: expect.any(Number) });
-        await expect(command.exec.exited).rejects.toMatchObject({ code: "sandbox_died" });
-        expect(processesAbout("4305")).toEqual([]);
-      }
-      await expect.poll(ids).toEqual([]);
+      await use(slow, withImage((kind === "docker" ? dockerBackend : podmanBackend)(options), image));
     } finally {
       await slow.close();
     }
+  };
+
+  it.skipIf(kind === "podman")("a sandbox's end is the kernel's to tell, however long the engine takes", async () => {
+    await onSlow("/wait?", async (slow, slowly) => {
+      for (const how of ["finish", "kill"] as const) {
+        const sandbox = await Subject.boot(slowly);
+        const command = await sandbox.start(["sh", "-c", "echo up; sleep 4305"]);
+        await command.exec.opened;
+        expect(await sandbox[how]()).toMatchObject({
+          code: null,
+          signal: null,
+          oomKills: 0,
+          cpuUs: expect.any(Number),
+        });
+        await expect(command.exec.exited).rejects.toMatchObject({ code: "sandbox_died" });
+        expect(processesAbout("4305")).toEqual([]);
+      }
+      slow.release();
+      await expect.poll(ids).toEqual([]);
+    });
+  });
+
+  takingLong("a command that is known runs before the engine has said that its container is started", async () => {
+    await onSlow("/start", async (slow, slowly) => {
+      const ahead = deferred<GuestExec>();
+      const booting = slowly.boot(bootSpec({}), undefined, (stream) => {
+        const command = { argv: ["sh", "-c", "exit 7"], cwd: "/", env: {}, stdin: false };
+        new GuestSession(stream).exec(command).then(ahead.resolve, ahead.reject);
+      });
+      expect(await (await ahead.promise).exited).toMatchObject({ code: 7 });
+      slow.release();
+      await (await booting).kill();
+      await expect.poll(ids).toEqual([]);
+    });
   });
 
   takingLong("kill -9 of the command line takes its container along", async () => {

@@ -1,10 +1,12 @@
 /** Containers that are started before anybody asks for one, and get their order when somebody does. Each serves once. */
 import { randomBytes } from "node:crypto";
+import type { Duplex } from "node:stream";
 import type { BootedSandbox, BootSpec, WarmSandbox, WarmShape } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { engineImage } from "./container-spec.js";
 import type { Engine } from "./engine.js";
 import { RunContainer } from "./run-container.js";
+import { startContainer } from "./start-container.js";
 import { copiedViews, liveViews } from "./views.js";
 
 /** Null where what is shown is the engine's to mount, which it does when it makes a container. */
@@ -44,7 +46,7 @@ function labelOf({ kind }: Engine, { image, policy }: BootSpec): string {
 }
 
 async function buildWarm(engine: Engine, spec: BootSpec, signal: AbortSignal): Promise<WarmSandbox> {
-  const container = await RunContainer.start(engine, spec, "warm", signal);
+  const container = new RunContainer(await startContainer(engine, spec, { kind: "warm", signal }));
   return new WarmContainer(engine, container, spec.hostname);
 }
 
@@ -70,11 +72,11 @@ class WarmContainer implements WarmSandbox {
     this.over = Promise.race([taken, ended]);
   }
 
-  async take(spec: BootSpec, signal?: AbortSignal): Promise<BootedSandbox> {
+  async take(spec: BootSpec, signal?: AbortSignal, onStream?: (stream: Duplex) => void): Promise<BootedSandbox> {
     if (this.#isTaken) throw new AgentKernelError("internal", "a warm sandbox was taken twice");
     this.#isTaken = true;
     this.#tellTaken();
-    return await this.#container.boot(this.#engine, { ...spec, hostname: this.#hostname }, signal);
+    return await this.#container.boot(this.#engine, { ...spec, hostname: this.#hostname }, { signal, onStream });
   }
 
   async discard(): Promise<void> {
