@@ -54,7 +54,7 @@ export interface CarryReport {
 }
 
 export interface SandboxEnd {
-  /** Why process 1 ended: its own exit, or by a signal. Both are null where it was told to, and nobody saw how it did. */
+  /** Why process 1 ended: its own exit, or by a signal. */
   readonly code: number | null;
   readonly signal: number | null;
   readonly oomKills: number;

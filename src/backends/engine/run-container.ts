@@ -23,7 +23,7 @@ import { entryOrder } from "./entry-order.js";
 import { type Begun, giveOrder } from "./entry-talk.js";
 import { FirstProcess } from "./first-process.js";
 import { HeldFolders } from "./held-folders.js";
-import { endedAsTold, endOf } from "./kept/end.js";
+import { endOf } from "./kept/end.js";
 import type { MuxedStream } from "./muxed-stream.js";
 import type { Preface } from "./preface.js";
 import { explained, type StartedContainer } from "./start-container.js";
@@ -248,7 +248,8 @@ export class RunContainer {
       // Podman would be asked to remove what it is still at work on.
       if (this.#first === null || !this.#isDocker) return await engines;
       await this.#first.gone(heard.signal);
-      return heard.signal.aborted ? await engines : endedAsTold;
+      // Its status is the engine's to know: it counts as killed, which is what it was told to be.
+      return heard.signal.aborted ? await engines : endOf(null);
     });
     return await Promise.race([engines, kernels]);
   }

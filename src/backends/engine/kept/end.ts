@@ -5,17 +5,16 @@ import type { SandboxEnd } from "../../../core/backend.js";
 const BY_SIGNAL = 128;
 const SIGKILL = 9;
 
-const nothingCounted = { oomKills: 0, pidsDenied: 0, memoryPeakBytes: null, cpuUs: null, carried: null };
-
-/** It was told to end, and did; its status is the engine's to know. */
-export const endedAsTold: SandboxEnd = { code: null, signal: null, ...nothingCounted };
-
 /** Null: nobody saw its status. */
 export function endOf(status: number | null): SandboxEnd {
   const isSignal = status !== null && status > BY_SIGNAL;
   return {
     code: isSignal ? null : status,
     signal: status === null ? SIGKILL : isSignal ? status - BY_SIGNAL : null,
-    ...nothingCounted,
+    oomKills: 0,
+    pidsDenied: 0,
+    memoryPeakBytes: null,
+    cpuUs: null,
+    carried: null,
   };
 }
