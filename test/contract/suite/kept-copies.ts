@@ -41,7 +41,7 @@ export function keptCopiesContract(contract: Contract): void {
         await again.sh("echo later > /data/one; echo later > a.txt", inProject);
         const copy = await startKept(kept, { ...spec, id: "copy", hostname: "copy" }, into);
         const found = await copy.sh(
-          "cat /data/one a.txt new.txt; ls; readlink /data/out; test /data/one -ef /data/two && echo linked; stat -c '%a %s' new.txt /data/holes; hostname; find new.txt -printf '%T@\\n'",
+          "cat /data/one a.txt new.txt; ls; readlink /data/out; test /data/one -ef /data/two && echo linked; find new.txt /data/holes -printf '%m %s\\n'; hostname; find new.txt -printf '%T@\\n'",
           inProject,
         );
         const facts = "root\nchanged\nnew\na.txt\nd.txt\nnew.txt\n/etc/shadow\nlinked\n751 4\n644 3221225472\ncopy\n";
