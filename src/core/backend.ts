@@ -84,8 +84,13 @@ export interface BootedSandbox {
   /** The byte stream to the guest. */
   readonly stream: Duplex;
   readonly layers: readonly Layer[];
-  /** Settles when the sandbox is gone, whoever ended it, and nothing of it is left. */
+  /** Settles when the sandbox is gone, whoever ended it, and nothing of it is left but what `removed` speaks of. */
   readonly ended: Promise<SandboxEnd>;
+  /**
+   * Where an engine goes on removing what it kept of it, after its end: settles when it has, or when that is left to
+   * whoever sweeps. Never rejects.
+   */
+  readonly removed?: Promise<void>;
   /** Settles soon after `finish` was called, before the end: what it used. May never settle where it ends otherwise. */
   readonly ending?: Promise<UsedSoFar>;
   /** What its limits did so far; null where that cannot be told without asking. */
@@ -149,8 +154,11 @@ export interface WarmShape {
   readonly key: string;
   /** For people. */
   readonly label: string;
-  /** Builds one. Nothing of the spec that the shape was made from is in it. */
-  build(): Promise<WarmSandbox>;
+  /**
+   * Builds one. Nothing of the spec that the shape was made from is in it. Nothing is left where it rejects, also where
+   * it was given up by the signal; one that is quicker than the signal may be built nevertheless.
+   */
+  build(signal: AbortSignal): Promise<WarmSandbox>;
 }
 
 /** A sandbox that is built and belongs to nobody yet. It serves one spec of its shape, and is never handed on. */

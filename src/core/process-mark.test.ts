@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { holderState, ownMark, processMark, processOf } from "./process-mark.js";
+import { holderState, markOf, ownMark, processMark, processOf } from "./process-mark.js";
 
 describe("a mark", () => {
   it("tells whether its process runs, is stopped or is gone", async () => {
@@ -12,6 +12,7 @@ describe("a mark", () => {
     const [boot, namespace] = ownMark().split("-");
     const stat = () => readFileSync(`/proc/${child.pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
     const mark = [boot, namespace, child.pid, stat()[19]].join("-");
+    expect(markOf(child.pid ?? 0)).toBe(mark);
     expect(holderState(mark)).toBe("running");
     expect(processOf(mark)).toBe(child.pid);
     child.kill("SIGSTOP");
@@ -20,6 +21,7 @@ describe("a mark", () => {
     child.kill("SIGKILL");
     await once(child, "exit");
     expect(holderState(mark)).toBe("dead");
+    expect(markOf(child.pid ?? 0)).toBeNull();
   });
 
   it("of one holder is not that of another in the same process, and both run", () => {

@@ -27,6 +27,13 @@ export function processMark(): ProcessMark {
   return { text: `${ownMark()}-${random}`, boot, namespace };
 }
 
+/** Of another process in the same namespace of numbers; null where it is gone. */
+export function markOf(pid: number): string | null {
+  const { boot, namespace } = ownProcess();
+  const found = statOf(pid);
+  return found === null ? null : [boot, namespace, pid, found.startTicks].join("-");
+}
+
 /** The number of the process that a mark names. */
 export function processOf(mark: string): number {
   return Number(/^[0-9a-f]+-\d+-(\d+)-/.exec(mark)?.[1] ?? 0);

@@ -307,7 +307,7 @@ export class Daemon {
     await this.#sandboxes?.close();
     this.#sandboxOwnership?.release();
     this.#sources?.close();
-    await Promise.all([this.#pool.close(), this.#wasm?.close()]);
+    await Promise.all([this.#closePool(), this.#wasm?.close()]);
     this.#leave();
     log.say(this.#sessions.size === 0 ? "stopped" : `stopped; ${this.#sessions.size} did not end in time`);
     this.#end();
@@ -325,16 +325,24 @@ export class Daemon {
     await this.#sandboxes?.close();
     this.#sandboxOwnership?.release();
     this.#sources?.close();
-    await this.#pool.close();
+    await this.#closePool();
     this.#leave();
     // Those at work give theirs back when they are done.
     void this.#wasm?.close();
     log.say(`another daemon takes over: ${released} released, ${this.#sessions.size} still at work`);
-    void this.#sessionsOver().then(() => {
+    void this.#sessionsOver().then(async () => {
+      // What they had may still be removed by its engine.
+      await this.#closePool();
       if (this.#stopping === null) log.say("ended after the last command line");
       this.#end();
     });
     return { pid: process.pid, released, at_work: this.#sessions.size };
+  }
+
+  /** An engine that does not answer keeps nobody for ever: what it has of ours is swept when it does again. */
+  async #closePool(): Promise<void> {
+    const late = () => this.#options.log.say("an engine does not end in time what was started ahead; it will be swept");
+    await within(STOP_GRACE_MS, this.#pool.close(), late);
   }
 
   #sessionsOver(): Promise<unknown> {

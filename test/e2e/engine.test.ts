@@ -119,7 +119,21 @@ describe.skipIf(actor.name !== "root")("--backend docker", () => {
       },
       { env },
     );
-    await expect.poll(kinds).toEqual([]);
+    expect(await kinds()).toEqual([]);
+  });
+
+  it("a daemon that stops while it builds ahead, or behind a run, leaves no container", async () => {
+    for (const isBuilding of [async () => {}, () => expect.poll(kinds).toContain("warm")]) {
+      await inWorld(
+        actor,
+        async (world) => {
+          await world.ok(["run", ...on("--workspace", "none"), "true"], { env });
+          await isBuilding();
+        },
+        { env },
+      );
+      expect(await kinds()).toEqual([]);
+    }
   });
 
   it("a kept sandbox shows its project live, and protected names are held for as long as it runs, whoever dies", async () => {

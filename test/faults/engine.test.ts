@@ -14,14 +14,18 @@ import { commit, hold, letGo, sweepCopyImages } from "../../src/backends/engine/
 import { type Labels, labels, ownedLabels } from "../../src/backends/engine/labels.js";
 import { ownContainers, sweepOrphans } from "../../src/backends/engine/sweep.js";
 import { podmanBackend } from "../../src/backends/podman/index.js";
+import type { Backend } from "../../src/core/backend.js";
+import { deferred } from "../../src/core/deferred.js";
+import { type GuestExec, GuestSession } from "../../src/guest/index.js";
 import { bootSpec, Subject } from "../contract/suite/subject.js";
 import { actors } from "../support/actors.js";
-import { DockerEngine } from "../support/docker.js";
+import { DockerEngine, processesAbout } from "../support/docker.js";
 import { engineOptions, withImage } from "../support/engine-backend.js";
 import { loadBareImage, loadEmptyImage } from "../support/engine-image.js";
 import { Podman } from "../support/podman.js";
 import { makeProject } from "../support/project.js";
 import { inWorld } from "../support/sandbox-world.js";
+import { SlowEngine } from "../support/slow-engine.js";
 import { testFolder } from "../support/test-folder.js";
 import { WatchedCli } from "../support/watched-cli.js";
 
@@ -73,7 +77,8 @@ describe.skipIf(actor.name !== "root").each(["docker", "podman"] as const)("sand
   let engine: RunningEngine;
   let client: EngineClient;
   let image = "";
-  const env = () => ({ [kind === "docker" ? "DOCKER_HOST" : "CONTAINER_HOST"]: `unix://${engine.socketPath}` });
+  const addressVariable = kind === "docker" ? "DOCKER_HOST" : "CONTAINER_HOST";
+  const env = () => ({ [addressVariable]: `unix://${engine.socketPath}` });
   const onEngine = () => (kind === "docker" ? dockerBackend : podmanBackend)(engineOptions(actor, env()));
   const backend = () => withImage(onEngine(), image);
   const create = async (name: string, found: Readonly<Record<string, string>>) =>
@@ -150,6 +155,68 @@ describe.skipIf(actor.name !== "root").each(["docker", "podman"] as const)("sand
     await expect(kept.start(bootSpec({}), folder)).rejects.toMatchObject({ code: "sandbox_died" });
     await kept.remove(folder);
     expect(await ids()).toEqual([]);
+  });
+
+  takingLong("what is built ahead and given up leaves nothing, whatever step it was at", async () => {
+    const spec = { ...bootSpec({}), image: { kind: "engine", engine: kind, id: image } } as const;
+    for (const afterMs of [null, 0, 4, 16, 64, 256]) {
+      const abort = new AbortController();
+      if (afterMs === null) abort.abort(new Error("given up"));
+      else setTimeout(() => abort.abort(new Error("given up")), afterMs);
+      await onEngine()
+        .shapeOf?.(spec)
+        ?.build(abort.signal)
+        .then(
+          // It was quicker than the signal.
+          (warm) => warm.discard(),
+          (error: unknown) => expect(error).toMatchObject({ message: "given up" }),
+        );
+      expect(await ids(), `given up after ${afterMs} ms`).toEqual([]);
+    }
+  });
+
+  const onSlow = async (question: string, use: (slow: SlowEngine, backend: Backend) => Promise<void>) => {
+    const slow = await SlowEngine.before(engine.socketPath, join(testFolder(), `slow-${kind}.sock`), question);
+    const options = engineOptions(actor, { [addressVariable]: `unix://${slow.socketPath}` });
+    try {
+      await use(slow, withImage((kind === "docker" ? dockerBackend : podmanBackend)(options), image));
+    } finally {
+      await slow.close();
+    }
+  };
+
+  it.skipIf(kind === "podman")("a sandbox's end is the kernel's to tell, however long the engine takes", async () => {
+    await onSlow("/wait?", async (slow, slowly) => {
+      for (const how of ["finish", "kill"] as const) {
+        const sandbox = await Subject.boot(slowly);
+        const command = await sandbox.start(["sh", "-c", "echo up; sleep 4305"]);
+        await command.exec.opened;
+        expect(await sandbox[how]()).toMatchObject({
+          code: null,
+          signal: null,
+          oomKills: 0,
+          cpuUs: expect.any(Number),
+        });
+        await expect(command.exec.exited).rejects.toMatchObject({ code: "sandbox_died" });
+        expect(processesAbout("4305")).toEqual([]);
+      }
+      slow.release();
+      await expect.poll(ids).toEqual([]);
+    });
+  });
+
+  takingLong("a command that is known runs before the engine has said that its container is started", async () => {
+    await onSlow("/start", async (slow, slowly) => {
+      const ahead = deferred<GuestExec>();
+      const booting = slowly.boot(bootSpec({}), undefined, (stream) => {
+        const command = { argv: ["sh", "-c", "exit 7"], cwd: "/", env: {}, stdin: false };
+        new GuestSession(stream).exec(command).then(ahead.resolve, ahead.reject);
+      });
+      expect(await (await ahead.promise).exited).toMatchObject({ code: 7 });
+      slow.release();
+      await (await booting).kill();
+      await expect.poll(ids).toEqual([]);
+    });
   });
 
   takingLong("kill -9 of the command line takes its container along", async () => {

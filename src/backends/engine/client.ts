@@ -3,7 +3,7 @@
  * nothing of sandboxes. What an engine says is shown to the user only with its control characters made visible.
  */
 import { type IncomingMessage, request } from "node:http";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 
@@ -37,6 +37,12 @@ export class EngineClient {
     this.socketPath = socketPath;
   }
 
+  /**
+   * A connection for each request: without an agent of Node's, which compares names with forms of addresses, and that
+   * takes longer here than connecting does.
+   */
+  readonly #connect = (): Socket => connect(this.socketPath);
+
   async get(path: string, asked: Asked = {}): Promise<unknown> {
     return await this.#json("GET", path, asked);
   }
@@ -67,7 +73,7 @@ export class EngineClient {
     return new Promise((resolve, reject) => {
       const content = body === undefined ? "" : JSON.stringify(body);
       const asked = request({
-        socketPath: this.socketPath,
+        createConnection: this.#connect,
         method: "POST",
         path: address(path, query),
         headers: {
@@ -104,7 +110,7 @@ export class EngineClient {
       const length = content === null ? 0 : Buffer.byteLength(content);
       const type = isArchive ? "application/x-tar" : "application/json";
       const headers = { Host: "engine", "Content-Type": type, "Content-Length": length };
-      const options = { socketPath: this.socketPath, method, path: address(path, query), headers };
+      const options = { createConnection: this.#connect, method, path: address(path, query), headers };
       const asked = request({ ...options, ...(signal ? { signal } : {}) }, (answer) => {
         const status = answer.statusCode ?? 0;
         if (status >= 200 && status < 400) resolve(answer);

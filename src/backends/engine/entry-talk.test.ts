@@ -1,6 +1,8 @@
-import { PassThrough } from "node:stream";
+import { Duplex, PassThrough } from "node:stream";
 import { expect, it } from "vitest";
-import { awaitEntry } from "./entry-talk.js";
+import { deferred } from "../../core/deferred.js";
+import type { EntryOrder } from "./entry-order.js";
+import { awaitEntry, giveOrder } from "./entry-talk.js";
 
 const gone = { code: "sandbox_start_failed", message: expect.stringContaining("ended before") };
 
@@ -29,4 +31,55 @@ it("who cannot even wait for an order says why", async () => {
   length.writeUInt32LE(text.length);
   stream.write(Buffer.concat([length, Buffer.from(text)]));
   await expect(awaitEntry(stream)).rejects.toMatchObject({ code: "sandbox_start_failed", message: "no guest" });
+});
+
+const order = { version: 1 } as unknown as EntryOrder;
+
+/** One that takes what is written, when there is room, and what it says. */
+function entry(hasRoom = true) {
+  const written: string[] = [];
+  const waiting = deferred<void>();
+  if (hasRoom) waiting.resolve();
+  const stream = new Duplex({
+    read() {},
+    write(chunk: Buffer, _encoding, done) {
+      written.push(chunk.subarray(4).toString());
+      void waiting.promise.then(() => done());
+    },
+  });
+  const say = (what: object) => {
+    const text = Buffer.from(JSON.stringify(what));
+    const header = Buffer.alloc(4);
+    header.writeUInt32LE(text.length);
+    stream.push(Buffer.concat([header, text]));
+  };
+  return { stream, written, say, room: waiting.resolve };
+}
+
+it("an order is sent before anybody is there to hear it, and what follows is the guest's", async () => {
+  const { stream, written, say } = entry();
+  const here = awaitEntry(stream);
+  const delivered = deferred<void>();
+  const begun = giveOrder(stream, { order, views: [], hide: [], here, onDelivered: delivered.resolve });
+  await delivered.promise;
+  expect(written).toEqual([JSON.stringify(order)]);
+  say({ said: "here" });
+  say({ said: "started", layers: [] });
+  expect(await begun).toEqual({ layers: [], listing: null });
+});
+
+it("one that is refused before all of it is sent is not called delivered", async () => {
+  const { stream, say, room } = entry(false);
+  const here = awaitEntry(stream);
+  let isDelivered = false;
+  const onDelivered = () => {
+    isDelivered = true;
+  };
+  const begun = giveOrder(stream, { order, views: [], hide: [], here, onDelivered });
+  say({ said: "here" });
+  say({ said: "failed", code: "sandbox_start_failed", message: "no guest" });
+  await expect(begun).rejects.toMatchObject({ code: "sandbox_start_failed", message: "no guest" });
+  room();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(isDelivered).toBe(false);
 });

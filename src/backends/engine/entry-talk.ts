@@ -21,6 +21,12 @@ export interface Delivery {
   readonly trees?: readonly HostTree[];
   /** Of the folders that are shown live. */
   readonly found?: Buffer | undefined;
+  /** Settles when it waits for its order, where that is not known yet: it is sent all the same. */
+  readonly here?: Promise<void>;
+  /** All of it is on its way: what is written from now on is the guest's. */
+  readonly onDelivered?: (() => void) | undefined;
+  /** It is the guest that speaks from now on. */
+  readonly onStarted?: () => void;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -41,12 +47,15 @@ export interface Begun {
 /** Gives the order and the folders that belong to it. */
 export async function giveOrder(
   stream: Duplex,
-  { order, views, hide, trees, found, signal }: Delivery,
+  { order, views, hide, trees, found, here, onDelivered, onStarted, signal }: Delivery,
 ): Promise<Begun> {
-  const answer = hear(stream);
+  const answer = Promise.resolve(here).then(() => hear(stream));
   // It is looked at only when all is sent, unless it is a refusal.
   const refused = answer.then((said) => (said.said === "failed" ? Promise.reject(failure(said)) : said));
-  refused.catch(() => {});
+  let isRefused = false;
+  refused.catch(() => {
+    isRefused = true;
+  });
   const deliver = async () => {
     await sendMessage(stream, Buffer.from(JSON.stringify(order)));
     for (const [index, { source }] of views.entries()) {
@@ -55,6 +64,7 @@ export async function giveOrder(
       await sendMessage(stream, Buffer.alloc(0));
     }
     if (found !== undefined) await sendAll(stream, found);
+    if (!isRefused && !stream.destroyed) onDelivered?.();
     return await refused;
   };
   const first = await Promise.race([deliver(), refused]);
@@ -62,7 +72,9 @@ export async function giveOrder(
   const said = listing === null ? first : await hear(stream);
   if (said.said === "failed") throw failure(said);
   if (said.said !== "started" || !Array.isArray(said.layers)) throw unexpected(JSON.stringify(said));
-  return { layers: said.layers.map(layerOf), listing };
+  const layers = said.layers.map(layerOf);
+  onStarted?.();
+  return { layers, listing };
 }
 
 /** In parts that are not too long, and an empty one. */

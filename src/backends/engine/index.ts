@@ -13,6 +13,7 @@ import { Engine } from "./engine.js";
 import { findEngineImage } from "./images.js";
 import { engineKept } from "./kept/index.js";
 import { RunContainer } from "./run-container.js";
+import { startContainer } from "./start-container.js";
 import { hasAbandoned, sweepOrphans } from "./sweep.js";
 import { warmShape } from "./warm-container.js";
 
@@ -40,17 +41,17 @@ export function engineBackend(kind: EngineKind, { programs, env, folder }: Engin
   return {
     name: kind,
     lacks: engineLacks,
-    async boot(spec, signal) {
-      const container = await RunContainer.start(engine(), spec, "run", signal);
-      const booted = await container.boot(engine(), spec, signal);
-      // Beside the run: what others left does not keep this one waiting. The next one tries again where it fails.
-      if (!isSwept || hasAbandoned()) {
+    async boot(spec, signal, onStream) {
+      // What others left does not keep this one waiting. The next one tries again where it fails.
+      const sweep = () => {
+        if (isSwept && !hasAbandoned()) return;
         isSwept = true;
         Promise.all([sweepOrphans(engine().client), sweepProjects(folder)]).catch(() => {
           isSwept = false;
         });
-      }
-      return booted;
+      };
+      const started = await startContainer(engine(), spec, { kind: "run", signal, onStream, beside: sweep });
+      return await new RunContainer(started).boot(engine(), spec, { signal, onStream });
     },
     kept: engineKept(engine),
     shapeOf: (spec) => warmShape(engine(), spec),

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -61,4 +62,40 @@ test("nobody reads: the engine's connection waits, and nothing is lost", async (
   expect(stream.readableLength).toBeLessThan(4 << 20);
   engine.end();
   expect(Buffer.concat(await stream.toArray())).toHaveLength(16 << 20);
+});
+
+test("a preface is heard by somebody else, and what follows it by whoever reads the stream", async () => {
+  const { engine, ours } = await pair();
+  const stream = new MuxedStream(ours);
+  const preface = stream.beginPreface();
+  const whole = stream.toArray();
+  const heard = once(preface, "readable");
+  engine.write(Buffer.concat([frame(1, "here"), frame(2, "complaint"), frame(1, "guest")]));
+  await heard;
+  expect(String(preface.read(4))).toBe("here");
+  const ended = once(ours, "end");
+  engine.end();
+  await ended;
+  stream.endPreface();
+  expect(Buffer.concat(await whole).toString()).toBe("guest");
+});
+
+test("both sides write to the same place, in the order in which they do", async () => {
+  const { engine, ours } = await pair();
+  const stream = new MuxedStream(ours);
+  const preface = stream.beginPreface();
+  preface.write("order");
+  stream.write(" frames");
+  stream.end();
+  expect(Buffer.concat(await engine.toArray()).toString()).toBe("order frames");
+});
+
+test("a connection that is cut ends a preface as well", async () => {
+  const { engine, ours } = await pair();
+  const stream = new MuxedStream(ours);
+  const preface = stream.beginPreface();
+  const closed = once(preface, "close");
+  engine.destroy();
+  await closed;
+  expect(stream.destroyed).toBe(true);
 });

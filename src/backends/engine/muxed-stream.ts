@@ -5,6 +5,7 @@
  */
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
+import { Preface } from "./preface.js";
 
 const HEADER_BYTES = 8;
 const STDERR = 2;
@@ -16,6 +17,8 @@ export class MuxedStream extends Duplex {
   #left = 0;
   #isStderr = false;
   #words = "";
+  #preface: Preface | null = null;
+  #hasEnded = false;
 
   constructor(socket: Socket) {
     super({ allowHalfOpen: true, readableHighWaterMark: 1 << 20, writableHighWaterMark: 1 << 20 });
@@ -23,11 +26,11 @@ export class MuxedStream extends Duplex {
     socket.on("data", (chunk: Buffer) => {
       if (!this.#take(chunk)) socket.pause();
     });
-    socket.once("end", () => this.push(null));
+    socket.once("end", () => this.#finish());
     socket.once("error", (error) => this.destroy(error));
     socket.once("close", () => {
       // Without an end it was cut off; who reads is told so either way.
-      if (!this.readableEnded) this.push(null);
+      if (!this.readableEnded) this.#finish();
       this.destroy();
     });
   }
@@ -35,6 +38,23 @@ export class MuxedStream extends Duplex {
   /** What the process said on stderr, its end. */
   get words(): string {
     return this.#words.trim();
+  }
+
+  /** Whoever is to hear what comes before `endPreface`. Before anything was read. */
+  beginPreface(): Preface {
+    const preface = new Preface(this);
+    this.#preface = preface;
+    this.once("close", () => preface.destroy());
+    return preface;
+  }
+
+  /** From here on it is this stream that is read, from the first byte that was not heard before. */
+  endPreface(): void {
+    const left = this.#preface?.unheard() ?? null;
+    this.#preface = null;
+    if (this.destroyed) return;
+    if (left !== null) this.push(left);
+    if (this.#hasEnded) this.push(null);
   }
 
   override _read(): void {
@@ -85,8 +105,22 @@ export class MuxedStream extends Duplex {
       at += part.length;
       this.#left -= part.length;
       if (this.#isStderr) this.#words = (this.#words + part.toString("utf8")).slice(-MAX_WORDS_CHARS);
-      else wantsMore = this.push(part) && wantsMore;
+      else wantsMore = this.#deliver(part) && wantsMore;
     }
     return wantsMore;
+  }
+
+  /** A preface is a few messages: it is never too much. */
+  #deliver(part: Buffer): boolean {
+    if (this.#preface === null) return this.push(part);
+    this.#preface.push(part);
+    return true;
+  }
+
+  #finish(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    if (this.#preface === null) this.push(null);
+    else this.#preface.push(null);
   }
 }

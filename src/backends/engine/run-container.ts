@@ -6,10 +6,9 @@ import type { Duplex } from "node:stream";
 import type { BootedSandbox, BootSpec, CarryReport, Layer, SandboxEnd, UsedSoFar } from "../../core/backend.js";
 import { deferred } from "../../core/deferred.js";
 import { AgentKernelError } from "../../core/errors.js";
-import { escapeText } from "../../core/escape.js";
-import { beginHostTree, type HostTree } from "../../guest/host-tree.js";
-import { Container } from "./container.js";
-import { containerSpec, ENTRY } from "./container-spec.js";
+import type { HostTree } from "../../guest/host-tree.js";
+import type { Container } from "./container.js";
+import { ENTRY } from "./container-spec.js";
 import {
   beginProject,
   bringChanges,
@@ -21,32 +20,35 @@ import {
 } from "./copied-project.js";
 import type { Engine } from "./engine.js";
 import { entryOrder } from "./entry-order.js";
-import { awaitEntry, giveOrder } from "./entry-talk.js";
+import { type Begun, giveOrder } from "./entry-talk.js";
+import { FirstProcess } from "./first-process.js";
 import { HeldFolders } from "./held-folders.js";
 import { endOf } from "./kept/end.js";
-import { ownedLabels } from "./labels.js";
 import type { MuxedStream } from "./muxed-stream.js";
+import type { Preface } from "./preface.js";
+import { explained, type StartedContainer } from "./start-container.js";
 import { abandon } from "./sweep.js";
-import { nothingKnown, usageOf } from "./usage.js";
+import { nothingKnown } from "./usage.js";
 import { type CopiedView, copiedViews, liveViews, trackedView } from "./views.js";
-
-interface Parts {
-  readonly container: Container;
-  readonly stream: MuxedStream;
-  readonly status: Promise<number | null>;
-  readonly trees: readonly HostTree[];
-  readonly isDocker: boolean;
-}
 
 /** How long a container whose stream has ended may take to end by itself. */
 const LEAVE_MS = 2000;
 
+export interface BootOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly onStream?: ((stream: Duplex) => void) | undefined;
+}
+
 export class RunContainer {
   readonly #container: Container;
   readonly #stream: MuxedStream;
+  /** Its first program, before the guest. */
+  readonly #preface: Preface;
   readonly #ending = deferred<UsedSoFar>();
   #used: UsedSoFar = nothingKnown;
   readonly ended: Promise<SandboxEnd>;
+  readonly #removed = deferred<void>();
+  readonly #told = deferred<void>();
   #asked: Promise<void> | null = null;
   #finished: Promise<SandboxEnd> | null = null;
   #stateDir: string | null = null;
@@ -56,16 +58,19 @@ export class RunContainer {
   readonly #inspected: Promise<void>;
   /** What it will show, where that was known before it was started. */
   readonly #trees: readonly HostTree[];
+  /** Where it had its order before it was started. */
+  readonly #begun: Promise<Begun> | null;
   readonly #isDocker: boolean;
-  /** Of its first process, on the engine's machine; 0 until it is known. */
-  #pid = 0;
+  /** Where it can be seen from here, and was asked for. */
+  #first: FirstProcess | null = null;
 
-  private constructor({ container, stream, status, trees, isDocker }: Parts) {
+  constructor({ container, stream, preface, status, trees, begun, isDocker }: StartedContainer) {
     this.#container = container;
     this.#trees = trees;
+    this.#begun = begun;
     this.#isDocker = isDocker;
     this.#stream = stream;
-    stream.on("error", () => {});
+    this.#preface = preface;
     // One that cannot be spoken to any more has no use left, unless its project is still to be looked at.
     stream.once("close", () => {
       if (this.#stateDir === null) void this.#end();
@@ -75,95 +80,21 @@ export class RunContainer {
     // Known in time, so that nothing has to be asked when it ends.
     this.#inspected = container.inspect().then(
       (state) => {
-        this.#pid = state?.pid ?? 0;
+        this.#first = FirstProcess.find(state?.pid ?? 0, container.id);
       },
       () => {},
     );
   }
 
-  /** Started, and waiting for its order. Nothing of it is left where this rejects. */
-  static async start(
-    engine: Engine,
-    boot: BootSpec,
-    kind: "run" | "warm",
-    signal?: AbortSignal,
-  ): Promise<RunContainer> {
-    signal?.throwIfAborted();
-    const { client, programs } = engine;
-    const views = copiedViews(boot);
-    const live = liveViews(boot);
-    const labels = ownedLabels(kind, boot.id);
-    const files = engine.sharedFiles();
-    const spec = containerSpec({
-      boot,
-      views,
-      live,
-      labels,
-      programs,
-      files,
-      isKept: false,
-      maxProcesses: engine.maxProcesses,
-    });
-    const made = Container.create(client, `agentkernel-${boot.hostname}`, spec);
-    const trees = kind === "run" ? await readBeside(made, views, boot, signal) : [];
-    const container = await made.catch((error: unknown) => {
-      for (const tree of trees) tree.abandon();
-      throw error;
-    });
-    let stream: MuxedStream | null = null;
-    try {
-      signal?.throwIfAborted();
-      stream = await container.attach();
-      const opened = stream;
-      const giveUp = () => opened.destroy();
-      signal?.addEventListener("abort", giveUp, { once: true });
-      try {
-        await container.start();
-        const status = container.awaitEnd();
-        status.catch(() => {});
-        await awaitEntry(opened);
-        return new RunContainer({
-          container,
-          stream: opened,
-          status,
-          trees,
-          isDocker: engine.kind === "docker",
-        });
-      } finally {
-        signal?.removeEventListener("abort", giveUp);
-      }
-    } catch (error) {
-      stream?.destroy();
-      for (const tree of trees) tree.abandon();
-      await container.remove();
-      throw signal?.aborted ? signal.reason : explained(error, stream);
-    }
-  }
-
   /** Once: what it is to show and to be. It is gone where this rejects. */
-  async boot(engine: Engine, boot: BootSpec, signal?: AbortSignal): Promise<BootedSandbox> {
+  async boot(engine: Engine, boot: BootSpec, { signal, onStream }: BootOptions): Promise<BootedSandbox> {
     const giveUp = () => this.#stream.destroy();
     try {
       signal?.throwIfAborted();
       signal?.addEventListener("abort", giveUp, { once: true });
-      const views = copiedViews(boot);
-      const live = liveViews(boot);
-      const order = entryOrder(boot, { views, live, isKept: false });
-      const stateDir = await this.#begin(engine, boot, views);
-      this.#held = live.length === 0 ? null : await HeldFolders.start(live, boot, engine.folder);
-      await this.#held?.untilEnd(this.#container);
-      const { found } = this.#held ?? {};
-      const begun = await giveOrder(this.#stream, {
-        order,
-        views,
-        hide: boot.policy.fs.deny,
-        trees: this.#trees,
-        found,
-        signal,
-      });
-      if (stateDir !== null && begun.listing !== null) await writeListing(stateDir, begun.listing);
+      const { layers } = await (this.#begun ?? this.#order(engine, boot, { signal, onStream }));
       await this.#inspected;
-      return this.#booted([...engine.layersOf(boot), ...begun.layers]);
+      return this.#booted([...engine.layersOf(boot), ...layers]);
     } catch (error) {
       await this.kill().catch(() => {});
       throw signal?.aborted ? signal.reason : explained(error, this.#stream);
@@ -171,6 +102,26 @@ export class RunContainer {
       for (const tree of this.#trees) tree.abandon();
       signal?.removeEventListener("abort", giveUp);
     }
+  }
+
+  async #order(engine: Engine, boot: BootSpec, { signal, onStream }: BootOptions): Promise<Begun> {
+    const views = copiedViews(boot);
+    const live = liveViews(boot);
+    const stateDir = await this.#begin(engine, boot, views);
+    this.#held = live.length === 0 ? null : await HeldFolders.start(live, boot, engine.folder);
+    await this.#held?.untilEnd(this.#container);
+    const begun = await giveOrder(this.#preface, {
+      order: entryOrder(boot, { views, live, isKept: false }),
+      views,
+      hide: boot.policy.fs.deny,
+      trees: this.#trees,
+      found: this.#held?.found,
+      onDelivered: () => onStream?.(this.#stream),
+      onStarted: () => this.#stream.endPreface(),
+      signal,
+    });
+    if (stateDir !== null && begun.listing !== null) await writeListing(stateDir, begun.listing);
+    return begun;
   }
 
   /** Where its changes are to be carried over: the folder for what is known of the project. */
@@ -188,10 +139,16 @@ export class RunContainer {
       stream: this.#stream as Duplex,
       layers,
       ended: this.ended,
+      removed: this.removed,
       ending: this.#ending.promise,
       finish: () => this.finish(),
       kill: () => this.kill(),
     };
+  }
+
+  /** Settles when the engine has removed it, which may be after its end. */
+  get removed(): Promise<void> {
+    return this.#removed.promise;
   }
 
   /** Idempotent, as `kill` is; the first of both counts. */
@@ -244,6 +201,7 @@ export class RunContainer {
 
   async #kill(): Promise<void> {
     this.#look();
+    this.#told.resolve();
     // An engine that does not answer is heard of by whoever waits for the end.
     await this.#container.kill().catch(() => {});
     this.#stream.destroy();
@@ -253,6 +211,7 @@ export class RunContainer {
   async #leave(): Promise<void> {
     this.#look();
     this.#stream.destroy();
+    this.#told.resolve();
     const impatience = setTimeout(() => void this.#container.kill().catch(() => {}), LEAVE_MS);
     await this.ended.catch(() => {});
     clearTimeout(impatience);
@@ -260,60 +219,48 @@ export class RunContainer {
 
   /** At once: its stream may be closed in the same turn, and then nothing is left to look at. */
   #look(): void {
-    this.#used = this.#pid === 0 ? nothingKnown : usageOf(this.#pid, this.#container.id);
+    this.#used = this.#first?.usage ?? nothingKnown;
     this.#ending.resolve(this.#used);
   }
 
   async #awaitEnd(status: Promise<number | null>): Promise<SandboxEnd> {
-    const code = await status.catch((error: unknown) => {
-      abandon(this.#container.id);
+    const end = await this.#over(status).catch((error: unknown) => {
+      this.#abandon();
       throw new AgentKernelError("sandbox_died", "the engine that ran the sandbox is gone", { cause: error });
     });
     this.#stream.destroy();
     const removed = this.#container.remove();
+    removed.then(this.#removed.resolve, () => this.#abandon());
     // Nothing of it runs any more, and Docker itself removes it, also after a restart: nobody has to wait until it has.
     // For Podman somebody else does, who can be killed.
-    if (this.#isDocker) removed.catch(() => abandon(this.#container.id));
-    else await removed;
+    if (!this.#isDocker) await removed;
     const { oomKills, pidsDenied, memoryPeakBytes, cpuUs } = this.#used;
     if (this.#stateDir !== null) await removeProject(this.#stateDir);
     await this.#held?.ended;
-    return { ...endOf(code), oomKills, pidsDenied, memoryPeakBytes, cpuUs, carried: this.#carried };
+    return { ...end, oomKills, pidsDenied, memoryPeakBytes, cpuUs, carried: this.#carried };
   }
-}
 
-/**
- * Begins to read what will be shown while the engine makes the container, when that request has left. Never rejects:
- * whatever is in the way is met again by whoever reads without this, and told by them. Not where changes are told from
- * what was read, since the host's own count from a moment before that.
- */
-async function readBeside(
-  made: Promise<Container>,
-  views: readonly CopiedView[],
-  boot: BootSpec,
-  signal?: AbortSignal,
-): Promise<readonly HostTree[]> {
-  made.catch(() => {});
-  if (trackedView(views, false) !== null) return [];
-  await new Promise((resolve) => setImmediate(resolve));
-  const begun: HostTree[] = [];
-  try {
-    for (const { source } of views) {
-      begun.push(beginHostTree(source, boot.policy.fs.deny, { signal, holes: true }));
-    }
-    return begun;
-  } catch {
-    for (const tree of begun) tree.abandon();
-    return [];
+  /** By the engine's word or, once it was told to end, by the kernel's, which comes sooner. */
+  async #over(status: Promise<number | null>): Promise<SandboxEnd> {
+    const heard = new AbortController();
+    const engines = status.then(endOf).finally(() => heard.abort());
+    const kernels = this.#told.promise.then(async () => {
+      // Podman would be asked to remove what it is still at work on.
+      if (this.#first === null || !this.#isDocker) return await engines;
+      await this.#first.gone(heard.signal);
+      // Its status is the engine's to know: it counts as killed, which is what it was told to be.
+      return heard.signal.aborted ? await engines : endOf(null);
+    });
+    return await Promise.race([engines, kernels]);
+  }
+
+  /** It is left to whoever sweeps. */
+  #abandon(): void {
+    abandon(this.#container.id);
+    this.#removed.resolve();
   }
 }
 
 function gone(cause: unknown): never {
   throw new AgentKernelError("sandbox_died", "the container ended before its changes could be carried over", { cause });
-}
-
-/** With what the container's first program, or what started it, said last. */
-export function explained(error: unknown, stream: MuxedStream | null): unknown {
-  if (!(error instanceof AgentKernelError) || stream === null || stream.words === "") return error;
-  return new AgentKernelError(error.code, `${error.message}: ${escapeText(stream.words)}`, { cause: error });
 }

@@ -1,10 +1,12 @@
 /** Containers that are started before anybody asks for one, and get their order when somebody does. Each serves once. */
 import { randomBytes } from "node:crypto";
+import type { Duplex } from "node:stream";
 import type { BootedSandbox, BootSpec, WarmSandbox, WarmShape } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { engineImage } from "./container-spec.js";
 import type { Engine } from "./engine.js";
 import { RunContainer } from "./run-container.js";
+import { startContainer } from "./start-container.js";
 import { copiedViews, liveViews } from "./views.js";
 
 /** Null where what is shown is the engine's to mount, which it does when it makes a container. */
@@ -13,7 +15,7 @@ export function warmShape(engine: Engine, spec: BootSpec): WarmShape | null {
   return {
     key: JSON.stringify([engine.kind, engineImage(spec.image), fixedParts(spec)]),
     label: labelOf(engine, spec),
-    build: () => buildWarm(engine, withoutCaller(spec)),
+    build: (signal) => buildWarm(engine, withoutCaller(spec), signal),
   };
 }
 
@@ -43,8 +45,8 @@ function labelOf({ kind }: Engine, { image, policy }: BootSpec): string {
   return `${kind} image ${id}, workspace ${policy.fs.workspace.mode}, network ${network}${root.join("")}`;
 }
 
-async function buildWarm(engine: Engine, spec: BootSpec): Promise<WarmSandbox> {
-  const container = await RunContainer.start(engine, spec, "warm");
+async function buildWarm(engine: Engine, spec: BootSpec, signal: AbortSignal): Promise<WarmSandbox> {
+  const container = new RunContainer(await startContainer(engine, spec, { kind: "warm", signal }));
   return new WarmContainer(engine, container, spec.hostname);
 }
 
@@ -70,16 +72,17 @@ class WarmContainer implements WarmSandbox {
     this.over = Promise.race([taken, ended]);
   }
 
-  async take(spec: BootSpec, signal?: AbortSignal): Promise<BootedSandbox> {
+  async take(spec: BootSpec, signal?: AbortSignal, onStream?: (stream: Duplex) => void): Promise<BootedSandbox> {
     if (this.#isTaken) throw new AgentKernelError("internal", "a warm sandbox was taken twice");
     this.#isTaken = true;
     this.#tellTaken();
-    return await this.#container.boot(this.#engine, { ...spec, hostname: this.#hostname }, signal);
+    return await this.#container.boot(this.#engine, { ...spec, hostname: this.#hostname }, { signal, onStream });
   }
 
   async discard(): Promise<void> {
     if (this.#isTaken) return;
     this.#isTaken = true;
     await this.#container.kill().catch(() => {});
+    await this.#container.removed;
   }
 }

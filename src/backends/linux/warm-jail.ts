@@ -14,7 +14,7 @@ export function warmShape(programs: JailPrograms, spec: JailSpec): WarmShape | n
   return {
     key: JSON.stringify([root, fixedParts(spec)]),
     label: labelOf(spec),
-    build: () => buildWarm(programs, withoutCaller(spec)),
+    build: (signal) => buildWarm(programs, withoutCaller(spec), signal),
   };
 }
 
@@ -66,16 +66,23 @@ function labelOf({ root, user, views, network, rootReadonly, gvisor }: JailSpec)
   ].join(", ");
 }
 
-async function buildWarm(programs: JailPrograms, spec: JailSpec): Promise<WarmSandbox> {
+async function buildWarm(programs: JailPrograms, spec: JailSpec, signal: AbortSignal): Promise<WarmSandbox> {
+  signal.throwIfAborted();
   const child = await (programs.starter ? programs.starter.start() : spawnJail(programs.jailBinary));
   const jail = new Jail(child, programs);
+  // It ends when its orders do, however far it is.
+  const giveUp = () => void jail.kill().catch(() => {});
+  signal.addEventListener("abort", giveUp, { once: true });
+  if (signal.aborted) giveUp();
   jail.build(spec);
   try {
     await jail.warm;
   } catch (error) {
     jail.stream.destroy();
     await jail.gone;
-    throw error;
+    throw signal.aborted ? signal.reason : error;
+  } finally {
+    signal.removeEventListener("abort", giveUp);
   }
   return new WarmJail(jail, programs);
 }

@@ -97,13 +97,14 @@ export class WarmPool {
   #settings: PoolSettings = defaultPoolSettings;
   #served = 0;
   #rest: NodeJS.Timeout | undefined;
-  #isClosed = false;
   #most = 0;
   #lookedAtMs = 0;
   #foresights = 0;
   /** The look that was made for whoever called last, until it is known who that is. */
   #early: Foresight | null = null;
-  readonly #ending = new Set<Promise<void>>();
+  /** What has been begun and is to be over before a close is: builds, ends, and removals. */
+  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #closing = new AbortController();
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -211,12 +212,23 @@ export class WarmPool {
     }
   }
 
-  /** Nothing of it is left when this settles. */
+  /** Nothing of it is left when this settles, neither of what was being built nor of what it had served with. */
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort(new Error("the pool is closed"));
     clearTimeout(this.#rest);
     this.drain();
-    await Promise.all(this.#ending);
+    // What was being built may be there nevertheless, and is ended then.
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+  }
+
+  /** Something of a sandbox that nobody waits for but a close. Must not reject. */
+  outlast(work: Promise<unknown>): void {
+    this.#underWay.add(work);
+    void work.then(() => this.#underWay.delete(work));
+  }
+
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted;
   }
 
   #stockOf(shape: WarmShape, agent: string): Stock {
@@ -272,7 +284,7 @@ export class WarmPool {
 
   /** Told once, however many were being built. */
   #fail(stock: Stock, error: unknown): void {
-    if (!stock.hasFailed) this.#options.onFault(error);
+    if (!stock.hasFailed && !this.#isClosed) this.#options.onFault(error);
     stock.hasFailed = true;
   }
 
@@ -290,9 +302,15 @@ export class WarmPool {
   }
 
   async #build(stock: Stock): Promise<void> {
+    const built = this.#built(stock);
+    this.outlast(built.catch(() => {}));
+    await built;
+  }
+
+  async #built(stock: Stock): Promise<void> {
     stock.building++;
     try {
-      const warm = await stock.shape.build();
+      const warm = await stock.shape.build(this.#closing.signal);
       const isKnown = [...this.#stocks.values()].includes(stock);
       if (this.#isClosed || !isKnown) {
         this.#discard([warm]);
@@ -322,10 +340,6 @@ export class WarmPool {
   }
 
   #discard(sandboxes: readonly WarmSandbox[]): void {
-    for (const warm of sandboxes) {
-      const ending = warm.discard().catch(this.#options.onFault);
-      this.#ending.add(ending);
-      void ending.then(() => this.#ending.delete(ending));
-    }
+    for (const warm of sandboxes) this.outlast(warm.discard().catch(this.#options.onFault));
   }
 }

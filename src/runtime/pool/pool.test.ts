@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Backend, BootedSandbox, BootSpec, SandboxEnd, WarmSandbox, WarmShape } from "../../core/backend.js";
+import { deferred } from "../../core/deferred.js";
 import { resolve } from "../../policy/resolve.js";
 import { WarmPool } from "./index.js";
 import { pooledBackend } from "./pooled-backend.js";
@@ -40,6 +41,12 @@ class FakeWarm implements WarmSandbox {
 /** A backend whose shapes are the hostnames of specs. */
 class FakeWorld {
   readonly built: FakeWarm[] = [];
+  /** Builds take until this settles. */
+  ready: Promise<void> = Promise.resolve();
+  /** The last that was built with. */
+  givenUp: AbortSignal | null = null;
+  /** Of the sandboxes that are booted from now on. */
+  removed: Promise<void> | undefined;
   readonly cold: string[] = [];
   failure: Error | null = null;
   readonly #ends: (() => void)[] = [];
@@ -58,8 +65,10 @@ class FakeWorld {
     return {
       key,
       label: key,
-      build: async () => {
+      build: async (signal) => {
         if (this.failure) throw this.failure;
+        this.givenUp = signal;
+        await this.ready;
         const warm = new FakeWarm(this.#booted());
         this.built.push(warm);
         return warm;
@@ -73,7 +82,9 @@ class FakeWorld {
 
   #booted(): BootedSandbox {
     const ended = new Promise<SandboxEnd>((resolve) => this.#ends.push(() => resolve({} as SandboxEnd)));
-    return { stream: {} as BootedSandbox["stream"], layers: [], ended, finish: () => ended, kill: () => ended };
+    const removed = this.removed === undefined ? {} : { removed: this.removed };
+    const stream = {} as BootedSandbox["stream"];
+    return { stream, layers: [], ended, ...removed, finish: () => ended, kill: () => ended };
   }
 }
 
@@ -285,5 +296,53 @@ describe("what waits", () => {
     vi.useRealTimers();
     await pool.close();
     expect(world.built.every(({ isDiscarded }) => isDiscarded)).toBe(true);
+  });
+});
+
+describe("closing", () => {
+  /** Whether it has settled when everything that can happen now has happened. */
+  const isOver = async (work: Promise<void>): Promise<boolean> => {
+    let over = false;
+    void work.then(() => {
+      over = true;
+    });
+    await vi.advanceTimersByTimeAsync(0);
+    return over;
+  };
+
+  it("gives up what is being built, waits for it, and ends what is there nevertheless", async () => {
+    const ready = deferred<void>();
+    world.ready = ready.promise;
+    await run("a");
+    expect(world.givenUp?.aborted).toBe(false);
+    const closed = pool.close();
+    expect(world.givenUp?.aborted).toBe(true);
+    expect(await isOver(closed)).toBe(false);
+    ready.resolve();
+    await closed;
+    expect(world.built.map(({ isDiscarded }) => isDiscarded)).toEqual([true, true, true]);
+  });
+
+  it("is not told of as a fault of what could not be built", async () => {
+    const ready = deferred<void>();
+    world.ready = ready.promise;
+    await run("a");
+    const closed = pool.close();
+    ready.reject(new Error("given up"));
+    await closed;
+    expect(faults).toEqual([]);
+  });
+
+  it("waits for what is removed behind a run that has ended, and not for a run that goes on", async () => {
+    const removed = deferred<void>();
+    world.removed = removed.promise;
+    await backend.boot(spec("a"));
+    expect(await isOver(pool.close())).toBe(true);
+    world.endAll();
+    await vi.advanceTimersByTimeAsync(0);
+    const closed = pool.close();
+    expect(await isOver(closed)).toBe(false);
+    removed.resolve();
+    await closed;
   });
 });

@@ -7,12 +7,12 @@ export function pooledBackend(backend: Backend, pool: WarmPool): Backend {
     ...backend,
     async boot(spec, signal, onStream) {
       const shape = backend.shapeOf?.(spec) ?? null;
-      if (shape === null) return await backend.boot(spec, signal, onStream);
+      if (shape === null) return outlasted(pool, await backend.boot(spec, signal, onStream));
       const user = pool.use(shape, spec.policy.mode);
       try {
         const warm = await takeWarm(user, [spec, signal, onStream]);
         user.has(warm === null ? "missed" : "taken", spec.projectDir);
-        const booted = warm ?? (await backend.boot(spec, signal, onStream));
+        const booted = outlasted(pool, warm ?? (await backend.boot(spec, signal, onStream)));
         booted.ended.then(user.over, user.over);
         return booted;
       } catch (error) {
@@ -21,6 +21,16 @@ export function pooledBackend(backend: Backend, pool: WarmPool): Backend {
       }
     },
   };
+}
+
+/** What its engine goes on removing behind its end is waited for by whoever closes the pool. */
+function outlasted(pool: WarmPool, booted: BootedSandbox): BootedSandbox {
+  const { ended, removed } = booted;
+  const over = () => {
+    if (removed !== undefined) pool.outlast(removed);
+  };
+  ended.then(over, over);
+  return booted;
 }
 
 async function takeWarm(user: ShapeUser, boot: Parameters<Backend["boot"]>): Promise<BootedSandbox | null> {

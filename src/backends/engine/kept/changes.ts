@@ -14,7 +14,7 @@ import { ENTRY } from "../container-spec.js";
 import { bringChanges, carryChanges } from "../copied-project.js";
 import type { Engine } from "../engine.js";
 import { awaitEntry } from "../entry-talk.js";
-import { explained } from "../run-container.js";
+import { explained } from "../start-container.js";
 import { readRecord, writeRecord } from "./record.js";
 
 /** One question at a time, of each sandbox. */

@@ -16,7 +16,7 @@ import { entryOrder } from "../entry-order.js";
 import { awaitEntry, giveOrder } from "../entry-talk.js";
 import { HeldFolders } from "../held-folders.js";
 import { keptLabels } from "../labels.js";
-import { explained } from "../run-container.js";
+import { explained } from "../start-container.js";
 import { copiedViews, liveViews, trackedView } from "../views.js";
 import { carryAtStop, engineChanges } from "./changes.js";
 import { engineCopies, forgetCopy } from "./copies.js";
