@@ -1,8 +1,7 @@
 /** What the first program of a container is told (native/entry/src/order.rs). Pure. */
 import type { BootSpec } from "../../core/backend.js";
 import { unprivilegedUser, writablePaths } from "../linux/jail-spec.js";
-import { liveSource } from "./container-spec.js";
-import { type CopiedView, type LiveView, trackedView } from "./views.js";
+import { type CopiedView, type LiveView, liveSource, trackedView } from "./views.js";
 
 export interface EntryOrder {
   readonly version: 1;

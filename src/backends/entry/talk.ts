@@ -7,7 +7,7 @@ import type { Layer } from "../../core/backend.js";
 import { AgentKernelError, errorCodeOf } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import { type HostTree, readHostTree } from "../../guest/host-tree.js";
-import type { EntryOrder } from "./entry-order.js";
+import type { EntryOrder } from "./order.js";
 import type { CopiedView } from "./views.js";
 
 const MAX_MESSAGE_BYTES = 1 << 20;
