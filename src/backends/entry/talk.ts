@@ -24,9 +24,10 @@ export interface Delivery {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** It waits for its order. */
-export async function awaitEntry(stream: Duplex): Promise<void> {
-  const said = await hear(stream);
+/** It waits for its order. A machine that was not restored says before that it `waits`. */
+export async function awaitEntry(stream: Duplex, waits?: "waiting"): Promise<void> {
+  const first = await hear(stream);
+  const said = waits !== undefined && first.said === waits ? await hear(stream) : first;
   if (said.said === "failed") throw failure(said);
   if (said.said !== "here") throw unexpected(JSON.stringify(said));
 }
