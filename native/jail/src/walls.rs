@@ -91,9 +91,9 @@ pub fn landlock(writable: &[PathBuf]) -> Outcome<Layer> {
     }
 }
 
-/// Nothing may be written. No policy asks for it, so a kernel that has none does without.
-pub fn landlock_where_known() -> Outcome<Layer> {
-    restrict_writes(&[]).map(|status| layer_of(&status))
+/// Nothing may be written but these. No policy asks for it, so a kernel that has none does without.
+pub fn landlock_where_known(writable: &[PathBuf]) -> Outcome<Layer> {
+    restrict_writes(writable).map(|status| layer_of(&status))
 }
 
 fn layer_of(status: &RulesetStatus) -> Layer {

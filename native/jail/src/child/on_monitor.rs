@@ -1,7 +1,7 @@
 //! The last steps of a child that becomes a virtual machine's monitor instead of the guest: it has a filter of its own, a
 //! root that nobody can write, and no user's folder in sight.
 
-use std::convert::Infallible;
+use std::{convert::Infallible, path::PathBuf};
 
 use super::{Child, Told, enter, set_root_attributes};
 use crate::{
@@ -10,6 +10,9 @@ use crate::{
     place::Root,
     sys, walls,
 };
+
+/// Devices without a memory of their own.
+const WRITABLE: [&str; 2] = ["/dev/null", "/dev/kvm"];
 
 impl Child<'_> {
     pub(super) fn become_monitor(
@@ -30,7 +33,7 @@ impl Child<'_> {
         walls::drop_capabilities(self.spec)?;
         walls::become_user(self.spec, self.identity)?;
         walls::no_new_privileges()?;
-        self.channel.send(&Told::Layer(walls::landlock_where_known()?), None)?;
+        self.channel.send(&Told::Layer(walls::landlock_where_known(&WRITABLE.map(PathBuf::from))?), None)?;
         walls::seccomp_monitor()?;
         if !self.channel.peer_lives() {
             return Err(Fault::start("the supervisor is gone"));
