@@ -82,11 +82,10 @@ pub fn die_with_parent() -> Outcome<()> {
 /// A second wall for writes, beside the mounts, and against changes of mounts, devices, and signals to the outside.
 pub fn landlock(writable: &[PathBuf]) -> Outcome<Layer> {
     match restrict_writes(writable)? {
-        RulesetStatus::NotEnforced if writable != [Path::new("/")] => Err(Fault::new(
-            "layer_unavailable",
-            "the policy limits writes by Landlock, and this kernel has none",
-        )
-        .hint("boot a kernel with Landlock (lsm=landlock,… on its command line), or use another profile")),
+        RulesetStatus::NotEnforced if writable != [Path::new("/")] => {
+            Err(Fault::new("layer_unavailable", "the policy limits writes by Landlock, and this kernel has none")
+                .hint("boot a kernel with Landlock (lsm=landlock,… on its command line), or use another profile"))
+        }
         status => Ok(layer_of(&status)),
     }
 }

@@ -98,7 +98,8 @@ async function hearMessage(stream: Duplex): Promise<Buffer> {
   return length === 0 ? Buffer.alloc(0) : await exactly(stream, length);
 }
 
-async function hear(stream: Duplex): Promise<Readonly<Record<string, unknown>>> {
+/** One message that is a JSON object. */
+export async function hear(stream: Duplex): Promise<Readonly<Record<string, unknown>>> {
   const value = JSON.parse((await hearMessage(stream)).toString("utf8")) as unknown;
   if (typeof value !== "object" || value === null) throw unexpected(String(value));
   return value as Readonly<Record<string, unknown>>;

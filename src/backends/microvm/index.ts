@@ -5,6 +5,7 @@
  */
 import type { Backend, BootSpec, Lack, WarmShape } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
+import { sweepProjects } from "../entry/copied-project.js";
 import type { JailPrograms } from "../linux/jail-process.js";
 import type { MachineFiles } from "./machine-files.js";
 import type { Monitor } from "./monitor.js";
@@ -19,6 +20,8 @@ export interface MicrovmOptions {
   readonly monitor: () => Promise<Monitor>;
   readonly files: MachineFiles;
   readonly templates: Templates;
+  /** Of the user's own, for what is known of synced projects. */
+  readonly folder: string;
   /** From the kernel on each time, without a template. */
   readonly isCold?: boolean;
 }
@@ -28,26 +31,35 @@ export const microvmLacks: readonly Lack[] = [
 ];
 
 export function microvmBackend(options: MicrovmOptions): Backend {
+  let isSwept = false;
   return {
     name: "microvm",
     lacks: microvmLacks,
     async boot(spec, signal) {
       machineViews(spec);
-      return await (await startMachine(options, spec, signal)).boot(spec, signal);
+      const booted = await (await startMachine(options, spec, signal)).boot(spec, signal);
+      // Beside the run: what others left does not keep this one waiting.
+      if (!isSwept) {
+        isSwept = true;
+        sweepProjects(options.folder).catch(() => {
+          isSwept = false;
+        });
+      }
+      return booted;
     },
     shapeOf: (spec) => warmShape(options, spec),
   };
 }
 
 async function startMachine(options: MicrovmOptions, spec: BootSpec, signal?: AbortSignal): Promise<RunMachine> {
-  const { programs, vmmBinary, templates, isCold = false } = options;
+  const { programs, vmmBinary, templates, folder, isCold = false } = options;
   const shape = await shapeFor(options, spec, signal);
   const start = isCold
     ? ({ does: "boot" } as const)
     : ({ does: "restore", template: await templates.of(shape) } as const);
   signal?.throwIfAborted();
   const { vcpus: share } = spec.policy.resources;
-  return await RunMachine.start({ programs, vmmBinary, shape, start, vcpus: share }, signal);
+  return await RunMachine.start({ programs, vmmBinary, shape, start, vcpus: share, folder }, signal);
 }
 
 async function shapeFor(

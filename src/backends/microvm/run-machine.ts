@@ -9,11 +9,12 @@ import { escapeText } from "../../core/escape.js";
 import { within } from "../../core/within.js";
 import { entryOrder } from "../entry/order.js";
 import { awaitEntry, giveOrder, sendMessage } from "../entry/talk.js";
-import { type CopiedView, copiedViews, liveViews } from "../entry/views.js";
+import { type CopiedView, copiedViews, liveViews, trackedView } from "../entry/views.js";
 import { type JailPrograms, startJail } from "../linux/jail-process.js";
 import { MachineStream } from "./machine-stream.js";
 import { type MachineStart, monitorJail } from "./monitor-jail.js";
 import type { MachineShape } from "./shape.js";
+import { SyncedProject } from "./synced-project.js";
 import { wakeMessage } from "./wake.js";
 
 export interface MachineParts {
@@ -23,6 +24,8 @@ export interface MachineParts {
   readonly start: MachineStart;
   /** Processor time, as the policy has it. */
   readonly vcpus: number;
+  /** Of the user's own, for what is known of synced projects. */
+  readonly folder: string;
 }
 
 /** Until a machine answers that was woken; one that boots first needs longer. */
@@ -34,15 +37,20 @@ export class RunMachine {
   readonly #jail: BootedSandbox;
   readonly #stream: MachineStream;
   readonly #parts: MachineParts;
+  #project: SyncedProject | null = null;
+  #finished: Promise<SandboxEnd> | null = null;
 
   private constructor(jail: BootedSandbox, stream: MachineStream, parts: MachineParts) {
     this.#jail = jail;
     this.#stream = stream;
     this.#parts = parts;
-    this.ended = jail.ended;
+    this.ended = jail.ended.finally(() => this.#project?.forget());
+    this.ended.catch(() => {});
     stream.on("error", () => {});
-    // One that cannot be spoken to any more has no use left.
-    stream.once("close", () => void jail.kill().catch(() => {}));
+    // One that cannot be spoken to any more has no use left, unless its project is still to be looked at.
+    stream.once("close", () => {
+      if (!stream.isLetGo) void jail.kill().catch(() => {});
+    });
   }
 
   /** Its monitor runs. Nothing of it is left where this rejects. */
@@ -60,9 +68,12 @@ export class RunMachine {
       signal?.throwIfAborted();
       signal?.addEventListener("abort", giveUp, { once: true });
       const views = machineViews(boot);
+      const tracked = trackedView(views, false);
+      this.#project = tracked === null ? null : await SyncedProject.begin(this.#parts.folder, tracked, boot);
       await this.#wake(boot, views);
-      const order = entryOrder(boot, { views, live: [], isKept: false });
-      const { layers } = await giveOrder(this.#stream, { order, views, hide: boot.policy.fs.deny, signal });
+      const order = entryOrder(boot, { views, live: [], isKept: false, hasOwnKeeper: true });
+      const { layers, listing } = await giveOrder(this.#stream, { order, views, hide: boot.policy.fs.deny, signal });
+      await this.#project?.isInPlace(this.#stream, listing);
       return this.#booted(layers);
     } catch (error) {
       const { said } = await this.kill().catch(() => ({ said: undefined }));
@@ -75,7 +86,10 @@ export class RunMachine {
   async #wake(boot: BootSpec, views: readonly CopiedView[]): Promise<void> {
     const isCold = this.#parts.start.does === "boot";
     const woken = (async () => {
-      await sendMessage(this.#stream, Buffer.from(JSON.stringify(wakeMessage(boot, views))));
+      await sendMessage(
+        this.#stream,
+        Buffer.from(JSON.stringify(wakeMessage(boot, views, this.#project?.token ?? null))),
+      );
       await awaitEntry(this.#stream, "waiting");
     })();
     const ms = isCold ? BOOT_MS : WAKE_MS;
@@ -93,16 +107,40 @@ export class RunMachine {
       layers: [...machineLayers(this.#parts.shape), ...this.#jail.layers.map(aroundMonitor), ...inside.filter(isOwn)],
       ended: this.ended,
       ...(this.#jail.ending === undefined ? {} : { ending: this.#jail.ending }),
-      finish: () => this.#jail.finish(),
+      finish: () => this.finish(),
       kill: () => this.kill(),
     };
   }
 
-  /** Idempotent. */
+  /** Idempotent, as `kill` is; the first of both counts. */
+  async finish(): Promise<SandboxEnd> {
+    this.#finished ??= this.#finish();
+    return await this.#finished;
+  }
+
+  async #finish(): Promise<SandboxEnd> {
+    const project = this.#project;
+    if (project === null) {
+      await this.#jail.finish();
+      return await this.ended;
+    }
+    try {
+      const changes = await project.carry(this.#stream);
+      await this.#jail.finish();
+      const end = await this.ended;
+      return { ...end, oomKills: end.oomKills + changes.oomKills, carried: changes.carried };
+    } catch (error) {
+      const { said } = await this.#jail.kill().catch(() => ({ said: undefined }));
+      throw explained(error, said);
+    }
+  }
+
   async kill(): Promise<SandboxEnd> {
+    if (this.#finished !== null) return await this.#finished;
     const end = this.#jail.kill();
     this.#stream.destroy();
-    return await end;
+    await end;
+    return await this.ended;
   }
 }
 

@@ -11,7 +11,8 @@ interface Place {
   readonly mode: string;
 }
 
-export function wakeMessage(boot: BootSpec, views: readonly CopiedView[]): object {
+/** `token`: the machine is to stay when its sandbox has ended, and tells of that by these bytes. */
+export function wakeMessage(boot: BootSpec, views: readonly CopiedView[], token: Buffer | null): object {
   const { fs, net, resources } = boot.policy;
   const now = Date.now();
   const tmpMib = Math.min(fs.tmpMiB, Math.max(4, Math.floor(resources.memoryMiB / 4)));
@@ -29,6 +30,7 @@ export function wakeMessage(boot: BootSpec, views: readonly CopiedView[]): objec
     places: places(boot, views, tmpMib),
     pids: resources.pids,
     openFiles: resources.openFiles,
+    token: token?.toString("hex") ?? null,
   };
 }
 
