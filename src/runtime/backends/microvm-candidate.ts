@@ -38,7 +38,7 @@ export const microvmCandidate: Candidate = {
     for (const accelerator of await accelerators()) {
       try {
         const backend = openMicrovm({ ...host, resident: null }, { program, accelerator });
-        const { ms } = await bootAndRun(backend, signal, NOTHING, await emptyRoot(host));
+        const { ms } = await bootAndRun(backend, signal, NOTHING, emptyRoot(host));
         const how = accelerator === "kvm" ? "by KVM" : EMULATED;
         return working(`QEMU ${how}; booted a machine in ${ms.toFixed(0)} ms`, { program, accelerator });
       } catch (error) {
