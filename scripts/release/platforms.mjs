@@ -5,6 +5,7 @@ export const nativeNames = [
   "ak-copy",
   "ak-entry",
   "ak-guest",
+  "ak-init",
   "ak-jail",
   "ak-pack",
   "ak-probe",

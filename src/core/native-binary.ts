@@ -14,6 +14,7 @@ export const nativeNames = [
   "ak-changes",
   "ak-copy",
   "ak-entry",
+  "ak-init",
   "ak-probe",
   "ak-unpack",
   "ak-pack",
