@@ -5,7 +5,8 @@ import { join } from "node:path";
 import type { MachineFiles } from "../backends/microvm/machine-files.js";
 import type { ImageSource } from "../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
-import { machineCacheFolder } from "../core/state-folders.js";
+import { imageStoreFolder, machineCacheFolder } from "../core/state-folders.js";
+import { ensureFolderDisk } from "../images/folder-disk.js";
 import { ensureRootImage } from "../images/root-image.js";
 import { ensureInitramfs, findKernelSet } from "../machine/index.js";
 import type { RuntimeHost } from "./open-backend.js";
@@ -23,7 +24,9 @@ export function machineFiles({ env, homeDir }: Place): MachineFiles {
     },
     async root(image, signal) {
       if (image.kind !== "layers") throw new AgentKernelError("internal", "a machine's root is made of layers");
-      return await ensureRootImage(image.layers, signal);
+      const [top = ""] = image.layers;
+      if (top.startsWith(`${imageStoreFolder(env, homeDir)}/`)) return await ensureRootImage(image.layers, signal);
+      return await ensureFolderDisk(top, join(machineCacheFolder(env, homeDir), "roots"), signal);
     },
   };
 }

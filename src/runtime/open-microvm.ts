@@ -6,8 +6,8 @@ import { Templates } from "../backends/microvm/templates.js";
 import type { Backend } from "../core/backend.js";
 import { nativeBinary } from "../core/native-binary.js";
 import { machineCacheFolder, machineStateFolder } from "../core/state-folders.js";
-import { type JailHost, jailPrograms, type RuntimeHost } from "./open-backend.js";
 import { machineFiles } from "./machine-files.js";
+import { type JailHost, jailPrograms, type RuntimeHost } from "./open-backend.js";
 
 export interface MicrovmChoice {
   readonly program: string;

@@ -33,9 +33,15 @@ export async function candidateOf(name: BackendName): Promise<Candidate | null> 
 }
 
 /** In the order in which they are shown. */
-export const candidateNames: readonly BackendName[] = ["linux", "podman", "docker", "gvisor", "microvm", "wasm", "apple"].filter(
-  (name): name is BackendName => name in loaders,
-);
+export const candidateNames: readonly BackendName[] = [
+  "linux",
+  "podman",
+  "docker",
+  "gvisor",
+  "microvm",
+  "wasm",
+  "apple",
+].filter((name): name is BackendName => name in loaders);
 
 /** gVisor and wasm only where they are named; microvm where a proof of it says that hardware runs it. */
 export function automaticOrder(platform: NodeJS.Platform): readonly BackendName[] {

@@ -58,7 +58,9 @@ export const microvmCandidate: Candidate = {
 /** The probe runs instructions of its own on it, against a clock. */
 async function accelerators(): Promise<readonly Accelerator[]> {
   const options = { timeout: PROBE_MS, maxBuffer: 64 << 10, env: {} };
-  const { stdout } = await promisify(execFile)(nativeBinary("ak-probe"), ["kvm"], options).catch(() => ({ stdout: "" }));
+  const { stdout } = await promisify(execFile)(nativeBinary("ak-probe"), ["kvm"], options).catch(() => ({
+    stdout: "",
+  }));
   return stdout.includes('"ok":true') ? ["kvm", "tcg"] : ["tcg"];
 }
 
