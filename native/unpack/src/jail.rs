@@ -1,4 +1,5 @@
-//! The jail around whatever reads an image: one layer's unpacking, or the making of a disk. A child in namespaces of its own, with the layers below and the new one as
+//! The jail around whatever reads an image: one layer's unpacking, or the making of a disk. A child in namespaces of its
+//! own, with the layers below and the new one as
 //! its whole filesystem, reads the archive; this process waits for it, and ends it when whoever gave the order is gone.
 
 use std::{
