@@ -10,6 +10,7 @@ export const nativeNames = [
   "ak-pack",
   "ak-probe",
   "ak-unpack",
+  "ak-vmm",
   "ak-wasm",
 ];
 

@@ -19,6 +19,7 @@ export const nativeNames = [
   "ak-unpack",
   "ak-pack",
   "ak-wasm",
+  "ak-vmm",
 ] as const;
 type NativeName = (typeof nativeNames)[number];
 

@@ -11,20 +11,24 @@ use rustix::{
     system::{RebootCommand, reboot},
 };
 
-use crate::limits::Limits;
+use crate::remains::Remains;
 
 pub enum End {
     Exited(i32),
     Killed(i32),
 }
 
-pub fn of_child(pid: libc::pid_t, _limits: &Limits) -> Outcome<End> {
+pub fn of_child(pid: libc::pid_t, remains: &Remains) -> Outcome<End> {
     let status = wait_for(pid).during("wait for the sandbox")?.status;
-    Ok(if libc::WIFSIGNALED(status) {
+    let how = if libc::WIFSIGNALED(status) {
         End::Killed(libc::WTERMSIG(status))
     } else {
         End::Exited(libc::WEXITSTATUS(status))
-    })
+    };
+    if let Err(fault) = remains.show(&how) {
+        log(&fault.to_string());
+    }
+    Ok(how)
 }
 
 pub fn machine(how: Outcome<End>) -> ! {

@@ -8,6 +8,7 @@
 mod end;
 mod limits;
 mod modules;
+mod remains;
 mod root;
 mod stream;
 mod sys;
@@ -25,6 +26,7 @@ use ak_jail::{
     sys::{Fork, above_placed, exec_fd, fork_into, ignore_broken_pipes, place_fd},
 };
 use limits::Limits;
+use remains::{Remains, TokenWriter};
 use rustix::{
     fs::{Mode, OFlags, open},
     mount::{MountFlags, mount},
@@ -51,10 +53,14 @@ fn run() -> Outcome<end::End> {
     mount_kernel_folders()?;
     modules::load()?;
     let limits = Limits::prepare()?;
+    let (token, writer) = remains::token_pipe()?;
     match fork_into(NAMESPACES, Some(limits.cgroup())).during("start the sandbox's first process")? {
-        Fork::Parent { pid, .. } => end::of_child(pid, &limits),
+        Fork::Parent { pid, .. } => {
+            drop(writer);
+            end::of_child(pid, &Remains::of(pid, token)?)
+        }
         Fork::Child => {
-            let fault = match serve(&limits) {
+            let fault = match serve(&limits, writer) {
                 Err(fault) => fault,
                 Ok(never) => match never {},
             };
@@ -74,12 +80,16 @@ fn mount_kernel_folders() -> Outcome<()> {
 }
 
 /// In the child. Whatever fails once there is a stream is told there.
-fn serve(limits: &Limits) -> Outcome<std::convert::Infallible> {
+fn serve(limits: &Limits, token: TokenWriter) -> Outcome<std::convert::Infallible> {
     let root = root::Root::build()?;
     ak_netlink::route::raise_loopback().during("bring loopback up")?;
     let mut stream = Stream::open()?;
     let said = stream.hear_wake().and_then(|heard| match heard {
-        Ok(text) => become_entry(&stream, root, limits, &Wake::parse(&text)?),
+        Ok(text) => {
+            let wake = Wake::parse(&text)?;
+            token.tell(wake.token_bytes())?;
+            become_entry(&stream, root, limits, &wake)
+        }
         Err(Ended) => Err(ak_jail::fault::Fault::start("the host is gone")),
     });
     if let Err(fault) = &said {

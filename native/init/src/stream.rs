@@ -111,6 +111,11 @@ fn vsock_port(words: &str) -> Outcome<Option<u32>> {
     port.parse().map(Some).map_err(|_| Fault::new("internal", format!("{OPTION}{port}: not a port")))
 }
 
+/// When nobody has it open any more.
+pub fn open_again() -> Outcome<File> {
+    File::options().read(true).write(true).open(PORT).during("open the console's port again")
+}
+
 fn open_port(path: &Path) -> Outcome<File> {
     let watch = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)
         .during("watch for the console's port")?;

@@ -14,6 +14,8 @@ use serde::Deserialize;
 use crate::sys::{self, ENTROPY_BYTES};
 
 const MACHINE_ID_DIGITS: usize = 32;
+pub const TOKEN_BYTES: usize = 32;
+const TOKEN_DIGITS: usize = TOKEN_BYTES * 2;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -37,6 +39,9 @@ pub struct Wake {
     pub places: Vec<Place>,
     pub pids: u64,
     pub open_files: u64,
+    /// Hexadecimal; with it, the machine stays when its sandbox has ended, and tells so by these bytes, which nobody
+    /// in the sandbox knows.
+    pub token: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -64,6 +69,9 @@ impl Wake {
         if !is_hexadecimal(&wake.entropy, ENTROPY_BYTES * 2) {
             return Err(wrong(format!("entropy must have {} hexadecimal digits", ENTROPY_BYTES * 2)));
         }
+        if wake.token.as_ref().is_some_and(|token| !is_hexadecimal(token, TOKEN_DIGITS)) {
+            return Err(wrong(format!("token must have {TOKEN_DIGITS} hexadecimal digits")));
+        }
         for Place { path, mode, .. } in &wake.places {
             if !path.is_absolute() || path.components().any(|c| c.as_os_str() == "..") {
                 return Err(wrong(format!("{} must be absolute without ..", path.display())));
@@ -85,13 +93,18 @@ impl Wake {
     }
 
     fn entropy_bytes(&self) -> [u8; ENTROPY_BYTES] {
-        let mut bytes = [0; ENTROPY_BYTES];
-        let digit = |at: usize| char::from(self.entropy.as_bytes()[at]).to_digit(16).unwrap_or(0) as u8;
-        for (index, byte) in bytes.iter_mut().enumerate() {
-            *byte = digit(index * 2) << 4 | digit(index * 2 + 1);
-        }
-        bytes
+        bytes_of(&self.entropy)
     }
+
+    pub fn token_bytes(&self) -> Option<[u8; TOKEN_BYTES]> {
+        self.token.as_deref().map(bytes_of)
+    }
+}
+
+/// Of as many digits as there are, which were counted before.
+fn bytes_of<const N: usize>(digits: &str) -> [u8; N] {
+    let digit = |at: usize| digits.as_bytes().get(at).and_then(|d| char::from(*d).to_digit(16)).unwrap_or(0) as u8;
+    std::array::from_fn(|index| digit(index * 2) << 4 | digit(index * 2 + 1))
 }
 
 fn is_hexadecimal(text: &str, digits: usize) -> bool {

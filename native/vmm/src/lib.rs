@@ -1,0 +1,10 @@
+//! `ak-vmm` runs one machine: it is process 1 of the jail around a virtual machine monitor, starts it, saves and restores
+//! through it, and watches over it. It never decides what a machine may do, and has nothing of the host's but descriptors.
+
+pub mod console;
+pub mod failure;
+pub mod hold;
+pub mod monitor;
+pub mod qemu;
+pub mod spec;
+pub mod watch;
