@@ -13,6 +13,7 @@ use std::{
 
 use ak_vmm::{
     failure::{During, Failure, Outcome},
+    firecracker::Firecracker,
     hold,
     monitor::{End, Monitor},
     qemu::Qemu,
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
 fn run(spec: &MachineSpec) -> Outcome<()> {
     match spec.monitor {
         MonitorKind::Qemu => run_on::<Qemu>(spec),
+        MonitorKind::Firecracker => run_on::<Firecracker>(spec),
     }
 }
 
