@@ -18,6 +18,8 @@ export const nativeNames = [
   "ak-unpack",
   "ak-pack",
   "ak-wasm",
+  "ak-vmm",
+  "ak-init",
 ] as const;
 type NativeName = (typeof nativeNames)[number];
 

@@ -182,8 +182,8 @@ mod tests {
         assert_eq!(&found, b"memory");
         loaded.memory.write_all_at(b"!", 0).unwrap_err();
         // Opened anew, as a monitor does.
-        let again = fs::OpenOptions::new().read(true).write(true);
-        let again = again.open(format!("/proc/self/fd/{}", loaded.memory.as_raw_fd())).unwrap();
+        let path = format!("/proc/self/fd/{}", loaded.memory.as_raw_fd());
+        let again = fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
         again.write_all_at(b"!", 0).unwrap_err();
         again.set_len(1).unwrap_err();
     }

@@ -4,7 +4,7 @@ use std::{
     env,
     io::Read,
     os::{
-        fd::{AsFd, FromRawFd, OwnedFd},
+        fd::{AsFd, BorrowedFd},
         unix::net::UnixStream,
     },
     process::ExitCode,
@@ -58,11 +58,13 @@ fn run(spec: &MachineSpec) -> Outcome<()> {
 }
 
 fn run_on<M: Monitor>(spec: &MachineSpec) -> Outcome<()> {
-    // SAFETY: the jail put it there for this program, and nothing else here uses the number.
-    let stream = unsafe { OwnedFd::from_raw_fd(STREAM_FD) };
+    // SAFETY: the jail put it there for this program. It stays open until this process has ended: whoever has the other
+    // end takes its end for the machine's, and would not wait for what is said of that.
+    let stream = unsafe { BorrowedFd::borrow_raw(STREAM_FD) };
+    let stream = || stream.try_clone_to_owned().during("give the machine its stream");
     let machine = match spec.does {
-        Does::Boot => M::boot(spec, stream)?,
-        Does::Restore => M::restore(spec, stream)?,
+        Does::Boot => M::boot(spec, stream()?)?,
+        Does::Restore => M::restore(spec, stream()?)?,
         Does::Save => return save::<M>(spec),
     };
     match machine.await_end()? {
@@ -75,14 +77,17 @@ fn run_on<M: Monitor>(spec: &MachineSpec) -> Outcome<()> {
 fn save<M: Monitor>(spec: &MachineSpec) -> Outcome<()> {
     let (ours, theirs) = UnixStream::pair().during("make the machine's stream")?;
     let mut machine = M::boot(spec, theirs.into())?;
-    await_waiting(ours).map_err(|failure| {
+    await_waiting(&ours).map_err(|failure| {
         let said = machine.last_words();
         Failure::new(format!("the machine did not come up: {failure}{}{said}", if said.is_empty() { "" } else { "; " }))
     })?;
-    machine.save()
+    // The machine would see it end, and take that for the host's end.
+    let saved = machine.save();
+    drop(ours);
+    saved
 }
 
-fn await_waiting(mut stream: UnixStream) -> Outcome<()> {
+fn await_waiting(mut stream: &UnixStream) -> Outcome<()> {
     let until = Instant::now() + BOOT_PATIENCE;
     let mut message = Vec::new();
     loop {

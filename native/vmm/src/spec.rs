@@ -29,6 +29,9 @@ pub struct MachineSpec {
     pub accelerator: Accelerator,
     pub memory_mib: u64,
     pub vcpus: u32,
+    /// Whether its kernel finds its devices by ACPI; else they are named on its command line.
+    pub acpi: bool,
+    pub command_line: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -89,7 +92,7 @@ impl MachineSpec {
 mod tests {
     use super::*;
 
-    const WHOLE: &str = r#"{"version":1,"does":"boot","monitor":"qemu","program":"/usr/bin/qemu","accelerator":"tcg","memoryMib":128,"vcpus":1}"#;
+    const WHOLE: &str = r#"{"version":1,"does":"boot","monitor":"qemu","program":"/usr/bin/qemu","accelerator":"tcg","memoryMib":128,"vcpus":1,"acpi":false,"commandLine":"quiet"}"#;
 
     #[test]
     fn a_whole_spec_is_understood() {

@@ -8,8 +8,6 @@ import { deferred } from "../../core/deferred.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import { beginHostTree, type HostTree } from "../../guest/host-tree.js";
-import { Container } from "./container.js";
-import { containerSpec, ENTRY } from "./container-spec.js";
 import {
   beginProject,
   bringChanges,
@@ -18,17 +16,19 @@ import {
   removeProject,
   temporaryProject,
   writeListing,
-} from "./copied-project.js";
+} from "../entry/copied-project.js";
+import { entryOrder } from "../entry/order.js";
+import { awaitEntry, giveOrder } from "../entry/talk.js";
+import { type CopiedView, copiedViews, liveViews, trackedView } from "../entry/views.js";
+import { Container } from "./container.js";
+import { containerSpec, ENTRY } from "./container-spec.js";
 import type { Engine } from "./engine.js";
-import { entryOrder } from "./entry-order.js";
-import { awaitEntry, giveOrder } from "./entry-talk.js";
 import { HeldFolders } from "./held-folders.js";
 import { endOf } from "./kept/end.js";
 import { ownedLabels } from "./labels.js";
 import type { MuxedStream } from "./muxed-stream.js";
 import { abandon } from "./sweep.js";
 import { nothingKnown, usageOf } from "./usage.js";
-import { type CopiedView, copiedViews, liveViews, trackedView } from "./views.js";
 
 interface Parts {
   readonly container: Container;

@@ -26,7 +26,8 @@ pub fn of(spec: &MachineSpec, ends: &Ends<'_>) -> Vec<String> {
     words.add("-display", ["none"]);
     words.add("-sandbox", ["on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"]);
     // Without these timers a guest hangs or loses a second under software emulation.
-    words.add("-M", ["microvm,acpi=off,pic=on,pit=on,rtc=on,isa-serial=on,memory-backend=memory"]);
+    let acpi = if spec.acpi { "on" } else { "off" };
+    words.add("-M", [format!("microvm,acpi={acpi},pic=on,pit=on,rtc=on,isa-serial=on,memory-backend=memory")]);
     words.add("-accel", [accelerator(spec)]);
     words.add("-cpu", ["max"]);
     words.add("-smp", [spec.vcpus.to_string()]);
@@ -92,11 +93,7 @@ fn inherited(fd: RawFd) -> String {
 }
 
 fn command_line(spec: &MachineSpec) -> String {
-    let mut words: Vec<String> =
-        ["console=ttyS0", "quiet", "reboot=t", "panic=-1", "oops=panic"].map(Into::into).into();
-    if spec.accelerator == Accelerator::Tcg {
-        words.extend(["noapic", "nolapic_timer", "no_timer_check", "tsc=reliable"].map(Into::into));
-        words.extend(clock::counter_khz().map(|khz| format!("tsc_early_khz={khz}")));
-    }
-    words.join(" ")
+    let counter = (spec.accelerator == Accelerator::Tcg).then(clock::counter_khz).flatten();
+    let told = counter.map(|khz| format!(" tsc_early_khz={khz}"));
+    format!("{}{}", spec.command_line, told.unwrap_or_default())
 }

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
-import { awaitEntry } from "./entry-talk.js";
+import { awaitEntry } from "./talk.js";
 
 const gone = { code: "sandbox_start_failed", message: expect.stringContaining("ended before") };
 
