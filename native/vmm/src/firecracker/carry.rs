@@ -6,34 +6,51 @@ use std::{
     io::{self, Read, Write},
     net::Shutdown,
     os::unix::net::UnixStream,
+    sync::mpsc::{Receiver, channel},
     thread,
+    time::Duration,
 };
 
 const PART: usize = 64 << 10;
 
-/// Both ways, until the guest hangs up or the host does. Each end is passed on.
-pub fn carry(host: UnixStream, guest: UnixStream) -> io::Result<()> {
-    let (host_in, guest_in) = (host.try_clone()?, guest.try_clone()?);
-    thread::Builder::new().name("to-guest".into()).spawn(move || copy(host_in, guest))?;
-    thread::Builder::new().name("from-guest".into()).spawn(move || copy(guest_in, host))?;
-    Ok(())
+/// What the guest said last is still on its way when its machine has ended.
+pub struct FromGuest(Receiver<()>);
+
+impl FromGuest {
+    /// Until it has arrived, or whoever is to read it takes too long.
+    pub fn await_end(&self, limit: Duration) {
+        // A sender that is gone has sent, or has died with nothing left to carry.
+        let _ = self.0.recv_timeout(limit);
+    }
 }
 
-fn copy(mut from: UnixStream, mut to: UnixStream) {
+/// Both ways. The host's end is told to the guest; the guest's is not told to the host, who takes the end of this process
+/// for that of the machine, and hears then why it ended.
+pub fn carry(host: UnixStream, guest: UnixStream) -> io::Result<FromGuest> {
+    let (mut host_in, mut guest_out) = (host.try_clone()?, guest.try_clone()?);
+    let (over, from_guest) = channel();
+    thread::Builder::new().name("to-guest".into()).spawn(move || {
+        copy(&mut host_in, &mut guest_out);
+        // A connection that has ended needs no such word.
+        let _ = guest_out.shutdown(Shutdown::Write);
+    })?;
+    thread::Builder::new().name("from-guest".into()).spawn(move || {
+        copy(&mut &guest, &mut &host);
+        let _ = over.send(());
+    })?;
+    Ok(FromGuest(from_guest))
+}
+
+/// Until one of them has ended.
+fn copy(from: &mut impl Read, to: &mut impl Write) {
     let mut part = vec![0; PART];
     loop {
-        let count = match from.read(&mut part) {
-            Ok(0) => break,
-            Ok(count) => count,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(_) => break,
-        };
-        if to.write_all(&part[..count]).is_err() {
-            // Nobody reads there any more: whoever writes is to know.
-            let _ = from.shutdown(Shutdown::Read);
-            break;
+        match from.read(&mut part) {
+            Ok(0) => return,
+            Ok(count) if to.write_all(&part[..count]).is_err() => return,
+            Ok(_) => {}
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return,
         }
     }
-    // A socket that is already closed needs no shutdown.
-    let _ = to.shutdown(Shutdown::Write);
 }

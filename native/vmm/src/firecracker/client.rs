@@ -148,3 +148,66 @@ fn lost(error: io::Error) -> Unanswered {
         _ => Unanswered::Gone(error),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::firecracker::api;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    /// What comes of a request to a peer that sends these pieces and, unless it is to stay, goes.
+    fn sent(pieces: &'static [&'static [u8]], limit: Duration, stays: bool) -> Result<(), Unanswered> {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let peer = thread::spawn(move || {
+            for piece in pieces {
+                theirs.write_all(piece).unwrap();
+                theirs.flush().unwrap();
+            }
+            if stays {
+                // Until the client has gone.
+                let _ = io::copy(&mut theirs, &mut io::sink());
+            }
+        });
+        let mut client = Client { stream: ours };
+        let outcome = client.send(&api::pause(), limit);
+        drop(client);
+        peer.join().unwrap();
+        outcome
+    }
+
+    #[test]
+    fn an_answer_may_come_in_pieces() {
+        sent(&[b"HTTP/1.1 2", b"04 \r\nServer: Firecracker API\r\n", b"\r\n"], LONG, true).unwrap();
+        let pieces: &[&[u8]] = &[b"HTTP/1.1 400 \r\nContent-Length: 22\r\n\r\n{\"fault_", b"message\":\"no\"}"];
+        let Err(Unanswered::Refused { status: 400, message }) = sent(pieces, LONG, true) else { panic!("no refusal") };
+        assert_eq!(message, "no");
+    }
+
+    #[test]
+    fn who_says_nothing_or_not_all_is_silent_and_who_goes_is_gone() {
+        assert!(matches!(sent(&[], Duration::from_millis(20), true), Err(Unanswered::Silent)));
+        let half: &[&[u8]] = &[b"HTTP/1.1 400 \r\nContent-Length: 9\r\n\r\n{"];
+        assert!(matches!(sent(half, Duration::from_millis(20), true), Err(Unanswered::Silent)));
+        assert!(matches!(sent(half, LONG, false), Err(Unanswered::Gone(_))));
+    }
+
+    #[test]
+    fn what_is_no_answer_is_not_believed() {
+        let wrong: [&[&[u8]]; 7] = [
+            &[b"220 mail.example ESMTP\r\n\r\n"],
+            &[b"HTTP/1.1 200 \r\nContent-Length: 2\r\n\r\n{}"],
+            &[b"HTTP/1.1 400 \r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"],
+            &[b"HTTP/1.1 400 \r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"],
+            &[b"HTTP/1.1 400 \r\nContent-Length: 99999999999\r\n\r\n"],
+            &[b"HTTP/1.1 204 \r\n\r\nHTTP/1.1 204 \r\n\r\n"],
+            &[b"HTTP/1.1 204 \r\nA: b\r\n", &[b'x'; MOST_BYTES]],
+        ];
+        for pieces in wrong {
+            let outcome = sent(pieces, LONG, true);
+            assert!(matches!(outcome, Err(Unanswered::Garbled(_))), "{outcome:?}");
+        }
+    }
+}

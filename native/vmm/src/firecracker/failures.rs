@@ -62,6 +62,6 @@ mod tests {
     #[test]
     fn a_quote_has_an_end_and_nothing_for_a_terminal() {
         let quoted = quote(&format!("\u{1b}[2J\n{}", "é".repeat(2 * LONGEST_QUOTE)));
-        assert!(quoted.starts_with("[2J é") && quoted.chars().count() == LONGEST_QUOTE, "{quoted}");
+        assert!(quoted.starts_with(" [2J é") && quoted.chars().count() == LONGEST_QUOTE, "{quoted}");
     }
 }

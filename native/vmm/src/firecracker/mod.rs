@@ -14,13 +14,14 @@ mod process;
 
 use std::{
     io::Read,
-    os::unix::net::UnixStream,
+    os::{fd::OwnedFd, unix::net::UnixStream},
     path::PathBuf,
     time::{Duration, Instant},
 };
 
 pub use api::DriveRate;
 use api::Request;
+use carry::{FromGuest, carry};
 use client::Client;
 use dial::Undialled;
 use process::{Process, Silence, Sockets, describe};
@@ -36,6 +37,8 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(20);
 const MEMORY_LIMIT: Duration = Duration::from_secs(120);
 /// For the guest's own way to its listener.
 const BOOT_LIMIT: Duration = Duration::from_secs(60);
+/// For what the guest said last to be read by the host.
+const LAST_BYTES_LIMIT: Duration = Duration::from_secs(10);
 /// How much of what was said last is told. The pipe to the supervisor takes it whole.
 const TOLD_CHARS: usize = 2000;
 /// What a machine says as soon as it waits for its wake message, and again on each connection of a restored one.
@@ -47,7 +50,7 @@ const LONGEST_MESSAGE: usize = 4096;
 #[derive(Debug, Clone)]
 pub struct Machine {
     pub program: PathBuf,
-    /// Where its sockets are made; nobody else's.
+    /// Where its sockets are made: nobody else's, and new for each process.
     pub folder: PathBuf,
     pub kernel: PathBuf,
     pub initramfs: PathBuf,
@@ -72,6 +75,7 @@ pub struct Firecracker {
     process: Process,
     client: Client,
     guest: PathBuf,
+    from_guest: Option<FromGuest>,
 }
 
 impl Firecracker {
@@ -100,12 +104,12 @@ impl Firecracker {
     }
 
     fn start(machine: &Machine) -> Outcome<Self> {
-        let Sockets { api, guest } = Sockets::in_folder(&machine.folder).during("clear the place of the sockets")?;
+        let Sockets { api, guest } = Sockets::in_folder(&machine.folder);
         let program = machine.program.display();
         let mut process =
             Process::start(&machine.program, &api).during(format_args!("start Firecracker at {program}"))?;
         match process.connect(&api, Instant::now() + ANSWER_LIMIT) {
-            Ok(client) => Ok(Self { process, client, guest }),
+            Ok(client) => Ok(Self { process, client, guest, from_guest: None }),
             Err(Silence::Ended) => Err(failures::ended(&mut process, "before it listened", None)),
             Err(Silence::Late) => {
                 Err(Failure::new(format!("Firecracker did not listen within {} s", ANSWER_LIMIT.as_secs())))
@@ -143,6 +147,12 @@ impl Firecracker {
         }
     }
 
+    /// Bytes between the host's end of the machine's stream and the guest, from now on.
+    pub fn carry(&mut self, host: OwnedFd, guest: UnixStream) -> Outcome<()> {
+        self.from_guest = Some(carry(host.into(), guest).during("carry the guest's stream")?);
+        Ok(())
+    }
+
     /// Writes the machine to two files. It is paused afterwards, and every connection to its guest has ended.
     pub fn save(&mut self, into: &Saved) -> Outcome<()> {
         self.pause()?;
@@ -164,6 +174,9 @@ impl Firecracker {
     /// Until the machine ends by itself: the guest's own end, or a failure.
     pub fn await_end(mut self) -> Outcome<End> {
         let status = self.process.wait().during("wait for Firecracker")?;
+        if let Some(from_guest) = &self.from_guest {
+            from_guest.await_end(LAST_BYTES_LIMIT);
+        }
         let said = self.last_words();
         if self.process.is_flooded() {
             return Ok(End::Failed(format!("the machine's kernel flooded its console: {said}")));

@@ -2,7 +2,6 @@
 //! the guest's serial console say is kept, the last of it only.
 
 use std::{
-    fs,
     io::{self, Read},
     os::{
         fd::OwnedFd,
@@ -194,22 +193,14 @@ pub fn describe(status: ExitStatus) -> String {
     }
 }
 
-/// Its sockets, in a folder that is the machine's own.
+/// Its sockets, in a folder that is the machine's own: Firecracker refuses to listen where a file is already.
 pub struct Sockets {
     pub api: PathBuf,
     pub guest: PathBuf,
 }
 
 impl Sockets {
-    /// Firecracker refuses to listen where a file is already.
-    pub fn in_folder(folder: &Path) -> io::Result<Self> {
-        let sockets = Self { api: folder.join("api.sock"), guest: folder.join("guest.sock") };
-        for socket in [&sockets.api, &sockets.guest] {
-            match fs::remove_file(socket) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
-                _ => {}
-            }
-        }
-        Ok(sockets)
+    pub fn in_folder(folder: &Path) -> Self {
+        Self { api: folder.join("api.sock"), guest: folder.join("guest.sock") }
     }
 }

@@ -48,7 +48,11 @@ impl Bench {
         self.folder.path().join(name)
     }
 
+    /// Each time with a fresh folder for its sockets at the same place, as in a jail.
     pub fn machine(&self) -> Machine {
+        for name in ["api.sock", "guest.sock"] {
+            let _ = fs::remove_file(self.path(name));
+        }
         Machine {
             program: self.path("firecracker"),
             folder: self.folder.path().to_owned(),

@@ -30,14 +30,13 @@ fn what_is_no_answer_is_told() {
 #[test]
 fn firecrackers_own_reasons_are_quoted() {
     let bench = Bench::new(&[]);
-    let whole = bench.machine();
-    let too_many = failure(&Machine { processors: 33, ..whole.clone() });
+    let too_many = failure(&Machine { processors: 33, ..bench.machine() });
     assert!(too_many.contains("PUT /machine-config (400): Machine config error: The vCPU count"), "{too_many}");
-    let no_kernel = failure(&Machine { kernel: bench.path("missing"), ..whole.clone() });
+    let no_kernel = failure(&Machine { kernel: bench.path("missing"), ..bench.machine() });
     assert!(no_kernel.contains("PUT /boot-source (400): Boot source error: The kernel file cannot be opened"));
-    let no_root = failure(&Machine { root: bench.path("missing"), ..whole.clone() });
+    let no_root = failure(&Machine { root: bench.path("missing"), ..bench.machine() });
     assert!(no_root.contains("PUT /drives/root (400): Drive config error") && no_root.contains("missing"), "{no_root}");
-    let no_program = failure(&Machine { program: bench.path("missing"), ..whole });
+    let no_program = failure(&Machine { program: bench.path("missing"), ..bench.machine() });
     assert!(no_program.starts_with("start Firecracker at ") && no_program.contains("No such file"), "{no_program}");
 }
 
