@@ -1,13 +1,16 @@
 //! The machine's end of its vsock. What listens there does what `ak-init` does: on each connection it says that it waits,
-//! until one brings a whole wake message; that one is its last. Then a program takes the connection over, or, without
-//! one, every message that comes is sent back.
+//! until one brings a whole wake message; that one is its last. Then it says and hears what `ak-entry` does, with nothing
+//! to copy in, and the real guest takes the connection over; or, without one, every message that comes is sent back.
 
 use std::{
     io::{self, Read, Write},
     net::Shutdown,
     os::{
-        fd::OwnedFd,
-        unix::net::{UnixListener, UnixStream},
+        fd::{FromRawFd, OwnedFd, RawFd},
+        unix::{
+            net::{UnixListener, UnixStream},
+            process::CommandExt,
+        },
     },
     path::Path,
     process::{Command, Stdio, exit},
@@ -18,7 +21,7 @@ use std::{
 /// What the guest is like.
 #[derive(Clone)]
 pub struct Script {
-    /// Started with the connection as its standard streams, once there was a wake message.
+    /// `ak-guest`, if there is to be a real one.
     pub program: Option<String>,
     /// So many connections are hung up on, as by a guest that still boots.
     pub hangs_up: u32,
@@ -44,6 +47,7 @@ pub struct Guest {
     shared: Arc<Shared>,
 }
 
+const GUEST_STREAM: RawFd = 3;
 const OPTION: &str = "ak.stream=vsock:";
 
 impl Guest {
@@ -125,10 +129,12 @@ fn serve(mut stream: UnixStream, shared: &Shared, script: &Script) {
     if send(&mut stream, br#"{"said":"waiting"}"#).is_err() {
         return;
     }
-    let Ok(wake) = hear(&mut stream) else { return };
+    if hear(&mut stream).is_err() {
+        return;
+    }
     shared.while_running(|state| state.is_awake = true);
     match &script.program {
-        Some(program) => run(program, stream, &wake),
+        Some(program) => run(program, stream),
         None => echo(&mut stream),
     }
     // The guest's end is the machine's, and so Firecracker's.
@@ -164,17 +170,28 @@ fn echo(stream: &mut UnixStream) {
     }
 }
 
-fn run(program: &str, stream: UnixStream, wake: &[u8]) {
-    let input = stream.try_clone().map(OwnedFd::from).map(Stdio::from);
-    let Ok(input) = input else { return };
-    let words = program.split(' ').collect::<Vec<_>>();
-    let started = Command::new(words[0])
-        .args(&words[1..])
-        .env("WAKE", String::from_utf8_lossy(wake).as_ref())
-        .stdin(input)
-        .stdout(Stdio::from(OwnedFd::from(stream)))
-        .status();
-    if let Err(e) = started {
+fn run(program: &str, mut stream: UnixStream) {
+    let begun = send(&mut stream, br#"{"said":"here"}"#)
+        .and_then(|()| hear(&mut stream))
+        .and_then(|_order| send(&mut stream, br#"{"said":"started","layers":[]}"#));
+    if begun.is_err() {
+        return;
+    }
+    let mut command = Command::new(program);
+    command
+        .env_clear()
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    // SAFETY: between fork and exec only one system call is made, and nothing is allocated.
+    unsafe {
+        command.pre_exec(move || {
+            // The number at which the guest looks for its stream. It stays open, as the number is not ours to own.
+            let mut placed = std::mem::ManuallyDrop::new(OwnedFd::from_raw_fd(GUEST_STREAM));
+            Ok(rustix::io::dup2(&stream, &mut placed)?)
+        });
+    }
+    if let Err(e) = command.status() {
         println!("double: {program}: {e}");
     }
 }

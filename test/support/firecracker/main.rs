@@ -3,8 +3,7 @@
 //! with their status and words. There is no machine behind it: once one was started, a scripted guest answers on the
 //! machine's socket (guest.rs). What it cannot show is that a kernel boots.
 //!
-//! Tests tell it by its environment where to note requests and what is to go wrong (mischief.rs); it is started by a
-//! script that sets these, since who starts it gives it none.
+//! Tests tell it in a file where to note requests and what is to go wrong (mischief.rs).
 
 mod guest;
 mod http;
@@ -28,7 +27,9 @@ struct Words {
 }
 
 fn main() {
-    let words = match read_words(&mut env::args().skip(1)) {
+    let mut words = env::args();
+    let program = words.next().unwrap_or_default();
+    let words = match read_words(&mut words) {
         Ok(Some(words)) => words,
         Ok(None) => {
             println!("Firecracker v1.13.1\n\nSupported snapshot data format versions: 7.0.0");
@@ -39,7 +40,7 @@ fn main() {
             exit(BAD_ARGUMENTS);
         }
     };
-    let mischief = Mischief::from_environment();
+    let mischief = Mischief::beside(&program);
     mischief.at_start(&words.id);
     let Ok(listener) = UnixListener::bind(&words.socket) else {
         eprintln!(

@@ -1,9 +1,10 @@
-//! What tests want of the double beyond what Firecracker does by itself: a record of its requests, and failures at a
-//! request of their choice. A request is named as `PUT /vsock`.
+//! What tests want of the double beyond what Firecracker does by itself: a record of its requests, failures at a request
+//! of their choice, a guest. A request is named as `PUT /vsock`. Wishes are lines `NAME=value` in a file beside the
+//! program, since who starts it gives it no environment.
 
 use std::{
-    env,
-    fs::File,
+    collections::HashMap,
+    fs::{self, File},
     io::Write,
     process::exit,
     sync::{Mutex, PoisonError},
@@ -28,8 +29,15 @@ pub struct Mischief {
 }
 
 impl Mischief {
-    pub fn from_environment() -> Self {
-        let record = env::var_os("DOUBLE_RECORD").map(|path| {
+    /// `program` is the path that it was started by.
+    pub fn beside(program: &str) -> Self {
+        let text = fs::read_to_string(format!("{program}.wishes")).unwrap_or_default();
+        let wishes: HashMap<&str, &str> = text
+            .lines()
+            .filter_map(|line| line.split_once('='))
+            .collect();
+        let named = |name: &str| wishes.get(name).map(|value| (*value).to_owned());
+        let record = named("RECORD").map(|path| {
             let file = File::options()
                 .create(true)
                 .append(true)
@@ -37,18 +45,17 @@ impl Mischief {
                 .expect("the record's file");
             Mutex::new(file)
         });
-        let named = |name: &str| env::var(name).ok();
-        let hangs_up = named("DOUBLE_HANGS_UP").map_or(0, |count| count.parse().expect("a number"));
+        let hangs_up = named("HANGS_UP").map_or(0, |count| count.parse().expect("a number"));
         Self {
             record,
-            dies_at: named("DOUBLE_DIES_AT"),
-            hangs_at: named("DOUBLE_HANGS_AT"),
-            refuses: named("DOUBLE_REFUSES"),
-            garbles_at: named("DOUBLE_GARBLES_AT"),
-            lacks: named("DOUBLE_LACKS"),
-            floods: named("DOUBLE_FLOODS").is_some(),
+            dies_at: named("DIES_AT"),
+            hangs_at: named("HANGS_AT"),
+            refuses: named("REFUSES"),
+            garbles_at: named("GARBLES_AT"),
+            lacks: named("LACKS"),
+            floods: named("FLOODS").is_some(),
             guest: Script {
-                program: named("DOUBLE_GUEST"),
+                program: named("GUEST"),
                 hangs_up,
             },
         }

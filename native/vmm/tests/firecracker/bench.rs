@@ -3,7 +3,7 @@
 use std::{
     env, fs,
     io::{Read, Write},
-    os::unix::{fs::PermissionsExt, net::UnixStream},
+    os::unix::{fs::symlink, net::UnixStream},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -20,28 +20,24 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// `wishes` are variables of the double: see its mischief.rs.
+    /// `wishes` are of the double: see its mischief.rs.
     pub fn new(wishes: &[(&str, &str)]) -> Self {
         let bench = Self { folder: TempDir::new().expect("a folder") };
         for name in ["kernel", "initramfs", "root", "disk"] {
             fs::write(bench.path(name), name).expect("a file of the machine's");
         }
+        symlink(double(), bench.path("firecracker")).expect("a program");
         bench.wish(wishes);
         bench
     }
 
     /// For the processes that are started from now on.
     pub fn wish(&self, wishes: &[(&str, &str)]) {
-        let mut script = format!("#!/bin/sh\nexport DOUBLE_RECORD='{}'\n", self.path("record").display());
+        let mut text = format!("RECORD={}\n", self.path("record").display());
         for (name, value) in wishes {
-            script.push_str(&format!("export {name}='{value}'\n"));
+            text.push_str(&format!("{name}={value}\n"));
         }
-        script.push_str(&format!("exec '{}' \"$@\"\n", double().display()));
-        // By rename: what another test's fork still holds open for writing cannot be started.
-        let fresh = self.path("firecracker.new");
-        fs::write(&fresh, script).expect("a program");
-        fs::set_permissions(&fresh, fs::Permissions::from_mode(0o755)).expect("a program");
-        fs::rename(fresh, self.path("firecracker")).expect("a program");
+        fs::write(self.path("firecracker.wishes"), text).expect("the wishes");
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

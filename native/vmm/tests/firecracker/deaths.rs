@@ -17,7 +17,7 @@ const ITS_FILTER: &str = "status 148: a system call that its own filter forbids"
 #[test]
 fn a_death_at_each_step_is_told_with_its_last_words() {
     for step in STEPS {
-        let bench = Bench::new(&[("DOUBLE_DIES_AT", step)]);
+        let bench = Bench::new(&[("DIES_AT", step)]);
         let told = Firecracker::boot(&bench.machine()).err().expect("a failure").to_string();
         assert_eq!(told, format!("Firecracker ended at {step}: {ITS_FILTER}; it said last: double: dies at {step}"));
     }
@@ -25,7 +25,7 @@ fn a_death_at_each_step_is_told_with_its_last_words() {
 
 #[test]
 fn a_death_before_it_listens_is_told() {
-    let bench = Bench::new(&[("DOUBLE_DIES_AT", "start")]);
+    let bench = Bench::new(&[("DIES_AT", "start")]);
     let told = Firecracker::boot(&bench.machine()).err().expect("a failure").to_string();
     assert!(told.starts_with(&format!("Firecracker ended before it listened: {ITS_FILTER}; it said last: ")), "{told}");
 }
@@ -33,12 +33,12 @@ fn a_death_before_it_listens_is_told() {
 #[test]
 fn a_death_of_a_machine_that_is_saved_paused_or_restored_is_told() {
     for step in ["PATCH /vm", "PUT /snapshot/create"] {
-        let bench = Bench::new(&[("DOUBLE_DIES_AT", step)]);
+        let bench = Bench::new(&[("DIES_AT", step)]);
         let mut machine = Firecracker::boot(&bench.machine()).unwrap();
         let told = machine.save(&bench.saved()).unwrap_err().to_string();
         assert!(told.starts_with(&format!("Firecracker ended at {step}: {ITS_FILTER}")), "{told}");
     }
-    let bench = Bench::new(&[("DOUBLE_DIES_AT", "PUT /snapshot/load")]);
+    let bench = Bench::new(&[("DIES_AT", "PUT /snapshot/load")]);
     let told = Firecracker::restore(&bench.machine(), &bench.saved()).err().expect("a failure").to_string();
     assert!(told.starts_with("Firecracker ended at PUT /snapshot/load"), "{told}");
 }
@@ -55,7 +55,7 @@ fn a_running_machine_that_is_killed_has_failed() {
 
 #[test]
 fn a_death_while_the_guest_boots_ends_the_wait() {
-    let bench = Bench::new(&[("DOUBLE_HANGS_UP", "1000000")]);
+    let bench = Bench::new(&[("HANGS_UP", "1000000")]);
     let mut machine = Firecracker::boot(&bench.machine()).unwrap();
     kill(machine.pid());
     let told = machine.dial().unwrap_err().to_string();
@@ -75,7 +75,7 @@ fn a_panic_is_told() {
 
 #[test]
 fn a_console_that_is_flooded_ends_the_machine() {
-    let bench = Bench::new(&[("DOUBLE_FLOODS", "1")]);
+    let bench = Bench::new(&[("FLOODS", "1")]);
     let machine = Firecracker::boot(&bench.machine()).unwrap();
     let End::Failed(told) = machine.await_end().unwrap() else { panic!("it must fail") };
     assert!(told.starts_with("the machine's kernel flooded its console"), "{told}");

@@ -56,7 +56,7 @@ fn a_kept_disk_is_written_through_and_has_its_rate() {
 
 #[test]
 fn a_guest_that_still_boots_is_called_again() {
-    let bench = Bench::new(&[("DOUBLE_HANGS_UP", "3")]);
+    let bench = Bench::new(&[("HANGS_UP", "3")]);
     let mut machine = Firecracker::boot(&bench.machine()).unwrap();
     assert_eq!(hear(&mut machine.dial().unwrap()), WAITING);
 }

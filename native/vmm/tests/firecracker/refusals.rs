@@ -14,7 +14,7 @@ fn failure(machine: &Machine) -> String {
 #[test]
 fn each_refusal_is_told() {
     for request in REQUESTS {
-        let bench = Bench::new(&[("DOUBLE_REFUSES", request)]);
+        let bench = Bench::new(&[("REFUSES", request)]);
         let told = failure(&bench.machine());
         assert_eq!(told, format!("Firecracker refused {request} (400): as the test wants it"));
     }
@@ -22,7 +22,7 @@ fn each_refusal_is_told() {
 
 #[test]
 fn what_is_no_answer_is_told() {
-    let bench = Bench::new(&[("DOUBLE_GARBLES_AT", "PUT /vsock")]);
+    let bench = Bench::new(&[("GARBLES_AT", "PUT /vsock")]);
     let told = failure(&bench.machine());
     assert!(told.starts_with("what Firecracker answered to PUT /vsock is no answer: "), "{told}");
 }
@@ -43,7 +43,7 @@ fn firecrackers_own_reasons_are_quoted() {
 /// A version that lacks something refuses it so.
 #[test]
 fn a_version_that_does_not_know_a_field_is_named_as_the_reason() {
-    let bench = Bench::new(&[("DOUBLE_LACKS", "track_dirty_pages")]);
+    let bench = Bench::new(&[("LACKS", "track_dirty_pages")]);
     let told = failure(&bench.machine());
     assert!(
         told.contains("unknown field `track_dirty_pages`") && told.ends_with("use Firecracker 1.7 or later"),
