@@ -77,6 +77,7 @@ export class Daemon {
   readonly #jails: ResidentJails;
   readonly #pool: WarmPool;
   #wasm: WasmBackend | null = null;
+  #templates: Promise<Templates> | null = null;
   #sources: WatchedSources | null = null;
   readonly #sessions = new Set<ClientSession>();
   readonly #startedAtMs = Date.now();
@@ -200,7 +201,13 @@ export class Daemon {
     await this.#jails.open();
     const folder = sandboxesFolder(own.env, own.homeDir);
     this.#sandboxOwnership = takeSandboxes(folder);
-    const made = { jails: this.#jails, pool: this.#pool, wasm: () => this.#openWasm(), moduleAudit: new SharedAudit() };
+    const made = {
+      jails: this.#jails,
+      pool: this.#pool,
+      wasm: () => this.#openWasm(),
+      templates: () => this.#openTemplates(),
+      moduleAudit: new SharedAudit(),
+    };
     const host = { ...own, resident: made };
     const sandboxes = await Sandboxes.open({
       backend: openKeeper(host),
@@ -242,6 +249,12 @@ export class Daemon {
   #openWasm(): WasmBackend {
     this.#wasm ??= openWasm({ ...this.#options.own, resident: { jails: this.#jails, pool: this.#pool } });
     return this.#wasm;
+  }
+
+  #openTemplates(): Promise<Templates> {
+    const host = { ...this.#options.own, resident: { jails: this.#jails, pool: this.#pool } };
+    this.#templates ??= import("../runtime/open-microvm.js").then(({ openTemplates }) => openTemplates(host));
+    return this.#templates;
   }
 
   #whyClosed(): string | null {

@@ -19,7 +19,7 @@ export interface MicrovmOptions {
   readonly vmmBinary: string;
   readonly monitor: () => Promise<Monitor>;
   readonly files: MachineFiles;
-  readonly templates: Templates;
+  readonly templates: () => Promise<Templates>;
   /** Of the user's own, for what is known of synced projects. */
   readonly folder: string;
   /** From the kernel on each time, without a template. */
@@ -56,7 +56,7 @@ async function startMachine(options: MicrovmOptions, spec: BootSpec, signal?: Ab
   const shape = await shapeFor(options, spec, signal);
   const start = isCold
     ? ({ does: "boot" } as const)
-    : ({ does: "restore", template: await templates.of(shape) } as const);
+    : ({ does: "restore", template: await (await templates()).of(shape) } as const);
   signal?.throwIfAborted();
   const { vcpus: share } = spec.policy.resources;
   return await RunMachine.start({ programs, vmmBinary, shape, start, vcpus: share, folder }, signal);

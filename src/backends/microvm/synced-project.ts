@@ -36,9 +36,14 @@ export class SyncedProject {
   /** Before anything is read of it. */
   static async begin(folder: string, view: CopiedView, boot: BootSpec): Promise<SyncedProject> {
     const stateDir = await temporaryProject(folder, boot.id);
-    await beginProject(stateDir, view, boot);
-    await limitChanges(stateDir, boot);
-    return new SyncedProject(stateDir);
+    try {
+      await beginProject(stateDir, view, boot);
+      await limitChanges(stateDir, boot);
+      return new SyncedProject(stateDir);
+    } catch (error) {
+      await removeProject(stateDir);
+      throw error;
+    }
   }
 
   /** The guest speaks from here on. */

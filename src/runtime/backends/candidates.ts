@@ -12,6 +12,8 @@ export interface Candidate {
   identity(host: RuntimeHost): string | null;
   /** Runs a sandbox. Never rejects because of the machine. */
   prove(host: RuntimeHost, signal?: AbortSignal): Promise<Proof>;
+  /** Whether it may be chosen where no backend is named; by default it may. */
+  isAutomatic?(proof: Proof): boolean;
   open(host: RuntimeHost, proof: Proof): Backend;
 }
 
@@ -19,6 +21,7 @@ const loaders: Readonly<Partial<Record<BackendName, () => Promise<Candidate>>>> 
   linux: async () => (await import("./linux-candidate.js")).linuxCandidate,
   podman: async () => (await import("./engine-candidate.js")).engineCandidate("podman"),
   docker: async () => (await import("./engine-candidate.js")).engineCandidate("docker"),
+  microvm: async () => (await import("./microvm-candidate.js")).microvmCandidate,
   gvisor: async () => (await import("./gvisor-candidate.js")).gvisorCandidate,
   wasm: async () => (await import("./wasm-candidate.js")).wasmCandidate,
   apple: async () => (await import("./apple-candidate.js")).appleCandidate,
@@ -30,11 +33,17 @@ export async function candidateOf(name: BackendName): Promise<Candidate | null> 
 }
 
 /** In the order in which they are shown. */
-export const candidateNames: readonly BackendName[] = ["linux", "podman", "docker", "gvisor", "wasm", "apple"].filter(
-  (name): name is BackendName => name in loaders,
-);
+export const candidateNames: readonly BackendName[] = [
+  "linux",
+  "podman",
+  "docker",
+  "gvisor",
+  "microvm",
+  "wasm",
+  "apple",
+].filter((name): name is BackendName => name in loaders);
 
-/** gVisor and wasm only where they are named. */
+/** gVisor and wasm only where they are named; microvm where a proof of it says that hardware runs it. */
 export function automaticOrder(platform: NodeJS.Platform): readonly BackendName[] {
   return platform === "darwin" ? ["apple", "docker", "podman"] : ["microvm", "linux", "podman", "docker"];
 }
