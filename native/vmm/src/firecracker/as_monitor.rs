@@ -2,21 +2,25 @@
 //! by their names in /proc; its sockets lie in the jail's own temporary folder.
 
 use std::{
+    fs::File,
+    io::Read,
     os::fd::{OwnedFd, RawFd},
     path::PathBuf,
 };
 
 use super::{Firecracker, Machine, Saved};
 use crate::{
-    failure::Outcome,
+    failure::{During, Failure, Outcome},
     monitor::{End, Monitor},
     spec::{INITRD_FD, KERNEL_FD, MEMORY_FD, MachineSpec, ROOT_FD, STATE_FD},
 };
 
 const FOLDER: &str = "/tmp";
+const ELF: &[u8; 4] = b"\x7fELF";
 
 impl Monitor for Firecracker {
     fn boot(spec: &MachineSpec, stream: OwnedFd) -> Outcome<Self> {
+        check_kernel()?;
         let mut started = Self::boot(&machine(spec))?;
         let guest = started.dial()?;
         started.carry(stream, guest)?;
@@ -53,6 +57,18 @@ impl Monitor for Firecracker {
     fn await_end(self) -> Outcome<End> {
         Self::await_end(self)
     }
+}
+
+/// Said here, since Firecracker's own words for it name a parser's failure.
+fn check_kernel() -> Outcome<()> {
+    let mut magic = [0; ELF.len()];
+    let kernel = File::open(inherited(KERNEL_FD)).and_then(|mut file| file.read_exact(&mut magic));
+    kernel.during("read the machine's kernel")?;
+    if &magic == ELF {
+        return Ok(());
+    }
+    Err(Failure::new("Firecracker takes an uncompressed kernel (vmlinux), and this one is compressed: use one that \
+                      images/kernel/build.sh made, or QEMU"))
 }
 
 fn machine(spec: &MachineSpec) -> Machine {
