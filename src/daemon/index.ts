@@ -7,6 +7,7 @@
 import { rmSync } from "node:fs";
 import type { Server } from "node:net";
 import { constants } from "node:os";
+import type { Templates } from "../backends/microvm/templates.js";
 import type { WasmBackend } from "../backends/wasm/index.js";
 import { buildId, distFolder } from "../core/build-id.js";
 import { AgentKernelError } from "../core/errors.js";

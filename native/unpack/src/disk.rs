@@ -85,7 +85,9 @@ pub fn make(order: &Order, control: &Control) -> Outcome<Disk> {
         sys::set_rlimit(libc::RLIMIT_FSIZE, order.max_bytes).during("limit the disk's size")?;
         run_maker(order.max_bytes)
     })?;
-    File::open(order.target.join(NAME)).and_then(|file| file.sync_all()).map_err(|e| store_fault("write a disk", &e))?;
+    File::open(order.target.join(NAME))
+        .and_then(|file| file.sync_all())
+        .map_err(|e| store_fault("write a disk", &e))?;
     Ok(disk)
 }
 
@@ -93,8 +95,9 @@ pub fn make(order: &Order, control: &Control) -> Outcome<Disk> {
 fn build_root(Trees { layers: trees, target }: &Trees) -> Outcome<Root> {
     // Before anything covers the host's paths.
     let system = SYSTEM.iter().map(|name| Shown::of(name)).collect::<Outcome<Vec<_>>>()?;
+    let null = place::clone_tree(CWD, Path::new("/dev/null")).during("show /dev/null")?;
     enter_scratch()?;
-    for name in ["root", "root/image", "root/out", "root/proc"] {
+    for name in ["root", "root/image", "root/out", "root/dev"] {
         mkdir(name, Mode::from_raw_mode(0o755)).during("make a folder")?;
     }
     let bind = place::clone_tree(CWD, Path::new("root")).during("make the new root")?;
@@ -102,6 +105,8 @@ fn build_root(Trees { layers: trees, target }: &Trees) -> Outcome<Root> {
     for shown in system {
         shown.put()?;
     }
+    fs::write("root/dev/null", "").during("show /dev/null")?;
+    place::attach_at(&null, Path::new("root/dev/null")).during("show /dev/null")?;
     place::attach_at(target, Path::new("root/out")).during("attach the target")?;
     place::attach_at(&joined(trees)?, Path::new("root/image")).during("attach the layers")?;
     let root = open("root", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());

@@ -38,7 +38,9 @@ fn main() {
         ["disk"] => disk(),
         ["remove", ref paths @ ..] if !paths.is_empty() => remove(paths),
         _ => {
-            eprintln!("usage: ak-unpack layer (order on descriptor 3, blob on 4) | disk (order on 3)\n       ak-unpack remove PATH…");
+            eprintln!(
+                "usage: ak-unpack layer (order on descriptor 3, blob on 4) | disk (order on 3)\n       ak-unpack remove PATH…"
+            );
             2
         }
     };
