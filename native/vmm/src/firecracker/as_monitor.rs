@@ -67,8 +67,10 @@ fn check_kernel() -> Outcome<()> {
     if &magic == ELF {
         return Ok(());
     }
-    Err(Failure::new("Firecracker takes an uncompressed kernel (vmlinux), and this one is compressed: use one that \
-                      images/kernel/build.sh made, or QEMU"))
+    Err(Failure::new(
+        "Firecracker takes an uncompressed kernel (vmlinux), and this one is compressed: use one that \
+                      images/kernel/build.sh made, or QEMU",
+    ))
 }
 
 fn machine(spec: &MachineSpec) -> Machine {
