@@ -172,6 +172,7 @@ flock -n 9 || {
 
 check_tools
 npm_packages
+[ "$mode" != test ] || machine_kernel
 native_binaries
 bundle
 list_sources

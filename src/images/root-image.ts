@@ -4,7 +4,7 @@
  * seen before it is whole: it comes by rename, and what a killed process left is swept with unfinished layers.
  */
 import { randomBytes } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { chmod, mkdir, rename, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { AgentKernelError } from "../core/errors.js";
@@ -28,26 +28,44 @@ const IMAGE_NAME = "root.erofs";
 const DESCRIPTION_NAME = "root.json";
 const LOCK_WAIT_MS = 15 * 60_000;
 
-/** `layers` are the contents of unpacked layers in the store, the uppermost first. */
-export async function ensureRootImage(layers: readonly string[], signal?: AbortSignal): Promise<RootImage> {
-  const folder = layerOf(layers);
-  const known = findRootImage(layers);
+/**
+ * `layers` are the contents of unpacked layers in the store, the uppermost first, or one folder of the user's own that
+ * is a root as it is; nothing is written to such a folder, and its disk lies in `cache`.
+ */
+export async function ensureRootImage(
+  layers: readonly string[],
+  cache: string,
+  signal?: AbortSignal,
+): Promise<RootImage> {
+  const place = storedPlace(layers);
+  if (place === null) {
+    const { ensureFolderImage } = await import("./folder-image.js");
+    return await ensureFolderImage(layers, cache, signal);
+  }
+  const known = findRootImage(place);
   if (known !== null) return known;
-  const layout = await StoreLayout.open(dirname(dirname(folder)));
-  const lock = await waitForLock(layout.lockName(`disk-${basename(folder)}`), LOCK_WAIT_MS, signal);
+  const layout = await StoreLayout.open(dirname(dirname(dirname(place))));
+  const lock = await waitForLock(layout.lockName(`disk-${basename(dirname(place))}`), LOCK_WAIT_MS, signal);
   try {
-    return findRootImage(layers) ?? (await make(layout, folder, layers, signal));
+    const work = join(layout.root, "unpacking", `${layout.mark}.${randomBytes(8).toString("hex")}`);
+    return findRootImage(place) ?? (await makeRootImage({ layers, work, place }, signal));
   } finally {
     await lock?.release();
   }
 }
 
+/** Where the disk of these layers lies; null where they are of no store. */
+export function storedPlace([top]: readonly string[]): string | null {
+  if (top === undefined) throw new AgentKernelError("image_invalid", "the image has no layers");
+  const isStored = /\/layers\/[0-9a-f]{64}\/fs$/.test(top) && existsSync(join(dirname(top), "../../id"));
+  return isStored ? join(dirname(top), ROOT_IMAGE_FOLDER) : null;
+}
+
 /** Null where there is none that is whole. */
-export function findRootImage(layers: readonly string[]): RootImage | null {
-  const folder = join(layerOf(layers), ROOT_IMAGE_FOLDER);
-  const path = join(folder, IMAGE_NAME);
+export function findRootImage(place: string): RootImage | null {
+  const path = join(place, IMAGE_NAME);
   try {
-    const { digest, bytes } = JSON.parse(readFileSync(join(folder, DESCRIPTION_NAME), "utf8")) as RootImage;
+    const { digest, bytes } = JSON.parse(readFileSync(join(place, DESCRIPTION_NAME), "utf8")) as RootImage;
     if (!/^[0-9a-f]{64}$/.test(digest) || statSync(path).size !== bytes) return null;
     return { path, digest, bytes };
   } catch {
@@ -71,13 +89,14 @@ export async function verifyRootImage({ path, digest }: RootImage): Promise<void
   });
 }
 
-async function make(
-  layout: StoreLayout,
-  folder: string,
-  layers: readonly string[],
-  signal: AbortSignal | undefined,
-): Promise<RootImage> {
-  const work = join(layout.root, "unpacking", `${layout.mark}.${randomBytes(8).toString("hex")}`);
+export interface Making {
+  readonly layers: readonly string[];
+  /** Becomes `place` when it is whole. */
+  readonly work: string;
+  readonly place: string;
+}
+
+export async function makeRootImage({ layers, work, place }: Making, signal?: AbortSignal): Promise<RootImage> {
   try {
     await mkdir(work, { mode: 0o700 });
     await makeDisk({ target: work, layers, maxBytes: LAYER_LIMITS.maxBytes }, signal);
@@ -85,8 +104,7 @@ async function make(
     await chmod(path, 0o644);
     const made = { digest: await sha256OfFile(path), bytes: (await stat(path)).size };
     await writeFile(join(work, DESCRIPTION_NAME), JSON.stringify(made), { mode: 0o600, flush: true });
-    const place = join(folder, ROOT_IMAGE_FOLDER);
-    await publish(work, place, layout.root);
+    await publish(work, place);
     return { path: join(place, IMAGE_NAME), ...made };
   } catch (error) {
     await removeFolders([work]).catch(() => {
@@ -96,20 +114,16 @@ async function make(
   }
 }
 
-async function publish(work: string, place: string, root: string): Promise<void> {
+async function publish(work: string, place: string): Promise<void> {
   try {
     await rename(work, place);
   } catch (error) {
-    if (!isCode(error, "ENOTEMPTY") && !isCode(error, "EEXIST")) throw storeFailure("be written", root, error);
+    if (!isCode(error, "ENOTEMPTY") && !isCode(error, "EEXIST")) {
+      throw storeFailure("be written", dirname(place), error);
+    }
     // One that was damaged, or that a process made which does not see our lock. Machines have theirs open.
     await removeFolders([place]);
     await rename(work, place);
   }
   await syncFolder(dirname(place));
-}
-
-function layerOf(layers: readonly string[]): string {
-  const [top] = layers;
-  if (top === undefined) throw new AgentKernelError("image_invalid", "the image has no layers");
-  return dirname(top);
 }

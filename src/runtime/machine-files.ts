@@ -5,8 +5,7 @@ import { join } from "node:path";
 import type { MachineFiles } from "../backends/microvm/machine-files.js";
 import type { ImageSource } from "../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
-import { imageStoreFolder, machineCacheFolder } from "../core/state-folders.js";
-import { ensureFolderDisk } from "../images/folder-disk.js";
+import { machineFilesFolder } from "../core/state-folders.js";
 import { ensureRootImage } from "../images/root-image.js";
 import { ensureInitramfs, findKernelSet } from "../machine/index.js";
 import type { RuntimeHost } from "./open-backend.js";
@@ -18,15 +17,13 @@ export function machineFiles({ env, homeDir }: Place): MachineFiles {
     async kernel() {
       const set = findKernelSet(env, homeDir);
       const { kernel, acpi, commandLine, digest } = set;
-      const initramfs = ensureInitramfs(set, machineCacheFolder(env, homeDir));
+      const initramfs = ensureInitramfs(set, machineFilesFolder(env, homeDir));
       const both = createHash("sha256").update(`${digest} ${initramfs.digest}`).digest("hex");
       return { kernel, initramfs: initramfs.path, acpi, commandLine, digest: both };
     },
     async root(image, signal) {
       if (image.kind !== "layers") throw new AgentKernelError("internal", "a machine's root is made of layers");
-      const [top = ""] = image.layers;
-      if (top.startsWith(`${imageStoreFolder(env, homeDir)}/`)) return await ensureRootImage(image.layers, signal);
-      return await ensureFolderDisk(top, join(machineCacheFolder(env, homeDir), "roots"), signal);
+      return await ensureRootImage(image.layers, machineFilesFolder(env, homeDir), signal);
     },
   };
 }
@@ -44,7 +41,7 @@ export function machineFilesMark({ env, homeDir }: Place): string | null {
 
 /** For a proof: nothing but what every machine has. */
 export function emptyRoot({ env, homeDir }: Place): ImageSource {
-  const folder = join(machineCacheFolder(env, homeDir), "empty");
+  const folder = join(machineFilesFolder(env, homeDir), "nothing");
   mkdirSync(folder, { recursive: true, mode: 0o755 });
   return { kind: "layers", layers: [folder] };
 }

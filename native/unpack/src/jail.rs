@@ -1,5 +1,6 @@
-//! The jail around whatever reads an image: one layer's unpacking, or the making of a disk. A child in namespaces of its own, with the layers below and the new one as
-//! its whole filesystem, reads the archive; this process waits for it, and ends it when whoever gave the order is gone.
+//! The jail around whatever reads an image: one layer's unpacking, or the making of a disk. A child in namespaces of its
+//! own, with an image's layers and the folder that it fills as its whole filesystem, does the reading; this process waits
+//! for it, and ends it when whoever gave the order is gone.
 
 use std::{
     ffi::CString,
