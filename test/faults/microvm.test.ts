@@ -101,7 +101,9 @@ describe.skipIf(missing !== null || actor?.name !== "root")("a machine", { timeo
     for (const memory of kept) truncateSync(memory, 4096);
     const vmmBinary = join(actor.dist, "native", "ak-vmm");
     const templates = new Templates({ programs: linuxProgramsOf(actor), vmmBinary, folder });
-    const machine = await Subject.boot(withContractImage(machinesOf(actor, { templates: async () => templates }).backend));
+    const machine = await Subject.boot(
+      withContractImage(machinesOf(actor, { templates: async () => templates }).backend),
+    );
     expect(await machine.sh("echo up")).toMatchObject({ stdout: "up\n" });
     await machine.kill();
     templates.close();
