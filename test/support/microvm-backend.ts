@@ -5,8 +5,8 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { microvmBackend } from "../../src/backends/microvm/index.js";
-import { openQemu, qemuPath } from "../../src/backends/microvm/monitor.js";
+import { type MicrovmOptions, microvmBackend } from "../../src/backends/microvm/index.js";
+import { openMonitor, qemuPath } from "../../src/backends/microvm/monitor.js";
 import { Templates } from "../../src/backends/microvm/templates.js";
 import type { Backend, BootSpec, ImageSource } from "../../src/core/backend.js";
 import { machineFiles } from "../../src/runtime/machine-files.js";
@@ -50,22 +50,24 @@ export const machineEnvironment = () => ({
   AGENTKERNEL_KERNEL: kernelFolder,
 });
 
+const cacheFolder = () => join(machineEnvironment().XDG_CACHE_HOME, "agentkernel", "microvm");
+export const templatesFolder = () => join(cacheFolder(), "templates");
+
 export interface TestMachines {
   readonly backend: Backend;
   readonly templates: Templates;
 }
 
-export function machinesOf(actor: Actor, options: { readonly isCold?: boolean } = {}): TestMachines {
+export function machinesOf(actor: Actor, options: Partial<MicrovmOptions> = {}): TestMachines {
   const env = machineEnvironment();
-  const cache = join(env.XDG_CACHE_HOME, "agentkernel", "microvm");
   const programs = linuxProgramsOf(actor);
   const vmmBinary = join(actor.dist, "native", "ak-vmm");
   const program = qemuPath(process.env) ?? "";
-  const templates = new Templates({ programs, vmmBinary, folder: join(cache, "templates") });
+  const templates = new Templates({ programs, vmmBinary, folder: templatesFolder() });
   const backend = microvmBackend({
     programs,
     vmmBinary,
-    monitor: () => openQemu(program, "tcg", join(cache, "monitors")),
+    monitor: () => openMonitor({ kind: "qemu", program, accelerator: "tcg" }, join(cacheFolder(), "monitors")),
     files: machineFiles({ env, homeDir: actor.home }),
     templates: async () => templates,
     folder: join(env.XDG_STATE_HOME, "microvm"),

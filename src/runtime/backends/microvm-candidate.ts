@@ -5,7 +5,14 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { microvmLacks } from "../../backends/microvm/index.js";
-import { type Accelerator, programMark, qemuPath } from "../../backends/microvm/monitor.js";
+import {
+  type Accelerator,
+  firecrackerPath,
+  type MonitorKind,
+  type MonitorProgram,
+  programMark,
+  qemuPath,
+} from "../../backends/microvm/monitor.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { nativeBinary } from "../../core/native-binary.js";
 import { emptyRoot, machineFilesMark } from "../machine-files.js";
@@ -14,45 +21,69 @@ import { bootAndRun } from "./boot-proof.js";
 import type { Candidate } from "./candidates.js";
 import { failing, type Proof, working } from "./proof.js";
 
-const INSTALL = "`agentkernel setup microvm` says what is missing and gets it";
+const INSTALL = "`agentkernel setup` says what is missing and how to get it";
 const PROBE_MS = 10_000;
 /** A command that every machine has. */
 const NOTHING = ["/.agentkernel/ak-entry", "true"];
 const EMULATED = "by software emulation, which is no security boundary";
 const ACCELERATED = "by KVM (unverified: it has not run on hardware yet)";
+/** `AGENTKERNEL_VMM` names another monitor than QEMU. */
+const VARIABLE = "AGENTKERNEL_VMM";
+const KNOWN: readonly MonitorKind[] = ["qemu", "firecracker"];
+const UNVERIFIED = "unverified beyond this machine: tested against a double of it only";
 
 export const microvmCandidate: Candidate = {
   lacks: microvmLacks,
 
   identity(host) {
-    const program = qemuPath(host.env);
+    const kind = wantedKind(host.env);
+    const program = kind === null ? null : programOf(kind, host.env);
     const files = machineFilesMark(host);
-    return program === null || files === null ? null : [programMark(program), files].join("\n");
+    return program === null || files === null ? null : [kind, programMark(program), files].join("\n");
   },
 
   async prove(host, signal) {
     if (process.platform !== "linux" || process.arch !== "x64") return failing("needs Linux on x86-64", null);
-    const program = qemuPath(host.env);
-    if (program === null) return failing("there is no qemu-system-x86_64", INSTALL);
+    const kind = wantedKind(host.env);
+    if (kind === null) return failing(`${VARIABLE} must be ${KNOWN.join(" or ")}`, `set it, or unset ${VARIABLE}`);
+    const program = programOf(kind, host.env);
+    if (program === null) return failing(`there is no ${fileNames[kind]}`, INSTALL);
     if (machineFilesMark(host) === null) return failing("there is no kernel for machines", INSTALL);
+    const usable = (await accelerators()).filter((accelerator) => kind === "qemu" || accelerator === "kvm");
+    if (usable.length === 0) return failing("Firecracker needs KVM, which runs no machine here", `unset ${VARIABLE}`);
     const refused: string[] = [];
-    for (const accelerator of await accelerators()) {
+    for (const accelerator of usable) {
       try {
-        const backend = openMicrovm({ ...host, resident: null }, { program, accelerator });
+        const backend = openMicrovm({ ...host, resident: null }, { kind, program, accelerator });
         const { ms } = await bootAndRun(backend, signal, NOTHING, emptyRoot(host));
         const how = accelerator === "kvm" ? ACCELERATED : EMULATED;
-        return working(`QEMU ${how}; booted a machine in ${ms.toFixed(0)} ms`, { program, accelerator });
+        const whose = kind === "qemu" ? "QEMU" : `Firecracker (${UNVERIFIED})`;
+        return working(`${whose} ${how}; booted a machine in ${ms.toFixed(0)} ms`, { kind, program, accelerator });
       } catch (error) {
         signal?.throwIfAborted();
         const hint = isAgentKernelError(error) && error.hint !== undefined ? ` (${error.hint})` : "";
         refused.push(`${accelerator}: ${error instanceof Error ? error.message : String(error)}${hint}`);
       }
     }
-    return failing(`QEMU runs no machine here: ${refused.join("; ")}`, INSTALL);
+    return failing(`${fileNames[kind]} runs no machine here: ${refused.join("; ")}`, INSTALL);
   },
 
   open: (host, { facts }) => openMicrovm(host, choiceOf(facts)),
 };
+
+const fileNames: Readonly<Record<MonitorKind, string>> = { qemu: "qemu-system-x86_64", firecracker: "firecracker" };
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Null where nobody knows it. */
+function wantedKind(env: Environment): MonitorKind | null {
+  const wanted = env[VARIABLE] ?? "";
+  return wanted === "" ? "qemu" : (KNOWN.find((kind) => kind === wanted) ?? null);
+}
+
+function programOf(kind: MonitorKind, env: Environment): string | null {
+  return kind === "qemu" ? qemuPath(env) : firecrackerPath(env);
+}
 
 /** The probe runs instructions of its own on it, against a clock. */
 async function accelerators(): Promise<readonly Accelerator[]> {
@@ -63,9 +94,10 @@ async function accelerators(): Promise<readonly Accelerator[]> {
   return stdout.includes('"ok":true') ? ["kvm", "tcg"] : ["tcg"];
 }
 
-function choiceOf({ program, accelerator }: Proof["facts"]): { program: string; accelerator: Accelerator } {
-  if (program === undefined || (accelerator !== "kvm" && accelerator !== "tcg")) {
+function choiceOf({ kind, program, accelerator }: Proof["facts"]): MonitorProgram {
+  const known = KNOWN.find((each) => each === kind);
+  if (known === undefined || program === undefined || (accelerator !== "kvm" && accelerator !== "tcg")) {
     throw new AgentKernelError("internal", "a proof of microvm without its facts");
   }
-  return { program, accelerator };
+  return { kind: known, program, accelerator };
 }
