@@ -5,8 +5,7 @@ import { join } from "node:path";
 import type { MachineFiles } from "../backends/microvm/machine-files.js";
 import type { ImageSource } from "../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
-import { imageStoreFolder, machineCacheFolder } from "../core/state-folders.js";
-import { ensureFolderDisk } from "../images/folder-disk.js";
+import { machineCacheFolder } from "../core/state-folders.js";
 import { ensureRootImage } from "../images/root-image.js";
 import { ensureInitramfs, findKernelSet } from "../machine/index.js";
 import type { RuntimeHost } from "./open-backend.js";
@@ -24,9 +23,7 @@ export function machineFiles({ env, homeDir }: Place): MachineFiles {
     },
     async root(image, signal) {
       if (image.kind !== "layers") throw new AgentKernelError("internal", "a machine's root is made of layers");
-      const [top = ""] = image.layers;
-      if (top.startsWith(`${imageStoreFolder(env, homeDir)}/`)) return await ensureRootImage(image.layers, signal);
-      return await ensureFolderDisk(top, join(machineCacheFolder(env, homeDir), "roots"), signal);
+      return await ensureRootImage(image.layers, machineCacheFolder(env, homeDir), signal);
     },
   };
 }

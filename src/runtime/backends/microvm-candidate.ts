@@ -14,8 +14,10 @@ import { bootAndRun } from "./boot-proof.js";
 import type { Candidate } from "./candidates.js";
 import { failing, type Proof, working } from "./proof.js";
 
-const INSTALL = "`agentkernel setup microvm` says what is missing and gets it";
+const INSTALL = "`agentkernel setup --backend microvm` says what is missing and gets it";
 const PROBE_MS = 10_000;
+const accelerators: readonly Accelerator[] = ["kvm", "tcg"];
+const softwareOnly: readonly Accelerator[] = ["tcg"];
 /** A command that every machine has. */
 const NOTHING = ["/.agentkernel/ak-entry", "true"];
 const EMULATED = "by software emulation, which is no security boundary: only where it is named";
@@ -35,11 +37,12 @@ export const microvmCandidate: Candidate = {
     if (program === null) return failing("there is no qemu-system-x86_64", INSTALL);
     if (machineFilesMark(host) === null) return failing("there is no kernel for machines", INSTALL);
     const refused: string[] = [];
-    for (const accelerator of await accelerators()) {
+    const kvm = await kvmProof();
+    for (const accelerator of kvm.works ? accelerators : softwareOnly) {
       try {
         const backend = openMicrovm({ ...host, resident: null }, { program, accelerator });
         const { ms } = await bootAndRun(backend, signal, NOTHING, emptyRoot(host));
-        const how = accelerator === "kvm" ? "by KVM" : EMULATED;
+        const how = accelerator === "kvm" ? "by KVM" : `${EMULATED} (KVM: ${kvm.detail})`;
         return working(`QEMU ${how}; booted a machine in ${ms.toFixed(0)} ms`, { program, accelerator });
       } catch (error) {
         signal?.throwIfAborted();
@@ -55,13 +58,17 @@ export const microvmCandidate: Candidate = {
   open: (host, { facts }) => openMicrovm(host, choiceOf(facts)),
 };
 
-/** The probe runs instructions of its own on it, against a clock. */
-async function accelerators(): Promise<readonly Accelerator[]> {
+/** The probe runs instructions of its own on it, against a clock: a device file alone proves nothing. */
+async function kvmProof(): Promise<{ readonly works: boolean; readonly detail: string }> {
   const options = { timeout: PROBE_MS, maxBuffer: 64 << 10, env: {} };
-  const { stdout } = await promisify(execFile)(nativeBinary("ak-probe"), ["kvm"], options).catch(() => ({
-    stdout: "",
-  }));
-  return stdout.includes('"ok":true') ? ["kvm", "tcg"] : ["tcg"];
+  try {
+    const { stdout } = await promisify(execFile)(nativeBinary("ak-probe"), ["kvm"], options);
+    const { ok, detail } = JSON.parse(stdout) as Readonly<Record<string, unknown>>;
+    return { works: ok === true, detail: String(detail) };
+  } catch (error) {
+    // What could not be asked is not proven.
+    return { works: false, detail: `not proven: ${error instanceof Error ? error.message : String(error)}` };
+  }
 }
 
 function choiceOf({ program, accelerator }: Proof["facts"]): { program: string; accelerator: Accelerator } {
