@@ -33,11 +33,6 @@ export function machineStateFolder(env: HostEnvironment, homeDir: string): strin
   return join(stateFolder(env, homeDir), "microvm");
 }
 
-/** What virtual machines start from, made of our own programs. */
-export function machineFilesFolder(env: HostEnvironment, homeDir: string): string {
-  return join(cacheFolder(env, homeDir), "machine");
-}
-
 /** Kernels for virtual machines, a folder each. */
 export function kernelsFolder(env: HostEnvironment, homeDir: string): string {
   return join(dataFolder(env, homeDir), "kernels");

@@ -1,4 +1,4 @@
-/** Which backends can work, from what was proven. */
+/** Which backends can work from what was proven of single layers. Others are proven by running a sandbox. */
 import type { BackendReport, Check, Weakness } from "./report.js";
 
 /** The sandbox's own network namespace is never traded for the host's network, so it is needed too. */

@@ -40,12 +40,14 @@ export async function ensureFolderImage(
 /** Changes with every file, name, owner, mode and time in the folder. */
 export async function fingerprint(folder: string, signal?: AbortSignal): Promise<string> {
   const hash = createHash("sha256");
+  const { dev: device } = await lstat(folder, { bigint: true });
   const look = async (path: string, name: string): Promise<void> => {
     signal?.throwIfAborted();
     const found: BigIntStats = await lstat(path, { bigint: true });
     const { dev, ino, mode, uid, gid, size, mtimeNs, ctimeNs } = found;
     hash.update(`${JSON.stringify(name)} ${dev} ${ino} ${mode} ${uid} ${gid} ${size} ${mtimeNs} ${ctimeNs}\n`);
-    if (!found.isDirectory()) return;
+    // What is mounted in it is not part of the disk.
+    if (!found.isDirectory() || dev !== device) return;
     for (const inner of (await readdir(path)).sort()) await look(join(path, inner), `${name}/${inner}`);
   };
   await look(folder, folder);

@@ -3,7 +3,6 @@
  * programs. It starts nothing, and knows nothing of policies. Root images are the image store's (src/images).
  */
 export { fetchDebianKernel, kernelSetFromPackage, placeKernelSet } from "./debian-kernel.js";
-export { type EmptyRoot, ensureEmptyRoot } from "./empty-root.js";
 export { ensureInitramfs, type Initramfs } from "./initramfs.js";
 export { modulesArchive } from "./kernel-modules.js";
 export {

@@ -88,7 +88,7 @@ export async function verifyKernelSet(set: KernelSet): Promise<void> {
       "digest_mismatch",
       `${path} has the digest ${found}, and ${DESCRIPTION_NAME} says ${wanted}`,
       {
-        hint: `it was changed or damaged: remove ${set.folder} and run: agentkernel setup`,
+        hint: `it was changed or damaged: remove ${set.folder} and run: agentkernel setup --backend microvm`,
       },
     );
   }
@@ -127,6 +127,6 @@ function isSha256(value: unknown): value is string {
 
 function unusable(why: string): AgentKernelError {
   return new AgentKernelError("backend_unavailable", why, {
-    hint: "agentkernel setup fetches one; docs/microvm.md says how to build our own",
+    hint: "agentkernel setup --backend microvm fetches one; docs/microvm.md says how to build our own",
   });
 }

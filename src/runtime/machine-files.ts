@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { MachineFiles } from "../backends/microvm/machine-files.js";
 import type { ImageSource } from "../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
-import { machineFilesFolder } from "../core/state-folders.js";
+import { machineCacheFolder } from "../core/state-folders.js";
 import { ensureRootImage } from "../images/root-image.js";
 import { ensureInitramfs, findKernelSet } from "../machine/index.js";
 import type { RuntimeHost } from "./open-backend.js";
@@ -17,13 +17,13 @@ export function machineFiles({ env, homeDir }: Place): MachineFiles {
     async kernel() {
       const set = findKernelSet(env, homeDir);
       const { kernel, acpi, commandLine, digest } = set;
-      const initramfs = ensureInitramfs(set, machineFilesFolder(env, homeDir));
+      const initramfs = ensureInitramfs(set, machineCacheFolder(env, homeDir));
       const both = createHash("sha256").update(`${digest} ${initramfs.digest}`).digest("hex");
       return { kernel, initramfs: initramfs.path, acpi, commandLine, digest: both };
     },
     async root(image, signal) {
       if (image.kind !== "layers") throw new AgentKernelError("internal", "a machine's root is made of layers");
-      return await ensureRootImage(image.layers, machineFilesFolder(env, homeDir), signal);
+      return await ensureRootImage(image.layers, machineCacheFolder(env, homeDir), signal);
     },
   };
 }
@@ -41,7 +41,7 @@ export function machineFilesMark({ env, homeDir }: Place): string | null {
 
 /** For a proof: nothing but what every machine has. */
 export function emptyRoot({ env, homeDir }: Place): ImageSource {
-  const folder = join(machineFilesFolder(env, homeDir), "nothing");
+  const folder = join(machineCacheFolder(env, homeDir), "nothing");
   mkdirSync(folder, { recursive: true, mode: 0o755 });
   return { kind: "layers", layers: [folder] };
 }

@@ -21,8 +21,11 @@ import { bootAndRun } from "./boot-proof.js";
 import type { Candidate } from "./candidates.js";
 import { failing, type Proof, working } from "./proof.js";
 
-const INSTALL = "`agentkernel setup` says what is missing and how to get it";
+const INSTALL = "`agentkernel setup --backend microvm` says what is missing and gets it";
 const PROBE_MS = 10_000;
+const accelerators: readonly Accelerator[] = ["kvm", "tcg"];
+const hardwareOnly: readonly Accelerator[] = ["kvm"];
+const softwareOnly: readonly Accelerator[] = ["tcg"];
 /** A command that every machine has. */
 const NOTHING = ["/.agentkernel/ak-entry", "true"];
 const EMULATED = "by software emulation, which is no security boundary";
@@ -49,14 +52,17 @@ export const microvmCandidate: Candidate = {
     const program = programOf(kind, host.env);
     if (program === null) return failing(`there is no ${fileNames[kind]}`, INSTALL);
     if (machineFilesMark(host) === null) return failing("there is no kernel for machines", INSTALL);
-    const usable = (await accelerators()).filter((accelerator) => kind === "qemu" || accelerator === "kvm");
-    if (usable.length === 0) return failing("Firecracker needs KVM, which runs no machine here", `unset ${VARIABLE}`);
+    const kvm = await kvmProof();
+    if (kind === "firecracker" && !kvm.works) {
+      return failing(`Firecracker needs KVM, which runs no machine here: ${kvm.detail}`, `unset ${VARIABLE}`);
+    }
+    const usable = kvm.works ? (kind === "qemu" ? accelerators : hardwareOnly) : softwareOnly;
     const refused: string[] = [];
     for (const accelerator of usable) {
       try {
         const backend = openMicrovm({ ...host, resident: null }, { kind, program, accelerator });
         const { ms } = await bootAndRun(backend, signal, NOTHING, emptyRoot(host));
-        const how = accelerator === "kvm" ? ACCELERATED : EMULATED;
+        const how = accelerator === "kvm" ? ACCELERATED : `${EMULATED} (KVM: ${kvm.detail})`;
         const whose = kind === "qemu" ? "QEMU" : `Firecracker (${UNVERIFIED})`;
         return working(`${whose} ${how}; booted a machine in ${ms.toFixed(0)} ms`, { kind, program, accelerator });
       } catch (error) {
@@ -85,13 +91,17 @@ function programOf(kind: MonitorKind, env: Environment): string | null {
   return kind === "qemu" ? qemuPath(env) : firecrackerPath(env);
 }
 
-/** The probe runs instructions of its own on it, against a clock. */
-async function accelerators(): Promise<readonly Accelerator[]> {
+/** The probe runs instructions of its own on it, against a clock: a device file alone proves nothing. */
+async function kvmProof(): Promise<{ readonly works: boolean; readonly detail: string }> {
   const options = { timeout: PROBE_MS, maxBuffer: 64 << 10, env: {} };
-  const { stdout } = await promisify(execFile)(nativeBinary("ak-probe"), ["kvm"], options).catch(() => ({
-    stdout: "",
-  }));
-  return stdout.includes('"ok":true') ? ["kvm", "tcg"] : ["tcg"];
+  try {
+    const { stdout } = await promisify(execFile)(nativeBinary("ak-probe"), ["kvm"], options);
+    const { ok, detail } = JSON.parse(stdout) as Readonly<Record<string, unknown>>;
+    return { works: ok === true, detail: String(detail) };
+  } catch (error) {
+    // What could not be asked is not proven.
+    return { works: false, detail: `not proven: ${error instanceof Error ? error.message : String(error)}` };
+  }
 }
 
 function choiceOf({ kind, program, accelerator }: Proof["facts"]): MonitorProgram {
