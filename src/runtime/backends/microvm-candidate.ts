@@ -50,7 +50,7 @@ export const microvmCandidate: Candidate = {
     const kind = wantedKind(host.env);
     if (kind === null) return failing(`${VARIABLE} must be ${KNOWN.join(" or ")}`, `set it, or unset ${VARIABLE}`);
     const program = programOf(kind, host.env);
-    if (program === null) return failing(`there is no ${fileNames[kind]}`, INSTALL);
+    if (program === null) return failing(`there is no ${fileNames[kind]}`, installs[kind]);
     if (machineFilesMark(host) === null) return failing("there is no kernel for machines", INSTALL);
     const kvm = await kvmProof();
     if (kind === "firecracker" && !kvm.works) {
@@ -77,6 +77,10 @@ export const microvmCandidate: Candidate = {
   open: (host, { facts }) => openMicrovm(host, choiceOf(facts)),
 };
 
+const installs: Readonly<Record<MonitorKind, string>> = {
+  qemu: INSTALL,
+  firecracker: `install Firecracker 1.7 or later, or unset ${VARIABLE}`,
+};
 const fileNames: Readonly<Record<MonitorKind, string>> = { qemu: "qemu-system-x86_64", firecracker: "firecracker" };
 
 type Environment = Readonly<Record<string, string | undefined>>;
