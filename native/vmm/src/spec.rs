@@ -60,6 +60,7 @@ pub enum Accelerator {
     Tcg,
 }
 
+const FOR_EMULATION: [&str; 2] = ["noapic", "nolapic_timer"];
 const LEAST_MEMORY_MIB: u64 = 64;
 const MOST_MEMORY_MIB: u64 = 1 << 20;
 const MOST_VCPUS: u32 = 64;
@@ -69,6 +70,13 @@ impl MachineSpec {
         let spec: Self = serde_json::from_str(text).map_err(|e| Failure::new(format!("the machine's spec: {e}")))?;
         spec.check().map_err(|what| Failure::new(format!("the machine's spec: {what}")))?;
         Ok(spec)
+    }
+
+    /// What the kernel is told where hardware runs it. Words that make it come up under emulation would take its own
+    /// interrupt controllers and timers from it.
+    pub fn command_line_on_hardware(&self) -> String {
+        let words = self.command_line.split_ascii_whitespace().filter(|word| !FOR_EMULATION.contains(word));
+        words.collect::<Vec<_>>().join(" ")
     }
 
     fn check(&self) -> Result<(), String> {
@@ -98,6 +106,13 @@ mod tests {
     fn a_whole_spec_is_understood() {
         let spec = MachineSpec::parse(WHOLE).unwrap();
         assert_eq!((spec.does, spec.accelerator, spec.memory_mib), (Does::Boot, Accelerator::Tcg, 128));
+    }
+
+    #[test]
+    fn hardware_is_not_told_what_emulation_needs() {
+        let mut spec = MachineSpec::parse(WHOLE).unwrap();
+        spec.command_line = "quiet noapic nolapic_timer no_timer_check tsc=reliable".into();
+        assert_eq!(spec.command_line_on_hardware(), "quiet no_timer_check tsc=reliable");
     }
 
     #[test]

@@ -79,7 +79,7 @@ fn machine(spec: &MachineSpec) -> Machine {
         folder: FOLDER.into(),
         kernel: inherited(KERNEL_FD),
         initramfs: inherited(INITRD_FD),
-        command_line: spec.command_line.clone(),
+        command_line: spec.command_line_on_hardware(),
         processors: spec.vcpus,
         memory_mib: spec.memory_mib,
         root: inherited(ROOT_FD),

@@ -93,7 +93,9 @@ fn inherited(fd: RawFd) -> String {
 }
 
 fn command_line(spec: &MachineSpec) -> String {
-    let counter = (spec.accelerator == Accelerator::Tcg).then(clock::counter_khz).flatten();
-    let told = counter.map(|khz| format!(" tsc_early_khz={khz}"));
+    if spec.accelerator == Accelerator::Kvm {
+        return spec.command_line_on_hardware();
+    }
+    let told = clock::counter_khz().map(|khz| format!(" tsc_early_khz={khz}"));
     format!("{}{}", spec.command_line, told.unwrap_or_default())
 }
