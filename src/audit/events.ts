@@ -21,6 +21,20 @@ export interface SandboxStart {
 export interface SandboxCreated extends Omit<SandboxStart, "type" | "backend"> {
   readonly type: "sandbox.create";
   readonly owner: string | null;
+  /** The snapshot or the sandbox that it began as a copy of. */
+  readonly from?: CopyOrigin;
+}
+
+export interface CopyOrigin {
+  readonly kind: "snapshot" | "sandbox";
+  readonly name: string;
+}
+
+/** A snapshot of it is asked for, or one is removed. */
+export interface SnapshotEvent {
+  readonly type: "snapshot.create" | "snapshot.remove";
+  readonly sandbox: string;
+  readonly snapshot: string;
 }
 
 /** With everything that it had written. */
@@ -157,6 +171,7 @@ export interface Approval {
 export type AuditEvent =
   | SandboxCreated
   | SandboxRemoved
+  | SnapshotEvent
   | SandboxStart
   | SandboxReady
   | SandboxFailed
@@ -177,6 +192,8 @@ export const recordTypes = [
   "sandbox.ready",
   "sandbox.failed",
   "sandbox.end",
+  "snapshot.create",
+  "snapshot.remove",
   "exec.start",
   "exec.end",
   "file",

@@ -4,7 +4,7 @@ import { isAgentKernelError } from "../core/errors.js";
 import type { ExecExit, ExecRequest } from "../core/exec.js";
 import type { Policy } from "../core/policy.js";
 import { secretValues } from "../core/secret-names.js";
-import type { Approval, EgressDecision, FileAccess, LimitName, SandboxStart, ToolCall } from "./events.js";
+import type { Approval, CopyOrigin, EgressDecision, FileAccess, LimitName, SandboxStart, ToolCall } from "./events.js";
 import type { AuditTrail } from "./trail.js";
 
 export interface SandboxFacts {
@@ -41,8 +41,13 @@ export class SandboxAudit {
     this.#secrets = secrets;
   }
 
-  created(facts: Omit<SandboxFacts, "backend">, owner: string | null): void {
-    this.#trail?.record({ type: "sandbox.create", sandbox: this.#sandbox, ...facts, owner }, this.#secrets);
+  created(facts: Omit<SandboxFacts, "backend">, owner: string | null, from?: CopyOrigin): void {
+    const origin = from === undefined ? {} : { from };
+    this.#trail?.record({ type: "sandbox.create", sandbox: this.#sandbox, ...facts, owner, ...origin }, this.#secrets);
+  }
+
+  snapshot(what: "create" | "remove", snapshot: string): void {
+    this.#trail?.record({ type: `snapshot.${what}`, sandbox: this.#sandbox, snapshot }, this.#secrets);
   }
 
   removed(): void {

@@ -4,11 +4,13 @@ import type { AuditRecord } from "./reader.js";
 type Fields = AuditRecord["fields"];
 
 const tellers: Readonly<Record<string, (fields: Fields) => string>> = {
-  "sandbox.create": (f) => `${text(at(f, "image", "name"))}, ${policyWords(f)}${project(f)}`,
+  "sandbox.create": (f) => `${text(at(f, "image", "name"))}, ${policyWords(f)}${project(f)}${origin(f)}`,
   "sandbox.start": (f) => `${text(f.backend)} ${text(at(f, "image", "name"))}, ${policyWords(f)}${project(f)}`,
   "sandbox.ready": (f) => `walls: ${list(f.layers).map(layerWords).join(", ")}`,
   "sandbox.failed": (f) => `${text(f.code)}: ${text(f.message)}`,
   "sandbox.end": (f) => (list(f.limits).length === 0 ? "" : `limits reached: ${list(f.limits).map(text).join(", ")}`),
+  "snapshot.create": (f) => text(f.snapshot),
+  "snapshot.remove": (f) => text(f.snapshot),
   "exec.start": (f) => list(f.argv).map(word).join(" "),
   "exec.end": (f) => `${outcome(f)} after ${text(f.durationMs)} ms`,
   file: (f) => `${text(f.verdict)}: ${text(f.operation)} ${text(f.path)}${reason(f)}`,
@@ -34,6 +36,10 @@ function policyWords(fields: Fields): string {
 
 function project({ project: path }: Fields): string {
   return typeof path === "string" ? `, ${path}` : "";
+}
+
+function origin({ from }: Fields): string {
+  return from === undefined ? "" : `, a copy of the ${text(at(from, "kind"))} ${text(at(from, "name"))}`;
 }
 
 function layerWords(layer: unknown): string {

@@ -4,6 +4,8 @@ import { policyOptions } from "./policy-options.js";
 
 const jsonOption: OptionSpec = { long: "json", help: "print the result as JSON" };
 
+const startOption: OptionSpec = { long: "start", help: "start it at once (exec and start do, when they are used)" };
+
 /** How long a sandbox that stays may. */
 export const lifeOptions: readonly OptionSpec[] = [
   { long: "ttl", value: "TIME", help: "remove it after this long, for example 30m, 8h, 7d" },
@@ -143,6 +145,59 @@ export const sandboxVerbs: readonly VerbSpec[] = [
     rest: { kind: "words", completes: "sandbox" },
     daemon: "required",
     load: () => import("./verbs/resume.js"),
+  },
+  {
+    name: "snapshot",
+    summary: "keep what a sandbox has written, as it is now; processes are not kept",
+    usage: "snapshot [options] NAME",
+    examples: ["agentkernel snapshot box", "agentkernel snapshot --name before-upgrade box"],
+    options: [
+      { long: "name", value: "SNAPSHOT", help: "how it is called (the sandbox's name and the time)" },
+      jsonOption,
+    ],
+    rest: { kind: "words", completes: "sandbox" },
+    daemon: "required",
+    load: () => import("./verbs/snapshot.js"),
+  },
+  {
+    name: "restore",
+    summary: "make a new sandbox of a snapshot",
+    usage: "restore [options] SNAPSHOT NEWNAME",
+    examples: ["agentkernel restore before-upgrade box2", "agentkernel restore --start before-upgrade box2"],
+    options: [startOption, jsonOption],
+    rest: { kind: "words" },
+    daemon: "required",
+    load: () => import("./verbs/restore.js"),
+  },
+  {
+    name: "fork",
+    summary: "make a second sandbox of one, with everything that it has written",
+    usage: "fork [options] NAME NEWNAME",
+    examples: ["agentkernel fork box try-it", "agentkernel fork --start box try-it"],
+    options: [startOption, jsonOption],
+    rest: { kind: "words", completes: "sandbox" },
+    daemon: "required",
+    load: () => import("./verbs/fork.js"),
+  },
+  {
+    name: "snapshots list",
+    summary: "show the snapshots of sandboxes",
+    usage: "snapshots list [options]",
+    examples: ["agentkernel snapshots list", "agentkernel snapshots list --json"],
+    options: [jsonOption],
+    rest: { kind: "none" },
+    daemon: "required",
+    load: () => import("./verbs/snapshots-list.js"),
+  },
+  {
+    name: "snapshots remove",
+    summary: "remove snapshots; sandboxes that were made of them stay",
+    usage: "snapshots remove [options] SNAPSHOT...",
+    examples: ["agentkernel snapshots remove before-upgrade"],
+    options: [jsonOption],
+    rest: { kind: "words" },
+    daemon: "required",
+    load: () => import("./verbs/snapshots-remove.js"),
   },
   {
     name: "remove",

@@ -235,4 +235,26 @@ export interface KeptBackend {
   remove(stateDir: string): Promise<void>;
   /** Without it the backend cannot tell what a sandbox changed. */
   readonly changes?: KeptChanges;
+  /** Without it the backend cannot make a second one of what a sandbox has written: no snapshots, no forks. */
+  readonly copies?: KeptCopies;
+}
+
+/** What a copy took with it; null where the backend cannot tell. */
+export interface KeptCopy {
+  readonly entries: number | null;
+  readonly bytes: number | null;
+}
+
+/**
+ * Copies of what kept sandboxes have. A copy is a state folder like any other, of a sandbox that was never started: it
+ * can be started, copied and removed. So a snapshot is a copy that nobody starts.
+ */
+export interface KeptCopies {
+  /** Files alone, or the memory of what runs as well: then a copy goes on where its original was. */
+  readonly of: "files" | "files and memory";
+  /**
+   * Of the sandbox in `stateDir`, which does not run or is paused, into an empty folder of the caller's own with mode
+   * 0700. Where it rejects, `remove` clears what it left there. Neither side sees what the other writes from then on.
+   */
+  make(stateDir: string, into: string, signal?: AbortSignal): Promise<KeptCopy>;
 }

@@ -65,6 +65,11 @@ export function sandboxesFolder(env: HostEnvironment, homeDir: string): string {
   return join(stateFolder(env, homeDir), "sandboxes");
 }
 
+/** Snapshots of kept sandboxes, a folder each. */
+export function snapshotsFolder(env: HostEnvironment, homeDir: string): string {
+  return join(stateFolder(env, homeDir), "snapshots");
+}
+
 /** Modules that code mode has made of servers' tools. */
 export function toolModulesFolder(env: HostEnvironment, homeDir: string): string {
   return join(stateFolder(env, homeDir), "tool-modules");

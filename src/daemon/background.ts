@@ -7,15 +7,13 @@ import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { AgentKernelError, type ErrorCode, errorTable } from "../core/errors.js";
 import type { HostEnvironment } from "../core/state-folders.js";
-import { daemonEnvironment, withHeapSettings } from "./environment.js";
+import { daemonEnvironment } from "./environment.js";
+import { HEAP_WORDS, withHeapVariables } from "./heap-settings.js";
 import type { Stay } from "./lifetime.js";
 import { STARTER_VARIABLE, type StartWord } from "./starter.js";
 
 /** How long a daemon may take to listen. */
 const START_TIMEOUT_MS = 15_000;
-
-/** It serves many small things: little garbage at a time, cleared by few threads, leaves the processors to sandboxes. */
-const LEAN = ["--max-semi-space-size=2", "--v8-pool-size=1"];
 
 export interface BackgroundStart {
   readonly env: HostEnvironment;
@@ -29,11 +27,11 @@ export async function startInBackground({ env, logPath, stay }: BackgroundStart)
   const log = openLog(logPath);
   const child = spawn(
     process.execPath,
-    [...process.execArgv, ...LEAN, entry, "daemon", "run", ...wordsFor(logPath, stay)],
+    [...process.execArgv, ...HEAP_WORDS, entry, "daemon", "run", ...wordsFor(logPath, stay)],
     {
       cwd: "/",
       detached: true,
-      env: { ...withHeapSettings(daemonEnvironment(env)), [STARTER_VARIABLE]: "1" },
+      env: { ...withHeapVariables(daemonEnvironment(env)), [STARTER_VARIABLE]: "1" },
       // Node's own last words, should it have any, go to the log.
       stdio: ["ignore", "pipe", log ?? "ignore"],
     },

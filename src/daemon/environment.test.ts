@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { daemonEnvironment, forgetHeapSettings, withHeapSettings } from "./environment.js";
+import { daemonEnvironment } from "./environment.js";
 
 it("a daemon in the background has what it needs, and nothing that is one caller's", () => {
   const needed = {
@@ -21,14 +21,4 @@ it("a daemon in the background has what it needs, and nothing that is one caller
     UNSET: undefined,
   };
   expect(daemonEnvironment({ ...others, ...needed })).toEqual(needed);
-});
-
-it("settings of the process's heap are there for its start, and then nobody's", () => {
-  const env: Record<string, string | undefined> = withHeapSettings({ PATH: "/usr/bin" });
-  expect(env).toMatchObject({ MALLOC_ARENA_MAX: "1" });
-  forgetHeapSettings(env);
-  expect(env).toEqual({ PATH: "/usr/bin" });
-  const own = { MALLOC_ARENA_MAX: "8" };
-  forgetHeapSettings(own);
-  expect(own).toEqual({ MALLOC_ARENA_MAX: "8" });
 });

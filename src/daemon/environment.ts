@@ -17,24 +17,6 @@ const NOT_PASSED_ON = new Set([
   "AGENTKERNEL_STARTER",
 ]);
 
-/**
- * Of glibc's heap, which reads them when the process starts. By default each thread has a part of its own, and a limit that
- * rises keeps what is free: ten megabytes after a minute of mixed load, none of it in use.
- */
-const HEAP_SETTINGS = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: String(1 << 20) };
-
-/** Adds what the process itself reads at its start. */
-export function withHeapSettings(env: Readonly<Record<string, string>>): Record<string, string> {
-  return { ...env, ...HEAP_SETTINGS };
-}
-
-/** They have been read, and are nothing of what the user has in their environment. */
-export function forgetHeapSettings(env: Record<string, string | undefined>): void {
-  for (const [name, value] of Object.entries(HEAP_SETTINGS)) {
-    if (env[name] === value) delete env[name];
-  }
-}
-
 export function daemonEnvironment(env: HostEnvironment): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {

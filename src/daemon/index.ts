@@ -11,7 +11,7 @@ import type { Templates } from "../backends/microvm/templates.js";
 import type { WasmBackend } from "../backends/wasm/index.js";
 import { buildId, distFolder } from "../core/build-id.js";
 import { AgentKernelError } from "../core/errors.js";
-import { sandboxesFolder } from "../core/state-folders.js";
+import { sandboxesFolder, snapshotsFolder } from "../core/state-folders.js";
 import type { Surroundings } from "../core/surroundings.js";
 import { version } from "../core/version.js";
 import { within } from "../core/within.js";
@@ -214,6 +214,7 @@ export class Daemon {
       backend: openKeeper(host),
       choose: (wish) => chooseForKeeping(host, wish),
       folder,
+      snapshotFolder: snapshotsFolder(own.env, own.homeDir),
       ...own,
       say: (line) => log.say(line),
       unavailable: this.#sandboxOwnership === null ? ownedByAnother() : null,

@@ -1,6 +1,6 @@
 /** The process around a daemon: its signals, its folder, its last words. */
 import { isatty } from "node:tty";
-import { forgetHeapSettings } from "./environment.js";
+import { forgetHeapVariables, keepHeapCompact } from "./heap-settings.js";
 import { Daemon, type DaemonOptions } from "./index.js";
 import type { Stay } from "./lifetime.js";
 import { durationText } from "./status.js";
@@ -13,7 +13,8 @@ export interface DaemonProcess extends DaemonOptions {
 /** A whole daemon, in this process. Resolves when it has ended in good order. `onReady` is called when it listens. */
 export async function runDaemon(options: DaemonProcess, onReady: (daemon: Daemon) => Promise<void>): Promise<void> {
   const { log } = options;
-  forgetHeapSettings(process.env);
+  forgetHeapVariables(process.env);
+  keepHeapCompact();
   const daemon = await Daemon.start(options);
   // Nobody's folder is kept from being removed, and a path that is not absolute is found out.
   process.chdir("/");

@@ -28,6 +28,15 @@ export function keptOnEach(usual: KeptBackend, engine: (kind: EngineKind) => Kep
     lastEnd: async (stateDir) => await on(keptEngineOf(stateDir)).lastEnd(stateDir),
     remove: async (stateDir) => await on(keptEngineOf(stateDir)).remove(stateDir),
     changes,
+    copies: {
+      of: "files",
+      async make(stateDir, into, signal) {
+        const kind = keptEngineOf(stateDir);
+        const { copies } = on(kind);
+        if (copies !== undefined) return await copies.make(stateDir, into, signal);
+        throw new AgentKernelError("unsupported", `${kind ?? "the backend"} makes no copies of sandboxes`);
+      },
+    },
   };
 }
 

@@ -5,6 +5,7 @@ import { dirname, join, relative } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { bundled } from "./bundled.mjs";
 
 const settle = join(dirname(fileURLToPath(import.meta.url)), "settle.cjs");
 const run = promisify(execFile);
@@ -43,11 +44,11 @@ export class SoakDaemon {
 
   async start() {
     // As `daemon start` does it (src/daemon/background.ts), but for a way to ask it about itself.
-    const lean = ["--max-semi-space-size=2", "--v8-pool-size=1"];
-    const heap = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "1048576" };
-    this.#child = spawn(process.execPath, [...lean, "--expose-gc", "--require", settle, this.entry, "daemon", "run"], {
+    const { HEAP_WORDS, withHeapVariables } = await bundled("src/daemon/heap-settings.ts", this.folder);
+    const words = [...HEAP_WORDS, "--expose-gc", "--require", settle, this.entry, "daemon", "run"];
+    this.#child = spawn(process.execPath, words, {
       cwd: this.folder,
-      env: { ...this.env, ...heap },
+      env: withHeapVariables(this.env),
       stdio: ["ignore", "pipe", "inherit", "ipc"],
     });
     this.exited = new Promise((resolve) => this.#child.once("close", (status) => resolve(status)));
@@ -83,8 +84,6 @@ export class SoakDaemon {
     writeFileSync(this.#config, "[daemon]\nmin_warm = 0\nmax_warm = 0\n");
     await run(this.cli, ["run", "true"], { cwd: project, env: this.clientEnv });
     await this.#until(({ pool, at_work: atWork }) => pool.warm + pool.in_use + atWork === 0);
-    await setTimeout(IDLE_MS);
-    await this.#settled();
     await setTimeout(IDLE_MS);
     const memory = await this.#settled();
     const reading = { ...memory, descriptors: this.#descriptors(), files: this.#files() };

@@ -5,7 +5,8 @@
 //! others of its kind for an owner that is too large to fork often. `ak-jail sweep <journal> <pid>`
 //! removes what killed supervisors left behind, that one among them. `ak-jail keep` starts a sandbox that outlives
 //! whoever started it; `ak-jail sweep-kept <folder>` clears up after one whose supervisor was killed, `ak-jail
-//! remove-kept <folder>` removes one for good. `ak-jail hold` searches folders for a sandbox that an engine builds, and
+//! remove-kept <folder>` removes one for good, `ak-jail copy-kept <folder> <into>` makes another of what it has
+//! written. `ak-jail hold` searches folders for a sandbox that an engine builds, and
 //! holds names in them. It decides nothing: the spec says what to build.
 
 // Rust's own start-up looks for its stack in /proc and sets handlers that this program does not use; that takes longer
@@ -55,10 +56,11 @@ extern "C" fn main(count: c_int, words: *const *const c_char) -> i32 {
         ["hold"] => hold(),
         ["sweep-kept", state] => answer(keep::sweep(Path::new(state))),
         ["remove-kept", state] => answer(keep::remove(Path::new(state))),
+        ["copy-kept", from, into] => answer(keep::copy(Path::new(from), Path::new(into))),
         ["sweep", journal, killed] => sweep_after(Path::new(journal), killed),
         _ => {
             eprintln!(
-                "usage: ak-jail run [unswept] [remembering] (spec and control on descriptor 3, guest stream on 4, what is remembered on 5)\n       ak-jail keep (spec and control on descriptor 3)\n       ak-jail launch SOCKET (answers on descriptor 1, until 0 ends)\n       ak-jail hold (what to hold on descriptor 0, what was found on 1)\n       ak-jail sweep JOURNAL PID\n       ak-jail sweep-kept FOLDER\n       ak-jail remove-kept FOLDER"
+                "usage: ak-jail run [unswept] [remembering] (spec and control on descriptor 3, guest stream on 4, what is remembered on 5)\n       ak-jail keep (spec and control on descriptor 3)\n       ak-jail launch SOCKET (answers on descriptor 1, until 0 ends)\n       ak-jail hold (what to hold on descriptor 0, what was found on 1)\n       ak-jail sweep JOURNAL PID\n       ak-jail sweep-kept FOLDER\n       ak-jail remove-kept FOLDER\n       ak-jail copy-kept FOLDER INTO"
             );
             MISUSED
         }

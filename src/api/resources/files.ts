@@ -182,7 +182,7 @@ async function recorded(
 ): Promise<Reply> {
   const done = sandbox.use();
   const record = (verdict: "allowed" | "denied", reason?: string) =>
-    sandbox.audit.file({ operation, path, bytes: null, verdict, ...(reason === undefined ? {} : { reason }) });
+    sandbox.audit.records.file({ operation, path, bytes: null, verdict, ...(reason === undefined ? {} : { reason }) });
   try {
     const reply = await work(sandbox.files);
     record("allowed");

@@ -9,7 +9,6 @@ import type { JailPrograms } from "../linux/jail-process.js";
 import type { JailRuntime } from "../linux/jail-spec.js";
 
 export const gvisorLacks: readonly Lack[] = [
-  { capability: "snapshot", reason: "processes cannot be saved without a checkpoint service" },
   {
     capability: "limit-memory-of-a-process",
     reason: "gVisor's kernel has the memory of all processes: who takes more than the limit ends the whole sandbox",

@@ -8,9 +8,7 @@ import { jailSpec } from "./jail-spec.js";
 import { linuxKept } from "./kept/index.js";
 import { warmShape } from "./warm-jail.js";
 
-export const linuxLacks: readonly Lack[] = [
-  { capability: "snapshot", reason: "processes cannot be saved without a checkpoint service" },
-];
+export const linuxLacks: readonly Lack[] = [];
 
 export function linuxBackend(programs: JailPrograms): Backend {
   return {

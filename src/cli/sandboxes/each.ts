@@ -1,4 +1,4 @@
-/** One thing done to each of several sandboxes. All are tried; the first that could not be done is the answer. */
+/** One thing done to each of several sandboxes, or of what else has a name. All are tried; the first that could not be done is the answer. */
 import { AgentKernelError } from "../../core/errors.js";
 import { reportError } from "../errors.js";
 import { wordsOf } from "../images/words.js";
@@ -14,8 +14,9 @@ export async function forEach(
   invocation: Invocation,
   verb: string,
   act: (name: string) => Promise<void>,
+  what = "the name of a sandbox",
 ): Promise<number> {
-  const names = [...new Set(wordsOf(parsed, verb, "the name of a sandbox", 1, MOST))];
+  const names = [...new Set(wordsOf(parsed, verb, what, 1, MOST))];
   const isJson = parsed.flags.has("json");
   const failures: unknown[] = [];
   const done: string[] = [];

@@ -3,10 +3,11 @@
  * way; what a killed process left half made or half removed has a name that no sandbox can have, and is swept.
  */
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { chmod, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { KeptBackend } from "../../core/backend.js";
-import { AgentKernelError } from "../../core/errors.js";
+import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { isSandboxName } from "./name.js";
 import type { SandboxRecord } from "./record.js";
 import { nameTaken } from "./refusals.js";
@@ -76,20 +77,22 @@ export class SandboxFolders {
     return new SandboxFolder(join(this.root, name));
   }
 
-  /** Rejects with `conflict` where one of this name is there. */
-  async make(record: SandboxRecord): Promise<SandboxFolder> {
+  /** Rejects with `conflict` where one of this name is there. `fill` gives the backend's folder what it begins with. */
+  async make(record: SandboxRecord, fill?: (jail: string) => Promise<unknown>): Promise<SandboxFolder> {
     const fresh = new SandboxFolder(join(this.root, `${NEW}${randomBytes(8).toString("hex")}`));
     try {
       await mkdir(fresh.path, { mode: 0o700 });
       await mkdir(fresh.jail, { mode: 0o700 });
       await mkdir(fresh.execs, { mode: 0o700 });
+      await fill?.(fresh.jail);
       await fresh.writeRecord(record);
       await rename(fresh.path, this.of(record.name).path);
       await syncFolder(this.root);
     } catch (cause) {
-      await rm(fresh.path, { recursive: true, force: true });
+      // What cannot be removed now is swept later.
+      await this.#clear(fresh).catch(() => {});
       if (isCode(cause, "ENOTEMPTY") || isCode(cause, "EEXIST")) throw nameTaken(record.name);
-      throw unwritable(this.root, cause);
+      throw isAgentKernelError(cause) || isAbort(cause) ? cause : unwritable(this.root, cause);
     }
     return this.of(record.name);
   }
@@ -124,7 +127,7 @@ export class SandboxFolders {
   }
 
   async #clear(folder: SandboxFolder): Promise<void> {
-    if ((await readdir(folder.path)).includes("jail")) await this.#kept.remove(folder.jail);
+    if (existsSync(folder.jail)) await this.#kept.remove(folder.jail);
     await rm(folder.path, { recursive: true, force: true });
   }
 }
@@ -142,7 +145,11 @@ export function isCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }
 
-function unwritable(path: string, cause: unknown): AgentKernelError {
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === "AbortError";
+}
+
+export function unwritable(path: string, cause: unknown): AgentKernelError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   const isFull =
     isCode(cause, "ENOSPC") || isCode(cause, "EDQUOT") || isCode(cause, "EMFILE") || isCode(cause, "ENFILE");

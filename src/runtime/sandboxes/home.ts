@@ -1,8 +1,15 @@
 /** What one sandbox needs of whoever owns them all. */
-import type { Backend, BackendName, KeptBackend } from "../../core/backend.js";
+import type { Backend, BackendName, KeptBackend, KeptCopies } from "../../core/backend.js";
+import { AgentKernelError } from "../../core/errors.js";
 import type { Clock, Moment } from "./clock.js";
 import type { SandboxHappening } from "./events.js";
 import type { HostEnv } from "./types.js";
+
+/** Of sandboxes, or why there are none. */
+export function copiesOf({ kept }: Pick<SandboxHome, "kept">): KeptCopies {
+  if (kept.copies !== undefined) return kept.copies;
+  throw new AgentKernelError("unsupported", "this backend has no snapshots and no forks of sandboxes");
+}
 
 /** Which sandbox is meant, and whose it is. */
 export interface Named {

@@ -20,7 +20,8 @@ import { parseRecord, type SandboxRecord } from "./record.js";
 import { RECORD_VERSION } from "./record-versions.js";
 import { nameTaken, notFound, unreadable } from "./refusals.js";
 import { Sandbox } from "./sandbox.js";
-import type { CreateRequest, HostEnv } from "./types.js";
+import { Snapshots } from "./snapshots/index.js";
+import type { CopySource, CopyWish, CreateRequest, HostEnv } from "./types.js";
 
 export type { SandboxEvent, SandboxListener, StopReason } from "./events.js";
 export type { LogOptions } from "./execs/follow-log.js";
@@ -28,6 +29,7 @@ export type { LogPiece } from "./execs/log-reader.js";
 export type { SandboxExec } from "./execs/sandbox-exec.js";
 export { checkSandboxName, isSandboxName } from "./name.js";
 export { Sandbox } from "./sandbox.js";
+export type { Snapshot, SnapshotInfo, Snapshots } from "./snapshots/index.js";
 export type { Terminal, TerminalEnd, TerminalSeat, TerminalViewer } from "./terminals/index.js";
 export type {
   CreateRequest,
@@ -50,6 +52,8 @@ export interface SandboxesOptions {
   readonly choose?: (wish: BackendWish) => Promise<Backend>;
   /** Where their folders lie. */
   readonly folder: string;
+  /** Where their snapshots lie. */
+  readonly snapshotFolder: string;
   /** Of this process. */
   readonly env: HostEnv;
   readonly homeDir: string;
@@ -83,6 +87,7 @@ export class Sandboxes {
   /** Names that are being made. */
   readonly #coming = new Set<string>();
   readonly #listeners = new Set<SandboxListener>();
+  readonly snapshots: Snapshots;
   #adopted: Promise<void> = Promise.resolve();
 
   private constructor(options: SandboxesOptions, kept: KeptBackend) {
@@ -108,6 +113,11 @@ export class Sandboxes {
       },
       forget: (sandbox) => this.#forget(sandbox),
     };
+    this.snapshots = new Snapshots({
+      folder: options.snapshotFolder,
+      home: this.#home,
+      unavailable: options.unavailable,
+    });
   }
 
   /**
@@ -122,6 +132,7 @@ export class Sandboxes {
     const all = new Sandboxes(options, kept);
     if (options.unavailable) return all;
     await all.#folders.open();
+    await all.snapshots.open();
     await all.#load();
     await within(ADOPTION_MS, all.adopted, () => {});
     return all;
@@ -177,12 +188,16 @@ export class Sandboxes {
 
   /** Made, and not started. */
   async create(request: CreateRequest): Promise<Sandbox> {
+    return await this.#reserving(request.name, (name) => this.#create(name, request));
+  }
+
+  async #reserving(wanted: string, make: (name: string) => Promise<Sandbox>): Promise<Sandbox> {
     this.#refuseIfUnavailable();
-    const name = checkSandboxName(request.name);
+    const name = checkSandboxName(wanted);
     if (this.#sandboxes.has(name) || this.#unreadable.has(name) || this.#coming.has(name)) throw nameTaken(name);
     this.#coming.add(name);
     try {
-      return await this.#create(name, request);
+      return await make(name);
     } finally {
       this.#coming.delete(name);
     }
@@ -248,6 +263,23 @@ export class Sandboxes {
     return { ...chosen, kept: chosen.kept };
   }
 
+  /** A sandbox with another name that begins with what a sandbox or a snapshot has. Made, and not started. */
+  async createCopy(origin: CopySource, wish: CopyWish): Promise<Sandbox> {
+    return await this.#reserving(wish.name, async (name) => {
+      const { version, policyVersion: _, from: __, ...kept } = origin.record;
+      const now = this.#home.clock.now();
+      const fresh = { id: newId(name), name, owner: wish.owner, created: now, ttlFrom: now, hasRun: false };
+      const record: SandboxRecord = { ...kept, version, ...fresh, policyVersion: 1, from: origin.from };
+      return await this.#make(record, wish.hostEnv, (jail) => origin.fill(jail, wish.signal));
+    });
+  }
+
+  async fork(source: Sandbox, wish: CopyWish): Promise<Sandbox> {
+    const from = { kind: "sandbox", name: source.name } as const;
+    const fill = (jail: string, signal?: AbortSignal) => source.copyInto(jail, signal);
+    return await this.createCopy({ record: source.record, from, fill }, wish);
+  }
+
   async #create(name: string, request: CreateRequest): Promise<Sandbox> {
     const { run, ttlMs, idleTimeoutMs, owner, signal, watcher } = request;
     const backend = await this.#wished(run.backend);
@@ -257,7 +289,7 @@ export class Sandboxes {
       const now = this.#home.clock.now();
       const record: SandboxRecord = {
         version: RECORD_VERSION,
-        id: `${name}.${randomBytes(3).toString("hex")}`,
+        id: newId(name),
         name,
         owner,
         ...(backend.name === this.#options.backend.name ? {} : { backend: backend.name }),
@@ -284,20 +316,23 @@ export class Sandboxes {
         audit,
         auditSetting: run.hostEnv.AGENTKERNEL_AUDIT ?? null,
       };
-      const folder = await this.#folders.make(record);
-      await holdImage(record, folder).catch(async (error: unknown) => {
-        await this.#removeFolder(name);
-        throw error;
-      });
-      const sandbox = new Sandbox(record, folder, this.#home, run.hostEnv);
-      await sandbox.announce().catch(async (error: unknown) => {
-        await this.#removeFolder(name);
-        throw error;
-      });
-      this.#sandboxes.set(name, sandbox);
-      return sandbox;
+      return await this.#make(record, run.hostEnv);
     } finally {
       await image.release();
+    }
+  }
+
+  async #make(record: SandboxRecord, hostEnv: HostEnv, fill?: (jail: string) => Promise<unknown>): Promise<Sandbox> {
+    const folder = await this.#folders.make(record, fill);
+    try {
+      await holdImage(record, folder);
+      const sandbox = new Sandbox(record, folder, this.#home, hostEnv);
+      await sandbox.announce();
+      this.#sandboxes.set(record.name, sandbox);
+      return sandbox;
+    } catch (error) {
+      await this.#removeFolder(record.name);
+      throw error;
     }
   }
 
@@ -312,6 +347,11 @@ export class Sandboxes {
   async #removeFolder(name: string): Promise<void> {
     for (const failure of await this.#folders.remove(name)) this.#options.say(failure.message);
   }
+}
+
+/** Unique for ever. */
+function newId(name: string): string {
+  return `${name}.${randomBytes(3).toString("hex")}`;
 }
 
 /** Its layers stay for as long as it does. */

@@ -1,4 +1,5 @@
 /** What is written down about a kept sandbox: everything that the next process needs to run it again, and no secret's value. */
+import type { CopyOrigin } from "../../audit/index.js";
 import type { BackendName, ImageSource } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { NetworkRules, Policy } from "../../core/policy.js";
@@ -28,6 +29,8 @@ export interface SandboxRecord {
   readonly owner: string | null;
   /** The one that was named when it was made; not there: the usual one. */
   readonly backend?: BackendName;
+  /** What it began as a copy of, if it did. */
+  readonly from?: CopyOrigin;
   readonly created: Moment;
   /** It has run: from then on it is `stopped` when it does not. */
   readonly hasRun: boolean;

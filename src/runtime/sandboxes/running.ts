@@ -60,6 +60,21 @@ export class RunningSandbox {
     return this.#ports.map(({ address, hostPort, guestPort }) => ({ address, hostPort, guestPort }));
   }
 
+  /** Resolves to whether it was not paused before. */
+  async pause(): Promise<boolean> {
+    if (this.isPaused) return false;
+    await this.kept.pause();
+    this.isPaused = true;
+    return true;
+  }
+
+  async resume(): Promise<boolean> {
+    if (!this.isPaused) return false;
+    await this.kept.resume();
+    this.isPaused = false;
+    return true;
+  }
+
   async publish(ports: readonly PublishedPort[]): Promise<void> {
     this.#ports = await openPorts(ports, async (port) => {
       const inside = await this.session.connectTcp(port);

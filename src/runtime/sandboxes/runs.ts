@@ -10,6 +10,7 @@ import type { GuestCommands } from "./guest-commands.js";
 import { type Launched, type LaunchParts, launch } from "./launch.js";
 import { silentGuest } from "./refusals.js";
 import { RunningSandbox } from "./running.js";
+import { letGoOn } from "./stillness.js";
 import type { HostEnv } from "./types.js";
 
 /** How long the guest of a sandbox that was just started may take to answer. */
@@ -55,6 +56,7 @@ export class Runs {
     if (this.#isKnown) return;
     const { home, folder, execs } = this.#parts;
     const kept = await home.kept.adopt(folder.jail);
+    await letGoOn(kept, folder);
     if (kept !== null) await this.#adoptRunning(kept);
     else await execs.load(null);
     this.#isKnown = true;

@@ -1,5 +1,6 @@
 /** One kept sandbox: its record, and its run where it has one. Changes of its state come one after the other. */
 import type { Duplex } from "node:stream";
+import type { KeptCopy } from "../../core/backend.js";
 import type { KeptChanges } from "../../core/changes.js";
 import type { ExecRequest } from "../../core/exec.js";
 import type { NetworkRules } from "../../core/policy.js";
@@ -17,7 +18,7 @@ import type { LogPiece } from "./execs/log-reader.js";
 import type { SandboxExec } from "./execs/sandbox-exec.js";
 import type { SandboxFolder } from "./folder.js";
 import { together } from "./guest-commands.js";
-import type { SandboxHome } from "./home.js";
+import { copiesOf, type SandboxHome } from "./home.js";
 import { Lane } from "./lane.js";
 import type { SandboxRecord } from "./record.js";
 import { notFound, refusal } from "./refusals.js";
@@ -25,6 +26,7 @@ import { infoOf, type SandboxView, stateOf, statsOf, summaryOf } from "./reports
 import type { RunningSandbox } from "./running.js";
 import { Runs } from "./runs.js";
 import { SecretValues } from "./secret-values.js";
+import { whileStill } from "./stillness.js";
 import { isTerminalId, type Terminal, Terminals, usualShell } from "./terminals/index.js";
 import type {
   ExecInfo,
@@ -162,11 +164,9 @@ export class Sandbox {
 
   /** It was made just now. Rejects where that must be on record and cannot be. */
   async announce(): Promise<void> {
-    const { image, policy, projectDir, owner } = this.#record;
-    this.#audit.records.created(
-      { image: { name: image.name, digest: image.digest }, policy, project: projectDir },
-      owner,
-    );
+    const { image, policy, projectDir, owner, from } = this.#record;
+    const facts = { image: { name: image.name, digest: image.digest }, policy, project: projectDir };
+    this.#audit.records.created(facts, owner, from);
     await this.#audit.insist();
     this.#tell({ type: "created" });
   }
@@ -194,7 +194,7 @@ export class Sandbox {
     });
   }
 
-  /** In order, within the grace time, then by force. Nothing is done where it does not run. */
+  /** In order, then by force. Nothing is done where it does not run. */
   stop({ graceMs }: StopOptions): Promise<void> {
     return this.#lane.run(() => this.#runs.stop(graceMs, "stopped"));
   }
@@ -230,21 +230,22 @@ export class Sandbox {
 
   pause(): Promise<void> {
     return this.#lane.run(async () => {
-      const running = this.#requireRunning();
-      if (running.isPaused) return;
-      await running.kept.pause();
-      running.isPaused = true;
-      this.#tell({ type: "paused" });
+      if (await this.#requireRunning().pause()) this.#tell({ type: "paused" });
     });
   }
 
   resume(): Promise<void> {
     return this.#lane.run(async () => {
-      const running = this.#requireRunning();
-      if (!running.isPaused) return;
-      await running.kept.resume();
-      running.isPaused = false;
-      this.#tell({ type: "resumed" });
+      if (await this.#requireRunning().resume()) this.#tell({ type: "resumed" });
+    });
+  }
+
+  /** What it has written, as it is at one moment, into an empty folder. One that runs is held still meanwhile. */
+  copyInto(folder: string, signal?: AbortSignal): Promise<KeptCopy> {
+    return this.#lane.run(async () => {
+      this.#refuseIfRemoved();
+      await this.#runs.adopt();
+      return await whileStill(this.#running, this, () => copiesOf(this.#home).make(this.stateDir, folder, signal));
     });
   }
 
@@ -345,9 +346,8 @@ export class Sandbox {
     });
   }
 
-  /** For file operations from outside, and whoever else has something to record. */
-  get audit(): RunAudit["records"] {
-    return this.#audit.records;
+  get audit(): RunAudit {
+    return this.#audit;
   }
 
   /** Lets go: it runs on. */

@@ -1,10 +1,12 @@
 /** What is asked of kept sandboxes, and what they tell. */
+import type { CopyOrigin } from "../../audit/index.js";
 import type { BackendName, KeptEnd, Layer, SandboxUsage } from "../../core/backend.js";
 import type { TerminalSize } from "../../core/exec.js";
 import type { Policy } from "../../core/policy.js";
 import type { PublishedPort } from "../published-ports.js";
 import type { ImageWatcher } from "../root-image.js";
 import type { RunRequest } from "../run-request.js";
+import type { SandboxRecord } from "./record.js";
 
 export type SandboxState = "created" | "running" | "paused" | "stopped";
 
@@ -22,6 +24,24 @@ export interface CreateRequest {
   readonly owner: string | null;
   readonly signal?: AbortSignal | undefined;
   readonly watcher?: Omit<ImageWatcher, "signal">;
+}
+
+/** What a new sandbox begins as a copy of. */
+export interface CopySource {
+  readonly record: SandboxRecord;
+  readonly from: CopyOrigin;
+  /** Gives the backend's folder what it begins with. */
+  readonly fill: (jail: string, signal?: AbortSignal) => Promise<unknown>;
+}
+
+export interface CopyWish {
+  /** Of the new one. */
+  readonly name: string;
+  /** Null: the user's own. */
+  readonly owner: string | null;
+  /** Of whoever asks: values of secrets are looked for here. */
+  readonly hostEnv: HostEnv;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface StartOptions {

@@ -46,14 +46,13 @@ const waivable = [
   "network-proxy",
   "kept",
   "pause",
+  /** What a kept sandbox has written can be copied, and another be started from the copy. */
+  "snapshot",
 ] as const;
 
-/** Named so that a backend can say it lacks them; the Backend interface has no way to do them yet. */
-export const reserved = ["snapshot"] as const;
+export type Capability = (typeof floor)[number] | (typeof waivable)[number];
 
-export type Capability = (typeof floor)[number] | (typeof waivable)[number] | (typeof reserved)[number];
-
-const known: readonly string[] = [...floor, ...waivable, ...reserved];
+const known: readonly string[] = [...floor, ...waivable];
 
 /** What is lacking and why. Throws for what may not be lacking, for names nobody asks for, and for no reason. */
 export function admittedLacks(backend: string, lacks: readonly Lack[]): ReadonlyMap<Capability, string> {

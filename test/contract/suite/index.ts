@@ -3,12 +3,12 @@
  * backend only through src/core/backend.ts, and to what it boots only through the guest session. A backend names what
  * it lacks and why, and those tests are skipped with the reason; the floor (capabilities.ts) cannot be lacking.
  */
-import { describe, expect, it } from "vitest";
+import { describe } from "vitest";
 import type { Backend, Lack } from "../../../src/core/backend.js";
 import type { Actor } from "../../support/actors.js";
 import type { OwnerOrder } from "../../support/kept-owner.js";
 import { leavesNothingBehind } from "../../support/nothing-left.js";
-import { admittedLacks, reserved } from "./capabilities.js";
+import { admittedLacks } from "./capabilities.js";
 import { Contract } from "./contract.js";
 import { copiesContract } from "./copies.js";
 import { environmentContract } from "./environment.js";
@@ -17,6 +17,7 @@ import { filesContract } from "./files.js";
 import { isolationContract } from "./isolation.js";
 import { keptContract } from "./kept.js";
 import { keptChangesContract } from "./kept-changes.js";
+import { keptCopiesContract } from "./kept-copies.js";
 import { keptNetworkContract } from "./kept-network.js";
 import { keptProjectContract } from "./kept-project.js";
 import { lifecycleContract } from "./lifecycle.js";
@@ -79,9 +80,6 @@ export function describeBackendContract({
     keptNetworkContract(contract);
     keptProjectContract(contract);
     keptChangesContract(contract);
-
-    it.each(reserved)("says that it lacks %s, for which there is no interface yet", (capability) => {
-      expect([...admitted.keys()]).toContain(capability);
-    });
+    keptCopiesContract(contract);
   });
 }

@@ -6,6 +6,7 @@
 
 mod all_ids;
 mod clients;
+mod copy;
 pub mod door;
 mod folder;
 mod orders;
@@ -32,6 +33,7 @@ use crate::{
 };
 pub use all_ids::with_all_ids;
 use clients::Clients;
+pub use copy::copy;
 use door::Door;
 use folder::StateFolder;
 pub use removal::remove;

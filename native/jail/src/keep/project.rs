@@ -16,7 +16,7 @@ use crate::{
     spec::{HideRule, Spec, ViewForm},
 };
 
-const FILE: &str = "project.json";
+pub(super) const FILE: &str = "project.json";
 pub const APPLIED: &str = "applied";
 /// Beside the layer: what is to become of it, until it is whole.
 pub const FRESH: &str = "fresh";

@@ -12,7 +12,7 @@ use crate::{
     spec::{Spec, ViewForm},
 };
 
-const FILE: &str = "uncarried.json";
+pub(super) const FILE: &str = "uncarried.json";
 
 #[derive(Serialize, Deserialize)]
 struct Uncarried {

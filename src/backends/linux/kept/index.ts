@@ -24,6 +24,13 @@ export function linuxKept(programs: JailPrograms): KeptBackend {
       const { removeKept } = await import("./jail-command.js");
       await removeKept(programs, stateDir);
     },
+    copies: {
+      of: "files",
+      async make(stateDir, into, signal) {
+        const { copyKept } = await import("./jail-command.js");
+        return await copyKept(programs, stateDir, into, signal);
+      },
+    },
     changes: {
       async list(...of) {
         const { linuxChanges } = await import("./changes.js");

@@ -1,26 +1,45 @@
 /** Jail commands about a state folder that answer with one line of JSON. */
 import { spawn } from "node:child_process";
+import type { KeptCopy } from "../../../core/backend.js";
 import { AgentKernelError } from "../../../core/errors.js";
-import { failure, isFields, unexpected } from "../jail-events.js";
+import { type Fields, failure, isFields, number, unexpected } from "../jail-events.js";
 import type { JailPrograms } from "../jail-process.js";
 import { exitOf, JAIL_ENVIRONMENT, spawnFailure } from "../jail-start.js";
 
 /** Clears up after a supervisor that was killed. True: one lives, and nothing was touched. */
 export async function sweepKept(programs: JailPrograms, stateDir: string): Promise<boolean> {
-  return (await ask(programs, "sweep-kept", stateDir)).alive === true;
+  return (await ask(programs, "sweep-kept", [stateDir])).alive === true;
 }
 
 export async function removeKept(programs: JailPrograms, stateDir: string): Promise<void> {
-  await ask(programs, "remove-kept", stateDir);
+  await ask(programs, "remove-kept", [stateDir]);
 }
 
-async function ask(programs: JailPrograms, verb: string, stateDir: string): Promise<Record<string, unknown>> {
-  const child = spawn(programs.jailBinary, [verb, stateDir], {
+export async function copyKept(
+  programs: JailPrograms,
+  stateDir: string,
+  into: string,
+  signal?: AbortSignal,
+): Promise<KeptCopy> {
+  const copied = await ask(programs, "copy-kept", [stateDir, into], signal);
+  return { entries: number(copied, "entries"), bytes: number(copied, "bytes") };
+}
+
+async function ask(
+  programs: JailPrograms,
+  verb: string,
+  folders: readonly string[],
+  aborted?: AbortSignal,
+): Promise<Fields> {
+  aborted?.throwIfAborted();
+  const child = spawn(programs.jailBinary, [verb, ...folders], {
     detached: true,
     env: JAIL_ENVIRONMENT,
     stdio: ["ignore", "pipe", "ignore"],
   });
   if (child.pid === undefined) throw await spawnFailure(child);
+  const kill = () => void child.kill("SIGKILL");
+  aborted?.addEventListener("abort", kill, { once: true });
   let text = "";
   child.stdout?.setEncoding("utf8").on("data", (chunk: string) => {
     text += chunk;
@@ -28,6 +47,8 @@ async function ask(programs: JailPrograms, verb: string, stateDir: string): Prom
   const closed = new Promise((resolve) => child.once("close", resolve));
   const { code, signal } = await exitOf(child);
   await closed;
+  aborted?.removeEventListener("abort", kill);
+  aborted?.throwIfAborted();
   if (signal !== null) throw new AgentKernelError("internal", `ak-jail ${verb} was killed by ${signal}`);
   const answer: unknown = text === "" ? null : JSON.parse(text);
   if (!isFields(answer)) throw unexpected(`${verb}: ${text}`);

@@ -1,0 +1,224 @@
+/**
+ * src/runtime/sandboxes/snapshots owns what was kept of sandboxes at one moment: copies of their files, each with the
+ * record of its sandbox. Neither processes nor memory are in them. It never starts anything: a sandbox is made of one
+ * by `Sandboxes.createCopy`.
+ */
+import { randomBytes } from "node:crypto";
+import { AgentKernelError, isAgentKernelError } from "../../../core/errors.js";
+import { holdForSandbox, releaseForSandbox } from "../../../images/store/kept-hold.js";
+import { openRunAudit } from "../../run-audit.js";
+import { copiesOf, type SandboxHome } from "../home.js";
+import { Lane } from "../lane.js";
+import type { Sandbox } from "../sandbox.js";
+import type { CopySource } from "../types.js";
+import { SnapshotFolders } from "./folder.js";
+import { parseSnapshotRecord, type SnapshotRecord, snapshotRecord } from "./record.js";
+import { checkSnapshotName, noSnapshot, snapshotTaken } from "./refusals.js";
+
+export interface SnapshotsOptions {
+  readonly folder: string;
+  readonly home: SandboxHome;
+  /** Why they are not this process's to own. */
+  readonly unavailable?: AgentKernelError | null | undefined;
+}
+
+export interface SnapshotWish {
+  /** Undefined: one is made from the sandbox's name and the time. */
+  readonly name?: string | undefined;
+  /** Null: the user's own. */
+  readonly owner: string | null;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface SnapshotInfo {
+  readonly name: string;
+  readonly id: string;
+  readonly owner: string | null;
+  readonly createdAtMs: number;
+  readonly backend: SnapshotRecord["backend"];
+  readonly sandbox: { readonly name: string; readonly id: string };
+  readonly image: { readonly name: string; readonly digest: string | null };
+  readonly projectDir: string | null;
+  readonly bytes: number | null;
+}
+
+/** One of them. What is done with it comes one after the other. */
+export interface Snapshot {
+  readonly name: string;
+  readonly owner: string | null;
+  readonly info: SnapshotInfo;
+  readonly record: SnapshotRecord;
+}
+
+interface Known extends Snapshot {
+  readonly lane: Lane;
+}
+
+export class Snapshots {
+  readonly #options: SnapshotsOptions;
+  readonly #folders: SnapshotFolders;
+  readonly #known = new Map<string, Known>();
+  readonly #unreadable = new Map<string, AgentKernelError>();
+  readonly #coming = new Set<string>();
+
+  constructor(options: SnapshotsOptions) {
+    this.#options = options;
+    this.#folders = new SnapshotFolders(options.folder, options.home.kept);
+  }
+
+  /** Knows all that are there when it resolves; what killed processes left half made is gone. */
+  async open(): Promise<void> {
+    await this.#folders.open();
+    for (const name of await this.#folders.names()) {
+      try {
+        const text = await this.#folders.readRecord(name);
+        if (text === null) await this.#folders.clear(name);
+        else this.#add(parseSnapshotRecord(text, name));
+      } catch (error) {
+        const failure = isAgentKernelError(error) ? error : unreadable(name, error);
+        this.#unreadable.set(name, failure);
+        this.#options.home.say(failure.message);
+      }
+    }
+  }
+
+  /** By name. */
+  list(): readonly Snapshot[] {
+    this.#refuseIfUnavailable();
+    return [...this.#known.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  unreadable(): readonly { readonly name: string; readonly error: AgentKernelError }[] {
+    return [...this.#unreadable].map(([name, error]) => ({ name, error }));
+  }
+
+  /** Rejects with `not_found`, or with what is wrong with its record. */
+  get(name: string): Snapshot {
+    return this.#get(name);
+  }
+
+  /** Of a sandbox that runs or not. It is there, whole, when this resolves, and otherwise nothing of it is. */
+  async take(sandbox: Sandbox, wish: SnapshotWish): Promise<Snapshot> {
+    this.#refuseIfUnavailable();
+    copiesOf(this.#options.home);
+    const name = wish.name === undefined ? this.#newName(sandbox.name) : checkSnapshotName(wish.name);
+    if (this.#isTaken(name)) throw snapshotTaken(name);
+    this.#coming.add(name);
+    try {
+      sandbox.audit.records.snapshot("create", name);
+      await sandbox.audit.insist();
+      return this.#add(await this.#folders.make(name, (copy) => this.#fill(name, sandbox, wish, copy)));
+    } finally {
+      this.#coming.delete(name);
+      sandbox.audit.writeSoon();
+    }
+  }
+
+  /** Also one whose record cannot be used. */
+  async remove(name: string): Promise<void> {
+    this.#refuseIfUnavailable();
+    if (this.#unreadable.has(checkSnapshotName(name))) {
+      await this.#folders.remove(name);
+      this.#unreadable.delete(name);
+      return;
+    }
+    const { lane } = this.#get(name);
+    await lane.run(async () => {
+      const { record } = this.#get(name);
+      const audit = this.#auditOf(record);
+      audit.records.snapshot("remove", name);
+      await audit.insist();
+      this.#known.delete(name);
+      await this.#folders.remove(name).catch((error: unknown) => {
+        this.#options.home.say(`the snapshot ${name} could not be removed whole: ${String(error)}`);
+      });
+      const { stored } = record.sandbox.image;
+      // Where this fails, whoever looks at the hold next finds that the snapshot is gone.
+      if (stored !== null) await releaseForSandbox(stored.storeRoot, record.id).catch(() => {});
+      await audit.settle();
+    });
+  }
+
+  /** What a sandbox that is made of it begins with. */
+  source(name: string): CopySource {
+    const { record, lane } = this.#get(name);
+    const { home } = this.#options;
+    const fill = (jail: string, signal?: AbortSignal) =>
+      lane.run(async () => {
+        if (this.#get(name).record !== record) throw noSnapshot(name);
+        return await copiesOf(home).make(this.#folders.copy(name), jail, signal);
+      });
+    return { record: record.sandbox, from: { kind: "snapshot", name }, fill };
+  }
+
+  async #fill(name: string, sandbox: Sandbox, wish: SnapshotWish, copy: string): Promise<SnapshotRecord> {
+    const { home } = this.#options;
+    const id = `${name}.${randomBytes(3).toString("hex")}`;
+    const { stored } = sandbox.record.image;
+    if (stored !== null) await holdForSandbox(stored.storeRoot, stored, id, this.#folders.path(name));
+    const { bytes } = await sandbox.copyInto(copy, wish.signal);
+    const about = { id, name, owner: wish.owner, createdAtMs: Date.now(), bytes };
+    return snapshotRecord({
+      ...about,
+      backend: sandbox.record.backend ?? home.backend.name,
+      sandbox: sandbox.record,
+    });
+  }
+
+  #add(record: SnapshotRecord): Known {
+    const { name, owner } = record;
+    const known: Known = { name, owner, record, info: infoOf(record), lane: new Lane() };
+    this.#known.set(name, known);
+    return known;
+  }
+
+  #get(name: string): Known {
+    this.#refuseIfUnavailable();
+    const found = this.#known.get(checkSnapshotName(name));
+    if (found !== undefined) return found;
+    throw this.#unreadable.get(name) ?? noSnapshot(name);
+  }
+
+  #isTaken(name: string): boolean {
+    return this.#known.has(name) || this.#unreadable.has(name) || this.#coming.has(name);
+  }
+
+  #newName(sandbox: string): string {
+    const time = new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, "").replace("T", "-");
+    const base = `${sandbox.slice(0, 40).replace(/\.$/, "")}-${time}`;
+    return this.#isTaken(base) ? `${base}-${randomBytes(2).toString("hex")}` : base;
+  }
+
+  #auditOf({ sandbox }: SnapshotRecord) {
+    const { home } = this.#options;
+    const { policy, audit, auditSetting } = sandbox;
+    const setting = auditSetting === null ? {} : { AGENTKERNEL_AUDIT: auditSetting };
+    return openRunAudit(sandbox.id, { policy, audit, hostEnv: { ...home.env, ...setting } }, home);
+  }
+
+  #refuseIfUnavailable(): void {
+    if (this.#options.unavailable) throw this.#options.unavailable;
+  }
+}
+
+function infoOf({ name, id, owner, createdAtMs, backend, bytes, sandbox }: SnapshotRecord): SnapshotInfo {
+  return {
+    name,
+    id,
+    owner,
+    createdAtMs,
+    backend,
+    bytes,
+    sandbox: { name: sandbox.name, id: sandbox.id },
+    image: { name: sandbox.image.name, digest: sandbox.image.digest },
+    projectDir: sandbox.projectDir,
+  };
+}
+
+function unreadable(name: string, cause: unknown): AgentKernelError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new AgentKernelError("conflict", `the snapshot ${name} cannot be read or cleared away: ${reason}`, {
+    hint: `agentkernel snapshots remove ${name} removes it; the others are not concerned`,
+    cause,
+  });
+}
