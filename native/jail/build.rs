@@ -26,7 +26,18 @@ const NEWEST_KNOWN: u32 = 462;
 const PROGRAMS: &[Program] = &[
     Program { name: "DEFAULT", lists: &["default"], enosys: &[CLONE3], namespaces: false },
     Program { name: "STRICT", lists: &["default", "strict"], enosys: &[CLONE3], namespaces: false },
-    Program { name: "MONITOR", lists: &["default", "strict", "monitor"], enosys: &[CLONE3], namespaces: false },
+    Program {
+        name: "MONITOR",
+        lists: &["default", "strict", "monitor", "no-sockets"],
+        enosys: &[CLONE3],
+        namespaces: false,
+    },
+    Program {
+        name: "LISTENING_MONITOR",
+        lists: &["default", "strict", "monitor", "unix-sockets"],
+        enosys: &[CLONE3],
+        namespaces: false,
+    },
     Program { name: "RUNTIME", lists: &["runtime"], enosys: &[], namespaces: true },
     Program { name: "SETID_BITS", lists: &["setid-bits"], enosys: &[OPENAT2], namespaces: true },
 ];

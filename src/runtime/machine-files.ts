@@ -28,6 +28,17 @@ export function machineFiles({ env, homeDir }: Place): MachineFiles {
   };
 }
 
+/** Why there is no kernel that could be used; null where there is one. */
+export function kernelRefusal({ env, homeDir }: Place): AgentKernelError | null {
+  try {
+    findKernelSet(env, homeDir);
+    return null;
+  } catch (error) {
+    if (isAgentKernelError(error)) return error;
+    throw error;
+  }
+}
+
 /** Cheap; null where there is no kernel. */
 export function machineFilesMark({ env, homeDir }: Place): string | null {
   try {
@@ -41,7 +52,7 @@ export function machineFilesMark({ env, homeDir }: Place): string | null {
 
 /** For a proof: nothing but what every machine has. */
 export function emptyRoot({ env, homeDir }: Place): ImageSource {
-  const folder = join(machineCacheFolder(env, homeDir), "empty");
+  const folder = join(machineCacheFolder(env, homeDir), "nothing");
   mkdirSync(folder, { recursive: true, mode: 0o755 });
   return { kind: "layers", layers: [folder] };
 }

@@ -1,7 +1,7 @@
 /** The microvm backend, and the saved machines that it restores. Loaded only where somebody wants one. */
 import { join } from "node:path";
 import { microvmBackend } from "../backends/microvm/index.js";
-import { type Accelerator, openQemu } from "../backends/microvm/monitor.js";
+import { type MonitorProgram, openMonitor } from "../backends/microvm/monitor.js";
 import { Templates } from "../backends/microvm/templates.js";
 import type { Backend } from "../core/backend.js";
 import { nativeBinary } from "../core/native-binary.js";
@@ -9,9 +9,7 @@ import { machineCacheFolder, machineStateFolder } from "../core/state-folders.js
 import { machineFiles } from "./machine-files.js";
 import { type JailHost, jailPrograms, type RuntimeHost } from "./open-backend.js";
 
-export interface MicrovmChoice {
-  readonly program: string;
-  readonly accelerator: Accelerator;
+export interface MicrovmChoice extends MonitorProgram {
   /** From the kernel on each time, without a template. */
   readonly isCold?: boolean;
 }
@@ -24,7 +22,7 @@ export function openTemplates(host: JailHost): Templates {
   });
 }
 
-export function openMicrovm(host: RuntimeHost, { program, accelerator, isCold = false }: MicrovmChoice): Backend {
+export function openMicrovm(host: RuntimeHost, { isCold = false, ...monitor }: MicrovmChoice): Backend {
   const { env, homeDir, resident } = host;
   const cache = machineCacheFolder(env, homeDir);
   let own: Templates | null = null;
@@ -35,7 +33,7 @@ export function openMicrovm(host: RuntimeHost, { program, accelerator, isCold = 
   return microvmBackend({
     programs: jailPrograms(host),
     vmmBinary: nativeBinary("ak-vmm"),
-    monitor: () => openQemu(program, accelerator, join(cache, "monitors")),
+    monitor: () => openMonitor(monitor, join(cache, "monitors")),
     files: machineFiles({ env, homeDir }),
     templates: async () => (resident === null ? ownTemplates() : await resident.templates()),
     folder: machineStateFolder(env, homeDir),

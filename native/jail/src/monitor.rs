@@ -31,6 +31,9 @@ pub struct Monitor {
     pub files: Vec<MonitorFile>,
     /// It may use the machine's own virtualization.
     pub kvm: bool,
+    /// It is spoken to on Unix sockets that it makes in /tmp.
+    #[serde(default)]
+    pub unix_sockets: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -137,9 +137,11 @@ pub fn seccomp_runtime() -> Outcome<()> {
     sys::install_seccomp(&programs::RUNTIME).map_err(missing)
 }
 
-/// Around a virtual machine's monitor, which starts one program and then has its descriptors and its memory.
-pub fn seccomp_monitor() -> Outcome<()> {
-    sys::install_seccomp(&programs::MONITOR).map_err(missing)
+/// Around a virtual machine's monitor, which starts one program and then has its descriptors and its memory; and Unix
+/// sockets of its own making, where that is how it is spoken to.
+pub fn seccomp_monitor(has_unix_sockets: bool) -> Outcome<()> {
+    sys::install_seccomp(if has_unix_sockets { &programs::LISTENING_MONITOR[..] } else { &programs::MONITOR[..] })
+        .map_err(missing)
 }
 
 pub fn filter_calls(choice: SeccompChoice, is_live: bool) -> Outcome<()> {

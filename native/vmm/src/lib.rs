@@ -3,6 +3,7 @@
 
 pub mod console;
 pub mod failure;
+pub mod firecracker;
 pub mod hold;
 pub mod monitor;
 pub mod qemu;

@@ -13,12 +13,14 @@ use std::{
 
 use ak_vmm::{
     failure::{During, Failure, Outcome},
+    firecracker::Firecracker,
     hold,
     monitor::{End, Monitor},
     qemu::Qemu,
     spec::{Does, MachineSpec, MonitorKind, STREAM_FD},
     watch,
 };
+use rustix::io::{FdFlags, fcntl_setfd};
 use serde_json::Value;
 
 const FAILED: u8 = 1;
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
 fn run(spec: &MachineSpec) -> Outcome<()> {
     match spec.monitor {
         MonitorKind::Qemu => run_on::<Qemu>(spec),
+        MonitorKind::Firecracker => run_on::<Firecracker>(spec),
     }
 }
 
@@ -59,6 +62,8 @@ fn run_on<M: Monitor>(spec: &MachineSpec) -> Outcome<()> {
     // SAFETY: the jail put it there for this program. It stays open until this process has ended: whoever has the other
     // end takes its end for the machine's, and would not wait for what is said of that.
     let stream = unsafe { BorrowedFd::borrow_raw(STREAM_FD) };
+    // A monitor gets a copy where it takes one, and must not have another.
+    fcntl_setfd(stream, FdFlags::CLOEXEC).during("keep the machine's stream")?;
     let stream = || stream.try_clone_to_owned().during("give the machine its stream");
     let machine = match spec.does {
         Does::Boot => M::boot(spec, stream()?)?,

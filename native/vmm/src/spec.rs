@@ -49,6 +49,7 @@ pub enum Does {
 #[serde(rename_all = "lowercase")]
 pub enum MonitorKind {
     Qemu,
+    Firecracker,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -21,6 +21,8 @@ export interface JailMonitor {
   readonly words: readonly string[];
   readonly files: readonly { readonly path: string; readonly writable: boolean }[];
   readonly kvm: boolean;
+  /** It is spoken to on Unix sockets that it makes in its jail. */
+  readonly unixSockets: boolean;
 }
 
 export interface JailSpec {

@@ -28,6 +28,9 @@ export interface MicrovmOptions {
 
 export const microvmLacks: readonly Lack[] = [
   { capability: "snapshot", reason: "the memory of a machine that serves somebody is not saved yet" },
+  { capability: "kept", reason: "machines that stay are not there yet" },
+  { capability: "pause", reason: "machines that stay are not there yet" },
+  { capability: "workspace-mount", reason: "a machine cannot show a folder of the host's live: that needs virtiofs" },
 ];
 
 export function microvmBackend(options: MicrovmOptions): Backend {

@@ -66,6 +66,7 @@ export function monitorJail({ shape, start, vcpus, vmmBinary, journalDir }: Moni
         ...template.map((path) => ({ path, writable: isSaved })),
       ],
       kvm: monitor.accelerator === "kvm",
+      unixSockets: monitor.kind === "firecracker",
     },
   };
 }

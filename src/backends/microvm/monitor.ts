@@ -14,8 +14,11 @@ import { findProgram } from "../../core/find-program.js";
 
 export type Accelerator = "kvm" | "tcg";
 
+/** Firecracker by its HTTP interface, whose driver has met nothing but a double of it; QEMU by QMP. */
+export type MonitorKind = "qemu" | "firecracker";
+
 export interface Monitor {
-  readonly kind: "qemu";
+  readonly kind: MonitorKind;
   /** In the root folder. */
   readonly program: string;
   readonly root: string;
@@ -35,16 +38,27 @@ export function qemuPath(env: Readonly<Record<string, string | undefined>>): str
   return findProgram("qemu-system-x86_64", `${env.PATH ?? ""}:/usr/local/bin:/usr/bin:/usr/libexec`);
 }
 
+export function firecrackerPath(env: Readonly<Record<string, string | undefined>>): string | null {
+  return findProgram("firecracker", `${env.PATH ?? ""}:/usr/local/bin:/usr/bin`);
+}
+
 /** Cheap: by what the file itself is. */
 export function programMark(program: string): string {
   return markOf(program, statSync(program));
 }
 
-export async function openQemu(program: string, accelerator: Accelerator, folder: string): Promise<Monitor> {
-  const index = join(folder, `qemu-${accelerator}.json`);
+export interface MonitorProgram {
+  readonly kind: MonitorKind;
+  readonly program: string;
+  readonly accelerator: Accelerator;
+}
+
+export async function openMonitor(wanted: MonitorProgram, folder: string): Promise<Monitor> {
+  const { kind, program, accelerator } = wanted;
+  const index = join(folder, `${kind}-${accelerator}.json`);
   const known = readIndex(index, program);
-  if (known !== null) return { kind: "qemu", program, accelerator, ...known };
-  const sources = await sourcesOf(program, accelerator);
+  if (known !== null) return { ...wanted, ...known };
+  const sources = await sourcesOf(wanted);
   const marks = sources.map((path) => markOf(path, statSync(path)));
   const digest = createHash("sha256").update(marks.join("\n")).digest("hex").slice(0, 32);
   const root = join(folder, digest);
@@ -53,7 +67,7 @@ export async function openQemu(program: string, accelerator: Accelerator, folder
   const written = `${index}.${randomBytes(6).toString("hex")}`;
   await writeFile(written, JSON.stringify({ program, root, digest, sources, marks }), { mode: 0o600 });
   await rename(written, index);
-  return { kind: "qemu", program, accelerator, root, digest };
+  return { ...wanted, root, digest };
 }
 
 /** Null where anything of it is not what it was. */
@@ -75,7 +89,8 @@ function markOf(path: string, { dev, ino, size, mtimeMs }: Stats): string {
   return [path, dev, ino, size, mtimeMs].join(":");
 }
 
-async function sourcesOf(program: string, accelerator: Accelerator): Promise<readonly string[]> {
+async function sourcesOf({ kind, program, accelerator }: MonitorProgram): Promise<readonly string[]> {
+  if (kind === "firecracker") return [...new Set([program, ...(await librariesOf(program))])];
   const modules = MODULES[accelerator].flatMap((name) => firstOf(MODULE_FOLDERS, name));
   const firmware = FIRMWARE.flatMap((name) => firstOf(FIRMWARE_FOLDERS, name));
   const libraries = await Promise.all([program, ...modules].map(librariesOf));
@@ -89,7 +104,8 @@ function firstOf(folders: readonly string[], name: string): readonly string[] {
 
 async function librariesOf(program: string): Promise<readonly string[]> {
   const options = { timeout: LIST_MS, maxBuffer: 1 << 20, env: { PATH: "/usr/bin:/bin" } };
-  const { stdout } = await promisify(execFile)("ldd", [program], options).catch((cause: unknown) => {
+  const { stdout } = await promisify(execFile)("ldd", [program], options).catch((cause: { stderr?: string }) => {
+    if (cause.stderr?.includes("not a dynamic executable") === true) return { stdout: "" };
     throw new AgentKernelError("backend_unavailable", `the libraries of ${program} cannot be listed`, { cause });
   });
   return [...stdout.matchAll(/(?:=>\s+)?(\/\S+)\s+\(0x/g)].map(([, path = ""]) => path);

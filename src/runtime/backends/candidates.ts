@@ -12,8 +12,6 @@ export interface Candidate {
   identity(host: RuntimeHost): string | null;
   /** Runs a sandbox. Never rejects because of the machine. */
   prove(host: RuntimeHost, signal?: AbortSignal): Promise<Proof>;
-  /** Whether it may be chosen where no backend is named; by default it may. */
-  isAutomatic?(proof: Proof): boolean;
   open(host: RuntimeHost, proof: Proof): Backend;
 }
 
@@ -43,7 +41,7 @@ export const candidateNames: readonly BackendName[] = [
   "apple",
 ].filter((name): name is BackendName => name in loaders);
 
-/** gVisor and wasm only where they are named; microvm where a proof of it says that hardware runs it. */
+/** gVisor, microvm and wasm only where they are named. */
 export function automaticOrder(platform: NodeJS.Platform): readonly BackendName[] {
-  return platform === "darwin" ? ["apple", "docker", "podman"] : ["microvm", "linux", "podman", "docker"];
+  return platform === "darwin" ? ["apple", "docker", "podman"] : ["linux", "podman", "docker"];
 }

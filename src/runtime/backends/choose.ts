@@ -73,7 +73,7 @@ async function firstProven(host: RuntimeHost, signal?: AbortSignal): Promise<Bac
     const candidate = await candidateOf(name);
     if (candidate === null) continue;
     const proof = await proofOf(host, name, candidate, signal ? { signal } : {});
-    if (proof.works && candidate.isAutomatic?.(proof) !== false) return pooled(host, candidate.open(host, proof));
+    if (proof.works) return pooled(host, candidate.open(host, proof));
   }
   return null;
 }

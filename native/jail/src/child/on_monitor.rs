@@ -12,7 +12,9 @@ use crate::{
 };
 
 /// Devices without a memory of their own.
-const WRITABLE: [&str; 2] = ["/dev/null", "/dev/kvm"];
+const DEVICES: [&str; 2] = ["/dev/null", "/dev/kvm"];
+/// In memory, and gone with the jail.
+const SOCKETS: &str = "/tmp";
 
 impl Child<'_> {
     pub(super) fn become_monitor(
@@ -33,8 +35,10 @@ impl Child<'_> {
         walls::drop_capabilities(self.spec)?;
         walls::become_user(self.spec, self.identity)?;
         walls::no_new_privileges()?;
-        self.channel.send(&Told::Layer(walls::landlock_where_known(&WRITABLE.map(PathBuf::from))?), None)?;
-        walls::seccomp_monitor()?;
+        let sockets = monitor.unix_sockets.then_some(SOCKETS);
+        let writable: Vec<PathBuf> = DEVICES.into_iter().chain(sockets).map(PathBuf::from).collect();
+        self.channel.send(&Told::Layer(walls::landlock_where_known(&writable)?), None)?;
+        walls::seccomp_monitor(monitor.unix_sockets)?;
         if !self.channel.peer_lives() {
             return Err(Fault::start("the supervisor is gone"));
         }
