@@ -26,11 +26,14 @@ export interface MicrovmOptions {
   readonly isCold?: boolean;
 }
 
+const NOT_LIVE = "a machine cannot show a folder of the host's live: that needs virtiofs";
+
 export const microvmLacks: readonly Lack[] = [
   { capability: "snapshot", reason: "the memory of a machine that serves somebody is not saved yet" },
   { capability: "kept", reason: "machines that stay are not there yet" },
   { capability: "pause", reason: "machines that stay are not there yet" },
-  { capability: "workspace-mount", reason: "a machine cannot show a folder of the host's live: that needs virtiofs" },
+  { capability: "workspace-mount", reason: NOT_LIVE },
+  { capability: "home", reason: NOT_LIVE },
 ];
 
 export function microvmBackend(options: MicrovmOptions): Backend {

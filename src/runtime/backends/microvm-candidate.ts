@@ -24,6 +24,8 @@ import { failing, type Proof, working } from "./proof.js";
 const INSTALL = "`agentkernel setup --backend microvm` says what is missing and gets it";
 const PROBE_MS = 10_000;
 const accelerators: readonly Accelerator[] = ["kvm", "tcg"];
+const hardwareOnly: readonly Accelerator[] = ["kvm"];
+const softwareOnly: readonly Accelerator[] = ["tcg"];
 /** A command that every machine has. */
 const NOTHING = ["/.agentkernel/ak-entry", "true"];
 const EMULATED = "by software emulation, which is no security boundary";
@@ -52,10 +54,10 @@ export const microvmCandidate: Candidate = {
     const refusal = kernelRefusal(host);
     if (refusal !== null) return failing(refusal.message, refusal.hint ?? INSTALL);
     const kvm = await kvmProof();
-    const usable = accelerators
-      .filter((accelerator) => accelerator !== "kvm" || kvm.works)
-      .filter((accelerator) => accelerator === "kvm" || kind === "qemu");
-    if (usable.length === 0) return failing(`Firecracker needs KVM: ${kvm.detail}`, `unset ${VARIABLE}`);
+    if (kind === "firecracker" && !kvm.works) {
+      return failing(`Firecracker needs KVM, which runs no machine here: ${kvm.detail}`, `unset ${VARIABLE}`);
+    }
+    const usable = kvm.works ? (kind === "qemu" ? accelerators : hardwareOnly) : softwareOnly;
     const refused: string[] = [];
     for (const accelerator of usable) {
       try {
