@@ -1,5 +1,7 @@
 //! A small process that starts jails for a large one. Forking costs time for every page that a process has, and a
-//! long-lived owner has many; this one has few. It owns nothing: a jail's streams lead to the owner, and end with it.
+//! long-lived owner has many; this one has few. A jail is a fork of it that goes on as a supervisor: no program is
+//! started anew, and what it never writes to it shares with all others. The launcher itself knows no sandbox and owns
+//! nothing: a jail's streams lead to the owner, and end with it.
 //!
 //! For each jail the owner connects twice to the launcher's socket, and says first on each connection whose it is: `c`
 //! for the control stream or `g` for the guest's, and the jail's number in eight hexadecimal digits. So a connection
@@ -14,35 +16,31 @@ use std::{
         fd::{AsFd, OwnedFd},
         unix::{
             net::{UnixListener, UnixStream},
-            process::{CommandExt, ExitStatusExt},
+            process::ExitStatusExt,
         },
     },
-    process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
+use ak_words::FirstWord;
 use rustix::{
     event::{PollFd, PollFlags, poll},
     fs::{MemfdFlags, memfd_create},
 };
 
-use crate::sys;
+use crate::{
+    supervisor::{self, Chores},
+    sys,
+    view::memory::Memory,
+};
 
-const CONTROL_FD: i32 = 3;
-const STREAM_FD: i32 = 4;
-/// What sandboxes before have read of projects, for those to come.
-pub const MEMORY_FD: i32 = 5;
-/// Words for a jail: it has that memory; and it leaves to others what killed ones left behind.
-pub const REMEMBERING: &str = "remembering";
-pub const UNSWEPT: &str = "unswept";
 const HEADER_BYTES: usize = 9;
 /// Looking for what killed supervisors left takes longer with every sandbox that there is, so not every jail does it.
 const SWEEP_EVERY: Duration = Duration::from_secs(10);
 
-pub fn run(socket: &str) -> io::Result<()> {
+/// `order` is the word by which lists of processes tell launchers from supervisors.
+pub fn run(socket: &str, order: Option<FirstWord>) -> io::Result<()> {
     sys::set_name(c"ak-launcher");
-    // The numbers that a jail's streams will have: nothing else of ours may lie there.
-    let _reserved = [File::open("/dev/null")?, File::open("/dev/null")?, File::open("/dev/null")?];
     let listener = UnixListener::bind(socket)?;
     listener.set_nonblocking(true)?;
     let result = Launcher {
@@ -52,9 +50,10 @@ pub fn run(socket: &str) -> io::Result<()> {
         children_ended: File::from(sys::watch_children()?),
         arrivals: Vec::new(),
         halves: Vec::new(),
-        jails: Vec::new(),
+        null: File::options().read(true).write(true).open("/dev/null")?,
         swept: None,
         memory: memory(),
+        order,
     }
     .serve();
     let _ = fs::remove_file(socket);
@@ -81,10 +80,12 @@ struct Launcher {
     children_ended: File,
     arrivals: Vec<Arrival>,
     halves: Vec<Half>,
-    jails: Vec<Child>,
+    null: File,
     /// When a jail was started last that sweeps at its end.
     swept: Option<Instant>,
+    /// What sandboxes before have read of projects, for those to come.
     memory: Option<OwnedFd>,
+    order: Option<FirstWord>,
 }
 
 impl Launcher {
@@ -162,39 +163,32 @@ impl Launcher {
         let number = String::from_utf8_lossy(&half.header[1..]).into_owned();
         let sweeps = self.swept.is_none_or(|at| at.elapsed() >= SWEEP_EVERY);
         let started = match (half.header[0], other.header[0]) {
-            (b'c', b'g') => self.start(&half.connection, &other.connection, sweeps),
-            (b'g', b'c') => self.start(&other.connection, &half.connection, sweeps),
+            (b'c', b'g') => self.start(half.connection, other.connection, sweeps),
+            (b'g', b'c') => self.start(other.connection, half.connection, sweeps),
             _ => Err(io::Error::other("a jail has one control stream and one for its guest")),
         };
         match started {
-            Ok(jail) => {
+            Ok(pid) => {
                 self.swept = if sweeps { Some(Instant::now()) } else { self.swept };
-                writeln!(self.answers, "started {number} {}", jail.id())?;
-                self.jails.push(jail);
-                Ok(())
+                writeln!(self.answers, "started {number} {pid}")
             }
             Err(error) => writeln!(self.answers, "failed {number} {error}"),
         }
     }
 
-    fn start(&self, control: &UnixStream, stream: &UnixStream, sweeps: bool) -> io::Result<Child> {
-        let (control, stream) = (sys::above_placed(control)?, sys::above_placed(stream)?);
-        let memory = self.memory.as_ref().map(sys::above_placed).transpose()?;
-        let mut command = Command::new("/proc/self/exe");
-        command
-            .arg0("ak-jail")
-            .arg("run")
-            .args(memory.is_some().then_some(REMEMBERING))
-            .args((!sweeps).then_some(UNSWEPT))
-            .env_clear()
-            // Only for finding newuidmap and newgidmap.
-            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        let mut placed = vec![(control.as_fd(), CONTROL_FD), (stream.as_fd(), STREAM_FD)];
-        placed.extend(memory.as_ref().map(|memory| (memory.as_fd(), MEMORY_FD)));
-        sys::start_with(command, &placed)
+    fn start(&mut self, control: UnixStream, stream: UnixStream, sweeps: bool) -> io::Result<libc::pid_t> {
+        let memory = self.memory.as_ref().map(OwnedFd::try_clone).transpose()?;
+        if let Some(pid) = sys::fork_apart(self.null.as_fd())? {
+            return Ok(pid);
+        }
+        let kept = [Some(control.as_fd()), Some(stream.as_fd()), memory.as_ref().map(AsFd::as_fd)];
+        sys::close_all_but(&kept.into_iter().flatten().collect::<Vec<_>>());
+        if let Some(order) = &mut self.order {
+            order.replace("run");
+        }
+        let memory = memory.map(|shared| Memory::new(shared.into()));
+        let is_done = supervisor::run(control.into(), stream.into(), Chores { sweeps, memory });
+        sys::exit_now(i32::from(!is_done))
     }
 
     fn drop_ended_halves(&mut self, ended: &[bool]) {
@@ -203,17 +197,10 @@ impl Launcher {
     }
 
     fn tell_ended(&mut self) -> io::Result<()> {
-        let mut alive = Vec::with_capacity(self.jails.len());
-        for mut jail in self.jails.drain(..) {
-            match jail.try_wait()? {
-                None => alive.push(jail),
-                Some(status) => {
-                    let text = |number: Option<i32>| number.map_or("-".to_owned(), |number| number.to_string());
-                    writeln!(self.answers, "exited {} {} {}", jail.id(), text(status.code()), text(status.signal()))?;
-                }
-            }
+        while let Some((pid, status)) = sys::ended_child()? {
+            let text = |number: Option<i32>| number.map_or("-".to_owned(), |number| number.to_string());
+            writeln!(self.answers, "exited {pid} {} {}", text(status.code()), text(status.signal()))?;
         }
-        self.jails = alive;
         Ok(())
     }
 }

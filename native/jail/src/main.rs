@@ -1,13 +1,11 @@
 //! ak-jail: the linux backend's launcher. `ak-jail run` reads one spec on descriptor 3, builds the sandbox, hands
 //! descriptor 4 to its guest, and stays outside as the sandbox's supervisor; at its end it removes what killed
-//! supervisors left behind, unless told `unswept`; `remembering`, descriptor 5 has what others have read of projects.
-//! `ak-jail launch` starts
-//! others of its kind for an owner that is too large to fork often. `ak-jail sweep <journal> <pid>`
-//! removes what killed supervisors left behind, that one among them. `ak-jail keep` starts a sandbox that outlives
-//! whoever started it; `ak-jail sweep-kept <folder>` clears up after one whose supervisor was killed, `ak-jail
-//! remove-kept <folder>` removes one for good, `ak-jail copy-kept <folder> <into>` makes another of what it has
-//! written. `ak-jail hold` searches folders for a sandbox that an engine builds, and
-//! holds names in them. It decides nothing: the spec says what to build.
+//! supervisors left behind. `ak-jail launch` forks such supervisors for an owner that is too large to fork often.
+//! `ak-jail sweep <journal> <pid>` removes what killed supervisors left behind, that one among them. `ak-jail keep`
+//! starts a sandbox that outlives whoever started it; `ak-jail sweep-kept <folder>` clears up after one whose
+//! supervisor was killed, `ak-jail remove-kept <folder>` removes one for good, `ak-jail copy-kept <folder> <into>` makes
+//! another of what it has written. `ak-jail hold` searches folders for a sandbox that an engine builds, and holds names
+//! in them. It decides nothing: the spec says what to build.
 
 // Rust's own start-up looks for its stack in /proc and sets handlers that this program does not use; that takes longer
 // than anything it does before the sandbox is forked.
@@ -20,13 +18,13 @@ use std::{
 
 use ak_jail::{
     cgroup, claim,
-    control::{Control, Event},
+    control::Control,
     fault::Outcome,
     gvisor, keep, launcher,
     supervisor::{self, Chores},
-    sys,
-    view::{self, memory::Memory},
+    sys, view,
 };
+use ak_words::FirstWord;
 
 /// musl gives everything back to the kernel as soon as it is free, and asks for it again: a sandbox cost it some sixty
 /// mappings, each with pages to clear. What this one has got it keeps, up to two megabytes.
@@ -40,14 +38,14 @@ const MISUSED: i32 = 2;
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn main(count: c_int, words: *const *const c_char) -> i32 {
-    // SAFETY: they come from the C library as they are.
-    let words = unsafe { ak_words::of_main(count, words) };
+    // SAFETY: they come from the C library as they are, and nobody else has looked at them.
+    let (words, first) = unsafe { (ak_words::of_main(count, words), FirstWord::of_main(count, words)) };
     // A reader that is gone is an error to look at, not the end of the one who cleans up.
     sys::ignore_broken_pipes();
     match words.iter().map(|word| word.to_str().unwrap_or_default()).collect::<Vec<_>>()[..] {
-        ["run", ref words @ ..] => run(words),
+        ["run"] => run(),
         ["keep"] => keep(),
-        ["launch", socket] => launch(socket),
+        ["launch", socket] => launch(socket, first),
         ["inside", ref words @ ..] => {
             // The supervisor reads it, and tells it with the end.
             eprintln!("{}", gvisor::inside::become_guest(words));
@@ -60,7 +58,7 @@ extern "C" fn main(count: c_int, words: *const *const c_char) -> i32 {
         ["sweep", journal, killed] => sweep_after(Path::new(journal), killed),
         _ => {
             eprintln!(
-                "usage: ak-jail run [unswept] [remembering] (spec and control on descriptor 3, guest stream on 4, what is remembered on 5)\n       ak-jail keep (spec and control on descriptor 3)\n       ak-jail launch SOCKET (answers on descriptor 1, until 0 ends)\n       ak-jail hold (what to hold on descriptor 0, what was found on 1)\n       ak-jail sweep JOURNAL PID\n       ak-jail sweep-kept FOLDER\n       ak-jail remove-kept FOLDER\n       ak-jail copy-kept FOLDER INTO"
+                "usage: ak-jail run (spec and control on descriptor 3, guest stream on 4)\n       ak-jail keep (spec and control on descriptor 3)\n       ak-jail launch SOCKET (answers on descriptor 1, until 0 ends)\n       ak-jail hold (what to hold on descriptor 0, what was found on 1)\n       ak-jail sweep JOURNAL PID\n       ak-jail sweep-kept FOLDER\n       ak-jail remove-kept FOLDER\n       ak-jail copy-kept FOLDER INTO"
             );
             MISUSED
         }
@@ -88,8 +86,8 @@ fn hold() -> i32 {
     }
 }
 
-fn launch(socket: &str) -> i32 {
-    match launcher::run(socket) {
+fn launch(socket: &str, order: Option<FirstWord>) -> i32 {
+    match launcher::run(socket, order) {
         Ok(()) => DONE,
         Err(error) => {
             eprintln!("ak-jail: the launcher failed: {error}");
@@ -98,27 +96,13 @@ fn launch(socket: &str) -> i32 {
     }
 }
 
-fn run(words: &[&str]) -> i32 {
-    // The launcher executes it by another name.
-    sys::set_name(c"ak-jail");
-    let (control, stream) = match (sys::inherited(3), sys::inherited(4)) {
-        (Ok(control), Ok(stream)) => (control, stream),
-        _ => {
-            eprintln!("ak-jail: descriptors 3 and 4 must be open; this program is started by agentkernel");
-            return MISUSED;
-        }
+fn run() -> i32 {
+    let (Ok(control), Ok(stream)) = (sys::inherited(3), sys::inherited(4)) else {
+        eprintln!("ak-jail: descriptors 3 and 4 must be open; this program is started by agentkernel");
+        return MISUSED;
     };
-    let memory = words.contains(&launcher::REMEMBERING).then(|| sys::inherited(launcher::MEMORY_FD).ok()).flatten();
-    let chores =
-        Chores { sweeps: !words.contains(&launcher::UNSWEPT), memory: memory.map(|shared| Memory::new(shared.into())) };
-    let mut control = Control::new(control);
-    match supervisor::run(&mut control, stream, chores) {
-        Ok(()) => DONE,
-        Err(fault) => {
-            control.send(&Event::Failed(&fault));
-            FAILED
-        }
-    }
+    let is_done = supervisor::run(control, stream, Chores { sweeps: true, memory: None });
+    if is_done { DONE } else { FAILED }
 }
 
 fn keep() -> i32 {

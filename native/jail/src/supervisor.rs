@@ -24,7 +24,21 @@ pub struct Chores {
     pub memory: Option<Memory>,
 }
 
-pub fn run(control: &mut Control, stream: OwnedFd, mut chores: Chores) -> Outcome<()> {
+/// A whole supervisor. False where there was no sandbox, and whoever gave the orders knows why.
+pub fn run(control: OwnedFd, stream: OwnedFd, chores: Chores) -> bool {
+    // Whatever it was called before.
+    sys::set_name(c"ak-jail");
+    let mut control = Control::new(control);
+    match supervise(&mut control, stream, chores) {
+        Ok(()) => true,
+        Err(fault) => {
+            control.send(&Event::Failed(&fault));
+            false
+        }
+    }
+}
+
+fn supervise(control: &mut Control, stream: OwnedFd, mut chores: Chores) -> Outcome<()> {
     let Some(line) = control.line()? else {
         return Ok(());
     };

@@ -5,9 +5,9 @@ use std::{
     io,
     os::{
         fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
-        unix::process::CommandExt,
+        unix::process::ExitStatusExt,
     },
-    process::{Child, Command},
+    process::ExitStatus,
 };
 
 fn check(result: libc::c_long) -> io::Result<libc::c_long> {
@@ -116,7 +116,8 @@ pub fn make_private(mount: BorrowedFd<'_>) -> io::Result<()> {
 
 /// Closes every descriptor from 3 up but these. Only for a forked process that never returns to code which owns any of
 /// the others.
-pub fn close_all_but<const N: usize>(mut keep: [RawFd; N]) {
+pub fn close_all_but(keep: &[BorrowedFd<'_>]) {
+    let mut keep: Vec<RawFd> = keep.iter().map(AsRawFd::as_raw_fd).collect();
     keep.sort_unstable();
     let mut next = 3;
     for fd in keep {
@@ -133,7 +134,6 @@ fn close_between(first: RawFd, last: RawFd) {
     }
 }
 
-/// Ends a forked process without running anything of its parent's.
 /// Asks in a process of its own, where it is not process 1 that asks.
 pub fn is_granted_to_a_child(asks: impl FnOnce() -> bool) -> io::Result<bool> {
     // SAFETY: this process has one thread, so the child's copy of its memory is whole.
@@ -143,6 +143,7 @@ pub fn is_granted_to_a_child(asks: impl FnOnce() -> bool) -> io::Result<bool> {
     }
 }
 
+/// Ends a forked process without running anything of its parent's.
 pub fn exit_now(status: i32) -> ! {
     // SAFETY: _exit takes a number and does not return.
     unsafe { libc::_exit(status) }
@@ -321,31 +322,57 @@ pub fn set_name(name: &CStr) {
 
 /// Becomes readable when a child of this process has ended; SIGCHLD is blocked from here on.
 pub fn watch_children() -> io::Result<OwnedFd> {
-    // SAFETY: sigemptyset fills the set before it is used; signalfd returns a new descriptor that nobody else owns.
+    let set = mask_children(libc::SIG_BLOCK)?;
+    // SAFETY: the set outlives the call, which returns a new descriptor that nobody else owns.
     unsafe {
-        let mut set = std::mem::zeroed();
-        libc::sigemptyset(&mut set);
-        libc::sigaddset(&mut set, libc::SIGCHLD);
-        check(libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()).into())?;
         let fd = check(libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK).into())?;
         Ok(OwnedFd::from_raw_fd(fd as RawFd))
     }
 }
 
-/// Starts a program in a session of its own, with descriptors at fixed numbers.
-///
-/// Precondition: no descriptor is at one of the numbers.
-pub fn start_with(mut command: Command, descriptors: &[(BorrowedFd<'_>, RawFd)]) -> io::Result<Child> {
-    let placed: Vec<(RawFd, RawFd)> = descriptors.iter().map(|(fd, to)| (fd.as_raw_fd(), *to)).collect();
-    // SAFETY: between fork and exec only setsid and dup2 are called, and the descriptors stay open until spawn returns.
+/// SIGCHLD alone, which is blocked or not from here on.
+fn mask_children(how: libc::c_int) -> io::Result<libc::sigset_t> {
+    // SAFETY: sigemptyset fills the set before it is used, and it outlives the calls.
     unsafe {
-        command.pre_exec(move || {
-            check(libc::setsid().into())?;
-            for (from, to) in &placed {
-                check(libc::dup2(*from, *to).into())?;
-            }
-            Ok(())
-        });
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, libc::SIGCHLD);
+        check(libc::sigprocmask(how, &set, std::ptr::null_mut()).into())?;
+        Ok(set)
     }
-    command.spawn()
+}
+
+/// A child of this process that has ended, if there is one, and how.
+pub fn ended_child() -> io::Result<Option<(libc::pid_t, ExitStatus)>> {
+    let mut status = 0;
+    // SAFETY: the status outlives the call.
+    match check(unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) }.into()) {
+        Ok(0) => Ok(None),
+        Ok(pid) => Ok(Some((pid as libc::pid_t, ExitStatus::from_raw(status)))),
+        // There are no children.
+        Err(e) if e.raw_os_error() == Some(libc::ECHILD) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+/// Forks a process that serves for itself: in a session of its own, with 0, 1 and 2 leading to `null` and its mask of
+/// signals empty again. None in that process, which must end by `exit_now`.
+///
+/// Precondition: this process has one thread, so that the child may go on using all of Rust.
+pub fn fork_apart(null: BorrowedFd<'_>) -> io::Result<Option<libc::pid_t>> {
+    // SAFETY: one thread, so the child's copy of its memory is whole.
+    let pid = check(unsafe { libc::fork() }.into())? as libc::pid_t;
+    if pid > 0 {
+        return Ok(Some(pid));
+    }
+    let stand_alone = || -> io::Result<()> {
+        // SAFETY: no pointers involved.
+        check(unsafe { libc::setsid() }.into())?;
+        mask_children(libc::SIG_UNBLOCK)?;
+        (0..3).try_for_each(|number| place_fd(null, number))
+    };
+    if stand_alone().is_err() {
+        exit_now(1);
+    }
+    Ok(None)
 }

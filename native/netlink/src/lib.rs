@@ -13,10 +13,15 @@ use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
 
 const HEADER_LENGTH: usize = 16;
+/// Room for an answer, which may repeat the message that it is about; and for a part of a list.
+const ANSWER_BYTES: usize = 4096;
+const LIST_BYTES: usize = 32 * 1024;
 const KIND_ERROR: u16 = libc::NLMSG_ERROR as u16;
 const KIND_DONE: u16 = libc::NLMSG_DONE as u16;
 const REQUEST: u16 = libc::NLM_F_REQUEST as u16;
-pub const ACK: u16 = libc::NLM_F_ACK as u16;
+/// In the lower byte of the flags, which comes first or last.
+const ACK: u8 = libc::NLM_F_ACK as u8;
+const FLAGS_AT: usize = if cfg!(target_endian = "little") { 6 } else { 7 };
 pub const CREATE: u16 = libc::NLM_F_CREATE as u16;
 pub const DUMP: u16 = libc::NLM_F_DUMP as u16;
 
@@ -25,14 +30,14 @@ pub const DUMP: u16 = libc::NLM_F_DUMP as u16;
 pub struct Batch {
     pub(crate) bytes: Vec<u8>,
     sequence: u32,
-    acks: usize,
+    last: usize,
 }
 
 impl Batch {
     pub fn message(&mut self, kind: u16, flags: u16, fill: impl FnOnce(&mut Body)) {
         let start = self.bytes.len();
         self.sequence += 1;
-        self.acks += usize::from(flags & ACK != 0);
+        self.last = start;
         self.bytes.extend_from_slice(&[0; 4]);
         self.bytes.extend_from_slice(&kind.to_ne_bytes());
         self.bytes.extend_from_slice(&(flags | REQUEST).to_ne_bytes());
@@ -44,6 +49,14 @@ impl Batch {
         let length = (self.bytes.len() - start) as u32;
         self.bytes[start..start + 4].copy_from_slice(&length.to_ne_bytes());
         pad(&mut self.bytes);
+    }
+
+    /// The kernel answers to every message that it refuses, and to the one that was added last. It answers in their
+    /// order, so that with this answer all of them are settled.
+    pub fn ask_for_an_answer(&mut self) {
+        if let Some(flags) = self.bytes.get_mut(self.last + FLAGS_AT) {
+            *flags |= ACK;
+        }
     }
 }
 
@@ -98,27 +111,25 @@ impl Socket {
         Ok(Socket(socket))
     }
 
-    /// Sends a batch and waits until the kernel has acknowledged every message that asked for it.
+    /// Sends a batch that asks for an answer and waits for it.
     pub fn apply(&self, batch: &Batch) -> io::Result<()> {
         send(&self.0, &batch.bytes, SendFlags::empty())?;
-        let mut acks = batch.acks;
-        while acks > 0 {
-            for (kind, body) in messages(&self.receive()?) {
-                if kind == KIND_ERROR {
-                    error_of(body)?;
-                    acks = acks.saturating_sub(1);
-                }
+        let mut room = [0; ANSWER_BYTES];
+        loop {
+            let answered = messages(self.receive(&mut room)?).find(|(kind, _)| *kind == KIND_ERROR);
+            if let Some((_, body)) = answered {
+                return error_of(body);
             }
         }
-        Ok(())
     }
 
     /// Sends one dump request and collects the bodies of all answers.
     pub fn dump(&self, batch: &Batch) -> io::Result<Vec<Vec<u8>>> {
         send(&self.0, &batch.bytes, SendFlags::empty())?;
         let mut bodies = Vec::new();
+        let mut room = vec![0; LIST_BYTES];
         loop {
-            for (kind, body) in messages(&self.receive()?) {
+            for (kind, body) in messages(self.receive(&mut room)?) {
                 match kind {
                     KIND_DONE => return Ok(bodies),
                     KIND_ERROR => error_of(body)?,
@@ -128,11 +139,9 @@ impl Socket {
         }
     }
 
-    fn receive(&self) -> io::Result<Vec<u8>> {
-        let mut bytes = vec![0; 32 * 1024];
-        let (length, _) = recv(&self.0, &mut bytes[..], RecvFlags::empty())?;
-        bytes.truncate(length);
-        Ok(bytes)
+    fn receive<'a>(&self, room: &'a mut [u8]) -> io::Result<&'a [u8]> {
+        let (length, _) = recv(&self.0, &mut *room, RecvFlags::empty())?;
+        Ok(&room[..length])
     }
 }
 
@@ -176,7 +185,7 @@ fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Batch, attributes, messages};
+    use super::{Batch, CREATE, attributes, messages, read_u16};
 
     #[test]
     fn what_is_built_is_read_back_with_padding_in_place() {
@@ -193,6 +202,21 @@ mod tests {
         assert_eq!(read[1].1, [1]);
         let values: Vec<(u16, &[u8])> = attributes(&read[0].1[4..]).collect();
         assert_eq!(values, [(1, &b"lo\0"[..]), (2, &[5][..])]);
+    }
+
+    #[test]
+    fn the_last_message_asks_for_an_answer_and_no_other() {
+        let mut batch = Batch::default();
+        for kind in [7, 8, 9] {
+            batch.message(kind, CREATE, |body| {
+                body.raw(&[1; 5]);
+            });
+        }
+        batch.ask_for_an_answer();
+        let flags: Vec<i32> =
+            [0, 24, 48].map(|start| i32::from(read_u16(&batch.bytes[start + 6..]).expect("flags"))).into();
+        let others = libc::NLM_F_REQUEST | libc::NLM_F_CREATE;
+        assert_eq!(flags, [others, others, others | libc::NLM_F_ACK]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use rustix::net::Protocol;
 
-use crate::{ACK, Batch, CREATE, DUMP, Socket, attributes, read_i32};
+use crate::{Batch, CREATE, DUMP, Socket, attributes, read_i32};
 
 /// The protocol numbered zero, which the socket call takes as none.
 const ROUTE: Option<Protocol> = None;
@@ -42,7 +42,7 @@ pub struct Changes(Batch);
 
 impl Changes {
     pub fn raise_loopback(&mut self) -> &mut Self {
-        self.0.message(libc::RTM_NEWLINK, ACK, |body| {
+        self.0.message(libc::RTM_NEWLINK, 0, |body| {
             body.raw(&link_header(LOOPBACK_INDEX, UP, UP));
         });
         self
@@ -56,13 +56,13 @@ impl Changes {
             IpAddr::V6(address) => (libc::AF_INET6 as u8, address.octets().to_vec()),
         };
         let whole = (octets.len() * 8) as u8;
-        self.0.message(libc::RTM_NEWADDR, ACK | CREATE, |body| {
+        self.0.message(libc::RTM_NEWADDR, CREATE, |body| {
             body.raw(&[family, whole, libc::IFA_F_NODAD as u8, 0])
                 .raw(&LOOPBACK_INDEX.to_ne_bytes())
                 .attribute(libc::IFA_LOCAL, &octets)
                 .attribute(libc::IFA_ADDRESS, &octets);
         });
-        self.0.message(libc::RTM_NEWROUTE, ACK | CREATE, |body| {
+        self.0.message(libc::RTM_NEWROUTE, CREATE, |body| {
             body.raw(&[family, 0, 0, 0])
                 .raw(&[libc::RT_TABLE_LOCAL, libc::RTPROT_STATIC, libc::RT_SCOPE_HOST, libc::RTN_LOCAL])
                 .raw(&[0; 4])
@@ -72,7 +72,8 @@ impl Changes {
         self
     }
 
-    pub fn apply(&self) -> io::Result<()> {
+    pub fn apply(&mut self) -> io::Result<()> {
+        self.0.ask_for_an_answer();
         Socket::open(ROUTE)?.apply(&self.0)
     }
 }

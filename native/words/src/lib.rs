@@ -20,6 +20,33 @@ pub unsafe fn of_main(count: c_int, words: *const *const c_char) -> Vec<OsString
     (1..count).map(word).collect()
 }
 
+/// The word behind the program's name, where lists of processes look for it.
+pub struct FirstWord {
+    start: *mut u8,
+    room: usize,
+}
+
+impl FirstWord {
+    /// # Safety
+    /// Both must be what the C library called `main` with, and nobody may hold a reference to the word itself.
+    pub unsafe fn of_main(count: c_int, words: *const *const c_char) -> Option<Self> {
+        if count < 2 {
+            return None;
+        }
+        // SAFETY: there are two words at least, each a string that ends with a zero and stays where it is.
+        let (start, room) = unsafe { (*words.add(1), CStr::from_ptr(*words.add(1)).count_bytes()) };
+        Some(Self { start: start.cast_mut().cast(), room })
+    }
+
+    /// As much of `text` as there is room for.
+    pub fn replace(&mut self, text: &str) {
+        for (at, byte) in text.bytes().chain(std::iter::repeat(0)).take(self.room).enumerate() {
+            // SAFETY: within the word, which is this process's to change (C says so) and which nobody else looks at.
+            unsafe { self.start.add(at).write(byte) };
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -34,5 +61,20 @@ mod tests {
         assert_eq!(bytes, [b"run" as &[u8], b"", b"a b", b"\xff"]);
         // SAFETY: no word is looked at.
         assert!(unsafe { of_main(0, pointers.as_ptr()) }.is_empty());
+    }
+    #[test]
+    fn the_first_word_is_replaced_where_it_is() {
+        let (mut program, mut first, mut second) = (*b"program\0", *b"launch\0", *b"there\0");
+        let pointers = [&mut program[..], &mut first, &mut second].map(|word| word.as_mut_ptr().cast_const().cast());
+        // SAFETY: so many strings, as main gets them.
+        let word = unsafe { FirstWord::of_main(3, pointers.as_ptr()) };
+        let mut word = word.expect("there are words");
+        word.replace("run");
+        assert_eq!((&program, &second), (b"program\0", b"there\0"));
+        assert_eq!(&first, b"run\0\0\0\0");
+        word.replace("something longer");
+        assert_eq!(&first, b"someth\0");
+        // SAFETY: no word is looked at.
+        assert!(unsafe { FirstWord::of_main(1, pointers.as_ptr()) }.is_none());
     }
 }

@@ -2,7 +2,7 @@
 //! within the sandbox's user namespace and is done before the first command can run; it holds nothing of the guest's.
 
 use std::{
-    os::fd::{AsFd, AsRawFd, OwnedFd},
+    os::fd::{AsFd, OwnedFd},
     path::Path,
 };
 
@@ -63,8 +63,7 @@ pub struct Placer<'a> {
 
 impl Placer<'_> {
     pub fn run(self) -> ! {
-        let kept = [self.namespace.as_fd(), self.base.root.fd(), self.orders.as_fd()];
-        sys::close_all_but(kept.map(|fd| fd.as_raw_fd()));
+        sys::close_all_but(&[self.namespace.as_fd(), self.base.root.fd(), self.orders.as_fd()]);
         let status = match self.serve() {
             Ok(()) => 0,
             Err(fault) => {

@@ -35,19 +35,21 @@ pub struct Matcher {
 #[derive(Default)]
 struct ByByte {
     has: [u64; 4],
+    /// In the order of their bytes.
     rules: Vec<(u8, usize)>,
 }
 
 impl ByByte {
     fn add(&mut self, byte: u8, rule: usize) {
         self.has[usize::from(byte >> 6)] |= 1 << (byte & 63);
-        self.rules.push((byte, rule));
+        let behind = self.rules.partition_point(|(other, _)| *other <= byte);
+        self.rules.insert(behind, (byte, rule));
     }
 
     fn of(&self, byte: u8) -> impl Iterator<Item = usize> {
         let has = self.has[usize::from(byte >> 6)] & (1 << (byte & 63)) != 0;
-        let rules = if has { self.rules.as_slice() } else { &[] };
-        rules.iter().filter(move |(own, _)| *own == byte).map(|(_, rule)| *rule)
+        let first = if has { self.rules.partition_point(|(other, _)| *other < byte) } else { self.rules.len() };
+        self.rules[first..].iter().take_while(move |(own, _)| *own == byte).map(|(_, rule)| *rule)
     }
 }
 
@@ -179,7 +181,9 @@ fn has_parts(name: &[u8], parts: &[Vec<u8>]) -> bool {
         return false;
     };
     let mut rest = rest;
-    middle.iter().all(|part| match rest.windows(part.len()).position(|window| window == part.as_slice()) {
+    // Nearly all places are settled by one byte.
+    let is_at = |part: &[u8], window: &[u8]| window.first() == part.first() && window == part;
+    middle.iter().all(|part| match rest.windows(part.len()).position(|window| is_at(part, window)) {
         Some(at) => {
             rest = &rest[at + part.len()..];
             true
@@ -230,6 +234,25 @@ mod tests {
         assert!(hides(&["secrets/*.txt"], "secrets/a.txt"));
         assert!(!hides(&["secrets/*.txt"], "a/secrets/a.txt"));
         assert!(hides(&["**/id_?sa"], "k/id_rsa"));
+    }
+
+    #[test]
+    fn of_many_rules_each_finds_its_names() {
+        let globs = ["**/b", "**/ab", "**/c*", "**/*x", "**/a", "**/ca*", "**/*yx", "**/bc"];
+        for (path, hidden) in [
+            ("a", true),
+            ("ab", true),
+            ("b", true),
+            ("bc", true),
+            ("c1", true),
+            ("1x", true),
+            ("abc", false),
+            ("ba", false),
+            ("x1", false),
+            ("d", false),
+        ] {
+            assert_eq!(hides(&globs, path), hidden, "{path}");
+        }
     }
 
     #[test]

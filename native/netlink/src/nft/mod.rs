@@ -6,7 +6,7 @@ use std::io;
 
 use rustix::net::netlink;
 
-use crate::{ACK, Batch, Body, CREATE, Socket};
+use crate::{Batch, Body, CREATE, Socket};
 use expression::Expression;
 
 /// Attribute kinds of linux/netfilter/nf_tables.h, without their prefix.
@@ -96,6 +96,8 @@ impl<'a> Transaction<'a> {
 
     /// Loads all of it.
     pub fn commit(mut self) -> io::Result<()> {
+        // Of the mark behind it only the newest kernels would tell; what is wrong with the whole is told before this.
+        self.batch.ask_for_an_answer();
         mark(&mut self.batch, libc::NFNL_MSG_BATCH_END);
         Socket::open(Some(netlink::NETFILTER))?.apply(&self.batch)
     }
@@ -107,7 +109,7 @@ fn mark(batch: &mut Batch, kind: i32) {
 
 fn message(batch: &mut Batch, kind: i32, flags: u16, fill: impl FnOnce(&mut Body)) {
     let kind = (libc::NFNL_SUBSYS_NFTABLES << 8 | kind) as u16;
-    batch.message(kind, ACK | CREATE | flags, |body| {
+    batch.message(kind, CREATE | flags, |body| {
         family(body, libc::NFPROTO_INET, 0);
         fill(body);
     });
