@@ -108,7 +108,7 @@ cat >"$work/set/kernel.json" <<JSON
   "version": 1,
   "name": "$release",
   "acpi": false,
-  "commandLine": "console=ttyS0 quiet reboot=t panic=-1 oops=panic noapic nolapic_timer no_timer_check tsc=reliable",
+  "commandLine": "console=ttyS0 quiet reboot=t panic=-1 oops=panic no_timer_check tsc=reliable",
   "kernelSha256": "$digest",
   "modulesSha256": null,
   "inputs": "$inputs"

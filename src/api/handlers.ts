@@ -7,6 +7,7 @@ import * as execs from "./resources/execs.js";
 import * as files from "./resources/files.js";
 import * as runs from "./resources/runs.js";
 import * as sandboxes from "./resources/sandboxes.js";
+import * as snapshots from "./resources/snapshots.js";
 import * as system from "./resources/system.js";
 import * as watching from "./resources/watching.js";
 
@@ -24,8 +25,7 @@ export const handlers: Handlers = {
   stopSandbox: sandboxes.stopSandbox,
   pauseSandbox: sandboxes.pauseSandbox,
   resumeSandbox: sandboxes.resumeSandbox,
-  snapshotSandbox: sandboxes.reserved("snapshot"),
-  forkSandbox: sandboxes.reserved("fork"),
+  ...snapshots,
   sandboxStats: sandboxes.sandboxStats,
   diffSandbox: changes.diffSandbox,
   applySandbox: changes.applySandbox,

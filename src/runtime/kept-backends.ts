@@ -2,7 +2,7 @@
  * Kept sandboxes on several backends, as one: a new one goes to the backend that its image belongs to, and one that is
  * there to the backend whose record lies in its folder.
  */
-import { keptEngineOf } from "../backends/engine/kept/record.js";
+import { keptEngineOf } from "../backends/engine/kept/engine-of.js";
 import type { KeptBackend } from "../core/backend.js";
 import type { KeptChanges } from "../core/changes.js";
 import type { EngineKind } from "../core/engine-socket.js";

@@ -28,6 +28,17 @@ export function machineFiles({ env, homeDir }: Place): MachineFiles {
   };
 }
 
+/** Why there is no kernel that could be used; null where there is one. */
+export function kernelRefusal({ env, homeDir }: Place): AgentKernelError | null {
+  try {
+    findKernelSet(env, homeDir);
+    return null;
+  } catch (error) {
+    if (isAgentKernelError(error)) return error;
+    throw error;
+  }
+}
+
 /** Cheap; null where there is no kernel. */
 export function machineFilesMark({ env, homeDir }: Place): string | null {
   try {

@@ -11,8 +11,9 @@ const table: Readonly<Record<string, BackendNeeds>> = {
   },
   microvm: {
     needs:
-      "QEMU, erofs-utils and a kernel for machines; hardware acceleration that runs a guest, or else it is no boundary",
-    costs: "about 80 MB to download (agentkernel setup --backend microvm), about 15 MB of memory a sandbox",
+      "Linux on x86-64, QEMU, erofs-utils and a kernel for machines; KVM that runs guests for a boundary of hardware",
+    costs:
+      "about 100 MB for QEMU and a kernel (agentkernel setup --backend microvm gets them); a saved machine of some 50 MB for each image and size",
   },
 };
 

@@ -1,10 +1,11 @@
 /** The daemon's own verbs, and what a command line notices of it: nothing but speed. */
-import { cpSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Actor, actors, programOf, root, user } from "../support/actors.js";
 import { clientOf, onlyThroughDaemon, TestDaemon } from "../support/daemon.js";
+import { awaitChild } from "../support/process-tree.js";
 import { makeProject } from "../support/project.js";
 import { runOutside } from "../support/run-as.js";
 import { runCli, runIn } from "../support/run-cli.js";
@@ -130,6 +131,12 @@ describe.each(actors)("as $name", (actor) => {
     });
     afterAll(async () => {
       await daemon.process?.stop();
+    });
+
+    it("what starts its sandboxes has a path to find programs in, and nothing else of an environment", async () => {
+      expect((await runIn(served, ["true"])).status).toBe(0);
+      const launcher = awaitChild(daemon.process?.pid ?? 0, "ak-launcher");
+      expect(readFileSync(`/proc/${launcher}/environ`, "latin1")).toBe("PATH=/usr/sbin:/usr/bin:/sbin:/bin\0");
     });
 
     it("its socket and folder are its owner's alone", () => {

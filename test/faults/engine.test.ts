@@ -3,13 +3,15 @@
  * told. All in an image of one static program, so that nothing but ours helps.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { dockerBackend } from "../../src/backends/docker/index.js";
 import { EngineClient } from "../../src/backends/engine/client.js";
 import { Container } from "../../src/backends/engine/container.js";
-import { labels, ownedLabels } from "../../src/backends/engine/labels.js";
+import { Engine } from "../../src/backends/engine/engine.js";
+import { commit, hold, letGo, sweepCopyImages } from "../../src/backends/engine/kept/copy-images.js";
+import { type Labels, labels, ownedLabels } from "../../src/backends/engine/labels.js";
 import { ownContainers, sweepOrphans } from "../../src/backends/engine/sweep.js";
 import { podmanBackend } from "../../src/backends/podman/index.js";
 import { bootSpec, Subject } from "../contract/suite/subject.js";
@@ -76,6 +78,11 @@ describe.skipIf(actor.name !== "root").each(["docker", "podman"] as const)("sand
   const backend = () => withImage(onEngine(), image);
   const create = async (name: string, found: Readonly<Record<string, string>>) =>
     await Container.create(client, name, { Image: image, Cmd: ["sh"], Labels: found });
+  const copyImages = async () => {
+    const filters = JSON.stringify({ label: [`${labels.kind}=copy`] });
+    const images = (await client.get("/images/json", { query: { all: "1", filters } })) as { Labels: Labels }[];
+    return images.map((found) => ({ token: found.Labels[labels.copy] ?? "" }));
+  };
   const ids = async () => (await ownContainers(client)).map(({ id }) => id);
 
   /** Podman does not tell a container that its owner is gone; the next sandbox does. */
@@ -183,6 +190,67 @@ describe.skipIf(actor.name !== "root").each(["docker", "podman"] as const)("sand
       await expect.poll(ids).toEqual([]);
     },
   );
+
+  it("an image of a copy goes with the last that needs it, and one that nobody needs is swept; others stay", async () => {
+    const copied = new Engine({
+      kind,
+      client,
+      programs: engineOptions(actor, {}).programs,
+      folder: actor.ownFolder("engine"),
+    });
+    const container = await create("agentkernel-kept-copied", {});
+    const make = (token: string) => commit(copied, container.id, token);
+    const found = async () => (await copyImages()).map(({ token }) => token).sort();
+    hold(copied, "aa", "first");
+    hold(copied, "aa", "second");
+    await make("aa");
+    // What an engine finished after whoever asked for it was killed: nobody has written down that it is needed.
+    await make("bb");
+    const elsewhere = new Engine({ kind, client, programs: copied.programs, folder: actor.ownFolder("engine") });
+    await commit(elsewhere, container.id, "cc");
+    expect(await found()).toEqual(["aa", "bb", "cc"]);
+    await letGo(copied, "aa", "first");
+    expect(await found()).toEqual(["aa", "cc"]);
+    await letGo(copied, "aa", "second");
+    expect(await found()).toEqual(["cc"]);
+    await container.remove();
+    await sweepCopyImages(elsewhere);
+    expect(await found()).toEqual([]);
+  });
+
+  takingLong("snapshots and forks through the daemon, which is killed while one is made", async () => {
+    await inWorld(
+      actor,
+      async (world) => {
+        await world.ok(["create", "--no-network", "--workspace", "none", "--backend", kind, "--image", image, "box"]);
+        await world.ok(["start", "box"]);
+        await world.ok(["exec", "box", "sh", "-c", "echo kept > /file"]);
+        const half = world.watch(["snapshot", "--name", "half", "box"]);
+        await expect.poll(() => existsSync(join(world.folder(""), "../snapshots/half/jail/saved.json"))).toBe(true);
+        await world.crash();
+        await half.end;
+        await world.up();
+        expect(await world.states()).toEqual({ box: "running" });
+        const { data } = JSON.parse(await world.ok(["snapshots", "list", "--json"]));
+        // It was whole before its daemon died, or it is not there.
+        for (const { name } of data) await world.ok(["snapshots", "remove", name]);
+        expect(readdirSync(join(world.folder(""), "../snapshots"))).toEqual([]);
+
+        await world.ok(["snapshot", "--name", "whole", "box"]);
+        expect(await copyImages()).toHaveLength(1);
+        await world.ok(["exec", "box", "sh", "-c", "echo later > /file"]);
+        await world.ok(["restore", "--start", "whole", "again"]);
+        await world.ok(["fork", "box", "twin"]);
+        await world.ok(["snapshots", "remove", "whole"]);
+        expect(await world.ok(["exec", "again", "cat", "/file"])).toBe("kept\n");
+        expect((await world.ak(["exec", "twin", "cat", "/file"])).stdout).toBe("later\n");
+        await world.ok(["remove", "--force", "again", "twin", "box"]);
+      },
+      { env: env() },
+    );
+    await expect.poll(ids).toEqual([]);
+    expect(await copyImages()).toEqual([]);
+  });
 
   takingLong(
     "a disk that is full is the command's error, and new sandboxes are refused until there is room",

@@ -103,13 +103,14 @@ impl<'a> Lists<'a> {
             return EPERM;
         }
         let [clone, unshare, socket] = self.by_arguments.map(|number| number == call.number && !self.filter.namespaces);
+        let socket = socket && self.filter.families;
         let first = call.arguments[0] as u32;
         let namespaces = 0x7E02_0000;
         if clone && first & namespaces != 0 || unshare && first & (namespaces | 0x80) != 0 {
             return EPERM;
         }
         let is_known = [1, 2, 10].contains(&first) || first == 16 && call.arguments[2] as u32 == 0;
-        if socket && !is_known && !self.calls.judged.contains(&call.number) {
+        if socket && !is_known {
             return EAFNOSUPPORT;
         }
         answer(&self.judge, call).0

@@ -9,3 +9,6 @@ pub mod monitor;
 pub mod qemu;
 pub mod spec;
 pub mod watch;
+
+/// A line of its own among what is said of a machine: its kernel has ended a process for want of memory.
+pub const OUT_OF_MEMORY: &str = "ak-vmm: out of memory in the machine";

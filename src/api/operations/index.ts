@@ -5,6 +5,7 @@ import * as files from "./files.js";
 import type { Operation } from "./operation.js";
 import * as runs from "./runs.js";
 import * as sandboxes from "./sandboxes.js";
+import * as snapshots from "./snapshots.js";
 import * as system from "./system.js";
 import * as watching from "./watching.js";
 
@@ -21,8 +22,12 @@ export const operations = {
   stopSandbox: sandboxes.stopSandbox,
   pauseSandbox: sandboxes.pauseSandbox,
   resumeSandbox: sandboxes.resumeSandbox,
-  snapshotSandbox: sandboxes.snapshotSandbox,
-  forkSandbox: sandboxes.forkSandbox,
+  snapshotSandbox: snapshots.snapshotSandbox,
+  forkSandbox: snapshots.forkSandbox,
+  listSnapshots: snapshots.listSnapshots,
+  getSnapshot: snapshots.getSnapshot,
+  removeSnapshot: snapshots.removeSnapshot,
+  restoreSnapshot: snapshots.restoreSnapshot,
   sandboxStats: sandboxes.sandboxStats,
   diffSandbox: changes.diffSandbox,
   applySandbox: changes.applySandbox,

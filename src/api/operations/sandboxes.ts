@@ -149,8 +149,6 @@ export const startSandbox = action("start", "Start a sandbox", "It runs.", start
 export const stopSandbox = action("stop", "End all that runs in a sandbox; its files stay", "It is stopped.");
 export const pauseSandbox = action("pause", "Freeze a sandbox", "It is paused.", ["unsupported"]);
 export const resumeSandbox = action("resume", "Let a frozen sandbox go on", "It runs.", ["unsupported"]);
-export const snapshotSandbox = action("snapshot", "Reserved: keep a sandbox's state", "It is kept.", ["unsupported"]);
-export const forkSandbox = action("fork", "Reserved: make a second sandbox of one", "There are two.", ["unsupported"]);
 
 export const stats = named(
   "Stats",

@@ -24,14 +24,10 @@ export const listSandboxes: HandlerFor<"listSandboxes"> = async ({ caller, query
 
 export const createSandbox: HandlerFor<"createSandbox"> = async ({ body, caller, signal }, backing) => {
   const { name } = body;
-  if (!maySee(caller, { name, owner: ownerOf(caller) })) {
-    throw new AgentKernelError("forbidden", `name: this key is for ${caller.sandboxes?.join(", ")} only`, {
-      details: { field: "name" },
-    });
-  }
+  refuseOtherNames(caller, name);
   const run = await prepare([], body, caller, backing.own);
   const sandbox = await backing.places.at(caller, signal, async () => {
-    const giveBack = backing.places.reserveSandbox(caller, backing.sandboxes.list());
+    const giveBack = backing.places.reserveSandbox(caller, everything(backing));
     const wish = { ttlMs: durationOf("ttl", body.ttl), idleTimeoutMs: durationOf("idle_timeout", body.idle_timeout) };
     const made = await backing.sandboxes
       .create({ name, run, ...wish, owner: ownerOf(caller), signal })
@@ -42,8 +38,25 @@ export const createSandbox: HandlerFor<"createSandbox"> = async ({ body, caller,
   return data(await answerOf(sandbox, backing.redactFor(caller)), 201);
 };
 
+export function refuseOtherNames(caller: Caller, name: string): void {
+  if (maySee(caller, { name, owner: ownerOf(caller) })) return;
+  throw new AgentKernelError("forbidden", `name: this key is for ${caller.sandboxes?.join(", ")} only`, {
+    details: { field: "name" },
+  });
+}
+
+/** What takes room of a caller's share. */
+export function everything({ sandboxes }: Backing): readonly { readonly owner: string | null }[] {
+  return [...sandboxes.list(), ...sandboxes.snapshots.list()];
+}
+
 /** What could not be started was never asked for as a sandbox that does not run. */
-async function startOrRemove(sandbox: Sandbox, caller: Caller, backing: Backing, signal: AbortSignal): Promise<void> {
+export async function startOrRemove(
+  sandbox: Sandbox,
+  caller: Caller,
+  backing: Backing,
+  signal: AbortSignal,
+): Promise<void> {
   try {
     await sandbox.start({ ...hostEnvFor(caller, backing), signal });
   } catch (error) {
@@ -124,14 +137,6 @@ export const resumeSandbox: HandlerFor<"resumeSandbox"> = async ({ caller, param
   await sandbox.resume();
   return data(await answerOf(sandbox, backing.redactFor(caller)));
 };
-
-/** Words that are reserved: whoever asks is told so, in the one form. */
-export function reserved(what: string) {
-  return async ({ caller, params }: { caller: Caller; params: { name: string } }, backing: Backing): Promise<never> => {
-    sandboxFor(caller, backing, params.name);
-    throw new AgentKernelError("unsupported", `${what} is not in this version`);
-  };
-}
 
 export const sandboxStats: HandlerFor<"sandboxStats"> = async ({ caller, params }, backing) => {
   const { name, state, usage, diskBytes, network } = await sandboxFor(caller, backing, params.name).stats();

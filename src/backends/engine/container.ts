@@ -10,6 +10,8 @@ export interface ContainerState {
   readonly isPaused: boolean;
   readonly exitCode: number | null;
   readonly labels: Labels;
+  /** Some of what it writes is not in its root. */
+  readonly hasVolumes: boolean;
 }
 
 const NOT_FOUND = 404;
@@ -61,6 +63,13 @@ export class Container {
   async inspect(): Promise<ContainerState | null> {
     const found = await this.#unlessGone(this.#client.get(`${this.#path}/json`));
     return found === null ? null : stateOf(found);
+  }
+
+  /** How long the files are that it has written, holes included; null where the engine does not tell. */
+  async writtenBytes(): Promise<number | null> {
+    const found = await this.#unlessGone(this.#client.get(`${this.#path}/json`, { query: { size: "1" } }));
+    const bytes: unknown = found === null ? null : Reflect.get(found, "SizeRw");
+    return typeof bytes === "number" ? bytes : null;
   }
 
   /** Resolves with its exit status when it has ended; null where nobody can tell. */
@@ -123,6 +132,7 @@ function stateOf(found: object): ContainerState {
   if (typeof state !== "object" || state === null)
     throw new AgentKernelError("internal", "a container without a state");
   const pid: unknown = Reflect.get(state, "Pid");
+  const mounts: unknown = Reflect.get(found, "Mounts");
   const code: unknown = Reflect.get(state, "ExitCode");
   const labels: unknown = typeof config === "object" && config !== null ? Reflect.get(config, "Labels") : null;
   return {
@@ -131,7 +141,12 @@ function stateOf(found: object): ContainerState {
     isPaused: Reflect.get(state, "Paused") === true,
     exitCode: typeof code === "number" ? code : null,
     labels: (labels ?? {}) as Labels,
+    hasVolumes: Array.isArray(mounts) && mounts.some((mount: unknown) => isVolume(mount)),
   };
+}
+
+function isVolume(mount: unknown): boolean {
+  return typeof mount === "object" && mount !== null && Reflect.get(mount, "Type") === "volume";
 }
 
 function notStarted(error: unknown): unknown {

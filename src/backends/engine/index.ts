@@ -24,7 +24,6 @@ export interface EngineBackendOptions {
 }
 
 export const engineLacks: readonly Lack[] = [
-  { capability: "snapshot", reason: "no copies are made of what lies in an engine's containers" },
   {
     capability: "limit-disk",
     reason: "the engine's storage has no quota: only /tmp, /dev/shm and /workspace are limited",

@@ -16,6 +16,8 @@ export const labels = {
   user: "agentkernel.user",
   /** Of a kept one: its state folder. */
   state: "agentkernel.state",
+  /** Of an image that a copy of a kept one is: which copy. Its state is the folder that says who needs it. */
+  copy: "agentkernel.copy",
 } as const;
 
 export type Labels = Readonly<Record<string, string>>;

@@ -78,7 +78,8 @@ export class JailLauncher implements JailStarter {
     const child = spawn(jailBinary, ["launch", SOCKET_NAME], {
       cwd: place.folder,
       detached: true,
-      env: {},
+      // Its jails have the same: only for finding newuidmap and newgidmap.
+      env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" },
       stdio: ["pipe", "pipe", "ignore"],
     });
     if (child.pid === undefined) throw await spawnFailure(child);

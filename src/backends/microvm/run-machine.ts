@@ -44,7 +44,7 @@ export class RunMachine {
     this.#jail = jail;
     this.#stream = stream;
     this.#parts = parts;
-    this.ended = jail.ended.finally(() => this.#project?.forget());
+    this.ended = jail.ended.then((end) => machineEnd(end, parts.shape)).finally(() => this.#project?.forget());
     this.ended.catch(() => {});
     stream.on("error", () => {});
     // One that cannot be spoken to any more has no use left, unless its project is still to be looked at.
@@ -128,7 +128,7 @@ export class RunMachine {
       const changes = await project.carry(this.#stream);
       await this.#jail.finish();
       const end = await this.ended;
-      return { ...end, oomKills: end.oomKills + changes.oomKills, carried: changes.carried };
+      return { ...end, oomKills: Math.max(end.oomKills, changes.oomKills), carried: changes.carried };
     } catch (error) {
       const { said } = await this.#jail.kill().catch(() => ({ said: undefined }));
       throw explained(error, said);
@@ -173,6 +173,25 @@ function aroundMonitor({ name, ...rest }: Layer): Layer {
 /** Ids inside are the machine's own, whatever they are: nobody on the host has them. */
 function isOwn({ name }: Layer): boolean {
   return name !== "user namespace";
+}
+
+/** A line of what `ak-vmm` says (native/vmm/src/lib.rs). */
+const OUT_OF_MEMORY = "ak-vmm: out of memory in the machine";
+
+/** What the machine had: its kernel's own words about memory, and no more than its size, since the rest is its monitor's. */
+export function machineEnd(end: SandboxEnd, { memoryMib }: Pick<MachineShape, "memoryMib">): SandboxEnd {
+  const { said, memoryPeakBytes, ...rest } = end;
+  const lines = said?.split("\n") ?? [];
+  const words = lines
+    .filter((line) => line !== OUT_OF_MEMORY)
+    .join("\n")
+    .trim();
+  return {
+    ...rest,
+    oomKills: end.oomKills + lines.filter((line) => line === OUT_OF_MEMORY).length,
+    memoryPeakBytes: memoryPeakBytes === null ? null : Math.min(memoryPeakBytes, memoryMib * (1 << 20)),
+    ...(words === "" ? {} : { said: words }),
+  };
 }
 
 /** With what the machine's kernel, or its monitor, said last. */

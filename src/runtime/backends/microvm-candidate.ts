@@ -15,7 +15,7 @@ import {
 } from "../../backends/microvm/monitor.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { nativeBinary } from "../../core/native-binary.js";
-import { emptyRoot, machineFilesMark } from "../machine-files.js";
+import { emptyRoot, kernelRefusal, machineFilesMark } from "../machine-files.js";
 import { openMicrovm } from "../open-microvm.js";
 import { bootAndRun } from "./boot-proof.js";
 import type { Candidate } from "./candidates.js";
@@ -51,7 +51,8 @@ export const microvmCandidate: Candidate = {
     if (kind === null) return failing(`${VARIABLE} must be ${KNOWN.join(" or ")}`, `set it, or unset ${VARIABLE}`);
     const program = programOf(kind, host.env);
     if (program === null) return failing(`there is no ${fileNames[kind]}`, installs[kind]);
-    if (machineFilesMark(host) === null) return failing("there is no kernel for machines", INSTALL);
+    const refusal = kernelRefusal(host);
+    if (refusal !== null) return failing(refusal.message, refusal.hint ?? INSTALL);
     const kvm = await kvmProof();
     if (kind === "firecracker" && !kvm.works) {
       return failing(`Firecracker needs KVM, which runs no machine here: ${kvm.detail}`, `unset ${VARIABLE}`);

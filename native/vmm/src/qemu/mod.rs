@@ -102,6 +102,7 @@ impl Monitor for Qemu {
     fn await_end(mut self) -> Outcome<End> {
         let mut is_line_open = true;
         let mut is_qmp_open = true;
+        let mut told_kills = 0;
         loop {
             let mut fds = vec![self.pidfd.as_fd()];
             if is_line_open {
@@ -114,6 +115,10 @@ impl Monitor for Qemu {
             let mut following = ready[1..].iter();
             if is_line_open && following.next() == Some(&true) {
                 is_line_open = self.hear_console()? != Heard::End;
+                for _ in 0..self.console.new_kills(&mut told_kills) {
+                    // At once: whoever ends the machine does not wait for what is said of it.
+                    eprintln!("{}", crate::OUT_OF_MEMORY);
+                }
                 if self.console.is_flooded() {
                     let said = self.console.last_words(TOLD_CHARS);
                     return Ok(End::Failed(format!("the machine's kernel flooded its console: {said}")));

@@ -19,9 +19,11 @@ import { HeldFolders } from "../held-folders.js";
 import { keptLabels } from "../labels.js";
 import { explained } from "../run-container.js";
 import { carryAtStop, engineChanges } from "./changes.js";
+import { engineCopies, forgetCopy } from "./copies.js";
 import { endOf } from "./end.js";
 import { OwnedContainer } from "./owned-container.js";
 import { type KeptRecord, readEnd, readRecord, writeEnd, writeRecord } from "./record.js";
+import { readSaved, type SavedCopy } from "./saved.js";
 
 export function engineKept(engineOf: () => Engine): KeptBackend {
   const containerOf = ({ id }: KeptRecord) => new Container(engineOf().client, id);
@@ -38,6 +40,7 @@ export function engineKept(engineOf: () => Engine): KeptBackend {
       return null;
     },
     changes: engineChanges(engineOf),
+    copies: engineCopies(engineOf),
     async lastEnd(stateDir) {
       return readEnd(stateDir);
     },
@@ -48,6 +51,7 @@ export function engineKept(engineOf: () => Engine): KeptBackend {
         if ((await container.inspect())?.isRunning === true) throw runs();
         await container.remove();
       }
+      await forgetCopy(engineOf, stateDir);
       if (existsSync(join(stateDir, "project.json"))) await forgetChanges(stateDir);
       await rm(stateDir, { recursive: true, force: true });
     },
@@ -165,12 +169,21 @@ async function containerFor(
     await container.remove();
   }
   await mkdir(stateDir, { recursive: true, mode: 0o700 });
-  const container = await createNamed(engine, boot.hostname, stateDir, spec);
+  const saved = readSaved(stateDir);
+  const container = await createNamed(engine, boot.hostname, stateDir, { ...spec, ...imageOf(saved) });
   const nobody = { uid: 0, gid: 0 };
-  const unknown = { isFilled: false, isCarried: false, isBrought: false, gatherer: null, isSynced: false };
+  const known = saved?.known ?? { isFilled: false, isCarried: false, isSynced: false };
+  const unknown = { ...known, isBrought: false, gatherer: null };
   const record = { engine: kind, id: container.id, shape, ...unknown, startedAtMs: 0, user: nobody, layers: [] };
   writeRecord(stateDir, record);
   return { container, record };
+}
+
+/** Of a copy: what its original had written, in place of the image that it was made with. */
+function imageOf(saved: SavedCopy | null): { readonly Image?: string } {
+  if (saved === null) return {};
+  if (saved.image !== null) return { Image: saved.image };
+  throw new AgentKernelError("internal", "the copy was never finished");
 }
 
 /** Another user of the same engine may have a sandbox of that name. */
