@@ -37,7 +37,9 @@ psql|postgresql-client
 postgresql-server|postgresql
 javac|default-jdk-headless
 go|golang-go
-make|make"
+make|make
+qemu-system-x86_64|qemu-system-x86
+mkfs.erofs|erofs-utils"
 
 have() {
   case $1 in
@@ -146,6 +148,21 @@ check_tools() {
   fi
   [ "$mode" != test ] || rust_checkers_ok || rust_checkers
   [ "$mode" != test ] || wasm_target_ok || ! have rustup || wasm_target
+}
+
+# A kernel for virtual machines, of Debian's: downloaded, not installed.
+machine_kernel() {
+  ! [ -f .build/kernels/debian/kernel.json ] || return 0
+  if have apt-get && have dpkg-deb && [ "$(uname -m)" = x86_64 ]; then
+    step "downloading a kernel for virtual machines" fetch_kernel
+  else
+    say "without Debian's packages there is no kernel for virtual machines; tests of them are left out"
+  fi
+}
+
+fetch_kernel() {
+  "$node" scripts/fetch-kernel.mjs .build/kernels/debian ||
+    { may_install && apt-get update && "$node" scripts/fetch-kernel.mjs .build/kernels/debian; }
 }
 
 rust_checkers() {

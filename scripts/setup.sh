@@ -99,7 +99,8 @@ native_binaries() {
   if done_with dist/native/.setup-stamp "$hash" && [ -x dist/native/ak-guest ] && [ -x dist/native/ak-jail ] &&
     [ -x dist/native/ak-probe ] && [ -x dist/native/ak-unpack ] && [ -x dist/native/ak-pack ] &&
     [ -x dist/native/ak-client ] && [ -x dist/native/ak-changes ] &&
-    [ -x dist/native/ak-copy ] && [ -x dist/native/ak-entry ] && [ -x dist/native/ak-wasm ]; then
+    [ -x dist/native/ak-copy ] && [ -x dist/native/ak-entry ] && [ -x dist/native/ak-wasm ] &&
+    [ -x dist/native/ak-vmm ] && [ -x dist/native/ak-init ]; then
     return 0
   fi
   announce "compiling native binaries, a few minutes"
@@ -112,7 +113,7 @@ native_binaries() {
 compile_native() {
   compiled=$(sh scripts/compile-native.sh "$root/.build/target" --bins | tail -n 1) && [ -d "$compiled" ] || return 1
   mkdir -p dist/native || return 1
-  for binary in ak-client ak-guest ak-jail ak-changes ak-copy ak-entry ak-probe ak-unpack ak-pack ak-wasm; do
+  for binary in ak-client ak-guest ak-jail ak-changes ak-copy ak-entry ak-probe ak-unpack ak-pack ak-wasm ak-vmm ak-init; do
     # A dynamic binary names its loader by path; a guest with one cannot start in a root filesystem that has none.
     if LC_ALL=C grep -q '/lib[0-9]*/ld-linux' "$compiled/$binary"; then
       echo "$binary is not static: native/.cargo/config.toml was not applied"
@@ -171,6 +172,7 @@ flock -n 9 || {
 
 check_tools
 npm_packages
+[ "$mode" != test ] || machine_kernel
 native_binaries
 bundle
 list_sources

@@ -5,10 +5,12 @@ export const nativeNames = [
   "ak-copy",
   "ak-entry",
   "ak-guest",
+  "ak-init",
   "ak-jail",
   "ak-pack",
   "ak-probe",
   "ak-unpack",
+  "ak-vmm",
   "ak-wasm",
 ];
 

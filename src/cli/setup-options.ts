@@ -8,6 +8,7 @@ export const setupVerb: VerbSpec = {
   usage: "setup [options]",
   examples: [
     "agentkernel setup",
+    "agentkernel setup --backend microvm",
     "agentkernel setup --service daemon",
     "agentkernel setup --service daemon --remove",
     "agentkernel setup --uninstall",
@@ -20,6 +21,17 @@ export const setupVerb: VerbSpec = {
       help: "write the file by which systemd or launchd runs this",
     },
     { long: "remove", help: "take the service's file away" },
+    {
+      long: "backend",
+      value: "NAME",
+      choices: ["microvm"],
+      help: "get what this backend needs: programs as root, a kernel, and the proof that it works",
+    },
+    {
+      long: "kernel",
+      value: "FOLDER",
+      help: "with --backend microvm: take the kernel that images/kernel/build.sh made",
+    },
     {
       long: "uninstall",
       help: "end every sandbox and the daemon, and remove services, sandboxes, images and settings",

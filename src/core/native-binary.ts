@@ -14,10 +14,12 @@ export const nativeNames = [
   "ak-changes",
   "ak-copy",
   "ak-entry",
+  "ak-init",
   "ak-probe",
   "ak-unpack",
   "ak-pack",
   "ak-wasm",
+  "ak-vmm",
 ] as const;
 type NativeName = (typeof nativeNames)[number];
 

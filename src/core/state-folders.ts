@@ -23,6 +23,21 @@ export function compiledModulesFolder(env: HostEnvironment, homeDir: string): st
   return join(cacheFolder(env, homeDir), "wasm");
 }
 
+/** Saved virtual machines, and what they are made from. */
+export function machineCacheFolder(env: HostEnvironment, homeDir: string): string {
+  return join(cacheFolder(env, homeDir), "microvm");
+}
+
+/** What is known of projects in virtual machines, until their changes are carried over. */
+export function machineStateFolder(env: HostEnvironment, homeDir: string): string {
+  return join(stateFolder(env, homeDir), "microvm");
+}
+
+/** Kernels for virtual machines, a folder each. */
+export function kernelsFolder(env: HostEnvironment, homeDir: string): string {
+  return join(dataFolder(env, homeDir), "kernels");
+}
+
 /** Engines of languages, which are WebAssembly modules, that the user has put there. */
 export function wasmEnginesFolder(env: HostEnvironment, homeDir: string): string {
   return join(dataFolder(env, homeDir), "wasm");

@@ -7,6 +7,7 @@
 import { rmSync } from "node:fs";
 import type { Server } from "node:net";
 import { constants } from "node:os";
+import type { Templates } from "../backends/microvm/templates.js";
 import type { WasmBackend } from "../backends/wasm/index.js";
 import { buildId, distFolder } from "../core/build-id.js";
 import { AgentKernelError } from "../core/errors.js";
@@ -77,6 +78,7 @@ export class Daemon {
   readonly #jails: ResidentJails;
   readonly #pool: WarmPool;
   #wasm: WasmBackend | null = null;
+  #templates: Promise<Templates> | null = null;
   #sources: WatchedSources | null = null;
   readonly #sessions = new Set<ClientSession>();
   readonly #startedAtMs = Date.now();
@@ -200,7 +202,13 @@ export class Daemon {
     await this.#jails.open();
     const folder = sandboxesFolder(own.env, own.homeDir);
     this.#sandboxOwnership = takeSandboxes(folder);
-    const made = { jails: this.#jails, pool: this.#pool, wasm: () => this.#openWasm(), moduleAudit: new SharedAudit() };
+    const made = {
+      jails: this.#jails,
+      pool: this.#pool,
+      wasm: () => this.#openWasm(),
+      templates: () => this.#openTemplates(),
+      moduleAudit: new SharedAudit(),
+    };
     const host = { ...own, resident: made };
     const sandboxes = await Sandboxes.open({
       backend: openKeeper(host),
@@ -243,6 +251,12 @@ export class Daemon {
   #openWasm(): WasmBackend {
     this.#wasm ??= openWasm({ ...this.#options.own, resident: { jails: this.#jails, pool: this.#pool } });
     return this.#wasm;
+  }
+
+  #openTemplates(): Promise<Templates> {
+    const host = { ...this.#options.own, resident: { jails: this.#jails, pool: this.#pool } };
+    this.#templates ??= import("../runtime/open-microvm.js").then(({ openTemplates }) => openTemplates(host));
+    return this.#templates;
   }
 
   #whyClosed(): string | null {

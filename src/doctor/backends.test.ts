@@ -41,10 +41,4 @@ describe("judgeBackends", () => {
   it("does not count a layer that nobody reported as working", () => {
     expect(judgeBackends([]).every(({ usable }) => !usable)).toBe(true);
   });
-
-  it("never offers microvm, and says whether acceleration is proven", () => {
-    const microvm = (kvm: Check["state"]) => judgeBackends(checksWith({ kvm })).find(({ name }) => name === "microvm");
-    expect(microvm("works")).toMatchObject({ usable: false, missing: [] });
-    expect(microvm("fails")).toMatchObject({ usable: false, missing: ["kvm"] });
-  });
 });

@@ -1,5 +1,5 @@
-/** Which backends can work, from what was proven. */
-import type { BackendReport, Check, LayerName, Weakness } from "./report.js";
+/** Which backends can work from what was proven of single layers. Others are proven by running a sandbox. */
+import type { BackendReport, Check, Weakness } from "./report.js";
 
 /** The sandbox's own network namespace is never traded for the host's network, so it is needed too. */
 const linuxNeeds: readonly Check["name"][] = ["userns", "mountns-proc", "overlay", "netns", "seccomp", "guest"];
@@ -13,7 +13,7 @@ const linuxWeaknesses: readonly Weakness[] = [
 ];
 
 export function judgeBackends(checks: readonly Check[]): readonly BackendReport[] {
-  return [judgeLinux(checks), judgeMicrovm(checks)];
+  return [judgeLinux(checks)];
 }
 
 function judgeLinux(checks: readonly Check[]): BackendReport {
@@ -26,14 +26,6 @@ function judgeLinux(checks: readonly Check[]): BackendReport {
       : `works, weaker without ${listed(weaker.map(({ layer }) => layer))}`
     : `cannot work without ${listed(missing)}`;
   return { name: "linux", usable, detail, missing, weaker };
-}
-
-/** Said for the reader who wonders about acceleration: this version has no such backend to offer. */
-function judgeMicrovm(checks: readonly Check[]): BackendReport {
-  const accelerated = stateOf(checks, "kvm") === "works";
-  const missing: readonly LayerName[] = accelerated ? [] : ["kvm"];
-  const proof = accelerated ? "hardware acceleration is proven" : "hardware acceleration is not proven";
-  return { name: "microvm", usable: false, detail: `not part of this version; ${proof}`, missing, weaker: [] };
 }
 
 function stateOf(checks: readonly Check[], name: Check["name"]): Check["state"] {

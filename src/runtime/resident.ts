@@ -1,5 +1,6 @@
 /** What a process that outlives a call keeps ready for all its callers. */
 import type { JailStarter } from "../backends/linux/jail-start.js";
+import type { Templates } from "../backends/microvm/templates.js";
 import type { WasmBackend } from "../backends/wasm/index.js";
 import type { HoldingRegistry } from "../core/holding.js";
 import type { Meter } from "./meter.js";
@@ -12,6 +13,8 @@ export interface Resident {
   readonly pool: WarmPool;
   /** Workers for WebAssembly; made when they are first asked for. */
   readonly wasm: () => WasmBackend;
+  /** Saved machines; loaded when they are first asked for. */
+  readonly templates: () => Promise<Templates>;
   /** For calls of modules. */
   readonly moduleAudit: SharedAudit;
   /** The user's sandboxes that stay. */

@@ -7,6 +7,14 @@ export { type BackendNeeds, needsOf } from "./backend-needs.js";
 export { type FileChange, makeChange, plannedRemoval, plannedWrite } from "./file-change.js";
 export { type KeptFolder, keptFolders } from "./kept-folders.js";
 export { lineDiff } from "./line-diff.js";
+export {
+  getKernel,
+  kernelPlace,
+  type MicrovmNeeds,
+  type MissingProgram,
+  microvmNeeds,
+  takeKernel,
+} from "./microvm.js";
 export { checkOwnFiles, type OwnFiles } from "./own-files.js";
 export { ownProgram } from "./own-program.js";
 export { type MachineFacts, machineFacts, type Remedy, remediesFor, sameRepair } from "./remedies.js";

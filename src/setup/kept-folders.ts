@@ -15,8 +15,8 @@ export function keptFolders(env: HostEnvironment, homeDir: string, socketFolder:
   const state = stateFolder(env, homeDir);
   const all = [
     { path: state, holds: "sandboxes that stay, the audit log, API keys, the daemon's log" },
-    { path: dataFolder(env, homeDir), holds: "images" },
-    { path: cacheFolder(env, homeDir), holds: "compiled WebAssembly modules" },
+    { path: dataFolder(env, homeDir), holds: "images, kernels for virtual machines" },
+    { path: cacheFolder(env, homeDir), holds: "compiled WebAssembly modules, saved virtual machines" },
     { path: config, holds: "settings" },
     ...(socketFolder.startsWith(`${state}/`) ? [] : [{ path: socketFolder, holds: "the daemon's socket" }]),
   ];

@@ -9,7 +9,7 @@ import { posix } from "node:path";
 export type ModuleGraph = ReadonlyMap<string, readonly string[]>;
 
 const vocabulary = ["core"];
-const knowledge = [...vocabulary, "policy", "detect", "guest", "images", "doctor"];
+const knowledge = [...vocabulary, "policy", "detect", "guest", "images", "machine", "doctor"];
 const walls = [...knowledge, "backends", "egress"];
 const lifecycle = [...walls, "audit", "runtime", "config", "setup"];
 const surfaces = [...lifecycle, "request", "api", "mcp", "codemode"];
@@ -21,8 +21,9 @@ const allowedImports: ReadonlyMap<string, readonly string[]> = new Map([
   ["detect", vocabulary],
   ["guest", vocabulary],
   ["images", vocabulary],
+  ["machine", vocabulary],
   ["doctor", vocabulary],
-  ["setup", [...vocabulary, "doctor"]],
+  ["setup", [...vocabulary, "doctor", "machine"]],
   ["config", [...vocabulary, "policy", "detect"]],
   ["audit", vocabulary],
   ["backends", knowledge],

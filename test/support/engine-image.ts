@@ -25,7 +25,7 @@ const HOME = [
   'rm "$1/etc/host.conf"',
 ];
 
-function contractRoot(): string {
+export function contractRoot(): string {
   const path = join(repository, ".build", "engine-image.tar");
   if (existsSync(path)) return path;
   mkdirSync(dirname(path), { recursive: true });

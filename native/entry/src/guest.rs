@@ -100,9 +100,12 @@ pub fn enter(
     place(speech, door.as_ref(), captured)?;
     // The first word of the guest may follow at once.
     speech.say(&Said::Started { layers }).during("say that the guest starts")?;
-    let lingers = order.listed.is_some() && !order.kept;
-    let told =
-        [(captured.is_some(), c"captured"), (order.kept, c"kept"), (!order.kept, c"pipes"), (lingers, c"lingers")];
+    let told = [
+        (captured.is_some(), c"captured"),
+        (order.kept, c"kept"),
+        (!order.kept, c"pipes"),
+        (order.lingers, c"lingers"),
+    ];
     let words: Vec<&CStr> = std::iter::once(c"ak-guest")
         .chain(told.into_iter().filter(|(is_so, _)| *is_so).map(|(_, word)| word))
         .collect();

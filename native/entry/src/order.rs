@@ -37,6 +37,8 @@ pub struct Order {
     pub anew: bool,
     /// Hosts come and go; the standard streams are for this order only.
     pub kept: bool,
+    /// The guest stays when it has ended, until somebody has looked at what it leaves.
+    pub lingers: bool,
 }
 
 impl Order {

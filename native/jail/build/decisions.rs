@@ -33,11 +33,10 @@ pub fn ranges(filter: &Filter, architecture: &Architecture, calls: &Calls) -> Ve
     decide(&calls.judged, Decision::ByRules);
     decide(&calls.denied, Decision::Denied);
     if !filter.namespaces {
-        for (name, decision) in [
-            ("clone", Decision::ByFlags(NEW_NAMESPACES)),
-            ("unshare", Decision::ByFlags(NEW_NAMESPACES | NEW_TIME)),
-            ("socket", Decision::ByFamily),
-        ] {
+        let sockets = filter.families.then_some(("socket", Decision::ByFamily));
+        let flags =
+            [("clone", Decision::ByFlags(NEW_NAMESPACES)), ("unshare", Decision::ByFlags(NEW_NAMESPACES | NEW_TIME))];
+        for (name, decision) in flags.into_iter().chain(sockets) {
             let number = architecture.number_of(name);
             let is_listed = calls.judged.contains(&number) || calls.denied.contains(&number);
             assert!(!is_listed, "{name} is decided by its arguments, and in a list of {}", filter.name);

@@ -13,6 +13,8 @@ pub struct Filter {
     pub absent: &'static [u32],
     /// Whether clone and unshare may make namespaces.
     pub namespaces: bool,
+    /// Whether the usual families of sockets are allowed; else a list says which are.
+    pub families: bool,
 }
 
 const CLONE3: u32 = 435;
@@ -20,10 +22,24 @@ const OPENAT2: u32 = 437;
 
 // clone3 and openat2 pass their flags in memory, where a filter cannot look.
 pub const FILTERS: &[Filter] = &[
-    Filter { name: "DEFAULT", lists: &["default"], absent: &[CLONE3], namespaces: false },
-    Filter { name: "STRICT", lists: &["default", "strict"], absent: &[CLONE3], namespaces: false },
-    Filter { name: "RUNTIME", lists: &["runtime"], absent: &[], namespaces: true },
-    Filter { name: "SETID_BITS", lists: &["setid-bits"], absent: &[OPENAT2], namespaces: true },
+    Filter { name: "DEFAULT", lists: &["default"], absent: &[CLONE3], namespaces: false, families: true },
+    Filter { name: "STRICT", lists: &["default", "strict"], absent: &[CLONE3], namespaces: false, families: true },
+    Filter {
+        name: "MONITOR",
+        lists: &["default", "strict", "monitor", "no-sockets"],
+        absent: &[CLONE3],
+        namespaces: false,
+        families: false,
+    },
+    Filter {
+        name: "LISTENING_MONITOR",
+        lists: &["default", "strict", "monitor", "unix-sockets"],
+        absent: &[CLONE3],
+        namespaces: false,
+        families: false,
+    },
+    Filter { name: "RUNTIME", lists: &["runtime"], absent: &[], namespaces: true, families: false },
+    Filter { name: "SETID_BITS", lists: &["setid-bits"], absent: &[OPENAT2], namespaces: true, families: false },
 ];
 
 pub struct Architecture {

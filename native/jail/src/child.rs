@@ -27,6 +27,7 @@ use crate::{
     identity::Identity,
     image_root,
     layers::Layers,
+    monitor::Given,
     place::{self, Root},
     spec::{Network, RootChoice, Spec, View, ViewForm},
     sys, trust,
@@ -41,6 +42,7 @@ use crate::{
 };
 
 mod on_gvisor;
+mod on_monitor;
 mod placer;
 mod warm;
 
@@ -104,6 +106,8 @@ pub struct Child<'a> {
     pub guest: OwnedFd,
     /// gVisor's program, where the guest runs on that.
     pub runtime: Option<Runtime>,
+    /// What a machine's monitor gets, where that takes the guest's place.
+    pub given: Option<Given>,
     pub stream: OwnedFd,
     /// What the guest is told of itself.
     pub manner: Manner,
@@ -135,6 +139,7 @@ impl Child<'_> {
     fn clear_placed_numbers(&mut self) -> Outcome<()> {
         self.guest = sys::above_placed(&self.guest).during("move the guest's program")?;
         self.runtime = self.runtime.take().map(Runtime::above_placed).transpose()?;
+        self.given = self.given.take().map(Given::above_placed).transpose()?;
         self.stream = sys::above_placed(&self.stream).during("move the stream")?;
         self.channel = self.channel.above_placed()?;
         Ok(())
@@ -156,6 +161,9 @@ impl Child<'_> {
         rustix::system::sethostname(self.spec.hostname.as_bytes()).during("set the host name")?;
         if let Some(programs) = programs {
             return self.become_gvisor(&programs, &root, &rlimits);
+        }
+        if let Some(monitor) = &self.spec.monitor {
+            return self.become_monitor(monitor, &root, &rlimits);
         }
         enter(&root)?;
         set_root_attributes(self.spec.root_readonly)?;

@@ -19,6 +19,7 @@ pub mod image_root;
 pub mod keep;
 pub mod launcher;
 pub mod layers;
+pub mod monitor;
 pub mod place;
 pub mod sandbox;
 pub mod spec;

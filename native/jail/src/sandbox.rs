@@ -23,6 +23,7 @@ use crate::{
     gvisor::{self, Said},
     identity::{Identity, is_host_root},
     layers::Layers,
+    monitor::Given,
     spec::{Spec, ViewForm},
     sys::{self, Fork},
     view::{
@@ -79,7 +80,9 @@ impl<'a> Sandbox<'a> {
         let Ties { stream, disk, since, born: tell_of_birth } = ties;
         let privileged = is_host_root();
         let guest = open_guest(spec)?;
-        let (runtime, said) = gvisor::Runtime::open(spec)?.unzip();
+        let (runtime, of_gvisor) = gvisor::Runtime::open(spec)?.unzip();
+        let (given, of_monitor) = spec.monitor.as_ref().map(Given::open).transpose()?.unzip();
+        let said = of_gvisor.or(of_monitor);
         let identity = Identity::choose(spec.ids, spec.user)?;
         let sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
         let layers = Layers::open(spec.root.layers(), privileged)?;
@@ -98,12 +101,12 @@ impl<'a> Sandbox<'a> {
             Fork::Child => {
                 drop(ours);
                 let manner = if disk.is_some() { Manner::Kept } else { Manner::Temporary };
-                let child = Child { spec, identity: &identity, channel: theirs, guest, runtime, stream, manner };
+                let child = Child { spec, identity: &identity, channel: theirs, guest, runtime, given, stream, manner };
                 child.become_guest(sources, layers, disk_layer);
                 std::process::exit(1);
             }
         };
-        drop((theirs, stream, guest, runtime));
+        drop((theirs, stream, guest, runtime, given));
         let process = Process { pid, pidfd, reaped: false };
         tell_of_birth(pid)?;
         identity.write_maps(pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
@@ -180,8 +183,9 @@ impl<'a> Sandbox<'a> {
 
     pub fn usage(&self) -> Usage {
         let usage = self.cgroup.usage();
-        // What is counted outside are gVisor's own threads.
-        Usage { processes: usage.processes.filter(|_| self.spec.gvisor.is_none()), ..usage }
+        // What is counted outside are the threads of gVisor, or of a machine's monitor.
+        let has_own_kernel = self.spec.gvisor.is_some() || self.spec.monitor.is_some();
+        Usage { processes: usage.processes.filter(|_| !has_own_kernel), ..usage }
     }
 
     pub fn kill(&self) {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     fault::{Fault, Outcome},
     gvisor,
+    monitor::Monitor,
 };
 
 #[derive(Debug, Deserialize)]
@@ -43,6 +44,8 @@ pub struct Spec {
     pub warm: bool,
     /// gVisor's kernel between the sandbox and ours.
     pub gvisor: Option<Gvisor>,
+    /// A virtual machine's monitor in place of the guest.
+    pub monitor: Option<Monitor>,
     /// The number of the look ahead that was made for this spec.
     #[serde(default)]
     pub foreseen: Option<u64>,
@@ -229,6 +232,12 @@ impl Spec {
         }
         if self.gvisor.as_ref().is_some_and(|gvisor| !gvisor.program.is_absolute()) {
             return Err("the path of runsc must be absolute".into());
+        }
+        if let Some(monitor) = &self.monitor {
+            monitor.check()?;
+            if self.gvisor.is_some() || self.warm || !self.views.is_empty() || self.network != Network::None {
+                return Err("around a monitor there is nothing but its own files".into());
+            }
         }
         if matches!(&self.root, RootChoice::Layers { layers } if layers.is_empty()) {
             return Err("a root needs at least one layer".into());

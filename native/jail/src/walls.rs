@@ -81,6 +81,31 @@ pub fn die_with_parent() -> Outcome<()> {
 
 /// A second wall for writes, beside the mounts, and against changes of mounts, devices, and signals to the outside.
 pub fn landlock(writable: &[PathBuf]) -> Outcome<Layer> {
+    match restrict_writes(writable)? {
+        RulesetStatus::NotEnforced if writable != [Path::new("/")] => {
+            Err(Fault::new("layer_unavailable", "the policy limits writes by Landlock, and this kernel has none")
+                .hint("boot a kernel with Landlock (lsm=landlock,… on its command line), or use another profile"))
+        }
+        status => Ok(layer_of(&status)),
+    }
+}
+
+/// Nothing may be written but these. No policy asks for it, so a kernel that has none does without.
+pub fn landlock_where_known(writable: &[PathBuf]) -> Outcome<Layer> {
+    restrict_writes(writable).map(|status| layer_of(&status))
+}
+
+fn layer_of(status: &RulesetStatus) -> Layer {
+    match status {
+        RulesetStatus::FullyEnforced => Layer::applied("landlock"),
+        RulesetStatus::PartiallyEnforced => {
+            Layer::new("landlock", LayerState::Partial, "this kernel knows only a part of the rules")
+        }
+        RulesetStatus::NotEnforced => Layer::new("landlock", LayerState::Absent, "this kernel has no Landlock"),
+    }
+}
+
+fn restrict_writes(writable: &[PathBuf]) -> Outcome<RulesetStatus> {
     let writes = AccessFs::from_write(ABI::V3);
     let granted: BitFlags<AccessFs> = writes & !(AccessFs::MakeChar | AccessFs::MakeBlock);
     let status = Ruleset::default()
@@ -91,20 +116,7 @@ pub fn landlock(writable: &[PathBuf]) -> Outcome<Layer> {
         .and_then(|r| r.add_rules(path_beneath_rules(writable, granted)))
         .and_then(|r| r.restrict_self())
         .during("restrict writes by Landlock")?;
-    Ok(match status.ruleset {
-        RulesetStatus::FullyEnforced => Layer::applied("landlock"),
-        RulesetStatus::PartiallyEnforced => {
-            Layer::new("landlock", LayerState::Partial, "this kernel knows only a part of the rules")
-        }
-        RulesetStatus::NotEnforced if writable != [Path::new("/")] => {
-            return Err(Fault::new(
-                "layer_unavailable",
-                "the policy limits writes by Landlock, and this kernel has none",
-            )
-            .hint("boot a kernel with Landlock (lsm=landlock,… on its command line), or use another profile"));
-        }
-        RulesetStatus::NotEnforced => Layer::new("landlock", LayerState::Absent, "this kernel has no Landlock"),
-    })
+    Ok(status.ruleset)
 }
 
 pub fn no_new_privileges() -> Outcome<()> {
@@ -123,6 +135,13 @@ fn missing(e: std::io::Error) -> Fault {
 /// Around a runtime that builds walls of its own: it makes namespaces, mounts and traces its children.
 pub fn seccomp_runtime() -> Outcome<()> {
     sys::install_seccomp(&programs::RUNTIME).map_err(missing)
+}
+
+/// Around a virtual machine's monitor, which starts one program and then has its descriptors and its memory; and Unix
+/// sockets of its own making, where that is how it is spoken to.
+pub fn seccomp_monitor(has_unix_sockets: bool) -> Outcome<()> {
+    sys::install_seccomp(if has_unix_sockets { &programs::LISTENING_MONITOR[..] } else { &programs::MONITOR[..] })
+        .map_err(missing)
 }
 
 pub fn filter_calls(choice: SeccompChoice, is_live: bool) -> Outcome<()> {

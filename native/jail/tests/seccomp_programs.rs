@@ -103,6 +103,7 @@ impl<'a> Lists<'a> {
             return EPERM;
         }
         let [clone, unshare, socket] = self.by_arguments.map(|number| number == call.number && !self.filter.namespaces);
+        let socket = socket && self.filter.families;
         let first = call.arguments[0] as u32;
         let namespaces = 0x7E02_0000;
         if clone && first & namespaces != 0 || unshare && first & (namespaces | 0x80) != 0 {
@@ -156,6 +157,21 @@ fn every_call_is_decided_as_its_lists_say() {
                 }
             }
             assert!(code.len() < 256, "{} {}: {} instructions", architecture.name, filter.name, code.len());
+        }
+    }
+}
+
+#[test]
+fn a_monitor_has_unix_sockets_or_none() {
+    let [x86_64, _] = ARCHITECTURES else { panic!("two architectures") };
+    let (denied, allowed) = (EPERM, 0x7FFF_0000);
+    for (name, of_unix) in [("MONITOR", denied), ("LISTENING_MONITOR", allowed)] {
+        let filter = FILTERS.iter().find(|filter| filter.name == name).expect("the filter");
+        let code = program::compile(filter, x86_64);
+        let number = x86_64.number_of("socket");
+        for (family, expected) in [(1, of_unix), (2, denied), (10, denied), (16, denied), (17, denied), (40, denied)] {
+            let call = Call { number, audit: x86_64.audit, arguments: [family, 1, 0, 0, 0, 0] };
+            assert_eq!(answer(&code, &call).0, expected, "{name} {family}");
         }
     }
 }

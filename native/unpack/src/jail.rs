@@ -1,5 +1,6 @@
-//! The jail around one layer's unpacking. A child in namespaces of its own, with the layers below and the new one as
-//! its whole filesystem, reads the archive; this process waits for it, and ends it when whoever gave the order is gone.
+//! The jail around whatever reads an image: one layer's unpacking, or the making of a disk. A child in namespaces of its
+//! own, with an image's layers and the folder that it fills as its whole filesystem, does the reading; this process waits
+//! for it, and ends it when whoever gave the order is gone.
 
 use std::{
     ffi::CString,
@@ -8,7 +9,7 @@ use std::{
         fd::{AsFd, OwnedFd},
         unix::fs::PermissionsExt,
     },
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use ak_jail::{
@@ -35,7 +36,7 @@ use rustix::{
     },
     process::{Signal, chdir, pidfd_send_signal, umask},
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
     blob::Tar,
@@ -53,13 +54,19 @@ const MAX_MEMORY: u64 = 1 << 30;
 pub const ROOT: User = User { uid: 0, gid: 0 };
 
 #[derive(Serialize, Deserialize)]
-enum Told {
-    Done(Summary),
+enum Told<T> {
+    Done(T),
     Failed(Fault),
 }
 
+/// Folders as mounts, with the ids that they have in the jail.
+pub struct Trees {
+    /// The uppermost first; they cannot be written.
+    pub layers: Vec<OwnedFd>,
+    pub target: OwnedFd,
+}
+
 pub fn apply(order: &Order, control: &Control, blob: File) -> Outcome<Summary> {
-    let privileged = is_host_root();
     for name in ["fs", "work"] {
         let folder = order.target.join(name);
         // The root of images that do not speak of it, whatever the caller's mask says.
@@ -67,16 +74,37 @@ pub fn apply(order: &Order, control: &Control, blob: File) -> Outcome<Summary> {
             .and_then(|()| fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)))
             .map_err(|e| store_fault("make the layer's folder", &e))?;
     }
+    let summary = in_jail(&order.below, &order.target, control, |trees, close| {
+        enter(&build_root(&trees)?)?;
+        close()?;
+        read_archive(order, blob)
+    })?;
+    if order.sync {
+        let folder = open(&order.target, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        folder.and_then(rustix::fs::syncfs).map_err(|e| store_fault("write the layer to disk", &e))?;
+    }
+    Ok(summary)
+}
+
+/// Has a process in a jail do something with these folders. It builds its own root, and raises the walls by the function
+/// that it is given before it looks at anything of an image's.
+pub fn in_jail<T: Serialize + DeserializeOwned>(
+    layers: &[PathBuf],
+    target: &Path,
+    control: &Control,
+    work: impl FnOnce(Trees, &dyn Fn() -> Outcome<()>) -> Outcome<T>,
+) -> Outcome<T> {
+    let privileged = is_host_root();
     let identity = Identity::choose(IdChoice::Best, ROOT)?;
-    let below = Layers::open(&order.below, privileged)?;
-    let target = Layers::open(std::slice::from_ref(&order.target), privileged)?;
+    let layers = Layers::open(layers, privileged)?;
+    let target = Layers::open(&[target.to_owned()], privileged)?;
     let (ours, theirs) = Channel::pair()?;
     let (pid, pidfd) = match sys::fork_into(NAMESPACES, None).during("make the unpacker's namespaces")? {
         Fork::Parent { pid, pidfd } => (pid, pidfd),
         Fork::Child => {
             drop(ours);
-            let told = match in_child(order, &identity, &theirs, below, target, blob) {
-                Ok(summary) => Told::Done(summary),
+            let told = match in_child(&identity, &theirs, layers, target, work) {
+                Ok(done) => Told::Done(done),
                 Err(fault) => Told::Failed(fault),
             };
             // If nobody listens any more there is nobody to tell.
@@ -84,27 +112,21 @@ pub fn apply(order: &Order, control: &Control, blob: File) -> Outcome<Summary> {
             std::process::exit(0);
         }
     };
-    drop((theirs, blob));
+    drop((theirs, work));
     let mapped = identity
         .write_maps(pid)
-        .and_then(|()| below.map_ids(pid, READONLY))
+        .and_then(|()| layers.map_ids(pid, READONLY))
         .and_then(|()| target.map_ids(pid, WRITABLE))
         .and_then(|()| ours.send(&(), None));
     let told = mapped.and_then(|()| {
         await_end(control, &pidfd)?;
-        ours.receive::<Told>()
+        ours.receive::<Told<T>>()
     });
     // It may have ended by itself.
     let _ = pidfd_send_signal(&pidfd, Signal::KILL);
     sys::wait_for(pid).during("wait for the unpacker")?;
     match told? {
-        Some((Told::Done(summary), _)) => {
-            if order.sync {
-                let folder = open(&order.target, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
-                folder.and_then(rustix::fs::syncfs).map_err(|e| store_fault("write the layer to disk", &e))?;
-            }
-            Ok(summary)
-        }
+        Some((Told::Done(done), _)) => Ok(done),
         Some((Told::Failed(fault), _)) => Err(fault),
         None => Err(Fault::new("image_invalid", "the unpacker ended while it read the layer")
             .hint("the layer may need more memory to unpack than is allowed")),
@@ -124,14 +146,13 @@ fn await_end(control: &Control, pidfd: &OwnedFd) -> Outcome<()> {
     }
 }
 
-fn in_child(
-    order: &Order,
+fn in_child<T>(
     identity: &Identity,
     channel: &Channel,
-    below: Layers,
+    layers: Layers,
     target: Layers,
-    blob: File,
-) -> Outcome<Summary> {
+    work: impl FnOnce(Trees, &dyn Fn() -> Outcome<()>) -> Outcome<T>,
+) -> Outcome<T> {
     // Modes come from the archive alone.
     umask(Mode::empty());
     sys::unshare(libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS).during("make more namespaces")?;
@@ -141,8 +162,12 @@ fn in_child(
     }
     walls::die_with_parent()?;
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).during("make mounts private")?;
-    let root = build_root(below.into_trees(READONLY)?, target.into_trees(WRITABLE)?)?;
-    enter(&root)?;
+    let [target] = <[OwnedFd; 1]>::try_from(target.into_trees(WRITABLE)?).map_err(|_| Fault::start("no target"))?;
+    let trees = Trees { layers: layers.into_trees(READONLY)?, target };
+    work(trees, &|| close(channel))
+}
+
+fn close(channel: &Channel) -> Outcome<()> {
     sys::set_rlimit(libc::RLIMIT_DATA, MAX_MEMORY).during("limit memory")?;
     sys::set_rlimit(libc::RLIMIT_CORE, 0).during("forbid core files")?;
     sys::keep_capabilities(&KEPT).during("drop capabilities")?;
@@ -151,24 +176,27 @@ fn in_child(
     if !channel.peer_lives() {
         return Err(Fault::start("whoever asked for the layer is gone"));
     }
-    read_archive(order, blob)
+    Ok(())
+}
+
+/// What the root is built in is the current folder from here on.
+pub fn enter_scratch() -> Outcome<()> {
+    let scratch = filesystems::tmpfs(1, "0755")?;
+    place::attach_at(&scratch, Path::new("/tmp")).during("mount the scratch filesystem")?;
+    chdir("/tmp").during("enter the scratch filesystem")
 }
 
 /// The new layer over those below it, as one tree.
-fn build_root(below: Vec<OwnedFd>, target: Vec<OwnedFd>) -> Outcome<Root> {
-    let scratch = filesystems::tmpfs(1, "0755")?;
-    place::attach_at(&scratch, Path::new("/tmp")).during("mount the scratch filesystem")?;
-    chdir("/tmp").during("enter the scratch filesystem")?;
+fn build_root(Trees { layers: below, target }: &Trees) -> Outcome<Root> {
+    enter_scratch()?;
     for name in ["t", "root"] {
         mkdir(name, Mode::from_raw_mode(0o755)).during("make a folder")?;
     }
-    for tree in &target {
-        place::attach_at(tree, Path::new("t")).during("attach the new layer")?;
-    }
+    place::attach_at(target, Path::new("t")).during("attach the new layer")?;
     let tree = if below.is_empty() {
         place::clone_tree(rustix::fs::CWD, Path::new("t/fs")).during("open the new layer")?
     } else {
-        let fs = layers::overlay(&layers::attach(&below)?)?;
+        let fs = layers::overlay(&layers::attach(below)?)?;
         // A layer that does not speak of the root leaves it as it is.
         let upper = open("t/fs", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         let like = stat("i0").during("look at the root below")?;
@@ -216,7 +244,7 @@ fn fault_of(refused: Refused) -> Fault {
     }
 }
 
-fn store_fault(what: &str, e: &dyn std::fmt::Display) -> Fault {
+pub fn store_fault(what: &str, e: &dyn std::fmt::Display) -> Fault {
     Fault::new("resource_exhausted", format!("{what}: {e}"))
         .hint("check that the image store's disk has room and can be written; agentkernel images prune frees some")
 }

@@ -1,11 +1,12 @@
 //! ak-unpack: turns an image's layers into folders. `ak-unpack layer` reads one order on descriptor 3 and the layer's
 //! blob on descriptor 4, and applies it in a jail of its own: the archive is hostile, so what reads it has no ids of
-//! the host's, no network, and no file in sight but the folder that it fills. `ak-unpack remove PATH…` removes such
-//! folders, whoever their files belong to. It decides nothing and downloads nothing.
+//! the host's, no network, and no file in sight but the folder that it fills. `ak-unpack disk` makes one disk of an
+//! image's layers in the same jail. `ak-unpack remove PATH…` removes such folders, whoever their files belong to. It decides nothing and downloads nothing.
 
 mod archive;
 mod blob;
 mod content;
+mod disk;
 mod extract;
 #[cfg(test)]
 mod fuzz;
@@ -34,9 +35,12 @@ fn main() {
     let args: Vec<String> = env::args().skip(1).collect();
     let status = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["layer"] => layer(),
+        ["disk"] => disk(),
         ["remove", ref paths @ ..] if !paths.is_empty() => remove(paths),
         _ => {
-            eprintln!("usage: ak-unpack layer (order on descriptor 3, blob on 4)\n       ak-unpack remove PATH…");
+            eprintln!(
+                "usage: ak-unpack layer (order on descriptor 3, blob on 4) | disk (order on 3)\n       ak-unpack remove PATH…"
+            );
             2
         }
     };
@@ -61,6 +65,26 @@ fn layer() -> i32 {
 fn unpack(control: &mut Control, blob: File) -> Outcome<extract::Summary> {
     let Some(line) = control.line()? else { return Err(Fault::new("internal", "no order came")) };
     jail::apply(&Order::parse(&line)?, control, blob)
+}
+
+fn disk() -> i32 {
+    let Ok(control) = sys::inherited(3) else {
+        eprintln!("ak-unpack: descriptor 3 must be open; this program is started by agentkernel");
+        return 2;
+    };
+    let mut control = Control::new(control);
+    let answer = make_disk(&mut control);
+    let failed = answer.is_err();
+    control.write(&match answer {
+        Ok(disk) => disk::Answer::Done(disk),
+        Err(fault) => disk::Answer::Failed(fault),
+    });
+    failed.into()
+}
+
+fn make_disk(control: &mut Control) -> Outcome<disk::Disk> {
+    let Some(line) = control.line()? else { return Err(Fault::new("internal", "no order came")) };
+    disk::make(&disk::Order::parse(&line)?, control)
 }
 
 fn remove(paths: &[&str]) -> i32 {

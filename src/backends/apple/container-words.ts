@@ -6,7 +6,7 @@
 import type { BootSpec, Layer } from "../../core/backend.js";
 import { CAPABILITIES, engineImage, tmpMiB } from "../engine/container-spec.js";
 import type { Labels } from "../engine/labels.js";
-import type { CopiedView } from "../engine/views.js";
+import type { CopiedView } from "../entry/views.js";
 
 /** What Apple's machines are, and so the guest's programs. */
 export const ARCHITECTURE = "arm64";

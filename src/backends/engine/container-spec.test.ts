@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import type { BootSpec } from "../../core/backend.js";
 import type { PolicyFields } from "../../policy/fields.js";
 import { resolve } from "../../policy/resolve.js";
+import { copiedViews, liveViews, trackedView } from "../entry/views.js";
 import { containerSpec } from "./container-spec.js";
 import { partOf, pullQuery } from "./images.js";
 import { seccompProfile } from "./seccomp-profile.js";
-import { copiedViews, liveViews, trackedView } from "./views.js";
 
 function boot(fields: PolicyFields): BootSpec {
   const { policy } = resolve({ flags: [{ origin: "the test", fields: { "fs.workspace.mode": "none", ...fields } }] });

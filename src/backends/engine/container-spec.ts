@@ -1,13 +1,13 @@
 /**
  * A policy as the container that an engine is asked for. Everything that the engine can hold it holds; what it cannot,
- * the container's first program does (entry-order.ts). Pure.
+ * the container's first program does (entry/order.ts). Pure.
  */
 import type { BootSpec } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { Policy } from "../../core/policy.js";
+import { type CopiedView, type LiveView, liveSource } from "../entry/views.js";
 import { scratchMiB } from "../linux/jail-spec.js";
 import type { Labels } from "./labels.js";
-import type { CopiedView, LiveView } from "./views.js";
 
 export interface ProgramPaths {
   readonly entryBinary: string;
@@ -41,8 +41,6 @@ export interface ContainerParts {
 
 const MIB = 1 << 20;
 export const ENTRY = "/.agentkernel/ak-entry";
-/** Where the first program finds what it is to show, and nobody after it. */
-export const liveSource = (index: number) => `/.agentkernel/live/${index}`;
 const GUEST = "/.agentkernel/ak-guest";
 
 /** What root of a sandbox may do inside it; the first program gives up the last two, and all where the policy says so. */

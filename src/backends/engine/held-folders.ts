@@ -12,9 +12,9 @@ import type { BootSpec } from "../../core/backend.js";
 import { AgentKernelError, errorCodeOf } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import { nativeBinary } from "../../core/native-binary.js";
+import type { LiveView } from "../entry/views.js";
 import type { Container } from "./container.js";
 import { isOfThisKernel } from "./usage.js";
-import type { LiveView } from "./views.js";
 
 export class HeldFolders {
   /** What is known of each, for the container's first program. */

@@ -6,9 +6,9 @@
 import type { Backend, Lack } from "../../core/backend.js";
 import { type EngineEnvironment, type EngineKind, engineSocket } from "../../core/engine-socket.js";
 import { AgentKernelError } from "../../core/errors.js";
+import { sweepProjects } from "../entry/copied-project.js";
 import { EngineClient } from "./client.js";
 import type { ProgramPaths } from "./container-spec.js";
-import { sweepProjects } from "./copied-project.js";
 import { Engine } from "./engine.js";
 import { findEngineImage } from "./images.js";
 import { engineKept } from "./kept/index.js";

@@ -7,8 +7,6 @@ import type { BootedSandbox, BootSpec, CarryReport, Layer, SandboxEnd, UsedSoFar
 import { deferred } from "../../core/deferred.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { HostTree } from "../../guest/host-tree.js";
-import type { Container } from "./container.js";
-import { ENTRY } from "./container-spec.js";
 import {
   beginProject,
   bringChanges,
@@ -17,10 +15,13 @@ import {
   removeProject,
   temporaryProject,
   writeListing,
-} from "./copied-project.js";
+} from "../entry/copied-project.js";
+import { entryOrder } from "../entry/order.js";
+import { type Begun, giveOrder } from "../entry/talk.js";
+import { type CopiedView, copiedViews, liveViews, trackedView } from "../entry/views.js";
+import type { Container } from "./container.js";
+import { ENTRY } from "./container-spec.js";
 import type { Engine } from "./engine.js";
-import { entryOrder } from "./entry-order.js";
-import { type Begun, giveOrder } from "./entry-talk.js";
 import { FirstProcess } from "./first-process.js";
 import { HeldFolders } from "./held-folders.js";
 import { endOf } from "./kept/end.js";
@@ -29,7 +30,6 @@ import type { Preface } from "./preface.js";
 import { explained, type StartedContainer } from "./start-container.js";
 import { abandon } from "./sweep.js";
 import { nothingKnown } from "./usage.js";
-import { type CopiedView, copiedViews, liveViews, trackedView } from "./views.js";
 
 /** How long a container whose stream has ended may take to end by itself. */
 const LEAVE_MS = 2000;

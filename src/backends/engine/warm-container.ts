@@ -3,11 +3,11 @@ import { randomBytes } from "node:crypto";
 import type { Duplex } from "node:stream";
 import type { BootedSandbox, BootSpec, WarmSandbox, WarmShape } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
+import { copiedViews, liveViews } from "../entry/views.js";
 import { engineImage } from "./container-spec.js";
 import type { Engine } from "./engine.js";
 import { RunContainer } from "./run-container.js";
 import { startContainer } from "./start-container.js";
-import { copiedViews, liveViews } from "./views.js";
 
 /** Null where what is shown is the engine's to mount, which it does when it makes a container. */
 export function warmShape(engine: Engine, spec: BootSpec): WarmShape | null {

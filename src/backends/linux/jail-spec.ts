@@ -16,6 +16,15 @@ export interface JailRuntime {
   readonly platform: "systrap" | "kvm" | "ptrace";
 }
 
+/** A virtual machine's monitor in the guest's place: what it is told, and the files that it gets as descriptors. */
+export interface JailMonitor {
+  readonly words: readonly string[];
+  readonly files: readonly { readonly path: string; readonly writable: boolean }[];
+  readonly kvm: boolean;
+  /** It is spoken to on Unix sockets that it makes in its jail. */
+  readonly unixSockets: boolean;
+}
+
 export interface JailSpec {
   readonly version: 1;
   readonly hostname: string;
@@ -43,6 +52,7 @@ export interface JailSpec {
   readonly trustedCertificate: string | null;
   readonly journal: string;
   readonly gvisor?: JailRuntime;
+  readonly monitor?: JailMonitor;
   /** Of a kept sandbox: its state folder. */
   readonly state?: string;
   /** It is built without what is shown, and waits for a second spec of the same shape. */

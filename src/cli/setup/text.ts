@@ -29,6 +29,11 @@ export function backendsText({ backends, ok }: DoctorReport): string {
     const asked = needsOf(name);
     return [`${name}: ${detail}`, ...(asked === null ? [] : [`  needs ${asked.needs}`, `  costs ${asked.costs}`])];
   });
+  const machines = needsOf("microvm");
+  if (machines !== null && !backends.some(({ name }) => name === "microvm")) {
+    lines.push("microvm: agentkernel setup --backend microvm gets what is missing, and proves it");
+    lines.push(`  needs ${machines.needs}`, `  costs ${machines.costs}`);
+  }
   if (!ok) lines.push("no backend can run sandboxes here yet");
   return `${lines.map(escapeText).join("\n")}\n`;
 }

@@ -17,6 +17,7 @@ import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 import { isAgreed } from "../setup/consent.js";
 import { setUpMachine } from "../setup/machine.js";
+import { setUpMicrovm } from "../setup/microvm.js";
 import { changeText, serviceDoneText } from "../setup/text.js";
 import { uninstall } from "../setup/uninstall.js";
 import { verbs } from "../verbs.js";
@@ -25,14 +26,26 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   const named = parsed.values.get("service")?.[0];
   const service = serviceNames.find((name) => name === named);
   if (parsed.flags.has("uninstall")) {
-    if (named === undefined && !parsed.flags.has("remove")) return await uninstall(parsed, invocation);
+    const isAlone = !["service", "backend", "kernel"].some((name) => parsed.values.has(name));
+    if (isAlone && !parsed.flags.has("remove")) return await uninstall(parsed, invocation);
     throw new AgentKernelError("invalid_argument", "--uninstall takes everything away, also services", {
-      hint: "leave --service and --remove out, or leave --uninstall out to take one service away",
+      hint: "leave --service, --backend and --remove out, or leave --uninstall out to take one service away",
     });
   }
   if (parsed.flags.has("keep-data")) {
     throw new AgentKernelError("invalid_argument", "--keep-data belongs to --uninstall", {
       hint: "write agentkernel setup --uninstall --keep-data",
+    });
+  }
+  if (parsed.values.has("backend")) {
+    if (service === undefined && !parsed.flags.has("remove")) return await setUpMicrovm(parsed, invocation);
+    throw new AgentKernelError("invalid_argument", "--backend and --service are two different things to do", {
+      hint: "run setup once for each",
+    });
+  }
+  if (parsed.values.has("kernel")) {
+    throw new AgentKernelError("invalid_argument", "--kernel belongs to --backend microvm", {
+      hint: "write agentkernel setup --backend microvm --kernel FOLDER",
     });
   }
   if (service !== undefined) return await setUpService(service, parsed, invocation);

@@ -9,6 +9,7 @@ import { AgentKernelError } from "../../core/errors.js";
 import { holderState } from "../../core/process-mark.js";
 import { type Digest, digestFromHex } from "../digest.js";
 import { parseImageConfig } from "../image-config.js";
+import { rootImageBytes } from "../root-image.js";
 import type { Blobs } from "../store/blobs.js";
 import { isCode, type StoreLayout, syncFolder, writeWhole } from "../store/layout.js";
 import { waitForLock } from "../store/lock.js";
@@ -76,12 +77,13 @@ export class UnpackedLayers {
     }
   }
 
-  /** How much each unpacked layer holds, by the digest of its chain. */
+  /** How much each unpacked layer holds, with the disk that was made of it, by the digest of its chain. */
   async sizes(): Promise<Map<Digest, number>> {
     const sizes = new Map<Digest, number>();
     for (const name of await this.#names()) {
-      const text = await readFile(join(this.#layout.root, "layers", name, SIZE_FILE), "utf8").catch(() => "");
-      sizes.set(layerDigest(name), Number(/^\d+$/.exec(text)?.[0] ?? 0));
+      const folder = join(this.#layout.root, "layers", name);
+      const text = await readFile(join(folder, SIZE_FILE), "utf8").catch(() => "");
+      sizes.set(layerDigest(name), Number(/^\d+$/.exec(text)?.[0] ?? 0) + (await rootImageBytes(folder)));
     }
     return sizes;
   }

@@ -27,7 +27,7 @@ export interface LayerSummary {
 
 const MAX_ANSWER_CHARS = 64 << 10;
 /** Only for finding newuidmap and newgidmap. */
-const ENVIRONMENT = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" };
+export const ENVIRONMENT = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" };
 
 export async function unpackLayer(blobPath: string, order: LayerOrder, signal?: AbortSignal): Promise<LayerSummary> {
   signal?.throwIfAborted();
@@ -83,21 +83,21 @@ export async function removeFolders(paths: readonly string[]): Promise<void> {
   });
 }
 
-function endOf(child: ChildProcess): Promise<number | null> {
+export function endOf(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve, reject) => {
     child.once("exit", (code) => resolve(code));
     child.once("error", reject);
   });
 }
 
-function notStarted(cause: unknown): AgentKernelError {
+export function notStarted(cause: unknown): AgentKernelError {
   return new AgentKernelError("backend_unavailable", "the unpacker could not be started", {
     hint: "the installation may be incomplete: install it again",
     cause,
   });
 }
 
-function readAll(stream: NodeJS.ReadableStream): Promise<string> {
+export function readAll(stream: NodeJS.ReadableStream): Promise<string> {
   return new Promise((resolve) => {
     let text = "";
     stream.setEncoding("utf8");

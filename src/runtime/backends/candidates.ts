@@ -19,6 +19,7 @@ const loaders: Readonly<Partial<Record<BackendName, () => Promise<Candidate>>>> 
   linux: async () => (await import("./linux-candidate.js")).linuxCandidate,
   podman: async () => (await import("./engine-candidate.js")).engineCandidate("podman"),
   docker: async () => (await import("./engine-candidate.js")).engineCandidate("docker"),
+  microvm: async () => (await import("./microvm-candidate.js")).microvmCandidate,
   gvisor: async () => (await import("./gvisor-candidate.js")).gvisorCandidate,
   wasm: async () => (await import("./wasm-candidate.js")).wasmCandidate,
   apple: async () => (await import("./apple-candidate.js")).appleCandidate,
@@ -30,11 +31,17 @@ export async function candidateOf(name: BackendName): Promise<Candidate | null> 
 }
 
 /** In the order in which they are shown. */
-export const candidateNames: readonly BackendName[] = ["linux", "podman", "docker", "gvisor", "wasm", "apple"].filter(
-  (name): name is BackendName => name in loaders,
-);
+export const candidateNames: readonly BackendName[] = [
+  "linux",
+  "podman",
+  "docker",
+  "gvisor",
+  "microvm",
+  "wasm",
+  "apple",
+].filter((name): name is BackendName => name in loaders);
 
-/** gVisor and wasm only where they are named. */
+/** gVisor, microvm and wasm only where they are named. */
 export function automaticOrder(platform: NodeJS.Platform): readonly BackendName[] {
-  return platform === "darwin" ? ["apple", "docker", "podman"] : ["microvm", "linux", "podman", "docker"];
+  return platform === "darwin" ? ["apple", "docker", "podman"] : ["linux", "podman", "docker"];
 }

@@ -72,8 +72,8 @@ impl Runtime {
             Fault::new("backend_unavailable", format!("gVisor's program {}: {e}", path.display()))
                 .hint("install runsc, or look at `agentkernel doctor`")
         })?;
-        let (heard, says) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).during("make a pipe")?;
-        Ok(Some((Self { program, says }, Said(heard))))
+        let (said, says) = Said::pair()?;
+        Ok(Some((Self { program, says }, said)))
     }
 
     /// At numbers above those that its descriptors will have.
@@ -83,10 +83,16 @@ impl Runtime {
     }
 }
 
-/// The other end of what gVisor says.
+/// The other end of what gVisor, or a machine's monitor, says.
 pub struct Said(OwnedFd);
 
 impl Said {
+    /// With the end to write to, which never holds up who writes.
+    pub fn pair() -> Outcome<(Self, OwnedFd)> {
+        let (heard, says) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).during("make a pipe")?;
+        Ok((Self(heard), says))
+    }
+
     pub fn text(&self) -> Option<String> {
         let mut bytes = [0; 4096];
         let count = rustix::io::read(&self.0, &mut bytes).unwrap_or(0);

@@ -71,6 +71,7 @@ impl Warm {
                     channel: theirs,
                     guest,
                     runtime,
+                    given: None,
                     stream: guests_end,
                     manner,
                 };

@@ -94,13 +94,20 @@ impl Store {
             "target": target, "below": below, "compression": compression, "diffId": diff_id,
             "maxBytes": self.max_bytes, "maxEntries": self.max_entries, "sync": false,
         });
-        let blob_path = self.folder.path().join("blob");
-        fs::write(&blob_path, blob).expect("write the blob");
+        fs::write(self.folder.path().join("blob"), blob).expect("write the blob");
+        let answer = self.answer_to("layer", &order);
+        if answer["event"] == "done" {
+            self.layers.push(target);
+        }
+        answer
+    }
+
+    fn answer_to(&self, verb: &str, order: &Value) -> Value {
         let (mut ours, theirs) = UnixStream::pair().expect("a socket pair");
         let mut child = self
             .command("sh")
-            .args(["-c", "exec \"$0\" layer 3<&0 4<\"$1\" </dev/null"])
-            .args([&self.binary, &blob_path])
+            .args(["-c", "exec \"$0\" \"$2\" 3<&0 4<\"$1\" </dev/null"])
+            .args([&self.binary, &self.folder.path().join("blob"), Path::new(verb)])
             .stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)))
             .spawn()
             .expect("start the unpacker");
@@ -108,11 +115,15 @@ impl Store {
         let mut answer = String::new();
         ours.read_to_string(&mut answer).expect("an answer");
         child.wait().expect("its end");
-        let answer: Value = serde_json::from_str(&answer).unwrap_or_else(|e| panic!("{e}: {answer:?}"));
-        if answer["event"] == "done" {
-            self.layers.push(target);
-        }
-        answer
+        serde_json::from_str(&answer).unwrap_or_else(|e| panic!("{e}: {answer:?}"))
+    }
+
+    /// The answer to the wish for a disk of all layers, and where it would lie.
+    pub fn disk(&mut self, max_bytes: u64) -> (Value, PathBuf) {
+        let target = self.new_folder("disk");
+        let layers: Vec<PathBuf> = self.layers.iter().rev().map(|layer| layer.join("fs")).collect();
+        let answer = self.answer_to("disk", &json!({ "target": target, "layers": layers, "maxBytes": max_bytes }));
+        (answer, target.join("root.erofs"))
     }
 
     pub fn layer(&mut self, items: impl IntoIterator<Item = Item>) -> Value {

@@ -8,12 +8,12 @@ import type { CarryReport } from "../../../core/backend.js";
 import type { KeptChanges } from "../../../core/changes.js";
 import { AgentKernelError } from "../../../core/errors.js";
 import { ownMark } from "../../../core/process-mark.js";
+import { bringChanges, carryChanges } from "../../entry/copied-project.js";
+import { awaitEntry } from "../../entry/talk.js";
 import { linuxChanges } from "../../linux/kept/changes.js";
 import { Container } from "../container.js";
 import { ENTRY } from "../container-spec.js";
-import { bringChanges, carryChanges } from "../copied-project.js";
 import type { Engine } from "../engine.js";
-import { awaitEntry } from "../entry-talk.js";
 import { explained } from "../start-container.js";
 import { readRecord, writeRecord } from "./record.js";
 

@@ -1,8 +1,7 @@
 /** What the first program of a container is told (native/entry/src/order.rs). Pure. */
 import type { BootSpec } from "../../core/backend.js";
 import { unprivilegedUser, writablePaths } from "../linux/jail-spec.js";
-import { liveSource } from "./container-spec.js";
-import { type CopiedView, type LiveView, trackedView } from "./views.js";
+import { type CopiedView, type LiveView, liveSource, trackedView } from "./views.js";
 
 export interface EntryOrder {
   readonly version: 1;
@@ -21,15 +20,19 @@ export interface EntryOrder {
   readonly listed: string | null;
   readonly anew: boolean;
   readonly kept: boolean;
+  readonly lingers: boolean;
 }
 
 export interface OrderParts {
   readonly views: readonly CopiedView[];
   readonly live: readonly LiveView[];
   readonly isKept: boolean;
+  /** What it leaves stays without it: its guest need not wait until somebody has looked. */
+  readonly hasOwnKeeper?: boolean;
 }
 
-export function entryOrder(boot: BootSpec, { views, live, isKept }: OrderParts): EntryOrder {
+export function entryOrder(boot: BootSpec, { views, live, isKept, hasOwnKeeper }: OrderParts): EntryOrder {
+  const listed = trackedView(views, isKept)?.target ?? null;
   const { proc, fs, net } = boot.policy;
   return {
     version: 1,
@@ -45,8 +48,9 @@ export function entryOrder(boot: BootSpec, { views, live, isKept }: OrderParts):
     trustedCertificate: boot.trustedCertificate ?? null,
     trees: views.map(({ target }) => target),
     views: live.map((view, index) => ({ ...view, source: liveSource(index) })),
-    listed: trackedView(views, isKept)?.target ?? null,
+    listed,
     anew: false,
     kept: isKept,
+    lingers: listed !== null && !isKept && hasOwnKeeper !== true,
   };
 }

@@ -7,7 +7,7 @@ import type { Layer } from "../../core/backend.js";
 import { AgentKernelError, errorCodeOf } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import { type HostTree, readHostTree } from "../../guest/host-tree.js";
-import type { EntryOrder } from "./entry-order.js";
+import type { EntryOrder } from "./order.js";
 import type { CopiedView } from "./views.js";
 
 const MAX_MESSAGE_BYTES = 1 << 20;
@@ -30,9 +30,10 @@ export interface Delivery {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** It waits for its order. */
-export async function awaitEntry(stream: Duplex): Promise<void> {
-  const said = await hear(stream);
+/** It waits for its order. A machine that was not restored says before that it `waits`. */
+export async function awaitEntry(stream: Duplex, waits?: "waiting"): Promise<void> {
+  const first = await hear(stream);
+  const said = waits !== undefined && first.said === waits ? await hear(stream) : first;
   if (said.said === "failed") throw failure(said);
   if (said.said !== "here") throw unexpected(JSON.stringify(said));
 }
@@ -109,7 +110,8 @@ async function hearMessage(stream: Duplex): Promise<Buffer> {
   return length === 0 ? Buffer.alloc(0) : await exactly(stream, length);
 }
 
-async function hear(stream: Duplex): Promise<Readonly<Record<string, unknown>>> {
+/** One message that is a JSON object. */
+export async function hear(stream: Duplex): Promise<Readonly<Record<string, unknown>>> {
   const value = JSON.parse((await hearMessage(stream)).toString("utf8")) as unknown;
   if (typeof value !== "object" || value === null) throw unexpected(String(value));
   return value as Readonly<Record<string, unknown>>;

@@ -1,8 +1,8 @@
 import { Duplex, PassThrough } from "node:stream";
 import { expect, it } from "vitest";
 import { deferred } from "../../core/deferred.js";
-import type { EntryOrder } from "./entry-order.js";
-import { awaitEntry, giveOrder } from "./entry-talk.js";
+import type { EntryOrder } from "./order.js";
+import { awaitEntry, giveOrder } from "./talk.js";
 
 const gone = { code: "sandbox_start_failed", message: expect.stringContaining("ended before") };
 

@@ -23,6 +23,9 @@ export interface LiveView {
   readonly readonly: boolean;
 }
 
+/** Where an engine mounts what `ak-entry` is to show. */
+export const liveSource = (index: number) => `/.agentkernel/live/${index}`;
+
 export function copiedViews(boot: BootSpec): readonly CopiedView[] {
   const { policy, projectDir } = boot;
   const { mode, readonly } = policy.fs.workspace;

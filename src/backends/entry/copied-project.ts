@@ -11,7 +11,7 @@ import { isAgentKernelError } from "../../core/errors.js";
 import { holderState, ownMark } from "../../core/process-mark.js";
 import { carryReport } from "../linux/jail-events.js";
 import { askChanges, startChangesJob } from "../linux/kept/changes.js";
-import { sendAll, sendMessage } from "./entry-talk.js";
+import { sendAll, sendMessage } from "./talk.js";
 import type { CopiedView } from "./views.js";
 
 const LISTING = "listing";

@@ -1,0 +1,143 @@
+//! The sandbox's root: the image on the first disk, which cannot be written, below a layer in memory. What every root
+//! has (/proc, /dev, /tmp) is built by the code that builds it for jails.
+
+use std::{fs, os::unix::fs::MetadataExt, path::Path};
+
+use ak_jail::{
+    etc_files,
+    fault::{During, Outcome},
+    filesystems, image_root,
+    place::{self, Root as Tree},
+    spec::Network,
+    sys,
+    view::guard::{self, Void},
+};
+use rustix::{
+    fs::{AtFlags, CWD, Mode, OFlags, chmodat, open},
+    mount::{
+        FsMountFlags, FsOpenFlags, FsPickFlags, MountAttrFlags, MountPropagationFlags, fsconfig_create,
+        fsconfig_reconfigure, fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, fspick, mount_change,
+        mount_move,
+    },
+    process::{chdir, chroot, umask},
+};
+
+use crate::wake::Wake;
+
+const DISK: &str = "/dev/vda";
+/// A filesystem in memory: everything that the sandbox writes lies here. The current folder until the root is entered.
+const SCRATCH: &str = "/scratch";
+/// Of this program's own filesystem.
+const PROGRAMS: &str = "/agentkernel";
+/// Parts of /proc that only root may open, who in a machine of its own is no stranger to the kernel.
+const CLOSED_TO_ROOT: [&str; 6] = ["kcore", "kmsg", "sysrq-trigger", "timer_list", "kpagecount", "kpageflags"];
+/// Until it is known how much it may be. What is written before is little.
+const FIRST_MIB: u64 = 16;
+
+pub struct Root {
+    tree: Tree,
+}
+
+impl Root {
+    pub fn build() -> Outcome<Self> {
+        umask(Mode::empty());
+        mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).during("own the mounts")?;
+        fs::create_dir_all(SCRATCH).during("make the scratch folder")?;
+        place::attach_at(&filesystems::tmpfs(FIRST_MIB, "0755")?, Path::new(SCRATCH))
+            .during("mount the scratch space")?;
+        chdir(SCRATCH).during("enter the scratch space")?;
+        for folder in ["image", "upper", "work", "root"] {
+            fs::create_dir(folder).during("make a folder of the scratch space")?;
+        }
+        let void = guard::void(Path::new("void-file"), Path::new("void-folder"))?;
+        mount_image()?;
+        let tree = join()?;
+        for (name, mode) in [("dev", 0o755), ("proc", 0o555), ("sys", 0o555), ("tmp", 0o1777), (".agentkernel", 0o755)]
+        {
+            image_root::own_folder(&tree, name, mode)?;
+        }
+        place::attach_at(&filesystems::tmpfs(1, "0755")?, Path::new("root/dev")).during("mount /dev")?;
+        filesystems::build(FIRST_MIB, &void)?;
+        close_to_root(&void)?;
+        let programs = place::clone_readonly(Path::new(PROGRAMS)).during("show the programs")?;
+        place::attach_at(&programs, Path::new("root/.agentkernel")).during("show the programs")?;
+        Ok(Self { tree })
+    }
+
+    /// What is this sandbox's own.
+    pub fn furnish(&self, wake: &Wake) -> Outcome<()> {
+        resize(".", wake.scratch_mib)?;
+        resize("root/tmp", wake.tmp_mib)?;
+        resize("root/dev/shm", wake.tmp_mib)?;
+        for place in &wake.places {
+            self.tree.attach_folder(&filesystems::tmpfs(place.mib, &place.mode)?, &place.path)?;
+        }
+        let network = if wake.captured { Network::Captured } else { Network::None };
+        image_root::write_machine(&self.tree, &etc_files::of_the_machine(&wake.hostname, network))?;
+        image_root::write_machine(&self.tree, &[("machine-id", format!("{}\n", wake.machine_id))])?;
+        if wake.root_readonly {
+            sys::mount_setattr(self.tree.fd(), false, sys::MOUNT_ATTR_RDONLY, None).during("close the root")?;
+        }
+        Ok(())
+    }
+
+    /// Makes it the only filesystem in sight. The kernel's first filesystem cannot be left by pivot_root(2); what lies
+    /// on top of it hides it for good.
+    pub fn enter(self) -> Outcome<()> {
+        chdir("root").during("enter the root")?;
+        mount_move(".", "/").during("change to the root")?;
+        chroot(".").during("change to the root")?;
+        chdir("/").during("enter the root")
+    }
+}
+
+fn mount_image() -> Outcome<()> {
+    let fs = fsopen("erofs", FsOpenFlags::FSOPEN_CLOEXEC).during("open erofs")?;
+    fsconfig_set_string(&fs, "source", DISK).during("name the image's disk")?;
+    fsconfig_set_flag(&fs, "ro").during("mount the image")?;
+    fsconfig_create(&fs).during(format_args!("read the image on {DISK}"))?;
+    let closed =
+        MountAttrFlags::MOUNT_ATTR_RDONLY | MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    let tree = fsmount(&fs, FsMountFlags::FSMOUNT_CLOEXEC, closed).during("mount the image")?;
+    place::attach_at(&tree, Path::new("image")).during("mount the image")
+}
+
+/// The overlay, at `root`. Its layer in memory looks like the image's root.
+fn join() -> Outcome<Tree> {
+    let like = fs::metadata("image").during("look at the image's root")?;
+    std::os::unix::fs::chown("upper", Some(like.uid()), Some(like.gid())).during("make the writable layer")?;
+    chmodat(CWD, "upper", Mode::from_raw_mode(like.mode() & 0o7777), AtFlags::empty())
+        .during("make the writable layer")?;
+    let fs = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC).during("open overlay")?;
+    for (key, value) in [("lowerdir", "image"), ("upperdir", "upper"), ("workdir", "work")] {
+        fsconfig_set_string(&fs, key, value).during("name a layer")?;
+    }
+    fsconfig_create(&fs).during("join the image and its writable layer")?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    let tree = fsmount(&fs, FsMountFlags::FSMOUNT_CLOEXEC, attributes).during("mount overlay")?;
+    place::attach_at(&tree, Path::new("root")).during("mount the root")?;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(Tree::new(open("root", flags, Mode::empty()).during("open the root")?))
+}
+
+fn close_to_root(void: &Void) -> Outcome<()> {
+    for name in CLOSED_TO_ROOT {
+        let path = Path::new("root/proc").join(name);
+        if !path.exists() {
+            continue;
+        }
+        let cover = place::clone_tree(std::os::fd::AsFd::as_fd(&void.file), Path::new(""))
+            .and_then(|tree| place::readonly(&tree).map(|()| tree))
+            .during("mask a part of /proc")?;
+        place::attach_at(&cover, &path).during("mask a part of /proc")?;
+    }
+    Ok(())
+}
+
+fn resize(path: &str, mib: u64) -> Outcome<()> {
+    let picked = fspick(CWD, path, FsPickFlags::FSPICK_CLOEXEC).during("find a temporary filesystem")?;
+    for (key, value) in filesystems::tmpfs_size(mib) {
+        fsconfig_set_string(&picked, key, value.as_str()).during("size a temporary filesystem")?;
+    }
+    fsconfig_reconfigure(&picked).during("size a temporary filesystem")
+}

@@ -1,0 +1,150 @@
+//! The way to the host: a port of the virtio console, or a connection through a vsock where the kernel's command line
+//! says so. Messages on it are a length of four bytes, little-endian, and so many bytes, as `ak-entry` has them, and
+//! nothing is read ahead, for what follows is for others.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read, Write},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use ak_jail::fault::{During, Fault, Outcome};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::inotify,
+};
+use serde::Serialize;
+
+use crate::sys;
+
+/// The first port of the first console that is no console itself.
+const PORT: &str = "/dev/vport0p1";
+const OPTION: &str = "ak.stream=vsock:";
+/// A wake message has some hundred bytes.
+const MAX_MESSAGE: usize = 1 << 20;
+/// The port is announced by the host a moment after the driver is there.
+const APPEARS_WITHIN: Duration = Duration::from_secs(30);
+
+/// The host hung up before it had said anything whole.
+pub struct Ended;
+
+#[derive(Serialize)]
+#[serde(tag = "said", rename_all = "lowercase")]
+enum Said<'a> {
+    /// Everything is built that can be before it is known for whom. Now the machine may be saved.
+    Waiting,
+    Failed(&'a Fault),
+}
+
+pub struct Stream {
+    file: File,
+    /// Connections come and go until one has brought the message: those of a machine that is saved end.
+    listener: Option<OwnedFd>,
+}
+
+impl Stream {
+    pub fn open() -> Outcome<Self> {
+        let words = fs::read_to_string("/proc/cmdline").during("read the kernel's command line")?;
+        match vsock_port(&words)? {
+            Some(port) => {
+                let listener = sys::listen_vsock(port).during("listen on the vsock")?;
+                let file = File::from(sys::accept(&listener).during("take the host's connection")?);
+                Ok(Self { file, listener: Some(listener) })
+            }
+            None => Ok(Self { file: open_port(Path::new(PORT))?, listener: None }),
+        }
+    }
+
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    /// Says that the machine waits, and waits.
+    pub fn hear_wake(&mut self) -> Outcome<Result<Vec<u8>, Ended>> {
+        loop {
+            let heard = self.say(&Said::Waiting).and_then(|()| hear(&mut self.file));
+            match (heard, &self.listener) {
+                (Ok(message), _) => {
+                    self.listener = None;
+                    return Ok(Ok(message));
+                }
+                (Err(e), Some(listener)) if is_hang_up(&e) => {
+                    self.file = File::from(sys::accept(listener).during("take the host's connection")?);
+                }
+                (Err(e), None) if is_hang_up(&e) => return Ok(Err(Ended)),
+                (Err(e), _) => return Err(e).during("hear the host"),
+            }
+        }
+    }
+
+    pub fn say_failed(&mut self, fault: &Fault) -> io::Result<()> {
+        self.say(&Said::Failed(fault))
+    }
+
+    fn say(&mut self, what: &Said<'_>) -> io::Result<()> {
+        let text = serde_json::to_vec(what).map_err(io::Error::other)?;
+        let length = u32::try_from(text.len()).map_err(io::Error::other)?;
+        self.file.write_all(&[&length.to_le_bytes()[..], &text].concat())
+    }
+}
+
+fn hear(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut length = [0; 4];
+    file.read_exact(&mut length)?;
+    let length = u32::from_le_bytes(length) as usize;
+    if length > MAX_MESSAGE {
+        return Err(io::Error::other(format!("a message of {length} bytes")));
+    }
+    let mut message = vec![0; length];
+    file.read_exact(&mut message)?;
+    Ok(message)
+}
+
+fn is_hang_up(e: &io::Error) -> bool {
+    matches!(e.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe)
+}
+
+fn vsock_port(words: &str) -> Outcome<Option<u32>> {
+    let Some(port) = words.split_ascii_whitespace().find_map(|word| word.strip_prefix(OPTION)) else { return Ok(None) };
+    port.parse().map(Some).map_err(|_| Fault::new("internal", format!("{OPTION}{port}: not a port")))
+}
+
+/// When nobody has it open any more.
+pub fn open_again() -> Outcome<File> {
+    File::options().read(true).write(true).open(PORT).during("open the console's port again")
+}
+
+fn open_port(path: &Path) -> Outcome<File> {
+    let watch = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)
+        .during("watch for the console's port")?;
+    inotify::add_watch(&watch, "/dev", inotify::WatchFlags::CREATE).during("watch for the console's port")?;
+    let until = Instant::now() + APPEARS_WITHIN;
+    let mut ignored = [0; 4096];
+    loop {
+        match File::options().read(true).write(true).open(path) {
+            Ok(file) => return Ok(file),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) => return Err(e).during(format_args!("open {}", path.display())),
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        let timeout = Timespec::try_from(left).during("wait for the console's port")?;
+        if poll(&mut [PollFd::new(&watch, PollFlags::IN)], Some(&timeout)) == Ok(0) {
+            return Err(Fault::start(format!("the machine has no {}", path.display())));
+        }
+        let _ = rustix::io::read(&watch, &mut ignored);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_says_where_the_host_is() {
+        assert_eq!(vsock_port("quiet reboot=t").expect("words"), None);
+        assert_eq!(vsock_port("quiet ak.stream=vsock:1024 reboot=t").expect("words"), Some(1024));
+        assert!(vsock_port("ak.stream=vsock:door").is_err());
+    }
+}

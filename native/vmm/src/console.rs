@@ -1,0 +1,107 @@
+//! What a machine's kernel says on its console: the last of it, and whether it is more than a kernel has to say.
+
+/// Enough for a panic with its trace.
+const KEPT_BYTES: usize = 8 << 10;
+/// What a kernel says in a long life is far below this.
+const FLOOD_BYTES: u64 = 4 << 20;
+/// The beginning of what a kernel says before it gives up.
+const LONGEST_LINE: usize = 512;
+const PANIC: &str = "Kernel panic";
+
+/// What a kernel says when it ends a process for want of memory.
+const OUT_OF_MEMORY: &[u8] = b"Out of memory: Killed process";
+/// Of these no more are told.
+const MOST_TOLD: u32 = 16;
+
+#[derive(Debug, Default)]
+pub struct Console {
+    kept: Vec<u8>,
+    heard: u64,
+    line: Vec<u8>,
+    out_of_memory: u32,
+}
+
+impl Console {
+    pub fn hear(&mut self, bytes: &[u8]) {
+        self.heard += bytes.len() as u64;
+        let fresh = &bytes[bytes.len().saturating_sub(KEPT_BYTES)..];
+        let surplus = (self.kept.len() + fresh.len()).saturating_sub(KEPT_BYTES);
+        self.kept.drain(..surplus);
+        self.kept.extend(fresh);
+        for byte in bytes {
+            if *byte == b'\n' {
+                let is_one = self.line.windows(OUT_OF_MEMORY.len()).any(|part| part == OUT_OF_MEMORY);
+                self.out_of_memory += u32::from(is_one);
+                self.line.clear();
+            } else if self.line.len() < LONGEST_LINE {
+                self.line.push(*byte);
+            }
+        }
+    }
+
+    /// How often a process was ended for want of memory, since this was last asked; told a few times only.
+    pub fn new_kills(&mut self, told: &mut u32) -> u32 {
+        let fresh = self.out_of_memory.min(MOST_TOLD).saturating_sub(*told);
+        *told += fresh;
+        fresh
+    }
+
+    pub fn is_flooded(&self) -> bool {
+        self.heard > FLOOD_BYTES
+    }
+
+    /// What it said last, from the panic on if there was one.
+    pub fn last_words(&self, most: usize) -> String {
+        let text = String::from_utf8_lossy(&self.kept);
+        let text = text.trim();
+        match text.find(PANIC) {
+            Some(at) => text[at..].chars().take(most).collect(),
+            None => {
+                let skipped = text.chars().count().saturating_sub(most);
+                text.chars().skip(skipped).collect()
+            }
+        }
+    }
+
+    pub fn has_panic(&self) -> bool {
+        String::from_utf8_lossy(&self.kept).contains(PANIC)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_last_of_it_is_kept() {
+        let mut console = Console::default();
+        for _ in 0..100 {
+            console.hear(&[b'a'; 1000]);
+        }
+        console.hear(b"the end");
+        assert_eq!(console.kept.len(), KEPT_BYTES);
+        assert_eq!(console.last_words(7), "the end");
+        assert!(!console.is_flooded() && !console.has_panic());
+        console.hear(&vec![b'b'; FLOOD_BYTES as usize]);
+        assert!(console.is_flooded());
+    }
+
+    #[test]
+    fn processes_that_memory_was_wanted_of_are_counted() {
+        let (mut console, mut told) = (Console::default(), 0);
+        console.hear(b"[ 1.0] Out of memory: Kil");
+        assert_eq!(console.new_kills(&mut told), 0);
+        console.hear(b"led process 7 (python3)\nother\n");
+        assert_eq!((console.new_kills(&mut told), console.new_kills(&mut told)), (1, 0));
+        console.hear(&b"Out of memory: Killed process 1\n".repeat(100));
+        assert_eq!(console.new_kills(&mut told), MOST_TOLD - 1);
+    }
+
+    #[test]
+    fn a_panic_is_told_from_its_beginning() {
+        let mut console = Console::default();
+        console.hear(b"hello\nKernel panic - not syncing: why\nCall Trace:\n a\n b\n");
+        assert!(console.has_panic());
+        assert_eq!(console.last_words(35), "Kernel panic - not syncing: why\nCal");
+    }
+}

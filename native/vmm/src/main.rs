@@ -1,0 +1,122 @@
+//! `ak-vmm run SPEC` is process 1 of the jail around a machine's monitor; `ak-vmm hold …` is the holder of a template.
+
+use std::{
+    env,
+    io::Read,
+    os::{
+        fd::{AsFd, BorrowedFd},
+        unix::net::UnixStream,
+    },
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+use ak_vmm::{
+    failure::{During, Failure, Outcome},
+    firecracker::Firecracker,
+    hold,
+    monitor::{End, Monitor},
+    qemu::Qemu,
+    spec::{Does, MachineSpec, MonitorKind, STREAM_FD},
+    watch,
+};
+use rustix::io::{FdFlags, fcntl_setfd};
+use serde_json::Value;
+
+const FAILED: u8 = 1;
+const MISUSED: u8 = 2;
+/// From the kernel's first instruction to where it waits, on a machine that has no time.
+const BOOT_PATIENCE: Duration = Duration::from_secs(120);
+const MAX_MESSAGE: usize = 4096;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let outcome = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["run", spec] => MachineSpec::parse(spec).and_then(|spec| run(&spec)),
+        ["hold", ref words @ ..] => hold::run(words, &mut std::io::stdin().lock(), &mut std::io::stdout().lock()),
+        _ => {
+            eprintln!(
+                "usage: ak-vmm run SPEC | ak-vmm hold new MIB | ak-vmm hold open MIB FOLDER (started by agentkernel)"
+            );
+            return ExitCode::from(MISUSED);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // The supervisor reads it, and tells it with the end.
+            eprintln!("{failure}");
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+fn run(spec: &MachineSpec) -> Outcome<()> {
+    match spec.monitor {
+        MonitorKind::Qemu => run_on::<Qemu>(spec),
+        MonitorKind::Firecracker => run_on::<Firecracker>(spec),
+    }
+}
+
+fn run_on<M: Monitor>(spec: &MachineSpec) -> Outcome<()> {
+    // SAFETY: the jail put it there for this program. It stays open until this process has ended: whoever has the other
+    // end takes its end for the machine's, and would not wait for what is said of that.
+    let stream = unsafe { BorrowedFd::borrow_raw(STREAM_FD) };
+    // A monitor gets a copy where it takes one, and must not have another.
+    fcntl_setfd(stream, FdFlags::CLOEXEC).during("keep the machine's stream")?;
+    let stream = || stream.try_clone_to_owned().during("give the machine its stream");
+    let machine = match spec.does {
+        Does::Boot => M::boot(spec, stream()?)?,
+        Does::Restore => M::restore(spec, stream()?)?,
+        Does::Save => return save::<M>(spec),
+    };
+    match machine.await_end()? {
+        End::Off => Ok(()),
+        End::Failed(why) => Err(Failure::new(why)),
+    }
+}
+
+/// Nobody speaks to it but us, and only to hear that it waits.
+fn save<M: Monitor>(spec: &MachineSpec) -> Outcome<()> {
+    let (ours, theirs) = UnixStream::pair().during("make the machine's stream")?;
+    let mut machine = M::boot(spec, theirs.into())?;
+    await_waiting(&ours).map_err(|failure| {
+        let said = machine.last_words();
+        Failure::new(format!("the machine did not come up: {failure}{}{said}", if said.is_empty() { "" } else { "; " }))
+    })?;
+    // The machine would see it end, and take that for the host's end.
+    let saved = machine.save();
+    drop(ours);
+    saved
+}
+
+fn await_waiting(mut stream: &UnixStream) -> Outcome<()> {
+    let until = Instant::now() + BOOT_PATIENCE;
+    let mut message = Vec::new();
+    loop {
+        watch::await_any(&[stream.as_fd()], Some(until))?;
+        let mut byte = [0; 256];
+        let count = stream.read(&mut byte).during("hear the machine")?;
+        if count == 0 {
+            return Err(Failure::new("it ended"));
+        }
+        message.extend(&byte[..count]);
+        if let Some(said) = whole(&message)? {
+            let waits = said["said"] == "waiting";
+            return if waits { Ok(()) } else { Err(Failure::new(format!("it said {said}"))) };
+        }
+    }
+}
+
+/// A length of four bytes, and so many bytes of JSON; none while some are missing.
+fn whole(message: &[u8]) -> Outcome<Option<Value>> {
+    let Some((length, text)) = message.split_first_chunk::<4>() else { return Ok(None) };
+    let length = u32::from_le_bytes(*length) as usize;
+    if length > MAX_MESSAGE {
+        return Err(Failure::new("its first message is too long"));
+    }
+    match text.get(..length) {
+        Some(text) => serde_json::from_slice(text).during("understand its first message").map(Some),
+        None => Ok(None),
+    }
+}

@@ -1,0 +1,32 @@
+//! The one narrow interface to whatever runs a machine. One value is one machine; dropped, it ends.
+
+use std::os::fd::OwnedFd;
+
+use crate::{failure::Outcome, spec::MachineSpec};
+
+/// How a machine ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// The machine itself switched itself off.
+    Off,
+    /// Its kernel, or its monitor, failed: with what it said last.
+    Failed(String),
+}
+
+pub trait Monitor: Sized {
+    /// Starts a machine from its kernel on. `stream` is the host's end of the guest's stream. Where the spec is one to
+    /// save, its memory is that of the template.
+    fn boot(spec: &MachineSpec, stream: OwnedFd) -> Outcome<Self>;
+    /// Starts one from the template's memory and state, of which it changes nothing.
+    fn restore(spec: &MachineSpec, stream: OwnedFd) -> Outcome<Self>;
+    /// Saves the state of its devices beside its memory. It runs no more afterwards.
+    fn save(&mut self) -> Outcome<()>;
+    fn pause(&mut self) -> Outcome<()>;
+    fn resume(&mut self) -> Outcome<()>;
+    /// Of the monitor's process.
+    fn pid(&self) -> u32;
+    /// What its kernel said last.
+    fn last_words(&mut self) -> String;
+    /// Waits until it has ended.
+    fn await_end(self) -> Outcome<End>;
+}

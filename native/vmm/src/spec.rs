@@ -1,0 +1,130 @@
+//! What one machine is to be, as the host says in one word of JSON. Files come as descriptors at fixed numbers, so that
+//! whoever runs a machine needs no path of the host's.
+
+use std::{os::fd::RawFd, path::PathBuf};
+
+use serde::Deserialize;
+
+use crate::failure::{Failure, Outcome};
+
+/// The guest's stream: the jail puts it there.
+pub const STREAM_FD: RawFd = 3;
+pub const KERNEL_FD: RawFd = 4;
+pub const INITRD_FD: RawFd = 5;
+/// The read-only root of what runs in the machine.
+pub const ROOT_FD: RawFd = 6;
+/// The machine's memory: of a template that is being made, or of one that is sealed.
+pub const MEMORY_FD: RawFd = 7;
+/// The state of its devices.
+pub const STATE_FD: RawFd = 8;
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MachineSpec {
+    pub version: u32,
+    pub does: Does,
+    pub monitor: MonitorKind,
+    /// The monitor's program, where the jail shows it.
+    pub program: PathBuf,
+    pub accelerator: Accelerator,
+    pub memory_mib: u64,
+    pub vcpus: u32,
+    /// Whether its kernel finds its devices by ACPI; else they are named on its command line.
+    pub acpi: bool,
+    pub command_line: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Does {
+    /// From its kernel on, for whoever has the stream.
+    Boot,
+    /// From its kernel to where it waits for its wake message; then saved, and over.
+    Save,
+    /// From where it was saved.
+    Restore,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MonitorKind {
+    Qemu,
+    Firecracker,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Accelerator {
+    Kvm,
+    /// Software emulation: no boundary that anybody vouches for.
+    Tcg,
+}
+
+const FOR_EMULATION: [&str; 2] = ["noapic", "nolapic_timer"];
+const LEAST_MEMORY_MIB: u64 = 64;
+const MOST_MEMORY_MIB: u64 = 1 << 20;
+const MOST_VCPUS: u32 = 64;
+
+impl MachineSpec {
+    pub fn parse(text: &str) -> Outcome<Self> {
+        let spec: Self = serde_json::from_str(text).map_err(|e| Failure::new(format!("the machine's spec: {e}")))?;
+        spec.check().map_err(|what| Failure::new(format!("the machine's spec: {what}")))?;
+        Ok(spec)
+    }
+
+    /// What the kernel is told where hardware runs it. Words that make it come up under emulation would take its own
+    /// interrupt controllers and timers from it.
+    pub fn command_line_on_hardware(&self) -> String {
+        let words = self.command_line.split_ascii_whitespace().filter(|word| !FOR_EMULATION.contains(word));
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.version != 1 {
+            return Err(format!("version {} is not 1", self.version));
+        }
+        if !self.program.is_absolute() {
+            return Err("the monitor's path must be absolute".into());
+        }
+        if !(LEAST_MEMORY_MIB..=MOST_MEMORY_MIB).contains(&self.memory_mib) {
+            return Err(format!("memoryMib must be {LEAST_MEMORY_MIB} to {MOST_MEMORY_MIB}"));
+        }
+        if !(1..=MOST_VCPUS).contains(&self.vcpus) {
+            return Err(format!("vcpus must be 1 to {MOST_VCPUS}"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = r#"{"version":1,"does":"boot","monitor":"qemu","program":"/usr/bin/qemu","accelerator":"tcg","memoryMib":128,"vcpus":1,"acpi":false,"commandLine":"quiet"}"#;
+
+    #[test]
+    fn a_whole_spec_is_understood() {
+        let spec = MachineSpec::parse(WHOLE).unwrap();
+        assert_eq!((spec.does, spec.accelerator, spec.memory_mib), (Does::Boot, Accelerator::Tcg, 128));
+    }
+
+    #[test]
+    fn hardware_is_not_told_what_emulation_needs() {
+        let mut spec = MachineSpec::parse(WHOLE).unwrap();
+        spec.command_line = "quiet noapic nolapic_timer no_timer_check tsc=reliable".into();
+        assert_eq!(spec.command_line_on_hardware(), "quiet no_timer_check tsc=reliable");
+    }
+
+    #[test]
+    fn what_is_unknown_or_out_of_bounds_is_refused() {
+        for (from, to) in [
+            ("\"vcpus\":1", "\"vcpus\":1,\"more\":2"),
+            ("\"vcpus\":1", "\"vcpus\":0"),
+            ("\"version\":1", "\"version\":2"),
+            ("128", "1"),
+            ("/usr/bin/qemu", "qemu"),
+        ] {
+            MachineSpec::parse(&WHOLE.replace(from, to)).unwrap_err();
+        }
+    }
+}

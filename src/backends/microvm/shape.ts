@@ -1,0 +1,38 @@
+/** What of a sandbox's policy makes one machine differ from another. Pure. */
+import { createHash } from "node:crypto";
+import type { ResourcePolicy } from "../../core/policy.js";
+import type { KernelFiles, RootFile } from "./machine-files.js";
+import type { Monitor } from "./monitor.js";
+
+/** A template serves all machines of its shape. */
+export interface MachineShape {
+  readonly monitor: Monitor;
+  readonly kernel: KernelFiles;
+  readonly root: RootFile;
+  readonly memoryMib: number;
+  readonly vcpus: number;
+}
+
+/** A kernel with its first filesystem needs as much to come up. */
+const LEAST_MEMORY_MIB = 128;
+/** What a monitor has for itself, beside the machine's memory: translated code above all. */
+const MONITOR_MIB = 192;
+
+export function memoryMib({ memoryMiB }: ResourcePolicy): number {
+  return Math.max(LEAST_MEMORY_MIB, Math.ceil(memoryMiB / 2) * 2);
+}
+
+/** Software emulation runs one at a time anyway, and takes twice as long to bring two of them up. */
+export function vcpus({ vcpus: wanted }: ResourcePolicy, { accelerator }: Monitor): number {
+  return accelerator === "tcg" ? 1 : Math.max(1, Math.ceil(wanted));
+}
+
+/** What the jail around the monitor may take. */
+export function memoryAroundMib(machineMib: number): number {
+  return machineMib + MONITOR_MIB;
+}
+
+export function shapeKey({ monitor, kernel, root, memoryMib, vcpus }: MachineShape): string {
+  const parts = [1, monitor.kind, monitor.accelerator, monitor.digest, kernel.digest, root.digest, memoryMib, vcpus];
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 32);
+}

@@ -1,0 +1,105 @@
+/**
+ * Machines that were booted once and saved where they wait to be woken. A template is made once for each shape, kept in
+ * the cache folder, and held in memory by one process for all machines of this one. Nothing of any user is in one.
+ */
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { AgentKernelError } from "../../core/errors.js";
+import { escapeText } from "../../core/escape.js";
+import { holderState, ownMark } from "../../core/process-mark.js";
+import { type JailPrograms, startJail } from "../linux/jail-process.js";
+import { monitorJail } from "./monitor-jail.js";
+import { type MachineShape, shapeKey } from "./shape.js";
+import { TemplateHolder } from "./template-holder.js";
+
+export interface TemplatesOptions {
+  readonly programs: JailPrograms;
+  readonly vmmBinary: string;
+  readonly folder: string;
+}
+
+const UNFINISHED = /^unfinished-(?<mark>.+)-[0-9a-f]{12}$/;
+
+export class Templates {
+  readonly #options: TemplatesOptions;
+  readonly #held = new Map<string, Promise<TemplateHolder>>();
+
+  constructor(options: TemplatesOptions) {
+    this.#options = options;
+  }
+
+  /** Made where there is none, which takes as long as a machine takes to boot. */
+  async of(shape: MachineShape): Promise<TemplateHolder> {
+    const key = shapeKey(shape);
+    const held = this.#held.get(key);
+    if (held !== undefined && !(await held).isGone) return await held;
+    const opened = this.#open(key, shape);
+    this.#held.set(key, opened);
+    opened.catch(() => this.#held.delete(key));
+    return await opened;
+  }
+
+  async #open(key: string, shape: MachineShape): Promise<TemplateHolder> {
+    const { vmmBinary, folder } = this.#options;
+    const kept = join(folder, key);
+    if (existsSync(kept)) {
+      try {
+        return await TemplateHolder.open(vmmBinary, shape.memoryMib, kept);
+      } catch {
+        // What cannot be read any more is made again.
+        await rm(kept, { recursive: true, force: true });
+      }
+    }
+    return await this.#make(kept, shape);
+  }
+
+  async #make(kept: string, shape: MachineShape): Promise<TemplateHolder> {
+    const { programs, vmmBinary, folder } = this.#options;
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await sweepUnfinished(folder);
+    const holder = await TemplateHolder.empty(vmmBinary, shape.memoryMib);
+    const unfinished = join(folder, `unfinished-${ownMark()}-${randomBytes(6).toString("hex")}`);
+    try {
+      const { journalDir } = programs;
+      const start = { does: "save", template: holder } as const;
+      const jail = monitorJail({ shape, start, vcpus: shape.vcpus, vmmBinary, journalDir });
+      const { code, signal, said } = await (await startJail(programs, jail)).ended;
+      if (code !== 0) throw notSaved(said ?? (signal === null ? `status ${code}` : `signal ${signal}`));
+      await mkdir(unfinished, { mode: 0o700 });
+      await holder.keep(unfinished);
+      await writeFile(join(unfinished, "shape.json"), JSON.stringify(shape, null, 1), { mode: 0o600 });
+      await rename(unfinished, kept).catch((error: NodeJS.ErrnoException) => {
+        // Another process was quicker; each has its own in memory.
+        if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
+      });
+      return holder;
+    } catch (error) {
+      holder.end();
+      throw error;
+    } finally {
+      await rm(unfinished, { recursive: true, force: true });
+    }
+  }
+
+  close(): void {
+    for (const held of this.#held.values()) held.then((holder) => holder.end()).catch(() => {});
+    this.#held.clear();
+  }
+}
+
+/** Of processes that were killed on the way. */
+async function sweepUnfinished(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const mark = UNFINISHED.exec(name)?.groups?.mark;
+    if (mark === undefined || holderState(mark) !== "dead") continue;
+    await rm(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+function notSaved(why: string): AgentKernelError {
+  return new AgentKernelError("sandbox_start_failed", `no machine could be booted: ${escapeText(why)}`, {
+    hint: "see `agentkernel doctor`",
+  });
+}
