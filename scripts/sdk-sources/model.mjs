@@ -11,6 +11,7 @@ const requests = {
   RunRequest: { name: "RunOptions", without: ["command", "stdin_encoding"] },
   ExecRequest: { name: "ExecOptions", without: ["command", "stdin_encoding", "detach"] },
   CreateSandboxRequest: { name: "CreateOptions", without: ["name"] },
+  CopySandboxRequest: { name: "CopyOptions", without: ["name"] },
 };
 const answers = {
   ImageUsed: "ImageUsed",
@@ -23,6 +24,7 @@ const answers = {
   DetachedExec: "DetachedExec",
   ExecLog: "ExecLog",
   Sandbox: "SandboxInfo",
+  Snapshot: "Snapshot",
   Stats: "Stats",
   Change: "Change",
   Diff: "Diff",

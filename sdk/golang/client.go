@@ -30,6 +30,8 @@ type Config struct {
 type Client struct {
 	// Sandboxes are those that stay, by their names.
 	Sandboxes *Sandboxes
+	// Snapshots are what was kept of sandboxes.
+	Snapshots *Snapshots
 
 	connection *connection
 }
@@ -54,7 +56,7 @@ func New(config *Config) *Client {
 	}
 	at, err := findPlace(own.BaseURL)
 	shared := &connection{at, err, own.APIKey, own.RequestTimeout, own.MaxRetries, newHTTP(at)}
-	return &Client{Sandboxes: &Sandboxes{shared}, connection: shared}
+	return &Client{Sandboxes: &Sandboxes{shared}, Snapshots: &Snapshots{shared}, connection: shared}
 }
 
 // Run runs a command in a sandbox of its own. A command that fails is a result too: ExitCode says how it ended.

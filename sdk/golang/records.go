@@ -131,6 +131,12 @@ type CreateOptions struct {
 	Start *bool `json:"start,omitempty"`
 }
 
+// CopyOptions is a record of the API.
+type CopyOptions struct {
+	// false: it is made and not started (true).
+	Start *bool `json:"start,omitempty"`
+}
+
 // ImageUsed is a record of the API.
 type ImageUsed struct {
 	// As it is called.
@@ -411,6 +417,30 @@ type SandboxInfo struct {
 
 	// What its user should know.
 	Notes []string `json:"notes"`
+}
+
+// Snapshot: Files are kept as they are at one moment; processes and memory are not.
+type Snapshot struct {
+	// How it is called.
+	Name string `json:"name"`
+
+	// The sandbox that it was made of, which may be gone.
+	Sandbox string `json:"sandbox"`
+
+	// What isolates a sandbox that is made of it. One of linux, docker, podman, gvisor, microvm, wasm, apple, kubernetes.
+	Backend string `json:"backend"`
+
+	// What the files lie on.
+	Image ImageUsed `json:"image"`
+
+	// The folder of the host that the sandbox showed as /workspace.
+	Dir *string `json:"dir"`
+
+	// When it was made.
+	CreatedAt string `json:"created_at"`
+
+	// Of its files' contents; null where nothing can tell.
+	SizeBytes *int64 `json:"size_bytes"`
 }
 
 // Stats: What a sandbox uses; null where nothing can tell, or where it does not run.

@@ -110,6 +110,19 @@ func (s *Sandbox) Pause(ctx context.Context) (SandboxInfo, error) { return s.act
 // Resume lets it go on.
 func (s *Sandbox) Resume(ctx context.Context) (SandboxInfo, error) { return s.act(ctx, "/resume") }
 
+// Snapshot keeps what it has written, under this name or, where it is empty, one of the server's. Processes are not kept.
+func (s *Sandbox) Snapshot(ctx context.Context, name string) (*Snapshot, error) {
+	body := struct {
+		Name string `json:"name,omitempty"`
+	}{name}
+	return fetch[Snapshot](ctx, s.connection, request{method: http.MethodPost, path: s.path + "/snapshot", json: body})
+}
+
+// Fork makes a second sandbox with everything that it has written, and starts it unless Start is false.
+func (s *Sandbox) Fork(ctx context.Context, name string, options *CopyOptions) (*Sandbox, error) {
+	return copied(ctx, s.connection, s.path+"/fork", name, options)
+}
+
 // Remove removes it with all that is in it; force: also where it runs.
 func (s *Sandbox) Remove(ctx context.Context, force bool) error {
 	query := url.Values{}

@@ -62,7 +62,7 @@ export interface RestCommand {
 /** Options may also come between and after them. */
 export interface RestWords {
   readonly kind: "words";
-  readonly completes?: "file" | "sandbox" | "sandbox-then-files";
+  readonly completes?: "file" | "sandbox" | "sandbox-then-files" | "snapshot";
   /** What a shell completes; the verb itself says what it takes. */
   readonly choices?: readonly string[];
 }
@@ -77,14 +77,17 @@ export function takesFiles({ rest }: VerbSpec): boolean {
   return rest.kind === "files" || (rest.kind === "words" && rest.completes === "file");
 }
 
-/** Whether the words after the options are, or begin with, names of sandboxes. */
-export function takesSandboxes({ rest }: VerbSpec): boolean {
+/** Whether the words after the options are, or begin with, names of sandboxes or snapshots. */
+export function takesNames({ rest }: VerbSpec): boolean {
   if (rest.kind === "command") return rest.first === "sandbox";
-  return rest.kind === "words" && (rest.completes === "sandbox" || rest.completes === "sandbox-then-files");
+  return rest.kind === "words" && rest.completes !== undefined && rest.completes !== "file";
 }
 
-/** How a shell asks for their names. It never starts a daemon. */
-export const NAMES_COMMAND = "agentkernel names 2>/dev/null";
+/** How a shell asks for them. It never starts a daemon. */
+export function namesCommand({ rest }: VerbSpec): string {
+  const of = rest.kind === "words" && rest.completes === "snapshot" ? " --snapshots" : "";
+  return `agentkernel names${of} 2>/dev/null`;
+}
 
 /** The words that may follow the options, where they are known. */
 export function knownWords({ rest }: VerbSpec): readonly string[] | undefined {

@@ -33,6 +33,7 @@ describe.each(actors)("as $name", (actor) => {
       await world.ok(["exec", "box", "sh", "-c", "echo later > /opt/x"]);
       await world.ok(["remove", "--force", "box"]);
 
+      expect(await world.ok(["names", "--snapshots"])).toBe("before\n");
       expect(await world.ok(["restore", "before", "second"])).toBe("second\n");
       expect(await world.ok(["restore", "--start", "before", "third"])).toBe("third\n");
       expect(await world.states()).toEqual({ second: "created", third: "running" });

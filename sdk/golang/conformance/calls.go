@@ -34,6 +34,7 @@ type step struct {
 	On            string            `json:"on"`
 	As            string            `json:"as"`
 	NameOf        string            `json:"name_of"`
+	From          string            `json:"from"`
 	State         string            `json:"state"`
 	Force         bool              `json:"force"`
 	Path          string            `json:"path"`
@@ -91,6 +92,20 @@ func (m *made) do(ctx context.Context, s step) (any, error) {
 	case "create":
 		sandbox, err := m.client.Sandboxes.Create(ctx, s.Name, options[agentkernel.CreateOptions](s))
 		return m.keep(s, &agentkernel.Session{Sandbox: sandbox}, err)
+	case "snapshots":
+		found, err := m.client.Snapshots.List(ctx)
+		names := []string{}
+		for _, one := range found {
+			names = append(names, one.Name)
+		}
+		return map[string]any{"names": names}, err
+	case "get_snapshot":
+		return m.client.Snapshots.Get(ctx, s.Name)
+	case "remove_snapshot":
+		return struct{}{}, m.client.Snapshots.Remove(ctx, s.Name)
+	case "restore":
+		sandbox, err := m.client.Snapshots.Restore(ctx, s.From, s.Name, options[agentkernel.CopyOptions](s))
+		return m.keep(s, &agentkernel.Session{Sandbox: sandbox}, err)
 	case "get":
 		if s.NameOf != "" {
 			s.Name = m.sandboxes[s.NameOf].Name
@@ -124,6 +139,11 @@ func (m *made) doOn(ctx context.Context, s step, on *agentkernel.Session) (any, 
 		return on.Pause(ctx)
 	case "resume":
 		return on.Resume(ctx)
+	case "snapshot":
+		return on.Snapshot(ctx, s.Name)
+	case "fork":
+		sandbox, err := on.Fork(ctx, s.Name, options[agentkernel.CopyOptions](s))
+		return m.keep(s, &agentkernel.Session{Sandbox: sandbox}, err)
 	case "remove":
 		return none, on.Remove(ctx, s.Force)
 	case "stats":

@@ -5,18 +5,18 @@ The SDK for Python: the HTTP API of agentkernel as calls with types, with and wi
 from . import _error_codes, _results
 from ._async.client import AsyncAgentKernel
 from ._async.files import AsyncFiles
-from ._async.sandbox import AsyncSandbox, AsyncSandboxes, AsyncSession
+from ._async.sandbox import AsyncSandbox, AsyncSandboxes, AsyncSession, AsyncSnapshots
 from ._async.stream import AsyncCommandStream
 from ._error_codes import *  # noqa: F403
 from ._errors import AgentKernelError, ApiError, BadAnswerError, RequestTimeoutError, TransportError
 from ._events import CommandEvent, ExitEvent, OutputEvent, StartedEvent
 from ._network import Network, NetworkRules
-from ._options import CreateOptions, ExecOptions, Resources, RunOptions
+from ._options import CopyOptions, CreateOptions, ExecOptions, Resources, RunOptions
 from ._requests import BatchCommand
 from ._results import *  # noqa: F403
 from ._sync.client import AgentKernel
 from ._sync.files import Files
-from ._sync.sandbox import Sandbox, Sandboxes, Session
+from ._sync.sandbox import Sandbox, Sandboxes, Session, Snapshots
 from ._sync.stream import CommandStream
 
 __all__ = [
@@ -29,10 +29,12 @@ __all__ = [
     "AsyncSandbox",
     "AsyncSandboxes",
     "AsyncSession",
+    "AsyncSnapshots",
     "BadAnswerError",
     "BatchCommand",
     "CommandEvent",
     "CommandStream",
+    "CopyOptions",
     "CreateOptions",
     "ExecOptions",
     "ExitEvent",
@@ -46,6 +48,7 @@ __all__ = [
     "Sandbox",
     "Sandboxes",
     "Session",
+    "Snapshots",
     "StartedEvent",
     "TransportError",
 ]

@@ -95,3 +95,8 @@ class CreateOptions(TypedDict, total=False):
     """It is stopped after so long without work."""
     start: bool
     """false: it is made and not started (true)."""
+
+
+class CopyOptions(TypedDict, total=False):
+    start: bool
+    """false: it is made and not started (true)."""

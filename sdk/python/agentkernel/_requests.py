@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 from urllib.parse import quote
 
 from ._errors import ApiError, TransportError
-from ._options import CreateOptions, ExecOptions, RunOptions
+from ._options import CopyOptions, CreateOptions, ExecOptions, RunOptions
 
 DEFAULT_COMMAND_MS = 30_000.0
 """The server's own time limit of a command, where none is named."""
@@ -32,6 +32,10 @@ class ExecCall(ExecOptions, CallOptions):
 
 class CreateCall(CreateOptions, CallOptions):
     """A sandbox that stays."""
+
+
+class CopyCall(CopyOptions, CallOptions):
+    """A sandbox that begins as a copy."""
 
 
 class BatchCommand(RunOptions):
@@ -73,8 +77,16 @@ def stream_request(path: str, command: Sequence[str], options: Mapping[str, Any]
 
 
 def create_request(name: str, options: Mapping[str, Any]) -> Request:
+    return copy_request("/sandboxes", name, options)
+
+
+def copy_request(path: str, name: str, options: Mapping[str, Any]) -> Request:
     body = {"name": name, **options}
-    return Request("POST", "/sandboxes", timeout_ms=body.pop("request_timeout_ms", None), json=body)
+    return Request("POST", path, timeout_ms=body.pop("request_timeout_ms", None), json=body)
+
+
+def snapshot_path(name: str) -> str:
+    return f"/snapshots/{quote(name, safe='')}"
 
 
 def sandbox_path(name: str) -> str:

@@ -20,6 +20,7 @@ __all__ = [
     "RunResultNetwork",
     "SandboxInfo",
     "SandboxInfoResources",
+    "Snapshot",
     "Stats",
     "Usage",
     "Version",
@@ -247,6 +248,26 @@ class SandboxInfo:
     """Its walls; empty where it does not run."""
     notes: list[str]
     """What its user should know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Files are kept as they are at one moment; processes and memory are not."""
+
+    name: str
+    """How it is called."""
+    sandbox: str
+    """The sandbox that it was made of, which may be gone."""
+    backend: Literal["linux", "docker", "podman", "gvisor", "microvm", "wasm", "apple", "kubernetes"]
+    """What isolates a sandbox that is made of it."""
+    image: ImageUsed
+    """What the files lie on."""
+    dir: str | None
+    """The folder of the host that the sandbox showed as /workspace."""
+    created_at: str
+    """When it was made."""
+    size_bytes: int | None
+    """Of its files' contents; null where nothing can tell."""
 
 
 @dataclass(frozen=True, slots=True)

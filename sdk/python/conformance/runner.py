@@ -85,9 +85,7 @@ class Calls:
         return {"inside": inside, "after": "there"}
 
     async def create(self, step: Step) -> Any:
-        sandbox = await finished(self.client.sandboxes.create(step["name"], **options(step)))
-        self.sandboxes[step.get("as", "")] = sandbox
-        return await finished(sandbox.info())
+        return await self.kept(step, await finished(self.client.sandboxes.create(step["name"], **options(step))))
 
     async def get(self, step: Step) -> Any:
         name = self.sandboxes[step["name_of"]].name if "name_of" in step else step["name"]
@@ -112,6 +110,30 @@ class Calls:
 
     async def resume(self, step: Step) -> Any:
         return await finished(self.on(step).resume())
+
+    async def snapshot(self, step: Step) -> Any:
+        return await finished(self.on(step).snapshot(step.get("name")))
+
+    async def fork(self, step: Step) -> Any:
+        return await self.kept(step, await finished(self.on(step).fork(step["name"], **options(step))))
+
+    async def snapshots(self, step: Step) -> Any:
+        return {"names": [one.name for one in await finished(self.client.snapshots.list())]}
+
+    async def get_snapshot(self, step: Step) -> Any:
+        return await finished(self.client.snapshots.get(step["name"]))
+
+    async def restore(self, step: Step) -> Any:
+        restored = self.client.snapshots.restore(step["from"], step["name"], **options(step))
+        return await self.kept(step, await finished(restored))
+
+    async def remove_snapshot(self, step: Step) -> Any:
+        await finished(self.client.snapshots.remove(step["name"]))
+        return {}
+
+    async def kept(self, step: Step, sandbox: Any) -> Any:
+        self.sandboxes[step.get("as", "")] = sandbox
+        return await finished(sandbox.info())
 
     async def remove(self, step: Step) -> Any:
         await finished(self.on(step).remove(force=step.get("force", False)))

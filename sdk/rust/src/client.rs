@@ -14,6 +14,7 @@ use crate::place::{Place, variable};
 use crate::records::{CreateOptions, Health, RunOptions, RunResult, Version};
 use crate::retry::random_u32;
 use crate::sandbox::{Sandboxes, Session};
+use crate::snapshots::Snapshots;
 use crate::stream::CommandStream;
 
 /// The server's own time limit of a command, where none is named.
@@ -73,6 +74,9 @@ impl Builder {
             sandboxes: Sandboxes {
                 connection: connection.clone(),
             },
+            snapshots: Snapshots {
+                connection: connection.clone(),
+            },
             connection,
         })
     }
@@ -89,6 +93,7 @@ fn bearer(key: &str) -> Result<HeaderValue, Error> {
 #[derive(Clone)]
 pub struct AgentKernel {
     pub sandboxes: Sandboxes,
+    pub snapshots: Snapshots,
     connection: Arc<Connection>,
 }
 

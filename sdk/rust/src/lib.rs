@@ -22,6 +22,7 @@ mod place;
 mod records;
 mod retry;
 mod sandbox;
+mod snapshots;
 mod sse;
 mod stream;
 
@@ -33,6 +34,7 @@ pub use input::Input;
 pub use network::Network;
 pub use records::*;
 pub use sandbox::{Sandbox, Sandboxes, Session};
+pub use snapshots::Snapshots;
 pub use stream::{CommandStream, Event, Exit};
 
 pub type Result<T> = std::result::Result<T, Error>;

@@ -145,6 +145,14 @@ pub struct CreateOptions {
     pub start: Option<bool>,
 }
 
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct CopyOptions {
+    /// false: it is made and not started (true).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<bool>,
+}
+
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct ImageUsed {
@@ -372,6 +380,26 @@ pub struct SandboxInfo {
     pub layers: Vec<Layer>,
     /// What its user should know.
     pub notes: Vec<String>,
+}
+
+/// Files are kept as they are at one moment; processes and memory are not.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// How it is called.
+    pub name: String,
+    /// The sandbox that it was made of, which may be gone.
+    pub sandbox: String,
+    /// What isolates a sandbox that is made of it. One of linux, docker, podman, gvisor, microvm, wasm, apple, kubernetes.
+    pub backend: String,
+    /// What the files lie on.
+    pub image: ImageUsed,
+    /// The folder of the host that the sandbox showed as /workspace.
+    pub dir: Option<String>,
+    /// When it was made.
+    pub created_at: String,
+    /// Of its files' contents; null where nothing can tell.
+    pub size_bytes: Option<i64>,
 }
 
 /// What a sandbox uses; null where nothing can tell, or where it does not run.

@@ -15,8 +15,8 @@ use crate::error::Error;
 use crate::error_code::ErrorCode;
 use crate::files::Files;
 use crate::records::{
-    Changes, CreateOptions, DetachedExec, Diff, ExecLog, ExecOptions, ExecResult, SandboxInfo,
-    Stats,
+    Changes, CopyOptions, CreateOptions, DetachedExec, Diff, ExecLog, ExecOptions, ExecResult,
+    SandboxInfo, Snapshot, Stats,
 };
 use crate::stream::CommandStream;
 
@@ -31,6 +31,19 @@ struct CreateBody<'a> {
     name: &'a str,
     #[serde(flatten)]
     options: CreateOptions,
+}
+
+#[derive(Serialize)]
+struct CopyBody<'a> {
+    name: &'a str,
+    #[serde(flatten)]
+    options: CopyOptions,
+}
+
+#[derive(Serialize)]
+struct SnapshotBody<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
 }
 
 #[derive(Deserialize)]
@@ -169,6 +182,36 @@ impl Sandbox {
 
     pub async fn resume(&self) -> Result<SandboxInfo, Error> {
         self.ask(Method::POST, "/resume").await
+    }
+
+    /// Keeps what it has written, under this name or one of the server's. Processes are not kept.
+    pub async fn snapshot(&self, name: Option<&str>) -> Result<Snapshot, Error> {
+        let call = self.call(Method::POST, "/snapshot");
+        self.connection
+            .data(call.json(&SnapshotBody { name })?)
+            .await
+    }
+
+    /// A second sandbox with everything that it has written, which is started unless `start` is false.
+    pub async fn fork(&self, name: &str, options: Option<CopyOptions>) -> Result<Sandbox, Error> {
+        Sandbox::copied(
+            &self.connection,
+            self.call(Method::POST, "/fork"),
+            name,
+            options,
+        )
+        .await
+    }
+
+    pub(crate) async fn copied(
+        connection: &Arc<Connection>,
+        call: Call,
+        name: &str,
+        options: Option<CopyOptions>,
+    ) -> Result<Sandbox, Error> {
+        let options = options.unwrap_or_default();
+        let call = call.json(&CopyBody { name, options })?;
+        Ok(Sandbox::new(connection, connection.data(call).await?))
     }
 
     /// With all that is in it; `force`: also where it runs.

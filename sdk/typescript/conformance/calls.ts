@@ -56,6 +56,16 @@ export const calls: Readonly<Record<string, Does>> = {
   stop: async (call, step) => result(await on(call, step).stop()),
   pause: async (call, step) => result(await on(call, step).pause()),
   resume: async (call, step) => result(await on(call, step).resume()),
+  snapshot: async (call, step) => result(await on(call, step).snapshot({ name: step.name })),
+  fork: async (call, step) => keep(call, step, await on(call, step).fork(step.name ?? "", options(step))),
+  snapshots: async ({ client }) => result({ names: (await client.snapshots.list()).map(({ name }) => name) }),
+  get_snapshot: async ({ client }, { name = "" }) => result(await client.snapshots.get(name)),
+  restore: async (call, step) =>
+    keep(call, step, await call.client.snapshots.restore(step.from ?? "", step.name ?? "", options(step))),
+  remove_snapshot: async ({ client }, { name = "" }) => {
+    await client.snapshots.remove(name);
+    return result({});
+  },
   remove: async (call, step) => {
     await on(call, step).remove({ force: step.force });
     return result({});

@@ -17,6 +17,8 @@ export interface Step {
   readonly on?: string;
   readonly as?: string;
   readonly name_of?: string;
+  /** The snapshot that is restored. */
+  readonly from?: string;
   readonly state?: "created" | "running" | "paused" | "stopped";
   readonly force?: boolean;
   readonly path?: string;

@@ -6,6 +6,7 @@ import { type CommandEvent, commandEvents } from "./events.js";
 import type { CreateOptions, Health, RunOptions, RunResult, Version } from "./records.js";
 import { Session } from "./sandbox.js";
 import { createSandbox, Sandboxes } from "./sandboxes.js";
+import { Snapshots } from "./snapshots.js";
 
 export interface BatchCommand extends RunOptions {
   readonly command: readonly string[];
@@ -20,11 +21,13 @@ const SESSION_TTL = "24h";
 
 export class AgentKernel implements AsyncDisposable {
   readonly sandboxes: Sandboxes;
+  readonly snapshots: Snapshots;
   readonly #connection: Connection;
 
   constructor(options: ConnectionOptions = {}) {
     this.#connection = new Connection(options);
     this.sandboxes = new Sandboxes(this.#connection);
+    this.snapshots = new Snapshots(this.#connection);
   }
 
   /** Runs a command in a sandbox of its own. A command that fails is a result too: `exitCode` says how it ended. */

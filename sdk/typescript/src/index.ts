@@ -19,4 +19,5 @@ export type { Network } from "./network.js";
 export type * from "./records.js";
 export { type AttachOptions, Sandbox, Session } from "./sandbox.js";
 export type { Sandboxes } from "./sandboxes.js";
+export type { Snapshots } from "./snapshots.js";
 export type { Terminal } from "./terminal.js";

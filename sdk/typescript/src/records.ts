@@ -92,6 +92,11 @@ export interface CreateOptions {
   start?: boolean | undefined;
 }
 
+export interface CopyOptions {
+  /** false: it is made and not started (true). */
+  start?: boolean | undefined;
+}
+
 export interface ImageUsed {
   /** As it is called. */
   readonly name: string;
@@ -295,6 +300,24 @@ export interface SandboxInfo {
   readonly layers: readonly Layer[];
   /** What its user should know. */
   readonly notes: readonly string[];
+}
+
+/** Files are kept as they are at one moment; processes and memory are not. */
+export interface Snapshot {
+  /** How it is called. */
+  readonly name: string;
+  /** The sandbox that it was made of, which may be gone. */
+  readonly sandbox: string;
+  /** What isolates a sandbox that is made of it. */
+  readonly backend: "linux" | "docker" | "podman" | "gvisor" | "microvm" | "wasm" | "apple" | "kubernetes";
+  /** What the files lie on. */
+  readonly image: ImageUsed;
+  /** The folder of the host that the sandbox showed as /workspace. */
+  readonly dir: string | null;
+  /** When it was made. */
+  readonly createdAt: string;
+  /** Of its files' contents; null where nothing can tell. */
+  readonly sizeBytes: number | null;
 }
 
 /** What a sandbox uses; null where nothing can tell, or where it does not run. */

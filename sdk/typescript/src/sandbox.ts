@@ -4,7 +4,18 @@ import type { CallOptions, Connection } from "./connection.js";
 import { isApiError } from "./errors.js";
 import { type CommandEvent, commandEvents } from "./events.js";
 import { Files } from "./files.js";
-import type { Changes, DetachedExec, Diff, ExecLog, ExecOptions, ExecResult, SandboxInfo, Stats } from "./records.js";
+import type {
+  Changes,
+  CopyOptions,
+  DetachedExec,
+  Diff,
+  ExecLog,
+  ExecOptions,
+  ExecResult,
+  SandboxInfo,
+  Snapshot,
+  Stats,
+} from "./records.js";
 import { Terminal } from "./terminal.js";
 
 export interface AttachOptions extends CallOptions {
@@ -101,6 +112,19 @@ export class Sandbox {
 
   async resume(options: CallOptions = {}): Promise<SandboxInfo> {
     return await this.#become("resume", options);
+  }
+
+  /** Keeps what it has written, under this name or one of the server's. Processes are not kept. */
+  async snapshot({ name, ...options }: CallOptions & { readonly name?: string | undefined } = {}): Promise<Snapshot> {
+    const json = name === undefined ? {} : { name };
+    return await this.#connection.data<Snapshot>({ ...options, method: "POST", path: `${this.#path}/snapshot`, json });
+  }
+
+  /** A second sandbox with everything that it has written, which is started unless `start` is false. */
+  async fork(name: string, { start, ...options }: CopyOptions & CallOptions = {}): Promise<Sandbox> {
+    const json = { name, ...(start === undefined ? {} : { start }) };
+    const call = { ...options, method: "POST", path: `${this.#path}/fork`, json } as const;
+    return new Sandbox(this.#connection, await this.#connection.data<SandboxInfo>(call));
   }
 
   /** With all that is in it. `force`: also where it runs. */

@@ -1,12 +1,5 @@
 /** A completion function for bash: options until the user's command begins, then commands and files. */
-import {
-  knownWords,
-  NAMES_COMMAND,
-  type OptionSpec,
-  takesFiles,
-  takesSandboxes,
-  type VerbSpec,
-} from "../option-spec.js";
+import { knownWords, namesCommand, type OptionSpec, takesFiles, takesNames, type VerbSpec } from "../option-spec.js";
 import { optionsOf } from "../parse-options.js";
 
 export function bashCompletions(verbs: readonly VerbSpec[]): string {
@@ -86,7 +79,7 @@ function valueCase(option: OptionSpec): string {
 }
 
 function restLine(verb: VerbSpec): string {
-  if (takesSandboxes(verb)) return sandboxes;
+  if (takesNames(verb)) return namesLine(verb);
   if (verb.rest.kind === "command") return `COMPREPLY=($(compgen -c -- "$cur"))`;
   if (takesFiles(verb)) return `COMPREPLY=($(compgen -f -- "$cur"))`;
   const known = knownWords(verb);
@@ -96,12 +89,14 @@ function restLine(verb: VerbSpec): string {
 
 /** After the first word that is no option. */
 function laterLine(verb: VerbSpec): string {
-  return verb.rest.kind === "words" && verb.rest.completes === "sandbox"
-    ? sandboxes
+  return verb.rest.kind === "words" && (verb.rest.completes === "sandbox" || verb.rest.completes === "snapshot")
+    ? namesLine(verb)
     : `COMPREPLY=($(compgen -f -- "$cur"))`;
 }
 
-const sandboxes = `COMPREPLY=($(compgen -W "$(${NAMES_COMMAND})" -- "$cur"))`;
+function namesLine(verb: VerbSpec): string {
+  return `COMPREPLY=($(compgen -W "$(${namesCommand(verb)})" -- "$cur"))`;
+}
 
 function flagFor({ completes }: OptionSpec): string {
   return completes === "folder" ? "-d" : "-f";

@@ -1,12 +1,5 @@
 /** Completions for fish; a function of ours says whether options of a verb can still be given. */
-import {
-  knownWords,
-  NAMES_COMMAND,
-  type OptionSpec,
-  takesFiles,
-  takesSandboxes,
-  type VerbSpec,
-} from "../option-spec.js";
+import { knownWords, namesCommand, type OptionSpec, takesFiles, takesNames, type VerbSpec } from "../option-spec.js";
 import { optionsOf } from "../parse-options.js";
 
 export function fishCompletions(verbs: readonly VerbSpec[]): string {
@@ -62,7 +55,7 @@ function value(option: OptionSpec): string {
 
 function restLines(verb: VerbSpec): string[] {
   const condition = `complete -c agentkernel -n ${at(verb.name)}`;
-  if (takesSandboxes(verb)) return [`${condition} -a ${quote(`(${NAMES_COMMAND})`)}`];
+  if (takesNames(verb)) return [`${condition} -a ${quote(`(${namesCommand(verb)})`)}`];
   if (verb.rest.kind === "command") return [`${condition} -a '(__fish_complete_command)'`];
   if (takesFiles(verb)) return [`${condition} -F`];
   const known = knownWords(verb);

@@ -1,12 +1,5 @@
 /** A completion function for zsh; `-A "-*"` ends our options where the user's command begins. */
-import {
-  knownWords,
-  NAMES_COMMAND,
-  type OptionSpec,
-  takesFiles,
-  takesSandboxes,
-  type VerbSpec,
-} from "../option-spec.js";
+import { knownWords, namesCommand, type OptionSpec, takesFiles, takesNames, type VerbSpec } from "../option-spec.js";
 import { optionsOf } from "../parse-options.js";
 
 export function zshCompletions(verbs: readonly VerbSpec[]): string {
@@ -78,10 +71,10 @@ function action({ choices, completes }: OptionSpec): string {
 
 function restSpecs(verb: VerbSpec): string[] {
   const command = "*::command:_normal";
-  if (takesSandboxes(verb)) {
-    const names = `{compadd -- \${(f)"$(${NAMES_COMMAND})"}}`;
+  if (takesNames(verb)) {
+    const names = `{compadd -- \${(f)"$(${namesCommand(verb)})"}}`;
     if (verb.rest.kind === "command") return [`1:sandbox:${names}`, command];
-    const isOnlyNames = verb.rest.kind === "words" && verb.rest.completes === "sandbox";
+    const isOnlyNames = verb.rest.kind === "words" && verb.rest.completes !== "sandbox-then-files";
     return isOnlyNames ? [`*:sandbox:${names}`] : [`1:sandbox:${names}`, "*:file:_files"];
   }
   if (verb.rest.kind === "command") return [command];

@@ -28,7 +28,7 @@ export function keptCopiesContract(contract: Contract): void {
         const spec = bootSpec({ projectDir: project.path });
         const first = await startKept(kept, spec, from);
         const made = await first.sh(
-          "mkdir /data; echo root > /data/one; ln /data/one /data/two; ln -s /etc/shadow /data/out; rm -r sub; rm b.txt; echo changed > a.txt; echo new > new.txt; chmod 751 new.txt; truncate -s 48m /data/holes; stat -c %Y new.txt",
+          "mkdir /data; echo root > /data/one; ln /data/one /data/two; ln -s /etc/shadow /data/out; rm -r sub; rm b.txt; echo changed > a.txt; echo new > new.txt; chmod 751 new.txt; truncate -s 48m /data/holes; find new.txt -printf '%T@' | cut -d. -f1",
           inProject,
         );
         expect(made).toMatchObject({ stderr: "", code: 0 });
@@ -39,7 +39,7 @@ export function keptCopiesContract(contract: Contract): void {
         await again.sh("echo later > /data/one; echo later > a.txt", inProject);
         const copy = await startKept(kept, { ...spec, id: "copy", hostname: "copy" }, into);
         const found = await copy.sh(
-          "cat /data/one a.txt new.txt; ls; readlink /data/out; test /data/one -ef /data/two && echo linked; stat -c '%a %s' new.txt /data/holes; hostname; stat -c %Y new.txt",
+          "cat /data/one a.txt new.txt; ls; readlink /data/out; test /data/one -ef /data/two && echo linked; find new.txt /data/holes -printf '%m %s\\n'; hostname; find new.txt -printf '%T@' | cut -d. -f1",
           inProject,
         );
         const facts = "root\nchanged\nnew\na.txt\nd.txt\nnew.txt\n/etc/shadow\nlinked\n751 4\n644 50331648\ncopy\n";

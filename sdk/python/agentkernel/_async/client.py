@@ -19,7 +19,7 @@ from .._requests import (
 )
 from .._results import Health, RunResult, Version
 from .connection import AsyncConnection
-from .sandbox import AsyncSandboxes, AsyncSession
+from .sandbox import AsyncSandboxes, AsyncSession, AsyncSnapshots
 from .stream import AsyncCommandStream
 
 
@@ -41,6 +41,7 @@ class AsyncAgentKernel:
     ) -> None:
         self._connection = AsyncConnection(base_url, api_key, request_timeout_ms, max_retries)
         self.sandboxes = AsyncSandboxes(self._connection)
+        self.snapshots = AsyncSnapshots(self._connection)
 
     async def run(self, command: Sequence[str], **options: Unpack[RunCall]) -> RunResult:
         """Runs a command in a sandbox of its own. One that fails is a result too: `exit_code` says how it ended."""

@@ -9,16 +9,19 @@ from .._answers import read_as
 from .._error_codes import NotFoundError
 from .._requests import (
     CallOptions,
+    CopyCall,
     CreateCall,
     ExecCall,
     Request,
     command_body,
     command_request,
+    copy_request,
     create_request,
     sandbox_path,
+    snapshot_path,
     stream_request,
 )
-from .._results import Changes, DetachedExec, Diff, ExecLog, ExecResult, SandboxInfo, Stats
+from .._results import Changes, DetachedExec, Diff, ExecLog, ExecResult, SandboxInfo, Snapshot, Stats
 from .connection import AsyncConnection
 from .files import AsyncFiles
 from .stream import AsyncCommandStream
@@ -73,6 +76,15 @@ class AsyncSandbox:
 
     async def resume(self, **options: Unpack[CallOptions]) -> SandboxInfo:
         return await self._ask("POST", "/resume", SandboxInfo, options)
+
+    async def snapshot(self, name: str | None = None, **options: Unpack[CallOptions]) -> Snapshot:
+        """Keeps what it has written, under this name or one of the server's. Processes are not kept."""
+        return await self._ask("POST", "/snapshot", Snapshot, options, {} if name is None else {"name": name})
+
+    async def fork(self, name: str, **options: Unpack[CopyCall]) -> "AsyncSandbox":
+        """A second sandbox with everything that it has written, which is started unless `start` is False."""
+        await self._connection.data(copy_request(f"{self._path}/fork", name, options), SandboxInfo)
+        return AsyncSandbox(self._connection, name)
 
     async def remove(self, *, force: bool = False, **options: Unpack[CallOptions]) -> None:
         """With all that is in it. `force`: also where it runs."""
@@ -157,3 +169,30 @@ class AsyncSandboxes:
         request = Request("GET", "/sandboxes", query, timeout_ms=options.get("request_timeout_ms"))
         found = await self._connection.plain_data(request)
         return read_as(dict[str, list[SandboxInfo]], found)["sandboxes"]
+
+
+class AsyncSnapshots:
+    """What was kept of sandboxes: files as they were at one moment, neither processes nor memory."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def list(self, **options: Unpack[CallOptions]) -> list[Snapshot]:
+        """Sorted by name."""
+        request = Request("GET", "/snapshots", timeout_ms=options.get("request_timeout_ms"))
+        return read_as(dict[str, list[Snapshot]], await self._connection.plain_data(request))["snapshots"]
+
+    async def get(self, name: str, **options: Unpack[CallOptions]) -> Snapshot:
+        """Raises `NotFoundError` where there is none of that name."""
+        request = Request("GET", snapshot_path(name), timeout_ms=options.get("request_timeout_ms"))
+        return await self._connection.data(request, Snapshot)
+
+    async def remove(self, name: str, **options: Unpack[CallOptions]) -> None:
+        """Sandboxes that were made of it stay."""
+        request = Request("DELETE", snapshot_path(name), timeout_ms=options.get("request_timeout_ms"))
+        await self._connection.plain_data(request)
+
+    async def restore(self, snapshot: str, name: str, **options: Unpack[CopyCall]) -> AsyncSandbox:
+        """Makes a sandbox of it, and starts it unless `start` is False."""
+        await self._connection.data(copy_request(f"{snapshot_path(snapshot)}/restore", name, options), SandboxInfo)
+        return AsyncSandbox(self._connection, name)

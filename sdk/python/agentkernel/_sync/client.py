@@ -19,7 +19,7 @@ from .._requests import (
 )
 from .._results import Health, RunResult, Version
 from .connection import Connection
-from .sandbox import Sandboxes, Session
+from .sandbox import Sandboxes, Session, Snapshots
 from .stream import CommandStream
 
 
@@ -41,6 +41,7 @@ class AgentKernel:
     ) -> None:
         self._connection = Connection(base_url, api_key, request_timeout_ms, max_retries)
         self.sandboxes = Sandboxes(self._connection)
+        self.snapshots = Snapshots(self._connection)
 
     def run(self, command: Sequence[str], **options: Unpack[RunCall]) -> RunResult:
         """Runs a command in a sandbox of its own. One that fails is a result too: `exit_code` says how it ended."""

@@ -9,16 +9,19 @@ from .._answers import read_as
 from .._error_codes import NotFoundError
 from .._requests import (
     CallOptions,
+    CopyCall,
     CreateCall,
     ExecCall,
     Request,
     command_body,
     command_request,
+    copy_request,
     create_request,
     sandbox_path,
+    snapshot_path,
     stream_request,
 )
-from .._results import Changes, DetachedExec, Diff, ExecLog, ExecResult, SandboxInfo, Stats
+from .._results import Changes, DetachedExec, Diff, ExecLog, ExecResult, SandboxInfo, Snapshot, Stats
 from .connection import Connection
 from .files import Files
 from .stream import CommandStream
@@ -73,6 +76,15 @@ class Sandbox:
 
     def resume(self, **options: Unpack[CallOptions]) -> SandboxInfo:
         return self._ask("POST", "/resume", SandboxInfo, options)
+
+    def snapshot(self, name: str | None = None, **options: Unpack[CallOptions]) -> Snapshot:
+        """Keeps what it has written, under this name or one of the server's. Processes are not kept."""
+        return self._ask("POST", "/snapshot", Snapshot, options, {} if name is None else {"name": name})
+
+    def fork(self, name: str, **options: Unpack[CopyCall]) -> "Sandbox":
+        """A second sandbox with everything that it has written, which is started unless `start` is False."""
+        self._connection.data(copy_request(f"{self._path}/fork", name, options), SandboxInfo)
+        return Sandbox(self._connection, name)
 
     def remove(self, *, force: bool = False, **options: Unpack[CallOptions]) -> None:
         """With all that is in it. `force`: also where it runs."""
@@ -157,3 +169,30 @@ class Sandboxes:
         request = Request("GET", "/sandboxes", query, timeout_ms=options.get("request_timeout_ms"))
         found = self._connection.plain_data(request)
         return read_as(dict[str, list[SandboxInfo]], found)["sandboxes"]
+
+
+class Snapshots:
+    """What was kept of sandboxes: files as they were at one moment, neither processes nor memory."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def list(self, **options: Unpack[CallOptions]) -> list[Snapshot]:
+        """Sorted by name."""
+        request = Request("GET", "/snapshots", timeout_ms=options.get("request_timeout_ms"))
+        return read_as(dict[str, list[Snapshot]], self._connection.plain_data(request))["snapshots"]
+
+    def get(self, name: str, **options: Unpack[CallOptions]) -> Snapshot:
+        """Raises `NotFoundError` where there is none of that name."""
+        request = Request("GET", snapshot_path(name), timeout_ms=options.get("request_timeout_ms"))
+        return self._connection.data(request, Snapshot)
+
+    def remove(self, name: str, **options: Unpack[CallOptions]) -> None:
+        """Sandboxes that were made of it stay."""
+        request = Request("DELETE", snapshot_path(name), timeout_ms=options.get("request_timeout_ms"))
+        self._connection.plain_data(request)
+
+    def restore(self, snapshot: str, name: str, **options: Unpack[CopyCall]) -> Sandbox:
+        """Makes a sandbox of it, and starts it unless `start` is False."""
+        self._connection.data(copy_request(f"{snapshot_path(snapshot)}/restore", name, options), SandboxInfo)
+        return Sandbox(self._connection, name)

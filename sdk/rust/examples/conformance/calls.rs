@@ -86,10 +86,25 @@ impl Made {
                     .sandboxes
                     .create(step.text("name"), Some(step.options()))
                     .await?;
-                let info = shown(Ok(&sandbox.info));
-                self.sandboxes.insert(step.text("as").to_owned(), sandbox);
-                info
+                self.keep(step, sandbox)
             }
+            "fork" => {
+                let made = self.on(step).fork(step.text("name"), Some(step.options()));
+                let sandbox = made.await?;
+                self.keep(step, sandbox)
+            }
+            "restore" => {
+                let snapshots = &self.client.snapshots;
+                let (from, name) = (step.text("from"), step.text("name"));
+                let sandbox = snapshots.restore(from, name, Some(step.options())).await?;
+                self.keep(step, sandbox)
+            }
+            "snapshots" => {
+                let found = self.client.snapshots.list().await?;
+                Ok(json!({ "names": found.into_iter().map(|one| one.name).collect::<Vec<_>>() }))
+            }
+            "get_snapshot" => shown(self.client.snapshots.get(step.text("name")).await),
+            "remove_snapshot" => nothing(self.client.snapshots.remove(step.text("name")).await),
             "get" => {
                 let session = self.sessions.get(step.text("name_of"));
                 let name = session.map_or(step.text("name"), |session| session.name());
@@ -117,6 +132,12 @@ impl Made {
         }
     }
 
+    fn keep(&mut self, step: Step<'_>, sandbox: Sandbox) -> Outcome<Value> {
+        let info = shown(Ok(&sandbox.info));
+        self.sandboxes.insert(step.text("as").to_owned(), sandbox);
+        info
+    }
+
     async fn act_on(&self, step: Step<'_>, on: &Sandbox) -> Outcome<Value> {
         let (command, path) = (step.words("command"), step.text("path"));
         match step.text("call") {
@@ -124,6 +145,7 @@ impl Made {
             "stop" => shown(on.stop().await),
             "pause" => shown(on.pause().await),
             "resume" => shown(on.resume().await),
+            "snapshot" => shown(on.snapshot(step.0["name"].as_str()).await),
             "remove" => nothing(on.remove(step.flag("force")).await),
             "stats" => shown(on.stats().await),
             "diff" => shown(on.diff().await),

@@ -4,6 +4,8 @@ import Foundation
 public struct AgentKernel: Sendable {
     /// The sandboxes that stay, by their names.
     public let sandboxes: Sandboxes
+    /// What was kept of sandboxes.
+    public let snapshots: Snapshots
     let connection: Connection
 
     /// `baseURL` is http://host:port or https://host:port; otherwise AGENTKERNEL_BASE_URL or http://localhost:8080.
@@ -22,6 +24,7 @@ public struct AgentKernel: Sendable {
             maxRetries: maxRetries
         )
         sandboxes = Sandboxes(connection: connection)
+        snapshots = Snapshots(connection: connection)
     }
 
     /// Runs a command in a sandbox of its own. A command that fails is a result too: `exitCode` says how it ended.

@@ -207,6 +207,22 @@ public struct CreateOptions: Sendable, Encodable {
     }
 }
 
+public struct CopyOptions: Sendable, Encodable {
+    /// false: it is made and not started (true).
+    public var start: Bool?
+
+    public init() {}
+
+    enum CodingKeys: String, CodingKey {
+        case start = "start"
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(start, forKey: .start)
+    }
+}
+
 public struct ImageUsed: Sendable, Codable {
     /// As it is called.
     public let name: String
@@ -527,6 +543,34 @@ public struct SandboxInfo: Sendable, Codable {
         case idleTimeoutMs = "idle_timeout_ms"
         case layers = "layers"
         case notes = "notes"
+    }
+}
+
+/// Files are kept as they are at one moment; processes and memory are not.
+public struct Snapshot: Sendable, Codable {
+    /// How it is called.
+    public let name: String
+    /// The sandbox that it was made of, which may be gone.
+    public let sandbox: String
+    /// What isolates a sandbox that is made of it. One of linux, docker, podman, gvisor, microvm, wasm, apple, kubernetes.
+    public let backend: String
+    /// What the files lie on.
+    public let image: ImageUsed
+    /// The folder of the host that the sandbox showed as /workspace.
+    public let dir: String?
+    /// When it was made.
+    public let createdAt: String
+    /// Of its files' contents; null where nothing can tell.
+    public let sizeBytes: Int?
+
+    enum CodingKeys: String, CodingKey {
+        case name = "name"
+        case sandbox = "sandbox"
+        case backend = "backend"
+        case image = "image"
+        case dir = "dir"
+        case createdAt = "created_at"
+        case sizeBytes = "size_bytes"
     }
 }
 

@@ -104,6 +104,18 @@ public struct Sandbox: Sendable {
 
     public func resume() async throws -> SandboxInfo { try await act("resume") }
 
+    /// Keeps what it has written, under this name or one of the server's. Processes are not kept.
+    public func snapshot(name: String? = nil) async throws -> Snapshot {
+        let body = name.map { ["name": $0] } ?? [:]
+        return try await connection.data(Snapshot.self, try Call("POST", "\(path)/snapshot").json(body))
+    }
+
+    /// A second sandbox with everything that it has written, which is started unless `start` is false.
+    public func fork(_ name: String, _ options: CopyOptions = CopyOptions()) async throws -> Sandbox {
+        let call = try Call("POST", "\(path)/fork").json(CopyBody(name: name, start: options.start))
+        return Sandbox(connection: connection, info: try await connection.data(SandboxInfo.self, call))
+    }
+
     /// With all that is in it; `force`: also where it runs.
     public func remove(force: Bool = false) async throws {
         let query = force ? [URLQueryItem(name: "force", value: "true")] : []

@@ -42,6 +42,15 @@ final class Made: @unchecked Sendable {
         case "get":
             let name = sandboxes[step.text("name_of")]?.name ?? step.text("name")
             return try shown(await client.sandboxes.get(name).info)
+        case "fork": return try keep(step, await on(step).fork(step.text("name"), step.copyOptions()))
+        case "restore":
+            let snapshots = client.snapshots
+            return try keep(step, await snapshots.restore(step.text("from"), as: step.text("name"), step.copyOptions()))
+        case "snapshots": return ["names": try await client.snapshots.list().map(\.name)]
+        case "get_snapshot": return try shown(await client.snapshots.get(step.text("name")))
+        case "remove_snapshot":
+            try await client.snapshots.remove(step.text("name"))
+            return [String: Any]()
         case "list":
             return ["names": try await client.sandboxes.list(state: step.fields["state"] as? String).map(\.name)]
         default: return try await actOn(step, try on(step))
@@ -62,6 +71,7 @@ final class Made: @unchecked Sendable {
         case "stop": return try shown(await on.stop())
         case "pause": return try shown(await on.pause())
         case "resume": return try shown(await on.resume())
+        case "snapshot": return try shown(await on.snapshot(name: step.fields["name"] as? String))
         case "remove":
             try await on.remove(force: step.fields["force"] as? Bool ?? false)
             return nothing

@@ -36,6 +36,12 @@ struct Step: @unchecked Sendable {
         return own
     }
 
+    func copyOptions() -> CopyOptions {
+        var own = CopyOptions()
+        own.start = options["start"] as? Bool
+        return own
+    }
+
     func createOptions() -> CreateOptions {
         var own = CreateOptions()
         own.image = options["image"] as? String
