@@ -193,7 +193,7 @@ describe.skipIf(actor.name !== "root").each(["docker", "podman"] as const)("sand
         await command.exec.opened;
         expect(await sandbox[how]()).toMatchObject({
           code: null,
-          signal: null,
+          signal: 9,
           oomKills: 0,
           cpuUs: expect.any(Number),
         });
