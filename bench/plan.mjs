@@ -6,6 +6,7 @@
 const docker = ["root", "docker", "dockerd", "busybox"];
 const registry = ["docker-registry", "umoci", "skopeo", "busybox"];
 const networks = ["root", "ip", "nsenter", "curl"];
+const machines = ["root", "qemu-system-x86_64", "mkfs.erofs", "busybox"];
 const srt = ["bwrap", "socat", "rg", "npm"];
 
 const plans = {
@@ -39,6 +40,20 @@ const plans = {
   "docker-run": { needs: docker, ours: "`run true`, warm", rival: "docker run" },
   "docker-throughput": { needs: docker, ours: "a fresh sandbox over HTTP, 4 at once", rival: "docker run" },
   "docker-exec": { needs: docker, ours: "exec over HTTP", rival: "docker exec" },
+  "microvm-restore": {
+    needs: machines,
+    setUpMs: 10_000,
+    ours: "a virtual machine, restored",
+    rival: "one that boots",
+  },
+  "microvm-docker": {
+    needs: [...machines, ...docker],
+    setUpMs: 10_000,
+    ours: "a virtual machine, restored",
+    rival: "docker run",
+  },
+  "microvm-shutdown": { needs: machines, setUpMs: 10_000 },
+  "microvm-memory": { needs: machines, setUpMs: 10_000, wholeMs: 20_000 },
   "wasm-call": { needs: ["bwrap"], ours: "a call of a module over the socket", rival: "bwrap" },
   "wasm-worker": { ours: "a call of a module that starts a worker", rival: "node -e 0" },
   "wasm-first": { ours: "the first call of a module in a fresh daemon", rival: "node -e 0" },

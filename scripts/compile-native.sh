@@ -13,7 +13,12 @@ triple=$(rustc -vV | sed -n 's/^host: //p')
 # musl, where this Rust has it: at every start glibc asks the processor dozens of questions about itself, each of which
 # leaves a virtual machine and comes back. That is a third of a millisecond for each program of ours that a run starts.
 lean=${triple%-gnu}-musl
-[ ! -d "$(rustc --print target-libdir --target "$lean" 2>/dev/null)" ] || triple=$lean
+# The worker for WebAssembly has a little C in it, for which musl needs a compiler of its own.
+worker=$triple
+if [ -d "$(rustc --print target-libdir --target "$lean" 2>/dev/null)" ]; then
+  triple=$lean
+  ! command -v "$(uname -m)-linux-musl-gcc" >/dev/null || worker=$lean
+fi
 
 # Messages of a panic name source files.
 path_free_flags() {
@@ -24,7 +29,9 @@ path_free_flags() {
 }
 
 build() {
-  cargo build --target "$triple" --target-dir "$target" \
+  for_target=$1
+  shift
+  cargo build --target "$for_target" --target-dir "$target" \
     --config "target.'cfg(target_os = \"linux\")'.rustflags=[$(path_free_flags)]" "$@"
 }
 
@@ -32,18 +39,18 @@ cd "$root/native"
 # Clippy over the worker for WebAssembly, while it is compiled as for use: the engine need not be looked at for that.
 if [ "${1:-}" = --lint-worker ]; then
   RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__ \
-    build --profile worker --package ak-wasm
+    build "$worker" --profile worker --package ak-wasm
   exit
 fi
 # Fetched first: where crates lie is part of the flags.
 cargo fetch --target "$triple"
-build --release --workspace --exclude ak-wasm "$@"
+build "$triple" --release --workspace --exclude ak-wasm "$@"
 # The worker for WebAssembly has settings of its own: see native/Cargo.toml. Whoever names one program wants that alone.
 case " $* " in
   *" --bin "*) ;;
   *)
-    build --profile worker --package ak-wasm "$@"
-    cp "$target/$triple/worker/ak-wasm" "$target/$triple/release/.ak-wasm.new"
+    build "$worker" --profile worker --package ak-wasm "$@"
+    cp "$target/$worker/worker/ak-wasm" "$target/$triple/release/.ak-wasm.new"
     mv -f "$target/$triple/release/.ak-wasm.new" "$target/$triple/release/ak-wasm"
     ;;
 esac

@@ -20,6 +20,7 @@ import { imagePull } from "./image-pull.mjs";
 import { imagePageCache, imageStart } from "./image-start.mjs";
 import { jailStart } from "./jail-start.mjs";
 import { mcpInitialize, mcpRun } from "./mcp.mjs";
+import { microvmDocker, microvmMemory, microvmRestore, microvmShutdown } from "./microvm.mjs";
 import { parallel } from "./parallel.mjs";
 import { projectCopy } from "./project-copy.mjs";
 import { soak } from "./soak.mjs";
@@ -77,6 +78,10 @@ export const figures = [
   dockerWarm,
   dockerCold,
   dockerGigabyte,
+  microvmRestore,
+  microvmDocker,
+  microvmShutdown,
+  microvmMemory,
   wasmInstance,
   wasmCall,
   wasmThroughput,
