@@ -49,7 +49,7 @@ export function terminalContract(contract: Contract): void {
         const command = await sandbox.start(["sh", "-c", "echo ready; cat; echo over"], {
           tty: { cols: 80, rows: 24 },
         });
-        await command.until(/ready/);
+        await command.until(/ready\r\n/);
         command.type("typed\n");
         await command.until(/typed\r\ntyped\r\n/);
         command.exec.endStdin();
