@@ -103,13 +103,20 @@ async function backendOf({ entry }) {
 
 /** Proportional memory of all processes that this one has started, and of theirs. */
 export function startedMiB(pid = process.pid) {
-  const tasks = readdirSync(`/proc/${pid}/task`);
-  const children = tasks.flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").split(" "));
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) => childrenOf(pid, task));
   return children.filter(Boolean).reduce((sum, child) => sum + pssMiB(child) + startedMiB(child), 0);
 }
 
+function childrenOf(pid, task) {
+  return readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").split(" ");
+}
+
+/** Nothing where it is ending: it has no memory any more. */
 function pssMiB(pid) {
-  const found = /^Pss: +(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"));
-  if (!found) throw new Error(`process ${pid} has no proportional memory`);
-  return Number(found[1]) / 1024;
+  try {
+    return Number(/^Pss: +(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1] ?? 0) / 1024;
+  } catch (error) {
+    if (error.code === "ESRCH" || error.code === "ENOENT") return 0;
+    throw error;
+  }
 }
