@@ -28,6 +28,7 @@ export interface Carried {
 export class SyncedProject {
   readonly token = randomBytes(TOKEN_BYTES);
   readonly #stateDir: string;
+  #carrying: Promise<unknown> = Promise.resolve();
 
   private constructor(stateDir: string) {
     this.#stateDir = stateDir;
@@ -53,8 +54,14 @@ export class SyncedProject {
     await writeListing(this.#stateDir, listing);
   }
 
-  /** Ends the sandbox. */
-  async carry(stream: MachineStream): Promise<Carried> {
+  /** Ends the sandbox, and with it the machine, as soon as that has told its changes. */
+  carry(stream: MachineStream): Promise<Carried> {
+    const carrying = this.#carry(stream);
+    this.#carrying = carrying.catch(() => {});
+    return carrying;
+  }
+
+  async #carry(stream: MachineStream): Promise<Carried> {
     const rest = await within(END_MS, stream.letGo(), () => {
       throw new AgentKernelError("sandbox_died", `the sandbox did not end within ${END_MS / 1000} s`);
     });
@@ -69,7 +76,9 @@ export class SyncedProject {
     }
   }
 
+  /** The machine may be gone long before what it told is carried over. */
   async forget(): Promise<void> {
+    await this.#carrying;
     await removeProject(this.#stateDir);
   }
 }
