@@ -36,7 +36,10 @@ function securityOn(backend: string, groupOrder: number): TestProjectInlineConfi
       env: { ...testEnvironment, AGENTKERNEL_TEST_BACKEND: backend },
       include: filesElsewhere().map((file) => `test/security/${file}.test.ts`),
       runner: "test/security/elsewhere/runner.ts",
-      globalSetup: ["test/support/test-folder.ts", ...(backend === "gvisor" ? [] : ["test/support/shared-engine.ts"])],
+      globalSetup: [
+        "test/support/test-folder.ts",
+        ...(["docker", "podman"].includes(backend) ? ["test/support/shared-engine.ts"] : []),
+      ],
     },
   };
 }
@@ -62,8 +65,9 @@ export default defineConfig({
       securityOn("docker", 3),
       securityOn("podman", 4),
       securityOn("gvisor", 5),
-      serialProject("faults", 6),
-      serialProject("e2e", 7),
+      securityOn("microvm", 6),
+      serialProject("faults", 7),
+      serialProject("e2e", 8),
     ],
   },
 });

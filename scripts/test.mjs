@@ -2,7 +2,7 @@
 //
 //   npm test                      everything
 //   npm test -- unit              one vitest project: unit, contract, security, faults, e2e
-//   npm test -- security-docker   the security suite on another backend; also -podman and -gvisor
+//   npm test -- security-docker   the security suite on another backend; also -podman, -gvisor and -microvm
 //   npm test -- unit src/policy   the same, only files whose path has that text
 //   npm test -- static | rust     the checks that run no test | cargo's tests
 //   npm test -- bench             the watch over promises in figures
@@ -20,13 +20,13 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const native = join(root, "native");
 const stepTimeoutMinutes = 60;
 const colours = process.stdout.isTTY ? { FORCE_COLOR: "1", CARGO_TERM_COLOR: "always" } : { NO_COLOR: "1" };
-const elsewhere = ["security-docker", "security-podman", "security-gvisor"];
+const elsewhere = ["security-docker", "security-podman", "security-gvisor", "security-microvm"];
 const projects = ["unit", "contract", "security", ...elsewhere, "faults", "e2e"];
 /** What may run side by side when everything does; about as long as each other. */
 const lanes = [
   ["e2e"],
   ["security", "faults"],
-  ["unit", "contract", "security-docker", "security-podman", "security-gvisor"],
+  ["unit", "contract", "security-docker", "security-podman", "security-gvisor", "security-microvm"],
 ];
 /** Said again at the end, where they are found. */
 const failures = [];

@@ -28,9 +28,9 @@ const PROGRAMS = [
   ["ak-guest", "agentkernel/ak-guest"],
 ] as const;
 
-/** In `folder`, the owner's own. */
-export function ensureInitramfs(set: KernelSet, folder: string): Initramfs {
-  const programs = PROGRAMS.map(([name, path]) => ({ source: nativeBinary(name), path }));
+/** In `folder`, the owner's own. `programOf`: where a program of ours lies. */
+export function ensureInitramfs(set: KernelSet, folder: string, programOf = nativeBinary): Initramfs {
+  const programs = PROGRAMS.map(([name, path]) => ({ source: programOf(name), path }));
   const place = join(folder, NAME);
   const entry = join(
     place,

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { MachineFiles } from "../backends/microvm/machine-files.js";
 import type { ImageSource } from "../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
+import type { nativeBinary } from "../core/native-binary.js";
 import { machineCacheFolder } from "../core/state-folders.js";
 import { ensureRootImage } from "../images/root-image.js";
 import { ensureInitramfs, findKernelSet } from "../machine/index.js";
@@ -12,12 +13,12 @@ import type { RuntimeHost } from "./open-backend.js";
 
 type Place = Pick<RuntimeHost, "env" | "homeDir">;
 
-export function machineFiles({ env, homeDir }: Place): MachineFiles {
+export function machineFiles({ env, homeDir }: Place, programOf?: typeof nativeBinary): MachineFiles {
   return {
     async kernel() {
       const set = findKernelSet(env, homeDir);
       const { kernel, acpi, commandLine, digest } = set;
-      const initramfs = ensureInitramfs(set, machineCacheFolder(env, homeDir));
+      const initramfs = ensureInitramfs(set, machineCacheFolder(env, homeDir), programOf);
       const both = createHash("sha256").update(`${digest} ${initramfs.digest}`).digest("hex");
       return { kernel, initramfs: initramfs.path, acpi, commandLine, digest: both };
     },

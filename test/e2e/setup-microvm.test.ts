@@ -3,7 +3,8 @@ import { cpSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Actor, actors } from "../support/actors.js";
-import { kernelFolder, missingForMachines } from "../support/microvm-backend.js";
+import { kernelFolder } from "../support/machine-places.js";
+import { missingForMachines } from "../support/microvm-backend.js";
 import { runCli } from "../support/run-cli.js";
 
 const missing = missingForMachines();

@@ -10,6 +10,7 @@ import { chosenBackend } from "./chosen-backend.js";
 import { engineOptions, withImage } from "./engine-backend.js";
 import { provenGvisor } from "./gvisor-backend.js";
 import { linuxProgramsOf } from "./linux-backend.js";
+import { machinesOf, withContractImage, withGuest } from "./microvm-backend.js";
 
 const [first] = actors;
 const gvisor = chosenBackend?.name === "gvisor" && first !== undefined ? await provenGvisor(first) : null;
@@ -23,6 +24,8 @@ export function backendOf(actor: Actor, guestBinary?: string): Backend {
     if (gvisor === null) throw new Error("gvisor was chosen and does not work here");
     return gvisorBackend(linux, gvisor);
   }
+  if (chosenBackend.name === "microvm")
+    return withContractImage(machinesOf(actor, withGuest(actor, guestBinary)).backend);
   const { AGENTKERNEL_IMAGE: image = "", ...env } = chosenBackend.settings;
   const usual = engineOptions(actor, env);
   const options: EngineBackendOptions = { ...usual, programs: { ...usual.programs, ...other } };

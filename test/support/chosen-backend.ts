@@ -2,7 +2,9 @@
  * The backend that a test project is about, where it is not the usual one: AGENTKERNEL_TEST_BACKEND names it. An engine
  * is started once for the whole project (shared-engine.ts); its socket and its image come from there.
  */
-export const engineNames = ["docker", "podman", "gvisor"] as const;
+import { contractFolder, kernelFolder, machineCache } from "./machine-places.js";
+
+export const engineNames = ["docker", "podman", "gvisor", "microvm"] as const;
 
 export type ChosenName = (typeof engineNames)[number];
 
@@ -21,6 +23,13 @@ function choose(): ChosenBackend | null {
   const name = engineNames.find((one) => one === wanted);
   if (name === undefined) throw new Error(`AGENTKERNEL_TEST_BACKEND is ${wanted}, and not one of ${engineNames}`);
   if (name === "gvisor") return { name, settings: { AGENTKERNEL_BACKEND: name } };
+  if (name === "microvm") {
+    const places = { AGENTKERNEL_KERNEL: kernelFolder, XDG_CACHE_HOME: machineCache };
+    return {
+      name,
+      settings: { AGENTKERNEL_BACKEND: name, AGENTKERNEL_IMAGE: `rootfs:${contractFolder()}`, ...places },
+    };
+  }
   const [socket, image] = (process.env[engineVariable(name)] ?? "").split(" ");
   if (socket === undefined || image === undefined) throw new Error(`no ${name} was started for these tests`);
   const address = { [name === "docker" ? "DOCKER_HOST" : "CONTAINER_HOST"]: `unix://${socket}` };

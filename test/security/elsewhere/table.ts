@@ -117,6 +117,7 @@ export interface Exemption {
 }
 
 const engines = ["docker", "podman"] as const;
+const LIVE = "a machine shows no folder of the host's live, and refuses to";
 
 export const exemptions: readonly Exemption[] = [
   {
@@ -281,7 +282,82 @@ export const exemptions: readonly Exemption[] = [
     reason: "its processes are not the host's to see: attacked in gvisor.test.ts",
   },
   {
-    on: ["docker", "podman", "gvisor"],
+    on: ["microvm"],
+    file: "filesystem/f1-read-outside",
+    tests: ["the machine's password files"],
+    reason: "the root is an image's, with accounts of its own and nothing of the machine's",
+  },
+  {
+    on: ["microvm"],
+    file: "filesystem/f1-read-outside",
+    tests: ["with the workspace as mount", "home folder"],
+    reason: LIVE,
+  },
+  {
+    on: ["microvm"],
+    file: "filesystem/f2-write-outside",
+    tests: ["workspace as mount undefined", "a writable mount only"],
+    reason: LIVE,
+  },
+  {
+    on: ["microvm"],
+    file: "filesystem/f2-write-outside",
+    tests: ["stays as it is, under moderate"],
+    reason: "a read-only mount is a copy, of which the sandbox can change modes and times; the host's files stay",
+  },
+  { on: ["microvm"], file: "filesystem/f2-set-id-bits", reason: LIVE },
+  { on: ["microvm"], file: "filesystem/f2-mount-points", tests: ["mount: a link"], reason: LIVE },
+  {
+    on: ["microvm"],
+    file: "filesystem/f4-remount",
+    tests: ["under moderate", "under permissive"],
+    reason: "the whole root is the sandbox's own image and can be written; nothing of it is the host's",
+  },
+  {
+    on: ["microvm"],
+    file: "filesystem/f5-copies",
+    reason: "sandboxes that stay, which are copied from, are not there yet",
+  },
+  { on: ["microvm"], file: "filesystem/f3-protected", reason: LIVE },
+  {
+    on: ["microvm"],
+    file: "filesystem/f8-project-secrets",
+    tests: ["by any path, as mount", "a mount beside the workspace"],
+    reason: LIVE,
+  },
+  { on: ["microvm"], file: "network/n1-network-off", tests: ["the project (mount)"], reason: LIVE },
+  {
+    on: ["microvm"],
+    file: "network/n9-other-sandboxes",
+    tests: ["abstract sockets"],
+    reason: "it is found by the jail's process, which a machine has not inside",
+  },
+  {
+    on: ["microvm"],
+    file: "process/p1-bombs",
+    tests: ["anonymous memory"],
+    reason: "the machine's own kernel ends what takes too much, as the contract's limit-memory shows",
+  },
+  {
+    on: ["microvm"],
+    file: "process/p2-survive",
+    reason: "its processes are not the host's to see, and end with the machine: test/faults/microvm.test.ts",
+  },
+  { on: ["microvm"], file: "process/p4-forbidden-syscalls", tests: ["with a live project"], reason: LIVE },
+  {
+    on: ["microvm"],
+    file: "process/p7-descriptors",
+    reason: "its processes are a machine's, in which no descriptor of the host's can be",
+  },
+  { on: ["microvm"], file: "protocol/g2-nobody-reads", reason: "what it measures are the jail's processes" },
+  {
+    on: ["microvm"],
+    file: "protocol/g1-broken-frames",
+    tests: ["half a frame"],
+    reason: "the backend is proven with the same guest before the run, and the proof is what fails",
+  },
+  {
+    on: ["docker", "podman", "gvisor", "microvm"],
     file: "protocol/g1-broken-frames",
     tests: ["Ctrl-C still end the run"],
     reason: "it is found by the jail's process, which a container has not, and in which gVisor's are",
@@ -297,7 +373,7 @@ export interface NotThere {
 
 export const notThere: readonly NotThere[] = [
   {
-    on: ["docker", "podman", "gvisor"],
+    on: ["docker", "podman", "gvisor", "microvm"],
     ids: ["A1", "A2", "A3", "A4", "A6", "A7"],
     reason: "answered on the host before any backend is asked, by code that knows of none",
   },
@@ -306,8 +382,21 @@ export const notThere: readonly NotThere[] = [
     ids: ["A8", "F6"],
     reason: "images come from the engine's own store, which pulls and unpacks them itself",
   },
-  { on: ["gvisor"], ids: ["A8", "F6"], reason: "images are the linux backend's, unpacked on the host" },
+  { on: ["gvisor", "microvm"], ids: ["A8", "F6"], reason: "images are the linux backend's, unpacked on the host" },
   { on: ["gvisor"], ids: ["N4"], reason: "there is no resolver inside: the gateway resolves for its proxy, as in N2" },
+  {
+    on: ["microvm"],
+    ids: ["F3"],
+    reason: "nothing of the host's is live in a machine; what sync carries over is held as on linux, by the same code",
+  },
+  { on: ["microvm"], ids: ["P2"], reason: "whatever runs in a machine ends with it: test/faults/microvm.test.ts" },
+  { on: ["microvm"], ids: ["F5"], reason: "there is nothing to copy from yet: no sandboxes that stay" },
+  {
+    on: ["microvm"],
+    ids: ["P7"],
+    reason: "no descriptor of the host's can be in a machine: it has one stream, and no files of the host's",
+  },
+  { on: ["microvm"], ids: ["G2"], reason: "bounds are kept by the session and by QEMU's own flow control" },
   {
     on: ["gvisor"],
     ids: ["N8", "G2"],
