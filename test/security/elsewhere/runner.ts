@@ -2,7 +2,8 @@
 import type { File, Suite, Task, Test } from "@vitest/runner";
 import { VitestTestRunner } from "vitest/runners";
 import { chosenBackend, isThorough } from "../../support/chosen-backend.js";
-import { attacks, exemptions } from "./table.js";
+import { exemptions } from "./exemptions.js";
+import { attacks } from "./table.js";
 
 export default class ChosenAttacks extends VitestTestRunner {
   onCollected(files: File[]): void {
