@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { repository } from "../support/repository.js";
 import { citations, citationsElsewhere, citationsIn, notOn, uncovered } from "./coverage.js";
-import { attacks, exemptions } from "./elsewhere/table.js";
+import { exemptions } from "./elsewhere/exemptions.js";
+import { attacks } from "./elsewhere/table.js";
 import { MOST_PENDING, pending } from "./pending.js";
 import { threats } from "./threats.js";
 

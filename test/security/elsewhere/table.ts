@@ -1,7 +1,7 @@
 /**
- * The security suite on backends other than linux: which of its attacks each run of the tests makes there. What
- * cannot be made, and why, is in exemptions.ts. The attacks are those of the suite itself, in its own files; every run in them is on the
- * backend that the test project is about. With AGENTKERNEL_TEST_THOROUGH=1 all of a file is tried, and every file.
+ * The security suite on backends other than linux: which of its attacks each run of the tests makes there. What cannot
+ * be made, and why, is in exemptions.ts. The attacks are those of the suite itself, in its own files; every run in them is
+ * on the backend that the test project is about. With AGENTKERNEL_TEST_THOROUGH=1 all of a file is tried, and every file.
  */
 export interface Attack {
   /** The threat, as in ../threats.ts. */
