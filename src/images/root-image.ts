@@ -13,8 +13,8 @@ import { isCode, StoreLayout, syncFolder } from "./store/layout.js";
 import { waitForLock } from "./store/lock.js";
 import { storeFailure } from "./store/store-failure.js";
 import { makeDisk } from "./unpack/disk-process.js";
-import { removeFolders } from "./unpack/layer-process.js";
 import { LAYER_LIMITS } from "./unpack/limits.js";
+import { removeFolders } from "./unpack/unpacker-process.js";
 
 export interface RootImage {
   readonly path: string;

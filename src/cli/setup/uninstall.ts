@@ -6,7 +6,7 @@ import { escapeText } from "../../core/escape.js";
 import { findProgram } from "../../core/find-program.js";
 import { askDaemon } from "../../daemon/ask.js";
 import { daemonPlace } from "../../daemon/socket-place.js";
-import { removeFolders } from "../../images/unpack/layer-process.js";
+import { removeFolders } from "../../images/unpack/unpacker-process.js";
 import {
   type FileChange,
   type KeptFolder,

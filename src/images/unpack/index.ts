@@ -18,8 +18,9 @@ import { layerFolder, type ReadyImage, readReady, readyPath } from "../store/rea
 import { digestsOf, type ImageRecord } from "../store/records.js";
 import { storeFailure } from "../store/store-failure.js";
 import { chainIds } from "./chain-ids.js";
-import { removeFolders, unpackLayer } from "./layer-process.js";
+import { unpackLayer } from "./layer-process.js";
 import { LAYER_LIMITS, type LayerLimits, limitsFor } from "./limits.js";
+import { removeFolders } from "./unpacker-process.js";
 
 const UNSEEN_OWNER_MS = 24 * 60 * 60 * 1000;
 const LOCK_WAIT_MS = 15 * 60 * 1000;
