@@ -4,9 +4,10 @@
  */
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { build } from "esbuild";
+import { fileURLToPath } from "node:url";
+import { bundled } from "./bundled.mjs";
 import { CannotRun } from "./cannot-run.mjs";
+import { pssMiB } from "./proportional-memory.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** The one that was set up for tests, where no other is named. */
@@ -81,30 +82,20 @@ class Machines {
 const withoutPool = ({ shapeOf: _, ...backend }) => backend;
 
 async function backendOf({ entry }) {
-  const checkout = dirname(dirname(entry));
   // Where a program of ours looks for the native ones.
   const outfile = join(dirname(entry), "bench-machines.mjs");
-  await build({
-    stdin: {
-      contents: `export { openMicrovm, openTemplates } from "./src/runtime/open-microvm.ts";
-                 export { qemuPath } from "./src/backends/microvm/monitor.ts";
-                 export { TemporarySandbox, temporaryId } from "./src/runtime/temporary-sandbox.ts";
-                 export { resolve } from "./src/policy/resolve.ts";`,
-      resolveDir: checkout,
-    },
-    outfile,
-    bundle: true,
-    format: "esm",
-    platform: "node",
-    logLevel: "warning",
+  return await bundled(dirname(dirname(entry)), outfile, {
+    "src/runtime/open-microvm.ts": "openMicrovm, openTemplates",
+    "src/backends/microvm/monitor.ts": "qemuPath",
+    "src/runtime/temporary-sandbox.ts": "TemporarySandbox, temporaryId",
+    "src/policy/resolve.ts": "resolve",
   });
-  return await import(pathToFileURL(outfile).href);
 }
 
 /** Proportional memory of all processes that this one has started, and of theirs. */
 export function startedMiB(pid = process.pid) {
   const children = readdirSync(`/proc/${pid}/task`).flatMap((task) => childrenOf(pid, task));
-  return children.filter(Boolean).reduce((sum, child) => sum + pssMiB(child) + startedMiB(child), 0);
+  return children.filter(Boolean).reduce((sum, child) => sum + pssIfThere(child) + startedMiB(child), 0);
 }
 
 function childrenOf(pid, task) {
@@ -112,9 +103,9 @@ function childrenOf(pid, task) {
 }
 
 /** Nothing where it is ending: it has no memory any more. */
-function pssMiB(pid) {
+function pssIfThere(pid) {
   try {
-    return Number(/^Pss: +(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1] ?? 0) / 1024;
+    return pssMiB(pid);
   } catch (error) {
     if (error.code === "ESRCH" || error.code === "ENOENT") return 0;
     throw error;

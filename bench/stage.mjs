@@ -6,8 +6,8 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { build } from "esbuild";
+import { fileURLToPath } from "node:url";
+import { bundled } from "./bundled.mjs";
 import { compileStopwatch, Stopwatch } from "./stopwatch.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -65,20 +65,10 @@ export async function stage() {
 
 /** The product's own way from a policy to a spec, so that a figure is about what a user's sandbox is made of. */
 async function specMaker(folder, checkout) {
-  const outfile = join(folder, "spec.mjs");
-  await build({
-    stdin: {
-      contents: `export { jailSpec } from "./src/backends/linux/jail-spec.ts";
-                 export { resolve } from "./src/policy/resolve.ts";`,
-      resolveDir: checkout,
-    },
-    outfile,
-    bundle: true,
-    format: "esm",
-    platform: "node",
-    logLevel: "warning",
+  const { jailSpec, resolve } = await bundled(checkout, join(folder, "spec.mjs"), {
+    "src/backends/linux/jail-spec.ts": "jailSpec",
+    "src/policy/resolve.ts": "resolve",
   });
-  const { jailSpec, resolve } = await import(pathToFileURL(outfile).href);
   const paths = { guestBinary: join(checkout, "dist", "native", "ak-guest"), journalDir: join(folder, "journal") };
   return (projectDir, image, egress) => {
     const fields = { "net.egress": egress, ...(projectDir === null ? { "fs.workspace.mode": "none" } : {}) };

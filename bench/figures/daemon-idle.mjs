@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import { BenchDaemon } from "../daemon.mjs";
+import { pssMiB } from "../proportional-memory.mjs";
 
 const RUNS = 200;
 /** Long enough to have given back what is not needed. */
@@ -60,10 +61,6 @@ function nameOf(pid) {
 
 function parentOf(pid) {
   return Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]);
-}
-
-function pssMiB(pid) {
-  return Number(/^Pss: +(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))[1]) / 1024;
 }
 
 function residentMiB(pid) {

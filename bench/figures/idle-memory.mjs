@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import { endIdle, IDLE_MS, startIdle } from "../idle-jail.mjs";
+import { pssMiB } from "../proportional-memory.mjs";
 
 const SANDBOXES = 10;
 
@@ -28,12 +29,6 @@ function average(sandboxes) {
 
 function guestOf(pid) {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ")[0]);
-}
-
-function pssMiB(pid) {
-  const found = /^Pss: +(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"));
-  if (!found) throw new Error(`process ${pid} has no proportional memory`);
-  return Number(found[1]) / 1024;
 }
 
 function mean(values) {
