@@ -212,12 +212,12 @@ fn note_links(root: BorrowedFd<'_>, host: BorrowedFd<'_>, path: &[u8], found: &m
                 let Ok(Some(entries)) = list(root, &folder) else {
                     continue;
                 };
-                for (name, _) in entries {
-                    let Some(stat) = stat_below(root, &folder, &name) else {
+                for (name, _) in entries.iter() {
+                    let Some(stat) = stat_below(root, &folder, name) else {
                         continue;
                     };
                     match FileType::from_raw_mode(stat.st_mode) {
-                        FileType::Directory => queue.push([&folder[..], &name, b"/"].concat()),
+                        FileType::Directory => queue.push([&folder[..], name, b"/"].concat()),
                         FileType::RegularFile if stat.st_nlink > 1 => {
                             found.linked.insert(inode(&stat));
                         }
