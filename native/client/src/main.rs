@@ -22,6 +22,7 @@ use std::env;
 use std::ffi::{OsString, c_char, c_int};
 use std::process::exit;
 
+use ak_bytes as _;
 use ak_heap::Heap;
 use installation::Installation;
 use relay::Relay;

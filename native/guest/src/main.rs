@@ -30,6 +30,7 @@ mod users;
 
 use std::ffi::{c_char, c_int};
 
+use ak_bytes as _;
 use ak_heap::Heap;
 use server::{End, Server};
 

@@ -16,6 +16,7 @@ use std::{
     path::Path,
 };
 
+use ak_bytes as _;
 use ak_heap::Heap;
 use ak_jail::{
     cgroup, claim,
