@@ -2,7 +2,7 @@
 //! each time, and its comparison goes byte by byte; what our programs copy and compare are names and numbers, thousands
 //! of a few bytes for each sandbox. A program has these calls by naming this crate (`use ak_bytes as _;`).
 
-#![cfg(target_arch = "x86_64")]
+#![cfg(all(target_arch = "x86_64", any(target_env = "musl", test)))]
 
 use std::{
     arch::{
@@ -123,7 +123,7 @@ unsafe fn compare_bytes(one: *const u8, other: *const u8, count: usize) -> Order
 }
 
 /// Under the names that the compiler calls. All four, since those of musl come as one.
-#[cfg(all(target_env = "musl", not(test)))]
+#[cfg(not(test))]
 mod calls {
     use std::{cmp::Ordering, ffi::c_int};
 

@@ -11,7 +11,9 @@ use std::{
 };
 
 use rustix::{
+    buffer::spare_capacity,
     fs::{AtFlags, FileType, fstatfs, statat},
+    io::pread,
     time::{ClockId, clock_gettime},
 };
 
@@ -103,8 +105,12 @@ impl Memory {
 
     fn recall(&self) -> Remembered {
         let length = self.shared.metadata().map_or(0, |found| found.len()).min(MOST_BYTES);
-        let mut bytes = vec![0; length as usize];
-        let is_read = self.shared.read_exact_at(&mut bytes, 0).is_ok();
+        if length == 0 {
+            return Remembered::new();
+        }
+        let mut bytes = Vec::with_capacity(length as usize);
+        // One that was cut short meanwhile is not whole, and not believed.
+        let is_read = pread(&self.shared, spare_capacity(&mut bytes), 0).is_ok();
         is_read.then(|| decode(bytes)).flatten().unwrap_or_default()
     }
 }

@@ -170,6 +170,8 @@ pub fn list(root: BorrowedFd<'_>, folder: &[u8]) -> Outcome<Option<Entries>> {
 }
 
 /// False if we may not read it.
+// Not part of its callers: its buffer would be of their stack, every page of it, also where nothing is to be read.
+#[inline(never)]
 fn each_entry(root: BorrowedFd<'_>, folder: &[u8], mut take: impl FnMut(&[u8], FileType)) -> Outcome<bool> {
     let dir = match open_below(root, folder, OFlags::RDONLY | OFlags::DIRECTORY) {
         Ok(dir) => dir,
