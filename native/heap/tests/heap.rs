@@ -16,9 +16,7 @@ fn what_is_written_stays_while_it_grows_and_shrinks_across_the_border() {
         let old = bytes.len();
         bytes.resize(size, 0);
         bytes.shrink_to_fit();
-        for at in old.min(size)..size {
-            bytes[at] = (at % 251) as u8;
-        }
+        bytes.iter_mut().enumerate().skip(old).for_each(|(at, byte)| *byte = (at % 251) as u8);
         assert!(bytes.iter().enumerate().all(|(at, byte)| *byte == (at % 251) as u8), "at {size}");
     }
 }
