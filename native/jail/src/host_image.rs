@@ -217,7 +217,7 @@ fn write_etc(root: &Path, spec: &Spec) -> Outcome<()> {
     ] {
         fs::write(root.join("etc").join(file), text).during(format_args!("write /etc/{file}"))?;
     }
-    for (file, text) in etc_files::of_the_machine(&spec.hostname, spec.network) {
+    for (file, text) in etc_files::at_the_start(spec) {
         fs::write(root.join("etc").join(file), text).during(format_args!("write /etc/{file}"))?;
     }
     Ok(())
