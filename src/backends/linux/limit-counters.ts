@@ -7,8 +7,8 @@ import { join } from "node:path";
 import type { LimitsHit } from "../../core/backend.js";
 
 const CGROUPS = "/sys/fs/cgroup";
-/** Far above what these files say. */
-const MOST_BYTES = 4096;
+/** Far above what these files say, and little enough to be a part of a buffer that is there already. */
+const MOST_BYTES = 2048;
 
 /** Null where the limits of this process are elsewhere, or cannot be read from here. */
 export function limitCounters(pid: number): (() => LimitsHit | null) | null {

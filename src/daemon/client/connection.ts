@@ -5,7 +5,7 @@ import type { Resident } from "../../runtime/resident.js";
 import { refusalOf } from "./admission.js";
 import { ClientFrame, FrameDecoder, type FrameReceiver } from "./frames.js";
 import { ClientSession } from "./session.js";
-import { parseStart } from "./start.js";
+import type { StartReader } from "./start.js";
 
 /** A client says at once what it wants. */
 const START_TIMEOUT_MS = 5000;
@@ -18,6 +18,7 @@ export interface ConnectionOptions {
   /** Where this process lives: see `ownPlace`. */
   readonly place: string;
   readonly resident: Resident;
+  readonly starts: StartReader;
   readonly onSession: (session: ClientSession) => void;
   readonly onFault: (error: unknown) => void;
 }
@@ -55,7 +56,7 @@ export class ClientConnection implements FrameReceiver {
     if (type !== ClientFrame.start || this.#hasStarted) throw new RangeError(`frame ${type} before the agreement`);
     this.#hasStarted = true;
     clearTimeout(this.#timer);
-    const start = parseStart(payload);
+    const start = this.#options.starts.read(payload);
     void this.#decide(start).catch((error: unknown) => {
       this.#options.onFault(error);
       this.#socket.destroy();
