@@ -27,20 +27,22 @@ export class ClientConnection implements FrameReceiver {
   readonly #socket: Duplex;
   readonly #options: ConnectionOptions;
   readonly #decoder = new FrameDecoder(this);
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | undefined;
   #session: ClientSession | null = null;
   #hasStarted = false;
 
   constructor(socket: Duplex, head: Buffer, options: ConnectionOptions) {
     this.#socket = socket;
     this.#options = options;
-    this.#timer = setTimeout(() => socket.destroy(), START_TIMEOUT_MS);
-    socket.once("close", () => clearTimeout(this.#timer));
     // A client that is gone is told of by the end of its connection.
     socket.on("error", () => {});
     socket.on("end", () => socket.destroy());
     socket.on("data", (chunk: Buffer) => this.#push(chunk));
     if (head.length > 0) this.#push(head);
+    // Most have said it by now.
+    if (this.#hasStarted || socket.destroyed) return;
+    this.#timer = setTimeout(() => socket.destroy(), START_TIMEOUT_MS);
+    socket.once("close", () => clearTimeout(this.#timer));
   }
 
   data(stream: number, piece: Buffer): void {
