@@ -1,9 +1,11 @@
 /** One running jail: the process outside the walls that owns a sandbox, and what it tells us. */
 import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
+import { StringDecoder } from "node:string_decoder";
 import type { BootedSandbox, Layer, SandboxEnd, UsedSoFar } from "../../core/backend.js";
 import { deferred } from "../../core/deferred.js";
 import { AgentKernelError } from "../../core/errors.js";
+import { readerOf } from "../../guest/index.js";
 import { type JailEvent, parseJailEvent } from "./jail-events.js";
 import type { JailPaths } from "./jail-spec.js";
 import { exitOf, type JailStarter, type StartedJail, spawnJail } from "./jail-start.js";
@@ -103,8 +105,6 @@ export class Jail {
     // A sandbox that cannot be spoken to any more has no use left; whoever asked first has had its way.
     this.stream.once("close", () => void this.kill().catch(() => {}));
     const events = readEvents(this.#control);
-    // One that was accepted is not read before somebody listens.
-    this.#control.resume();
     // Its last words may still be on their way when it is gone already.
     this.gone = Promise.all([child.exited, closeOf(this.#control)]).then(async ([how]) => {
       if (how.signal !== null) await sweep(programs, child.pid);
@@ -199,10 +199,10 @@ export function readEvents(control: Socket): JailEvents {
     fail(reason ?? new AgentKernelError("sandbox_died", "the process that owns the sandbox was killed"));
     ended.reject(failure);
   };
+  const decoder = new StringDecoder("utf8");
   let text = "";
-  control.setEncoding("utf8");
-  control.on("data", (chunk: string) => {
-    text += chunk;
+  readerOf(control).start((chunk) => {
+    text += decoder.write(chunk);
     try {
       for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n")) {
         const line = text.slice(0, at);
