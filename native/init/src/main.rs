@@ -1,20 +1,25 @@
 //! `ak-init`, process 1 of a virtual machine. It loads what drivers the kernel lacks, and forks. The child builds the
-//! sandbox's root from the image on the first disk, says that it waits, hears one message in which the machine gets its
-//! time, entropy, names and limits, and becomes `ak-entry`, which is told the rest as in a container. A machine may be
-//! saved while it waits, and the copies differ from then on. Process 1 waits for the child and ends the machine.
+//! sandbox's root from the image on the first disk, hears what shape the sandbox is to have, builds what can be built of
+//! that (`ahead.rs`: all of it, up to a guest that waits inside its walls), and says that it waits. A machine may be saved
+//! while it waits. Then it hears one message in which the machine gets its time, entropy and names, and the copies differ
+//! from then on. Where the guest does not wait, the child becomes `ak-entry`, which is told the rest as in a container.
+//! Process 1 waits for the child and ends the machine.
 //!
-//! Nothing of a user is here before the message, and nothing untrusted runs before `ak-entry` has raised its walls.
+//! Nothing of a user is here before the second message, and nothing untrusted runs before the walls stand.
 
+mod ahead;
 mod end;
 mod limits;
 mod modules;
 mod remains;
 mod root;
+mod shape;
 mod stream;
 mod sys;
 mod wake;
 
 use std::{
+    convert::Infallible,
     ffi::CStr,
     fs::{self, File},
     io::Write,
@@ -31,7 +36,8 @@ use rustix::{
     fs::{Mode, OFlags, open},
     mount::{MountFlags, mount},
 };
-use stream::{Ended, Stream};
+use shape::Shape;
+use stream::Stream;
 use wake::Wake;
 
 /// Of the sandbox, but for its network: the machine's own has nothing but loopback.
@@ -80,18 +86,11 @@ fn mount_kernel_folders() -> Outcome<()> {
 }
 
 /// In the child. Whatever fails once there is a stream is told there.
-fn serve(limits: &Limits, token: TokenWriter) -> Outcome<std::convert::Infallible> {
+fn serve(limits: &Limits, token: TokenWriter) -> Outcome<Infallible> {
     let root = root::Root::build()?;
     ak_netlink::route::raise_loopback().during("bring loopback up")?;
     let mut stream = Stream::open()?;
-    let said = stream.hear_wake().and_then(|heard| match heard {
-        Ok(text) => {
-            let wake = Wake::parse(&text)?;
-            token.tell(wake.token_bytes())?;
-            become_entry(&stream, root, limits, &wake)
-        }
-        Err(Ended) => Err(ak_jail::fault::Fault::start("the host is gone")),
-    });
+    let said = build(&mut stream, root, limits, token);
     if let Err(fault) = &said {
         // Whoever should hear it may be gone; the kernel's log has it too.
         let _ = stream.say_failed(fault);
@@ -99,15 +98,26 @@ fn serve(limits: &Limits, token: TokenWriter) -> Outcome<std::convert::Infallibl
     said
 }
 
-fn become_entry(stream: &Stream, root: root::Root, limits: &Limits, wake: &Wake) -> Outcome<std::convert::Infallible> {
-    wake.apply_to_machine()?;
-    limits.apply(wake)?;
-    // Opened while they can still be seen.
+fn build(stream: &mut Stream, mut root: root::Root, limits: &Limits, token: TokenWriter) -> Outcome<Infallible> {
+    let shape = Shape::parse(&stream.hear()?)?;
+    limits.apply(&shape)?;
+    // Opened while it can still be seen.
     let log = open_log()?;
-    root.furnish(wake)?;
+    root.furnish(&shape)?;
     root.enter()?;
+    if let Some(order) = shape.ahead {
+        return ahead::serve(stream, root, order, token);
+    }
     let program = open(ENTRY, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("open ak-entry")?;
-    let program = above_placed(&program).during("keep ak-entry")?;
+    root.open_files()?;
+    let wake = Wake::parse(&stream.hear_wake()?)?;
+    token.tell(wake.token_bytes())?;
+    root.wake(&wake)?;
+    become_entry(stream, &program, &log)
+}
+
+fn become_entry(stream: &Stream, program: &OwnedFd, log: &OwnedFd) -> Outcome<Infallible> {
+    let program = above_placed(program).during("keep ak-entry")?;
     let port = above_placed(stream.fd()).during("keep the stream")?;
     for (fd, number) in [(port.as_fd(), 0), (port.as_fd(), 1), (log.as_fd(), 2)] {
         place_fd(fd, number).during("place a descriptor")?;

@@ -27,9 +27,6 @@ const MAX_MESSAGE: usize = 1 << 20;
 /// The port is announced by the host a moment after the driver is there.
 const APPEARS_WITHIN: Duration = Duration::from_secs(30);
 
-/// The host hung up before it had said anything whole.
-pub struct Ended;
-
 #[derive(Serialize)]
 #[serde(tag = "said", rename_all = "lowercase")]
 enum Said<'a> {
@@ -61,20 +58,25 @@ impl Stream {
         self.file.as_fd()
     }
 
+    /// What comes first, from whoever started the machine.
+    pub fn hear(&mut self) -> Outcome<Vec<u8>> {
+        hear(&mut self.file).map_err(|e| if is_hang_up(&e) { host_gone() } else { unheard(&e) })
+    }
+
     /// Says that the machine waits, and waits.
-    pub fn hear_wake(&mut self) -> Outcome<Result<Vec<u8>, Ended>> {
+    pub fn hear_wake(&mut self) -> Outcome<Vec<u8>> {
         loop {
             let heard = self.say(&Said::Waiting).and_then(|()| hear(&mut self.file));
             match (heard, &self.listener) {
                 (Ok(message), _) => {
                     self.listener = None;
-                    return Ok(Ok(message));
+                    return Ok(message);
                 }
                 (Err(e), Some(listener)) if is_hang_up(&e) => {
                     self.file = File::from(sys::accept(listener).during("take the host's connection")?);
                 }
-                (Err(e), None) if is_hang_up(&e) => return Ok(Err(Ended)),
-                (Err(e), _) => return Err(e).during("hear the host"),
+                (Err(e), None) if is_hang_up(&e) => return Err(host_gone()),
+                (Err(e), _) => return Err(unheard(&e)),
             }
         }
     }
@@ -88,6 +90,14 @@ impl Stream {
         let length = u32::try_from(text.len()).map_err(io::Error::other)?;
         self.file.write_all(&[&length.to_le_bytes()[..], &text].concat())
     }
+}
+
+fn host_gone() -> Fault {
+    Fault::start("the host is gone")
+}
+
+fn unheard(e: &io::Error) -> Fault {
+    Fault::start(format!("hear the host: {e}"))
 }
 
 fn hear(file: &mut File) -> io::Result<Vec<u8>> {

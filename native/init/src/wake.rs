@@ -1,6 +1,5 @@
-//! The one message that makes a waiting machine somebody's: what differs from copy to copy of a saved machine, and what
-//! an engine would have been told about a container. It comes from the host, which is trusted, and is checked all the
-//! same: a mistake should be found where it was made.
+//! The message that makes a waiting machine somebody's: what differs from copy to copy of a saved machine. It comes from
+//! the host, which is trusted, and is checked all the same: a mistake should be found where it was made.
 
 use std::{fs::File, path::PathBuf};
 
@@ -29,28 +28,20 @@ pub struct Wake {
     pub hostname: String,
     /// Hexadecimal.
     pub machine_id: String,
-    /// There is a network, and whatever leads out of the machine arrives at the guest.
-    pub captured: bool,
-    pub root_readonly: bool,
-    pub scratch_mib: u64,
-    /// Of /tmp and /dev/shm each.
-    pub tmp_mib: u64,
-    /// Filesystems in memory, beside /tmp and /dev/shm.
-    pub places: Vec<Place>,
-    pub pids: u64,
-    pub open_files: u64,
     /// Hexadecimal; with it, the machine stays when its sandbox has ended, and tells so by these bytes, which nobody
     /// in the sandbox knows.
     pub token: Option<String>,
+    /// Where the guest waits already; else an order follows.
+    pub rest: Option<Rest>,
 }
 
+/// Of the owner's own, as an order has it.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Place {
-    pub path: PathBuf,
-    pub mib: u64,
-    /// Octal.
-    pub mode: String,
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Rest {
+    pub trusted_certificate: Option<String>,
+    pub trees: Vec<PathBuf>,
+    pub listed: Option<PathBuf>,
 }
 
 impl Wake {
@@ -72,23 +63,14 @@ impl Wake {
         if wake.token.as_ref().is_some_and(|token| !is_hexadecimal(token, TOKEN_DIGITS)) {
             return Err(wrong(format!("token must have {TOKEN_DIGITS} hexadecimal digits")));
         }
-        for Place { path, mode, .. } in &wake.places {
-            if !path.is_absolute() || path.components().any(|c| c.as_os_str() == "..") {
-                return Err(wrong(format!("{} must be absolute without ..", path.display())));
-            }
-            if mode.is_empty() || mode.len() > 4 || !mode.bytes().all(|b| (b'0'..=b'7').contains(&b)) {
-                return Err(wrong(format!("the mode of {} must be octal", path.display())));
-            }
-        }
         Ok(wake)
     }
 
     /// What belongs to the whole machine: its clock, its random numbers, its name.
-    pub fn apply_to_machine(&self) -> Outcome<()> {
+    pub fn apply_to_machine(&self, random: &File) -> Outcome<()> {
         let now = Timespec { tv_sec: self.seconds, tv_nsec: self.nanoseconds as _ };
         clock_settime(ClockId::Realtime, now).during("set the clock")?;
-        let random = File::options().write(true).open("/dev/urandom").during("open the random numbers")?;
-        sys::reseed(&random, self.entropy_bytes()).during("give the machine entropy of its own")?;
+        sys::reseed(random, self.entropy_bytes()).during("give the machine entropy of its own")?;
         sethostname(self.hostname.as_bytes()).during("set the host name")
     }
 
@@ -118,9 +100,8 @@ mod tests {
     fn message(change: impl FnOnce(&mut serde_json::Value)) -> Vec<u8> {
         let mut value = serde_json::json!({
             "version": 1, "seconds": 1_800_000_000, "nanoseconds": 5, "entropy": "0f".repeat(ENTROPY_BYTES),
-            "hostname": "box", "machineId": "a".repeat(32), "captured": true, "rootReadonly": false,
-            "scratchMib": 64, "tmpMib": 16, "places": [{"path": "/workspace", "mib": 64, "mode": "0755"}],
-            "pids": 100, "openFiles": 1024,
+            "hostname": "box", "machineId": "a".repeat(32), "token": null,
+            "rest": {"trustedCertificate": null, "trees": ["/workspace"], "listed": null},
         });
         change(&mut value);
         value.to_string().into_bytes()
@@ -134,7 +115,7 @@ mod tests {
     fn a_whole_message_is_understood() {
         let wake = Wake::parse(&message(|_| {})).expect("a message");
         assert_eq!(wake.entropy_bytes(), [0x0f; ENTROPY_BYTES]);
-        assert_eq!(wake.places[0].mode, "0755");
+        assert_eq!(wake.rest.expect("a rest").trees, [PathBuf::from("/workspace")]);
     }
 
     #[test]
@@ -144,7 +125,6 @@ mod tests {
         assert!(refusal(|m| m["entropy"] = "00".into()).contains("entropy"));
         assert!(refusal(|m| m["machineId"] = "g".repeat(32).into()).contains("machineId"));
         assert!(refusal(|m| m["hostname"] = "".into()).contains("hostname"));
-        assert!(refusal(|m| m["places"][0]["path"] = "/a/../b".into()).contains("/a/../b"));
-        assert!(refusal(|m| m["places"][0]["mode"] = "9".into()).contains("octal"));
+        assert!(refusal(|m| m["rest"]["more"] = 1.into()).contains("more"));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     env,
-    io::Read,
+    io::{Read, Write},
     os::{
         fd::{AsFd, BorrowedFd},
         unix::net::UnixStream,
@@ -80,7 +80,7 @@ fn run_on<M: Monitor>(spec: &MachineSpec) -> Outcome<()> {
 fn save<M: Monitor>(spec: &MachineSpec) -> Outcome<()> {
     let (ours, theirs) = UnixStream::pair().during("make the machine's stream")?;
     let mut machine = M::boot(spec, theirs.into())?;
-    await_waiting(&ours).map_err(|failure| {
+    tell_first(&ours, spec).and_then(|()| await_waiting(&ours)).map_err(|failure| {
         let said = machine.last_words();
         Failure::new(format!("the machine did not come up: {failure}{}{said}", if said.is_empty() { "" } else { "; " }))
     })?;
@@ -88,6 +88,12 @@ fn save<M: Monitor>(spec: &MachineSpec) -> Outcome<()> {
     let saved = machine.save();
     drop(ours);
     saved
+}
+
+fn tell_first(mut stream: &UnixStream, spec: &MachineSpec) -> Outcome<()> {
+    let Some(text) = &spec.says else { return Ok(()) };
+    let length = u32::try_from(text.len()).during("tell the machine its shape")?;
+    stream.write_all(&[&length.to_le_bytes()[..], text.as_bytes()].concat()).during("tell the machine its shape")
 }
 
 fn await_waiting(mut stream: &UnixStream) -> Outcome<()> {

@@ -11,11 +11,12 @@ import { entryOrder } from "../entry/order.js";
 import { awaitEntry, giveOrder, sendMessage } from "../entry/talk.js";
 import { type CopiedView, copiedViews, liveViews, trackedView } from "../entry/views.js";
 import { type JailPrograms, startJail } from "../linux/jail-process.js";
+import { waitsInside } from "./first-message.js";
 import { MachineStream } from "./machine-stream.js";
 import { type MachineStart, monitorJail } from "./monitor-jail.js";
 import type { MachineShape } from "./shape.js";
 import { SyncedProject } from "./synced-project.js";
-import { wakeMessage } from "./wake.js";
+import { type WakeParts, wakeMessage } from "./wake.js";
 
 export interface MachineParts {
   readonly programs: JailPrograms;
@@ -70,9 +71,17 @@ export class RunMachine {
       const views = machineViews(boot);
       const tracked = trackedView(views, false);
       this.#project = tracked === null ? null : await SyncedProject.begin(this.#parts.folder, tracked, boot);
-      await this.#wake(boot, views);
       const order = entryOrder(boot, { views, live: [], isKept: false, hasOwnKeeper: true });
-      const { layers, listing } = await giveOrder(this.#stream, { order, views, hide: boot.policy.fs.deny, signal });
+      const isInside = waitsInside(boot, views);
+      const here = this.#wake(boot, isInside ? order : null);
+      const hide = boot.policy.fs.deny;
+      const { layers, listing } = await giveOrder(this.#stream, {
+        order: isInside ? null : order,
+        views,
+        hide,
+        here,
+        signal,
+      });
       await this.#project?.isInPlace(this.#stream, listing);
       return this.#booted(layers);
     } catch (error) {
@@ -83,15 +92,16 @@ export class RunMachine {
     }
   }
 
-  async #wake(boot: BootSpec, views: readonly CopiedView[]): Promise<void> {
-    const isCold = this.#parts.start.does === "boot";
-    const woken = (async () => {
-      await sendMessage(
-        this.#stream,
-        Buffer.from(JSON.stringify(wakeMessage(boot, views, this.#project?.token ?? null))),
-      );
-      await awaitEntry(this.#stream, "waiting");
-    })();
+  /** Settles when it has heard whose it is. */
+  async #wake(boot: BootSpec, rest: WakeParts["rest"]): Promise<void> {
+    const { start, shape } = this.#parts;
+    const isCold = start.does === "boot";
+    const messages = [
+      ...(isCold ? [shape.first] : []),
+      wakeMessage(boot, { token: this.#project?.token ?? null, rest }),
+    ];
+    const sent = messages.map((text) => sendMessage(this.#stream, Buffer.from(text)));
+    const woken = Promise.all([awaitEntry(this.#stream, "waiting"), ...sent]);
     const ms = isCold ? BOOT_MS : WAKE_MS;
     woken.catch(() => {});
     await within(ms, woken, () => {
