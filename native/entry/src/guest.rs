@@ -4,7 +4,7 @@ use std::{
     convert::Infallible,
     ffi::CStr,
     fs::{self, File},
-    os::fd::{AsFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
 };
 
@@ -111,8 +111,8 @@ pub fn enter(
 }
 
 /// The guest waits at this entrance until it is given the stream to its only host, a device of a virtual machine.
-pub fn enter_ahead(entrance: OwnedFd, guest: OwnedFd, captured: Option<&Listeners>) -> Outcome<Infallible> {
-    place(Way::Door(entrance), captured)?;
+pub fn enter_ahead(entrance: BorrowedFd<'_>, guest: OwnedFd, captured: Option<&Listeners>) -> Outcome<Infallible> {
+    place(Way::Door(sys::above_placed(entrance).during("keep the entrance")?), captured)?;
     start(guest, captured, &[(true, c"warm"), (true, c"machine")])
 }
 

@@ -1,14 +1,15 @@
-//! `ak-init`, process 1 of a virtual machine. It loads what drivers the kernel lacks, and forks. The child builds the
-//! sandbox's root from the image on the first disk, hears what shape the sandbox is to have, builds what can be built of
-//! that (`ahead.rs`: all of it, up to a guest that waits inside its walls), and says that it waits. A machine may be saved
-//! while it waits. Then it hears one message in which the machine gets its time, entropy and names, and the copies differ
-//! from then on. Where the guest does not wait, the child becomes `ak-entry`, which is told the rest as in a container.
-//! Process 1 waits for the child and ends the machine.
+//! `ak-init`, process 1 of a virtual machine. It loads what drivers the kernel lacks, hears what shape the sandbox is to
+//! have, and forks. The child builds the sandbox's root from the image on the first disk, and what else can be built of the
+//! shape (`ahead.rs`: all of it, up to a guest that waits inside its walls). Then the machine says that it waits, and may
+//! be saved. It hears one message in which it gets its time, entropy and names, and the copies differ from then on. Where
+//! the guest does not wait, the child becomes `ak-entry`, which is told the rest as in a container. Process 1 waits for the
+//! child and ends the machine.
 //!
 //! Nothing of a user is here before the second message, and nothing untrusted runs before the walls stand.
 
 mod ahead;
 mod end;
+mod identity;
 mod limits;
 mod modules;
 mod remains;
@@ -30,6 +31,7 @@ use ak_jail::{
     fault::{During, Outcome},
     sys::{Fork, above_placed, exec_fd, fork_into, ignore_broken_pipes, place_fd},
 };
+use identity::Identity;
 use limits::Limits;
 use remains::{Remains, TokenWriter};
 use rustix::{
@@ -59,17 +61,41 @@ fn run() -> Outcome<end::End> {
     mount_kernel_folders()?;
     modules::load()?;
     let limits = Limits::prepare()?;
+    ak_netlink::route::raise_loopback().during("bring loopback up")?;
+    let mut stream = Stream::open()?;
+    let heard = stream.hear().and_then(|text| Shape::parse(&text)).and_then(|shape| {
+        limits.apply(&shape)?;
+        Ok(shape)
+    });
+    match heard {
+        Err(fault) => {
+            // Whoever should hear it may be gone; the kernel's log has it too.
+            let _ = stream.say_failed(&fault);
+            Err(fault)
+        }
+        Ok(mut shape) => match shape.ahead.take() {
+            Some(order) => ahead::run(stream, shape, order, &limits),
+            None => run_told_later(stream, &shape, &limits),
+        },
+    }
+}
+
+/// The child waits for the wake message, and becomes `ak-entry`.
+fn run_told_later(mut stream: Stream, shape: &Shape, limits: &Limits) -> Outcome<end::End> {
     let (token, writer) = remains::token_pipe()?;
     match fork_into(NAMESPACES, Some(limits.cgroup())).during("start the sandbox's first process")? {
         Fork::Parent { pid, .. } => {
-            drop(writer);
-            end::of_child(pid, &Remains::of(pid, token)?)
+            let mounts = remains::mounts_of(&pid.to_string())?;
+            drop((writer, stream));
+            end::of_child(pid, &Remains::of(mounts, token), || Ok(()))
         }
         Fork::Child => {
-            let fault = match serve(&limits, writer) {
+            let fault = match serve(&mut stream, shape, writer) {
                 Err(fault) => fault,
                 Ok(never) => match never {},
             };
+            // As above.
+            let _ = stream.say_failed(&fault);
             end::log(&fault.to_string());
             std::process::exit(1)
         }
@@ -85,34 +111,19 @@ fn mount_kernel_folders() -> Outcome<()> {
     Ok(())
 }
 
-/// In the child. Whatever fails once there is a stream is told there.
-fn serve(limits: &Limits, token: TokenWriter) -> Outcome<Infallible> {
+fn serve(stream: &mut Stream, shape: &Shape, token: TokenWriter) -> Outcome<Infallible> {
     let root = root::Root::build()?;
-    ak_netlink::route::raise_loopback().during("bring loopback up")?;
-    let mut stream = Stream::open()?;
-    let said = build(&mut stream, root, limits, token);
-    if let Err(fault) = &said {
-        // Whoever should hear it may be gone; the kernel's log has it too.
-        let _ = stream.say_failed(fault);
-    }
-    said
-}
-
-fn build(stream: &mut Stream, mut root: root::Root, limits: &Limits, token: TokenWriter) -> Outcome<Infallible> {
-    let shape = Shape::parse(&stream.hear()?)?;
-    limits.apply(&shape)?;
-    // Opened while it can still be seen.
-    let log = open_log()?;
-    root.furnish(&shape)?;
+    // Opened while they can still be seen.
+    let (log, random) = (open_log()?, identity::open_random()?);
+    root.furnish(shape)?;
     root.enter()?;
-    if let Some(order) = shape.ahead {
-        return ahead::serve(stream, root, order, token);
-    }
     let program = open(ENTRY, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("open ak-entry")?;
-    root.open_files()?;
-    let wake = Wake::parse(&stream.hear_wake()?)?;
-    token.tell(wake.token_bytes())?;
-    root.wake(&wake)?;
+    let mut identity = Identity::prepare(random, shape)?;
+    let mut heard = Vec::new();
+    stream.hear_wake(&mut heard)?;
+    let wake = Wake::parse(&heard)?;
+    token.tell(wake.token)?;
+    identity.take(&wake)?;
     become_entry(stream, &program, &log)
 }
 

@@ -1,19 +1,13 @@
 //! The sandbox's root: the image on the first disk, which cannot be written, below a layer in memory. What every root
 //! has (/proc, /dev, /tmp) is built by the code that builds it for jails.
 
-use std::{
-    fs::{self, File},
-    os::unix::fs::{FileExt, MetadataExt},
-    path::Path,
-};
+use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
 use ak_jail::{
     etc_files,
     fault::{During, Outcome},
     filesystems, image_root,
     place::{self, Root as Tree},
-    spec::Network,
-    sys,
     view::guard::{self, Void},
 };
 use rustix::{
@@ -26,7 +20,7 @@ use rustix::{
     process::{chdir, chroot, umask},
 };
 
-use crate::{shape::Shape, wake::Wake};
+use crate::{identity::MACHINE_ID, shape::Shape};
 
 const DISK: &str = "/dev/vda";
 /// A filesystem in memory: everything that the sandbox writes lies here. The current folder until the root is entered.
@@ -38,17 +32,10 @@ const CLOSED_TO_ROOT: [&str; 6] = ["kcore", "kmsg", "sysrq-trigger", "timer_list
 /// Until it is known how much it may be. What is written before is little.
 const FIRST_MIB: u64 = 16;
 /// The name of a sandbox that is nobody's yet.
-const NOBODYS: &str = "sandbox";
-const MACHINE_ID: &str = "machine-id";
+pub const NOBODYS: &str = "sandbox";
 
 pub struct Root {
     tree: Tree,
-    /// Of the machine: opened while it can still be seen.
-    random: File,
-    network: Network,
-    is_readonly: bool,
-    /// What is written anew in each copy, open since before the machine was saved.
-    files: Vec<(&'static str, File)>,
 }
 
 impl Root {
@@ -74,58 +61,19 @@ impl Root {
         close_to_root(&void)?;
         let programs = place::clone_readonly(Path::new(PROGRAMS)).during("show the programs")?;
         place::attach_at(&programs, Path::new("root/.agentkernel")).during("show the programs")?;
-        let random = File::options().write(true).open("/dev/urandom").during("open the random numbers")?;
-        Ok(Self { tree, random, network: Network::None, is_readonly: false, files: Vec::new() })
+        Ok(Self { tree })
     }
 
     /// What all copies have.
-    pub fn furnish(&mut self, shape: &Shape) -> Outcome<()> {
+    pub fn furnish(&self, shape: &Shape) -> Outcome<()> {
         resize(".", shape.scratch_mib)?;
         resize("root/tmp", shape.tmp_mib)?;
         resize("root/dev/shm", shape.tmp_mib)?;
         for place in &shape.places {
             self.tree.attach_folder(&filesystems::tmpfs(place.mib, &place.mode)?, &place.path)?;
         }
-        self.network = if shape.captured { Network::Captured } else { Network::None };
-        self.is_readonly = shape.root_readonly;
-        image_root::write_machine(&self.tree, &etc_files::of_the_machine(NOBODYS, self.network))?;
+        image_root::write_machine(&self.tree, &etc_files::of_the_machine(NOBODYS, shape.network()))?;
         image_root::write_machine(&self.tree, &[(MACHINE_ID, String::new())])
-    }
-
-    /// The last that is done before it is known whose it is.
-    pub fn open_files(&mut self) -> Outcome<()> {
-        let names = etc_files::of_the_machine(NOBODYS, self.network).map(|(name, _)| name);
-        self.files = names
-            .into_iter()
-            .chain([MACHINE_ID])
-            .map(|name| {
-                let file = image_root::open_machine_file(&self.tree, name)?;
-                Ok((name, File::from(file)))
-            })
-            .collect::<Outcome<_>>()?;
-        Ok(())
-    }
-
-    /// What is this sandbox's own.
-    pub fn wake(&mut self, wake: &Wake) -> Outcome<()> {
-        wake.apply_to_machine(&self.random)?;
-        let [hostname, hosts, resolvers] = etc_files::of_the_machine(&wake.hostname, self.network);
-        let texts = [hostname, hosts, resolvers, (MACHINE_ID, format!("{}\n", wake.machine_id))];
-        for (name, file) in std::mem::take(&mut self.files) {
-            let text = texts.iter().find(|(its, _)| *its == name).map_or("", |(_, text)| text.as_str());
-            file.write_all_at(text.as_bytes(), 0)
-                .and_then(|()| file.set_len(text.len() as u64))
-                .during(format_args!("write /etc/{name}"))?;
-        }
-        if self.is_readonly {
-            sys::mount_setattr(self.tree.fd(), false, sys::MOUNT_ATTR_RDONLY, None).during("close the root")?;
-        }
-        Ok(())
-    }
-
-    /// When it was entered.
-    pub fn seen_from_inside() -> Outcome<Tree> {
-        Ok(Tree::new(File::open("/").during("open the root")?.into()))
     }
 
     /// Makes it the only filesystem in sight. The kernel's first filesystem cannot be left by pivot_root(2); what lies

@@ -4,7 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use ak_entry::order::Order;
-use ak_jail::fault::{Fault, Outcome};
+use ak_jail::{
+    fault::{Fault, Outcome},
+    spec::Network,
+};
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
@@ -35,6 +38,10 @@ pub struct Place {
 }
 
 impl Shape {
+    pub fn network(&self) -> Network {
+        if self.captured { Network::Captured } else { Network::None }
+    }
+
     pub fn parse(text: &[u8]) -> Outcome<Self> {
         let wrong = |what: String| Fault::new("internal", format!("the machine's shape: {what}"));
         let shape: Self = serde_json::from_slice(text).map_err(|e| wrong(e.to_string()))?;

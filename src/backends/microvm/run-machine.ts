@@ -97,10 +97,10 @@ export class RunMachine {
     const { start, shape } = this.#parts;
     const isCold = start.does === "boot";
     const messages = [
-      ...(isCold ? [shape.first] : []),
+      ...(isCold ? [Buffer.from(shape.first)] : []),
       wakeMessage(boot, { token: this.#project?.token ?? null, rest }),
     ];
-    const sent = messages.map((text) => sendMessage(this.#stream, Buffer.from(text)));
+    const sent = messages.map((message) => sendMessage(this.#stream, message));
     const woken = Promise.all([awaitEntry(this.#stream, "waiting"), ...sent]);
     const ms = isCold ? BOOT_MS : WAKE_MS;
     woken.catch(() => {});

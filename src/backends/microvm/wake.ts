@@ -6,23 +6,37 @@ import type { EntryOrder } from "../entry/order.js";
 export interface WakeParts {
   /** The machine is to stay when its sandbox has ended, and tells of that by these bytes. */
   readonly token: Buffer | null;
-  /** The guest waits inside its walls: of the order, only what is one's own is told. */
+  /** Of the order, where the guest waits inside its walls already and only this is one's own. */
   readonly rest: Pick<EntryOrder, "trustedCertificate" | "trees" | "listed"> | null;
 }
 
-export function wakeMessage(boot: BootSpec, { token, rest }: WakeParts): string {
+const VERSION = 1;
+const ENTROPY_BYTES = 64;
+const MACHINE_ID_BYTES = 16;
+const TOKEN_BYTES = 32;
+
+export function wakeMessage({ hostname }: BootSpec, { token, rest }: WakeParts): Buffer {
   const now = Date.now();
-  return JSON.stringify({
-    version: 1,
-    seconds: Math.floor(now / 1000),
-    nanoseconds: (now % 1000) * 1_000_000,
-    entropy: randomBytes(64).toString("hex"),
-    hostname: boot.hostname,
-    machineId: randomBytes(16).toString("hex"),
-    token: token?.toString("hex") ?? null,
-    rest:
-      rest === null
-        ? null
-        : { trustedCertificate: rest.trustedCertificate, trees: rest.trees, listed: rest.listed },
-  });
+  const time = Buffer.alloc(13);
+  time.writeUInt8(VERSION, 0);
+  time.writeBigInt64LE(BigInt(Math.floor(now / 1000)), 1);
+  time.writeUInt32LE((now % 1000) * 1_000_000, 9);
+  const name = Buffer.from(hostname);
+  return Buffer.concat([
+    time,
+    randomBytes(ENTROPY_BYTES + MACHINE_ID_BYTES),
+    Buffer.from([token === null ? 0 : 1]),
+    token ?? Buffer.alloc(TOKEN_BYTES),
+    Buffer.from([name.length]),
+    name,
+    restText(rest),
+  ]);
+}
+
+/** Nothing, where there is nothing to tell. */
+function restText(rest: WakeParts["rest"]): Buffer {
+  if (rest === null) return Buffer.alloc(0);
+  const { trustedCertificate, trees, listed } = rest;
+  if (trustedCertificate === null && trees.length === 0 && listed === null) return Buffer.alloc(0);
+  return Buffer.from(JSON.stringify({ trustedCertificate, trees, listed }));
 }
