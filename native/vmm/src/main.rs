@@ -28,6 +28,7 @@ const MISUSED: u8 = 2;
 /// From the kernel's first instruction to where it waits, on a machine that has no time.
 const BOOT_PATIENCE: Duration = Duration::from_secs(120);
 const MAX_MESSAGE: usize = 4096;
+const SETTLES_IN: Duration = Duration::from_millis(150);
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
@@ -84,6 +85,8 @@ fn save<M: Monitor>(spec: &MachineSpec) -> Outcome<()> {
         let said = machine.last_words();
         Failure::new(format!("the machine did not come up: {failure}{}{said}", if said.is_empty() { "" } else { "; " }))
     })?;
+    // Copies do not begin with what it still has to do behind what was said.
+    std::thread::sleep(SETTLES_IN);
     // The machine would see it end, and take that for the host's end.
     let saved = machine.save();
     drop(ours);

@@ -24,7 +24,7 @@ const LOADED: [(&str, &[&str]); 5] = [
 ];
 
 /// What a command of a virtual machine probably is or needs: the disk is read before the machine is saved.
-const READ: [&str; 2] = ["/bin/sh", "/usr/bin/env"];
+const READ: [&str; 4] = ["/bin/sh", "/bin/bash", "/usr/bin/env", "/bin/true"];
 /// A C library has some two million bytes.
 const MOST_READ_BYTES: u64 = 8 << 20;
 
