@@ -1,9 +1,6 @@
 //! What each copy of a saved machine has for itself: its time, its random numbers, its names.
 
-use std::{
-    fs::File,
-    os::unix::fs::FileExt,
-};
+use std::{fs::File, os::unix::fs::FileExt};
 
 use ak_jail::{
     etc_files,
@@ -17,12 +14,7 @@ use rustix::{
     time::{ClockId, clock_settime},
 };
 
-use crate::{
-    root::NOBODYS,
-    shape::Shape,
-    sys,
-    wake::Wake,
-};
+use crate::{root::NOBODYS, shape::Shape, sys, wake::Wake};
 
 pub const MACHINE_ID: &str = "machine-id";
 /// Those of the machine's files that name it.

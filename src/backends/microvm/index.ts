@@ -6,8 +6,8 @@
 import type { Backend, BootSpec, Lack, WarmShape } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { sweepProjects } from "../entry/copied-project.js";
-import type { JailPrograms } from "../linux/jail-process.js";
 import { copiedViews, liveViews } from "../entry/views.js";
+import type { JailPrograms } from "../linux/jail-process.js";
 import { firstMessage } from "./first-message.js";
 import type { MachineFiles } from "./machine-files.js";
 import type { Monitor } from "./monitor.js";
