@@ -87,11 +87,15 @@ export async function sendAll(stream: Duplex, whole: Buffer): Promise<void> {
   await sendMessage(stream, Buffer.alloc(0));
 }
 
-export function sendMessage(stream: Duplex, message: Buffer): Promise<void> {
-  const header = Buffer.alloc(4);
-  header.writeUInt32LE(message.length);
+/** Several are written as one: whoever writes to the stream afterwards writes behind all of them. */
+export function sendMessage(stream: Duplex, ...messages: readonly Buffer[]): Promise<void> {
+  const parts = messages.flatMap((message) => {
+    const header = Buffer.alloc(4);
+    header.writeUInt32LE(message.length);
+    return [header, message];
+  });
   return new Promise((resolve, reject) => {
-    stream.write(Buffer.concat([header, message]), (error) => (error ? reject(gone(error)) : resolve()));
+    stream.write(Buffer.concat(parts), (error) => (error ? reject(gone(error)) : resolve()));
   });
 }
 

@@ -43,9 +43,9 @@ export function microvmBackend(options: MicrovmOptions): Backend {
   return {
     name: "microvm",
     lacks: microvmLacks,
-    async boot(spec, signal) {
+    async boot(spec, signal, onStream) {
       machineViews(spec);
-      const booted = await (await startMachine(options, spec, signal)).boot(spec, signal);
+      const booted = await (await startMachine(options, spec, signal)).boot(spec, signal, onStream);
       // Beside the run: what others left does not keep this one waiting.
       if (!isSwept) {
         isSwept = true;
