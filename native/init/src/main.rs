@@ -10,6 +10,7 @@ mod limits;
 mod modules;
 mod remains;
 mod root;
+mod stays;
 mod stream;
 mod sys;
 mod wake;
@@ -31,6 +32,7 @@ use rustix::{
     fs::{Mode, OFlags, open},
     mount::{MountFlags, mount},
 };
+use root::Storage;
 use stream::{Ended, Stream};
 use wake::Wake;
 
@@ -55,9 +57,14 @@ fn run() -> Outcome<end::End> {
     let limits = Limits::prepare()?;
     let (token, writer) = remains::token_pipe()?;
     match fork_into(NAMESPACES, Some(limits.cgroup())).during("start the sandbox's first process")? {
-        Fork::Parent { pid, .. } => {
+        Fork::Parent { pid, pidfd } => {
             drop(writer);
-            end::of_child(pid, &Remains::of(pid, token)?)
+            let remains = Remains::of(pid, token)?;
+            if stays::is_asked_for(&stream::command_line()?) {
+                stays::Attendant::new(pid, pidfd, remains).attend()
+            } else {
+                end::of_child(pid, &remains)
+            }
         }
         Fork::Child => {
             let fault = match serve(&limits, writer) {
@@ -81,13 +88,19 @@ fn mount_kernel_folders() -> Outcome<()> {
 
 /// In the child. Whatever fails once there is a stream is told there.
 fn serve(limits: &Limits, token: TokenWriter) -> Outcome<std::convert::Infallible> {
-    let root = root::Root::build()?;
+    // What a machine that stays has on its disk is known only to whoever wakes it.
+    let is_to_stay = stays::is_asked_for(&stream::command_line()?);
+    let built = if is_to_stay { None } else { Some(root::Root::build(Storage::Memory)?) };
     ak_netlink::route::raise_loopback().during("bring loopback up")?;
     let mut stream = Stream::open()?;
     let said = stream.hear_wake().and_then(|heard| match heard {
         Ok(text) => {
             let wake = Wake::parse(&text)?;
             token.tell(wake.token_bytes())?;
+            let root = match built {
+                Some(root) => root,
+                None => root::Root::build(Storage::Disk)?,
+            };
             become_entry(&stream, root, limits, &wake)
         }
         Err(Ended) => Err(ak_jail::fault::Fault::start("the host is gone")),

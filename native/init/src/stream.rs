@@ -17,7 +17,7 @@ use rustix::{
 };
 use serde::Serialize;
 
-use crate::sys;
+use crate::{stays, sys};
 
 /// The first port of the first console that is no console itself.
 const PORT: &str = "/dev/vport0p1";
@@ -42,18 +42,23 @@ pub struct Stream {
     file: File,
     /// Connections come and go until one has brought the message: those of a machine that is saved end.
     listener: Option<OwnedFd>,
+    /// At a port, too, one host may follow another until one has brought the message.
+    is_patient: bool,
 }
 
 impl Stream {
     pub fn open() -> Outcome<Self> {
-        let words = fs::read_to_string("/proc/cmdline").during("read the kernel's command line")?;
+        let words = command_line()?;
         match vsock_port(&words)? {
             Some(port) => {
                 let listener = sys::listen_vsock(port).during("listen on the vsock")?;
                 let file = File::from(sys::accept(&listener).during("take the host's connection")?);
-                Ok(Self { file, listener: Some(listener) })
+                Ok(Self { file, listener: Some(listener), is_patient: false })
             }
-            None => Ok(Self { file: open_port(Path::new(PORT))?, listener: None }),
+            None => {
+                let file = open_port(Path::new(PORT))?;
+                Ok(Self { file, listener: None, is_patient: stays::is_asked_for(&words) })
+            }
         }
     }
 
@@ -73,6 +78,8 @@ impl Stream {
                 (Err(e), Some(listener)) if is_hang_up(&e) => {
                     self.file = File::from(sys::accept(listener).during("take the host's connection")?);
                 }
+                // What is said next waits for the next one.
+                (Err(e), None) if is_hang_up(&e) && self.is_patient => {}
                 (Err(e), None) if is_hang_up(&e) => return Ok(Err(Ended)),
                 (Err(e), _) => return Err(e).during("hear the host"),
             }
@@ -84,13 +91,23 @@ impl Stream {
     }
 
     fn say(&mut self, what: &Said<'_>) -> io::Result<()> {
-        let text = serde_json::to_vec(what).map_err(io::Error::other)?;
-        let length = u32::try_from(text.len()).map_err(io::Error::other)?;
-        self.file.write_all(&[&length.to_le_bytes()[..], &text].concat())
+        say(&mut self.file, what)
     }
 }
 
-fn hear(file: &mut File) -> io::Result<Vec<u8>> {
+/// One message. At a port that has no host it waits for one.
+pub fn say(file: &mut File, what: &impl Serialize) -> io::Result<()> {
+    let text = serde_json::to_vec(what).map_err(io::Error::other)?;
+    let length = u32::try_from(text.len()).map_err(io::Error::other)?;
+    file.write_all(&[&length.to_le_bytes()[..], &text].concat())
+}
+
+pub fn command_line() -> Outcome<String> {
+    fs::read_to_string("/proc/cmdline").during("read the kernel's command line")
+}
+
+/// One message.
+pub fn hear(file: &mut File) -> io::Result<Vec<u8>> {
     let mut length = [0; 4];
     file.read_exact(&mut length)?;
     let length = u32::from_le_bytes(length) as usize;
@@ -116,7 +133,8 @@ pub fn open_again() -> Outcome<File> {
     File::options().read(true).write(true).open(PORT).during("open the console's port again")
 }
 
-fn open_port(path: &Path) -> Outcome<File> {
+/// When it is there.
+pub fn open_port(path: &Path) -> Outcome<File> {
     let watch = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)
         .during("watch for the console's port")?;
     inotify::add_watch(&watch, "/dev", inotify::WatchFlags::CREATE).during("watch for the console's port")?;
