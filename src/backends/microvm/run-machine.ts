@@ -4,18 +4,18 @@
  */
 import type { Socket } from "node:net";
 import type { BootedSandbox, BootSpec, Layer, SandboxEnd } from "../../core/backend.js";
-import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
-import { escapeText } from "../../core/escape.js";
-import { within } from "../../core/within.js";
+import { AgentKernelError } from "../../core/errors.js";
 import { entryOrder } from "../entry/order.js";
-import { awaitEntry, giveOrder, sendMessage } from "../entry/talk.js";
+import { giveOrder } from "../entry/talk.js";
 import { type CopiedView, copiedViews, liveViews, trackedView } from "../entry/views.js";
 import { type JailPrograms, startJail } from "../linux/jail-process.js";
+import { explained, machineEnd, machineLayers } from "./machine-report.js";
 import { MachineStream } from "./machine-stream.js";
 import { type MachineStart, monitorJail } from "./monitor-jail.js";
 import type { MachineShape } from "./shape.js";
 import { SyncedProject } from "./synced-project.js";
-import { wakeMessage } from "./wake.js";
+import { wakeMessage, wakeSettings } from "./wake.js";
+import { wakeUp } from "./wake-up.js";
 
 export interface MachineParts {
   readonly programs: JailPrograms;
@@ -27,10 +27,6 @@ export interface MachineParts {
   /** Of the user's own, for what is known of synced projects. */
   readonly folder: string;
 }
-
-/** Until a machine answers that was woken; one that boots first needs longer. */
-const WAKE_MS = 60_000;
-const BOOT_MS = 180_000;
 
 export class RunMachine {
   readonly ended: Promise<SandboxEnd>;
@@ -84,27 +80,14 @@ export class RunMachine {
   }
 
   async #wake(boot: BootSpec, views: readonly CopiedView[]): Promise<void> {
-    const isCold = this.#parts.start.does === "boot";
-    const woken = (async () => {
-      await sendMessage(
-        this.#stream,
-        Buffer.from(JSON.stringify(wakeMessage(boot, views, this.#project?.token ?? null))),
-      );
-      await awaitEntry(this.#stream, "waiting");
-    })();
-    const ms = isCold ? BOOT_MS : WAKE_MS;
-    woken.catch(() => {});
-    await within(ms, woken, () => {
-      throw new AgentKernelError("sandbox_start_failed", `the machine did not answer within ${ms / 1000} s`, {
-        hint: "the host may have no time for it: try again, or look at `agentkernel doctor`",
-      });
-    });
+    const message = wakeMessage(wakeSettings(boot, views), this.#project?.token ?? null);
+    await wakeUp(this.#stream, message, this.#parts.start);
   }
 
   #booted(inside: readonly Layer[]): BootedSandbox {
     return {
       stream: this.#stream,
-      layers: [...machineLayers(this.#parts.shape), ...this.#jail.layers.map(aroundMonitor), ...inside.filter(isOwn)],
+      layers: machineLayers(this.#parts.shape, this.#jail.layers, inside),
       ended: this.ended,
       ...(this.#jail.ending === undefined ? {} : { ending: this.#jail.ending }),
       finish: () => this.finish(),
@@ -152,51 +135,4 @@ export function machineViews(boot: BootSpec): readonly CopiedView[] {
     });
   }
   return copiedViews(boot);
-}
-
-/** Said aloud: who takes emulation for a boundary must not do so because of us. */
-function machineLayers({ monitor: { kind, accelerator } }: MachineShape): readonly Layer[] {
-  if (kind === "firecracker") {
-    const detail = "by Firecracker, unverified: what drives it was tested against a double of it only";
-    return [{ name: "virtual machine", state: "partial", detail }];
-  }
-  if (accelerator === "kvm") return [{ name: "virtual machine", state: "applied" }];
-  const detail =
-    "the machine is emulated in software, which is no security boundary: the jail around the emulator is the wall";
-  return [{ name: "virtual machine", state: "partial", detail }];
-}
-
-function aroundMonitor({ name, ...rest }: Layer): Layer {
-  return { name: `${name} around the machine`, ...rest };
-}
-
-/** Ids inside are the machine's own, whatever they are: nobody on the host has them. */
-function isOwn({ name }: Layer): boolean {
-  return name !== "user namespace";
-}
-
-/** A line of what `ak-vmm` says (native/vmm/src/lib.rs). */
-const OUT_OF_MEMORY = "ak-vmm: out of memory in the machine";
-
-/** What the machine had: its kernel's own words about memory, and no more than its size, since the rest is its monitor's. */
-export function machineEnd(end: SandboxEnd, { memoryMib }: Pick<MachineShape, "memoryMib">): SandboxEnd {
-  const { said, memoryPeakBytes, ...rest } = end;
-  const lines = said?.split("\n") ?? [];
-  const words = lines
-    .filter((line) => line !== OUT_OF_MEMORY)
-    .join("\n")
-    .trim();
-  return {
-    ...rest,
-    oomKills: end.oomKills + lines.filter((line) => line === OUT_OF_MEMORY).length,
-    memoryPeakBytes: memoryPeakBytes === null ? null : Math.min(memoryPeakBytes, memoryMib * (1 << 20)),
-    ...(words === "" ? {} : { said: words }),
-  };
-}
-
-/** With what the machine's kernel, or its monitor, said last. */
-function explained(error: unknown, said: string | undefined): unknown {
-  if (!isAgentKernelError(error) || said === undefined) return error;
-  const extras = error.hint === undefined ? { cause: error } : { cause: error, hint: error.hint };
-  return new AgentKernelError(error.code, `${error.message}: ${escapeText(said)}`, extras);
 }

@@ -11,6 +11,8 @@ export interface MachineShape {
   readonly root: RootFile;
   readonly memoryMib: number;
   readonly vcpus: number;
+  /** Of the disk of one that stays; the others write to their memory. */
+  readonly diskMib: number | null;
 }
 
 /** A kernel with its first filesystem needs as much to come up. */
@@ -32,7 +34,8 @@ export function memoryAroundMib(machineMib: number): number {
   return machineMib + MONITOR_MIB;
 }
 
-export function shapeKey({ monitor, kernel, root, memoryMib, vcpus }: MachineShape): string {
-  const parts = [1, monitor.kind, monitor.accelerator, monitor.digest, kernel.digest, root.digest, memoryMib, vcpus];
+export function shapeKey({ monitor, kernel, root, memoryMib, vcpus, diskMib }: MachineShape): string {
+  const program = [monitor.kind, monitor.accelerator, monitor.digest];
+  const parts = [2, ...program, kernel.digest, root.digest, memoryMib, vcpus, diskMib];
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 32);
 }

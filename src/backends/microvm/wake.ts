@@ -11,16 +11,23 @@ interface Place {
   readonly mode: string;
 }
 
-/** `token`: the machine is to stay when its sandbox has ended, and tells of that by these bytes. */
-export function wakeMessage(boot: BootSpec, views: readonly CopiedView[], token: Buffer | null): object {
+/** What it is told each time that it starts. */
+export interface WakeSettings {
+  readonly hostname: string;
+  readonly machineId: string;
+  readonly captured: boolean;
+  readonly rootReadonly: boolean;
+  readonly scratchMib: number;
+  readonly tmpMib: number;
+  readonly places: readonly Place[];
+  readonly pids: number;
+  readonly openFiles: number;
+}
+
+export function wakeSettings(boot: BootSpec, views: readonly CopiedView[]): WakeSettings {
   const { fs, net, resources } = boot.policy;
-  const now = Date.now();
   const tmpMib = Math.min(fs.tmpMiB, Math.max(4, Math.floor(resources.memoryMiB / 4)));
   return {
-    version: 1,
-    seconds: Math.floor(now / 1000),
-    nanoseconds: (now % 1000) * 1_000_000,
-    entropy: randomBytes(64).toString("hex"),
     hostname: boot.hostname,
     machineId: randomBytes(16).toString("hex"),
     captured: net.egress !== "off",
@@ -30,8 +37,19 @@ export function wakeMessage(boot: BootSpec, views: readonly CopiedView[], token:
     places: places(boot, views, tmpMib),
     pids: resources.pids,
     openFiles: resources.openFiles,
-    token: token?.toString("hex") ?? null,
   };
+}
+
+/** `token`: the machine is to go on when its sandbox has ended, and tells of that by these bytes. */
+export function wakeMessage(settings: WakeSettings, token: Buffer | null): Buffer {
+  const now = Date.now();
+  const moment = {
+    version: 1,
+    seconds: Math.floor(now / 1000),
+    nanoseconds: (now % 1000) * 1_000_000,
+    entropy: randomBytes(64).toString("hex"),
+  };
+  return Buffer.from(JSON.stringify({ ...moment, ...settings, token: token?.toString("hex") ?? null }));
 }
 
 /** In memory, and so with a limit, beside what every machine has. */

@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import type { EngineKind } from "../../../core/engine-socket.js";
 import type { KeptRecord } from "./record.js";
-import { readJson, writeJson } from "./state-file.js";
+import { readJson, writeJson } from "../../entry/state-file.js";
 
 export interface SavedCopy {
   readonly engine: EngineKind;
