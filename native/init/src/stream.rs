@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::{stays, sys};
 
 /// The first port of the first console that is no console itself.
-const PORT: &str = "/dev/vport0p1";
+pub const PORT: &str = "/dev/vport0p1";
 const OPTION: &str = "ak.stream=vsock:";
 /// A wake message has some hundred bytes.
 const MAX_MESSAGE: usize = 1 << 20;
@@ -126,6 +126,16 @@ fn is_hang_up(e: &io::Error) -> bool {
 fn vsock_port(words: &str) -> Outcome<Option<u32>> {
     let Some(port) = words.split_ascii_whitespace().find_map(|word| word.strip_prefix(OPTION)) else { return Ok(None) };
     port.parse().map(Some).map_err(|_| Fault::new("internal", format!("{OPTION}{port}: not a port")))
+}
+
+/// Waits until nobody has it any more. The kernel tells nobody of that moment, which is near where it is waited for.
+pub fn open_when_free(path: &Path) -> Outcome<File> {
+    loop {
+        match File::options().read(true).write(true).open(path) {
+            Err(e) if e.kind() == io::ErrorKind::ResourceBusy => std::thread::sleep(Duration::from_millis(1)),
+            opened => return opened.during(format_args!("open {}", path.display())),
+        }
+    }
 }
 
 /// When nobody has it open any more.

@@ -7,6 +7,7 @@ use rustix::fs::sync;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::orders::Room;
 use crate::{remains::Remains, stream};
 
 const PORT: &str = "/dev/vport0p2";
@@ -21,8 +22,9 @@ enum Errand {
 }
 
 /// Waits for one, and is done with it when this returns.
-pub fn serve(remains: &Remains) -> Outcome<()> {
-    let mut port = stream::open_port(Path::new(PORT))?;
+pub fn serve(remains: &Remains, room: Room<'_>) -> Outcome<()> {
+    let mut port = stream::open_when_free(Path::new(PORT))?;
+    room.is_made()?;
     stream::say(&mut port, &json!({ "said": "here" })).during("greet whoever asks")?;
     let text = match stream::hear(&mut port) {
         Ok(text) => text,

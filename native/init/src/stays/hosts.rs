@@ -1,6 +1,6 @@
 //! The way of a host to the guest: the port itself is handed over, so nobody carries bytes.
 
-use std::{fs, os::fd::AsFd};
+use std::{fs, os::fd::AsFd, path::Path};
 
 use ak_jail::{
     fault::{During, Fault, Outcome},
@@ -8,11 +8,13 @@ use ak_jail::{
 };
 use serde_json::json;
 
+use super::orders::Room;
 use crate::stream;
 
-/// Waits for the host, and is done when the guest has it.
-pub fn let_in(guest: libc::pid_t) -> Outcome<()> {
-    let mut port = stream::open_again()?;
+/// Waits until nobody has the port, and for the host; done when the guest has it.
+pub fn let_in(guest: libc::pid_t, room: Room<'_>) -> Outcome<()> {
+    let mut port = stream::open_when_free(Path::new(stream::PORT))?;
+    room.is_made()?;
     stream::say(&mut port, &json!({ "said": "here" })).during("greet the host")?;
     become_user_of(guest)?;
     ak_door::named::let_in(port.as_fd()).during("knock at the guest's door")

@@ -1,6 +1,6 @@
 //! Process 1 of a machine that stays: hosts come to its sandbox and go, and others have errands. Whoever runs the machine
-//! gives each port one stream after the other, and says on a third port when one may be opened again, and when the sandbox
-//! is to end. Everything that may wait is done by a process of its own.
+//! says on a port of its own that somebody comes, and gives the port that it is for to nobody before it is told that
+//! there is room; and it says when the sandbox is to end. Everything that may wait is done by a process of its own.
 
 mod errands;
 mod hosts;
@@ -16,7 +16,7 @@ use ak_jail::{
     fault::{During, Fault, Outcome},
     sys::{Fork, fork_into, kill_all_others},
 };
-use orders::Order;
+use orders::{Order, Room};
 use rustix::{
     event::{PollFd, PollFlags, poll},
     io::Errno,
@@ -59,14 +59,17 @@ impl Attendant {
             std::fs::write(setting, value).during("have what is written on the disk soon")?;
         }
         let mut orders = stream::open_port(Path::new(ORDERS))?;
-        let mut started = vec![apart(|| errands::serve(&self.remains))?];
+        let (mut host, mut errand) = (None, None);
         while !self.has_ended(&orders)? {
-            started.push(match orders::next(&mut orders)? {
-                Order::Stop { grace_ms } => apart(|| self.stop(grace_ms))?,
-                Order::HostIsFree => apart(|| hosts::let_in(self.pid))?,
-                Order::ErrandsAreFree => apart(|| errands::serve(&self.remains))?,
-            });
-            started.retain(|pid| !has_exited(*pid));
+            match orders::next(&mut orders)? {
+                Order::Stop { grace_ms } => self.stop(grace_ms)?,
+                Order::RoomForHost => {
+                    replace(&mut host, || hosts::let_in(self.pid, Room::for_host(&orders)))?;
+                }
+                Order::RoomForErrand => {
+                    replace(&mut errand, || errands::serve(&self.remains, Room::for_errand(&orders)))?;
+                }
+            }
         }
         let how = end::of_child(self.pid, &self.remains)?;
         kill_all_others().during("end what is left")?;
@@ -120,6 +123,12 @@ fn apart(work: impl FnOnce() -> Outcome<()>) -> Outcome<Pid> {
     }
 }
 
-fn has_exited(pid: Pid) -> bool {
-    !matches!(waitpid(Some(pid), WaitOptions::NOHANG), Ok(None))
+/// In the place of the process before, which may still wait for somebody who has gone.
+fn replace(worker: &mut Option<Pid>, work: impl FnOnce() -> Outcome<()>) -> Outcome<()> {
+    if let Some(before) = worker.take() {
+        kill_process(before, Signal::KILL).during("end a process")?;
+        waitpid(Some(before), WaitOptions::empty()).during("end a process")?;
+    }
+    *worker = Some(apart(work)?);
+    Ok(())
 }

@@ -1,7 +1,10 @@
-//! A machine that stays: hosts come to it and go. They come through the jail's door; this gives each to the machine, and
-//! tells its process 1 when it may open a port again, and when it is to end (native/init/src/stays).
+//! A machine that stays: hosts come to it and go. They come through the jail's door; this gives each to the machine, when
+//! its process 1 has made room for it, and passes on when the machine is to end (native/init/src/stays).
 
-use std::{io::Write, os::fd::AsFd};
+use std::{
+    io::{ErrorKind, Read, Write},
+    os::fd::AsFd,
+};
 
 use ak_door::{Door, Knock};
 
@@ -10,51 +13,72 @@ use super::{
     ports::{ERRANDS, HOST, Port},
 };
 use crate::{
-    failure::{During, Outcome},
+    failure::{During, Failure, Outcome},
     monitor::End,
 };
 
 /// The kinds of orders, their first byte; eight bytes follow, little-endian.
 const STOP: u8 = 1;
-const HOST_IS_FREE: u8 = 2;
-const ERRANDS_ARE_FREE: u8 = 3;
-const CHANGED: &str = "VSERPORT_CHANGE";
+const ROOM_FOR_HOST: u8 = 2;
+const ROOM_FOR_ERRAND: u8 = 3;
+/// QEMU's word for it.
+const RUNS: &str = "RESUME";
 
-pub fn run(mut machine: Qemu, mut door: Door) -> Outcome<End> {
-    let mut hosts = Port::new(HOST);
-    let mut errands = Port::new(ERRANDS);
+/// `is_running`: as long as a machine is being restored, QEMU gives its ports nothing.
+pub fn run(mut machine: Qemu, mut door: Door, mut is_running: bool) -> Outcome<End> {
+    // The first host finds a machine that waits for it.
+    let mut hosts = Port::new(HOST, true);
+    let mut errands = Port::new(ERRANDS, false);
+    let orders = machine.orders.as_ref().map(|orders| orders.try_clone()).transpose().during("hear the machine")?;
+    let orders = orders.ok_or_else(|| Failure::new("a machine that stays has no port for orders"))?;
     let mut is_door_open = true;
     loop {
-        let besides = is_door_open.then(|| door.socket.as_fd());
-        match machine.turn(besides)? {
-            Turn::Over(end) => return Ok(end),
-            Turn::Machine => {}
-            Turn::Besides => {
-                door.ready = true;
-                while let Some(knock) = door.answer() {
-                    match knock {
-                        Knock::Host(stream) => hosts.come(&mut machine.qmp, stream)?,
-                        Knock::Errand(stream) => errands.come(&mut machine.qmp, stream)?,
-                        Knock::Stop { grace_ms } => machine.order(STOP, grace_ms)?,
-                        Knock::Closed => {
-                            is_door_open = false;
-                            break;
-                        }
+        let knocks = (is_door_open && is_running).then(|| door.socket.as_fd());
+        let besides: Vec<_> = [Some(orders.as_fd()), knocks].into_iter().flatten().collect();
+        if let Turn::Over(end) = machine.turn(&besides)? {
+            return Ok(end);
+        }
+        while let Some((name, _)) = machine.qmp.happening() {
+            is_running |= name == RUNS;
+        }
+        match heard(&orders)? {
+            Some(ROOM_FOR_HOST) => hosts.has_room(&mut machine.qmp)?,
+            Some(ROOM_FOR_ERRAND) => errands.has_room(&mut machine.qmp)?,
+            Some(_) => return Err(Failure::new("the machine's first process says something unknown")),
+            None => {}
+        }
+        door.ready = is_door_open && is_running;
+        while let Some(knock) = door.answer() {
+            match knock {
+                Knock::Host(stream) => {
+                    if !hosts.come(&mut machine.qmp, stream)? {
+                        machine.order(ROOM_FOR_HOST, 0)?;
                     }
+                }
+                Knock::Errand(stream) => {
+                    if !errands.come(&mut machine.qmp, stream)? {
+                        machine.order(ROOM_FOR_ERRAND, 0)?;
+                    }
+                }
+                Knock::Stop { grace_ms } => machine.order(STOP, grace_ms)?,
+                Knock::Closed => {
+                    is_door_open = false;
+                    break;
                 }
             }
         }
-        while let Some((name, data)) = machine.qmp.happening() {
-            if name != CHANGED {
-                continue;
-            }
-            if hosts.heard(&mut machine.qmp, &data)? {
-                machine.order(HOST_IS_FREE, 0)?;
-            }
-            if errands.heard(&mut machine.qmp, &data)? {
-                machine.order(ERRANDS_ARE_FREE, 0)?;
-            }
-        }
+    }
+}
+
+/// One byte, where there is one.
+fn heard(mut orders: &std::os::unix::net::UnixStream) -> Outcome<Option<u8>> {
+    let mut byte = [0];
+    match orders.read(&mut byte) {
+        Ok(1) => Ok(Some(byte[0])),
+        // With its end the machine's is near.
+        Ok(_) => Ok(None),
+        Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionReset) => Ok(None),
+        Err(e) => Err(e).during("hear the machine"),
     }
 }
 

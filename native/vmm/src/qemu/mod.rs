@@ -55,9 +55,8 @@ pub struct Qemu {
 /// What a turn of waiting was for.
 enum Turn {
     Over(End),
-    /// What is awaited beside the machine.
-    Besides,
-    Machine,
+    /// Something happened, to the machine or besides.
+    Other,
 }
 
 impl Monitor for Qemu {
@@ -79,7 +78,7 @@ impl Monitor for Qemu {
             Does::Restore => started.say_restore()?,
             _ => started.qmp.say(&json!({ "execute": "qmp_capabilities" }))?,
         }
-        kept::run(started, door)
+        kept::run(started, door, spec.does != Does::Restore)
     }
 
     fn save(&mut self) -> Outcome<()> {
@@ -123,7 +122,7 @@ impl Monitor for Qemu {
 
     fn await_end(mut self) -> Outcome<End> {
         loop {
-            if let Turn::Over(end) = self.turn(None)? {
+            if let Turn::Over(end) = self.turn(&[])? {
                 return Ok(end);
             }
             while self.qmp.happening().is_some() {}
@@ -148,7 +147,7 @@ impl Qemu {
     }
 
     /// Waits until something has happened, to the machine or besides.
-    fn turn(&mut self, besides: Option<BorrowedFd<'_>>) -> Outcome<Turn> {
+    fn turn(&mut self, besides: &[BorrowedFd<'_>]) -> Outcome<Turn> {
         let mut fds = vec![self.pidfd.as_fd()];
         fds.extend(self.is_line_open.then(|| self.line.as_fd()));
         fds.extend(self.is_qmp_open.then(|| self.qmp.as_fd()));
@@ -173,7 +172,7 @@ impl Qemu {
             while self.hear_console()? == Heard::Some {}
             return self.ended().map(Turn::Over);
         }
-        Ok(if besides.is_some() && following.next() == Some(&true) { Turn::Besides } else { Turn::Machine })
+        Ok(Turn::Other)
     }
 
     /// Without a stream its hosts are still to come.
@@ -233,7 +232,7 @@ impl Qemu {
             match answer {
                 Answer::Refused(why) => return Err(Failure::new(format!("QEMU refused: {why}"))),
                 Answer::Gone => return Ok(false),
-                Answer::Done(_) => {}
+                Answer::Done(_) => self.qmp.is_answered(),
                 Answer::Event(name, data) => self.qmp.note(name, data)?,
             }
         }

@@ -118,6 +118,11 @@ impl Qmp {
         }
     }
 
+    /// What was only said.
+    pub fn is_answered(&mut self) {
+        self.owed = self.owed.saturating_sub(1);
+    }
+
     pub fn note(&mut self, name: String, data: Value) -> Outcome<()> {
         self.happened.push_back((name, data));
         if self.happened.len() > MOST_HAPPENED {
