@@ -28,4 +28,9 @@ if ! command -v "$node" >/dev/null || ! up_to_date; then
     echo "agentkernel: the sources are newer than the build; the owner can run $root/scripts/setup.sh" >&2
   fi
 fi
+# Node would read its whole list of authorities for it at once; the command line does when it needs them.
+if [ -n "${NODE_EXTRA_CA_CERTS:-}" ]; then
+  export AGENTKERNEL_HELD_CA_CERTS="$NODE_EXTRA_CA_CERTS"
+  unset NODE_EXTRA_CA_CERTS
+fi
 exec "$node" "$root/dist/agentkernel.js" "$@"

@@ -5,7 +5,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
-import type { JwtSettings } from "../api/auth/jwt.js";
+import type { JwtSettings, JwtVerifier } from "../api/auth/jwt.js";
 import type { TcpPlace } from "../api/http/listener.js";
 import type { Api, ApiLimits } from "../api/index.js";
 import { Metrics } from "../api/metrics/index.js";
@@ -97,7 +97,7 @@ export class DaemonApi {
         import("../api/http/access-log.js"),
         import("../mcp/http/index.js"),
       ]);
-    const jwt = serve?.jwt ? new (await import("../api/auth/jwt.js")).JwtVerifier(serve.jwt) : null;
+    const jwt = serve?.jwt ? await verifierOf(serve.jwt) : null;
     const keys = new KeyStore(apiKeysFolder(own.env, own.homeDir));
     return new ApiClass({
       own,
@@ -118,7 +118,7 @@ const ownSocket = { kind: "unix", isTls: false, host: null, newcomers: null } as
 /** Whatever would keep it from serving, found out before anybody makes room for it. */
 export async function checkServe(serve: ServeOptions, own: DaemonApiParts["own"]): Promise<void> {
   const { checkName, tryListening } = await import("../api/http/listener.js");
-  if (serve.jwt !== null) new (await import("../api/auth/jwt.js")).JwtVerifier(serve.jwt);
+  if (serve.jwt !== null) await verifierOf(serve.jwt);
   await refuseWithoutKeys(serve, own);
   await checkName(serve.tcp);
   await tryListening(serve.tcp);
@@ -136,4 +136,14 @@ async function refuseWithoutKeys({ tcp: { host }, jwt }: ServeOptions, own: Daem
 
 function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** It asks for keys by HTTPS. */
+async function verifierOf(settings: JwtSettings): Promise<JwtVerifier> {
+  const [{ JwtVerifier }, { trustHeldAuthorities }] = await Promise.all([
+    import("../api/auth/jwt.js"),
+    import("../core/trust-held-authorities.js"),
+  ]);
+  trustHeldAuthorities();
+  return new JwtVerifier(settings);
 }

@@ -8,6 +8,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { digestHex, hostPlatform, ImageStore } from "../../src/images/index.js";
 import { actors } from "../support/actors.js";
 import { ConnectProxy } from "../support/connect-proxy.js";
+import { clientOf } from "../support/daemon.js";
 import { isBlob, isManifest, reply } from "../support/registry-answers.js";
 import { makeImage, noise, sha256 } from "../support/registry-image.js";
 import { ScriptedRegistry } from "../support/registry-scripted.js";
@@ -251,6 +252,27 @@ describe("a pull that fails says why", () => {
       expect(secure.seen).toEqual([]);
       const trusted = await images(["pull", name], { NODE_EXTRA_CA_CERTS: own.certPath });
       expect(trusted).toMatchObject({ status: 0, stderr: "" });
+    } finally {
+      await secure.stop();
+    }
+  });
+
+  it("nothing, where the client held the authorities back from Node", async () => {
+    const own = tlsIdentity(folder, ["IP:127.0.0.1"], "held");
+    const secure = await ScriptedRegistry.start(own);
+    try {
+      secure.addImage("team/app", "1", image);
+      const told = join(data, "told");
+      const node = join(data, "node");
+      const note = `printf '%s\\n' "held=$AGENTKERNEL_HELD_CA_CERTS" "own=$NODE_EXTRA_CA_CERTS" >${told}`;
+      writeFileSync(node, `#!/bin/sh\n${note}\nexec ${process.execPath} "$@"\n`, { mode: 0o755 });
+      const held = { NODE_EXTRA_CA_CERTS: own.certPath, AGENTKERNEL_NODE: node };
+      const pulled = await runCli(clientOf(actor), ["images", "pull", `${secure.host}/team/app:1`], {
+        env: { ...env, ...held },
+        cwd: project,
+      });
+      expect(pulled).toMatchObject({ status: 0, stderr: "" });
+      expect(readFileSync(told, "utf8")).toBe(`held=${own.certPath}\nown=\n`);
     } finally {
       await secure.stop();
     }

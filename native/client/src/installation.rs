@@ -13,6 +13,11 @@ use std::process::Command;
 /// Set by whoever starts this program from a package whose programs lie apart from the command line; for it alone.
 pub const VARIABLE: &str = "AGENTKERNEL_DIST";
 
+/// Node reads its whole list of authorities at its start where the first of these is set, which takes longer than the
+/// rest of its start. The command line takes the second for it, and trusts them when it needs them.
+const AUTHORITIES: &str = "NODE_EXTRA_CA_CERTS";
+const HELD_AUTHORITIES: &str = "AGENTKERNEL_HELD_CA_CERTS";
+
 /// What has one answer for ever is a word of a few letters.
 const LONGEST_ANSWERED: usize = 16;
 
@@ -86,6 +91,9 @@ impl Installation {
         if is_built {
             let mut node = Command::new(env::var_os("AGENTKERNEL_NODE").unwrap_or_else(|| OsString::from("node")));
             node.arg(self.dist.join("agentkernel.js"));
+            if let Some(held) = env::var_os(AUTHORITIES).filter(|held| !held.is_empty()) {
+                node.env_remove(AUTHORITIES).env(HELD_AUTHORITIES, held);
+            }
             why = become_it(node);
         }
         // It builds what is not built, and says what is missing.

@@ -101,6 +101,7 @@ export class McpServer {
   async #connect(): Promise<Connected> {
     const { entry, around, connectTimeoutMs } = this.#options;
     const sdk = await import("./client-sdk.js");
+    if (entry.kind !== "stdio") (await import("../../core/trust-held-authorities.js")).trustHeldAuthorities();
     const stdio = entry.kind === "stdio" ? new StdioTransport(entry, around) : null;
     const transport =
       stdio ??

@@ -6,6 +6,7 @@ import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
 import { Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
+import { trustHeldAuthorities } from "../../core/trust-held-authorities.js";
 import { type AddressRule, isAllowedAddress } from "./address-rules.js";
 import { ConnectionFaultError } from "./failures.js";
 import { noProxy, type ProxyChoice } from "./proxy.js";
@@ -69,6 +70,7 @@ export class Exchanger {
   readonly #proxy: ProxyChoice;
 
   constructor(timeouts: Timeouts, { signal, proxy = noProxy }: ExchangerOptions = {}) {
+    trustHeldAuthorities();
     this.timeouts = timeouts;
     this.#signal = signal;
     this.#proxy = proxy;
