@@ -1,7 +1,13 @@
 /** The microvm backend, emulated in software. Whose rights count inside is the machine's business, so one actor does. */
 import { afterAll, describe, it } from "vitest";
 import { actors } from "../support/actors.js";
-import { contractImage, machinePartsOf, machinesOf, missingForMachines, withContractImage } from "../support/microvm-backend.js";
+import {
+  contractImage,
+  machinePartsOf,
+  machinesOf,
+  missingForMachines,
+  withContractImage,
+} from "../support/microvm-backend.js";
 import { describeBackendContract } from "./suite/index.js";
 
 const [actor] = actors;

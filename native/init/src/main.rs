@@ -28,11 +28,11 @@ use ak_jail::{
 };
 use limits::Limits;
 use remains::{Remains, TokenWriter};
+use root::Storage;
 use rustix::{
     fs::{Mode, OFlags, open},
     mount::{MountFlags, mount},
 };
-use root::Storage;
 use stream::{Ended, Stream};
 use wake::Wake;
 

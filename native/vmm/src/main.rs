@@ -11,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ak_door::Door;
 use ak_vmm::{
     failure::{During, Failure, Outcome},
     firecracker::Firecracker,
@@ -20,7 +21,6 @@ use ak_vmm::{
     spec::{Does, MachineSpec, MonitorKind, STREAM_FD},
     watch,
 };
-use ak_door::Door;
 use rustix::{
     fs::{OFlags, fcntl_setfl},
     io::{FdFlags, fcntl_setfd},

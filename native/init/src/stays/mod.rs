@@ -6,11 +6,7 @@ mod errands;
 mod hosts;
 mod orders;
 
-use std::{
-    fs::File,
-    os::fd::OwnedFd,
-    path::Path,
-};
+use std::{fs::File, os::fd::OwnedFd, path::Path};
 
 use ak_jail::{
     fault::{During, Fault, Outcome},

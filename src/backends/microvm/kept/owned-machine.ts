@@ -96,7 +96,10 @@ export class OwnedMachine implements KeptSandbox {
 
   async #overBy(over: KeptOver): Promise<KeptOver> {
     if (over.how !== "ended") return over;
-    return { how: "ended", end: { ...machineEnd(over.end, { memoryMib: this.#memoryMib }), ...(await this.#carried()) } };
+    return {
+      how: "ended",
+      end: { ...machineEnd(over.end, { memoryMib: this.#memoryMib }), ...(await this.#carried()) },
+    };
   }
 
   /** A stop takes them over; after any other end they wait for the next stop. */
