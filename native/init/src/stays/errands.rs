@@ -24,7 +24,7 @@ enum Errand {
 /// Waits for one, and is done with it when this returns.
 pub fn serve(remains: &Remains, room: Room<'_>) -> Outcome<()> {
     let mut port = stream::open_when_free(Path::new(PORT))?;
-    room.is_made()?;
+    room.tell()?;
     stream::say(&mut port, &json!({ "said": "here" })).during("greet whoever asks")?;
     let text = match stream::hear(&mut port) {
         Ok(text) => text,

@@ -14,7 +14,7 @@ use crate::stream;
 /// Waits until nobody has the port, and for the host; done when the guest has it.
 pub fn let_in(guest: libc::pid_t, room: Room<'_>) -> Outcome<()> {
     let mut port = stream::open_when_free(Path::new(stream::PORT))?;
-    room.is_made()?;
+    room.tell()?;
     stream::say(&mut port, &json!({ "said": "here" })).during("greet the host")?;
     become_user_of(guest)?;
     ak_door::named::let_in(port.as_fd()).during("knock at the guest's door")

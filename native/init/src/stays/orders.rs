@@ -43,7 +43,7 @@ impl<'a> Room<'a> {
         Self { orders, kind: ROOM_FOR_ERRAND }
     }
 
-    pub fn is_made(self) -> Outcome<()> {
+    pub fn tell(self) -> Outcome<()> {
         let mut orders = self.orders;
         orders.write_all(&[self.kind]).during("say that there is room")
     }
