@@ -37,6 +37,9 @@ pub struct MachineSpec {
     /// Of the disk of a machine that stays: hosts come to it and go, and what was the stream is a door.
     #[serde(default)]
     pub disk_mib: Option<u64>,
+    /// What a machine that is to be saved is told first, which all its copies have heard then.
+    #[serde(default)]
+    pub says: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -5,6 +5,8 @@
  */
 import type { Backend, BootSpec, Lack, WarmShape } from "../../core/backend.js";
 import { sweepProjects } from "../entry/copied-project.js";
+import { copiedViews, liveViews } from "../entry/views.js";
+import { firstMessage } from "./first-message.js";
 import { microvmKept } from "./kept/index.js";
 import type { MicrovmOptions } from "./options.js";
 import { machineViews, RunMachine } from "./run-machine.js";
@@ -26,9 +28,9 @@ export function microvmBackend(options: MicrovmOptions): Backend {
   return {
     name: "microvm",
     lacks: microvmLacks,
-    async boot(spec, signal) {
+    async boot(spec, signal, onStream) {
       machineViews(spec);
-      const booted = await (await startMachine(options, spec, signal)).boot(spec, signal);
+      const booted = await (await startMachine(options, spec, signal)).boot(spec, signal, onStream);
       // Beside the run: what others left does not keep this one waiting.
       if (!isSwept) {
         isSwept = true;
@@ -45,7 +47,8 @@ export function microvmBackend(options: MicrovmOptions): Backend {
 
 async function startMachine(options: MicrovmOptions, spec: BootSpec, signal?: AbortSignal): Promise<RunMachine> {
   const { programs, vmmBinary, templates, folder, isCold = false } = options;
-  const shape = await shapeFor(options, spec.image, spec.policy.resources, signal);
+  const first = firstMessage(spec, machineViews(spec));
+  const shape = await shapeFor(options, { ...spec.policy, image: spec.image, first }, signal);
   const start = isCold
     ? ({ does: "boot" } as const)
     : ({ does: "restore", template: await (await templates()).of(shape) } as const);
@@ -54,14 +57,15 @@ async function startMachine(options: MicrovmOptions, spec: BootSpec, signal?: Ab
   return await RunMachine.start({ programs, vmmBinary, shape, start, vcpus: share, folder }, signal);
 }
 
-/** What a machine is told when it is woken is not part of it: network, rights, sizes and folders are whoever's it becomes. */
+/** What a machine is told when it is woken is not part of it: names, folders, certificates are whoever's it becomes. */
 function warmShape(options: MicrovmOptions, spec: BootSpec): WarmShape | null {
   const { image, policy } = spec;
-  if (image.kind !== "layers" || options.isCold === true) return null;
+  if (image.kind !== "layers" || options.isCold === true || liveViews(spec).length > 0) return null;
+  const views = copiedViews(spec);
   const { vcpus: share } = policy.resources;
   const memory = memoryMib(policy.resources);
   return {
-    key: JSON.stringify(["microvm", image.layers, memory, share]),
+    key: JSON.stringify(["microvm", image.layers, memory, share, firstMessage(spec, views)]),
     label: `microvm image of ${image.layers.length} layers, ${memory} MiB`,
     build: async () => new WarmMachine(await startMachine(options, spec)),
   };

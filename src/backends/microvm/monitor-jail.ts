@@ -76,7 +76,8 @@ export function monitorJail({ shape, start, vcpus, vmmBinary, journalDir, disk }
   };
 }
 
-function machineSpec({ monitor, kernel, memoryMib, vcpus, diskMib }: MachineShape, { does }: MachineStart): object {
+function machineSpec(shape: MachineShape, { does }: MachineStart): object {
+  const { monitor, kernel, memoryMib, vcpus, first, diskMib } = shape;
   return {
     version: 1,
     does,
@@ -87,6 +88,8 @@ function machineSpec({ monitor, kernel, memoryMib, vcpus, diskMib }: MachineShap
     vcpus,
     acpi: kernel.acpi,
     commandLine: kernel.commandLine,
+    // Whoever starts another tells it themselves.
+    says: does === "save" ? first : null,
     diskMib,
   };
 }

@@ -3,18 +3,21 @@
  * waits to be woken until then, and is a copy of its template.
  */
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { BootedSandbox, BootSpec, Layer, SandboxEnd } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { entryOrder } from "../entry/order.js";
+import type { Preface } from "../entry/preface.js";
 import { giveOrder } from "../entry/talk.js";
 import { type CopiedView, copiedViews, liveViews, trackedView } from "../entry/views.js";
 import { type JailPrograms, startJail } from "../linux/jail-process.js";
+import { waitsInside } from "./first-message.js";
 import { explained, machineEnd, machineLayers } from "./machine-report.js";
 import { MachineStream } from "./machine-stream.js";
 import { type MachineStart, monitorJail } from "./monitor-jail.js";
 import type { MachineShape } from "./shape.js";
 import { SyncedProject } from "./synced-project.js";
-import { wakeMessage, wakeSettings } from "./wake.js";
+import { type WakeParts, wakeMessage } from "./wake.js";
 import { wakeUp } from "./wake-up.js";
 
 export interface MachineParts {
@@ -32,6 +35,8 @@ export class RunMachine {
   readonly ended: Promise<SandboxEnd>;
   readonly #jail: BootedSandbox;
   readonly #stream: MachineStream;
+  /** What speaks before the guest does. */
+  readonly #preface: Preface;
   readonly #parts: MachineParts;
   #project: SyncedProject | null = null;
   #finished: Promise<SandboxEnd> | null = null;
@@ -39,6 +44,7 @@ export class RunMachine {
   private constructor(jail: BootedSandbox, stream: MachineStream, parts: MachineParts) {
     this.#jail = jail;
     this.#stream = stream;
+    this.#preface = stream.beginPreface();
     this.#parts = parts;
     this.ended = jail.ended.then((end) => machineEnd(end, parts.shape)).finally(() => this.#project?.forget());
     this.ended.catch(() => {});
@@ -53,12 +59,12 @@ export class RunMachine {
   static async start(parts: MachineParts, signal?: AbortSignal): Promise<RunMachine> {
     const { programs, vmmBinary, shape, start, vcpus } = parts;
     const spec = monitorJail({ shape, start, vcpus, vmmBinary, journalDir: programs.journalDir });
-    const jail = await startJail(programs, spec, signal);
+    const jail = await startJail(programs, JSON.stringify(spec), signal);
     return new RunMachine(jail, new MachineStream(jail.stream as Socket), parts);
   }
 
   /** Once: whose it is, what it is to show and to be. It is gone where this rejects. */
-  async boot(boot: BootSpec, signal?: AbortSignal): Promise<BootedSandbox> {
+  async boot(boot: BootSpec, signal?: AbortSignal, onStream?: (stream: Duplex) => void): Promise<BootedSandbox> {
     const giveUp = () => this.#stream.destroy();
     try {
       signal?.throwIfAborted();
@@ -66,10 +72,22 @@ export class RunMachine {
       const views = machineViews(boot);
       const tracked = trackedView(views, false);
       this.#project = tracked === null ? null : await SyncedProject.begin(this.#parts.folder, tracked, boot);
-      await this.#wake(boot, views);
       const order = entryOrder(boot, { views, live: [], isKept: false, hasOwnKeeper: true });
-      const { layers, listing } = await giveOrder(this.#stream, { order, views, hide: boot.policy.fs.deny, signal });
-      await this.#project?.isInPlace(this.#stream, listing);
+      const isInside = waitsInside(boot, views);
+      const here = this.#wake(boot, isInside ? order : null);
+      const hide = boot.policy.fs.deny;
+      const { layers, listing } = await giveOrder(this.#preface, {
+        order: isInside ? null : order,
+        views,
+        hide,
+        here,
+        // Where changes are to be told, the guest's part has to be known from its first byte.
+        onDelivered: () => (this.#project === null ? onStream?.(this.#stream) : undefined),
+        signal,
+      });
+      this.#project?.begins(this.#stream);
+      this.#stream.endPreface();
+      await this.#project?.isInPlace(listing);
       return this.#booted(layers);
     } catch (error) {
       const { said } = await this.kill().catch(() => ({ said: undefined }));
@@ -79,9 +97,11 @@ export class RunMachine {
     }
   }
 
-  async #wake(boot: BootSpec, views: readonly CopiedView[]): Promise<void> {
-    const message = wakeMessage(wakeSettings(boot, views), this.#project?.token ?? null);
-    await wakeUp(this.#stream, message, this.#parts.start);
+  /** Settles when it has heard whose it is. */
+  async #wake(boot: BootSpec, rest: WakeParts["rest"]): Promise<void> {
+    const { start, shape } = this.#parts;
+    const message = wakeMessage(boot, { token: this.#project?.token ?? null, rest });
+    await wakeUp(this.#preface, message, { start, shape });
   }
 
   #booted(inside: readonly Layer[]): BootedSandbox {

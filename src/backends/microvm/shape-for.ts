@@ -5,11 +5,18 @@ import type { ResourcePolicy } from "../../core/policy.js";
 import type { MicrovmOptions } from "./options.js";
 import { type MachineShape, memoryMib, vcpus } from "./shape.js";
 
-/** One that does not stay. */
+export interface ShapeWish {
+  readonly image: ImageSource;
+  readonly resources: ResourcePolicy;
+  /** What the machine is told first. */
+  readonly first: string;
+  /** Of one that stays. */
+  readonly diskMib?: number;
+}
+
 export async function shapeFor(
   { monitor: openMonitor, files }: Pick<MicrovmOptions, "monitor" | "files">,
-  image: ImageSource,
-  resources: ResourcePolicy,
+  { image, resources, first, diskMib }: ShapeWish,
   signal?: AbortSignal,
 ): Promise<MachineShape> {
   if (image.kind === "host") {
@@ -18,6 +25,6 @@ export async function shapeFor(
     });
   }
   const [monitor, kernel, root] = await Promise.all([openMonitor(), files.kernel(), files.root(image, signal)]);
-  const sizes = { memoryMib: memoryMib(resources), vcpus: vcpus(resources, monitor), diskMib: null };
-  return { monitor, kernel, root, ...sizes };
+  const sizes = { memoryMib: memoryMib(resources), vcpus: vcpus(resources, monitor), diskMib: diskMib ?? null };
+  return { monitor, kernel, root, first, ...sizes };
 }

@@ -26,11 +26,11 @@ pub fn serve(remains: &Remains, room: Room<'_>) -> Outcome<()> {
     let mut port = stream::open_when_free(Path::new(PORT))?;
     room.tell()?;
     stream::say(&mut port, &json!({ "said": "here" })).during("greet whoever asks")?;
-    let text = match stream::hear(&mut port) {
-        Ok(text) => text,
+    let mut text = Vec::new();
+    if stream::hear(&mut port, &mut text).is_err() {
         // Gone before it had asked.
-        Err(_) => return Ok(()),
-    };
+        return Ok(());
+    }
     match understood(&text)? {
         Errand::Sync {} => {
             sync();

@@ -1,12 +1,11 @@
 /** What is written down of a machine that stays, in the sandbox's state folder. */
-import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { ImageSource, Layer } from "../../../core/backend.js";
 import type { ResourcePolicy } from "../../../core/policy.js";
 import { readJson, writeJson } from "../../entry/state-file.js";
 import type { MonitorProgram } from "../monitor.js";
-import type { WakeSettings } from "../wake.js";
+import { newMachineId } from "../wake.js";
 
 export interface MachineRecord {
   readonly version: 1;
@@ -14,7 +13,11 @@ export interface MachineRecord {
   readonly monitor: MonitorProgram;
   readonly image: ImageSource;
   readonly resources: ResourcePolicy;
-  readonly wake: WakeSettings;
+  /** What it is told first. */
+  readonly first: string;
+  readonly hostname: string;
+  /** Hexadecimal. */
+  readonly machineId: string;
   /** Of its disk, which keeps the size that it was made with. */
   readonly diskMib: number;
   /** The project lies in it. Without that it is of no use. */
@@ -47,6 +50,5 @@ export function forgetRecord(stateDir: string): void {
 
 /** Of a copy: it is another machine, with the same on its disk. */
 export function recordOfCopy(record: MachineRecord): MachineRecord {
-  const machineId = randomBytes(16).toString("hex");
-  return { ...record, wake: { ...record.wake, machineId }, isBrought: false, isAsked: false };
+  return { ...record, machineId: newMachineId().toString("hex"), isBrought: false, isAsked: false };
 }

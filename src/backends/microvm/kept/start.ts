@@ -11,6 +11,7 @@ import { trackedView } from "../../entry/views.js";
 import { sweepKept } from "../../linux/kept/jail-command.js";
 import type { OwnedSandbox } from "../../linux/kept/owned-sandbox.js";
 import { startKeptJail } from "../../linux/kept/start.js";
+import { firstMessage } from "../first-message.js";
 import { explained, machineLayers } from "../machine-report.js";
 import { MachineStream } from "../machine-stream.js";
 import { type MachineStart, monitorJail } from "../monitor-jail.js";
@@ -18,7 +19,7 @@ import type { MicrovmOptions } from "../options.js";
 import { machineViews } from "../run-machine.js";
 import type { MachineShape } from "../shape.js";
 import { shapeFor } from "../shape-for.js";
-import { wakeMessage, wakeSettings } from "../wake.js";
+import { newMachineId, wakeMessage } from "../wake.js";
 import { wakeUp } from "../wake-up.js";
 import { diskMib, diskPath, makeDisk } from "./disk.js";
 import { forgetRecord, type MachineRecord, readRecord, writeRecord } from "./record.js";
@@ -43,7 +44,7 @@ export async function startKeptMachine(
   }
   const before = readRecord(stateDir);
   const isNew = before === null || !before.isFilled;
-  const record = await recordFor(options, spec, before, wakeSettings(spec, views));
+  const record = await recordFor(options, spec, before, firstMessage(spec, views, true));
   signal?.throwIfAborted();
   writeRecord(stateDir, record);
   try {
@@ -81,9 +82,9 @@ export async function startKeptMachine(
 
 async function recordFor(
   options: MicrovmOptions,
-  { image, policy: { resources } }: BootSpec,
+  { image, hostname, policy: { resources } }: BootSpec,
   before: MachineRecord | null,
-  wake: MachineRecord["wake"],
+  first: string,
 ): Promise<MachineRecord> {
   const { kind, program, accelerator } = await options.monitor();
   if (kind !== "qemu") {
@@ -99,8 +100,8 @@ async function recordFor(
     isSynced: false,
     layers: [],
   };
-  const machineId = before?.wake.machineId ?? wake.machineId;
-  const own = { monitor: { kind, program, accelerator }, image, resources, wake: { ...wake, machineId } };
+  const machineId = before?.machineId ?? newMachineId().toString("hex");
+  const own = { monitor: { kind, program, accelerator }, image, resources, first, hostname, machineId };
   return { ...known, version: 1, ...own, isAsked: false };
 }
 
@@ -120,8 +121,8 @@ export async function withMachine<T>(
   use: (machine: WokenMachine) => Promise<T>,
 ): Promise<T> {
   const { programs, vmmBinary, templates, isCold = false } = options;
-  const { image, resources } = record;
-  const shape = { ...(await shapeFor(options, image, resources, signal)), diskMib: record.diskMib };
+  const { resources, machineId } = record;
+  const shape = await shapeFor(options, record, signal);
   const start: MachineStart = isCold
     ? { does: "boot" }
     : { does: "restore", template: await (await templates()).of(shape) };
@@ -135,7 +136,8 @@ export async function withMachine<T>(
   try {
     stream = new MachineStream(await jail.connect()).on("error", () => {});
     signal?.throwIfAborted();
-    await wakeUp(stream, wakeMessage(record.wake, null), start);
+    const message = wakeMessage(record, { token: null, rest: null, machineId: Buffer.from(machineId, "hex") });
+    await wakeUp(stream, message, { start, shape });
     return await use({ jail, shape, stream });
   } catch (error) {
     const { said } = await jail.kill().catch(() => ({ said: undefined }));
