@@ -86,7 +86,9 @@ impl<'a> Sandbox<'a> {
         let privileged = identity.is_host_roots();
         let sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
         let layers = Layers::open(spec.root.layers(), privileged)?;
-        let disk_layer = disk.map(|folder| Layers::open(&[folder.to_owned()], privileged)).transpose()?;
+        // A machine has a disk of its own among its files, and its monitor writes nothing else.
+        let on_disk = disk.filter(|_| spec.monitor.is_none());
+        let disk_layer = on_disk.map(|folder| Layers::open(&[folder.to_owned()], privileged)).transpose()?;
         let mut placeholders = make_placeholders(spec.into())?;
         // Made while the child is at work, unless it is to be born in it. Declared before the process, to outlive it.
         let born = cgroup::is_pure_v2();
@@ -143,7 +145,7 @@ impl<'a> Sandbox<'a> {
         walls.extend(cgroup_layers.freezer.clone());
         let upper = follow_child(&ours, &mut walls)?;
         walls.extend(live_layer(&spec.views));
-        walls.extend(disk.map(|_| disk_layer_of_kept()));
+        walls.extend(on_disk.map(|_| disk_layer_of_kept()));
         let Some((cgroup, _)) = limited.take() else { return Err(Fault::new("internal", "the cgroup is gone")) };
         let Prepared { surveys, .. } = prepared;
         let _identity = identity;
@@ -172,6 +174,11 @@ impl<'a> Sandbox<'a> {
     /// What was needed only to start it. Taking it apart, by dropping it, may take a while.
     pub fn remains(&mut self) -> Option<OwnedFd> {
         self.left.take()
+    }
+
+    /// What runs in it is a virtual machine's monitor.
+    pub fn is_machine(&self) -> bool {
+        self.spec.monitor.is_some()
     }
 
     /// Readable when the first process has ended, and so all others.
