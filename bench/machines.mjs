@@ -60,8 +60,9 @@ class Machines {
     const { policy } = resolve({ flags: [{ origin: "bench", fields }] });
     const id = temporaryId();
     const spec = { id, hostname: id, policy, image: this.#image, projectDir: null, homeDir: null };
-    const sandbox = await TemporarySandbox.start(backend, spec);
-    const exec = await sandbox.exec({ argv: ["true"], cwd: "/", env: { PATH: "/bin" }, stdin: false });
+    const command = { argv: ["true"], cwd: "/", env: { PATH: "/bin" }, stdin: false };
+    const sandbox = await TemporarySandbox.start(backend, spec, undefined, undefined, command);
+    const exec = await sandbox.first;
     for (const stream of [1, 2]) exec.onOutput(stream, { write: (_, done) => done(), end: () => {} });
     const { code } = await exec.exited;
     if (code !== 0) throw new Error(`true ended with status ${code} in a machine`);

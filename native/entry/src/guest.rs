@@ -4,7 +4,7 @@ use std::{
     convert::Infallible,
     ffi::CStr,
     fs::{self, File},
-    os::fd::{AsFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
 };
 
@@ -89,6 +89,12 @@ fn own_ids() -> Layer {
     Layer::applied(NAME)
 }
 
+/// Where the guest's host comes from.
+enum Way<'a> {
+    Streams(&'a Speech),
+    Door(OwnedFd),
+}
+
 pub fn enter(
     speech: &mut Speech,
     order: &Order,
@@ -96,24 +102,32 @@ pub fn enter(
     captured: Option<&Listeners>,
     layers: &[Layer],
 ) -> Outcome<Infallible> {
-    let door = if order.kept { Some(knock::open_door()?) } else { None };
-    place(speech, door.as_ref(), captured)?;
+    let way = if order.kept { Way::Door(knock::open_door()?) } else { Way::Streams(speech) };
+    place(way, captured)?;
     // The first word of the guest may follow at once.
     speech.say(&Said::Started { layers }).during("say that the guest starts")?;
-    let told = [
-        (captured.is_some(), c"captured"),
-        (order.kept, c"kept"),
-        (!order.kept, c"pipes"),
-        (order.lingers, c"lingers"),
-    ];
-    let words: Vec<&CStr> = std::iter::once(c"ak-guest")
-        .chain(told.into_iter().filter(|(is_so, _)| *is_so).map(|(_, word)| word))
+    let kind = if order.kept { c"kept" } else { c"pipes" };
+    start(guest, captured, &[(true, kind), (order.lingers, c"lingers")])
+}
+
+/// The guest waits at this entrance until it is given the stream to its only host, a device of a virtual machine.
+pub fn enter_ahead(entrance: BorrowedFd<'_>, guest: OwnedFd, captured: Option<&Listeners>) -> Outcome<Infallible> {
+    place(Way::Door(sys::above_placed(entrance).during("keep the entrance")?), captured)?;
+    start(guest, captured, &[(true, c"warm"), (true, c"machine")])
+}
+
+fn start(guest: OwnedFd, captured: Option<&Listeners>, told: &[(bool, &'static CStr)]) -> Outcome<Infallible> {
+    let words: Vec<&CStr> = [(true, c"ak-guest"), (captured.is_some(), c"captured")]
+        .iter()
+        .chain(told)
+        .filter(|(is_so, _)| *is_so)
+        .map(|(_, word)| *word)
         .collect();
     Err(sys::exec_fd(guest.as_fd(), &words)).during("start the guest")
 }
 
 /// 0, 1 and 2 lead nowhere; then the stream or the door, the listeners and, of a temporary sandbox, its output.
-fn place(speech: &Speech, door: Option<&OwnedFd>, captured: Option<&Listeners>) -> Outcome<()> {
+fn place(way: Way<'_>, captured: Option<&Listeners>) -> Outcome<()> {
     let null = {
         // It may lie at a number that something is placed at, and must not close that later.
         let opened = File::options().read(true).write(true).open(Path::new("/dev/null")).during("open /dev/null")?;
@@ -122,7 +136,10 @@ fn place(speech: &Speech, door: Option<&OwnedFd>, captured: Option<&Listeners>) 
     let listeners = captured.into_iter().flat_map(|all| &all.sockets);
     let listeners = listeners.map(|s| s.as_ref().map(sys::above_placed).transpose()).collect::<Result<Vec<_>, _>>();
     let listeners = listeners.during("keep the listeners")?;
-    let door = door.map(sys::above_placed).transpose().during("keep the door")?;
+    let way = match way {
+        Way::Door(door) => Way::Door(sys::above_placed(door).during("keep the door")?),
+        streams => streams,
+    };
     for number in 0..STREAM_FD {
         sys::place_fd(&null, number).during("place a descriptor")?;
     }
@@ -131,9 +148,9 @@ fn place(speech: &Speech, door: Option<&OwnedFd>, captured: Option<&Listeners>) 
             sys::place_fd(&listener, number).during("place a listener")?;
         }
     }
-    match door {
-        Some(door) => sys::place_fd(&door, STREAM_FD).during("place the door"),
-        None => {
+    match way {
+        Way::Door(door) => sys::place_fd(&door, STREAM_FD).during("place the door"),
+        Way::Streams(speech) => {
             sys::place_fd(speech.input(), STREAM_FD).during("place the stream")?;
             sys::place_fd(speech.output(), FIRST_FD + Role::ALL.len() as i32).during("place the stream")
         }

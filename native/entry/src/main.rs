@@ -8,44 +8,17 @@
 //! It runs as root of the container before anything untrusted does, and never after. It decides nothing: the order says
 //! what to do.
 
-mod gather;
-mod guest;
-mod home;
-mod knock;
-mod live;
-mod order;
-mod readonly;
-mod speech;
-mod trees;
-
 use std::env;
 
+use ak_entry::{Said, gather, guest, home, knock, live, order::Order, speech::Speech, tell_listing, trees};
 use ak_jail::{
-    control::Layer,
-    fault::{During, Fault, Outcome},
+    fault::{During, Outcome},
     sys,
 };
-use ak_tree::Listing;
-use order::Order;
-use serde::Serialize;
-use speech::Speech;
 
 const DONE: i32 = 0;
 const FAILED: i32 = 1;
 const MISUSED: i32 = 2;
-
-#[derive(Serialize)]
-#[serde(tag = "said", rename_all = "lowercase")]
-enum Said<'a> {
-    /// It waits for its order.
-    Here,
-    /// The folders are in place; the listing follows in messages, the last of which is empty.
-    Filled,
-    Started {
-        layers: &'a [Layer],
-    },
-    Failed(&'a ak_jail::fault::Fault),
-}
 
 fn main() {
     sys::ignore_broken_pipes();
@@ -109,11 +82,7 @@ fn prepare(speech: &mut Speech) -> Outcome<()> {
     home::write(&order)?;
     trees::receive(speech, &order)?;
     let mut layers = live::show(speech, &order)?;
-    if let Some(folder) = &order.listed {
-        let listing = Listing::of(folder).map_err(|failure| Fault::start(failure.message))?;
-        speech.say(&Said::Filled).during("say that the project is there")?;
-        speech.send_all(&listing.to_bytes())?;
-    }
+    tell_listing(speech, &order)?;
     let captured = guest::set_up_network(&order, &mut layers)?;
     let never = guest::raise_walls(&order, &mut layers)
         .and_then(|()| guest::enter(speech, &order, guest, captured.as_ref(), &layers))?;

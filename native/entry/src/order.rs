@@ -43,21 +43,29 @@ pub struct Order {
 
 impl Order {
     pub fn parse(text: &[u8]) -> Outcome<Self> {
-        let wrong = |what: String| Fault::new("internal", format!("the container's order: {what}"));
-        let order: Self = serde_json::from_slice(text).map_err(|e| wrong(e.to_string()))?;
-        if order.version != 1 {
-            return Err(wrong(format!("version {} is not 1", order.version)));
-        }
-        if order.hostname.is_empty() || order.hostname.len() > 64 {
-            return Err(wrong("hostname must have 1 to 64 bytes".into()));
-        }
-        let paths = order.landlock_writable.iter().chain(&order.readonly).chain(&order.trees).chain(&order.listed);
-        let shown = order.views.iter().flat_map(|view| [&view.source, &view.target]);
-        for path in paths.chain(shown) {
-            if !path.is_absolute() || path.components().any(|c| c.as_os_str() == "..") {
-                return Err(wrong(format!("{} must be absolute without ..", path.display())));
-            }
-        }
+        let order: Self = serde_json::from_slice(text).map_err(|e| wrong(&e.to_string()))?;
+        order.check()?;
         Ok(order)
     }
+
+    pub fn check(&self) -> Outcome<()> {
+        if self.version != 1 {
+            return Err(wrong(&format!("version {} is not 1", self.version)));
+        }
+        if self.hostname.is_empty() || self.hostname.len() > 64 {
+            return Err(wrong("hostname must have 1 to 64 bytes"));
+        }
+        let paths = self.landlock_writable.iter().chain(&self.readonly).chain(&self.trees).chain(&self.listed);
+        let shown = self.views.iter().flat_map(|view| [&view.source, &view.target]);
+        for path in paths.chain(shown) {
+            if !path.is_absolute() || path.components().any(|c| c.as_os_str() == "..") {
+                return Err(wrong(&format!("{} must be absolute without ..", path.display())));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn wrong(what: &str) -> Fault {
+    Fault::new("internal", format!("the container's order: {what}"))
 }

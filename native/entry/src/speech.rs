@@ -4,7 +4,7 @@
 use std::{
     fs::File,
     io::{self, Read, Write},
-    os::fd::{AsFd, BorrowedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     time::{Duration, Instant},
 };
 
@@ -31,6 +31,11 @@ impl Speech {
         let input = sys::above_placed(sys::inherited(0)?)?;
         let output = sys::above_placed(sys::inherited(1)?)?;
         Ok(Self { input: File::from(input), output: File::from(output) })
+    }
+
+    /// On one descriptor for both directions.
+    pub fn on(stream: OwnedFd) -> io::Result<Self> {
+        Ok(Self { input: File::from(stream.try_clone()?), output: File::from(stream) })
     }
 
     pub fn input(&self) -> BorrowedFd<'_> {

@@ -24,6 +24,11 @@ impl HostStream {
         Self { input, output: Some(output), tells_of_room: true }
     }
 
+    /// Of a virtual machine: one file, which is not told of like a socket.
+    pub fn device(device: OwnedFd) -> io::Result<Self> {
+        Ok(Self::pipes(device.try_clone()?, device))
+    }
+
     pub fn input(&self) -> BorrowedFd<'_> {
         self.input.as_fd()
     }

@@ -127,7 +127,13 @@ impl Server {
         outbox.make_ready();
         self.decoder.space(FIRST_READ);
         ahead::look_around();
-        let host = HostStream::socket(door::await_host(entrance)?);
+        let is_machine = sys::is_told("machine");
+        if is_machine {
+            // Whoever lets the host in waits for it.
+            rustix::io::write(&entrance, &[0])?;
+        }
+        let stream = door::await_host(entrance)?;
+        let host = if is_machine { HostStream::device(stream)? } else { HostStream::socket(stream) };
         host.watch(&self.poller)?;
         self.host = Some(host);
         self.host_readable = true;
@@ -139,7 +145,8 @@ impl Server {
         if has_placer {
             self.reap_until_another();
         }
-        self.spare.take_if(|spare| !spare.take_limits());
+        // Those of a machine were set before.
+        self.spare.take_if(|spare| !is_machine && !spare.take_limits());
         Ok(())
     }
 

@@ -18,14 +18,15 @@ pub enum End {
     Killed(i32),
 }
 
-pub fn of_child(pid: libc::pid_t, remains: &Remains) -> Outcome<End> {
+/// `back`: to where the machine's own files are in sight.
+pub fn of_child(pid: libc::pid_t, remains: &Remains, back: impl FnOnce() -> Outcome<()>) -> Outcome<End> {
     let status = wait_for(pid).during("wait for the sandbox")?.status;
     let how = if libc::WIFSIGNALED(status) {
         End::Killed(libc::WTERMSIG(status))
     } else {
         End::Exited(libc::WEXITSTATUS(status))
     };
-    if let Err(fault) = remains.show(&how) {
+    if let Err(fault) = back().and_then(|()| remains.show(&how)) {
         log(&fault.to_string());
     }
     Ok(how)

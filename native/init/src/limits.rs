@@ -12,7 +12,7 @@ use ak_jail::{
 };
 use rustix::fs::{Mode, OFlags, open};
 
-use crate::wake::Wake;
+use crate::shape::Shape;
 
 const CONTROLLERS: &str = "/cgroup/cgroup.subtree_control";
 const SANDBOX: &str = "/cgroup/sandbox";
@@ -33,9 +33,9 @@ impl Limits {
         self.cgroup.as_fd()
     }
 
-    pub fn apply(&self, wake: &Wake) -> Outcome<()> {
-        fs::write(format!("{SANDBOX}/pids.max"), wake.pids.to_string()).during("limit the number of processes")?;
+    pub fn apply(&self, shape: &Shape) -> Outcome<()> {
+        fs::write(format!("{SANDBOX}/pids.max"), shape.pids.to_string()).during("limit the number of processes")?;
         // More than the kernel allows is as much as it allows.
-        set_rlimit(libc::RLIMIT_NOFILE, wake.open_files).during("limit open files")
+        set_rlimit(libc::RLIMIT_NOFILE, shape.open_files).during("limit open files")
     }
 }

@@ -1,20 +1,26 @@
-//! `ak-init`, process 1 of a virtual machine. It loads what drivers the kernel lacks, and forks. The child builds the
-//! sandbox's root from the image on the first disk, says that it waits, hears one message in which the machine gets its
-//! time, entropy, names and limits, and becomes `ak-entry`, which is told the rest as in a container. A machine may be
-//! saved while it waits, and the copies differ from then on. Process 1 waits for the child and ends the machine.
+//! `ak-init`, process 1 of a virtual machine. It loads what drivers the kernel lacks, hears what shape the sandbox is to
+//! have, and forks. The child builds the sandbox's root from the image on the first disk, and what else can be built of the
+//! shape (`ahead.rs`: all of it, up to a guest that waits inside its walls). Then the machine says that it waits, and may
+//! be saved. It hears one message in which it gets its time, entropy and names, and the copies differ from then on. Where
+//! the guest does not wait, the child becomes `ak-entry`, which is told the rest as in a container. Process 1 waits for the
+//! child and ends the machine.
 //!
-//! Nothing of a user is here before the message, and nothing untrusted runs before `ak-entry` has raised its walls.
+//! Nothing of a user is here before the second message, and nothing untrusted runs before the walls stand.
 
+mod ahead;
 mod end;
+mod identity;
 mod limits;
 mod modules;
 mod remains;
 mod root;
+mod shape;
 mod stream;
 mod sys;
 mod wake;
 
 use std::{
+    convert::Infallible,
     ffi::CStr,
     fs::{self, File},
     io::Write,
@@ -25,13 +31,15 @@ use ak_jail::{
     fault::{During, Outcome},
     sys::{Fork, above_placed, exec_fd, fork_into, ignore_broken_pipes, place_fd},
 };
+use identity::Identity;
 use limits::Limits;
 use remains::{Remains, TokenWriter};
 use rustix::{
     fs::{Mode, OFlags, open},
     mount::{MountFlags, mount},
 };
-use stream::{Ended, Stream};
+use shape::Shape;
+use stream::Stream;
 use wake::Wake;
 
 /// Of the sandbox, but for its network: the machine's own has nothing but loopback.
@@ -53,17 +61,41 @@ fn run() -> Outcome<end::End> {
     mount_kernel_folders()?;
     modules::load()?;
     let limits = Limits::prepare()?;
+    ak_netlink::route::raise_loopback().during("bring loopback up")?;
+    let mut stream = Stream::open()?;
+    let heard = stream.hear().and_then(|text| Shape::parse(&text)).and_then(|shape| {
+        limits.apply(&shape)?;
+        Ok(shape)
+    });
+    match heard {
+        Err(fault) => {
+            // Whoever should hear it may be gone; the kernel's log has it too.
+            let _ = stream.say_failed(&fault);
+            Err(fault)
+        }
+        Ok(mut shape) => match shape.ahead.take() {
+            Some(order) => ahead::run(stream, shape, order, &limits),
+            None => run_told_later(stream, &shape, &limits),
+        },
+    }
+}
+
+/// The child waits for the wake message, and becomes `ak-entry`.
+fn run_told_later(mut stream: Stream, shape: &Shape, limits: &Limits) -> Outcome<end::End> {
     let (token, writer) = remains::token_pipe()?;
     match fork_into(NAMESPACES, Some(limits.cgroup())).during("start the sandbox's first process")? {
         Fork::Parent { pid, .. } => {
-            drop(writer);
-            end::of_child(pid, &Remains::of(pid, token)?)
+            let mounts = remains::mounts_of(&pid.to_string())?;
+            drop((writer, stream));
+            end::of_child(pid, &Remains::of(mounts, token), || Ok(()))
         }
         Fork::Child => {
-            let fault = match serve(&limits, writer) {
+            let fault = match serve(&mut stream, shape, writer) {
                 Err(fault) => fault,
                 Ok(never) => match never {},
             };
+            // As above.
+            let _ = stream.say_failed(&fault);
             end::log(&fault.to_string());
             std::process::exit(1)
         }
@@ -79,35 +111,24 @@ fn mount_kernel_folders() -> Outcome<()> {
     Ok(())
 }
 
-/// In the child. Whatever fails once there is a stream is told there.
-fn serve(limits: &Limits, token: TokenWriter) -> Outcome<std::convert::Infallible> {
+fn serve(stream: &mut Stream, shape: &Shape, token: TokenWriter) -> Outcome<Infallible> {
     let root = root::Root::build()?;
-    ak_netlink::route::raise_loopback().during("bring loopback up")?;
-    let mut stream = Stream::open()?;
-    let said = stream.hear_wake().and_then(|heard| match heard {
-        Ok(text) => {
-            let wake = Wake::parse(&text)?;
-            token.tell(wake.token_bytes())?;
-            become_entry(&stream, root, limits, &wake)
-        }
-        Err(Ended) => Err(ak_jail::fault::Fault::start("the host is gone")),
-    });
-    if let Err(fault) = &said {
-        // Whoever should hear it may be gone; the kernel's log has it too.
-        let _ = stream.say_failed(fault);
-    }
-    said
-}
-
-fn become_entry(stream: &Stream, root: root::Root, limits: &Limits, wake: &Wake) -> Outcome<std::convert::Infallible> {
-    wake.apply_to_machine()?;
-    limits.apply(wake)?;
     // Opened while they can still be seen.
-    let log = open_log()?;
-    root.furnish(wake)?;
+    let (log, random) = (open_log()?, identity::open_random()?);
+    root.furnish(shape)?;
     root.enter()?;
     let program = open(ENTRY, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("open ak-entry")?;
-    let program = above_placed(&program).during("keep ak-entry")?;
+    let mut identity = Identity::prepare(random, shape)?;
+    let mut heard = Vec::new();
+    stream.hear_wake(&mut heard)?;
+    let wake = Wake::parse(&heard)?;
+    token.tell(wake.token)?;
+    identity.take(&wake)?;
+    become_entry(stream, &program, &log)
+}
+
+fn become_entry(stream: &Stream, program: &OwnedFd, log: &OwnedFd) -> Outcome<Infallible> {
+    let program = above_placed(program).during("keep ak-entry")?;
     let port = above_placed(stream.fd()).during("keep the stream")?;
     for (fd, number) in [(port.as_fd(), 0), (port.as_fd(), 1), (log.as_fd(), 2)] {
         place_fd(fd, number).during("place a descriptor")?;

@@ -29,7 +29,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What process 1 has of a sandbox when that is gone.
 pub struct Remains {
     mounts: OwnedFd,
-    token: OwnedFd,
+    token: Token,
+}
+
+/// The bytes that tell of the end; none where nobody wants to know.
+pub enum Token {
+    Known(Option<[u8; TOKEN_BYTES]>),
+    /// The sandbox's first process has heard it, and writes it here.
+    Heard(OwnedFd),
 }
 
 /// For the one who hears the wake message: where its token goes.
@@ -44,25 +51,42 @@ impl TokenWriter {
     }
 }
 
-pub fn token_pipe() -> Outcome<(OwnedFd, TokenWriter)> {
+pub fn token_pipe() -> Outcome<(Token, TokenWriter)> {
     let (token, writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).during("make a pipe")?;
-    Ok((token, TokenWriter(writer)))
+    Ok((Token::Heard(token), TokenWriter(writer)))
+}
+
+impl Token {
+    fn bytes(&self) -> Option<[u8; TOKEN_BYTES]> {
+        match self {
+            Self::Known(token) => *token,
+            Self::Heard(pipe) => {
+                let mut token = [0; TOKEN_BYTES];
+                matches!(rustix::io::read(pipe, &mut token), Ok(TOKEN_BYTES)).then_some(token)
+            }
+        }
+    }
+}
+
+/// The mounts of this process or, until it has changed anything, of a child.
+pub fn mounts_of(pid: &str) -> Outcome<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    open(format!("/proc/{pid}/ns/mnt"), flags, Mode::empty()).during("hold the mounts")
+}
+
+pub fn enter_mounts(mounts: &OwnedFd) -> Outcome<()> {
+    move_into_link_name_space(mounts.as_fd(), Some(LinkNameSpaceType::Mount)).during("change the mounts")?;
+    chdir("/").during("change the mounts")
 }
 
 impl Remains {
-    /// Of the child that was just forked.
-    pub fn of(pid: libc::pid_t, token: OwnedFd) -> Outcome<Self> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let mounts = open(format!("/proc/{pid}/ns/mnt"), flags, Mode::empty()).during("hold the sandbox's mounts")?;
-        Ok(Self { mounts, token })
+    pub fn of(mounts: OwnedFd, token: Token) -> Self {
+        Self { mounts, token }
     }
 
     /// Tells of the end, where that was asked for, and answers what is asked then.
     pub fn show(&self, how: &End) -> Outcome<()> {
-        let mut token = [0; TOKEN_BYTES];
-        if !matches!(rustix::io::read(&self.token, &mut token), Ok(TOKEN_BYTES)) {
-            return Ok(());
-        }
+        let Some(token) = self.token.bytes() else { return Ok(()) };
         let mut port = stream::open_again()?;
         port.write_all(&[&token[..], &message(how)?].concat()).during("tell of the end")?;
         let mut asked = [PollFd::new(&port, PollFlags::IN)];
@@ -92,9 +116,7 @@ impl Remains {
     fn become_gatherer(&self, port: &File) -> Outcome<std::convert::Infallible> {
         let port = above_placed(port).during("keep the stream")?;
         let log = crate::open_log()?;
-        move_into_link_name_space(self.mounts.as_fd(), Some(LinkNameSpaceType::Mount))
-            .during("enter the sandbox's mounts")?;
-        chdir("/").during("enter the sandbox's root")?;
+        enter_mounts(&self.mounts)?;
         let program = open(ENTRY, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("open ak-entry")?;
         let program = above_placed(&program).during("keep ak-entry")?;
         for (fd, number) in [(port.as_fd(), 0), (port.as_fd(), 1), (log.as_fd(), 2)] {

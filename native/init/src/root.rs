@@ -8,8 +8,6 @@ use ak_jail::{
     fault::{During, Outcome},
     filesystems, image_root,
     place::{self, Root as Tree},
-    spec::Network,
-    sys,
     view::guard::{self, Void},
 };
 use rustix::{
@@ -22,7 +20,7 @@ use rustix::{
     process::{chdir, chroot, umask},
 };
 
-use crate::wake::Wake;
+use crate::{identity::MACHINE_ID, shape::Shape};
 
 const DISK: &str = "/dev/vda";
 /// A filesystem in memory: everything that the sandbox writes lies here. The current folder until the root is entered.
@@ -33,6 +31,8 @@ const PROGRAMS: &str = "/agentkernel";
 const CLOSED_TO_ROOT: [&str; 6] = ["kcore", "kmsg", "sysrq-trigger", "timer_list", "kpagecount", "kpageflags"];
 /// Until it is known how much it may be. What is written before is little.
 const FIRST_MIB: u64 = 16;
+/// The name of a sandbox that is nobody's yet.
+pub const NOBODYS: &str = "sandbox";
 
 pub struct Root {
     tree: Tree,
@@ -64,26 +64,21 @@ impl Root {
         Ok(Self { tree })
     }
 
-    /// What is this sandbox's own.
-    pub fn furnish(&self, wake: &Wake) -> Outcome<()> {
-        resize(".", wake.scratch_mib)?;
-        resize("root/tmp", wake.tmp_mib)?;
-        resize("root/dev/shm", wake.tmp_mib)?;
-        for place in &wake.places {
+    /// What all copies have.
+    pub fn furnish(&self, shape: &Shape) -> Outcome<()> {
+        resize(".", shape.scratch_mib)?;
+        resize("root/tmp", shape.tmp_mib)?;
+        resize("root/dev/shm", shape.tmp_mib)?;
+        for place in &shape.places {
             self.tree.attach_folder(&filesystems::tmpfs(place.mib, &place.mode)?, &place.path)?;
         }
-        let network = if wake.captured { Network::Captured } else { Network::None };
-        image_root::write_machine(&self.tree, &etc_files::of_the_machine(&wake.hostname, network))?;
-        image_root::write_machine(&self.tree, &[("machine-id", format!("{}\n", wake.machine_id))])?;
-        if wake.root_readonly {
-            sys::mount_setattr(self.tree.fd(), false, sys::MOUNT_ATTR_RDONLY, None).during("close the root")?;
-        }
-        Ok(())
+        image_root::write_machine(&self.tree, &etc_files::of_the_machine(NOBODYS, shape.network()))?;
+        image_root::write_machine(&self.tree, &[(MACHINE_ID, String::new())])
     }
 
     /// Makes it the only filesystem in sight. The kernel's first filesystem cannot be left by pivot_root(2); what lies
     /// on top of it hides it for good.
-    pub fn enter(self) -> Outcome<()> {
+    pub fn enter(&self) -> Outcome<()> {
         chdir("root").during("enter the root")?;
         mount_move(".", "/").during("change to the root")?;
         chroot(".").during("change to the root")?;

@@ -24,11 +24,9 @@ const PORT: &str = "/dev/vport0p1";
 const OPTION: &str = "ak.stream=vsock:";
 /// A wake message has some hundred bytes.
 const MAX_MESSAGE: usize = 1 << 20;
+const USUAL_MESSAGE: usize = 4 << 10;
 /// The port is announced by the host a moment after the driver is there.
 const APPEARS_WITHIN: Duration = Duration::from_secs(30);
-
-/// The host hung up before it had said anything whole.
-pub struct Ended;
 
 #[derive(Serialize)]
 #[serde(tag = "said", rename_all = "lowercase")]
@@ -57,24 +55,36 @@ impl Stream {
         }
     }
 
+    pub fn file(&mut self) -> &mut File {
+        &mut self.file
+    }
+
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 
+    /// What comes first, from whoever started the machine.
+    pub fn hear(&mut self) -> Outcome<Vec<u8>> {
+        let mut message = Vec::new();
+        hear(&mut self.file, &mut message).map_err(|e| if is_hang_up(&e) { host_gone() } else { unheard(&e) })?;
+        Ok(message)
+    }
+
     /// Says that the machine waits, and waits.
-    pub fn hear_wake(&mut self) -> Outcome<Result<Vec<u8>, Ended>> {
+    pub fn hear_wake(&mut self, message: &mut Vec<u8>) -> Outcome<()> {
+        message.reserve(USUAL_MESSAGE);
         loop {
-            let heard = self.say(&Said::Waiting).and_then(|()| hear(&mut self.file));
+            let heard = self.say(&Said::Waiting).and_then(|()| hear(&mut self.file, message));
             match (heard, &self.listener) {
-                (Ok(message), _) => {
+                (Ok(()), _) => {
                     self.listener = None;
-                    return Ok(Ok(message));
+                    return Ok(());
                 }
                 (Err(e), Some(listener)) if is_hang_up(&e) => {
                     self.file = File::from(sys::accept(listener).during("take the host's connection")?);
                 }
-                (Err(e), None) if is_hang_up(&e) => return Ok(Err(Ended)),
-                (Err(e), _) => return Err(e).during("hear the host"),
+                (Err(e), None) if is_hang_up(&e) => return Err(host_gone()),
+                (Err(e), _) => return Err(unheard(&e)),
             }
         }
     }
@@ -84,22 +94,39 @@ impl Stream {
     }
 
     fn say(&mut self, what: &Said<'_>) -> io::Result<()> {
-        let text = serde_json::to_vec(what).map_err(io::Error::other)?;
-        let length = u32::try_from(text.len()).map_err(io::Error::other)?;
-        self.file.write_all(&[&length.to_le_bytes()[..], &text].concat())
+        self.file.write_all(&framed(what)?)
     }
 }
 
-fn hear(file: &mut File) -> io::Result<Vec<u8>> {
+/// As it goes over the stream.
+pub fn message(what: &impl Serialize) -> Outcome<Vec<u8>> {
+    framed(what).during("write a message")
+}
+
+fn framed(what: &impl Serialize) -> io::Result<Vec<u8>> {
+    let text = serde_json::to_vec(what).map_err(io::Error::other)?;
+    let length = u32::try_from(text.len()).map_err(io::Error::other)?;
+    Ok([&length.to_le_bytes()[..], &text].concat())
+}
+
+fn host_gone() -> Fault {
+    Fault::start("the host is gone")
+}
+
+fn unheard(e: &io::Error) -> Fault {
+    Fault::start(format!("hear the host: {e}"))
+}
+
+/// Into what has room for it, where it is not too long.
+fn hear(file: &mut File, message: &mut Vec<u8>) -> io::Result<()> {
     let mut length = [0; 4];
     file.read_exact(&mut length)?;
     let length = u32::from_le_bytes(length) as usize;
     if length > MAX_MESSAGE {
         return Err(io::Error::other(format!("a message of {length} bytes")));
     }
-    let mut message = vec![0; length];
-    file.read_exact(&mut message)?;
-    Ok(message)
+    message.resize(length, 0);
+    file.read_exact(message)
 }
 
 fn is_hang_up(e: &io::Error) -> bool {

@@ -1,150 +1,127 @@
-//! The one message that makes a waiting machine somebody's: what differs from copy to copy of a saved machine, and what
-//! an engine would have been told about a container. It comes from the host, which is trusted, and is checked all the
-//! same: a mistake should be found where it was made.
+//! The message that makes a waiting machine somebody's: what differs from copy to copy of a saved machine. It comes from
+//! the host, which is trusted, and is checked all the same: a mistake should be found where it was made.
+//!
+//! Numbers are little-endian: version (1), seconds since 1970 (8), nanoseconds (4), entropy (64), machine id (16), whether
+//! there is a token (1), token (32), length of the host name (1), host name; and JSON, where there is more to tell.
 
-use std::{fs::File, path::PathBuf};
+use std::path::PathBuf;
 
-use ak_jail::fault::{During, Fault, Outcome};
-use rustix::{
-    system::sethostname,
-    time::{ClockId, Timespec, clock_settime},
-};
+use ak_jail::fault::{Fault, Outcome};
+use rustix::time::Timespec;
 use serde::Deserialize;
 
-use crate::sys::{self, ENTROPY_BYTES};
+use crate::sys::ENTROPY_BYTES;
 
-const MACHINE_ID_DIGITS: usize = 32;
+const VERSION: u8 = 1;
+const MOST_NAME_BYTES: usize = 64;
 pub const TOKEN_BYTES: usize = 32;
-const TOKEN_DIGITS: usize = TOKEN_BYTES * 2;
+pub type Token = [u8; TOKEN_BYTES];
 
+pub struct Wake<'a> {
+    pub now: Timespec,
+    pub entropy: [u8; ENTROPY_BYTES],
+    pub machine_id: [u8; 16],
+    /// With it, the machine stays when its sandbox has ended, and tells so by these bytes, which nobody in the sandbox
+    /// knows.
+    pub token: Option<Token>,
+    pub hostname: &'a str,
+    rest: &'a [u8],
+}
+
+/// Of the owner's own, as an order has it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Wake {
-    pub version: u32,
-    /// Since 1970.
-    pub seconds: i64,
-    pub nanoseconds: i64,
-    /// Hexadecimal.
-    pub entropy: String,
-    pub hostname: String,
-    /// Hexadecimal.
-    pub machine_id: String,
-    /// There is a network, and whatever leads out of the machine arrives at the guest.
-    pub captured: bool,
-    pub root_readonly: bool,
-    pub scratch_mib: u64,
-    /// Of /tmp and /dev/shm each.
-    pub tmp_mib: u64,
-    /// Filesystems in memory, beside /tmp and /dev/shm.
-    pub places: Vec<Place>,
-    pub pids: u64,
-    pub open_files: u64,
-    /// Hexadecimal; with it, the machine stays when its sandbox has ended, and tells so by these bytes, which nobody
-    /// in the sandbox knows.
-    pub token: Option<String>,
+pub struct Rest {
+    pub trusted_certificate: Option<String>,
+    pub trees: Vec<PathBuf>,
+    pub listed: Option<PathBuf>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Place {
-    pub path: PathBuf,
-    pub mib: u64,
-    /// Octal.
-    pub mode: String,
-}
-
-impl Wake {
-    pub fn parse(text: &[u8]) -> Outcome<Self> {
-        let wrong = |what: String| Fault::new("internal", format!("the machine's wake message: {what}"));
-        let wake: Self = serde_json::from_slice(text).map_err(|e| wrong(e.to_string()))?;
-        if wake.version != 1 {
-            return Err(wrong(format!("version {} is not 1", wake.version)));
+impl<'a> Wake<'a> {
+    pub fn parse(mut bytes: &'a [u8]) -> Outcome<Self> {
+        let [version] = take(&mut bytes)?;
+        if version != VERSION {
+            return Err(wrong("its version is another"));
         }
-        if wake.hostname.is_empty() || wake.hostname.len() > 64 {
-            return Err(wrong("hostname must have 1 to 64 bytes".into()));
+        let now = Timespec {
+            tv_sec: i64::from_le_bytes(take(&mut bytes)?),
+            tv_nsec: u32::from_le_bytes(take(&mut bytes)?).into(),
+        };
+        let (entropy, machine_id) = (take(&mut bytes)?, take(&mut bytes)?);
+        let ([has_token], token) = (take(&mut bytes)?, take(&mut bytes)?);
+        let [length] = take(&mut bytes)?;
+        let (hostname, rest) =
+            bytes.split_at_checked(length.into()).ok_or_else(|| wrong("the host name is cut off"))?;
+        if hostname.is_empty() || hostname.len() > MOST_NAME_BYTES {
+            return Err(wrong("the host name must have 1 to 64 bytes"));
         }
-        if !is_hexadecimal(&wake.machine_id, MACHINE_ID_DIGITS) {
-            return Err(wrong(format!("machineId must have {MACHINE_ID_DIGITS} hexadecimal digits")));
-        }
-        if !is_hexadecimal(&wake.entropy, ENTROPY_BYTES * 2) {
-            return Err(wrong(format!("entropy must have {} hexadecimal digits", ENTROPY_BYTES * 2)));
-        }
-        if wake.token.as_ref().is_some_and(|token| !is_hexadecimal(token, TOKEN_DIGITS)) {
-            return Err(wrong(format!("token must have {TOKEN_DIGITS} hexadecimal digits")));
-        }
-        for Place { path, mode, .. } in &wake.places {
-            if !path.is_absolute() || path.components().any(|c| c.as_os_str() == "..") {
-                return Err(wrong(format!("{} must be absolute without ..", path.display())));
-            }
-            if mode.is_empty() || mode.len() > 4 || !mode.bytes().all(|b| (b'0'..=b'7').contains(&b)) {
-                return Err(wrong(format!("the mode of {} must be octal", path.display())));
-            }
-        }
-        Ok(wake)
+        let hostname = std::str::from_utf8(hostname).map_err(|_| wrong("the host name is no text"))?;
+        let token = if has_token == 0 { None } else { Some(token) };
+        Ok(Self { now, entropy, machine_id, token, hostname, rest })
     }
 
-    /// What belongs to the whole machine: its clock, its random numbers, its name.
-    pub fn apply_to_machine(&self) -> Outcome<()> {
-        let now = Timespec { tv_sec: self.seconds, tv_nsec: self.nanoseconds as _ };
-        clock_settime(ClockId::Realtime, now).during("set the clock")?;
-        let random = File::options().write(true).open("/dev/urandom").during("open the random numbers")?;
-        sys::reseed(&random, self.entropy_bytes()).during("give the machine entropy of its own")?;
-        sethostname(self.hostname.as_bytes()).during("set the host name")
-    }
-
-    fn entropy_bytes(&self) -> [u8; ENTROPY_BYTES] {
-        bytes_of(&self.entropy)
-    }
-
-    pub fn token_bytes(&self) -> Option<[u8; TOKEN_BYTES]> {
-        self.token.as_deref().map(bytes_of)
+    pub fn rest(&self) -> Outcome<Option<Rest>> {
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        serde_json::from_slice(self.rest).map(Some).map_err(|e| wrong(&e.to_string()))
     }
 }
 
-/// Of as many digits as there are, which were counted before.
-fn bytes_of<const N: usize>(digits: &str) -> [u8; N] {
-    let digit = |at: usize| digits.as_bytes().get(at).and_then(|d| char::from(*d).to_digit(16)).unwrap_or(0) as u8;
-    std::array::from_fn(|index| digit(index * 2) << 4 | digit(index * 2 + 1))
+fn take<const N: usize>(bytes: &mut &[u8]) -> Outcome<[u8; N]> {
+    let (taken, left) = bytes.split_first_chunk().ok_or_else(|| wrong("it is cut off"))?;
+    *bytes = left;
+    Ok(*taken)
 }
 
-fn is_hexadecimal(text: &str, digits: usize) -> bool {
-    text.len() == digits && text.bytes().all(|b| b.is_ascii_hexdigit())
+fn wrong(what: &str) -> Fault {
+    Fault::new("internal", format!("the machine's wake message: {what}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn message(change: impl FnOnce(&mut serde_json::Value)) -> Vec<u8> {
-        let mut value = serde_json::json!({
-            "version": 1, "seconds": 1_800_000_000, "nanoseconds": 5, "entropy": "0f".repeat(ENTROPY_BYTES),
-            "hostname": "box", "machineId": "a".repeat(32), "captured": true, "rootReadonly": false,
-            "scratchMib": 64, "tmpMib": 16, "places": [{"path": "/workspace", "mib": 64, "mode": "0755"}],
-            "pids": 100, "openFiles": 1024,
-        });
-        change(&mut value);
-        value.to_string().into_bytes()
+    fn message(name: &str, rest: &str) -> Vec<u8> {
+        let mut bytes = vec![VERSION];
+        bytes.extend(1_800_000_000_i64.to_le_bytes());
+        bytes.extend(5_u32.to_le_bytes());
+        bytes.extend([0x0f; ENTROPY_BYTES]);
+        bytes.extend([0xab; 16]);
+        bytes.push(1);
+        bytes.extend([7; TOKEN_BYTES]);
+        bytes.push(name.len() as u8);
+        bytes.extend(name.as_bytes());
+        bytes.extend(rest.as_bytes());
+        bytes
     }
 
-    fn refusal(change: impl FnOnce(&mut serde_json::Value)) -> String {
-        Wake::parse(&message(change)).expect_err("a refusal").message
+    fn refusal(bytes: &[u8]) -> String {
+        let fault = Wake::parse(bytes).and_then(|wake| wake.rest()).expect_err("a refusal");
+        fault.message
     }
 
     #[test]
     fn a_whole_message_is_understood() {
-        let wake = Wake::parse(&message(|_| {})).expect("a message");
-        assert_eq!(wake.entropy_bytes(), [0x0f; ENTROPY_BYTES]);
-        assert_eq!(wake.places[0].mode, "0755");
+        let rest = r#"{"trustedCertificate":null,"trees":["/workspace"],"listed":null}"#;
+        let bytes = message("box", rest);
+        let wake = Wake::parse(&bytes).expect("a message");
+        assert_eq!((wake.now.tv_sec, wake.now.tv_nsec), (1_800_000_000, 5));
+        assert_eq!((wake.entropy, wake.machine_id), ([0x0f; ENTROPY_BYTES], [0xab; 16]));
+        assert_eq!((wake.token, wake.hostname), (Some([7; TOKEN_BYTES]), "box"));
+        assert_eq!(wake.rest().expect("a rest").expect("a rest").trees, [PathBuf::from("/workspace")]);
+        assert!(Wake::parse(&message("box", "")).expect("a message").rest().expect("no rest").is_none());
     }
 
     #[test]
     fn what_is_not_understood_is_refused() {
-        assert!(refusal(|m| m["extra"] = 1.into()).contains("extra"));
-        assert!(refusal(|m| m["version"] = 2.into()).contains("version 2"));
-        assert!(refusal(|m| m["entropy"] = "00".into()).contains("entropy"));
-        assert!(refusal(|m| m["machineId"] = "g".repeat(32).into()).contains("machineId"));
-        assert!(refusal(|m| m["hostname"] = "".into()).contains("hostname"));
-        assert!(refusal(|m| m["places"][0]["path"] = "/a/../b".into()).contains("/a/../b"));
-        assert!(refusal(|m| m["places"][0]["mode"] = "9".into()).contains("octal"));
+        assert!(refusal(&message("", "")).contains("1 to 64"));
+        assert!(refusal(&message(&"a".repeat(65), "")).contains("1 to 64"));
+        assert!(refusal(&message("box", r#"{"trees":[],"more":1}"#)).contains("more"));
+        let whole = message("box", "");
+        for length in 0..whole.len() {
+            assert!(refusal(&whole[..length]).contains("cut off"), "{length}");
+        }
+        assert!(refusal(&[&[9], &whole[1..]].concat()).contains("version"));
     }
 }

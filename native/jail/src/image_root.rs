@@ -68,6 +68,12 @@ pub fn write_machine(root: &Root, files: &[(&str, String)]) -> Outcome<()> {
     files.iter().try_for_each(|(name, text)| replace(&etc, name, text.as_bytes()))
 }
 
+/// One of them that was written, to be written again.
+pub fn open_machine_file(root: &Root, name: &str) -> Outcome<OwnedFd> {
+    let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(own_etc(root)?, name, flags, Mode::empty()).during(format_args!("open /etc/{name}"))
+}
+
 fn open_folder(path: &Path) -> Outcome<OwnedFd> {
     open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).during("open a layer")
 }

@@ -2,7 +2,7 @@
 
 use std::{
     env,
-    io::Read,
+    io::{Read, Write},
     os::{
         fd::{AsFd, BorrowedFd},
         unix::net::UnixStream,
@@ -28,6 +28,7 @@ const MISUSED: u8 = 2;
 /// From the kernel's first instruction to where it waits, on a machine that has no time.
 const BOOT_PATIENCE: Duration = Duration::from_secs(120);
 const MAX_MESSAGE: usize = 4096;
+const SETTLES_IN: Duration = Duration::from_millis(150);
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
@@ -80,14 +81,22 @@ fn run_on<M: Monitor>(spec: &MachineSpec) -> Outcome<()> {
 fn save<M: Monitor>(spec: &MachineSpec) -> Outcome<()> {
     let (ours, theirs) = UnixStream::pair().during("make the machine's stream")?;
     let mut machine = M::boot(spec, theirs.into())?;
-    await_waiting(&ours).map_err(|failure| {
+    tell_first(&ours, spec).and_then(|()| await_waiting(&ours)).map_err(|failure| {
         let said = machine.last_words();
         Failure::new(format!("the machine did not come up: {failure}{}{said}", if said.is_empty() { "" } else { "; " }))
     })?;
+    // Copies do not begin with what it still has to do behind what was said.
+    std::thread::sleep(SETTLES_IN);
     // The machine would see it end, and take that for the host's end.
     let saved = machine.save();
     drop(ours);
     saved
+}
+
+fn tell_first(mut stream: &UnixStream, spec: &MachineSpec) -> Outcome<()> {
+    let Some(text) = &spec.says else { return Ok(()) };
+    let length = u32::try_from(text.len()).during("tell the machine its shape")?;
+    stream.write_all(&[&length.to_le_bytes()[..], text.as_bytes()].concat()).during("tell the machine its shape")
 }
 
 fn await_waiting(mut stream: &UnixStream) -> Outcome<()> {

@@ -32,6 +32,9 @@ pub struct MachineSpec {
     /// Whether its kernel finds its devices by ACPI; else they are named on its command line.
     pub acpi: bool,
     pub command_line: String,
+    /// What a machine that is to be saved is told first, which all its copies have heard then.
+    #[serde(default)]
+    pub says: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

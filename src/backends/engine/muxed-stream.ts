@@ -5,7 +5,7 @@
  */
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
-import { Preface } from "./preface.js";
+import { Preface } from "../entry/preface.js";
 
 const HEADER_BYTES = 8;
 const STDERR = 2;

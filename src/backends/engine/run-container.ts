@@ -26,7 +26,7 @@ import { FirstProcess } from "./first-process.js";
 import { HeldFolders } from "./held-folders.js";
 import { endOf } from "./kept/end.js";
 import type { MuxedStream } from "./muxed-stream.js";
-import type { Preface } from "./preface.js";
+import type { Preface } from "../entry/preface.js";
 import { explained, type StartedContainer } from "./start-container.js";
 import { abandon } from "./sweep.js";
 import { nothingKnown } from "./usage.js";

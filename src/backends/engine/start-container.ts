@@ -12,7 +12,7 @@ import { containerSpec } from "./container-spec.js";
 import type { Engine } from "./engine.js";
 import { ownedLabels } from "./labels.js";
 import type { MuxedStream } from "./muxed-stream.js";
-import type { Preface } from "./preface.js";
+import type { Preface } from "../entry/preface.js";
 
 export interface StartedContainer {
   readonly container: Container;

@@ -14,7 +14,8 @@ const MAX_MESSAGE_BYTES = 1 << 20;
 const layerStates: readonly unknown[] = ["applied", "partial", "absent"];
 
 export interface Delivery {
-  readonly order: EntryOrder;
+  /** Null where it was told in another way. */
+  readonly order: EntryOrder | null;
   readonly views: readonly CopiedView[];
   readonly hide: Parameters<typeof readHostTree>[1];
   /** The views in their order, where they are being read already. */
@@ -58,7 +59,7 @@ export async function giveOrder(
     isRefused = true;
   });
   const deliver = async () => {
-    await sendMessage(stream, Buffer.from(JSON.stringify(order)));
+    if (order !== null) await sendMessage(stream, Buffer.from(JSON.stringify(order)));
     for (const [index, { source }] of views.entries()) {
       const parts = trees?.[index]?.read() ?? readHostTree(source, hide, { signal, holes: true });
       for await (const part of parts) await sendMessage(stream, part);
@@ -86,11 +87,15 @@ export async function sendAll(stream: Duplex, whole: Buffer): Promise<void> {
   await sendMessage(stream, Buffer.alloc(0));
 }
 
-export function sendMessage(stream: Duplex, message: Buffer): Promise<void> {
-  const header = Buffer.alloc(4);
-  header.writeUInt32LE(message.length);
+/** Several are written as one: whoever writes to the stream afterwards writes behind all of them. */
+export function sendMessage(stream: Duplex, ...messages: readonly Buffer[]): Promise<void> {
+  const parts = messages.flatMap((message) => {
+    const header = Buffer.alloc(4);
+    header.writeUInt32LE(message.length);
+    return [header, message];
+  });
   return new Promise((resolve, reject) => {
-    stream.write(Buffer.concat([header, message]), (error) => (error ? reject(gone(error)) : resolve()));
+    stream.write(Buffer.concat(parts), (error) => (error ? reject(gone(error)) : resolve()));
   });
 }
 

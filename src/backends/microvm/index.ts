@@ -6,7 +6,9 @@
 import type { Backend, BootSpec, Lack, WarmShape } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { sweepProjects } from "../entry/copied-project.js";
+import { copiedViews, liveViews } from "../entry/views.js";
 import type { JailPrograms } from "../linux/jail-process.js";
+import { firstMessage } from "./first-message.js";
 import type { MachineFiles } from "./machine-files.js";
 import type { Monitor } from "./monitor.js";
 import { machineViews, RunMachine } from "./run-machine.js";
@@ -41,9 +43,9 @@ export function microvmBackend(options: MicrovmOptions): Backend {
   return {
     name: "microvm",
     lacks: microvmLacks,
-    async boot(spec, signal) {
+    async boot(spec, signal, onStream) {
       machineViews(spec);
-      const booted = await (await startMachine(options, spec, signal)).boot(spec, signal);
+      const booted = await (await startMachine(options, spec, signal)).boot(spec, signal, onStream);
       // Beside the run: what others left does not keep this one waiting.
       if (!isSwept) {
         isSwept = true;
@@ -70,26 +72,32 @@ async function startMachine(options: MicrovmOptions, spec: BootSpec, signal?: Ab
 
 async function shapeFor(
   { monitor: openMonitor, files }: MicrovmOptions,
-  { image, policy: { resources } }: BootSpec,
+  spec: BootSpec,
   signal?: AbortSignal,
 ): Promise<MachineShape> {
+  const {
+    image,
+    policy: { resources },
+  } = spec;
   if (image.kind === "host") {
     throw new AgentKernelError("unsupported", "the image host is not possible on this backend", {
       hint: "name an image with --image: a virtual machine runs images, not this machine's own programs",
     });
   }
   const [monitor, kernel, root] = await Promise.all([openMonitor(), files.kernel(), files.root(image, signal)]);
-  return { monitor, kernel, root, memoryMib: memoryMib(resources), vcpus: vcpus(resources, monitor) };
+  const first = firstMessage(spec, machineViews(spec));
+  return { monitor, kernel, root, memoryMib: memoryMib(resources), vcpus: vcpus(resources, monitor), first };
 }
 
-/** What a machine is told when it is woken is not part of it: network, rights, sizes and folders are whoever's it becomes. */
+/** What a machine is told when it is woken is not part of it: names, folders, certificates are whoever's it becomes. */
 function warmShape(options: MicrovmOptions, spec: BootSpec): WarmShape | null {
   const { image, policy } = spec;
-  if (image.kind !== "layers" || options.isCold === true) return null;
+  if (image.kind !== "layers" || options.isCold === true || liveViews(spec).length > 0) return null;
+  const views = copiedViews(spec);
   const { vcpus: share } = policy.resources;
   const memory = memoryMib(policy.resources);
   return {
-    key: JSON.stringify(["microvm", image.layers, memory, share]),
+    key: JSON.stringify(["microvm", image.layers, memory, share, firstMessage(spec, views)]),
     label: `microvm image of ${image.layers.length} layers, ${memory} MiB`,
     build: async () => new WarmMachine(await startMachine(options, spec)),
   };

@@ -9,6 +9,7 @@ import { deferred } from "../../core/deferred.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { encodeJson, FrameType, HEADER_BYTES } from "../../guest/frame.js";
 import { readerOf, type SocketReader } from "../../guest/index.js";
+import { Preface } from "../entry/preface.js";
 import { TokenScanner } from "./token-scanner.js";
 
 const HIGH_WATER_BYTES = 1 << 20;
@@ -82,6 +83,8 @@ export class MachineStream extends OverSocket {
   readonly #rest = deferred<Duplex>();
   #scanner: TokenScanner | null = null;
   #following: RestStream | null = null;
+  #preface: Preface | null = null;
+  #hasEnded = false;
   #isLetGo = false;
   /** How much of a frame to the guest is still to be written, and the header while it is not whole. */
   #frameLeft = 0;
@@ -93,7 +96,32 @@ export class MachineStream extends OverSocket {
     this.reader.start((chunk) => this.#take(chunk));
   }
 
-  /** These bytes end the guest's part, which begins now. */
+  /** Whoever is to hear what comes before the guest's part. Before anything was read. */
+  beginPreface(): Preface {
+    const preface = new Preface(this);
+    this.#preface = preface;
+    this.once("close", () => preface.destroy());
+    return preface;
+  }
+
+  /** From here on it is this stream that is read, from the first byte that was not heard before. */
+  endPreface(): void {
+    const left = this.#preface?.unheard() ?? null;
+    this.#preface = null;
+    if (left !== null) this.#take(left);
+    if (this.#hasEnded) this.endReading();
+  }
+
+  protected override endReading(): void {
+    if (this.#preface === null) {
+      super.endReading();
+      return;
+    }
+    this.#hasEnded = true;
+    this.#preface.push(null);
+  }
+
+  /** These bytes end the guest's part. Before that begins. */
   endsWith(token: Buffer): void {
     this.#scanner = new TokenScanner(token);
   }
@@ -115,6 +143,11 @@ export class MachineStream extends OverSocket {
   }
 
   #take(chunk: Buffer): void {
+    if (this.#preface !== null) {
+      // A few messages, which are never too much. The reader uses its buffer again.
+      this.#preface.push(Buffer.from(chunk));
+      return;
+    }
     if (this.#following !== null) {
       this.#following.hear(chunk);
       return;

@@ -71,7 +71,7 @@ export function monitorJail({ shape, start, vcpus, vmmBinary, journalDir }: Moni
   };
 }
 
-function machineSpec({ monitor, kernel, memoryMib, vcpus }: MachineShape, { does }: MachineStart): object {
+function machineSpec({ monitor, kernel, memoryMib, vcpus, first }: MachineShape, { does }: MachineStart): object {
   return {
     version: 1,
     does,
@@ -82,5 +82,7 @@ function machineSpec({ monitor, kernel, memoryMib, vcpus }: MachineShape, { does
     vcpus,
     acpi: kernel.acpi,
     commandLine: kernel.commandLine,
+    // Whoever starts another tells it themselves.
+    says: does === "save" ? first : null,
   };
 }

@@ -3,19 +3,22 @@
  * waits to be woken until then, and is a copy of its template.
  */
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { BootedSandbox, BootSpec, Layer, SandboxEnd } from "../../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import { within } from "../../core/within.js";
 import { entryOrder } from "../entry/order.js";
+import type { Preface } from "../entry/preface.js";
 import { awaitEntry, giveOrder, sendMessage } from "../entry/talk.js";
 import { type CopiedView, copiedViews, liveViews, trackedView } from "../entry/views.js";
 import { type JailPrograms, startJail } from "../linux/jail-process.js";
+import { waitsInside } from "./first-message.js";
 import { MachineStream } from "./machine-stream.js";
 import { type MachineStart, monitorJail } from "./monitor-jail.js";
 import type { MachineShape } from "./shape.js";
 import { SyncedProject } from "./synced-project.js";
-import { wakeMessage } from "./wake.js";
+import { type WakeParts, wakeMessage } from "./wake.js";
 
 export interface MachineParts {
   readonly programs: JailPrograms;
@@ -36,6 +39,8 @@ export class RunMachine {
   readonly ended: Promise<SandboxEnd>;
   readonly #jail: BootedSandbox;
   readonly #stream: MachineStream;
+  /** What speaks before the guest does. */
+  readonly #preface: Preface;
   readonly #parts: MachineParts;
   #project: SyncedProject | null = null;
   #finished: Promise<SandboxEnd> | null = null;
@@ -43,6 +48,7 @@ export class RunMachine {
   private constructor(jail: BootedSandbox, stream: MachineStream, parts: MachineParts) {
     this.#jail = jail;
     this.#stream = stream;
+    this.#preface = stream.beginPreface();
     this.#parts = parts;
     this.ended = jail.ended.then((end) => machineEnd(end, parts.shape)).finally(() => this.#project?.forget());
     this.ended.catch(() => {});
@@ -57,12 +63,12 @@ export class RunMachine {
   static async start(parts: MachineParts, signal?: AbortSignal): Promise<RunMachine> {
     const { programs, vmmBinary, shape, start, vcpus } = parts;
     const spec = monitorJail({ shape, start, vcpus, vmmBinary, journalDir: programs.journalDir });
-    const jail = await startJail(programs, spec, signal);
+    const jail = await startJail(programs, JSON.stringify(spec), signal);
     return new RunMachine(jail, new MachineStream(jail.stream as Socket), parts);
   }
 
   /** Once: whose it is, what it is to show and to be. It is gone where this rejects. */
-  async boot(boot: BootSpec, signal?: AbortSignal): Promise<BootedSandbox> {
+  async boot(boot: BootSpec, signal?: AbortSignal, onStream?: (stream: Duplex) => void): Promise<BootedSandbox> {
     const giveUp = () => this.#stream.destroy();
     try {
       signal?.throwIfAborted();
@@ -70,10 +76,22 @@ export class RunMachine {
       const views = machineViews(boot);
       const tracked = trackedView(views, false);
       this.#project = tracked === null ? null : await SyncedProject.begin(this.#parts.folder, tracked, boot);
-      await this.#wake(boot, views);
       const order = entryOrder(boot, { views, live: [], isKept: false, hasOwnKeeper: true });
-      const { layers, listing } = await giveOrder(this.#stream, { order, views, hide: boot.policy.fs.deny, signal });
-      await this.#project?.isInPlace(this.#stream, listing);
+      const isInside = waitsInside(boot, views);
+      const here = this.#wake(boot, isInside ? order : null);
+      const hide = boot.policy.fs.deny;
+      const { layers, listing } = await giveOrder(this.#preface, {
+        order: isInside ? null : order,
+        views,
+        hide,
+        here,
+        // Where changes are to be told, the guest's part has to be known from its first byte.
+        onDelivered: () => (this.#project === null ? onStream?.(this.#stream) : undefined),
+        signal,
+      });
+      this.#project?.begins(this.#stream);
+      this.#stream.endPreface();
+      await this.#project?.isInPlace(listing);
       return this.#booted(layers);
     } catch (error) {
       const { said } = await this.kill().catch(() => ({ said: undefined }));
@@ -83,15 +101,16 @@ export class RunMachine {
     }
   }
 
-  async #wake(boot: BootSpec, views: readonly CopiedView[]): Promise<void> {
-    const isCold = this.#parts.start.does === "boot";
-    const woken = (async () => {
-      await sendMessage(
-        this.#stream,
-        Buffer.from(JSON.stringify(wakeMessage(boot, views, this.#project?.token ?? null))),
-      );
-      await awaitEntry(this.#stream, "waiting");
-    })();
+  /** Settles when it has heard whose it is. */
+  async #wake(boot: BootSpec, rest: WakeParts["rest"]): Promise<void> {
+    const { start, shape } = this.#parts;
+    const isCold = start.does === "boot";
+    const messages = [
+      ...(isCold ? [Buffer.from(shape.first)] : []),
+      wakeMessage(boot, { token: this.#project?.token ?? null, rest }),
+    ];
+    const sent = sendMessage(this.#preface, ...messages);
+    const woken = Promise.all([awaitEntry(this.#preface, "waiting"), sent]);
     const ms = isCold ? BOOT_MS : WAKE_MS;
     woken.catch(() => {});
     await within(ms, woken, () => {

@@ -11,6 +11,8 @@ export interface MachineShape {
   readonly root: RootFile;
   readonly memoryMib: number;
   readonly vcpus: number;
+  /** What it is told first (first-message.ts). */
+  readonly first: string;
 }
 
 /** A kernel with its first filesystem needs as much to come up. */
@@ -32,7 +34,8 @@ export function memoryAroundMib(machineMib: number): number {
   return machineMib + MONITOR_MIB;
 }
 
-export function shapeKey({ monitor, kernel, root, memoryMib, vcpus }: MachineShape): string {
-  const parts = [1, monitor.kind, monitor.accelerator, monitor.digest, kernel.digest, root.digest, memoryMib, vcpus];
+export function shapeKey({ monitor, kernel, root, memoryMib, vcpus, first }: MachineShape): string {
+  const { kind, accelerator, digest } = monitor;
+  const parts = [2, kind, accelerator, digest, kernel.digest, root.digest, memoryMib, vcpus, first];
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 32);
 }

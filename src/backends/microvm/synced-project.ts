@@ -48,9 +48,12 @@ export class SyncedProject {
   }
 
   /** The guest speaks from here on. */
-  async isInPlace(stream: MachineStream, listing: Buffer | null): Promise<void> {
-    if (listing === null) throw new AgentKernelError("internal", "the machine did not list the project");
+  begins(stream: MachineStream): void {
     stream.endsWith(this.token);
+  }
+
+  async isInPlace(listing: Buffer | null): Promise<void> {
+    if (listing === null) throw new AgentKernelError("internal", "the machine did not list the project");
     await writeListing(this.#stateDir, listing);
   }
 

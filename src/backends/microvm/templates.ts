@@ -4,7 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
@@ -20,6 +20,9 @@ export interface TemplatesOptions {
   readonly folder: string;
 }
 
+/** A policy, an image and a size have one each, of some ten megabytes and what the image's programs take. */
+const MAX_KEPT = 12;
+const KEPT = /^[0-9a-f]{32}$/;
 const UNFINISHED = /^unfinished-(?<mark>.+)-[0-9a-f]{12}$/;
 
 export class Templates {
@@ -46,7 +49,9 @@ export class Templates {
     const kept = join(folder, key);
     if (existsSync(kept)) {
       try {
-        return await TemplateHolder.open(vmmBinary, shape.memoryMib, kept);
+        const holder = await TemplateHolder.open(vmmBinary, shape.memoryMib, kept);
+        await utimes(kept, new Date(), new Date());
+        return holder;
       } catch {
         // What cannot be read any more is made again.
         await rm(kept, { recursive: true, force: true });
@@ -65,7 +70,7 @@ export class Templates {
       const { journalDir } = programs;
       const start = { does: "save", template: holder } as const;
       const jail = monitorJail({ shape, start, vcpus: shape.vcpus, vmmBinary, journalDir });
-      const { code, signal, said } = await (await startJail(programs, jail)).ended;
+      const { code, signal, said } = await (await startJail(programs, JSON.stringify(jail))).ended;
       if (code !== 0) throw notSaved(said ?? (signal === null ? `status ${code}` : `signal ${signal}`));
       await mkdir(unfinished, { mode: 0o700 });
       await holder.keep(unfinished);
@@ -74,6 +79,7 @@ export class Templates {
         // Another process was quicker; each has its own in memory.
         if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
       });
+      await prune(folder);
       return holder;
     } catch (error) {
       holder.end();
@@ -87,6 +93,16 @@ export class Templates {
     for (const held of this.#held.values()) held.then((holder) => holder.end()).catch(() => {});
     this.#held.clear();
   }
+}
+
+/** Those that were used of late stay. Whoever has one open has all of it in memory. */
+async function prune(folder: string): Promise<void> {
+  const names = (await readdir(folder)).filter((name) => KEPT.test(name));
+  const all = await Promise.all(
+    names.map(async (name) => ({ name, at: (await stat(join(folder, name)).catch(() => null))?.mtimeMs ?? 0 })),
+  );
+  const surplus = all.sort((a, b) => b.at - a.at).slice(MAX_KEPT);
+  for (const { name } of surplus) await rm(join(folder, name), { recursive: true, force: true });
 }
 
 /** Of processes that were killed on the way. */

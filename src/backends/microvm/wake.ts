@@ -1,55 +1,42 @@
 /** What a machine is told when it becomes somebody's (native/init/src/wake.rs). A machine is a copy until then. */
 import { randomBytes } from "node:crypto";
 import type { BootSpec } from "../../core/backend.js";
-import type { CopiedView } from "../entry/views.js";
-import { scratchMiB } from "../linux/jail-spec.js";
+import type { EntryOrder } from "../entry/order.js";
 
-interface Place {
-  readonly path: string;
-  readonly mib: number;
-  /** Octal. */
-  readonly mode: string;
+export interface WakeParts {
+  /** The machine is to stay when its sandbox has ended, and tells of that by these bytes. */
+  readonly token: Buffer | null;
+  /** Of the order, where the guest waits inside its walls already and only this is one's own. */
+  readonly rest: Pick<EntryOrder, "trustedCertificate" | "trees" | "listed"> | null;
 }
 
-/** `token`: the machine is to stay when its sandbox has ended, and tells of that by these bytes. */
-export function wakeMessage(boot: BootSpec, views: readonly CopiedView[], token: Buffer | null): object {
-  const { fs, net, resources } = boot.policy;
+const VERSION = 1;
+const ENTROPY_BYTES = 64;
+const MACHINE_ID_BYTES = 16;
+const TOKEN_BYTES = 32;
+
+export function wakeMessage({ hostname }: BootSpec, { token, rest }: WakeParts): Buffer {
   const now = Date.now();
-  const tmpMib = Math.min(fs.tmpMiB, Math.max(4, Math.floor(resources.memoryMiB / 4)));
-  return {
-    version: 1,
-    seconds: Math.floor(now / 1000),
-    nanoseconds: (now % 1000) * 1_000_000,
-    entropy: randomBytes(64).toString("hex"),
-    hostname: boot.hostname,
-    machineId: randomBytes(16).toString("hex"),
-    captured: net.egress !== "off",
-    rootReadonly: fs.rootReadonly,
-    scratchMib: scratchMiB(resources),
-    tmpMib,
-    places: places(boot, views, tmpMib),
-    pids: resources.pids,
-    openFiles: resources.openFiles,
-    token: token?.toString("hex") ?? null,
-  };
+  const time = Buffer.alloc(13);
+  time.writeUInt8(VERSION, 0);
+  time.writeBigInt64LE(BigInt(Math.floor(now / 1000)), 1);
+  time.writeUInt32LE((now % 1000) * 1_000_000, 9);
+  const name = Buffer.from(hostname);
+  return Buffer.concat([
+    time,
+    randomBytes(ENTROPY_BYTES + MACHINE_ID_BYTES),
+    Buffer.from([token === null ? 0 : 1]),
+    token ?? Buffer.alloc(TOKEN_BYTES),
+    Buffer.from([name.length]),
+    name,
+    restText(rest),
+  ]);
 }
 
-/** In memory, and so with a limit, beside what every machine has. */
-function places(
-  { policy: { fs, resources } }: BootSpec,
-  views: readonly CopiedView[],
-  tmpMib: number,
-): readonly Place[] {
-  const scratch = scratchMiB(resources);
-  const found = new Map<string, Place>();
-  const add = (path: string, mib: number, mode: string) => {
-    if (!found.has(path)) found.set(path, { path, mib, mode });
-  };
-  add("/workspace", scratch, "0755");
-  if (fs.rootReadonly) {
-    add("/home/sandbox", tmpMib, "0700");
-    add("/etc/agentkernel", 16, "0755");
-    for (const { target } of views) add(target, scratch, "0755");
-  }
-  return [...found.values()];
+/** Nothing, where there is nothing to tell. */
+function restText(rest: WakeParts["rest"]): Buffer {
+  if (rest === null) return Buffer.alloc(0);
+  const { trustedCertificate, trees, listed } = rest;
+  if (trustedCertificate === null && trees.length === 0 && listed === null) return Buffer.alloc(0);
+  return Buffer.from(JSON.stringify({ trustedCertificate, trees, listed }));
 }

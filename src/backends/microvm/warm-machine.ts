@@ -1,4 +1,5 @@
 /** Machines that are restored before anybody asks for one, and are woken when somebody does. Each serves once. */
+import type { Duplex } from "node:stream";
 import type { BootedSandbox, BootSpec, WarmSandbox } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { RunMachine } from "./run-machine.js";
@@ -21,11 +22,11 @@ export class WarmMachine implements WarmSandbox {
     this.over = Promise.race([taken, ended]);
   }
 
-  async take(spec: BootSpec, signal?: AbortSignal): Promise<BootedSandbox> {
+  async take(spec: BootSpec, signal?: AbortSignal, onStream?: (stream: Duplex) => void): Promise<BootedSandbox> {
     if (this.#isTaken) throw new AgentKernelError("internal", "a warm sandbox was taken twice");
     this.#isTaken = true;
     this.#tellTaken();
-    return await this.#machine.boot(spec, signal);
+    return await this.#machine.boot(spec, signal, onStream);
   }
 
   async discard(): Promise<void> {

@@ -1,6 +1,7 @@
-//! The machine's end of its vsock. What listens there does what `ak-init` does: on each connection it says that it waits,
-//! until one brings a whole wake message; that one is its last. Then it says and hears what `ak-entry` does, with nothing
-//! to copy in, and the real guest takes the connection over; or, without one, every message that comes is sent back.
+//! The machine's end of its vsock. What listens there does what `ak-init` does: it hears its shape, unless the machine was
+//! saved after that, and says on each connection that it waits, until one brings a whole wake message; that one is its
+//! last. Then it says that the guest starts, with nothing to copy in, and the real guest takes the connection over. Without
+//! a guest there is no shape, and every message that comes is sent back.
 
 use std::{
     io::{self, Read, Write},
@@ -38,6 +39,8 @@ struct State {
     has_booted: bool,
     is_paused: bool,
     is_awake: bool,
+    /// It was told: whether its guest waits for nothing but the wake message, or for an order too.
+    shape: Option<bool>,
     port: u32,
     hung_up: u32,
     connections: Vec<UnixStream>,
@@ -75,6 +78,19 @@ impl Guest {
                 .find_map(|word| word.strip_prefix(OPTION));
             state.port = port.and_then(|port| port.parse().ok()).unwrap_or(0);
         });
+    }
+
+    /// What goes with it when it is saved.
+    pub fn shape(&self) -> Option<bool> {
+        self.shared
+            .state
+            .lock()
+            .expect("nobody panics with it")
+            .shape
+    }
+
+    pub fn recall(&self, shape: Option<bool>) {
+        self.change(|state| state.shape = shape);
     }
 
     pub fn set_paused(&self, is_paused: bool) {
@@ -126,6 +142,17 @@ fn serve(mut stream: UnixStream, shared: &Shared, script: &Script) {
     if !is_taken || stream.write_all(b"OK 1073741824\n").is_err() {
         return;
     }
+    let known = shared.while_running(|state| state.shape);
+    let waits_inside = match (&script.program, known) {
+        (None, _) => false,
+        (Some(_), Some(waits_inside)) => waits_inside,
+        (Some(_), None) => {
+            let Ok(shape) = hear(&mut stream) else { return };
+            let waits_inside = !String::from_utf8_lossy(&shape).contains(r#""ahead":null"#);
+            shared.while_running(|state| state.shape = Some(waits_inside));
+            waits_inside
+        }
+    };
     if send(&mut stream, br#"{"said":"waiting"}"#).is_err() {
         return;
     }
@@ -134,7 +161,7 @@ fn serve(mut stream: UnixStream, shared: &Shared, script: &Script) {
     }
     shared.while_running(|state| state.is_awake = true);
     match &script.program {
-        Some(program) => run(program, stream),
+        Some(program) => run(program, stream, waits_inside),
         None => echo(&mut stream),
     }
     // The guest's end is the machine's, and so Firecracker's.
@@ -170,10 +197,16 @@ fn echo(stream: &mut UnixStream) {
     }
 }
 
-fn run(program: &str, mut stream: UnixStream) {
+fn run(program: &str, mut stream: UnixStream, waits_inside: bool) {
     let begun = send(&mut stream, br#"{"said":"here"}"#)
-        .and_then(|()| hear(&mut stream))
-        .and_then(|_order| send(&mut stream, br#"{"said":"started","layers":[]}"#));
+        .and_then(|()| {
+            if waits_inside {
+                Ok(())
+            } else {
+                hear(&mut stream).map(drop)
+            }
+        })
+        .and_then(|()| send(&mut stream, br#"{"said":"started","layers":[]}"#));
     if begun.is_err() {
         return;
     }

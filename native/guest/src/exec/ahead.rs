@@ -1,9 +1,18 @@
 //! What can be done for the first command before it is known, where a sandbox is built ahead.
 
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use std::{
+    fs::File,
+    io::Read,
+    os::fd::{AsFd, BorrowedFd},
+};
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 
 use super::prepared::DEFAULT_PATH;
 use crate::sys;
+
+/// A path of an image may lead to anything.
+const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 /// What the C libraries' loaders look at, by distribution and processor.
 const LOADED: [(&str, &[&str]); 5] = [
@@ -14,11 +23,21 @@ const LOADED: [(&str, &[&str]); 5] = [
     ("/lib/aarch64-linux-gnu", &["libc.so.6"]),
 ];
 
+/// What a command of a virtual machine probably is or needs: the disk is read before the machine is saved.
+const READ: [&str; 4] = ["/bin/sh", "/bin/bash", "/usr/bin/env", "/bin/true"];
+/// A C library has some two million bytes.
+const MOST_READ_BYTES: u64 = 8 << 20;
+
 /// Opens what nearly every program opens when it starts. gVisor's kernel asks another process for each name in a path,
-/// and remembers the answers. Nothing is read, and nothing of it is where a caller's folder can be.
+/// and remembers the answers; a machine's has the content too from then on. Nothing of it is where a caller's folder can
+/// be.
 pub fn look_around() {
-    if !sys::is_told("gvisor") {
+    let is_machine = sys::is_told("machine");
+    if !sys::is_told("gvisor") && !is_machine {
         return;
+    }
+    if is_machine {
+        READ.iter().for_each(|path| read_through(CWD, path));
     }
     let folders = DEFAULT_PATH.split(':').map(|folder| (folder, [].as_slice()));
     for (folder, files) in folders.chain(LOADED) {
@@ -27,8 +46,20 @@ pub fn look_around() {
             continue;
         };
         for file in files {
-            let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-            let _ = openat(&folder, *file, flags, Mode::empty());
+            if is_machine {
+                read_through(folder.as_fd(), file);
+            } else {
+                let _ = openat(&folder, *file, LOOK, Mode::empty());
+            }
         }
+    }
+}
+
+/// The image is anybody's: what is no file, or too long, is left.
+fn read_through(folder: BorrowedFd<'_>, path: &str) {
+    let Ok(file) = openat(folder, path, LOOK, Mode::empty()) else { return };
+    let is_file = fstat(&file).is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile);
+    if is_file {
+        let _ = std::io::copy(&mut File::from(file).take(MOST_READ_BYTES), &mut std::io::sink());
     }
 }

@@ -1,0 +1,42 @@
+//! What stands between a root and the guest in it: the caller's files, folders of the host's, the captured network, the
+//! walls. `ak-entry` does it in a container, and the first program of a virtual machine in one that is built ahead.
+
+pub mod gather;
+pub mod guest;
+pub mod home;
+pub mod knock;
+pub mod live;
+pub mod order;
+mod readonly;
+pub mod speech;
+pub mod trees;
+
+use ak_jail::{
+    control::Layer,
+    fault::{During, Fault, Outcome},
+};
+use ak_tree::Listing;
+use order::Order;
+use serde::Serialize;
+use speech::Speech;
+
+#[derive(Serialize)]
+#[serde(tag = "said", rename_all = "lowercase")]
+pub enum Said<'a> {
+    /// It waits for its order.
+    Here,
+    /// The folders are in place; the listing follows in messages, the last of which is empty.
+    Filled,
+    Started {
+        layers: &'a [Layer],
+    },
+    Failed(&'a Fault),
+}
+
+/// The project, where its changes are to be told.
+pub fn tell_listing(speech: &mut Speech, order: &Order) -> Outcome<()> {
+    let Some(folder) = &order.listed else { return Ok(()) };
+    let listing = Listing::of(folder).map_err(|failure| Fault::start(failure.message))?;
+    speech.say(&Said::Filled).during("say that the project is there")?;
+    speech.send_all(&listing.to_bytes())
+}

@@ -1,0 +1,182 @@
+//! A sandbox that is built before it is somebody's. Its first process raises the walls and becomes the guest, which waits
+//! at an entrance. Process 1 of the machine, which nobody in the sandbox can see, looks into it by its namespaces, waits
+//! for the wake message, does what that says, and hands the guest the stream. Nothing of a user runs before.
+//!
+//! After a machine is restored every piece of code is new to software emulation, and costs most when it runs for the
+//! first time. So what follows the wake message is little, and prepared: no memory is asked for, nothing is formatted.
+
+use std::{
+    convert::Infallible,
+    fs::File,
+    io::{IoSlice, Write},
+    mem::MaybeUninit,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+};
+
+use ak_entry::{Said, guest, home, order::Order, speech::Speech, tell_listing, trees};
+use ak_jail::{
+    control::Layer,
+    fault::{During, Fault, Outcome},
+    place::Root as Tree,
+    sys::{Fork, fork_into, unshare},
+    trust,
+};
+use rustix::{
+    net::{
+        AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recv,
+        send, sendmsg, socketpair,
+    },
+    thread::{LinkNameSpaceType, move_into_link_name_space},
+};
+
+use crate::{
+    NAMESPACES,
+    end::{self, End},
+    identity::{self, Identity},
+    limits::Limits,
+    remains::{Remains, Token, enter_mounts, mounts_of},
+    root::Root,
+    shape::Shape,
+    stream::{self, Stream},
+    wake::{Rest, Wake},
+};
+
+/// The layers of a sandbox are a few lines.
+const MAX_LAYERS_BYTES: usize = 64 << 10;
+/// As native/door has it: here is a host.
+const HOST: u8 = 1;
+
+/// In process 1. The stream is the sandbox's when this waits for its end.
+pub fn run(mut stream: Stream, shape: Shape, order: Order, limits: &Limits) -> Outcome<End> {
+    let own_mounts = mounts_of("self")?;
+    let served = start(&shape, &order, limits).and_then(|started| {
+        let token = place(&mut stream, &shape, order, &started)?;
+        Ok((started.pid, Remains::of(started.mounts, Token::Known(token))))
+    });
+    if let Err(fault) = &served {
+        // Whoever should hear it may be gone; the kernel's log has it too.
+        let _ = stream.say_failed(fault);
+    }
+    let (pid, remains) = served?;
+    drop(stream);
+    end::of_child(pid, &remains, || enter_mounts(&own_mounts))
+}
+
+/// A guest that waits.
+struct Started {
+    pid: libc::pid_t,
+    entrance: OwnedFd,
+    mounts: OwnedFd,
+    names: OwnedFd,
+    layers: Vec<Layer>,
+}
+
+fn start(shape: &Shape, order: &Order, limits: &Limits) -> Outcome<Started> {
+    let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+        .during("make the guest's entrance")?;
+    match fork_into(NAMESPACES, Some(limits.cgroup())).during("start the sandbox's first process")? {
+        Fork::Parent { pid, .. } => {
+            drop(theirs);
+            let mounts = mounts_of(&pid.to_string())?;
+            let names = File::open(format!("/proc/{pid}/ns/uts")).during("look into the sandbox")?;
+            let layers = hear_layers(&ours)?;
+            await_guest(&ours)?;
+            Ok(Started { pid, entrance: ours, mounts, names: names.into(), layers })
+        }
+        Fork::Child => {
+            drop(ours);
+            let fault = match become_guest(shape, order, &theirs) {
+                Err(fault) => fault,
+                Ok(never) => match never {},
+            };
+            end::log(&fault.to_string());
+            std::process::exit(1)
+        }
+    }
+}
+
+fn become_guest(shape: &Shape, order: &Order, entrance: &OwnedFd) -> Outcome<Infallible> {
+    let prepare = || -> Outcome<_> {
+        let root = Root::build()?;
+        root.furnish(shape)?;
+        root.enter()?;
+        let guest = guest::open_program()?;
+        home::write(order)?;
+        let mut layers = Vec::new();
+        let captured = guest::set_up_network(order, &mut layers)?;
+        guest::raise_walls(order, &mut layers)?;
+        Ok((guest, captured, layers))
+    };
+    let prepared = prepare();
+    let told: Result<&Vec<Layer>, &Fault> = prepared.as_ref().map(|(_, _, layers)| layers);
+    let text = serde_json::to_vec(&told).during("tell which walls stand")?;
+    send(entrance, &text, SendFlags::empty()).during("tell which walls stand")?;
+    let (guest, captured, _) = prepared?;
+    guest::enter_ahead(entrance.as_fd(), guest, captured.as_ref())
+}
+
+fn hear_layers(entrance: &OwnedFd) -> Outcome<Vec<Layer>> {
+    let mut text = vec![0; MAX_LAYERS_BYTES];
+    let (_, length) = recv(entrance, &mut text, RecvFlags::empty()).during("hear which walls stand")?;
+    serde_json::from_slice::<Result<_, Fault>>(&text[..length]).during("hear which walls stand")?
+}
+
+/// It has done all that it can before it has a host.
+fn await_guest(entrance: &OwnedFd) -> Outcome<()> {
+    let (_, length) = recv(entrance, &mut [0; 1], RecvFlags::empty()).during("wait for the guest")?;
+    if length == 0 { Err(Fault::start("the guest did not come up")) } else { Ok(()) }
+}
+
+/// Waits for the wake message, and gives the sandbox what is its own. Its token comes back.
+fn place(stream: &mut Stream, shape: &Shape, order: Order, started: &Started) -> Outcome<Option<crate::wake::Token>> {
+    let random = identity::open_random()?;
+    move_into_link_name_space(started.names.as_fd(), Some(LinkNameSpaceType::HostNameAndNISDomainName))
+        .during("look into the sandbox")?;
+    // The kernel's own threads have theirs in common with process 1.
+    unshare(libc::CLONE_FS).during("look into the sandbox")?;
+    enter_mounts(&started.mounts)?;
+    let mut identity = Identity::prepare(random, shape)?;
+    let here = stream::message(&Said::Here)?;
+    let begun = stream::message(&Said::Started { layers: &started.layers })?;
+    let both = [&here[..], &begun].concat();
+    let mut heard = Vec::new();
+    stream.hear_wake(&mut heard)?;
+    let wake = Wake::parse(&heard)?;
+    identity.take(&wake)?;
+    match wake.rest()? {
+        None => stream.file().write_all(&both).during("say that the guest starts")?,
+        Some(rest) => {
+            stream.file().write_all(&here).during("say that the machine is there")?;
+            fill(stream.fd(), order, &rest)?;
+            stream.file().write_all(&begun).during("say that the guest starts")?;
+        }
+    }
+    let_in(&started.entrance, stream.fd())?;
+    let token = wake.token;
+    // Giving memory back would take a processor from the guest.
+    std::mem::forget((heard, here, begun, both, identity));
+    Ok(token)
+}
+
+/// What the sandbox is to have of its owner's.
+fn fill(stream: BorrowedFd<'_>, order: Order, rest: &Rest) -> Outcome<()> {
+    if let Some(certificate) = &rest.trusted_certificate {
+        trust::install(&Tree::new(File::open("/").during("open the root")?.into()), certificate)?;
+    }
+    let order = Order { trees: rest.trees.clone(), listed: rest.listed.clone(), ..order };
+    order.check()?;
+    let stream = stream.try_clone_to_owned().during("keep the stream")?;
+    let mut speech = Speech::on(stream).during("keep the stream")?;
+    trees::receive(&mut speech, &order)?;
+    tell_listing(&mut speech, &order)
+}
+
+fn let_in(entrance: &OwnedFd, stream: BorrowedFd<'_>) -> Outcome<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut with = SendAncillaryBuffer::new(&mut space);
+    let fds = [stream];
+    if !with.push(SendAncillaryMessage::ScmRights(&fds)) {
+        return Err(Fault::new("internal", "no room for a descriptor"));
+    }
+    sendmsg(entrance, &[IoSlice::new(&[HOST])], &mut with, SendFlags::empty()).during("let the host in").map(drop)
+}

@@ -1,0 +1,64 @@
+/**
+ * What a machine is told before it is saved (native/init/src/shape.rs): what all sandboxes of the same policy and image
+ * have in common, and nothing that is one's own. Pure.
+ */
+import type { BootSpec } from "../../core/backend.js";
+import { type EntryOrder, entryOrder } from "../entry/order.js";
+import type { CopiedView } from "../entry/views.js";
+import { scratchMiB } from "../linux/jail-spec.js";
+
+interface Place {
+  readonly path: string;
+  readonly mib: number;
+  /** Octal. */
+  readonly mode: string;
+}
+
+export function firstMessage(boot: BootSpec, views: readonly CopiedView[]): string {
+  const { fs, net, resources } = boot.policy;
+  const tmpMib = Math.min(fs.tmpMiB, Math.max(4, Math.floor(resources.memoryMiB / 4)));
+  return JSON.stringify({
+    version: 1,
+    captured: net.egress !== "off",
+    rootReadonly: fs.rootReadonly,
+    scratchMib: scratchMiB(resources),
+    tmpMib,
+    places: places(boot, views, tmpMib),
+    pids: resources.pids,
+    openFiles: resources.openFiles,
+    ahead: waitsInside(boot, views) ? nobodys(boot) : null,
+  });
+}
+
+/**
+ * Whether its guest can wait inside its walls before it is somebody's. Landlock's rules name what lies there when they
+ * are made, so where they tell one folder from another the folders must be there first.
+ */
+export function waitsInside({ policy: { proc } }: BootSpec, views: readonly CopiedView[]): boolean {
+  return proc.landlock === "default" && views.every(({ readonly }) => !readonly);
+}
+
+function nobodys(boot: BootSpec): EntryOrder {
+  const order = entryOrder(boot, { views: [], live: [], isKept: false, hasOwnKeeper: true });
+  return { ...order, hostname: "sandbox", trustedCertificate: null };
+}
+
+/** In memory, and so with a limit, beside what every machine has. */
+function places(
+  { policy: { fs, resources } }: BootSpec,
+  views: readonly CopiedView[],
+  tmpMib: number,
+): readonly Place[] {
+  const scratch = scratchMiB(resources);
+  const found = new Map<string, Place>();
+  const add = (path: string, mib: number, mode: string) => {
+    if (!found.has(path)) found.set(path, { path, mib, mode });
+  };
+  add("/workspace", scratch, "0755");
+  if (fs.rootReadonly) {
+    add("/home/sandbox", tmpMib, "0700");
+    add("/etc/agentkernel", 16, "0755");
+    for (const { target } of views) add(target, scratch, "0755");
+  }
+  return [...found.values()];
+}
