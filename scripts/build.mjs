@@ -1,19 +1,22 @@
-// Bundles the command line into dist/: one CommonJS file, the code that V8 has made of it, and a small entry that
-// loads both. Start-up time is a promise of this project: Node starts CommonJS faster than modules, and what V8 has
-// compiled before need not be compiled again. A verb's own code still runs only when it is named, and what most runs
-// never need lies in a file of its own.
+// Bundles the command line into dist/: a few CommonJS files (scripts/bundle/parts.mjs), the code that V8 has made of
+// them, and a small entry that loads both. Start-up time is a promise of this project: Node starts CommonJS faster than
+// modules, and what V8 has compiled before need not be compiled again. A verb's own code still runs only when it is
+// named, and large packages lie in files of their own.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { copyFile, mkdir, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { entryText } from "./bundle/entry.mjs";
+import { acrossParts, assignParts, offeredBy, partNames, partText } from "./bundle/parts.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, "dist");
 const staging = join(root, ".build", "bundle");
 const staleChunkAgeMs = 24 * 60 * 60 * 1000;
 const recordTimeoutMs = 20_000;
+const MAIN = "src/cli/main.ts";
 
 /** Which packages are in the bundle, by their places in the lock file; a release lists them. */
 const bundledPackages = new Set();
@@ -50,34 +53,47 @@ const mcpHttpChunk = await bundleApart("src/mcp/http/bounded-transport.ts", "mcp
 const webSocketChunk = await bundleApart("src/api/websocket.ts", "websocket");
 const jwtChunk = await bundleApart("src/api/auth/jwt.ts", "jwt");
 const agentsChunk = await bundleApart("src/agents/index.ts", "agents");
-const bundled = await build({
-  ...common,
-  entryPoints: ["src/cli/main.ts"],
-  outfile: join(staging, "cli.cjs"),
-  plugins: [
-    loadedFrom(/\/config\/index\.js$/, `./chunks/${configChunk}`),
-    loadedFrom(/\/bounded-transport\.js$/, `./chunks/${mcpHttpChunk}`),
-    loadedFrom(/\/client-sdk\.js$/, `./chunks/${mcpClientChunk}`),
-    loadedFrom(/\/sdk\.js$/, `./chunks/${mcpSdkChunk}`),
-    loadedFrom(/\/websocket\.js$/, `./chunks/${webSocketChunk}`),
-    loadedFrom(/\/auth\/jwt\.js$/, `./chunks/${jwtChunk}`),
-    loadedFrom(/\/agents\/index\.js$/, `./chunks/${agentsChunk}`),
-  ],
-  // The file is a script whose value is this function, for the entry to call.
-  banner: { js: "(function(require,module,exports,__bundleUrl){" },
-  footer: { js: "})" },
-  define: { "import.meta.url": "__bundleUrl" },
-}).catch(() => undefined); // esbuild has already said what is wrong, and where
-if (bundled === undefined) process.exit(1);
-notePackages(bundled);
+const apart = [
+  loadedFrom(/\/config\/index\.js$/, `./chunks/${configChunk}`),
+  loadedFrom(/\/bounded-transport\.js$/, `./chunks/${mcpHttpChunk}`),
+  loadedFrom(/\/client-sdk\.js$/, `./chunks/${mcpClientChunk}`),
+  loadedFrom(/\/sdk\.js$/, `./chunks/${mcpSdkChunk}`),
+  loadedFrom(/\/websocket\.js$/, `./chunks/${webSocketChunk}`),
+  loadedFrom(/\/auth\/jwt\.js$/, `./chunks/${jwtChunk}`),
+  loadedFrom(/\/agents\/index\.js$/, `./chunks/${agentsChunk}`),
+];
+const define = { "import.meta.url": "__bundleUrl" };
+const whole = await built({ ...common, define, entryPoints: [MAIN], write: false, outdir: staging, plugins: apart });
+notePackages(whole);
+const { inputs } = whole.metafile;
+const partOf = assignParts(inputs);
+const parts = new Map();
+for (const part of partNames) {
+  const { outputFiles } = await built({
+    ...common,
+    define,
+    stdin: {
+      contents: partText(offeredBy(part, inputs, partOf), part === partOf.get(MAIN) ? MAIN : null),
+      resolveDir: root,
+    },
+    write: false,
+    plugins: [...apart, acrossParts(root, part, partOf)],
+    // The file is a script whose value is this function, for the entry to call.
+    banner: { js: "(function(require,module,exports,__bundleUrl){" },
+    footer: { js: "})" },
+  });
+  parts.set(part, outputFiles[0].contents);
+}
 
 // V8 recognises a source by its length alone, so code may only be found by the hash of the source it was made from.
-const source = await readFile(join(staging, "cli.cjs"));
-const chunk = `cli-${createHash("sha256").update(source).digest("hex").slice(0, 16)}`;
-await rename(join(staging, "cli.cjs"), join(staging, "chunks", `${chunk}.cjs`));
-await writeFile(join(staging, "agentkernel.js"), entry(""));
+const hash = createHash("sha256");
+for (const text of parts.values()) hash.update(text);
+const buildId = hash.digest("hex").slice(0, 16);
+const files = Object.fromEntries([...parts.keys()].map((part) => [part, `${part}-${buildId}.cjs`]));
+for (const [part, text] of parts) await writeFile(join(staging, "chunks", files[part]), text);
+await writeFile(join(staging, "agentkernel.js"), entryText(files));
 // By this a client knows whether a running daemon is of the same build; src/core/build-id.ts reads it off the chunk.
-await writeFile(join(staging, "build-id"), `${chunk.replace("cli-", "")}\n`);
+await writeFile(join(staging, "build-id"), `${buildId}\n`);
 // A package of modules is around it.
 await writeFile(join(staging, "package.json"), '{ "type": "commonjs" }\n');
 // Its engine is beside the bundle.
@@ -94,12 +110,15 @@ function notePackages({ metafile }) {
   }
 }
 
+/** Where it fails, esbuild has already said what is wrong, and where. */
+async function built(options) {
+  return await build(options).catch(() => process.exit(1));
+}
+
 /** A module, and all that it needs, as a file beside the bundle. Returns its name. */
 async function bundleApart(entryPoint, name, plugins = []) {
   const outfile = join(staging, `${name}.cjs`);
-  const made = await build({ ...common, entryPoints: [entryPoint], outfile, plugins }).catch(() => undefined);
-  if (made === undefined) process.exit(1);
-  notePackages(made);
+  notePackages(await built({ ...common, entryPoints: [entryPoint], outfile, plugins }));
   const hash = createHash("sha256")
     .update(await readFile(outfile))
     .digest("hex")
@@ -114,49 +133,18 @@ function loadedFrom(filter, path) {
   return { name: "loaded-from", setup: ({ onResolve }) => onResolve({ filter }, resolve) };
 }
 
-/** Loads the bundle and calls it; `meanwhile` runs between the two and sees it as `script`. */
-function entry(meanwhile) {
-  return `"use strict";
-const { accessSync, chmodSync, constants, existsSync, readFileSync, renameSync, writeFileSync } = require("node:fs");
-const { pathToFileURL } = require("node:url");
-const { Script } = require("node:vm");
-const filename = __dirname + "/chunks/${chunk}.cjs";
-const code = __dirname + "/chunks/${chunk}.code";
-// Code of another version of Node is not taken, and everything compiled anew.
-const cachedData = existsSync(code) ? readFileSync(code) : undefined;
-const script = new Script(readFileSync(filename, "latin1"), { filename, cachedData });
-// A package comes without: its first run keeps what it compiled, where its own folder can be written.
-if (process.argv[2] === "run" && (cachedData === undefined || script.cachedDataRejected)) process.once("exit", keepCode);
-${meanwhile}script.runInThisContext()(require, module, exports, pathToFileURL(filename).href);
-function keepCode() {
-  try {
-    accessSync(__dirname + "/chunks", constants.W_OK);
-    const fresh = code + "." + process.pid;
-    writeFileSync(fresh, script.createCachedData());
-    // For every user of an installation, whoever was the first.
-    chmodSync(fresh, 0o644);
-    renameSync(fresh, code);
-  } catch {
-    // Not ours to write, or full: everything works as before, a little slower.
-  }
-}
-`;
-}
-
 /**
- * V8's code of a run, made by running: only what was called is compiled, so only that is kept. Where no sandbox can
- * be started the code up to there is as good, and without any the command line works too, a little slower.
+ * V8's code of a run, made by running, which keeps it: only what was called is compiled, so only that is in it. Where no
+ * sandbox can be started the code up to there is as good, and without any the command line works too, a little slower.
  */
 async function recordCode() {
-  const recorder = join(staging, "recorder.cjs");
   const project = join(staging, "project");
   await mkdir(project);
   // Where the bundle looks for them, so that the run gets beyond the start of its sandbox.
   await symlink(join(dist, "native"), join(staging, "native"));
-  const keep = 'require("node:fs").writeFileSync(code, script.createCachedData())';
-  await writeFile(recorder, entry(`process.once("exit", () => ${keep});\n`));
+  const entry = join(staging, "agentkernel.js");
   // The image is named: a build asks no registry, and one that could not be had would end the run too early.
-  const { status } = spawnSync(process.execPath, [recorder, "run", "--no-network", "--image", "host", "--", "true"], {
+  const { status } = spawnSync(process.execPath, [entry, "run", "--no-network", "--image", "host", "--", "true"], {
     cwd: project,
     env: { PATH: process.env.PATH, HOME: project, XDG_STATE_HOME: project },
     stdio: "ignore",

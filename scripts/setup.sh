@@ -130,7 +130,7 @@ bundle() {
     {
       find src -type f ! -name '*.test.ts' -print0
       find spec -maxdepth 1 -type f -name '*.json' -print0
-      printf '%s\0' scripts/build.mjs package.json package-lock.json
+      printf '%s\0' scripts/build.mjs scripts/bundle/entry.mjs scripts/bundle/parts.mjs package.json package-lock.json
     } | hash_files
   )
   ! done_with dist/.setup-stamp "$hash" || [ ! -f dist/agentkernel.js ] || [ ! -f dist/build-id ] || [ ! -f dist/wasm/quickjs.wasm ] ||
@@ -145,7 +145,7 @@ bundle() {
 list_sources() {
   {
     find src native spec -name '*.test.ts' -prune -o -path native/target -prune -o -print
-    printf '%s\n' scripts/build.mjs package.json package-lock.json
+    printf '%s\n' scripts/build.mjs scripts/bundle/entry.mjs scripts/bundle/parts.mjs package.json package-lock.json
   } >dist/.sources.new
   mv -f dist/.sources.new dist/sources.list
   {
