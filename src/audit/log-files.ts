@@ -1,11 +1,11 @@
 /** The files of a log: numbered from 1, each going on where the one before ends. */
 import { closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { joinedPath } from "../core/joined-path.js";
 import { isCode } from "./file-errors.js";
 import { type DecodedLine, decodeLine, MAX_LINE_BYTES } from "./line.js";
 
 export function logFile(folder: string, number: number): string {
-  return join(folder, logFileName(number));
+  return joinedPath(folder, logFileName(number));
 }
 
 export function logFileName(number: number): string {

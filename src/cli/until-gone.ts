@@ -2,5 +2,5 @@
 import type { Invocation } from "./invocation/index.js";
 
 export function untilGone({ gone }: Pick<Invocation, "gone">, signal: AbortSignal): AbortSignal {
-  return gone === null ? signal : AbortSignal.any([gone, signal]);
+  return gone === null ? signal : AbortSignal.any([gone.signal, signal]);
 }

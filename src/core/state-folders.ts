@@ -1,5 +1,6 @@
 /** Where agentkernel keeps its own files, by the rules for XDG folders. Pure: nothing is made or looked at here. */
-import { isAbsolute, join } from "node:path";
+import { isAbsolute } from "node:path";
+import { joinedPath } from "./joined-path.js";
 
 export type HostEnvironment = Readonly<Record<string, string | undefined>>;
 
@@ -20,73 +21,73 @@ export function cacheFolder({ XDG_CACHE_HOME: named }: HostEnvironment, homeDir:
 
 /** WebAssembly as machine code of this machine. */
 export function compiledModulesFolder(env: HostEnvironment, homeDir: string): string {
-  return join(cacheFolder(env, homeDir), "wasm");
+  return joinedPath(cacheFolder(env, homeDir), "wasm");
 }
 
 /** Saved virtual machines, and what they are made from. */
 export function machineCacheFolder(env: HostEnvironment, homeDir: string): string {
-  return join(cacheFolder(env, homeDir), "microvm");
+  return joinedPath(cacheFolder(env, homeDir), "microvm");
 }
 
 /** What is known of projects in virtual machines, until their changes are carried over. */
 export function machineStateFolder(env: HostEnvironment, homeDir: string): string {
-  return join(stateFolder(env, homeDir), "microvm");
+  return joinedPath(stateFolder(env, homeDir), "microvm");
 }
 
 /** Kernels for virtual machines, a folder each. */
 export function kernelsFolder(env: HostEnvironment, homeDir: string): string {
-  return join(dataFolder(env, homeDir), "kernels");
+  return joinedPath(dataFolder(env, homeDir), "kernels");
 }
 
 /** Engines of languages, which are WebAssembly modules, that the user has put there. */
 export function wasmEnginesFolder(env: HostEnvironment, homeDir: string): string {
-  return join(dataFolder(env, homeDir), "wasm");
+  return joinedPath(dataFolder(env, homeDir), "wasm");
 }
 
 export function imageStoreFolder(env: HostEnvironment, homeDir: string): string {
-  return join(dataFolder(env, homeDir), "images");
+  return joinedPath(dataFolder(env, homeDir), "images");
 }
 
 export function auditFolder(env: HostEnvironment, homeDir: string): string {
-  return join(stateFolder(env, homeDir), "audit");
+  return joinedPath(stateFolder(env, homeDir), "audit");
 }
 
 export function journalFolder(env: HostEnvironment, homeDir: string): string {
-  return join(stateFolder(env, homeDir), "journal");
+  return joinedPath(stateFolder(env, homeDir), "journal");
 }
 
 /** Files that containers of an engine are shown. */
 export function engineFolder(env: HostEnvironment, homeDir: string): string {
-  return join(stateFolder(env, homeDir), "engine");
+  return joinedPath(stateFolder(env, homeDir), "engine");
 }
 
 /** Kept sandboxes, a folder each. */
 export function sandboxesFolder(env: HostEnvironment, homeDir: string): string {
-  return join(stateFolder(env, homeDir), "sandboxes");
+  return joinedPath(stateFolder(env, homeDir), "sandboxes");
 }
 
 /** Snapshots of kept sandboxes, a folder each. */
 export function snapshotsFolder(env: HostEnvironment, homeDir: string): string {
-  return join(stateFolder(env, homeDir), "snapshots");
+  return joinedPath(stateFolder(env, homeDir), "snapshots");
 }
 
 /** Modules that code mode has made of servers' tools. */
 export function toolModulesFolder(env: HostEnvironment, homeDir: string): string {
-  return join(stateFolder(env, homeDir), "tool-modules");
+  return joinedPath(stateFolder(env, homeDir), "tool-modules");
 }
 
 /** Who may ask over the network. */
 export function apiKeysFolder(env: HostEnvironment, homeDir: string): string {
-  return join(stateFolder(env, homeDir), "keys");
+  return joinedPath(stateFolder(env, homeDir), "keys");
 }
 
 /** Where the daemon's socket lies where there is no folder for such things that ends with the session. */
 export function daemonStateFolder(env: HostEnvironment, homeDir: string): string {
-  return join(stateFolder(env, homeDir), "daemon");
+  return joinedPath(stateFolder(env, homeDir), "daemon");
 }
 
 /** A value that is not absolute is to be ignored, by the specification of these variables. */
 function ownFolder(named: string | undefined, homeDir: string, usual: string): string {
-  const base = named !== undefined && isAbsolute(named) ? named : join(homeDir, usual);
-  return join(base, "agentkernel");
+  const base = named !== undefined && isAbsolute(named) ? named : joinedPath(homeDir, usual);
+  return joinedPath(base, "agentkernel");
 }

@@ -41,7 +41,7 @@ import { WatchedSources } from "./watched-sources.js";
 const STOP_GRACE_MS = 10_000;
 /** How long a record of a call, and of a run's end, may wait to be written together with others. */
 const CALL_LINGER_MS = 100;
-const RUN_LINGER_MS = 20;
+const RUN_LINGER_MS = 50;
 /** How long the last answers may take to be read. */
 const ANSWER_GRACE_MS = 1000;
 

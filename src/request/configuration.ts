@@ -5,6 +5,7 @@
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import type { ConfigFile } from "../config/index.js";
 import { AgentKernelError } from "../core/errors.js";
+import { joinedPath } from "../core/joined-path.js";
 import type { NetworkRule } from "../core/policy.js";
 import type { Surroundings } from "../core/surroundings.js";
 import type { PolicyInputs, PolicyLayer } from "../policy/layers.js";
@@ -14,6 +15,7 @@ import type { Wishes } from "./wishes.js";
 
 export const projectFileName = "agentkernel.toml";
 const POLICY_FILE_NAME = "sandbox.policy.yaml";
+const USER_WIDE_NAME = "agentkernel/config.toml";
 
 export interface Configuration {
   /** What the files say, joined to what the flags say. */
@@ -48,9 +50,9 @@ export const noConfiguration: Configuration = {
 export async function readConfiguration(parsed: Wishes, surroundings: Surroundings): Promise<Configuration> {
   const { cwd } = surroundings;
   const userWide = ifThere(userWidePath(surroundings));
-  const project = named(parsed, "config", cwd) ?? ifThere(join(cwd, projectFileName), projectFileName);
+  const project = named(parsed, "config", cwd) ?? ifThere(joinedPath(cwd, projectFileName), projectFileName);
   const policy = named(parsed, "policy", cwd);
-  const notes = policy === null && exists(join(cwd, POLICY_FILE_NAME)) ? [unusedPolicyNote] : [];
+  const notes = policy === null && exists(joinedPath(cwd, POLICY_FILE_NAME)) ? [unusedPolicyNote] : [];
   if (userWide === null && project === null && policy === null) return { ...noConfiguration, notes };
   const found = [userWide, project, policy].filter((file) => file !== null);
   return await understand({ userWide, project, policy, notes, cwd, inUse: found.flatMap(pathsOf) });
@@ -133,8 +135,8 @@ function noEffectNotes({ withoutEffect }: ConfigFile): readonly string[] {
 export function userWidePath({ env, homeDir }: Surroundings): string | null {
   const { XDG_CONFIG_HOME: configured = "" } = env;
   // A value that is not absolute is to be ignored, by the specification of these variables.
-  if (isAbsolute(configured)) return join(configured, "agentkernel", "config.toml");
-  return isAbsolute(homeDir) ? join(homeDir, ".config", "agentkernel", "config.toml") : null;
+  if (isAbsolute(configured)) return joinedPath(configured, USER_WIDE_NAME);
+  return isAbsolute(homeDir) ? joinedPath(homeDir, `.config/${USER_WIDE_NAME}`) : null;
 }
 
 function named(parsed: Wishes, option: string, cwd: string): FoundFile | null {

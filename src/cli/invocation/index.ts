@@ -9,6 +9,7 @@ import type { AgentKernelError } from "../../core/errors.js";
 import type { TerminalSize } from "../../core/exec.js";
 import type { Surroundings } from "../../core/surroundings.js";
 import type { Resident } from "../../runtime/resident.js";
+import type { Departure } from "./departure.js";
 
 export interface Invocation extends Surroundings {
   readonly stdin: StandardInput;
@@ -19,8 +20,8 @@ export interface Invocation extends Surroundings {
   readonly resident: Resident | null;
   /** The look ahead that was made for this caller: see `WarmPool.foresee`. */
   readonly foreseen?: number | null;
-  /** Aborted when the caller has vanished and nobody waits for an end any more; null where that ends this process too. */
-  readonly gone: AbortSignal | null;
+  /** Happens when the caller has vanished and nobody waits for an end any more; null where that ends this process too. */
+  readonly gone: Departure | null;
   /**
    * To the caller this ends now, with this status; what is still to be done cannot change it and has nothing to tell.
    * Null where the caller waits in any case.

@@ -42,7 +42,7 @@ export async function execute(request: RunRequest, invocation: Invocation): Prom
   const audit = openRunAudit(temporaryId(), request, invocation, shared);
   const abort = new AbortController();
   const signals = new EndingSignals(invocation.signals, () => abort.abort());
-  invocation.gone?.addEventListener("abort", () => abort.abort(), { once: true });
+  invocation.gone?.onGone(() => abort.abort());
   const run: Run = { request, invocation, audit, signals, abort: abort.signal, isReleased: false };
   try {
     return await executeWith(run);

@@ -41,9 +41,7 @@ export async function waitInForeground({ exec, wait, invocation, signals, stream
 function callerVanished({ gone }: Invocation): Promise<never> {
   if (gone === null) return new Promise<never>(() => {});
   return new Promise((_, reject) => {
-    const tell = () => reject(new AgentKernelError("conflict", "whoever asked for this run is gone"));
-    if (gone.aborted) tell();
-    else gone.addEventListener("abort", tell, { once: true });
+    gone.onGone(() => reject(new AgentKernelError("conflict", "whoever asked for this run is gone")));
   });
 }
 

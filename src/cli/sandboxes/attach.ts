@@ -33,7 +33,7 @@ export async function attachTo(wish: AttachWish, invocation: Invocation): Promis
   const sandbox = sandboxOf(invocation, wish.name);
   const abort = new AbortController();
   const signals = new EndingSignals(invocation.signals, () => abort.abort());
-  invocation.gone?.addEventListener("abort", () => abort.abort(), { once: true });
+  invocation.gone?.onGone(() => abort.abort());
   try {
     await ensureRunning(sandbox, invocation, abort.signal);
     const terminal = await find(sandbox, wish, invocation);
@@ -92,8 +92,7 @@ async function look(terminal: Terminal, sandbox: Sandbox, { wish, invocation, si
   }
   signals.passTo((signal) => leave(signal));
   if (signals.first !== null) leave(signals.first);
-  if (invocation.gone?.aborted === true) leave(SIGHUP);
-  invocation.gone?.addEventListener("abort", () => leave(SIGHUP), { once: true });
+  invocation.gone?.onGone(() => leave(SIGHUP));
   const stopResizing = stdout.onResize(() => seat.resize(terminalSize(invocation)));
   // Whatever was on the screen while we were stopped, it was not ours.
   const stopPausing = invocation.signals.onPause((isPaused) => (isPaused ? undefined : seat.redraw()));

@@ -15,7 +15,7 @@ export async function create(
   const sandboxes = sandboxesOf(invocation);
   const abort = new AbortController();
   const signals = new EndingSignals(invocation.signals, () => abort.abort());
-  invocation.gone?.addEventListener("abort", () => abort.abort(), { once: true });
+  invocation.gone?.onGone(() => abort.abort());
   const progress = request.run.json ? undefined : imageProgress(invocation.stderr);
   try {
     const watcher = { onProgress: progress?.report, stdin: () => invocation.stdin.open() };

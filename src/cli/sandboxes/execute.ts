@@ -23,7 +23,7 @@ export async function executeIn(wish: CommandWish, invocation: Invocation, about
   const sandbox = sandboxOf(invocation, wish.name);
   const abort = new AbortController();
   const signals = new EndingSignals(invocation.signals, () => abort.abort());
-  invocation.gone?.addEventListener("abort", () => abort.abort(), { once: true });
+  invocation.gone?.onGone(() => abort.abort());
   try {
     await ensureRunning(sandbox, invocation, abort.signal);
     if (signals.first !== null || abort.signal.aborted) return 128 + (signals.first ?? SIGHUP);

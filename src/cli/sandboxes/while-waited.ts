@@ -5,7 +5,7 @@ import { EndingSignals } from "../run/signals.js";
 export async function whileWaited<T>(invocation: Invocation, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const abort = new AbortController();
   const signals = new EndingSignals(invocation.signals, () => abort.abort());
-  invocation.gone?.addEventListener("abort", () => abort.abort(), { once: true });
+  invocation.gone?.onGone(() => abort.abort());
   try {
     return await work(abort.signal);
   } finally {

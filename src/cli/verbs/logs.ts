@@ -16,7 +16,7 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   const abort = new AbortController();
   const signals = new EndingSignals(invocation.signals, () => abort.abort());
   const stop = () => abort.abort();
-  invocation.gone?.addEventListener("abort", stop, { once: true });
+  invocation.gone?.onGone(stop);
   invocation.stdout.onClosed(stop);
   try {
     const pieces = sandbox.logs(id, { follow: parsed.flags.has("follow"), signal: abort.signal });

@@ -26,7 +26,7 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
     signal = constants.signals[name];
     leave();
   });
-  invocation.gone?.addEventListener("abort", leave, { once: true });
+  invocation.gone?.onGone(leave);
   gone.signal.addEventListener("abort", () => input.destroy(), { once: true });
   try {
     const opening = await openLines(input, stdout.sink, instructions).catch((error: unknown) => {

@@ -45,7 +45,7 @@ async function watch(
     };
   });
   const signals = new EndingSignals(invocation.signals, stop);
-  invocation.gone?.addEventListener("abort", stop, { once: true });
+  invocation.gone?.onGone(stop);
   invocation.stdout.onClosed(stop);
   try {
     for (let last = first; !isOver; ) {

@@ -6,6 +6,7 @@ import { Buffer } from "node:buffer";
 import { constants, userInfo } from "node:os";
 import type { Duplex } from "node:stream";
 import { dispatch } from "../../cli/dispatch.js";
+import { Departure } from "../../cli/invocation/departure.js";
 import type { Invocation } from "../../cli/invocation/index.js";
 import { isStanding } from "../../cli/verbs.js";
 import { AgentKernelError } from "../../core/errors.js";
@@ -29,7 +30,7 @@ export class ClientSession implements FrameReceiver {
   readonly #socket: Duplex;
   readonly #start: ClientStart;
   readonly #signals = new ClientSignals();
-  readonly #gone = new AbortController();
+  readonly #gone = new Departure();
   readonly #resized = new Set<() => void>();
   readonly #stdin: ClientInput;
   readonly #stdout: ClientOutput;
@@ -103,7 +104,7 @@ export class ClientSession implements FrameReceiver {
       signals: this.#signals,
       resident,
       foreseen,
-      gone: this.#gone.signal,
+      gone: this.#gone,
       release: (status) => this.#answer(status & 0xff, 0),
       ifLost: ({ screen, words }) => {
         if (screen !== undefined) this.#send(encodeFrame(ClientFrame.will, 1, Buffer.from(screen)));
@@ -172,7 +173,7 @@ export class ClientSession implements FrameReceiver {
     this.#tellAnswered();
     this.#stdout.close(EPIPE);
     this.#stderr.close(EPIPE);
-    this.#gone.abort();
+    this.#gone.happen();
   }
 
   /** A client that has its answer leaves as it should: nothing that still goes on is to end for that. */

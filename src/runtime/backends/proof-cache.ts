@@ -7,6 +7,7 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import type { BackendName } from "../../core/backend.js";
 import { buildId } from "../../core/build-id.js";
+import { joinedPath } from "../../core/joined-path.js";
 import { stateFolder } from "../../core/state-folders.js";
 import type { RuntimeHost } from "../open-backend.js";
 import type { Proof } from "./proof.js";
@@ -40,7 +41,7 @@ export function remember(place: Place, name: BackendName, identity: string, proo
 }
 
 function fileOf({ env, homeDir }: Place, name: BackendName): string {
-  return join(stateFolder(env, homeDir), "proofs", `${name}.json`);
+  return joinedPath(stateFolder(env, homeDir), `proofs/${name}.json`);
 }
 
 let unchanging: string | null = null;

@@ -187,7 +187,6 @@ export class WarmPool {
   /** Somebody is served; nothing is built until all have their answers. Returns what is to be called then. */
   serve(): () => void {
     this.#served++;
-    clearTimeout(this.#rest);
     return () => {
       this.#served--;
       if (this.#served === 0) this.#restSoon();
@@ -248,15 +247,19 @@ export class WarmPool {
     if (this.#isClosed) return;
     // First the answer has to leave.
     setImmediate(() => this.#refill());
-    clearTimeout(this.#rest);
-    this.#rest = setTimeout(() => {
-      this.#discardUnwanted();
-      for (const stock of this.#stocks.values()) {
-        stock.isResting = true;
-        stock.isFilling = true;
-      }
-      this.#refill();
-    }, REST_MS);
+    // One timer, set anew: it is wanted for every run.
+    this.#rest = this.#rest?.refresh() ?? setTimeout(() => this.#takeRest(), REST_MS);
+  }
+
+  #takeRest(): void {
+    // Somebody came meanwhile; it begins anew when they have their answer.
+    if (this.#isClosed || this.#served > 0) return;
+    this.#discardUnwanted();
+    for (const stock of this.#stocks.values()) {
+      stock.isResting = true;
+      stock.isFilling = true;
+    }
+    this.#refill();
   }
 
   /** Builds of shapes that have few, as many at once as there should be; more follow when one is there. */
