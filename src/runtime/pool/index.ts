@@ -4,6 +4,7 @@
  * to say. Building one never competes with a run: it waits until nobody is being served.
  */
 import type { WarmSandbox, WarmShape } from "../../core/backend.js";
+import { type Deferred, deferred } from "../../core/deferred.js";
 import { ceiling, defaultPoolSettings, type PoolSettings, sameSettings, wantedCounts } from "./sizes.js";
 
 export interface ShapeStatus {
@@ -20,15 +21,20 @@ export interface PoolStatus {
   readonly in_use: number;
   readonly min: number;
   readonly max: number;
-  /** How often a warm one was there, and how often not. */
+  /** How often a warm one was there or already under way, and how often not. */
   readonly taken: number;
   readonly missed: number;
   readonly shapes: readonly ShapeStatus[];
 }
 
 export interface ShapeUser {
-  /** One that waited, to be tried; null where there is none left. */
-  next(): WarmSandbox | null;
+  /**
+   * One that waited, to be tried, or one that is being built already, once it is there: that is sooner than any that
+   * would be begun now. Null where there is none left. It is the caller's.
+   */
+  next(): Promise<WarmSandbox | null>;
+  /** One from `next` that nobody wants any more. */
+  discard(warm: WarmSandbox): void;
   /** Whether one that waited could be taken, and which folder it shows as the project. */
   has(how: "taken" | "missed", project: string | null): void;
   over(): void;
@@ -45,8 +51,6 @@ export interface PoolOptions {
  * calls again and again is seldom beside a sandbox that is being built.
  */
 const FEW = 1;
-/** The same for a shape that is in use all the time: the next two come before the first that is begun now is there. */
-const FEW_WHEN_HOT = 2;
 /** Asked for again within this time, a shape is in use all the time. */
 const HOT_MS = 50;
 /** Nothing was asked for so long: whoever calls again and again has stopped for a moment. */
@@ -54,10 +58,10 @@ const REST_MS = 20;
 /** How long a look at the machine's memory is believed. */
 const MEMORY_LOOK_MS = 1000;
 /**
- * At once. On two processors a run beside three takes about three times as long, and the runs after it have none beside
- * them: built one or two at a time, there would be one beside most of those who call again and again.
+ * At once. On two processors a run beside four takes more than twice as long, and the three after it have none beside
+ * them: built fewer at a time, there would be one beside most of those who call again and again.
  */
-const MOST_BUILDING = 3;
+const MOST_BUILDING = 4;
 
 interface Foresight {
   readonly number: number;
@@ -69,6 +73,8 @@ class Stock {
   shape: WarmShape;
   readonly warm: WarmSandbox[] = [];
   building = 0;
+  /** Those who wait for what is being built, each for one of them. */
+  readonly claims: Deferred<WarmSandbox | null>[] = [];
   inUse = 0;
   peakInUse = 0;
   isHot = false;
@@ -137,7 +143,8 @@ export class WarmPool {
     stock.inUse++;
     stock.peakInUse = Math.max(stock.peakInUse, stock.inUse);
     return {
-      next: () => stock.warm.shift() ?? null,
+      next: async () => stock.warm.shift() ?? (await this.#claim(stock)),
+      discard: (warm) => this.#discard([warm]),
       has: (how, project) => {
         stock.project = project;
         if (how === "taken") stock.taken++;
@@ -271,7 +278,7 @@ export class WarmPool {
     let room = Math.min(MOST_BUILDING - building, this.#ceiling() - count);
     for (const [stock, wanted] of this.#wanted()) {
       const there = stock.warm.length + stock.building;
-      if (there <= (stock.isHot ? FEW_WHEN_HOT : FEW)) stock.isFilling = true;
+      if (there <= FEW) stock.isFilling = true;
       if (there >= wanted) stock.isFilling = false;
       if (stock.hasFailed || !stock.isFilling) continue;
       for (let missing = wanted - there; missing > 0 && room > 0; missing--, room--) {
@@ -310,6 +317,13 @@ export class WarmPool {
     await built;
   }
 
+  async #claim(stock: Stock): Promise<WarmSandbox | null> {
+    if (stock.claims.length >= stock.building) return null;
+    const claim = deferred<WarmSandbox | null>();
+    stock.claims.push(claim);
+    return await claim.promise;
+  }
+
   async #built(stock: Stock): Promise<void> {
     stock.building++;
     try {
@@ -317,6 +331,11 @@ export class WarmPool {
       const isKnown = [...this.#stocks.values()].includes(stock);
       if (this.#isClosed || !isKnown) {
         this.#discard([warm]);
+        return;
+      }
+      const claim = stock.claims.shift();
+      if (claim !== undefined) {
+        claim.resolve(warm);
         return;
       }
       stock.warm.push(warm);
@@ -327,6 +346,8 @@ export class WarmPool {
       });
     } finally {
       stock.building--;
+      // None for whoever waits beyond what is being built.
+      if (stock.claims.length > stock.building) stock.claims.shift()?.resolve(null);
     }
   }
 

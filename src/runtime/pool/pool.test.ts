@@ -215,7 +215,7 @@ describe("building", () => {
     expect(world.built).toHaveLength(3);
   });
 
-  it("comes three at once for whoever calls again and again, and then not until there are few again", async () => {
+  it("comes four at once for whoever calls again and again, and then not until there are few again", async () => {
     const built: number[] = [];
     for (let call = 0; call < 10; call++) {
       const answer = pool.serve();
@@ -225,7 +225,7 @@ describe("building", () => {
       await vi.advanceTimersByTimeAsync(5);
       built.push(world.built.length);
     }
-    expect(built).toEqual([3, 6, 6, 6, 9, 9, 9, 12, 12, 12]);
+    expect(built).toEqual([3, 3, 7, 7, 7, 7, 11, 11, 11, 11]);
     expect(world.cold).toEqual(["call 0"]);
     await vi.advanceTimersByTimeAsync(1000);
     expect(pool.status.warm).toBe(5);
@@ -251,6 +251,57 @@ describe("building", () => {
   it("happens at once where it is asked for", async () => {
     expect(await pool.prewarm(world.shape("plain"), "claude", 2)).toBe(2);
     expect(pool.status.shapes).toMatchObject([{ agent: "claude", warm: 2 }]);
+  });
+});
+
+describe("what is being built", () => {
+  let ready = deferred<void>();
+  let building: Promise<unknown> = Promise.resolve();
+  beforeEach(() => {
+    ready = deferred();
+    world.ready = ready.promise;
+    building = pool.prewarm(world.shape("plain"), policy.mode, 2);
+    building.catch(() => {});
+  });
+
+  it("is for as many as find none ready, and only they wait for it", async () => {
+    const booting = ["a", "b", "c"].map((id) => backend.boot(spec(id)));
+    await booting[2];
+    expect(world.cold).toEqual(["c"]);
+    ready.resolve();
+    await Promise.all(booting);
+    await building;
+    expect(world.built.map(({ taken }) => taken)).toEqual([1, 1]);
+    expect(pool.status).toMatchObject({ warm: 0, taken: 2, missed: 1 });
+  });
+
+  it("and fails leaves everyone to one of their own", async () => {
+    const booting = ["a", "b"].map((id) => backend.boot(spec(id)));
+    ready.reject(new Error("no room"));
+    await Promise.all(booting);
+    expect(world.cold).toEqual(["a", "b"]);
+    await expect(building).rejects.toThrow("no room");
+  });
+
+  it("ends with whoever has given up waiting for it", async () => {
+    const giveUp = new AbortController();
+    const booting = backend.boot(spec("a"), giveUp.signal);
+    giveUp.abort(new Error("enough"));
+    ready.resolve();
+    await expect(booting).rejects.toThrow("enough");
+    await building;
+    expect(world.built.map(({ isDiscarded }) => isDiscarded)).toEqual([true, false]);
+    expect(pool.status).toMatchObject({ warm: 1, in_use: 0 });
+  });
+
+  it("is nobody's when the pool closes", async () => {
+    const booting = backend.boot(spec("a"));
+    const closed = pool.close();
+    ready.resolve();
+    await closed;
+    await booting;
+    expect(world.cold).toEqual(["a"]);
+    expect(world.built.every(({ isDiscarded }) => isDiscarded)).toBe(true);
   });
 });
 

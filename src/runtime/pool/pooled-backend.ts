@@ -35,7 +35,8 @@ function outlasted(pool: WarmPool, booted: BootedSandbox): BootedSandbox {
 
 async function takeWarm(user: ShapeUser, boot: Parameters<Backend["boot"]>): Promise<BootedSandbox | null> {
   const [, signal] = boot;
-  for (let warm = user.next(); warm !== null; warm = user.next()) {
+  for (let warm = await user.next(); warm !== null; warm = await user.next()) {
+    if (signal?.aborted) user.discard(warm);
     signal?.throwIfAborted();
     try {
       return { ...(await warm.take(...boot)), isWarm: true };
