@@ -16,7 +16,7 @@ use crate::{
     carry::{self, Carrier, Report},
     cgroup::{self, Cgroup, Usage},
     channel::Channel,
-    child::{Asked, Child, Manner, Prepared, READONLY, Told, WRITABLE},
+    child::{Child, Manner, Prepared, READONLY, Told, WRITABLE},
     control::{End, Layer, LayerState},
     cpu_time,
     fault::{During, Fault, Outcome},
@@ -118,7 +118,7 @@ impl<'a> Sandbox<'a> {
             mapped.map_err(|fault| why_gone(&ours).unwrap_or_else(|| no_disk(&fault)))?;
         }
         drop((layers, disk_layer));
-        tell(&ours, &(), None)?;
+        tell(&ours, &(), &[])?;
         // From here on the child builds; what follows is done beside it and needed only at its end.
         map_ids(spec, &identity, &sources, pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
         let hide = Matcher::hiding(&spec.hide);
@@ -132,13 +132,11 @@ impl<'a> Sandbox<'a> {
             // The kernel counts by id, and root of the sandbox can become any of the range.
             cgroup_layers.add_to_limits("; that limits processes for each id, not in all");
         }
-        for door in cgroup.doors(born)? {
-            tell(&ours, &Asked::Join, Some(door.as_fd()))?;
-        }
+        let doors = cgroup.doors(born)?;
         let surveys = search(spec.into(), &sources, (&hide, &protect), &mut placeholders)?;
-        tell(&ours, &Asked::Finish, None)?;
-        let prepared = Prepared { surveys, rlimits: rlimits(spec, cgroup) };
-        tell(&ours, &prepared, None)?;
+        let prepared = Prepared { cgroups: doors.len(), surveys, rlimits: rlimits(spec, cgroup) };
+        tell(&ours, &prepared, &borrowed(&doors))?;
+        drop(doors);
         let mut walls = vec![
             Layer::new("namespaces", LayerState::Applied, identity.describe()),
             Layer::applied("seccomp"),
@@ -261,8 +259,12 @@ fn open_guest(spec: &Spec) -> Outcome<OwnedFd> {
 }
 
 /// Sends the child something. If it is gone, what it said before is the reason, and not that it cannot be told.
-fn tell<T: Serialize>(channel: &Channel, message: &T, with: Option<BorrowedFd<'_>>) -> Outcome<()> {
-    channel.send(message, with).map_err(|fault| why_gone(channel).unwrap_or(fault))
+fn tell<T: Serialize>(channel: &Channel, message: &T, with: &[BorrowedFd<'_>]) -> Outcome<()> {
+    channel.send_all(message, with).map_err(|fault| why_gone(channel).unwrap_or(fault))
+}
+
+fn borrowed(fds: &[OwnedFd]) -> Vec<BorrowedFd<'_>> {
+    fds.iter().map(AsFd::as_fd).collect()
 }
 
 /// Why the child is gone, if it is: what it said last, or else somebody killed it.
