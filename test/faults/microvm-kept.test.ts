@@ -4,9 +4,11 @@ import { afterAll, describe, expect, it } from "vitest";
 import { guestOf, inStateFolder, startKept } from "../contract/suite/kept-subject.js";
 import { bootSpec } from "../contract/suite/subject.js";
 import { actors } from "../support/actors.js";
+import { contractFolder, kernelFolder, machineCache } from "../support/machine-places.js";
 import { machinesOf, missingForMachines, withContractImage } from "../support/microvm-backend.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
 import { awaitChild, isGone, killNow } from "../support/process-tree.js";
+import { inWorld } from "../support/sandbox-world.js";
 
 const TIMEOUT_MS = 300_000;
 const [actor] = actors;
@@ -55,6 +57,27 @@ describe.skipIf(missing !== null || actor?.name !== "root")("a machine that stay
       await owned.sandbox.kill();
       expect(isGone(qemu)).toBe(true);
     });
+  });
+
+  it("is taken over by the next daemon with what runs in it, and a fork has what it had", async () => {
+    const env = { AGENTKERNEL_KERNEL: kernelFolder, XDG_CACHE_HOME: machineCache };
+    const image = ["--backend", "microvm", "--image", `rootfs:${contractFolder()}`];
+    await inWorld(
+      actor,
+      async (world) => {
+        await world.started("box", image);
+        await world.ok(["exec", "--detach", "box", "sh", "-c", "echo begun > /begun; exec sleep 4203"]);
+        await expect.poll(async () => (await world.ak(["exec", "box", "cat", "/begun"])).stdout).toBe("begun\n");
+        const guest = world.guest("box");
+        await world.restart();
+        expect(await world.states()).toEqual({ box: "running" });
+        expect((await world.info("box")).running_execs).toBe(1);
+        expect(world.guest("box")).toBe(guest);
+        await world.ok(["fork", "box", "other"]);
+        expect(await world.ok(["exec", "other", "sh", "-c", "cat /begun; hostname"])).toBe("begun\nother\n");
+      },
+      { env },
+    );
   });
 
   it("has no more room than its disk, and goes on when that is full", async () => {

@@ -206,11 +206,6 @@ export const exemptions: readonly Exemption[] = [
     tests: ["under moderate", "under permissive"],
     reason: "the whole root is the sandbox's own image and can be written; nothing of it is the host's",
   },
-  {
-    on: ["microvm"],
-    file: "filesystem/f5-copies",
-    reason: "sandboxes that stay, which are copied from, are not there yet",
-  },
   { on: ["microvm"], file: "filesystem/f3-protected", reason: LIVE },
   {
     on: ["microvm"],
@@ -283,7 +278,6 @@ export const notThere: readonly NotThere[] = [
     reason: "nothing of the host's is live in a machine; what sync carries over is held as on linux, by the same code",
   },
   { on: ["microvm"], ids: ["P2"], reason: "whatever runs in a machine ends with it: test/faults/microvm.test.ts" },
-  { on: ["microvm"], ids: ["F5"], reason: "there is nothing to copy from yet: no sandboxes that stay" },
   {
     on: ["microvm"],
     ids: ["P7"],

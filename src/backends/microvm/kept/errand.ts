@@ -22,7 +22,9 @@ export async function sendOn(stateDir: string, errand: "sync" | "gather"): Promi
   if (stream === null) throw new AgentKernelError("sandbox_died", "the sandbox has ended");
   stream.on("error", () => {});
   try {
-    await within(TAKEN_MS, expect(stream, "here"), () => {
+    const taken = expect(stream, "here");
+    taken.catch(() => {});
+    await within(TAKEN_MS, taken, () => {
       throw new AgentKernelError("sandbox_died", `the machine did not answer within ${TAKEN_MS / 1000} s`);
     });
     await sendMessage(stream, Buffer.from(JSON.stringify({ do: errand })));

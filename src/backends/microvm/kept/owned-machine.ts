@@ -78,7 +78,9 @@ export class OwnedMachine implements KeptSandbox {
   /** What it has written is on its disk, unless it does not answer any more. */
   async kill(): Promise<SandboxEnd> {
     const { paused } = await this.#jail.status().catch(() => ({ paused: true }));
-    if (!paused) await within(LAST_SYNC_MS, syncMachine(this.#stateDir), () => {}).catch(() => {});
+    // What does not answer, in time or at all, is killed all the same.
+    const synced = paused ? Promise.resolve() : syncMachine(this.#stateDir).catch(() => {});
+    await within(LAST_SYNC_MS, synced, () => {});
     await this.#jail.kill();
     return await this.#ended();
   }
