@@ -6,6 +6,7 @@ import type { BootSpec } from "../../core/backend.js";
 import { type EntryOrder, entryOrder } from "../entry/order.js";
 import type { CopiedView } from "../entry/views.js";
 import { scratchMiB } from "../linux/jail-spec.js";
+import type { MonitorKind } from "./monitor.js";
 
 interface Place {
   readonly path: string;
@@ -14,10 +15,17 @@ interface Place {
   readonly mode: string;
 }
 
-export function firstMessage(boot: BootSpec, views: readonly CopiedView[]): string {
+export interface FirstMessage {
+  readonly text: string;
+  /** Its guest waits inside its walls: what is told later is only what is one's own, and no order. */
+  readonly waitsInside: boolean;
+}
+
+export function firstMessage(boot: BootSpec, views: readonly CopiedView[], kind: MonitorKind): FirstMessage {
   const { fs, net, resources } = boot.policy;
   const tmpMib = Math.min(fs.tmpMiB, Math.max(4, Math.floor(resources.memoryMiB / 4)));
-  return JSON.stringify({
+  const waitsInside = canWaitInside(boot, views, kind);
+  const text = JSON.stringify({
     version: 1,
     captured: net.egress !== "off",
     rootReadonly: fs.rootReadonly,
@@ -26,16 +34,17 @@ export function firstMessage(boot: BootSpec, views: readonly CopiedView[]): stri
     places: places(boot, views, tmpMib),
     pids: resources.pids,
     openFiles: resources.openFiles,
-    ahead: waitsInside(boot, views) ? nobodys(boot) : null,
+    ahead: waitsInside ? nobodys(boot) : null,
   });
+  return { text, waitsInside };
 }
 
 /**
- * Whether its guest can wait inside its walls before it is somebody's. Landlock's rules name what lies there when they
- * are made, so where they tell one folder from another the folders must be there first.
+ * Landlock's rules name what lies there when they are made, so where they tell one folder from another the folders must
+ * be there first. And the guest has the stream when it waits, but that of Firecracker's machines ends when they are saved.
  */
-export function waitsInside({ policy: { proc } }: BootSpec, views: readonly CopiedView[]): boolean {
-  return proc.landlock === "default" && views.every(({ readonly }) => !readonly);
+function canWaitInside({ policy: { proc } }: BootSpec, views: readonly CopiedView[], kind: MonitorKind): boolean {
+  return kind === "qemu" && proc.landlock === "default" && views.every(({ readonly }) => !readonly);
 }
 
 function nobodys(boot: BootSpec): EntryOrder {

@@ -85,7 +85,7 @@ async function shapeFor(
     });
   }
   const [monitor, kernel, root] = await Promise.all([openMonitor(), files.kernel(), files.root(image, signal)]);
-  const first = firstMessage(spec, machineViews(spec));
+  const first = firstMessage(spec, machineViews(spec), monitor.kind);
   return { monitor, kernel, root, memoryMib: memoryMib(resources), vcpus: vcpus(resources, monitor), first };
 }
 
@@ -97,7 +97,7 @@ function warmShape(options: MicrovmOptions, spec: BootSpec): WarmShape | null {
   const { vcpus: share } = policy.resources;
   const memory = memoryMib(policy.resources);
   return {
-    key: JSON.stringify(["microvm", image.layers, memory, share, firstMessage(spec, views)]),
+    key: JSON.stringify(["microvm", image.layers, memory, share, firstMessage(spec, views, "qemu").text]),
     label: `microvm image of ${image.layers.length} layers, ${memory} MiB`,
     build: async () => new WarmMachine(await startMachine(options, spec)),
   };

@@ -83,6 +83,6 @@ function machineSpec({ monitor, kernel, memoryMib, vcpus, first }: MachineShape,
     acpi: kernel.acpi,
     commandLine: kernel.commandLine,
     // Whoever starts another tells it themselves.
-    says: does === "save" ? first : null,
+    says: does === "save" ? first.text : null,
   };
 }

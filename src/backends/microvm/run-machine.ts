@@ -13,7 +13,6 @@ import type { Preface } from "../entry/preface.js";
 import { awaitEntry, giveOrder, sendMessage } from "../entry/talk.js";
 import { type CopiedView, copiedViews, liveViews, trackedView } from "../entry/views.js";
 import { type JailPrograms, startJail } from "../linux/jail-process.js";
-import { waitsInside } from "./first-message.js";
 import { MachineStream } from "./machine-stream.js";
 import { type MachineStart, monitorJail } from "./monitor-jail.js";
 import type { MachineShape } from "./shape.js";
@@ -77,7 +76,7 @@ export class RunMachine {
       const tracked = trackedView(views, false);
       this.#project = tracked === null ? null : await SyncedProject.begin(this.#parts.folder, tracked, boot);
       const order = entryOrder(boot, { views, live: [], isKept: false, hasOwnKeeper: true });
-      const isInside = waitsInside(boot, views);
+      const isInside = this.#parts.shape.first.waitsInside;
       const here = this.#wake(boot, isInside ? order : null);
       const hide = boot.policy.fs.deny;
       const { layers, listing } = await giveOrder(this.#preface, {
@@ -106,7 +105,7 @@ export class RunMachine {
     const { start, shape } = this.#parts;
     const isCold = start.does === "boot";
     const messages = [
-      ...(isCold ? [Buffer.from(shape.first)] : []),
+      ...(isCold ? [Buffer.from(shape.first.text)] : []),
       wakeMessage(boot, { token: this.#project?.token ?? null, rest }),
     ];
     const sent = sendMessage(this.#preface, ...messages);

@@ -1,6 +1,7 @@
 /** What of a sandbox's policy makes one machine differ from another. Pure. */
 import { createHash } from "node:crypto";
 import type { ResourcePolicy } from "../../core/policy.js";
+import type { FirstMessage } from "./first-message.js";
 import type { KernelFiles, RootFile } from "./machine-files.js";
 import type { Monitor } from "./monitor.js";
 
@@ -11,8 +12,8 @@ export interface MachineShape {
   readonly root: RootFile;
   readonly memoryMib: number;
   readonly vcpus: number;
-  /** What it is told first (first-message.ts). */
-  readonly first: string;
+  /** What it is told first. */
+  readonly first: FirstMessage;
 }
 
 /** A kernel with its first filesystem needs as much to come up. */
@@ -36,6 +37,6 @@ export function memoryAroundMib(machineMib: number): number {
 
 export function shapeKey({ monitor, kernel, root, memoryMib, vcpus, first }: MachineShape): string {
   const { kind, accelerator, digest } = monitor;
-  const parts = [2, kind, accelerator, digest, kernel.digest, root.digest, memoryMib, vcpus, first];
+  const parts = [2, kind, accelerator, digest, kernel.digest, root.digest, memoryMib, vcpus, first.text];
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 32);
 }
