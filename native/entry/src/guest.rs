@@ -116,7 +116,7 @@ pub fn enter_ahead(
     captured: Option<&Listeners>,
 ) -> Outcome<Infallible> {
     place(Way(entrance, Some(stream)), captured)?;
-    start(guest, captured, &[(true, c"warm"), (true, c"machine")])
+    start(guest, captured, &[(true, c"machine")])
 }
 
 fn start(guest: OwnedFd, captured: Option<&Listeners>, told: &[(bool, &'static CStr)]) -> Outcome<Infallible> {

@@ -17,6 +17,7 @@ import {
   writeListing,
 } from "../entry/copied-project.js";
 import { entryOrder } from "../entry/order.js";
+import type { Preface } from "../entry/preface.js";
 import { type Begun, giveOrder } from "../entry/talk.js";
 import { type CopiedView, copiedViews, liveViews, trackedView } from "../entry/views.js";
 import type { Container } from "./container.js";
@@ -26,7 +27,6 @@ import { FirstProcess } from "./first-process.js";
 import { HeldFolders } from "./held-folders.js";
 import { endOf } from "./kept/end.js";
 import type { MuxedStream } from "./muxed-stream.js";
-import type { Preface } from "../entry/preface.js";
 import { explained, type StartedContainer } from "./start-container.js";
 import { abandon } from "./sweep.js";
 import { nothingKnown } from "./usage.js";

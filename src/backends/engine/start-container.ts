@@ -5,6 +5,7 @@ import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import { beginHostTree, type HostTree } from "../../guest/host-tree.js";
 import { entryOrder } from "../entry/order.js";
+import type { Preface } from "../entry/preface.js";
 import { awaitEntry, type Begun, giveOrder } from "../entry/talk.js";
 import { type CopiedView, copiedViews, liveViews, trackedView } from "../entry/views.js";
 import { Container } from "./container.js";
@@ -12,7 +13,6 @@ import { containerSpec } from "./container-spec.js";
 import type { Engine } from "./engine.js";
 import { ownedLabels } from "./labels.js";
 import type { MuxedStream } from "./muxed-stream.js";
-import type { Preface } from "../entry/preface.js";
 
 export interface StartedContainer {
   readonly container: Container;
