@@ -3,7 +3,7 @@
  * everything of it that comes before its own hash. So a line that was changed shows by itself, and one that was
  * changed together with its hash shows at the next.
  */
-import { createHash } from "node:crypto";
+import { hash as digestOf } from "node:crypto";
 import { escapeJson } from "../core/escape.js";
 
 /** What the first line of a log names as the line before it. */
@@ -34,7 +34,7 @@ export interface DecodedLine extends LineEnvelope {
 }
 
 export function sha256(data: string | Uint8Array): string {
-  return createHash("sha256").update(data).digest("hex");
+  return digestOf("sha256", data, "hex");
 }
 
 export function encodeLine(envelope: LineEnvelope, fields: object, prev: string): EncodedLine {

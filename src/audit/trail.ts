@@ -11,6 +11,8 @@ import type { AuditWriter, PreparedRecord } from "./writer.js";
 
 export interface AuditTrailOptions extends Partial<RetentionOptions> {
   readonly folder: string;
+  /** Records are written together with others, at the latest after this. */
+  readonly lingerMs?: number;
 }
 
 /** What waits for a log that cannot be written; more would be memory that a sandbox can make us hold. */
@@ -19,7 +21,6 @@ const MOST_WAITING = 10_000;
 /** Written at once, within one turn. */
 const MOST_AT_ONCE = 256;
 
-/** Records are written together with others, at the latest after this. */
 const LINGER_MS = 100;
 
 /** Turns last a fraction of a millisecond, so these are long; then the turn is taken from whoever has it. */
@@ -43,7 +44,7 @@ interface Patient {
 }
 
 export class AuditTrail {
-  readonly #options: RetentionOptions & { readonly folder: string };
+  readonly #options: RetentionOptions & { readonly folder: string; readonly lingerMs: number };
   readonly #redactors = new WeakMap<readonly string[], Redactor>();
   #waiting: Waiting[] = [];
   #dropped = 0;
@@ -52,13 +53,12 @@ export class AuditTrail {
   #code: Promise<LoadedCode> | undefined;
   #linger: NodeJS.Timeout | undefined;
   #failure: AgentKernelError | null = null;
-  #hasWritten = false;
   #recorded = 0;
   #written = 0;
   #patient: Patient[] = [];
 
   constructor(options: AuditTrailOptions) {
-    this.#options = { ...defaultRetention, ...options };
+    this.#options = { ...defaultRetention, lingerMs: LINGER_MS, ...options };
   }
 
   /**
@@ -73,7 +73,7 @@ export class AuditTrail {
     this.#recorded++;
     this.#waiting.push({ event, secrets, atMs: Date.now() });
     if (isUrgent(event)) this.writeSoon();
-    else this.#linger ??= setTimeout(() => this.writeSoon(), LINGER_MS);
+    else this.#linger ??= setTimeout(() => this.writeSoon(), this.#options.lingerMs);
   }
 
   /** This is a good moment to write: nobody waits for this process. */
@@ -83,9 +83,14 @@ export class AuditTrail {
     if (this.#waiting.length > 0) this.#writing ??= this.#write();
   }
 
-  /** Something was written, all that was begun is in the file, and nothing has failed. */
-  get isTaking(): boolean {
-    return this.#hasWritten && this.#writing === undefined && this.#failure === null;
+  /** How many events it was given so far. */
+  get recorded(): number {
+    return this.#recorded;
+  }
+
+  /** The first so many events are in the file, and nothing has failed since. */
+  hasTaken(upTo: number): boolean {
+    return this.#written >= upTo && this.#failure === null;
   }
 
   /** Rejects with `audit_unwritable` if something of what was recorded so far is not in the log. */
@@ -114,7 +119,10 @@ export class AuditTrail {
       // Once what goes on now has gone on.
       await turnOfEvents();
       while (this.#waiting.length > 0) await this.#writeSome();
-      if (this.#dropped > 0) throw new Error(`${this.#dropped} events came faster than they could be written`);
+      const dropped = this.#dropped;
+      // Told once: what comes after them is in the log again.
+      this.#dropped = 0;
+      if (dropped > 0) throw new Error(`${dropped} events came faster than they could be written`);
     } catch (cause) {
       this.#fail(cause);
     } finally {
@@ -134,7 +142,6 @@ export class AuditTrail {
     });
     const durable = some.some(({ event }) => isUrgent(event));
     await append(this.#writer, records, durable);
-    this.#hasWritten = true;
     this.#waiting.splice(0, some.length);
     this.#written += some.length;
     while ((this.#patient[0]?.upTo ?? Number.POSITIVE_INFINITY) <= this.#written) this.#patient.shift()?.done.resolve();

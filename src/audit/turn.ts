@@ -31,11 +31,12 @@ export class HeldTurn {
   readonly #free: string;
   readonly #fd: number;
 
-  constructor(origin: TurnOrigin, folder: string, mark: string, passedOver: string | null) {
+  /** `mine` and `free` are the entry's two names. */
+  constructor(origin: TurnOrigin, mine: string, free: string, passedOver: string | null) {
     this.origin = origin;
     this.passedOver = passedOver;
-    this.#mine = join(folder, mark);
-    this.#free = join(folder, FREE);
+    this.#mine = mine;
+    this.#free = free;
     this.#fd = openSync(this.#mine, "r+");
     const bytes = Buffer.alloc(HEAD_BYTES);
     const length = readSync(this.#fd, bytes, 0, HEAD_BYTES, 0);
@@ -64,17 +65,21 @@ export class Turn {
   readonly #parent: string;
   readonly #folder: string;
   readonly #mark: ProcessMark;
+  readonly #mine: string;
+  readonly #free: string;
 
   constructor(parent: string, mark: ProcessMark) {
     this.#parent = parent;
     this.#folder = join(parent, "turn");
     this.#mark = mark;
+    this.#mine = join(this.#folder, mark.text);
+    this.#free = join(this.#folder, FREE);
   }
 
   /** The turn, or who has it. With `force` it is taken from a holder that lives. */
   tryTake(force: boolean): HeldTurn | TurnHolder {
     for (;;) {
-      const next = this.#rename(FREE) ? this.#held("free", FREE) : this.#takeFrom(this.#holder(), force);
+      const next = this.#rename(this.#free) ? this.#held("free", FREE) : this.#takeFrom(this.#holder(), force);
       if (next !== null) return next;
     }
   }
@@ -85,7 +90,7 @@ export class Turn {
     if (holder === FREE) return null;
     const state = holderState(holder, this.#mark);
     if (state !== "dead" && !force) return { holder, state };
-    if (!this.#rename(holder)) return null;
+    if (!this.#rename(join(this.#folder, holder))) return null;
     return this.#held(state === "dead" ? "dead" : "forced", holder);
   }
 
@@ -93,18 +98,18 @@ export class Turn {
   #held(origin: TurnOrigin, from: string): HeldTurn | null {
     try {
       if (origin === "forced") this.#replace();
-      return new HeldTurn(origin, this.#folder, this.#mark.text, origin === "forced" ? from : null);
+      return new HeldTurn(origin, this.#mine, this.#free, origin === "forced" ? from : null);
     } catch (error) {
       if (isCode(error, "ENOENT")) return null;
       // Such as no more open files: a turn that cannot be used goes back, or everybody would wait for us.
-      renameSync(join(this.#folder, this.#mark.text), join(this.#folder, from));
+      renameSync(this.#mine, join(this.#folder, from));
       throw error;
     }
   }
 
   #rename(from: string): boolean {
     try {
-      renameSync(join(this.#folder, from), join(this.#folder, this.#mark.text));
+      renameSync(from, this.#mine);
       return true;
     } catch (error) {
       if (isCode(error, "ENOENT")) return false;
@@ -140,16 +145,15 @@ export class Turn {
 
   /** A holder that wakes up writes into the head that it has open: from now on that is another file. */
   #replace(): void {
-    const mine = join(this.#folder, this.#mark.text);
     const bytes = Buffer.alloc(HEAD_BYTES);
-    const old = openSync(mine, "r");
+    const old = openSync(this.#mine, "r");
     const length = readSync(old, bytes, 0, HEAD_BYTES, 0);
     closeSync(old);
     const fresh = join(this.#parent, `new.${this.#mark.text}`);
     const fd = openSync(fresh, "wx", 0o600);
     writeSync(fd, bytes, 0, length, 0);
     closeSync(fd);
-    renameSync(fresh, mine);
+    renameSync(fresh, this.#mine);
   }
 }
 

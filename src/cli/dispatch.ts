@@ -3,8 +3,8 @@ import { AgentKernelError } from "../core/errors.js";
 import { version } from "../core/version.js";
 import type { Invocation } from "./invocation/index.js";
 import { writeOut } from "./output.js";
-import { parseOptions } from "./parse-options.js";
-import { familyOf, findVerb } from "./verbs.js";
+import { understand } from "./understand.js";
+import { familyOf } from "./verbs.js";
 
 /** Returns the exit status; rejects never. */
 export async function dispatch(words: readonly string[], invocation: Invocation): Promise<number> {
@@ -18,8 +18,7 @@ export async function dispatch(words: readonly string[], invocation: Invocation)
     const family = words[1] === "--help" || words[1] === "-h" ? familyOf(first) : [];
     if (family.length > 0) return await writeOut(invocation, (await import("./help.js")).familyHelp(family));
     refuseSetting(invocation.env);
-    const { verb, rest } = findVerb(words);
-    const parsed = parseOptions(verb, rest);
+    const { verb, parsed } = understand(words);
     json = parsed.flags.has("json");
     if (parsed.flags.has("help")) return await writeOut(invocation, (await import("./help.js")).verbHelp(verb));
     if (parsed.problem) throw parsed.problem;

@@ -25,9 +25,23 @@ const MIN_SECRET_CHARS = 4;
 const MIN_TOKEN_CHARS = 10;
 const MARKS = /[=:\s]/;
 
+/** Most of what is said once, such as the name of a wall, is said again; it is small. */
+const MOST_REMEMBERED = 256;
+const MOST_REMEMBERED_CHARS = 128;
+
 export function redactor(secrets: readonly string[] = []): Redactor {
   const exact = [...new Set(secrets.flatMap(spellings))].filter((one) => one.length >= MIN_SECRET_CHARS);
-  const value = (text: string): string => replaceSpans(text, [...exactSpans(text, exact), ...valueSpans(text)]);
+  const clean = (text: string): string => replaceSpans(text, [...exactSpans(text, exact), ...valueSpans(text)]);
+  const known = new Map<string, string>();
+  const value = (text: string): string => {
+    if (text.length > MOST_REMEMBERED_CHARS) return clean(text);
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    const cleaned = clean(text);
+    if (known.size >= MOST_REMEMBERED) known.clear();
+    known.set(text, cleaned);
+    return cleaned;
+  };
   const text = (whole: string): string =>
     MARKS.test(whole)
       ? replaceSpans(whole, [

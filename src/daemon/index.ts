@@ -23,7 +23,7 @@ import { Sandboxes } from "../runtime/sandboxes/index.js";
 import { SharedAudit } from "../runtime/shared-audit.js";
 import { DaemonApi, type ServeOptions } from "./api.js";
 import type { ClientSession } from "./client/session.js";
-import { ownPlace } from "./client/start.js";
+import { ownPlace, StartReader } from "./client/start.js";
 import { holdOwned } from "./held-sandboxes.js";
 import { Holdings } from "./holdings.js";
 import { ResidentJails } from "./jails.js";
@@ -39,6 +39,9 @@ import { WatchedSources } from "./watched-sources.js";
 
 /** How long running commands may take to end when the daemon does. */
 const STOP_GRACE_MS = 10_000;
+/** How long a record of a call, and of a run's end, may wait to be written together with others. */
+const CALL_LINGER_MS = 100;
+const RUN_LINGER_MS = 20;
 /** How long the last answers may take to be read. */
 const ANSWER_GRACE_MS = 1000;
 
@@ -81,6 +84,7 @@ export class Daemon {
   #templates: Promise<Templates> | null = null;
   #sources: WatchedSources | null = null;
   readonly #sessions = new Set<ClientSession>();
+  readonly #runAudit = new SharedAudit(RUN_LINGER_MS);
   readonly #startedAtMs = Date.now();
   readonly #lifetime: Lifetime;
   readonly #holdings: Holdings;
@@ -207,7 +211,8 @@ export class Daemon {
       pool: this.#pool,
       wasm: () => this.#openWasm(),
       templates: () => this.#openTemplates(),
-      moduleAudit: new SharedAudit(),
+      moduleAudit: new SharedAudit(CALL_LINGER_MS),
+      runAudit: this.#runAudit,
     };
     const host = { ...own, resident: made };
     const sandboxes = await Sandboxes.open({
@@ -234,6 +239,7 @@ export class Daemon {
     this.#server = await listen(place, {
       build: buildId(),
       place: ownPlace(),
+      starts: new StartReader(),
       resident: { ...resident, meter: api.meter },
       answer: (method, path) => this.#answer(method, path),
       serve: (request, response, isWaiting) => this.#serveRequest(api.serve(request, response, isWaiting)),
@@ -364,6 +370,7 @@ export class Daemon {
   }
 
   #answeredOver(): Promise<unknown> {
+    this.#runAudit.writeSoon();
     return Promise.all([...this.#sessions].filter(({ isAnswered }) => isAnswered).map(({ over }) => over));
   }
 

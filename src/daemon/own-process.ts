@@ -1,5 +1,6 @@
 /** The process around a daemon: its signals, its folder, its last words. */
 import { isatty } from "node:tty";
+import { compileLater } from "./compiler-settings.js";
 import { forgetHeapVariables, keepHeapCompact } from "./heap-settings.js";
 import { Daemon, type DaemonOptions } from "./index.js";
 import type { Stay } from "./lifetime.js";
@@ -15,6 +16,7 @@ export async function runDaemon(options: DaemonProcess, onReady: (daemon: Daemon
   const { log } = options;
   forgetHeapVariables(process.env);
   keepHeapCompact();
+  compileLater();
   const daemon = await Daemon.start(options);
   // Nobody's folder is kept from being removed, and a path that is not absolute is found out.
   process.chdir("/");

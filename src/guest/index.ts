@@ -11,7 +11,7 @@ export { isExecKey, type KeptExec, type KeptOutput } from "./kept-exec.js";
 export type { DirEntry, FileInfo, FileStat, FileType, GuestRefusal } from "./messages.js";
 export type { GuestReady } from "./ready.js";
 export { DEFAULT_WINDOW_BYTES, GuestSession, type GuestSessionOptions, KEPT_WINDOW_BYTES } from "./session.js";
-export { adoptStream, openStream, readerOf, type SocketReader } from "./socket-reader.js";
+export { adoptStream, connectStream, openStream, readerOf, type SocketReader } from "./socket-reader.js";
 export { readTreeReport, type TreeReport, type TreeTarget } from "./tree.js";
 export { GuestViolation, type ViolationReason } from "./violation.js";
 export { type WasmFolder, type WasmLoad, WasmRefused } from "./wasm.js";

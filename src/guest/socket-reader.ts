@@ -1,10 +1,10 @@
 /**
- * Chunks from a socket. A socket made by `openStream` or `adoptStream` is read into a few large buffers that are used again as soon
+ * Chunks from a socket. A socket made by one of the functions below is read into a few large buffers that are used again as soon
  * as nobody holds a piece of them, which is what makes a gigabyte through one process cheap; any other socket is
  * read through its `data` events.
  */
 import { Buffer } from "node:buffer";
-import { Socket } from "node:net";
+import { connect, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { takeHandle } from "../core/socket-handle.js";
 
@@ -61,8 +61,8 @@ class PooledReader implements SocketReader {
     if (buffer !== this.#current && buffer.bytes.length === READ_BUFFER_BYTES) this.#idle.push(buffer);
   };
 
-  constructor() {
-    this.#current = new ReadBuffer(this.#freed, FIRST_BUFFER_BYTES);
+  constructor(firstBytes = FIRST_BUFFER_BYTES) {
+    this.#current = new ReadBuffer(this.#freed, firstBytes);
   }
 
   readonly onread = {
@@ -144,6 +144,15 @@ const pooledReaders = new WeakMap<Duplex, PooledReader>();
 /** A socket over a connected stream descriptor, read in the cheapest way. It owns the descriptor from here on. */
 export function openStream(fd: number): Socket {
   return pooledSocket({ fd });
+}
+
+/** The same, connected to a Unix socket. `firstBytes`: of the first buffer, as much as is mostly said at once. */
+export function connectStream(path: string, firstBytes?: number): Socket {
+  const reader = new PooledReader(firstBytes);
+  const socket = connect({ path, onread: reader.onread });
+  reader.belongsTo(socket);
+  pooledReaders.set(socket, reader);
+  return socket;
 }
 
 /**

@@ -9,6 +9,7 @@ import { findVerb } from "../cli/verbs.js";
 import { isAgentKernelError } from "../core/errors.js";
 import { type CommandStart, startOf } from "../runtime/command-start.js";
 import type { RunRequest } from "../runtime/run-request.js";
+import { noConfiguration } from "./configuration.js";
 import { prepareRun } from "./prepare-run.js";
 
 let root = "";
@@ -238,5 +239,46 @@ describe("is not refused", () => {
     [["-v", "vendor:/workspace/deps"]],
   ])("%j", (words) => {
     expect(prepare(...words, "ls").policy.fs.mounts).toHaveLength(1);
+  });
+});
+
+describe("wishes that are asked for again", () => {
+  const words = Object.freeze(["run", "--env", "PLAIN", "true"]);
+  const understood = () => {
+    const { verb, rest } = findVerb(words);
+    return parseOptions(verb, rest);
+  };
+  const parsed = understood();
+
+  test("have the same policy in the same environment, and that of another environment in another", () => {
+    const env = Object.freeze({ PLAIN: "one" });
+    const first = prepareRun(parsed, { cwd: project, homeDir: home, env });
+    expect(prepareRun(parsed, { cwd: project, homeDir: home, env }).policy).toBe(first.policy);
+    const other = prepareRun(parsed, { cwd: project, homeDir: home, env: Object.freeze({ PLAIN: "two" }) });
+    expect([first, other].map(({ policy }) => policy.proc.env.PLAIN)).toEqual(["one", "two"]);
+  });
+
+  test("are looked at anew in an environment that can change", () => {
+    const env = { PLAIN: "one" };
+    prepareRun(parsed, { cwd: project, homeDir: home, env });
+    env.PLAIN = "two";
+    expect(prepareRun(parsed, { cwd: project, homeDir: home, env }).policy.proc.env.PLAIN).toBe("two");
+  });
+
+  test("follow a file as soon as there is one, and are themselves again when it is gone", () => {
+    const at = { cwd: project, homeDir: home, env: Object.freeze({ PLAIN: "one" }) };
+    const before = prepareRun(parsed, at).policy.resources.memoryMiB;
+    const layer = { origin: "agentkernel.toml", fields: { "resources.memoryMiB": 77 } };
+    const combine: typeof noConfiguration.combine = (flags) => ({ ...flags, project: [layer] });
+    expect(prepareRun(parsed, at, { ...noConfiguration, combine }).policy.resources.memoryMiB).toBe(77);
+    expect(prepareRun(parsed, at).policy.resources.memoryMiB).toBe(before);
+  });
+
+  test("are refused from a folder that is not to be shown, whoever asked before", () => {
+    const env = Object.freeze({ PLAIN: "one" });
+    prepareRun(parsed, { cwd: project, homeDir: home, env });
+    const there = () => prepareRun(parsed, { cwd: join(home, ".ssh"), homeDir: home, env });
+    expect(refusal(there).code).toBe("policy_denied");
+    expect(refusal(there).code).toBe("policy_denied");
   });
 });

@@ -32,9 +32,7 @@ export function preparePolicy(
   const backend = wantedBackend(parsed, surroundings, configuration);
   if (backend.name === "auto") explainModule(parsed.rest[0]);
   workingFolder(parsed);
-  const mounts = (parsed.values.get("mount") ?? []).map((text) => parseMount(text, surroundings.cwd));
-  const inputs = configuration.combine(policyInputs(parsed, mounts, surroundings.env));
-  const resolved = resolveWhole(inputs, configuration, surroundings.cwd);
+  const resolved = resolveWishes(parsed, surroundings, configuration);
   checkShownPaths(resolved, surroundings);
   return backend.name === "wasm" ? { ...resolved, policy: modulePolicy(resolved.policy) } : resolved;
 }
@@ -49,6 +47,27 @@ export function wantedBackend(
   const { [BACKEND_VARIABLE]: variable = "" } = env;
   if (variable !== "") return backendWish(variable, BACKEND_VARIABLE);
   return backendWish(configuration.backend?.name, configuration.backend?.origin);
+}
+
+interface KnownPolicy {
+  readonly env: Surroundings["env"];
+  readonly resolved: ResolvedPolicy;
+}
+
+/** Of wishes that were understood once and are asked for again. */
+const knownPolicies = new WeakMap<Wishes, KnownPolicy>();
+
+/** Where no file has a say, the same wishes in the same environment make the same policy. */
+function resolveWishes(parsed: Wishes, { cwd, env }: Surroundings, configuration: Configuration): ResolvedPolicy {
+  const isPure = configuration.combine === noConfiguration.combine && !parsed.values.has("mount");
+  const known = isPure ? knownPolicies.get(parsed) : undefined;
+  if (known?.env === env) return known.resolved;
+  const mounts = (parsed.values.get("mount") ?? []).map((text) => parseMount(text, cwd));
+  const inputs = configuration.combine(policyInputs(parsed, mounts, env));
+  const resolved = resolveWhole(inputs, configuration, cwd);
+  // Only what cannot change any more is what it was.
+  if (isPure && Object.isFrozen(env)) knownPolicies.set(parsed, { env, resolved });
+  return resolved;
 }
 
 /** Twice where it must: what is shown writable, and whether MCP servers matter, is known only from a policy. */

@@ -47,9 +47,23 @@ export function refuseUnlessShowable(shown: ShownPath, { fs }: Policy): void {
   }
 }
 
+interface Concerning {
+  readonly path: string;
+  readonly rules: readonly unknown[];
+}
+
+/** Which rules of a list speak of the path that was asked for last. */
+const concerningLast = new WeakMap<readonly unknown[], Concerning>();
+
 /** A glob without `**` in front speaks of the top of a shown folder, and so never of the folder itself. */
 function concerning<T>(rules: readonly T[], globOf: (rule: T) => string, segments: readonly string[]): readonly T[] {
-  return rules.filter((rule) => globOf(rule).startsWith("**/") && globMayConcern(globOf(rule), segments));
+  const path = segments.join("/");
+  const known = concerningLast.get(rules);
+  if (known?.path === path) return known.rules as readonly T[];
+  const found = rules.filter((rule) => globOf(rule).startsWith("**/") && globMayConcern(globOf(rule), segments));
+  // Only what cannot change any more is what it was.
+  if (Object.isFrozen(rules)) concerningLast.set(rules, { path, rules: found });
+  return found;
 }
 
 function refuseHidden(what: string, path: string, segments: readonly string[], rule: HideRule): void {

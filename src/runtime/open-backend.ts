@@ -42,8 +42,21 @@ export function openLinux(host: JailHost): Backend {
   return linuxBackend(jailPrograms(host));
 }
 
+type Environment = JailHost["env"];
+
+const opened = new WeakMap<Ahead, WeakMap<Environment, { readonly homeDir: string; readonly backend: Backend }>>();
+
+/** The same for all runs of one environment: what they share in it is found again. */
 export function openBackend(host: JailHost): Backend {
-  return pooled(host, openLinux(host));
+  const { env, homeDir, resident } = host;
+  if (resident === null || !Object.isFrozen(env)) return pooled(host, openLinux(host));
+  const byEnvironment = opened.get(resident) ?? new WeakMap();
+  opened.set(resident, byEnvironment);
+  const known = byEnvironment.get(env);
+  if (known?.homeDir === homeDir) return known.backend;
+  const backend = pooled(host, openLinux(host));
+  byEnvironment.set(env, { homeDir, backend });
+  return backend;
 }
 
 /** With the sandboxes that are built ahead, where there is somebody who builds them. */

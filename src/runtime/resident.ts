@@ -17,6 +17,8 @@ export interface Resident {
   readonly templates: () => Promise<Templates>;
   /** For calls of modules. */
   readonly moduleAudit: SharedAudit;
+  /** For runs of command lines. */
+  readonly runAudit: SharedAudit;
   /** The user's sandboxes that stay. */
   readonly sandboxes: Sandboxes;
   /** What is to outlive the call is entered here, and the process does not end by itself meanwhile. */

@@ -122,9 +122,12 @@ async function ownRoot(
   return { name, why, ...found, stored: null, notes: [], release: async () => {} };
 }
 
+/** The same value every time: what is worked out for it can be found by it. */
+const hostSource: ImageSource = Object.freeze({ kind: HOST });
+
 function hostRoot(why: string, notes: readonly string[]): RootImage {
   const release = async (): Promise<void> => {};
-  return { name: HOST, why, source: { kind: "host" }, defaults: null, digest: null, stored: null, notes, release };
+  return { name: HOST, why, source: hostSource, defaults: null, digest: null, stored: null, notes, release };
 }
 
 function folderRoot({ name, why }: ImageWish, folder: string): RootImage {

@@ -16,10 +16,18 @@ export interface RunAudit {
   insist(): Promise<void>;
   /** The command runs and this process waits for it: the moment to write. */
   writeSoon(): void;
-  /** The log has taken what was written so far: nothing speaks against its taking the rest. */
+  /** The log has taken what was there when it was a good moment to write: nothing speaks against its taking the rest. */
   readonly isTaking: boolean;
   /** Waits until everything is in the log. Returns what the user should know; rejects where the log is required. */
   settle(): Promise<readonly string[]>;
+  /** As `settle`, together with others that write: for what nobody waits for any more. */
+  settleLater(): Promise<readonly string[]>;
+}
+
+/** Those who write to one log together, and how. A call is too short to have a moment of its own for writing. */
+export interface SharedWriting {
+  readonly audit: SharedAudit;
+  readonly what: "run" | "call";
 }
 
 const settings = ["on", "off", "required"] as const;
@@ -28,14 +36,27 @@ export function openRunAudit(
   id: string,
   { audit, hostEnv, policy }: Pick<RunRequest, "audit" | "hostEnv" | "policy">,
   surroundings: Pick<Surroundings, "env" | "homeDir">,
-  shared: SharedAudit | null = null,
+  shared: SharedWriting | null = null,
 ): RunAudit {
   const setting = auditSetting(hostEnv, audit.enabled !== false);
   const options = trailOptions(audit, surroundings);
-  const trail = setting === "off" ? null : (shared?.trail(options) ?? new AuditTrail(options));
   const isRequired = setting === "required";
+  const isCall = shared?.what === "call";
+  // A run that is not to happen without its records has a trail whose failures are its own.
+  const sharedTrail = isRequired && !isCall ? undefined : shared?.audit.trail(options);
+  const trail = setting === "off" ? null : (sharedTrail ?? new AuditTrail(options));
+  let begun = Number.POSITIVE_INFINITY;
+  const settleBy = async (write: (trail: AuditTrail) => Promise<void>): Promise<readonly string[]> => {
+    try {
+      if (trail !== null) await write(trail);
+      return [];
+    } catch (error) {
+      if (isRequired || !isAgentKernelError(error)) throw error;
+      return [error.message];
+    }
+  };
   const findSecrets = () => [...secretsOf(policy, hostEnv), ...secretsIn([hostEnv, policy.proc.env])];
-  const secrets = shared?.secrets(hostEnv, policy, findSecrets) ?? findSecrets();
+  const secrets = shared?.audit.secrets(hostEnv, policy, findSecrets) ?? findSecrets();
   return {
     id,
     records: new SandboxAudit(trail, id, secrets),
@@ -44,20 +65,15 @@ export function openRunAudit(
       if (isRequired) await trail?.flush();
     },
     writeSoon() {
-      if (shared === null) trail?.writeSoon();
+      if (trail === null || isCall) return;
+      begun = trail.recorded;
+      trail.writeSoon();
     },
     get isTaking() {
-      return trail === null || trail.isTaking;
+      return trail === null || trail.hasTaken(begun);
     },
-    async settle() {
-      try {
-        await (shared === null || isRequired ? trail?.flush() : trail?.written());
-        return [];
-      } catch (error) {
-        if (isRequired || !isAgentKernelError(error)) throw error;
-        return [error.message];
-      }
-    },
+    settle: () => settleBy((log) => (isCall && !isRequired ? log.written() : log.flush())),
+    settleLater: () => settleBy((log) => (shared === null || isRequired ? log.flush() : log.written())),
   };
 }
 

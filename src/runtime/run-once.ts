@@ -55,7 +55,8 @@ export interface RanOnce {
 
 export async function runOnce(request: RunRequest, options: RunOnceOptions): Promise<RanOnce> {
   const { resident } = options.host;
-  const shared = request.module === null ? null : (resident?.moduleAudit ?? null);
+  const isCall = request.module !== null && resident !== null;
+  const shared = isCall ? ({ audit: resident.moduleAudit, what: "call" } as const) : null;
   const audit = openRunAudit(temporaryId(), request, options.host, shared);
   options.onNamed?.(audit.id);
   // Until there is an answer, nothing is built ahead for others.

@@ -1,7 +1,7 @@
 /**
- * The audit log of calls that take less time than a turn at writing it: in a process that serves many, they share one
- * trail, and what is theirs is written together, within a tenth of a second. Where the log is required, each still
- * waits for its own records.
+ * The audit log of what takes little more time than a turn at writing it: in a process that serves many, they share one
+ * trail, and what is theirs is written together, within a moment. Where the log is required, each still waits for its
+ * own records.
  */
 import { AuditTrail, type AuditTrailOptions } from "../audit/index.js";
 import type { Policy } from "../core/policy.js";
@@ -12,12 +12,23 @@ type Variables = Readonly<Record<string, string | undefined>>;
 const MOST_TRAILS = 16;
 
 export class SharedAudit {
+  readonly #lingerMs: number;
   readonly #trails = new Map<string, AuditTrail>();
   readonly #secrets = new WeakMap<Variables, WeakMap<Policy, readonly string[]>>();
 
+  /** `lingerMs`: how long a record may wait for others. */
+  constructor(lingerMs: number) {
+    this.#lingerMs = lingerMs;
+  }
+
+  /** What waits for others is written now. */
+  writeSoon(): void {
+    for (const trail of this.#trails.values()) trail.writeSoon();
+  }
+
   trail(options: AuditTrailOptions): AuditTrail {
     const key = JSON.stringify(options);
-    const trail = this.#trails.get(key) ?? new AuditTrail(options);
+    const trail = this.#trails.get(key) ?? new AuditTrail({ ...options, lingerMs: this.#lingerMs });
     if (this.#trails.size >= MOST_TRAILS) this.#trails.clear();
     this.#trails.set(key, trail);
     return trail;

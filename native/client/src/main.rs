@@ -22,10 +22,15 @@ use std::env;
 use std::ffi::{OsString, c_char, c_int};
 use std::process::exit;
 
+use ak_bytes as _;
+use ak_heap::Heap;
 use installation::Installation;
 use relay::Relay;
 use session::{End, Session};
 use signals::Signals;
+
+#[global_allocator]
+static HEAP: Heap = Heap;
 
 /// The status of a failure of agentkernel's own.
 const OWN_FAILURE: i32 = 125;

@@ -17,12 +17,10 @@ pub fn trim() {
     const PAGE: usize = 4096;
     let start = (&raw const __executable_start).addr();
     let end = (&raw const etext).addr() & !(PAGE - 1);
-    // SAFETY: malloc_trim only frees what is free. The range is the mapped beginning of the program file: headers,
-    // constants and code, which nothing ever writes. For such pages DONTNEED means to read them from the file again.
+    ak_heap::trim();
+    // SAFETY: the range is the mapped beginning of the program file: headers, constants and code, which nothing ever
+    // writes. For such pages DONTNEED means to read them from the file again.
     unsafe {
-        // Of musl's heap nothing is kept that is free.
-        #[cfg(target_env = "gnu")]
-        libc::malloc_trim(0);
         if end > start {
             let first = (&raw const __executable_start).cast_mut().cast();
             libc::madvise(first, end - start, libc::MADV_DONTNEED);

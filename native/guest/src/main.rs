@@ -30,7 +30,12 @@ mod users;
 
 use std::ffi::{c_char, c_int};
 
+use ak_bytes as _;
+use ak_heap::Heap;
 use server::{End, Server};
+
+#[global_allocator]
+static HEAP: Heap = Heap;
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn main(count: c_int, words: *const *const c_char) -> i32 {

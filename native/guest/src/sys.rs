@@ -106,7 +106,8 @@ pub fn start_borrowing<S>(state: &mut S, run: fn(&mut S) -> !) -> io::Result<i32
         let Start { state, run } = unsafe { &mut *start.cast::<Start<'_, S>>() };
         run(state)
     }
-    let mut stack = [MaybeUninit::<u128>::uninit(); SHORT_LIVED_STACK_BYTES / size_of::<u128>()];
+    // Not on our own stack, of which the compiler has every page touched.
+    let mut stack = Box::<[u128]>::new_uninit_slice(SHORT_LIVED_STACK_BYTES / size_of::<u128>());
     let top = stack.as_mut_ptr_range().end;
     let mut start = Start { state, run };
     // SAFETY: CLONE_VFORK holds this process, which has one thread, until the other has a memory of its own or is gone;

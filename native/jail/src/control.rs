@@ -3,7 +3,10 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::io::{Errno, read, write};
+use rustix::{
+    buffer::spare_capacity,
+    io::{Errno, read, write},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -13,6 +16,8 @@ use crate::{
 
 /// A spec with long lists of globs and views is far below this.
 const MAX_LINE: usize = 4 << 20;
+/// More than nearly all of them.
+const CHUNK_BYTES: usize = 8 << 10;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Layer {
@@ -117,11 +122,10 @@ impl Control {
             if self.buffer.len() > MAX_LINE {
                 return Err(Fault::new("internal", "a control line is too long"));
             }
-            let mut chunk = [0; 16384];
-            match read(&self.fd, &mut chunk) {
+            self.buffer.reserve(CHUNK_BYTES);
+            match read(&self.fd, spare_capacity(&mut self.buffer)) {
                 Ok(0) | Err(Errno::CONNRESET) => return Ok(None),
-                Ok(n) => self.buffer.extend_from_slice(&chunk[..n]),
-                Err(Errno::INTR) => {}
+                Ok(_) | Err(Errno::INTR) => {}
                 Err(e) => {
                     return Err(Fault::new("internal", format!("read the control stream: {e}")));
                 }

@@ -126,7 +126,7 @@ fn build_dev(shm_mib: u64) -> Outcome<()> {
     for name in DEVICES {
         let path = Path::new("/dev").join(name);
         let device = place::clone_tree(CWD, &path).during(format_args!("show {}", path.display()))?;
-        fs::write(Path::new("root/dev").join(name), "").during("make a device")?;
+        place::empty_file(&Path::new("root/dev").join(name), 0o644).during("make a device")?;
         attach(&device, &format!("dev/{name}"))?;
     }
     let no_files = MountAttrFlags::MOUNT_ATTR_NOSUID.union(MountAttrFlags::MOUNT_ATTR_NOEXEC);

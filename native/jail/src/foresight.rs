@@ -8,7 +8,6 @@ use rustix::fs::stat;
 use serde::Deserialize;
 
 use crate::{
-    identity::is_host_root,
     spec::{Spec, View},
     view::{memory::Memory, source::Source},
 };
@@ -35,9 +34,9 @@ pub fn is_order(line: &[u8]) -> bool {
 }
 
 /// None where nothing could be seen: whoever asks for the sandbox is told why.
-pub fn look(line: &[u8], memory: Option<&mut Memory>) -> Option<Foreseen> {
+pub fn look(line: &[u8], privileged: bool, memory: Option<&mut Memory>) -> Option<Foreseen> {
     let Order { foresee: number, source: path } = serde_json::from_slice(line).ok()?;
-    let source = Source::foresee(&path, is_host_root(), memory)?;
+    let source = Source::foresee(&path, privileged, memory)?;
     Some(Foreseen { number, path, source })
 }
 
@@ -54,10 +53,13 @@ mod tests {
     use std::{fs, os::fd::AsFd};
 
     use super::*;
-    use crate::view::{
-        matcher::Matcher,
-        survey::{Rules, Survey},
-        walk::Tree,
+    use crate::{
+        identity::is_host_root,
+        view::{
+            matcher::Matcher,
+            survey::{Rules, Survey},
+            walk::Tree,
+        },
     };
 
     struct Folder(PathBuf);
@@ -73,7 +75,7 @@ mod tests {
         fn look(&self) -> Option<Foreseen> {
             let line = format!("{{\"foresee\":7,\"source\":{:?}}}", self.0);
             assert!(is_order(line.as_bytes()));
-            look(line.as_bytes(), None)
+            look(line.as_bytes(), is_host_root(), None)
         }
 
         fn spec(&self, foreseen: Option<u64>, form: &str) -> Spec {

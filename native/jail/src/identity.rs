@@ -84,6 +84,11 @@ impl Identity {
         }
     }
 
+    /// Whether we are root of the whole machine: only that has ranges to give.
+    pub fn is_host_roots(&self) -> bool {
+        matches!(self, Self::Own { .. })
+    }
+
     pub fn has_range(&self) -> bool {
         !matches!(self, Self::Single { .. })
     }

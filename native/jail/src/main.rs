@@ -16,6 +16,8 @@ use std::{
     path::Path,
 };
 
+use ak_bytes as _;
+use ak_heap::Heap;
 use ak_jail::{
     cgroup, claim,
     control::Control,
@@ -26,11 +28,8 @@ use ak_jail::{
 };
 use ak_words::FirstWord;
 
-/// musl gives everything back to the kernel as soon as it is free, and asks for it again: a sandbox cost it some sixty
-/// mappings, each with pages to clear. What this one has got it keeps, up to two megabytes.
-#[cfg_attr(not(test), global_allocator)]
-#[cfg_attr(test, expect(dead_code, reason = "tests run on what Rust has"))]
-static HEAP: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+#[global_allocator]
+static HEAP: Heap = Heap;
 
 const DONE: i32 = 0;
 const FAILED: i32 = 1;

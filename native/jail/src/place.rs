@@ -9,7 +9,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2},
+    fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, mknodat, openat, openat2},
     io::Errno,
     mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree},
     path::Arg,
@@ -81,6 +81,11 @@ pub fn attach(tree: &OwnedFd, at: &OwnedFd) -> rustix::io::Result<()> {
 /// Attaches a detached mount at a path of the new root that we made ourselves a moment ago: no link can be in it.
 pub fn attach_at(tree: &OwnedFd, path: &Path) -> rustix::io::Result<()> {
     move_mount(tree, "", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+}
+
+/// A file that is only to be covered or shown, and never opened here.
+pub fn empty_file(path: &Path, mode: u32) -> rustix::io::Result<()> {
+    mknodat(CWD, path, FileType::RegularFile, Mode::from_raw_mode(mode), 0)
 }
 
 pub struct Root {

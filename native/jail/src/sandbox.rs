@@ -78,12 +78,12 @@ pub struct Ties<'a> {
 impl<'a> Sandbox<'a> {
     pub fn start(spec: &'a Spec, ties: Ties<'_>) -> Outcome<Self> {
         let Ties { stream, disk, since, born: tell_of_birth } = ties;
-        let privileged = is_host_root();
         let guest = open_guest(spec)?;
         let (runtime, of_gvisor) = gvisor::Runtime::open(spec)?.unzip();
         let (given, of_monitor) = spec.monitor.as_ref().map(Given::open).transpose()?.unzip();
         let said = of_gvisor.or(of_monitor);
         let identity = Identity::choose(spec.ids, spec.user)?;
+        let privileged = identity.is_host_roots();
         let sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
         let layers = Layers::open(spec.root.layers(), privileged)?;
         let disk_layer = disk.map(|folder| Layers::open(&[folder.to_owned()], privileged)).transpose()?;

@@ -56,7 +56,7 @@ fn supervise(control: &mut Control, stream: OwnedFd, mut chores: Chores) -> Outc
             if !foresight::is_order(&line) {
                 break line;
             }
-            foreseen = foresight::look(&line, chores.memory.as_mut());
+            foreseen = warm.look(&line, chores.memory.as_mut());
         };
         sys::set_name(c"ak-jail");
         let spec = Spec::parse(&line)?;

@@ -4,7 +4,7 @@
  */
 import type { Backend, BootedSandbox, Lack } from "../../core/backend.js";
 import { type JailPrograms, startJail } from "./jail-process.js";
-import { jailSpec } from "./jail-spec.js";
+import { bootText, specBasis } from "./jail-spec.js";
 import { linuxKept } from "./kept/index.js";
 import { warmShape } from "./warm-jail.js";
 
@@ -15,9 +15,9 @@ export function linuxBackend(programs: JailPrograms): Backend {
     name: "linux",
     lacks: linuxLacks,
     async boot(spec, signal, onStream): Promise<BootedSandbox> {
-      return await startJail(programs, jailSpec(spec, programs), signal, onStream);
+      return await startJail(programs, bootText(spec, programs), signal, onStream);
     },
     kept: linuxKept(programs),
-    shapeOf: (spec) => warmShape(programs, jailSpec(spec, programs)),
+    shapeOf: (spec) => warmShape(programs, specBasis(spec, programs)),
   };
 }

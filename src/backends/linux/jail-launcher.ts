@@ -6,11 +6,11 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import { type Deferred, deferred } from "../../core/deferred.js";
 import { within } from "../../core/within.js";
-import { adoptStream } from "../../guest/index.js";
+import { connectStream } from "../../guest/index.js";
 import {
   type Exit,
   exitOf,
@@ -31,6 +31,8 @@ export interface LauncherPlace {
 /** Of this process alone: another one may already use the folder while this one still works off what it began. */
 const SOCKET_NAME = `jails.sock.${process.pid}`;
 const NUMBERS = 0x1_0000_0000;
+/** What a jail says at once, mostly; a long report takes more. */
+const WORDS_BYTES = 2048;
 /** Within which the end of a launcher that cut a connection is heard of. */
 const DEATH_MS = 1000;
 
@@ -105,14 +107,13 @@ export class JailLauncher implements JailStarter {
   }
 
   #ask(number: string, take: (jail: StartedJail) => void, fail: (error: Error) => void): void {
-    const control = connect(this.#socket);
-    const guest = connect(this.#socket);
-    let stream: Socket | null = null;
+    // Whoever gets them reads them from their first byte.
+    const control = connectStream(this.#socket, WORDS_BYTES);
+    const stream = connectStream(this.#socket);
     const giveUp = (error: Error) => {
       if (!this.#awaited.delete(number)) return;
       control.destroy();
-      guest.destroy();
-      stream?.destroy();
+      stream.destroy();
       fail(error);
     };
     let isLost = false;
@@ -126,21 +127,14 @@ export class JailLauncher implements JailStarter {
     const awaited: Awaited = {
       take: (pid) => {
         if (isLost) return;
-        for (const socket of [control, stream]) socket?.off("error", lost).off("close", lost);
-        if (stream === null) giveUp(startFailure("its streams are missing", false));
-        else if (this.#awaited.delete(number)) take(this.#started(pid, control, stream));
+        for (const socket of [control, stream]) socket.off("error", lost).off("close", lost);
+        if (this.#awaited.delete(number)) take(this.#started(pid, control, stream));
       },
       fail: giveUp,
     };
     this.#awaited.set(number, awaited);
-    // Whoever gets it reads it from its first byte.
-    control.pause();
     control.on("error", lost).on("close", lost).write(`c${number}`);
-    guest.on("error", lost).once("connect", () => {
-      guest.off("error", lost);
-      stream = adoptStream(guest);
-      stream.on("error", lost).on("close", lost).write(`g${number}`);
-    });
+    stream.on("error", lost).on("close", lost).write(`g${number}`);
   }
 
   close(): void {

@@ -1,11 +1,13 @@
 /** One running jail: the process outside the walls that owns a sandbox, and what it tells us. */
 import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
+import { StringDecoder } from "node:string_decoder";
 import type { BootedSandbox, Layer, SandboxEnd, UsedSoFar } from "../../core/backend.js";
 import { deferred } from "../../core/deferred.js";
 import { AgentKernelError } from "../../core/errors.js";
+import { readerOf } from "../../guest/index.js";
 import { type JailEvent, parseJailEvent } from "./jail-events.js";
-import { type JailPaths, type JailSpec, specText } from "./jail-spec.js";
+import type { JailPaths } from "./jail-spec.js";
 import { exitOf, type JailStarter, type StartedJail, spawnJail } from "./jail-start.js";
 import { limitCounters } from "./limit-counters.js";
 
@@ -24,24 +26,24 @@ const MAX_LINE_CHARS = 16 << 20;
 
 export async function startJail(
   programs: JailPrograms,
-  spec: JailSpec,
+  specText: string,
   signal?: AbortSignal,
   onStream?: (stream: Socket) => void,
 ): Promise<BootedSandbox> {
   signal?.throwIfAborted();
   const child = await (programs.starter ? programs.starter.start() : spawnJail(programs.jailBinary));
   const jail = new Jail(child, programs);
-  return await bootIn(jail, spec, signal, onStream);
+  return await bootIn(jail, specText, signal, onStream);
 }
 
 /** Gives the spec to a jail that waits for one. */
 export async function bootIn(
   jail: Jail,
-  spec: JailSpec,
+  specText: string,
   signal?: AbortSignal,
   onStream?: (stream: Socket) => void,
 ): Promise<BootedSandbox> {
-  jail.build(spec);
+  jail.build(specText);
   // The guest gets the stream when everything is in place; what is written now lies there.
   onStream?.(jail.stream);
   let impatience: NodeJS.Timeout | undefined;
@@ -103,18 +105,17 @@ export class Jail {
     // A sandbox that cannot be spoken to any more has no use left; whoever asked first has had its way.
     this.stream.once("close", () => void this.kill().catch(() => {}));
     const events = readEvents(this.#control);
-    // One that was accepted is not read before somebody listens.
-    this.#control.resume();
     // Its last words may still be on their way when it is gone already.
     this.gone = Promise.all([child.exited, closeOf(this.#control)]).then(async ([how]) => {
       if (how.signal !== null) await sweep(programs, child.pid);
     });
-    const lost = this.gone.then(() => {
-      throw events.failure() ?? new AgentKernelError("sandbox_died", "the process that owns the sandbox was killed");
-    });
-    this.warm = Promise.race([events.warm, lost]);
-    this.started = Promise.race([events.started, lost]);
-    this.ended = Promise.race([events.ended, lost]);
+    this.gone.then(
+      () => events.lose(),
+      (error: unknown) => events.lose(error),
+    );
+    this.warm = events.warm;
+    this.started = events.started;
+    this.ended = events.ended;
     this.ending = events.ending;
     this.warm.catch(() => {});
     this.started.catch(() => {});
@@ -126,8 +127,8 @@ export class Jail {
     this.#child.kill();
   }
 
-  build(spec: JailSpec): void {
-    this.#say(specText(spec));
+  build(specText: string): void {
+    this.#say(specText);
   }
 
   order(what: object): void {
@@ -161,9 +162,11 @@ interface JailEvents {
   /** Rejects at once when the jail tells of a failure. */
   readonly started: Promise<Started>;
   readonly ending: Promise<UsedSoFar>;
-  /** Never rejects: after a failure the jail is still about to let go of what it holds, so its end tells. */
+  /** Not rejected by a failure: the jail is still about to let go of what it holds then, so its end tells. */
   readonly ended: Promise<SandboxEnd>;
   failure(): unknown;
+  /** Nothing more can come, for this reason: what was not told by now is refused to those who wait for it. */
+  lose(reason?: unknown): void;
 }
 
 export function readEvents(control: Socket): JailEvents {
@@ -172,6 +175,8 @@ export function readEvents(control: Socket): JailEvents {
   const ending = deferred<UsedSoFar>();
   const ended = deferred<SandboxEnd>();
   let failure: unknown;
+  let hasStarted = false;
+  let hasEnded = false;
   const fail = (error: unknown) => {
     failure ??= error;
     warm.reject(error);
@@ -179,15 +184,25 @@ export function readEvents(control: Socket): JailEvents {
   };
   const take = (event: JailEvent) => {
     if (event.event === "warm") warm.resolve();
-    else if (event.event === "started") started.resolve(event);
-    else if (event.event === "ending") ending.resolve(event.used);
-    else if (event.event === "exited") ended.resolve(event.end);
-    else fail(event.error);
+    else if (event.event === "started") {
+      hasStarted = true;
+      started.resolve(event);
+    } else if (event.event === "ending") ending.resolve(event.used);
+    else if (event.event === "exited") {
+      hasEnded = true;
+      ended.resolve(event.end);
+    } else fail(event.error);
   };
+  const lose = (reason?: unknown) => {
+    // An error takes a while to make, and nobody would hear of it.
+    if (hasStarted && hasEnded) return;
+    fail(reason ?? new AgentKernelError("sandbox_died", "the process that owns the sandbox was killed"));
+    ended.reject(failure);
+  };
+  const decoder = new StringDecoder("utf8");
   let text = "";
-  control.setEncoding("utf8");
-  control.on("data", (chunk: string) => {
-    text += chunk;
+  readerOf(control).start((chunk) => {
+    text += decoder.write(chunk);
     try {
       for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n")) {
         const line = text.slice(0, at);
@@ -206,6 +221,7 @@ export function readEvents(control: Socket): JailEvents {
     ending: ending.promise,
     ended: ended.promise,
     failure: () => failure,
+    lose,
   };
 }
 

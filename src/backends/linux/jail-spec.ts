@@ -73,11 +73,57 @@ export interface JailPaths {
   readonly gvisor?: JailRuntime;
 }
 
+/** What a sandbox has of its own. */
+type OwnPart = "hostname" | "trustedCertificate" | "foreseen";
+
+/** Of a spec: what does not differ between sandboxes of one policy that show the same. */
+export type SpecBasis = Omit<JailSpec, OwnPart>;
+
 export function jailSpec(boot: BootSpec, paths: JailPaths): JailSpec {
+  return { ...ownPart(boot), ...specBasis(boot, paths) };
+}
+
+function ownPart({ hostname, trustedCertificate, foreseen }: BootSpec): Pick<JailSpec, OwnPart> {
+  const certificate = trustedCertificate ?? null;
+  return { hostname, trustedCertificate: certificate, ...(foreseen === undefined ? {} : { foreseen }) };
+}
+
+const basisTexts = new WeakMap<SpecBasis, string>();
+
+/** The spec as the jail reads it. Most of it is the same for many, and written once for them. */
+export function bootText(boot: BootSpec, paths: JailPaths): string {
+  const basis = specBasis(boot, paths);
+  const text = basisTexts.get(basis) ?? JSON.stringify(basis);
+  basisTexts.set(basis, text);
+  return `${JSON.stringify(ownPart(boot)).slice(0, -1)},${text.slice(1)}`;
+}
+
+interface KnownBasis extends Pick<BootSpec, "image" | "projectDir" | "homeDir"> {
+  readonly paths: JailPaths;
+  readonly basis: SpecBasis;
+}
+
+/** Policies are frozen, and most who run something run it again. */
+const knownBases = new WeakMap<Policy, KnownBasis>();
+
+/** The same value for the same folders and the same image of one policy. */
+export function specBasis(boot: BootSpec, paths: JailPaths): SpecBasis {
+  const { policy, image, projectDir, homeDir } = boot;
+  const known = knownBases.get(policy);
+  const isSame = known?.paths === paths && known.image === image;
+  if (isSame && known.projectDir === projectDir && known.homeDir === homeDir) return known.basis;
+  const basis = makeBasis(boot, paths);
+  // Only what cannot change any more is what it was.
+  if (Object.isFrozen(policy) && Object.isFrozen(image)) {
+    knownBases.set(policy, { paths, image, projectDir, homeDir, basis });
+  }
+  return basis;
+}
+
+function makeBasis(boot: BootSpec, paths: JailPaths): SpecBasis {
   const { policy } = boot;
   return {
     version: 1,
-    hostname: boot.hostname,
     guest: paths.guestBinary,
     ids: idChoice(boot, paths.gvisor !== undefined),
     user: policy.proc.noRoot ? unprivilegedUser(policy.proc.user) : { uid: 0, gid: 0 },
@@ -98,25 +144,9 @@ export function jailSpec(boot: BootSpec, paths: JailPaths): JailSpec {
       openFiles: policy.resources.openFiles,
     },
     network: policy.net.egress === "off" ? "none" : paths.gvisor === undefined ? "captured" : "proxied",
-    trustedCertificate: boot.trustedCertificate ?? null,
     journal: paths.journalDir,
     ...(paths.gvisor === undefined ? {} : { gvisor: paths.gvisor }),
-    ...(boot.foreseen === undefined ? {} : { foreseen: boot.foreseen }),
   };
-}
-
-const rulesTexts = new WeakMap<readonly unknown[], string>();
-
-/** As the jail reads it. The rules are most of it, and belong to a policy that many runs share. */
-export function specText({ hide, protect, ...rest }: JailSpec): string {
-  return `${JSON.stringify(rest).slice(0, -1)},"hide":${rulesText(hide)},"protect":${rulesText(protect)}}`;
-}
-
-function rulesText(rules: readonly unknown[]): string {
-  const text = rulesTexts.get(rules) ?? JSON.stringify(rules);
-  // Only what cannot change any more is what it was.
-  if (Object.isFrozen(rules)) rulesTexts.set(rules, text);
-  return text;
 }
 
 function ownRoot(image: ImageSource): JailSpec["root"] {

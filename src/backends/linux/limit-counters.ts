@@ -7,12 +7,15 @@ import { join } from "node:path";
 import type { LimitsHit } from "../../core/backend.js";
 
 const CGROUPS = "/sys/fs/cgroup";
-/** Far above what these files say. */
-const MOST_BYTES = 4096;
+const OWN_CGROUP = /^0::(\/(?:.*\/)?agentkernel-[^/\n]+)\n$/;
+/** Far above what these files say, and little enough to be a part of a buffer that is there already. */
+const MOST_BYTES = 2048;
 
 /** Null where the limits of this process are elsewhere, or cannot be read from here. */
 export function limitCounters(pid: number): (() => LimitsHit | null) | null {
-  const [, path] = /^0::(\/(?:.*\/)?agentkernel-[^/\n]+)\n$/.exec(read(`/proc/${pid}/cgroup`) ?? "") ?? [];
+  const text = read(`/proc/${pid}/cgroup`);
+  // Where there are more hierarchies than this one, the first line is of another.
+  const [, path] = (text?.startsWith("0::") ? OWN_CGROUP.exec(text) : null) ?? [];
   if (path === undefined) return null;
   const folder = join(CGROUPS, path);
   return () => {

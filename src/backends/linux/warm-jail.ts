@@ -4,22 +4,33 @@ import type { Socket } from "node:net";
 import type { BootedSandbox, BootSpec, WarmSandbox, WarmShape } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { bootIn, Jail, type JailPrograms } from "./jail-process.js";
-import { type JailSpec, jailSpec } from "./jail-spec.js";
+import { bootText, type JailSpec, type SpecBasis } from "./jail-spec.js";
 import { spawnJail } from "./jail-start.js";
 
+const knownShapes = new WeakMap<SpecBasis, WarmShape>();
+
 /** Null where a layer of the image is not there: whoever boots is told why. */
-export function warmShape(programs: JailPrograms, spec: JailSpec): WarmShape | null {
+export function warmShape(programs: JailPrograms, spec: SpecBasis): WarmShape | null {
+  const known = knownShapes.get(spec);
+  if (known !== undefined) return known;
   const root = rootKey(spec.root);
   if (root === null) return null;
-  return {
+  let text: string | null = null;
+  const shape: WarmShape = {
     key: JSON.stringify([root, fixedParts(spec)]),
     label: labelOf(spec),
-    build: (signal) => buildWarm(programs, withoutCaller(spec), signal),
+    build: (signal) => {
+      text ??= JSON.stringify(withoutCaller(spec));
+      return buildWarm(programs, text, signal);
+    },
   };
+  // Layers may be other ones the next time, under the same names.
+  if (spec.root.kind === "host") knownShapes.set(spec, shape);
+  return shape;
 }
 
 /** What cannot be changed any more when a jail is built; the jail holds the two specs against each other by the same list. */
-function fixedParts(spec: JailSpec): object {
+function fixedParts(spec: SpecBasis): object {
   const { guest, ids, user, rootReadonly, views, capabilities, seccomp, landlockWritable, network, gvisor } = spec;
   const forms = views.map(({ target, form, readonly }) => ({ target, form, readonly }));
   const tmpMib = rootReadonly || gvisor !== undefined ? spec.tmpMib : null;
@@ -39,7 +50,7 @@ function rootKey(root: JailSpec["root"]): string | null {
 }
 
 /** Nothing of the caller's whose spec it was: neither folders nor what is hidden in them. */
-function withoutCaller({ foreseen: _, ...spec }: JailSpec): JailSpec {
+function withoutCaller(spec: SpecBasis): JailSpec {
   return {
     ...spec,
     hostname: "warm",
@@ -51,7 +62,7 @@ function withoutCaller({ foreseen: _, ...spec }: JailSpec): JailSpec {
   };
 }
 
-function labelOf({ root, user, views, network, rootReadonly, gvisor }: JailSpec): string {
+function labelOf({ root, user, views, network, rootReadonly, gvisor }: SpecBasis): string {
   const image = root.kind === "host" ? "host" : `image of ${root.layers.length} layers`;
   const project = views.find(({ target }) => target === "/workspace");
   const mounts = views.length - (project ? 1 : 0);
@@ -66,7 +77,7 @@ function labelOf({ root, user, views, network, rootReadonly, gvisor }: JailSpec)
   ].join(", ");
 }
 
-async function buildWarm(programs: JailPrograms, spec: JailSpec, signal: AbortSignal): Promise<WarmSandbox> {
+async function buildWarm(programs: JailPrograms, specText: string, signal: AbortSignal): Promise<WarmSandbox> {
   signal.throwIfAborted();
   const child = await (programs.starter ? programs.starter.start() : spawnJail(programs.jailBinary));
   const jail = new Jail(child, programs);
@@ -74,7 +85,7 @@ async function buildWarm(programs: JailPrograms, spec: JailSpec, signal: AbortSi
   const giveUp = () => void jail.kill().catch(() => {});
   signal.addEventListener("abort", giveUp, { once: true });
   if (signal.aborted) giveUp();
-  jail.build(spec);
+  jail.build(specText);
   try {
     await jail.warm;
   } catch (error) {
@@ -107,7 +118,7 @@ class WarmJail implements WarmSandbox {
     if (this.#isTaken) throw new AgentKernelError("internal", "a warm sandbox was taken twice");
     this.#isTaken = true;
     this.#tellTaken();
-    return await bootIn(this.#jail, jailSpec(spec, this.#programs), signal, onStream);
+    return await bootIn(this.#jail, bootText(spec, this.#programs), signal, onStream);
   }
 
   foresee(number: number, folder: string): void {

@@ -62,7 +62,7 @@ export class RunMachine {
   static async start(parts: MachineParts, signal?: AbortSignal): Promise<RunMachine> {
     const { programs, vmmBinary, shape, start, vcpus } = parts;
     const spec = monitorJail({ shape, start, vcpus, vmmBinary, journalDir: programs.journalDir });
-    const jail = await startJail(programs, spec, signal);
+    const jail = await startJail(programs, JSON.stringify(spec), signal);
     return new RunMachine(jail, new MachineStream(jail.stream as Socket), parts);
   }
 

@@ -70,7 +70,7 @@ export class Templates {
       const { journalDir } = programs;
       const start = { does: "save", template: holder } as const;
       const jail = monitorJail({ shape, start, vcpus: shape.vcpus, vmmBinary, journalDir });
-      const { code, signal, said } = await (await startJail(programs, jail)).ended;
+      const { code, signal, said } = await (await startJail(programs, JSON.stringify(jail))).ended;
       if (code !== 0) throw notSaved(said ?? (signal === null ? `status ${code}` : `signal ${signal}`));
       await mkdir(unfinished, { mode: 0o700 });
       await holder.keep(unfinished);

@@ -37,7 +37,9 @@ interface Run {
 
 export async function execute(request: RunRequest, invocation: Invocation): Promise<number> {
   await say(invocation, request.notes);
-  const audit = openRunAudit(temporaryId(), request, invocation);
+  const together = invocation.resident?.runAudit;
+  const shared = together === undefined ? null : ({ audit: together, what: "run" } as const);
+  const audit = openRunAudit(temporaryId(), request, invocation, shared);
   const abort = new AbortController();
   const signals = new EndingSignals(invocation.signals, () => abort.abort());
   invocation.gone?.addEventListener("abort", () => abort.abort(), { once: true });
@@ -49,9 +51,11 @@ export async function execute(request: RunRequest, invocation: Invocation): Prom
     throw error;
   } finally {
     signals.stop();
-    const lost = await audit.settle();
-    if (run.isReleased) for (const line of lost) invocation.resident?.remark(`${audit.id}: ${line}`);
-    else await say(invocation, lost);
+    if (run.isReleased) {
+      for (const line of await audit.settleLater()) invocation.resident?.remark(`${audit.id}: ${line}`);
+    } else {
+      await say(invocation, await audit.settle());
+    }
   }
 }
 

@@ -2,8 +2,7 @@
  * Whether the daemon serves a command line. It must do exactly what the command line would do by itself, only faster;
  * where it cannot, the client is told to do it alone.
  */
-import { parseOptions } from "../../cli/parse-options.js";
-import { findVerb } from "../../cli/verbs.js";
+import { understand } from "../../cli/understand.js";
 import { isAgentKernelError } from "../../core/errors.js";
 import type { ClientStart } from "./start.js";
 
@@ -15,11 +14,10 @@ export async function refusalOf(start: ClientStart, ownPlace: string): Promise<s
   const [first] = start.words;
   if (first === undefined || first.startsWith("-")) return debugging;
   try {
-    const { verb, rest } = findVerb(start.words);
+    const { verb, parsed } = understand(start.words);
     const reason = `${verb.name} has a process of its own`;
     if (verb.apart === true) return reason;
     const { runsApart, needsDaemon } = await verb.load();
-    const parsed = parseOptions(verb, rest);
     // Nobody else could do it.
     if (verb.daemon === "required" || needsDaemon?.(parsed) === true) return null;
     return runsApart?.(parsed) === true ? reason : debugging;

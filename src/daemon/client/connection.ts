@@ -5,7 +5,7 @@ import type { Resident } from "../../runtime/resident.js";
 import { refusalOf } from "./admission.js";
 import { ClientFrame, FrameDecoder, type FrameReceiver } from "./frames.js";
 import { ClientSession } from "./session.js";
-import { parseStart } from "./start.js";
+import type { StartReader } from "./start.js";
 
 /** A client says at once what it wants. */
 const START_TIMEOUT_MS = 5000;
@@ -18,6 +18,7 @@ export interface ConnectionOptions {
   /** Where this process lives: see `ownPlace`. */
   readonly place: string;
   readonly resident: Resident;
+  readonly starts: StartReader;
   readonly onSession: (session: ClientSession) => void;
   readonly onFault: (error: unknown) => void;
 }
@@ -26,20 +27,22 @@ export class ClientConnection implements FrameReceiver {
   readonly #socket: Duplex;
   readonly #options: ConnectionOptions;
   readonly #decoder = new FrameDecoder(this);
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | undefined;
   #session: ClientSession | null = null;
   #hasStarted = false;
 
   constructor(socket: Duplex, head: Buffer, options: ConnectionOptions) {
     this.#socket = socket;
     this.#options = options;
-    this.#timer = setTimeout(() => socket.destroy(), START_TIMEOUT_MS);
-    socket.once("close", () => clearTimeout(this.#timer));
     // A client that is gone is told of by the end of its connection.
     socket.on("error", () => {});
     socket.on("end", () => socket.destroy());
     socket.on("data", (chunk: Buffer) => this.#push(chunk));
     if (head.length > 0) this.#push(head);
+    // Most have said it by now.
+    if (this.#hasStarted || socket.destroyed) return;
+    this.#timer = setTimeout(() => socket.destroy(), START_TIMEOUT_MS);
+    socket.once("close", () => clearTimeout(this.#timer));
   }
 
   data(stream: number, piece: Buffer): void {
@@ -55,7 +58,7 @@ export class ClientConnection implements FrameReceiver {
     if (type !== ClientFrame.start || this.#hasStarted) throw new RangeError(`frame ${type} before the agreement`);
     this.#hasStarted = true;
     clearTimeout(this.#timer);
-    const start = parseStart(payload);
+    const start = this.#options.starts.read(payload);
     void this.#decide(start).catch((error: unknown) => {
       this.#options.onFault(error);
       this.#socket.destroy();

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { describe, expect, it } from "vitest";
-import { parseStart } from "./start.js";
+import { parseStart, StartReader } from "./start.js";
 
 function records(...list: readonly [string, string | Buffer][]): Buffer {
   return Buffer.concat(
@@ -54,5 +54,33 @@ describe("the first frame", () => {
     ["with half a window", records(["s", "ooo"], ["w", "ab"])],
   ])("is refused %s", (_, payload) => {
     expect(() => parseStart(payload)).toThrow(RangeError);
+  });
+});
+
+describe("a reader of first frames", () => {
+  it("has the same value for the same bytes, and another for any others", () => {
+    const reader = new StartReader();
+    const said = records(["a", "run"], ["e", "KEY=one"], ["c", "/p"], ["s", "ooo"]);
+    const lent = Buffer.from(said);
+    const first = reader.read(lent);
+    // The socket reads the next client's words into the same bytes.
+    lent.fill(0);
+    expect(reader.read(Buffer.from(said))).toBe(first);
+    const other = records(["a", "run"], ["e", "KEY=two"], ["c", "/p"], ["s", "ooo"]);
+    expect(reader.read(other).env.KEY).toBe("two");
+    expect(reader.read(said)).toEqual(first);
+  });
+
+  it("gives nobody what another could change", () => {
+    const { env, words } = parseStart(records(["a", "run"], ["e", "KEY=one"], ["s", "ooo"]));
+    expect(Object.isFrozen(env) && Object.isFrozen(words)).toBe(true);
+  });
+
+  it("forgets nothing over words that make no sense", () => {
+    const reader = new StartReader();
+    const said = records(["s", "ooo"]);
+    const first = reader.read(said);
+    expect(() => reader.read(records(["s", "xyz"]))).toThrow(RangeError);
+    expect(reader.read(said)).toBe(first);
   });
 });

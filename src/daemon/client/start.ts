@@ -1,5 +1,5 @@
 /** What a client says of itself in its first frame: records of a letter, a length and bytes. */
-import type { Buffer } from "node:buffer";
+import { Buffer } from "node:buffer";
 import { readlinkSync } from "node:fs";
 import type { TerminalSize } from "../../core/exec.js";
 
@@ -23,6 +23,24 @@ const PLACES = ["ns/mnt", "ns/net", "ns/user", "ns/pid", "root"];
 /** Of this process: a client that lives elsewhere sees other files or another network. */
 export function ownPlace(): string {
   return PLACES.map((name) => readlinkSync(`/proc/self/${name}`)).join("\n");
+}
+
+/**
+ * Understands what clients say. Who calls again and again says the same again, and gets the same value: what is worked
+ * out from a caller's environment can then be found by that.
+ */
+export class StartReader {
+  #payload: Buffer = Buffer.alloc(0);
+  #start: ClientStart | null = null;
+
+  read(payload: Buffer): ClientStart {
+    if (this.#start !== null && this.#payload.equals(payload)) return this.#start;
+    const start = parseStart(payload);
+    // The bytes are the socket's.
+    this.#payload = Buffer.from(payload);
+    this.#start = start;
+    return start;
+  }
 }
 
 export function parseStart(payload: Buffer): ClientStart {
@@ -52,8 +70,8 @@ export function parseStart(payload: Buffer): ClientStart {
   if (!/^[tno][to][to]$/.test(streams)) throw new RangeError("the client does not say what its streams are");
   const [input, out, err] = streams;
   return {
-    words,
-    env,
+    words: Object.freeze(words),
+    env: Object.freeze(env),
     cwd,
     place: place.join("\n"),
     hasInput: input !== "n",

@@ -2,7 +2,7 @@
  * Proofs that are remembered: a file each, written by rename. One holds for this build, this boot, this user, this
  * state of the engine, and a while; a failure for a short one, since it may be repaired at any time.
  */
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import type { BackendName } from "../../core/backend.js";
@@ -68,6 +68,8 @@ interface Kept {
 /** A file that is not as we write them is none. */
 function read(file: string): Kept | null {
   try {
+    // Most often there is none, and looking is cheaper than failing.
+    if (statSync(file, { throwIfNoEntry: false }) === undefined) return null;
     const value: unknown = JSON.parse(readFileSync(file, "utf8"));
     return isKept(value) ? value : null;
   } catch {

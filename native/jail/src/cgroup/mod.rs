@@ -20,7 +20,10 @@ pub use place::is_pure_v2;
 pub use stats::Stats;
 pub use usage::Usage;
 
-use rustix::fs::{Mode, OFlags, open};
+use rustix::{
+    fs::{Mode, OFlags, openat},
+    io::Errno,
+};
 
 use crate::{
     claim,
@@ -30,6 +33,8 @@ use crate::{
 };
 
 const NEEDED: [&str; 3] = ["memory", "pids", "cpu"];
+/// Far more than any file has that is read here.
+const MOST_TEXT: usize = 2048;
 
 /// One folder, and which of the controllers it carries.
 struct Group {
@@ -130,16 +135,15 @@ impl Cgroup {
         let to_enter = self.groups.iter().filter(|g| !(g.v2 && born));
         to_enter
             .map(|g| {
-                let file = g.path.join(if g.v2 { "cgroup.procs" } else { "tasks" });
-                open(file, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())
+                let file = if g.v2 { "cgroup.procs" } else { "tasks" };
+                openat(&g.owned, file, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())
             })
             .collect::<Result<_, _>>()
             .during("open the sandbox's cgroup")
     }
 
-    pub fn stats(&self) -> Stats {
-        let of = |controller: &str| self.groups.iter().find(|g| g.controllers.contains(&controller));
-        Stats::read(of("memory").map(|g| (g.path.as_path(), g.v2)), of("pids").map(|g| g.path.as_path()))
+    fn of(&self, controller: &str) -> Option<&Group> {
+        self.groups.iter().find(|g| g.controllers.contains(&controller))
     }
 }
 
@@ -241,13 +245,36 @@ impl Group {
     }
 
     fn set(&self, file: &str, value: &str) -> Outcome<()> {
-        fs::write(self.path.join(file), value).during(format_args!("set {file} to {value}"))
+        self.write(file, value).during(format_args!("set {file} to {value}"))
     }
 
     fn set_if_there(&self, file: &str, value: &str) -> Outcome<()> {
-        match fs::write(self.path.join(file), value) {
-            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => Ok(()),
+        match self.write(file, value) {
+            Err(Errno::NOENT | Errno::ACCESS | Errno::PERM) => Ok(()),
             other => other.during(format_args!("set {file} to {value}")),
         }
+    }
+
+    /// The kernel takes a value as a whole.
+    fn write(&self, file: &str, value: &str) -> rustix::io::Result<()> {
+        let file = openat(&self.owned, file, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+        rustix::io::write(file, value.as_bytes()).map(drop)
+    }
+
+    /// The kernel gives such a file as a whole. None where there is none.
+    fn read(&self, file: &str) -> Option<String> {
+        let file = openat(&self.owned, file, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+        let mut text = [0; MOST_TEXT];
+        let length = rustix::io::read(file, &mut text).ok()?;
+        String::from_utf8(text[..length].to_vec()).ok()
+    }
+
+    fn number(&self, file: &str) -> Option<u64> {
+        self.read(file)?.trim().parse().ok()
+    }
+
+    /// A number that stands behind its name.
+    fn counter(&self, file: &str, name: &str) -> Option<u64> {
+        self.read(file)?.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
     }
 }

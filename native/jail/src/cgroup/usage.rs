@@ -1,7 +1,5 @@
 //! What a running sandbox uses, as far as its cgroups tell.
 
-use std::{fs, path::Path};
-
 use serde::Serialize;
 
 use super::Cgroup;
@@ -20,31 +18,24 @@ pub struct Usage {
 impl Cgroup {
     pub fn usage(&self) -> Usage {
         let stats = self.stats();
-        let of = |controller: &str| self.groups.iter().find(|g| g.controllers.contains(&controller));
-        let memory =
-            of("memory").and_then(|g| number(&g.path, if g.v2 { "memory.current" } else { "memory.usage_in_bytes" }));
+        let memory = self.of("memory");
+        let memory = memory.and_then(|g| g.number(if g.v2 { "memory.current" } else { "memory.usage_in_bytes" }));
         Usage {
             memory_bytes: memory,
             memory_peak_bytes: stats.memory_peak_bytes,
             cpu_us: self.cpu_us(),
-            processes: of("pids").and_then(|g| number(&g.path, "pids.current")),
+            processes: self.of("pids").and_then(|g| g.number("pids.current")),
             oom_kills: stats.oom_kills,
             pids_denied: stats.pids_denied,
         }
     }
 
-    /// Every v2 group counts processor time, also without a controller.
+    /// Every v2 group counts processor time, also without a controller; of v1 the one does that limits it, where the two
+    /// go together.
     pub fn cpu_us(&self) -> Option<u64> {
-        self.groups.iter().find_map(|group| {
-            if group.v2 {
-                let text = fs::read_to_string(group.path.join("cpu.stat")).ok()?;
-                return text.lines().find_map(|line| line.strip_prefix("usage_usec ")?.trim().parse().ok());
-            }
-            number(&group.path, "cpuacct.usage").map(|ns| ns / 1000)
-        })
+        if let Some(group) = self.groups.iter().find(|group| group.v2) {
+            return group.counter("cpu.stat", "usage_usec");
+        }
+        self.of("cpu")?.number("cpuacct.usage").map(|ns| ns / 1000)
     }
-}
-
-fn number(folder: &Path, file: &str) -> Option<u64> {
-    fs::read_to_string(folder.join(file)).ok()?.trim().parse().ok()
 }

@@ -14,13 +14,14 @@ use crate::{
     foresight::{self, Foreseen},
     gvisor::{self, Said},
     host_image,
-    identity::{Identity, is_host_root},
+    identity::Identity,
     keep::door::Door,
     layers::Layers,
     spec::{RootChoice, Spec},
     sys::{self, Fork},
     view::{
         matcher::Matcher,
+        memory::Memory,
         search::{live_layer, make_placeholders, search},
         source::Source,
         survey::Survey,
@@ -48,7 +49,7 @@ impl Warm {
         let guest = open_guest(&spec)?;
         let (runtime, said) = gvisor::Runtime::open(&spec)?.unzip();
         let identity = Identity::choose(spec.ids, spec.user)?;
-        let layers = Layers::open(spec.root.layers(), is_host_root())?;
+        let layers = Layers::open(spec.root.layers(), identity.is_host_roots())?;
         let copied = (spec.root == RootChoice::Host).then(host_image::Stamp::now);
         let born = cgroup::is_pure_v2();
         let mut limited = born.then(|| Cgroup::create(&spec.limits_around(), false)).transpose()?;
@@ -118,6 +119,11 @@ impl Warm {
         &self.process.pidfd
     }
 
+    /// Looks ahead, as an order says.
+    pub fn look(&self, order: &[u8], memory: Option<&mut Memory>) -> Option<Foreseen> {
+        foresight::look(order, self.identity.is_host_roots(), memory)
+    }
+
     /// The sandbox that `spec` asks for.
     pub fn take(self, spec: &Spec, mut foreseen: Option<Foreseen>) -> Outcome<Sandbox<'_>> {
         let Self { spec: built, process, cgroup, mut layers, identity, placer, builder, entrance, copied, said } = self;
@@ -130,7 +136,7 @@ impl Warm {
         // Beside the search.
         tell(&placer, &furniture(spec), None)?;
         let since = carry::now();
-        let privileged = is_host_root();
+        let privileged = identity.is_host_roots();
         let open = |view| foresight::take(&mut foreseen, spec, view).map_or_else(|| Source::open(view, privileged), Ok);
         let sources = spec.views.iter().map(open).collect::<Outcome<Vec<_>>>()?;
         map_ids(spec, &identity, &sources, process.pid)?;

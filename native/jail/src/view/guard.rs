@@ -5,7 +5,6 @@
 use std::{
     collections::BTreeSet,
     ffi::OsStr,
-    fs,
     os::{
         fd::{BorrowedFd, OwnedFd},
         unix::ffi::OsStrExt,
@@ -88,11 +87,9 @@ fn below(view: BorrowedFd<'_>, path: &[u8]) -> Outcome<Option<OwnedFd>> {
 }
 
 pub fn void(file: &Path, folder: &Path) -> Outcome<Void> {
-    fs::write(file, "").during("make the cover of hidden files")?;
-    fs::create_dir(folder).during("make the cover of hidden files")?;
-    for (path, mode) in [(file, 0o000), (folder, 0o555)] {
-        rustix::fs::chmod(path, Mode::from_raw_mode(mode)).during("make the cover of hidden files")?;
-    }
+    // No mask of ours takes any of these bits away.
+    place::empty_file(file, 0o000).during("make the cover of hidden files")?;
+    rustix::fs::mkdir(folder, Mode::from_raw_mode(0o555)).during("make the cover of hidden files")?;
     open_void(file, folder)
 }
 

@@ -1,9 +1,10 @@
 //! Listings of folders as bytes, and back. Several may write them to one place at once, so what is read is believed
 //! only as a whole: a sum over everything comes first.
 
-use rustix::fs::FileType;
+use std::{ops::Range, sync::Arc};
 
 use super::{
+    entries::Entries,
     memory::{Remembered, Stamp},
     walk::Listings,
 };
@@ -18,11 +19,7 @@ pub fn encode(stamps: &[(Vec<u8>, Stamp)], listings: &Listings) -> Vec<u8> {
         for number in [stamp.device, stamp.inode, stamp.changed_s.cast_unsigned(), stamp.changed_ns] {
             bytes.extend(number.to_le_bytes());
         }
-        bytes.extend((entries.len() as u64).to_le_bytes());
-        for (name, kind) in entries {
-            put(&mut bytes, name);
-            bytes.extend(kind.as_raw_mode().to_le_bytes());
-        }
+        put(&mut bytes, entries.bytes());
     }
     let length = (bytes.len() - 2 * WORD) as u64;
     bytes[WORD..2 * WORD].copy_from_slice(&length.to_le_bytes());
@@ -32,56 +29,58 @@ pub fn encode(stamps: &[(Vec<u8>, Stamp)], listings: &Listings) -> Vec<u8> {
 }
 
 /// None where it is not whole.
-pub fn decode(bytes: &[u8]) -> Option<Remembered> {
-    let mut all = Bytes(bytes);
-    let sum = all.number()?;
-    let summed = all.0;
-    let length = all.number()? as usize;
-    if length > all.0.len() || sum_of(&summed[..WORD + length]) != sum {
+pub fn decode(bytes: Vec<u8>) -> Option<Remembered> {
+    let all = Arc::new(bytes);
+    let mut head = Bytes { all: &all, part: 0..all.len() };
+    let sum = head.number()?;
+    let length = head.number()? as usize;
+    let summed = WORD..head.part.start.checked_add(length)?;
+    if sum_of(all.get(summed.clone())?) != sum {
         return None;
     }
-    let mut rest = Bytes(&all.0[..length]);
+    let mut rest = Bytes { all: &all, part: head.part.start..summed.end };
     let mut found = Remembered::new();
-    while !rest.0.is_empty() {
-        let folder = rest.piece()?.to_vec();
+    while !rest.part.is_empty() {
+        let folder = rest.piece()?;
         let stamp = Stamp {
             device: rest.number()?,
             inode: rest.number()?,
             changed_s: rest.number()?.cast_signed(),
             changed_ns: rest.number()?,
         };
-        let count = rest.number()?;
-        let entry = |rest: &mut Bytes<'_>| {
-            let name = rest.piece()?.to_vec();
-            Some((name, FileType::from_raw_mode(u32::from_le_bytes(rest.take(4)?.try_into().ok()?))))
-        };
-        let entries = (0..count).map(|_| entry(&mut rest)).collect::<Option<Vec<_>>>()?;
-        found.insert(folder, (stamp, entries));
+        let entries = Entries::part_of(&all, rest.piece()?)?;
+        found.insert(all[folder].to_vec(), (stamp, entries));
     }
     Some(found)
 }
 
-struct Bytes<'a>(&'a [u8]);
+/// What is still to be read.
+struct Bytes<'a> {
+    all: &'a [u8],
+    part: Range<usize>,
+}
 
-impl<'a> Bytes<'a> {
-    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(count)?;
-        self.0 = rest;
+impl Bytes<'_> {
+    fn take(&mut self, count: usize) -> Option<Range<usize>> {
+        let end = self.part.start.checked_add(count).filter(|end| *end <= self.part.end)?;
+        let taken = self.part.start..end;
+        self.part.start = end;
         Some(taken)
     }
 
     fn number(&mut self) -> Option<u64> {
-        Some(u64::from_le_bytes(self.take(WORD)?.try_into().ok()?))
+        let at = self.take(WORD)?;
+        Some(u64::from_le_bytes(self.all[at].try_into().ok()?))
     }
 
-    fn piece(&mut self) -> Option<&'a [u8]> {
-        let length = u32::from_le_bytes(self.take(4)?.try_into().ok()?);
-        self.take(length as usize)
+    fn piece(&mut self) -> Option<Range<usize>> {
+        let length = self.number()?;
+        self.take(length.try_into().ok()?)
     }
 }
 
 fn put(bytes: &mut Vec<u8>, piece: &[u8]) {
-    bytes.extend((piece.len() as u32).to_le_bytes());
+    bytes.extend((piece.len() as u64).to_le_bytes());
     bytes.extend(piece);
 }
 
@@ -89,10 +88,9 @@ fn put(bytes: &mut Vec<u8>, piece: &[u8]) {
 fn sum_of(bytes: &[u8]) -> u64 {
     const PRIME: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut sum = bytes.len() as u64;
-    let mut words = bytes.chunks_exact(WORD);
-    for word in &mut words {
-        let number = word.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
-        sum = (sum.rotate_left(5) ^ number).wrapping_mul(PRIME);
+    let (words, rest) = bytes.as_chunks::<WORD>();
+    for word in words {
+        sum = (sum.rotate_left(5) ^ u64::from_le_bytes(*word)).wrapping_mul(PRIME);
     }
-    words.remainder().iter().fold(sum, |sum, byte| (sum.rotate_left(5) ^ u64::from(*byte)).wrapping_mul(PRIME))
+    rest.iter().fold(sum, |sum, byte| (sum.rotate_left(5) ^ u64::from(*byte)).wrapping_mul(PRIME))
 }

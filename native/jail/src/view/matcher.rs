@@ -1,6 +1,9 @@
 //! Globs over names. Rules are sorted once by the shape of their last name, so that of a hundred rules nearly all are
-//! settled by a look at a name's first and last byte; only what is left goes to a general matcher.
+//! settled by a look at the bytes that a name starts and ends with; only what is left goes to a general matcher.
 
+use std::collections::BTreeSet;
+
+use super::candidates::{Candidate, Candidates};
 use crate::spec::HideRule;
 
 struct Rule {
@@ -21,36 +24,33 @@ enum Last {
     Other,
 }
 
+impl Last {
+    /// What a name starts and ends with, as far as that is fixed.
+    fn ends(&self) -> (&[u8], &[u8]) {
+        match self {
+            Self::Is(name) => (name, name),
+            Self::Parts(parts) => (parts.first().map_or(&[], Vec::as_slice), parts.last().map_or(&[], Vec::as_slice)),
+            Self::Other => (&[], &[]),
+        }
+    }
+
+    /// No name with fewer bytes can be meant.
+    fn shortest(&self) -> usize {
+        match self {
+            Self::Is(name) => name.len(),
+            Self::Parts(parts) => parts.iter().map(Vec::len).sum(),
+            Self::Other => 0,
+        }
+    }
+}
+
 pub struct Matcher {
     rules: Vec<Rule>,
-    /// Rules on whole names and on how a name starts, by its first byte, and on how it ends, by its last.
-    by_name: ByByte,
-    by_start: ByByte,
-    by_end: ByByte,
+    /// By the first byte of a name, and by its last.
+    by_start: Candidates,
+    by_end: Candidates,
     others: Vec<usize>,
     above: Option<Box<Above>>,
-}
-
-/// Rules that concern names with this byte in their place. Nearly all bytes have none, which one look tells.
-#[derive(Default)]
-struct ByByte {
-    has: [u64; 4],
-    /// In the order of their bytes.
-    rules: Vec<(u8, usize)>,
-}
-
-impl ByByte {
-    fn add(&mut self, byte: u8, rule: usize) {
-        self.has[usize::from(byte >> 6)] |= 1 << (byte & 63);
-        let behind = self.rules.partition_point(|(other, _)| *other <= byte);
-        self.rules.insert(behind, (byte, rule));
-    }
-
-    fn of(&self, byte: u8) -> impl Iterator<Item = usize> {
-        let has = self.has[usize::from(byte >> 6)] & (1 << (byte & 63)) != 0;
-        let first = if has { self.rules.partition_point(|(other, _)| *other < byte) } else { self.rules.len() };
-        self.rules[first..].iter().take_while(move |(own, _)| *own == byte).map(|(_, rule)| *rule)
-    }
 }
 
 /// What lies above the names of the globs: who replaces a folder there replaces what is in it.
@@ -66,7 +66,7 @@ pub enum Match<'a> {
     No,
     Yes,
     /// Only if the file's text has one of these.
-    IfContaining(&'a [Vec<u8>]),
+    IfContaining(Vec<&'a Vec<u8>>),
 }
 
 impl Matcher {
@@ -75,7 +75,7 @@ impl Matcher {
     }
 
     pub fn of(globs: &[String]) -> Self {
-        let above: Vec<&str> =
+        let above: BTreeSet<&str> =
             globs.iter().flat_map(|g| g.match_indices('/').map(|(end, _)| &g[..end])).filter(|g| *g != "**").collect();
         let (anywhere, names): (Vec<&str>, Vec<&str>) = above.into_iter().partition(|g| g.ends_with("**"));
         let matcher = |globs: Vec<&str>| Self::new(globs.into_iter().map(|g| (g, &[][..])));
@@ -91,28 +91,23 @@ impl Matcher {
     }
 
     fn new<'a>(rules: impl Iterator<Item = (&'a str, &'a [String])>) -> Self {
-        let mut matcher = Self {
-            rules: rules.map(|(glob, containing)| Rule::new(glob, containing)).collect(),
-            by_name: ByByte::default(),
-            by_start: ByByte::default(),
-            by_end: ByByte::default(),
-            others: Vec::new(),
-            above: None,
-        };
-        for (index, rule) in matcher.rules.iter().enumerate() {
-            match &rule.last {
-                Last::Is(name) => name.first().into_iter().for_each(|&first| matcher.by_name.add(first, index)),
-                Last::Parts(parts) => {
-                    match (parts.first().and_then(|p| p.first()), parts.last().and_then(|p| p.last())) {
-                        (Some(&first), _) => matcher.by_start.add(first, index),
-                        (_, Some(&last)) => matcher.by_end.add(last, index),
-                        _ => matcher.others.push(index),
-                    }
-                }
-                Last::Other => matcher.others.push(index),
+        let rules: Vec<Rule> = rules.map(|(glob, containing)| Rule::new(glob, containing)).collect();
+        let (mut by_start, mut by_end, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        for (rule, Rule { last, .. }) in rules.iter().enumerate() {
+            let candidate = |outer: u8, inner: Option<&u8>| Candidate {
+                outer,
+                inner: inner.copied(),
+                length: last.shortest(),
+                is_whole: matches!(last, Last::Is(_)),
+                rule,
+            };
+            match last.ends() {
+                ([first, rest @ ..], _) => by_start.push(candidate(*first, rest.first())),
+                ([], [rest @ .., end]) => by_end.push(candidate(*end, rest.last())),
+                ([], []) => others.push(rule),
             }
         }
-        matcher
+        Self { rules, by_start: Candidates::new(by_start), by_end: Candidates::new(by_end), others, above: None }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -122,16 +117,20 @@ impl Matcher {
     /// `folder` is the path of the folder relative to the view, empty or ending in `/`. A rule that holds whatever
     /// the file contains goes before one that asks for its text.
     pub fn matches(&self, folder: &[u8], name: &[u8]) -> Match<'_> {
-        let (Some(&first), Some(&last)) = (name.first(), name.last()) else { return Match::No };
-        let by_bytes = self.by_name.of(first).chain(self.by_start.of(first)).chain(self.by_end.of(last));
+        let ([first, behind @ ..], [before @ .., last]) = (name, name) else { return Match::No };
+        let by_start = self.by_start.of(*first, behind.first().copied(), name.len());
+        let by_end = self.by_end.of(*last, before.last().copied(), name.len());
         let mut found = Match::No;
-        for index in by_bytes.chain(self.others.iter().copied()) {
+        for index in by_start.chain(by_end).chain(self.others.iter().copied()) {
             let rule = &self.rules[index];
             if rule.holds(folder, name) {
                 if rule.containing.is_empty() {
                     return Match::Yes;
                 }
-                found = Match::IfContaining(&rule.containing);
+                match &mut found {
+                    Match::IfContaining(words) => words.extend(&rule.containing),
+                    _ => found = Match::IfContaining(rule.containing.iter().collect()),
+                }
             }
         }
         found
@@ -263,6 +262,20 @@ mod tests {
         assert!(leads("", ".git", false) && leads("a/b/", ".git", true) && leads(".git/", "modules", false));
         assert!(leads(".git/modules/", "x", true) && !leads(".git/modules/x/", "HEAD", false));
         assert!(!leads("", "src", true) && !leads(".git/", "HEAD", false) && !leads(".git/", "x", true));
+    }
+
+    #[test]
+    fn words_of_all_rules_on_a_name_count() {
+        let rule = |glob: &str, word: &str| HideRule { glob: glob.into(), containing: vec![word.into()] };
+        let rules = [rule("**/*credentials*.json", "refresh"), rule("**/*service*account*.json", "private")];
+        let matcher = Matcher::hiding(&rules);
+        let words = |name: &str| match matcher.matches(b"", name.as_bytes()) {
+            Match::IfContaining(words) => words.into_iter().map(|word| String::from_utf8_lossy(word)).collect(),
+            _ => Vec::new(),
+        };
+        assert_eq!(words("service-account-credentials.json"), ["refresh", "private"]);
+        assert_eq!(words("credentials.json"), ["refresh"]);
+        assert_eq!(words("accounts.json"), [""; 0]);
     }
 
     #[test]

@@ -11,11 +11,14 @@ use std::{
 };
 
 use rustix::{
+    buffer::spare_capacity,
     fs::{AtFlags, FileType, fstatfs, statat},
+    io::pread,
     time::{ClockId, clock_gettime},
 };
 
 use super::{
+    entries::Entries,
     listing_bytes::{decode, encode},
     walk::{FOLDERS_ALONE, Listings, folders_in, list, listings},
 };
@@ -37,7 +40,7 @@ pub struct Stamp {
 }
 
 /// By their paths below the root, which are empty or end in `/`.
-pub type Remembered = HashMap<Vec<u8>, (Stamp, Vec<(Vec<u8>, FileType)>)>;
+pub type Remembered = HashMap<Vec<u8>, (Stamp, Entries)>;
 
 pub struct Memory {
     shared: File,
@@ -102,9 +105,13 @@ impl Memory {
 
     fn recall(&self) -> Remembered {
         let length = self.shared.metadata().map_or(0, |found| found.len()).min(MOST_BYTES);
-        let mut bytes = vec![0; length as usize];
-        let is_read = self.shared.read_exact_at(&mut bytes, 0).is_ok();
-        is_read.then(|| decode(&bytes)).flatten().unwrap_or_default()
+        if length == 0 {
+            return Remembered::new();
+        }
+        let mut bytes = Vec::with_capacity(length as usize);
+        // One that was cut short meanwhile is not whole, and not believed.
+        let is_read = pread(&self.shared, spare_capacity(&mut bytes), 0).is_ok();
+        is_read.then(|| decode(bytes)).flatten().unwrap_or_default()
     }
 }
 
@@ -168,7 +175,7 @@ mod tests {
     }
 
     fn names(listings: &Listings, folder: &str) -> Vec<String> {
-        let entries = listings.get(folder.as_bytes()).into_iter().flatten().flatten();
+        let entries = listings.get(folder.as_bytes()).into_iter().flatten().flat_map(Entries::iter);
         entries.map(|(name, _)| String::from_utf8_lossy(name).into_owned()).collect()
     }
 
@@ -177,7 +184,7 @@ mod tests {
         let project = Project::new("unchanged");
         let mut memory = empty();
         let mut listings = project.look(&mut memory, i64::MAX);
-        listings.insert(b"a/b/".to_vec(), Some(vec![(b"remembered".to_vec(), FileType::RegularFile)]));
+        listings.insert(b"a/b/".to_vec(), Some([(&b"remembered"[..], FileType::RegularFile)].into_iter().collect()));
         let stamps: Vec<_> = ["", "a/", "a/b/"]
             .map(|folder| (folder.as_bytes().to_vec(), project.stamp(folder.as_bytes()).expect("a folder")))
             .into();
@@ -226,12 +233,12 @@ mod tests {
         let mut memory = empty();
         project.look(&mut memory, i64::MAX);
         let whole = memory.news.take().expect("news");
-        assert_eq!(decode(&whole).expect("whole").len(), 3);
-        assert_eq!(decode(&[&whole[..], b"older and longer"].concat()).expect("whole").len(), 3);
+        assert_eq!(decode(whole.clone()).expect("whole").len(), 3);
+        assert_eq!(decode([&whole[..], b"older and longer"].concat()).expect("whole").len(), 3);
         for at in 0..whole.len() {
             let mut broken = whole.clone();
             broken[at] ^= 1;
-            assert!(decode(&broken).is_none() && decode(&whole[..at]).is_none(), "at {at}");
+            assert!(decode(broken).is_none() && decode(whole[..at].to_vec()).is_none(), "at {at}");
         }
     }
 }

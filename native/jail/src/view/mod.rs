@@ -1,6 +1,8 @@
 //! Folders of the host inside the sandbox: which of their files are hidden or protected (found by the supervisor,
 //! on the host's side), and how they are put in place (by the child, inside the new namespaces).
 
+mod candidates;
+pub mod entries;
 pub mod guard;
 pub mod hold;
 mod link_target;

@@ -130,7 +130,7 @@ impl Visitor for ByRule<'_> {
             // A socket leads to whoever listens on the host.
             Match::No => kind == FileType::Socket,
             Match::Yes => true,
-            Match::IfContaining(words) => kind == FileType::RegularFile && contains(self.root, folder, name, words),
+            Match::IfContaining(words) => kind == FileType::RegularFile && contains(self.root, folder, name, &words),
         };
         if hidden {
             let path = [folder, name].concat();
@@ -212,12 +212,12 @@ fn note_links(root: BorrowedFd<'_>, host: BorrowedFd<'_>, path: &[u8], found: &m
                 let Ok(Some(entries)) = list(root, &folder) else {
                     continue;
                 };
-                for (name, _) in entries {
-                    let Some(stat) = stat_below(root, &folder, &name) else {
+                for (name, _) in entries.iter() {
+                    let Some(stat) = stat_below(root, &folder, name) else {
                         continue;
                     };
                     match FileType::from_raw_mode(stat.st_mode) {
-                        FileType::Directory => queue.push([&folder[..], &name, b"/"].concat()),
+                        FileType::Directory => queue.push([&folder[..], name, b"/"].concat()),
                         FileType::RegularFile if stat.st_nlink > 1 => {
                             found.linked.insert(inode(&stat));
                         }
@@ -240,7 +240,7 @@ fn inode(stat: &Stat) -> Inode {
 }
 
 /// Whether a file's first 64 KiB have one of the words. A file that cannot be looked into counts as if it had.
-fn contains(root: BorrowedFd<'_>, folder: &[u8], name: &[u8], words: &[Vec<u8>]) -> bool {
+fn contains(root: BorrowedFd<'_>, folder: &[u8], name: &[u8], words: &[&Vec<u8>]) -> bool {
     let Ok(file) = open_below(root, &[folder, name].concat(), OFlags::RDONLY) else {
         return true;
     };

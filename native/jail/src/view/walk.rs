@@ -14,6 +14,7 @@ use rustix::{
     io::Errno,
 };
 
+use super::entries::{Entries, Gathered};
 use crate::fault::{Fault, Outcome};
 
 /// Threads cost as much as some hundred folders: they are started when so many were read, or wait to be.
@@ -31,10 +32,8 @@ pub trait Visitor: Sync {
     fn unreadable(&self, folder: &[u8], found: &mut Self::Found);
 }
 
-type Entry = (Vec<u8>, FileType);
-
 /// Folders that were read before, by their paths below the root; None for one that we may not read.
-pub type Listings = HashMap<Vec<u8>, Option<Vec<Entry>>>;
+pub type Listings = HashMap<Vec<u8>, Option<Entries>>;
 
 struct Queue {
     folders: Vec<Vec<u8>>,
@@ -62,9 +61,9 @@ pub fn listings(root: BorrowedFd<'_>) -> Outcome<Option<Listings>> {
     Ok(Some(found))
 }
 
-pub fn folders_in(folder: &[u8], entries: &Option<Vec<Entry>>) -> impl Iterator<Item = Vec<u8>> {
-    let below = entries.iter().flatten().filter(|(_, kind)| *kind == FileType::Directory);
-    below.map(move |(name, _)| [folder, name.as_slice(), b"/"].concat())
+pub fn folders_in(folder: &[u8], entries: &Option<Entries>) -> impl Iterator<Item = Vec<u8>> {
+    let below = entries.iter().flat_map(Entries::iter).filter(|(_, kind)| *kind == FileType::Directory);
+    below.map(move |(name, _)| [folder, name, b"/"].concat())
 }
 
 /// What is walked through, and what is known of it already.
@@ -150,7 +149,7 @@ fn visit_folder<V: Visitor>(
         None => each_entry(tree.root, folder, take)?,
         Some(None) => false,
         Some(Some(entries)) => {
-            entries.iter().for_each(|(name, kind)| take(name, *kind));
+            entries.iter().for_each(|(name, kind)| take(name, kind));
             true
         }
     };
@@ -164,13 +163,15 @@ fn visit_folder<V: Visitor>(
 }
 
 /// The entries of a folder; None if we may not read it. One that is gone by now has none.
-pub fn list(root: BorrowedFd<'_>, folder: &[u8]) -> Outcome<Option<Vec<Entry>>> {
-    let mut found = Vec::new();
-    let is_readable = each_entry(root, folder, |name, kind| found.push((name.to_vec(), kind)))?;
-    Ok(is_readable.then_some(found))
+pub fn list(root: BorrowedFd<'_>, folder: &[u8]) -> Outcome<Option<Entries>> {
+    let mut found = Gathered::default();
+    let is_readable = each_entry(root, folder, |name, kind| found.add(name, kind))?;
+    Ok(is_readable.then(|| found.done()))
 }
 
 /// False if we may not read it.
+// Not part of its callers: its buffer would be of their stack, every page of it, also where nothing is to be read.
+#[inline(never)]
 fn each_entry(root: BorrowedFd<'_>, folder: &[u8], mut take: impl FnMut(&[u8], FileType)) -> Outcome<bool> {
     let dir = match open_below(root, folder, OFlags::RDONLY | OFlags::DIRECTORY) {
         Ok(dir) => dir,
