@@ -81,16 +81,16 @@ impl Guest {
     }
 
     /// What goes with it when it is saved.
-    pub fn shape(&self) -> Option<bool> {
+    pub fn has_shape(&self) -> bool {
         self.shared
             .state
             .lock()
             .expect("nobody panics with it")
-            .shape
+            .has_shape
     }
 
-    pub fn recall(&self, shape: Option<bool>) {
-        self.change(|state| state.shape = shape);
+    pub fn recall(&self, has_shape: bool) {
+        self.change(|state| state.has_shape = has_shape);
     }
 
     pub fn set_paused(&self, is_paused: bool) {
@@ -194,14 +194,8 @@ fn echo(stream: &mut UnixStream) {
 
 fn run(program: &str, mut stream: UnixStream) {
     let begun = send(&mut stream, br#"{"said":"here"}"#)
-        .and_then(|()| {
-            if waits_inside {
-                Ok(())
-            } else {
-                hear(&mut stream).map(drop)
-            }
-        })
-        .and_then(|()| send(&mut stream, br#"{"said":"started","layers":[]}"#));
+        .and_then(|()| hear(&mut stream))
+        .and_then(|_order| send(&mut stream, br#"{"said":"started","layers":[]}"#));
     if begun.is_err() {
         return;
     }
