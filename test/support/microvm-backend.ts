@@ -10,6 +10,7 @@ import { Templates } from "../../src/backends/microvm/templates.js";
 import type { Backend, BootSpec, ImageSource } from "../../src/core/backend.js";
 import { findProgram } from "../../src/core/find-program.js";
 import { nativeBinary } from "../../src/core/native-binary.js";
+import { verifyRootImage } from "../../src/images/root-image.js";
 import { machineFiles } from "../../src/runtime/machine-files.js";
 import type { Actor } from "./actors.js";
 import { linuxProgramsOf } from "./linux-backend.js";
@@ -54,7 +55,7 @@ export function machinesOf(actor: Actor, options: Partial<MicrovmOptions> = {}):
   const programs = linuxProgramsOf(actor);
   const vmmBinary = join(actor.dist, "native", "ak-vmm");
   const program = qemuPath(process.env) ?? "";
-  const templates = new Templates({ programs, vmmBinary, folder: templatesFolder() });
+  const templates = new Templates({ programs, vmmBinary, folder: templatesFolder(), verifyRoot: verifyRootImage });
   const backend = microvmBackend({
     programs,
     vmmBinary,
