@@ -61,6 +61,17 @@ describe.each(actors)("as $name", (actor) => {
     expect((await pool()).taken).toBe(0);
   });
 
+  it("those that wait let others go first, and commands in them are scheduled as any other", async () => {
+    const { path } = makeProject(actor, {});
+    const { stdout } = await runWarm(["cat", "/proc/self/stat"], path);
+    expect(schedulingIn(stdout)).toBe("0");
+    await filled();
+    const waiting = warmSupervisors(daemon?.pid);
+    expect(waiting).toHaveLength(3);
+    const policies = waiting.map((pid) => schedulingIn(readFileSync(`/proc/${pid}/stat`, "utf8")));
+    expect(new Set(policies)).toEqual(new Set(["3"]));
+  });
+
   it("a file that becomes a secret between two runs in one folder is hidden from the second", async () => {
     const { path } = makeProject(actor, { "src/plain.txt": "plain" });
     const run = () => runIn(through(), ["sh", "-c", "ls -A . src"], { cwd: path });
@@ -260,4 +271,9 @@ function warmSupervisors(daemonPid: number | undefined): readonly number[] {
 function childrenOf(pid: number): readonly number[] {
   const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
   return text.split(" ").filter(Boolean).map(Number);
+}
+
+/** The policy's number: 0 as usual, 3 a batch's. */
+function schedulingIn(stat: string): string | undefined {
+  return stat.slice(stat.lastIndexOf(")")).split(" ")[39];
 }

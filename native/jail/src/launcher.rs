@@ -41,6 +41,9 @@ const SWEEP_EVERY: Duration = Duration::from_secs(10);
 /// `order` is the word by which lists of processes tell launchers from supervisors.
 pub fn run(socket: &str, order: Option<FirstWord>) -> io::Result<()> {
     sys::set_name(c"ak-launcher");
+    // Sandboxes that are built ahead or taken away take no processor from whom somebody waits for. Jails inherit it, and
+    // commands are scheduled as usual again (native/guest).
+    sys::let_others_first();
     let listener = UnixListener::bind(socket)?;
     listener.set_nonblocking(true)?;
     let result = Launcher {
