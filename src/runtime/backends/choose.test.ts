@@ -84,7 +84,7 @@ describe("a proof", () => {
   });
 });
 
-describe("a proof", () => {
+describe("a proof that takes long", () => {
   const slow = {
     lacks: [],
     identity: () => "slow",
@@ -97,13 +97,13 @@ describe("a proof", () => {
       }),
   };
 
-  it("that does not come in time is a failure with what to do, and is asked for again", async () => {
+  it("is a failure with what to do, and is asked for again", async () => {
     const proof = await proofOf(host(), "microvm", slow, { patienceMs: 1 });
     expect(proof).toMatchObject({ works: false, nextStep: expect.stringContaining("try again") });
     expect(recall(host(), "microvm", "slow")).toBeNull();
   });
 
-  it("that was called off is none", async () => {
+  it("and was called off is none", async () => {
     const called = new AbortController();
     const proof = proofOf(host(), "microvm", slow, { signal: called.signal });
     called.abort(new Error("enough"));
