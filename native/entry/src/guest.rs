@@ -16,7 +16,7 @@ use ak_jail::{
     sys, walls,
 };
 
-use crate::{Said, knock, order::Order, readonly, speech::Speech};
+use crate::{Said, order::Order, readonly, speech::Speech};
 
 /// Where the engine shows it.
 const PROGRAM: &str = "/.agentkernel/ak-guest";
@@ -99,7 +99,7 @@ pub fn enter(
     captured: Option<&Listeners>,
     layers: &[Layer],
 ) -> Outcome<Infallible> {
-    let door = if order.kept { Some(knock::open_door()?) } else { None };
+    let door = if order.kept { Some(ak_door::named::open().during("open the door")?) } else { None };
     let streams = Way(speech.input(), Some(speech.output()));
     place(door.as_ref().map_or(streams, |door| Way(door.as_fd(), None)), captured)?;
     // The first word of the guest may follow at once.

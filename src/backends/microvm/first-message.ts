@@ -15,17 +15,11 @@ interface Place {
   readonly mode: string;
 }
 
-export interface FirstMessage {
-  readonly text: string;
-  /** Its guest waits inside its walls: what is told later is only what is one's own, and no order. */
-  readonly waitsInside: boolean;
-}
-
-export function firstMessage(boot: BootSpec, views: readonly CopiedView[], kind: MonitorKind): FirstMessage {
+/** Of one that stays nothing is built ahead: what lies on its disk comes first. */
+export function firstMessage(boot: BootSpec, views: readonly CopiedView[], kind: MonitorKind, stays = false): string {
   const { fs, net, resources } = boot.policy;
   const tmpMib = Math.min(fs.tmpMiB, Math.max(4, Math.floor(resources.memoryMiB / 4)));
-  const waitsInside = canWaitInside(boot, views, kind);
-  const text = JSON.stringify({
+  return JSON.stringify({
     version: 1,
     captured: net.egress !== "off",
     rootReadonly: fs.rootReadonly,
@@ -34,9 +28,13 @@ export function firstMessage(boot: BootSpec, views: readonly CopiedView[], kind:
     places: places(boot, views, tmpMib),
     pids: resources.pids,
     openFiles: resources.openFiles,
-    ahead: waitsInside ? nobodys(boot) : null,
+    ahead: !stays && canWaitInside(boot, views, kind) ? nobodys(boot) : null,
   });
-  return { text, waitsInside };
+}
+
+/** The guest of a machine that was told this waits inside its walls: what is told later is one's own, and no order. */
+export function waitsInside(first: string): boolean {
+  return (JSON.parse(first) as { readonly ahead: unknown }).ahead !== null;
 }
 
 /**

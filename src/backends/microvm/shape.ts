@@ -1,7 +1,6 @@
 /** What of a sandbox's policy makes one machine differ from another. Pure. */
 import { createHash } from "node:crypto";
 import type { ResourcePolicy } from "../../core/policy.js";
-import type { FirstMessage } from "./first-message.js";
 import type { KernelFiles, RootFile } from "./machine-files.js";
 import type { Monitor } from "./monitor.js";
 
@@ -12,8 +11,10 @@ export interface MachineShape {
   readonly root: RootFile;
   readonly memoryMib: number;
   readonly vcpus: number;
-  /** What it is told first. */
-  readonly first: FirstMessage;
+  /** What it is told first (first-message.ts). */
+  readonly first: string;
+  /** Of the disk of one that stays; the others write to their memory. */
+  readonly diskMib: number | null;
 }
 
 /** A kernel with its first filesystem needs as much to come up. */
@@ -35,8 +36,8 @@ export function memoryAroundMib(machineMib: number): number {
   return machineMib + MONITOR_MIB;
 }
 
-export function shapeKey({ monitor, kernel, root, memoryMib, vcpus, first }: MachineShape): string {
+export function shapeKey({ monitor, kernel, root, memoryMib, vcpus, first, diskMib }: MachineShape): string {
   const { kind, accelerator, digest } = monitor;
-  const parts = [2, kind, accelerator, digest, kernel.digest, root.digest, memoryMib, vcpus, first.text];
+  const parts = [2, kind, accelerator, digest, kernel.digest, root.digest, memoryMib, vcpus, first, diskMib];
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 32);
 }
