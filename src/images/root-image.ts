@@ -81,7 +81,7 @@ export async function rootImageBytes(layerFolder: string): Promise<number> {
 }
 
 /** Reads all of it: is it what was made? */
-export async function verifyRootImage({ path, digest }: RootImage): Promise<void> {
+export async function verifyRootImage({ path, digest }: Pick<RootImage, "path" | "digest">): Promise<void> {
   const found = await sha256OfFile(path);
   if (found === digest) return;
   throw new AgentKernelError("digest_mismatch", `${path} has the digest ${found}, and was made with ${digest}`, {

@@ -6,6 +6,7 @@ import { Templates } from "../backends/microvm/templates.js";
 import type { Backend } from "../core/backend.js";
 import { nativeBinary } from "../core/native-binary.js";
 import { machineCacheFolder, machineStateFolder } from "../core/state-folders.js";
+import { verifyRootImage } from "../images/root-image.js";
 import { machineFiles } from "./machine-files.js";
 import { type JailHost, jailPrograms, type RuntimeHost } from "./open-backend.js";
 
@@ -19,6 +20,7 @@ export function openTemplates(host: JailHost): Templates {
     programs: jailPrograms(host),
     vmmBinary: nativeBinary("ak-vmm"),
     folder: join(machineCacheFolder(host.env, host.homeDir), "templates"),
+    verifyRoot: verifyRootImage,
   });
 }
 

@@ -10,6 +10,8 @@ import { createInterface } from "node:readline";
 import { buildSync } from "esbuild";
 import { afterAll, describe, expect, it } from "vitest";
 import { Templates } from "../../src/backends/microvm/templates.js";
+import { nativeBinary } from "../../src/core/native-binary.js";
+import { verifyRootImage } from "../../src/images/root-image.js";
 import { machineFiles } from "../../src/runtime/machine-files.js";
 import { Subject } from "../contract/suite/subject.js";
 import { actors } from "../support/actors.js";
@@ -78,6 +80,29 @@ describe.skipIf(missing !== null || actor?.name !== "root")("a machine", { timeo
     await expect(Subject.boot(withContractImage(backend))).rejects.toThrow(/Kernel panic|No working init/);
   });
 
+  it("whose console is flooded is ended, and says so", async () => {
+    const flooding = join(testFolder(), "console-flood");
+    execFileSync("gcc", ["-O1", "-static", "-Wall", "-o", flooding, join(repository, "test/faults/console-flood.c")]);
+    const programOf: typeof nativeBinary = (name) => (name === "ak-init" ? flooding : nativeBinary(name));
+    const files = machineFiles({ env: machineEnvironment(), homeDir: actor.home }, programOf);
+    const { backend } = machinesOf(actor, { isCold: true, files });
+    await expect(Subject.boot(withContractImage(backend))).rejects.toThrow(/flooded its console/);
+  });
+
+  it("is not saved from a disk that is not what was made", async () => {
+    const files = machineFiles({ env: machineEnvironment(), homeDir: actor.home });
+    const spoilt = {
+      ...files,
+      root: async (...wanted: Parameters<typeof files.root>) => ({
+        ...(await files.root(...wanted)),
+        digest: "0".repeat(64),
+      }),
+    };
+    const { backend, templates } = machinesOf(actor, { files: spoilt });
+    await expect(Subject.boot(withContractImage(backend))).rejects.toMatchObject({ code: "digest_mismatch" });
+    templates.close();
+  });
+
   it("ends with its owner", async () => {
     const owner = startOwner();
     try {
@@ -100,7 +125,12 @@ describe.skipIf(missing !== null || actor?.name !== "root")("a machine", { timeo
     expect(kept).not.toEqual([]);
     for (const memory of kept) truncateSync(memory, 4096);
     const vmmBinary = join(actor.dist, "native", "ak-vmm");
-    const templates = new Templates({ programs: linuxProgramsOf(actor), vmmBinary, folder });
+    const templates = new Templates({
+      programs: linuxProgramsOf(actor),
+      vmmBinary,
+      folder,
+      verifyRoot: verifyRootImage,
+    });
     const machine = await Subject.boot(
       withContractImage(machinesOf(actor, { templates: async () => templates }).backend),
     );

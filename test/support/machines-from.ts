@@ -4,6 +4,7 @@ import { type MicrovmOptions, microvmBackend } from "../../src/backends/microvm/
 import { openMonitor } from "../../src/backends/microvm/monitor.js";
 import { Templates } from "../../src/backends/microvm/templates.js";
 import type { Backend } from "../../src/core/backend.js";
+import { verifyRootImage } from "../../src/images/root-image.js";
 import { machineFiles } from "../../src/runtime/machine-files.js";
 
 export interface MachineParts {
@@ -26,7 +27,7 @@ export function machinesFrom(parts: MachineParts, options: Partial<MicrovmOption
   const { programs, dist, qemu, cache, env, homeDir } = parts;
   const binary = (name: string) => join(dist, "native", name);
   const vmmBinary = binary("ak-vmm");
-  const templates = new Templates({ programs, vmmBinary, folder: templatesIn(cache) });
+  const templates = new Templates({ programs, vmmBinary, folder: templatesIn(cache), verifyRoot: verifyRootImage });
   const backend = microvmBackend({
     programs,
     vmmBinary,

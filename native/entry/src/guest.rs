@@ -89,11 +89,8 @@ fn own_ids() -> Layer {
     Layer::applied(NAME)
 }
 
-/// Where the guest's host comes from.
-enum Way<'a> {
-    Streams(&'a Speech),
-    Door(OwnedFd),
-}
+/// Where the guest's host comes from: what lies at the number of its stream, and what behind the listeners.
+struct Way<'a>(BorrowedFd<'a>, Option<BorrowedFd<'a>>);
 
 pub fn enter(
     speech: &mut Speech,
@@ -102,19 +99,24 @@ pub fn enter(
     captured: Option<&Listeners>,
     layers: &[Layer],
 ) -> Outcome<Infallible> {
-    let way =
-        if order.kept { Way::Door(ak_door::named::open().during("open the door")?) } else { Way::Streams(speech) };
-    place(way, captured)?;
+    let door = if order.kept { Some(ak_door::named::open().during("open the door")?) } else { None };
+    let streams = Way(speech.input(), Some(speech.output()));
+    place(door.as_ref().map_or(streams, |door| Way(door.as_fd(), None)), captured)?;
     // The first word of the guest may follow at once.
     speech.say(&Said::Started { layers }).during("say that the guest starts")?;
     let kind = if order.kept { c"kept" } else { c"pipes" };
     start(guest, captured, &[(true, kind), (order.lingers, c"lingers")])
 }
 
-/// The guest waits at this entrance until it is given the stream to its only host, a device of a virtual machine.
-pub fn enter_ahead(entrance: BorrowedFd<'_>, guest: OwnedFd, captured: Option<&Listeners>) -> Outcome<Infallible> {
-    place(Way::Door(sys::above_placed(entrance).during("keep the entrance")?), captured)?;
-    start(guest, captured, &[(true, c"warm"), (true, c"machine")])
+/// The guest of a virtual machine waits at this entrance until the stream to its only host, a device, is its own.
+pub fn enter_ahead(
+    entrance: BorrowedFd<'_>,
+    stream: BorrowedFd<'_>,
+    guest: OwnedFd,
+    captured: Option<&Listeners>,
+) -> Outcome<Infallible> {
+    place(Way(entrance, Some(stream)), captured)?;
+    start(guest, captured, &[(true, c"machine")])
 }
 
 fn start(guest: OwnedFd, captured: Option<&Listeners>, told: &[(bool, &'static CStr)]) -> Outcome<Infallible> {
@@ -128,7 +130,7 @@ fn start(guest: OwnedFd, captured: Option<&Listeners>, told: &[(bool, &'static C
 }
 
 /// 0, 1 and 2 lead nowhere; then the stream or the door, the listeners and, of a temporary sandbox, its output.
-fn place(way: Way<'_>, captured: Option<&Listeners>) -> Outcome<()> {
+fn place(Way(stream, output): Way<'_>, captured: Option<&Listeners>) -> Outcome<()> {
     let null = {
         // It may lie at a number that something is placed at, and must not close that later.
         let opened = File::options().read(true).write(true).open(Path::new("/dev/null")).during("open /dev/null")?;
@@ -137,10 +139,9 @@ fn place(way: Way<'_>, captured: Option<&Listeners>) -> Outcome<()> {
     let listeners = captured.into_iter().flat_map(|all| &all.sockets);
     let listeners = listeners.map(|s| s.as_ref().map(sys::above_placed).transpose()).collect::<Result<Vec<_>, _>>();
     let listeners = listeners.during("keep the listeners")?;
-    let way = match way {
-        Way::Door(door) => Way::Door(sys::above_placed(door).during("keep the door")?),
-        streams => streams,
-    };
+    // These may lie where something is placed before them.
+    let stream = sys::above_placed(stream).during("keep the stream")?;
+    let output = output.map(sys::above_placed).transpose().during("keep the stream")?;
     for number in 0..STREAM_FD {
         sys::place_fd(&null, number).during("place a descriptor")?;
     }
@@ -149,11 +150,9 @@ fn place(way: Way<'_>, captured: Option<&Listeners>) -> Outcome<()> {
             sys::place_fd(&listener, number).during("place a listener")?;
         }
     }
-    match way {
-        Way::Door(door) => sys::place_fd(&door, STREAM_FD).during("place the door"),
-        Way::Streams(speech) => {
-            sys::place_fd(speech.input(), STREAM_FD).during("place the stream")?;
-            sys::place_fd(speech.output(), FIRST_FD + Role::ALL.len() as i32).during("place the stream")
-        }
+    sys::place_fd(&stream, STREAM_FD).during("place the stream")?;
+    match output {
+        Some(output) => sys::place_fd(&output, FIRST_FD + Role::ALL.len() as i32).during("place the stream"),
+        None => Ok(()),
     }
 }

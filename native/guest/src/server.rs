@@ -81,7 +81,7 @@ impl Server {
         let poller = Poller::new()?;
         let mut net = Net::new(std::mem::take(&mut process.listeners), &poller)?;
         let (host, door) = (process.host.take(), process.door.take().map(Door::new));
-        if let Some(host) = &host {
+        if let Some(host) = host.as_ref().filter(|_| process.entrance.is_none()) {
             host.watch(&poller)?;
         }
         if let Some(door) = &door {
@@ -112,8 +112,10 @@ impl Server {
             decoder: Decoder::new(Direction::HostToGuest),
             last_served: 0,
         };
-        if let Some(entrance) = entrance {
-            server.await_host(entrance)?;
+        match entrance {
+            Some(entrance) if server.host.is_some() => server.await_turn(&entrance)?,
+            Some(entrance) => server.await_host(entrance)?,
+            None => server.say_hello(),
         }
         Ok(server)
     }
@@ -127,13 +129,7 @@ impl Server {
         outbox.make_ready();
         self.decoder.space(FIRST_READ);
         ahead::look_around();
-        let is_machine = sys::is_told("machine");
-        if is_machine {
-            // Whoever lets the host in waits for it.
-            rustix::io::write(&entrance, &[0])?;
-        }
-        let stream = door::await_host(entrance)?;
-        let host = if is_machine { HostStream::device(stream)? } else { HostStream::socket(stream) };
+        let host = HostStream::socket(door::await_host(entrance)?);
         host.watch(&self.poller)?;
         self.host = Some(host);
         self.host_readable = true;
@@ -145,15 +141,39 @@ impl Server {
         if has_placer {
             self.reap_until_another();
         }
-        // Those of a machine were set before.
-        self.spare.take_if(|spare| !is_machine && !spare.take_limits());
+        self.spare.take_if(|spare| !spare.take_limits());
+        self.say_hello();
         Ok(())
+    }
+
+    /// Of a virtual machine that is saved and restored while it waits here. Code that is new costs most after that, so
+    /// everything is done before: limits are what they will be, and the host hears of nothing that is not known yet.
+    fn await_turn(&mut self, entrance: &OwnedFd) -> io::Result<()> {
+        self.fork_spare();
+        self.say_hello();
+        self.decoder.space(FIRST_READ);
+        ahead::look_around();
+        self.net.look_around();
+        // Whoever has the stream until then waits for it.
+        rustix::io::write(entrance, &[0])?;
+        if rustix::io::retry_on_intr(|| read(entrance, &mut [0; 1]))? == 0 {
+            return Err(Errno::CONNRESET.into());
+        }
+        if let Some(host) = &self.host {
+            host.watch(&self.poller)?;
+        }
+        self.net.take_name();
+        self.now = Instant::now();
+        Ok(())
+    }
+
+    fn say_hello(&mut self) {
+        let hello = self.hello();
+        self.outbox.json(FrameType::Hello, 0, &hello);
     }
 
     /// Serves until the end; when it returns nothing of the sandbox runs.
     pub fn run(mut self) -> End {
-        let hello = self.hello();
-        self.outbox.json(FrameType::Hello, 0, &hello);
         let end = match self.serve() {
             Err(end) => end,
             Ok(never) => match never {},

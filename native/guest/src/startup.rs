@@ -16,7 +16,8 @@ pub struct Prepared {
     pub host: Option<HostStream>,
     /// Instead of it, of a kept sandbox: the supervisor passes each stream to a host through it.
     pub door: Option<OwnedFd>,
-    /// Instead of both, of a sandbox that is built ahead: the only stream comes through it.
+    /// Instead of both, of a sandbox that is built ahead: the only stream comes through it. In a virtual machine the stream
+    /// is there, and somebody else's until this says so.
     pub entrance: Option<OwnedFd>,
     /// Where a captured network arrives, in the order of `ak_capture::Role::ALL`.
     pub listeners: [Option<OwnedFd>; sys::LISTENERS],
@@ -39,7 +40,8 @@ pub fn linger_if_told() {
 pub fn prepare(words: Vec<OsString>) -> io::Result<Prepared> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     sys::hear(words);
-    let (stream, listeners, output) = sys::take_inherited(sys::is_told("captured"), sys::is_told("pipes"))?;
+    let has_output = sys::is_told("pipes") || sys::is_told("machine");
+    let (stream, listeners, output) = sys::take_inherited(sys::is_told("captured"), has_output)?;
     let is_init = getpid().is_init();
     if !is_init {
         set_child_subreaper(Some(getpid()))?;
@@ -48,6 +50,7 @@ pub fn prepare(words: Vec<OsString>) -> io::Result<Prepared> {
     umask(Mode::empty());
     let child_signals = sys::child_signal_fd()?;
     let (host, door, entrance) = match () {
+        () if sys::is_told("machine") => (output.map(HostStream::device).transpose()?, None, Some(stream)),
         () if sys::is_told("warm") => (None, None, Some(stream)),
         () if sys::is_told("kept") => (None, Some(stream), None),
         () => (Some(to_host(stream, output)), None, None),

@@ -1,6 +1,7 @@
-//! A sandbox that is built before it is somebody's. Its first process raises the walls and becomes the guest, which waits
-//! at an entrance. Process 1 of the machine, which nobody in the sandbox can see, looks into it by its namespaces, waits
-//! for the wake message, does what that says, and hands the guest the stream. Nothing of a user runs before.
+//! A sandbox that is built before it is somebody's. Its first process raises the walls and becomes the guest, which has
+//! the stream and leaves it alone until it is told at its entrance that it may begin. Process 1 of the machine, which
+//! nobody in the sandbox can see, looks into it by its namespaces, waits for the wake message on the same stream, does
+//! what that says, and tells the guest. Nothing of a user runs before.
 //!
 //! After a machine is restored every piece of code is new to software emulation, and costs most when it runs for the
 //! first time. So what follows the wake message is little, and prepared: no memory is asked for, nothing is formatted.
@@ -8,8 +9,7 @@
 use std::{
     convert::Infallible,
     fs::File,
-    io::{IoSlice, Write},
-    mem::MaybeUninit,
+    io::Write,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
 
@@ -22,10 +22,7 @@ use ak_jail::{
     trust,
 };
 use rustix::{
-    net::{
-        AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recv,
-        send, sendmsg, socketpair,
-    },
+    net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair},
     thread::{LinkNameSpaceType, move_into_link_name_space},
 };
 
@@ -43,13 +40,11 @@ use crate::{
 
 /// The layers of a sandbox are a few lines.
 const MAX_LAYERS_BYTES: usize = 64 << 10;
-/// As native/door has it: here is a host.
-const HOST: u8 = 1;
 
 /// In process 1. The stream is the sandbox's when this waits for its end.
 pub fn run(mut stream: Stream, shape: Shape, order: Order, limits: &Limits) -> Outcome<End> {
     let own_mounts = mounts_of("self")?;
-    let served = start(&shape, &order, limits).and_then(|started| {
+    let served = start(&stream, &shape, &order, limits).and_then(|started| {
         let token = place(&mut stream, &shape, order, &started)?;
         Ok((started.pid, Remains::of(started.mounts, Token::Known(token))))
     });
@@ -71,7 +66,7 @@ struct Started {
     layers: Vec<Layer>,
 }
 
-fn start(shape: &Shape, order: &Order, limits: &Limits) -> Outcome<Started> {
+fn start(stream: &Stream, shape: &Shape, order: &Order, limits: &Limits) -> Outcome<Started> {
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
         .during("make the guest's entrance")?;
     match fork_into(NAMESPACES, Some(limits.cgroup())).during("start the sandbox's first process")? {
@@ -85,7 +80,7 @@ fn start(shape: &Shape, order: &Order, limits: &Limits) -> Outcome<Started> {
         }
         Fork::Child => {
             drop(ours);
-            let fault = match become_guest(shape, order, &theirs) {
+            let fault = match become_guest(stream.fd(), shape, order, &theirs) {
                 Err(fault) => fault,
                 Ok(never) => match never {},
             };
@@ -95,7 +90,7 @@ fn start(shape: &Shape, order: &Order, limits: &Limits) -> Outcome<Started> {
     }
 }
 
-fn become_guest(shape: &Shape, order: &Order, entrance: &OwnedFd) -> Outcome<Infallible> {
+fn become_guest(stream: BorrowedFd<'_>, shape: &Shape, order: &Order, entrance: &OwnedFd) -> Outcome<Infallible> {
     let prepare = || -> Outcome<_> {
         let root = Root::build(Storage::Memory)?;
         root.furnish(shape)?;
@@ -112,7 +107,7 @@ fn become_guest(shape: &Shape, order: &Order, entrance: &OwnedFd) -> Outcome<Inf
     let text = serde_json::to_vec(&told).during("tell which walls stand")?;
     send(entrance, &text, SendFlags::empty()).during("tell which walls stand")?;
     let (guest, captured, _) = prepared?;
-    guest::enter_ahead(entrance.as_fd(), guest, captured.as_ref())
+    guest::enter_ahead(entrance.as_fd(), stream, guest, captured.as_ref())
 }
 
 fn hear_layers(entrance: &OwnedFd) -> Outcome<Vec<Layer>> {
@@ -151,7 +146,7 @@ fn place(stream: &mut Stream, shape: &Shape, order: Order, started: &Started) ->
             stream.file().write_all(&begun).during("say that the guest starts")?;
         }
     }
-    let_in(&started.entrance, stream.fd())?;
+    rustix::io::write(&started.entrance, &[0]).during("let the guest begin")?;
     let token = wake.token;
     // Giving memory back would take a processor from the guest.
     std::mem::forget((heard, here, begun, both, identity));
@@ -169,14 +164,4 @@ fn fill(stream: BorrowedFd<'_>, order: Order, rest: &Rest) -> Outcome<()> {
     let mut speech = Speech::on(stream).during("keep the stream")?;
     trees::receive(&mut speech, &order)?;
     tell_listing(&mut speech, &order)
-}
-
-fn let_in(entrance: &OwnedFd, stream: BorrowedFd<'_>) -> Outcome<()> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut with = SendAncillaryBuffer::new(&mut space);
-    let fds = [stream];
-    if !with.push(SendAncillaryMessage::ScmRights(&fds)) {
-        return Err(Fault::new("internal", "no room for a descriptor"));
-    }
-    sendmsg(entrance, &[IoSlice::new(&[HOST])], &mut with, SendFlags::empty()).during("let the host in").map(drop)
 }

@@ -203,7 +203,9 @@ impl<'a> Sandbox<'a> {
         let Self {
             mut process, cgroup, spec, upper, hide, protect, surveys, sources, placeholders, since, said, ..
         } = self;
-        let used_us = if carries { 0 } else { cpu_time::of_tree_us(process.pid) };
+        // A machine's monitor is killed however its sandbox ended.
+        let is_killed = !carries || spec.monitor.is_some();
+        let used_us = if is_killed { cpu_time::of_tree_us(process.pid) } else { 0 };
         let waited = process.end()?;
         let stats = cgroup.stats();
         drop(cgroup);

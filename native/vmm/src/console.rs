@@ -3,7 +3,7 @@
 /// Enough for a panic with its trace.
 const KEPT_BYTES: usize = 8 << 10;
 /// What a kernel says in a long life is far below this.
-const FLOOD_BYTES: u64 = 4 << 20;
+const FLOOD_BYTES: u64 = 1 << 20;
 /// The beginning of what a kernel says before it gives up.
 const LONGEST_LINE: usize = 512;
 const PANIC: &str = "Kernel panic";

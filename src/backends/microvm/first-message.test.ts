@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import type { BootSpec } from "../../core/backend.js";
 import { resolve } from "../../policy/resolve.js";
-import { firstMessage } from "./first-message.js";
+import { firstMessage, waitsInside } from "./first-message.js";
+import type { MonitorKind } from "./monitor.js";
 
 function boot(fields: Readonly<Record<string, unknown>>, own: Partial<BootSpec> = {}): BootSpec {
   const { policy } = resolve({ flags: [{ origin: "test", fields }] });
@@ -19,23 +20,29 @@ it("what a saved machine was told is the same for all who have the same policy",
     projectDir: "/home/me/secret",
   });
   const yours = boot(copied, { id: "run-b", hostname: "yours" });
-  expect(firstMessage(mine, [])).toBe(firstMessage(yours, []));
-  expect(firstMessage(mine, [])).not.toMatch(/mine|run-a|PEM|secret/);
+  const text = firstMessage(mine, [], "qemu");
+  expect(text).toBe(firstMessage(yours, [], "qemu"));
+  expect(text).not.toMatch(/mine|run-a|PEM|secret/);
 });
 
 it("another network, limit or wall is another machine", () => {
-  const first = firstMessage(boot(copied), []);
+  const text = firstMessage(boot(copied), [], "qemu");
   for (const more of [{ "net.egress": "off" }, { "resources.pids": 77 }, { "resources.diskMiB": 99 }]) {
-    expect(firstMessage(boot({ ...copied, ...more }), [])).not.toBe(first);
+    expect(firstMessage(boot({ ...copied, ...more }), [], "qemu")).not.toBe(text);
   }
 });
 
 it("a guest waits inside its walls unless they depend on folders that come later", () => {
-  const ahead = (spec: BootSpec, isReadonly: boolean) => {
+  const first = (spec: BootSpec, isReadonly: boolean, kind: MonitorKind = "qemu") => {
     const view = { source: "/a", target: "/b", readonly: isReadonly, isSynced: false };
-    return (JSON.parse(firstMessage(spec, [view])) as { readonly ahead: unknown }).ahead;
+    const text = firstMessage(spec, [view], kind);
+    return { inside: waitsInside(text), ahead: (JSON.parse(text) as { readonly ahead: unknown }).ahead };
   };
-  expect(ahead(boot(copied), false)).toMatchObject({ hostname: "sandbox", trees: [], readonly: [], listed: null });
-  expect(ahead(boot(copied), true)).toBeNull();
-  expect(ahead(boot({ ...copied, "proc.landlock": "workspace" }), false)).toBeNull();
+  const nobodys = { hostname: "sandbox", trees: [], readonly: [], listed: null };
+  expect(first(boot(copied), false)).toMatchObject({ inside: true, ahead: nobodys });
+  const later = { inside: false, ahead: null };
+  expect(first(boot(copied), true)).toEqual(later);
+  expect(first(boot({ ...copied, "proc.landlock": "workspace" }), false)).toEqual(later);
+  expect(first(boot(copied), false, "firecracker")).toEqual(later);
+  expect(waitsInside(firstMessage(boot(copied), [], "qemu", true))).toBe(false);
 });

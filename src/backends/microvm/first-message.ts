@@ -6,6 +6,7 @@ import type { BootSpec } from "../../core/backend.js";
 import { type EntryOrder, entryOrder } from "../entry/order.js";
 import type { CopiedView } from "../entry/views.js";
 import { scratchMiB } from "../linux/jail-spec.js";
+import type { MonitorKind } from "./monitor.js";
 
 interface Place {
   readonly path: string;
@@ -15,7 +16,7 @@ interface Place {
 }
 
 /** Of one that stays nothing is built ahead: what lies on its disk comes first. */
-export function firstMessage(boot: BootSpec, views: readonly CopiedView[], stays = false): string {
+export function firstMessage(boot: BootSpec, views: readonly CopiedView[], kind: MonitorKind, stays = false): string {
   const { fs, net, resources } = boot.policy;
   const tmpMib = Math.min(fs.tmpMiB, Math.max(4, Math.floor(resources.memoryMiB / 4)));
   return JSON.stringify({
@@ -27,16 +28,21 @@ export function firstMessage(boot: BootSpec, views: readonly CopiedView[], stays
     places: places(boot, views, tmpMib),
     pids: resources.pids,
     openFiles: resources.openFiles,
-    ahead: !stays && waitsInside(boot, views) ? nobodys(boot) : null,
+    ahead: !stays && canWaitInside(boot, views, kind) ? nobodys(boot) : null,
   });
 }
 
+/** The guest of a machine that was told this waits inside its walls: what is told later is one's own, and no order. */
+export function waitsInside(first: string): boolean {
+  return (JSON.parse(first) as { readonly ahead: unknown }).ahead !== null;
+}
+
 /**
- * Whether its guest can wait inside its walls before it is somebody's. Landlock's rules name what lies there when they
- * are made, so where they tell one folder from another the folders must be there first.
+ * Landlock's rules name what lies there when they are made, so where they tell one folder from another the folders must
+ * be there first. And the guest has the stream when it waits, but that of Firecracker's machines ends when they are saved.
  */
-export function waitsInside({ policy: { proc } }: BootSpec, views: readonly CopiedView[]): boolean {
-  return proc.landlock === "default" && views.every(({ readonly }) => !readonly);
+function canWaitInside({ policy: { proc } }: BootSpec, views: readonly CopiedView[], kind: MonitorKind): boolean {
+  return kind === "qemu" && proc.landlock === "default" && views.every(({ readonly }) => !readonly);
 }
 
 function nobodys(boot: BootSpec): EntryOrder {

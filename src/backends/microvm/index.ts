@@ -8,6 +8,7 @@ import { sweepProjects } from "../entry/copied-project.js";
 import { copiedViews, liveViews } from "../entry/views.js";
 import { firstMessage } from "./first-message.js";
 import { microvmKept } from "./kept/index.js";
+import type { MonitorKind } from "./monitor.js";
 import type { MicrovmOptions } from "./options.js";
 import { machineViews, RunMachine } from "./run-machine.js";
 import { memoryMib } from "./shape.js";
@@ -47,7 +48,7 @@ export function microvmBackend(options: MicrovmOptions): Backend {
 
 async function startMachine(options: MicrovmOptions, spec: BootSpec, signal?: AbortSignal): Promise<RunMachine> {
   const { programs, vmmBinary, templates, folder, isCold = false } = options;
-  const first = firstMessage(spec, machineViews(spec));
+  const first = (kind: MonitorKind) => firstMessage(spec, machineViews(spec), kind);
   const shape = await shapeFor(options, { ...spec.policy, image: spec.image, first }, signal);
   const start = isCold
     ? ({ does: "boot" } as const)
@@ -65,7 +66,7 @@ function warmShape(options: MicrovmOptions, spec: BootSpec): WarmShape | null {
   const { vcpus: share } = policy.resources;
   const memory = memoryMib(policy.resources);
   return {
-    key: JSON.stringify(["microvm", image.layers, memory, share, firstMessage(spec, views)]),
+    key: JSON.stringify(["microvm", image.layers, memory, share, firstMessage(spec, views, "qemu")]),
     label: `microvm image of ${image.layers.length} layers, ${memory} MiB`,
     build: async () => new WarmMachine(await startMachine(options, spec)),
   };

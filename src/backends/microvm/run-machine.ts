@@ -73,7 +73,7 @@ export class RunMachine {
       const tracked = trackedView(views, false);
       this.#project = tracked === null ? null : await SyncedProject.begin(this.#parts.folder, tracked, boot);
       const order = entryOrder(boot, { views, live: [], isKept: false, hasOwnKeeper: true });
-      const isInside = waitsInside(boot, views);
+      const isInside = waitsInside(this.#parts.shape.first);
       const here = this.#wake(boot, isInside ? order : null);
       const hide = boot.policy.fs.deny;
       const { layers, listing } = await giveOrder(this.#preface, {

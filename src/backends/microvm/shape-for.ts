@@ -2,6 +2,7 @@
 import type { ImageSource } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { ResourcePolicy } from "../../core/policy.js";
+import type { MonitorKind } from "./monitor.js";
 import type { MicrovmOptions } from "./options.js";
 import { type MachineShape, memoryMib, vcpus } from "./shape.js";
 
@@ -9,7 +10,7 @@ export interface ShapeWish {
   readonly image: ImageSource;
   readonly resources: ResourcePolicy;
   /** What the machine is told first. */
-  readonly first: string;
+  readonly first: (kind: MonitorKind) => string;
   /** Of one that stays. */
   readonly diskMib?: number;
 }
@@ -26,5 +27,5 @@ export async function shapeFor(
   }
   const [monitor, kernel, root] = await Promise.all([openMonitor(), files.kernel(), files.root(image, signal)]);
   const sizes = { memoryMib: memoryMib(resources), vcpus: vcpus(resources, monitor), diskMib: diskMib ?? null };
-  return { monitor, kernel, root, first, ...sizes };
+  return { monitor, kernel, root, first: first(monitor.kind), ...sizes };
 }

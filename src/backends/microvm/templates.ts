@@ -10,6 +10,7 @@ import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import { holderState, ownMark } from "../../core/process-mark.js";
 import { type JailPrograms, startJail } from "../linux/jail-process.js";
+import type { RootFile } from "./machine-files.js";
 import { monitorJail } from "./monitor-jail.js";
 import { type MachineShape, shapeKey } from "./shape.js";
 import { TemplateHolder } from "./template-holder.js";
@@ -18,6 +19,8 @@ export interface TemplatesOptions {
   readonly programs: JailPrograms;
   readonly vmmBinary: string;
   readonly folder: string;
+  /** Rejects where a disk is not what was made: reading all of it takes less than booting from it. */
+  readonly verifyRoot: (root: RootFile) => Promise<void>;
 }
 
 /** A policy, an image and a size have one each, of some ten megabytes and what the image's programs take. */
@@ -61,7 +64,8 @@ export class Templates {
   }
 
   async #make(kept: string, shape: MachineShape): Promise<TemplateHolder> {
-    const { programs, vmmBinary, folder } = this.#options;
+    const { programs, vmmBinary, folder, verifyRoot } = this.#options;
+    await verifyRoot(shape.root);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await sweepUnfinished(folder);
     const holder = await TemplateHolder.empty(vmmBinary, shape.memoryMib);

@@ -83,3 +83,30 @@ describe("a proof", () => {
     expect(await ask()).toBe("proof 3");
   });
 });
+
+describe("a proof that takes long", () => {
+  const slow = {
+    lacks: [],
+    identity: () => "slow",
+    open: () => {
+      throw new Error("it is not opened");
+    },
+    prove: (_: RuntimeHost, signal?: AbortSignal) =>
+      new Promise<never>((_resolve, reject) => {
+        signal?.addEventListener("abort", () => reject(signal.reason));
+      }),
+  };
+
+  it("is a failure with what to do, and is asked for again", async () => {
+    const proof = await proofOf(host(), "microvm", slow, { patienceMs: 1 });
+    expect(proof).toMatchObject({ works: false, nextStep: expect.stringContaining("try again") });
+    expect(recall(host(), "microvm", "slow")).toBeNull();
+  });
+
+  it("and was called off is none", async () => {
+    const called = new AbortController();
+    const proof = proofOf(host(), "microvm", slow, { signal: called.signal });
+    called.abort(new Error("enough"));
+    await expect(proof).rejects.toMatchObject({ message: "enough" });
+  });
+});

@@ -52,20 +52,34 @@ export async function chooseAnother(
 /** An engine that is not heard of for so long is none to build on. */
 const PROOF_MS = 60_000;
 
+interface ProofOptions {
+  readonly isFresh?: boolean;
+  readonly signal?: AbortSignal;
+  readonly patienceMs?: number;
+}
+
 /** Proven now, or lately. */
 export async function proofOf(
   host: RuntimeHost,
   name: BackendName,
   candidate: Candidate,
-  { isFresh = false, signal }: { readonly isFresh?: boolean; readonly signal?: AbortSignal } = {},
+  { isFresh = false, signal, patienceMs = PROOF_MS }: ProofOptions = {},
 ): Promise<Proof> {
   const identity = candidate.identity(host);
   const known = isFresh || identity === null ? null : recall(host, name, identity);
   if (known !== null) return known;
-  const deadline = AbortSignal.timeout(PROOF_MS);
-  const proof = await candidate.prove(host, signal === undefined ? deadline : AbortSignal.any([signal, deadline]));
-  if (identity !== null) remember(host, name, identity, proof);
-  return proof;
+  const deadline = AbortSignal.timeout(patienceMs);
+  try {
+    const proof = await candidate.prove(host, signal === undefined ? deadline : AbortSignal.any([signal, deadline]));
+    if (identity !== null) remember(host, name, identity, proof);
+    return proof;
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (!deadline.aborted) throw error;
+    // Not remembered: the machine may have had no time for it.
+    const detail = `a sandbox to prove it was not up within ${patienceMs / 1000} s`;
+    return failing(detail, "the machine may be busy: try again, or see `agentkernel doctor`");
+  }
 }
 
 async function firstProven(host: RuntimeHost, signal?: AbortSignal): Promise<Backend | null> {

@@ -10,7 +10,8 @@
  *   die ONCE            sends ONCE and ends
  *   silent              answers nothing
  * Of a warm or a kept sandbox the stream comes through a door. A kept one has to be ready before it gets any orders, so
- * there it says HELLO by itself. In a container the stream is two pipes.
+ * there it says HELLO by itself. In a container the stream is two pipes; in a virtual machine it is there before it may
+ * be used.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -78,6 +79,13 @@ static void await_host(void) {
 		close(stream);
 		return;
 	}
+}
+
+/* Until whoever has the stream says that it may be used. */
+static void await_turn(void) {
+	char told = 0;
+	if (write(STREAM, &told, 1) != 1 || read(STREAM, &told, 1) != 1) _exit(0);
+	dup2(OUTPUT_PIPE, STREAM);
 }
 
 static void hello(void) {
@@ -165,6 +173,7 @@ int main(int count, char **words) {
 		int is_kept = !strcmp(words[i], "kept");
 		if (is_kept || !strcmp(words[i], "warm")) await_host();
 		if (is_kept) hello();
+		if (!strcmp(words[i], "machine")) await_turn();
 		if (!strcmp(words[i], "pipes")) output = OUTPUT_PIPE;
 	}
 	for (;;) {

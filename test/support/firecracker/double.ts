@@ -48,7 +48,13 @@ export class DoubleMachines {
     const root = { path: file("root", "root"), digest: "root" };
     const programs = linuxProgramsOf(actor);
     const vmmBinary = join(actor.dist, "native", "ak-vmm");
-    this.#templates = new Templates({ programs, vmmBinary, folder: join(folder, "templates") });
+    this.#templates = new Templates({
+      programs,
+      vmmBinary,
+      folder: join(folder, "templates"),
+      // Its disk is no image of anything.
+      verifyRoot: async () => {},
+    });
     this.backend = microvmBackend({
       programs,
       vmmBinary,

@@ -1,7 +1,7 @@
 //! The machine's end of its vsock. What listens there does what `ak-init` does: it hears its shape, unless the machine was
 //! saved after that, and says on each connection that it waits, until one brings a whole wake message; that one is its
-//! last. Then it says that the guest starts, with nothing to copy in, and the real guest takes the connection over. Without
-//! a guest there is no shape, and every message that comes is sent back.
+//! last. Then it says and hears what `ak-entry` does, with nothing to copy in, and the real guest takes the connection
+//! over. Without a guest there is no shape, and every message that comes is sent back.
 
 use std::{
     io::{self, Read, Write},
@@ -39,8 +39,8 @@ struct State {
     has_booted: bool,
     is_paused: bool,
     is_awake: bool,
-    /// It was told: whether its guest waits for nothing but the wake message, or for an order too.
-    shape: Option<bool>,
+    /// It was told.
+    has_shape: bool,
     port: u32,
     hung_up: u32,
     connections: Vec<UnixStream>,
@@ -81,16 +81,16 @@ impl Guest {
     }
 
     /// What goes with it when it is saved.
-    pub fn shape(&self) -> Option<bool> {
+    pub fn has_shape(&self) -> bool {
         self.shared
             .state
             .lock()
             .expect("nobody panics with it")
-            .shape
+            .has_shape
     }
 
-    pub fn recall(&self, shape: Option<bool>) {
-        self.change(|state| state.shape = shape);
+    pub fn recall(&self, has_shape: bool) {
+        self.change(|state| state.has_shape = has_shape);
     }
 
     pub fn set_paused(&self, is_paused: bool) {
@@ -142,17 +142,12 @@ fn serve(mut stream: UnixStream, shared: &Shared, script: &Script) {
     if !is_taken || stream.write_all(b"OK 1073741824\n").is_err() {
         return;
     }
-    let known = shared.while_running(|state| state.shape);
-    let waits_inside = match (&script.program, known) {
-        (None, _) => false,
-        (Some(_), Some(waits_inside)) => waits_inside,
-        (Some(_), None) => {
-            let Ok(shape) = hear(&mut stream) else { return };
-            let waits_inside = !String::from_utf8_lossy(&shape).contains(r#""ahead":null"#);
-            shared.while_running(|state| state.shape = Some(waits_inside));
-            waits_inside
+    if script.program.is_some() && !shared.while_running(|state| state.has_shape) {
+        if hear(&mut stream).is_err() {
+            return;
         }
-    };
+        shared.while_running(|state| state.has_shape = true);
+    }
     if send(&mut stream, br#"{"said":"waiting"}"#).is_err() {
         return;
     }
@@ -161,7 +156,7 @@ fn serve(mut stream: UnixStream, shared: &Shared, script: &Script) {
     }
     shared.while_running(|state| state.is_awake = true);
     match &script.program {
-        Some(program) => run(program, stream, waits_inside),
+        Some(program) => run(program, stream),
         None => echo(&mut stream),
     }
     // The guest's end is the machine's, and so Firecracker's.
@@ -197,16 +192,10 @@ fn echo(stream: &mut UnixStream) {
     }
 }
 
-fn run(program: &str, mut stream: UnixStream, waits_inside: bool) {
+fn run(program: &str, mut stream: UnixStream) {
     let begun = send(&mut stream, br#"{"said":"here"}"#)
-        .and_then(|()| {
-            if waits_inside {
-                Ok(())
-            } else {
-                hear(&mut stream).map(drop)
-            }
-        })
-        .and_then(|()| send(&mut stream, br#"{"said":"started","layers":[]}"#));
+        .and_then(|()| hear(&mut stream))
+        .and_then(|_order| send(&mut stream, br#"{"said":"started","layers":[]}"#));
     if begun.is_err() {
         return;
     }

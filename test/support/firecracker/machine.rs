@@ -199,8 +199,8 @@ impl Machine {
         if let Some(guest) = &self.guest {
             guest.reset_connections();
         }
-        let shape = self.guest.as_ref().and_then(Guest::shape);
-        let state = json!({ "double": 1, "memory_mib": memory_mib, "resources": self.resources, "shape": shape });
+        let has_shape = self.guest.as_ref().is_some_and(Guest::has_shape);
+        let state = json!({ "double": 1, "memory_mib": memory_mib, "resources": self.resources, "has_shape": has_shape });
         fs::write(&how.snapshot_path, state.to_string()).map_err(|e| {
             failed(format!(
                 "Cannot perform open on the snapshot backing file: {e}"
@@ -246,7 +246,7 @@ impl Machine {
             double: u32,
             memory_mib: u64,
             resources: Resources,
-            shape: Option<bool>,
+            has_shape: bool,
         }
         let text = fs::read(&how.snapshot_path).map_err(|e| {
             format!("Failed to get snapshot state from file: Failed to open snapshot file: {e}")
@@ -273,7 +273,7 @@ impl Machine {
         }
         if let Some(vsock) = &saved.resources.vsock {
             let guest = listen(vsock, &self.script)?;
-            guest.recall(saved.shape);
+            guest.recall(saved.has_shape);
             let source = saved.resources.boot_source.as_ref();
             guest.boot(
                 source

@@ -9,7 +9,7 @@ use std::{
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 
 use super::prepared::DEFAULT_PATH;
-use crate::sys;
+use crate::{sys, users};
 
 /// A path of an image may lead to anything.
 const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
@@ -38,6 +38,7 @@ pub fn look_around() {
     }
     if is_machine {
         READ.iter().for_each(|path| read_through(CWD, path));
+        users::look_ahead();
     }
     let folders = DEFAULT_PATH.split(':').map(|folder| (folder, [].as_slice()));
     for (folder, files) in folders.chain(LOADED) {

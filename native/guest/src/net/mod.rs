@@ -139,9 +139,16 @@ impl Net {
 
     /// What a sandbox that is built ahead gets only when it is taken: its name and its limits.
     pub fn look_around(&mut self) {
-        self.stub.hostname = hostname();
+        self.take_name();
         // Commands' pipes and files need descriptors too.
         self.channels.limit = MAX_GUEST_CHANNELS.min(sys::open_files_limit() as usize / 2);
+    }
+
+    /// Questions about it are answered here.
+    pub fn take_name(&mut self) {
+        if self.is_captured {
+            self.stub.hostname = hostname();
+        }
     }
 
     /// What the guest says of itself in its HELLO.

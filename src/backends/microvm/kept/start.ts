@@ -44,7 +44,7 @@ export async function startKeptMachine(
   }
   const before = readRecord(stateDir);
   const isNew = before === null || !before.isFilled;
-  const record = await recordFor(options, spec, before, firstMessage(spec, views, true));
+  const record = await recordFor(options, spec, before, firstMessage(spec, views, "qemu", true));
   signal?.throwIfAborted();
   writeRecord(stateDir, record);
   try {
@@ -122,7 +122,7 @@ export async function withMachine<T>(
 ): Promise<T> {
   const { programs, vmmBinary, templates, isCold = false } = options;
   const { resources, machineId } = record;
-  const shape = await shapeFor(options, record, signal);
+  const shape = await shapeFor(options, { ...record, first: () => record.first }, signal);
   const start: MachineStart = isCold
     ? { does: "boot" }
     : { does: "restore", template: await (await templates()).of(shape) };
