@@ -39,7 +39,8 @@ javac|default-jdk-headless
 go|golang-go
 make|make
 qemu-system-x86_64|qemu-system-x86
-mkfs.erofs|erofs-utils"
+mkfs.erofs|erofs-utils
+mke2fs|e2fsprogs"
 
 have() {
   case $1 in

@@ -7,6 +7,8 @@ import { type CpioEntry, cpioArchive, FILE, FOLDER } from "./cpio.js";
 /** By the names that the kernel's own tools use. What these need is added. */
 const WANTED = [
   ...["virtio_mmio", "virtio_blk", "virtio_console", "virtio_rng", "erofs", "overlay"],
+  // Of the disks of machines that stay; that it needs the first no driver declares.
+  ...["crc32c_generic", "ext4"],
   ...["nf_tables", "nft_chain_nat", "nft_redir", "nft_reject_inet"],
   ...["vsock", "vmw_vsock_virtio_transport"],
 ];

@@ -3,19 +3,30 @@
  * there to the backend whose record lies in its folder.
  */
 import { keptEngineOf } from "../backends/engine/kept/engine-of.js";
+import { keptMonitorOf } from "../backends/microvm/kept/monitor-of.js";
+import type { MonitorProgram } from "../backends/microvm/monitor.js";
 import type { KeptBackend } from "../core/backend.js";
 import type { KeptChanges } from "../core/changes.js";
 import type { EngineKind } from "../core/engine-socket.js";
 import { AgentKernelError } from "../core/errors.js";
 
-export function keptOnEach(usual: KeptBackend, engine: (kind: EngineKind) => KeptBackend | undefined): KeptBackend {
+export interface OtherKeepers {
+  readonly engine: (kind: EngineKind) => KeptBackend | undefined;
+  readonly machine: (monitor: MonitorProgram) => KeptBackend | undefined;
+}
+
+export function keptOnEach(usual: KeptBackend, { engine, machine }: OtherKeepers): KeptBackend {
   const on = (kind: EngineKind | "apple" | null): KeptBackend => {
     const found = kind === null ? usual : kind === "apple" ? undefined : engine(kind);
     if (found === undefined) throw new AgentKernelError("unsupported", `${kind} keeps no sandboxes`);
     return found;
   };
+  const of = (stateDir: string): KeptBackend => {
+    const monitor = keptMonitorOf(stateDir);
+    return (monitor === null ? undefined : machine(monitor)) ?? on(keptEngineOf(stateDir));
+  };
   const changes = changesOn((stateDir) => {
-    const found = on(keptEngineOf(stateDir)).changes;
+    const found = of(stateDir).changes;
     if (found === undefined) throw new AgentKernelError("unsupported", "what the sandbox changed cannot be told");
     return found;
   });
@@ -24,17 +35,16 @@ export function keptOnEach(usual: KeptBackend, engine: (kind: EngineKind) => Kep
       const { image } = spec;
       return on(image.kind === "engine" ? image.engine : null).start(spec, stateDir, signal);
     },
-    adopt: async (stateDir) => await on(keptEngineOf(stateDir)).adopt(stateDir),
-    lastEnd: async (stateDir) => await on(keptEngineOf(stateDir)).lastEnd(stateDir),
-    remove: async (stateDir) => await on(keptEngineOf(stateDir)).remove(stateDir),
+    adopt: async (stateDir) => await of(stateDir).adopt(stateDir),
+    lastEnd: async (stateDir) => await of(stateDir).lastEnd(stateDir),
+    remove: async (stateDir) => await of(stateDir).remove(stateDir),
     changes,
     copies: {
       of: "files",
       async make(stateDir, into, signal) {
-        const kind = keptEngineOf(stateDir);
-        const { copies } = on(kind);
+        const { copies } = of(stateDir);
         if (copies !== undefined) return await copies.make(stateDir, into, signal);
-        throw new AgentKernelError("unsupported", `${kind ?? "the backend"} makes no copies of sandboxes`);
+        throw new AgentKernelError("unsupported", "the sandbox's backend makes no copies of sandboxes");
       },
     },
   };

@@ -1,11 +1,13 @@
 /** The backends on engines, and the one that finds every sandbox that stays. Loaded only where somebody needs them. */
 import { engineBackend } from "../backends/engine/index.js";
+import type { MonitorProgram } from "../backends/microvm/monitor.js";
 import type { Backend } from "../core/backend.js";
 import { type EngineKind, engineVariable } from "../core/engine-socket.js";
 import { nativeBinary } from "../core/native-binary.js";
 import { engineFolder } from "../core/state-folders.js";
 import { keptOnEach } from "./kept-backends.js";
 import { openBackend, type RuntimeHost } from "./open-backend.js";
+import { openMicrovm } from "./open-microvm.js";
 
 /** At the socket that is named, or else the first that its own tools would use. */
 export function openEngine({ env, homeDir }: RuntimeHost, kind: EngineKind, socket: string | null = null): Backend {
@@ -29,5 +31,6 @@ export function openKeeper(host: RuntimeHost): Backend {
     engines.set(kind, found);
     return found.kept;
   };
-  return { ...backend, kept: keptOnEach(kept, engineKept) };
+  const machineKept = (monitor: MonitorProgram) => openMicrovm(host, monitor).kept;
+  return { ...backend, kept: keptOnEach(kept, { engine: engineKept, machine: machineKept }) };
 }

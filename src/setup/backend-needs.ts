@@ -11,7 +11,7 @@ const table: Readonly<Record<string, BackendNeeds>> = {
   },
   microvm: {
     needs:
-      "Linux on x86-64, QEMU, erofs-utils and a kernel for machines; KVM that runs guests for a boundary of hardware",
+      "Linux on x86-64, QEMU, erofs-utils, e2fsprogs and a kernel for machines; KVM that runs guests for a boundary of hardware",
     costs:
       "about 100 MB for QEMU and a kernel (agentkernel setup --backend microvm gets them); a saved machine of some 50 MB for each image and size",
   },

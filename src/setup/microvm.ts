@@ -31,17 +31,18 @@ export interface MicrovmNeeds {
 const PROGRAMS: readonly MissingProgram[] = [
   { name: "qemu-system-x86_64", purpose: "runs machines" },
   { name: "mkfs.erofs", purpose: "makes disks of images" },
+  { name: "mke2fs", purpose: "makes disks of machines that stay" },
 ];
 /** Where the maker of disks looks; an ordinary user's PATH may lack the folders of root's programs. */
 const SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin";
 
 const installers: ReadonlyMap<string, string> = new Map([
-  ["debian", "apt-get install -y --no-install-recommends qemu-system-x86 erofs-utils"],
-  ["ubuntu", "apt-get install -y --no-install-recommends qemu-system-x86 erofs-utils"],
-  ["fedora", "dnf install -y qemu-system-x86-core erofs-utils"],
-  ["suse", "zypper --non-interactive install qemu-x86 erofs-utils"],
-  ["arch", "pacman -S --noconfirm qemu-system-x86 erofs-utils"],
-  ["alpine", "apk add qemu-system-x86_64 erofs-utils"],
+  ["debian", "apt-get install -y --no-install-recommends qemu-system-x86 erofs-utils e2fsprogs"],
+  ["ubuntu", "apt-get install -y --no-install-recommends qemu-system-x86 erofs-utils e2fsprogs"],
+  ["fedora", "dnf install -y qemu-system-x86-core erofs-utils e2fsprogs"],
+  ["suse", "zypper --non-interactive install qemu-x86 erofs-utils e2fsprogs"],
+  ["arch", "pacman -S --noconfirm qemu-system-x86 erofs-utils e2fsprogs"],
+  ["alpine", "apk add qemu-system-x86_64 erofs-utils e2fsprogs"],
 ]);
 
 /** Throws where a kernel is there and damaged. */

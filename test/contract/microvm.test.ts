@@ -1,7 +1,13 @@
 /** The microvm backend, emulated in software. Whose rights count inside is the machine's business, so one actor does. */
 import { afterAll, describe, it } from "vitest";
 import { actors } from "../support/actors.js";
-import { machinesOf, missingForMachines, withContractImage } from "../support/microvm-backend.js";
+import {
+  contractImage,
+  machinePartsOf,
+  machinesOf,
+  missingForMachines,
+  withContractImage,
+} from "../support/microvm-backend.js";
 import { describeBackendContract } from "./suite/index.js";
 
 const [actor] = actors;
@@ -11,5 +17,11 @@ if (missing !== null) {
 } else if (actor?.name === "root") {
   const { backend, templates } = machinesOf(actor);
   afterAll(() => templates.close());
-  describeBackendContract({ name: "microvm", actor, makeBackend: () => withContractImage(backend), hasImage: true });
+  describeBackendContract({
+    name: "microvm",
+    actor,
+    makeBackend: () => withContractImage(backend),
+    programs: { machine: machinePartsOf(actor), image: contractImage() },
+    hasImage: true,
+  });
 }

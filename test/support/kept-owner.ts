@@ -6,6 +6,7 @@ import { type EngineBackendOptions, engineBackend } from "../../src/backends/eng
 import { linuxBackend } from "../../src/backends/linux/index.js";
 import type { BootSpec, KeptBackend } from "../../src/core/backend.js";
 import { GuestSession, KEPT_WINDOW_BYTES } from "../../src/guest/index.js";
+import { type MachineParts, machinesFrom } from "./machines-from.js";
 
 /** A backend on an engine, and the image of its sandboxes. */
 export interface EngineParts {
@@ -14,8 +15,14 @@ export interface EngineParts {
   readonly image: BootSpec["image"];
 }
 
+/** The microvm backend, and the image of its sandboxes. */
+export interface KeptMachineParts {
+  readonly machine: MachineParts;
+  readonly image: BootSpec["image"];
+}
+
 export interface OwnerOrder {
-  readonly programs: Parameters<typeof linuxBackend>[0] | EngineParts;
+  readonly programs: Parameters<typeof linuxBackend>[0] | EngineParts | KeptMachineParts;
   readonly spec: BootSpec;
   readonly stateDir: string;
   readonly key: string;
@@ -27,6 +34,10 @@ function start(
   spec: BootSpec,
   stateDir: string,
 ): ReturnType<KeptBackend["start"]> | undefined {
+  if ("machine" in programs) {
+    const { kept } = machinesFrom(programs.machine).backend;
+    return kept?.start({ ...spec, image: programs.image }, stateDir);
+  }
   if (!("engine" in programs)) return linuxBackend(programs).kept?.start(spec, stateDir);
   const { engine, options, image } = programs;
   return engineBackend(engine, options).kept?.start({ ...spec, image }, stateDir);

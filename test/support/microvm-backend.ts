@@ -4,9 +4,8 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type MicrovmOptions, microvmBackend } from "../../src/backends/microvm/index.js";
-import { openMonitor, qemuPath } from "../../src/backends/microvm/monitor.js";
-import { Templates } from "../../src/backends/microvm/templates.js";
+import type { MicrovmOptions } from "../../src/backends/microvm/index.js";
+import { qemuPath } from "../../src/backends/microvm/monitor.js";
 import type { Backend, BootSpec, ImageSource } from "../../src/core/backend.js";
 import { findProgram } from "../../src/core/find-program.js";
 import { nativeBinary } from "../../src/core/native-binary.js";
@@ -14,6 +13,7 @@ import { machineFiles } from "../../src/runtime/machine-files.js";
 import type { Actor } from "./actors.js";
 import { linuxProgramsOf } from "./linux-backend.js";
 import { contractFolder, kernelFolder, machineCache } from "./machine-places.js";
+import { type MachineParts, machinesFrom, type TestMachines, templatesIn } from "./machines-from.js";
 import { testFolder } from "./test-folder.js";
 
 /**
@@ -42,35 +42,35 @@ export const machineEnvironment = () => ({
 });
 
 const cacheFolder = () => join(machineEnvironment().XDG_CACHE_HOME, "agentkernel", "microvm");
-export const templatesFolder = () => join(cacheFolder(), "templates");
+export const templatesFolder = () => templatesIn(cacheFolder());
 
-export interface TestMachines {
-  readonly backend: Backend;
-  readonly templates: Templates;
+/** What another process makes the same machines from. */
+export function machinePartsOf(actor: Actor): MachineParts {
+  return {
+    programs: linuxProgramsOf(actor),
+    dist: actor.dist,
+    qemu: qemuPath(process.env) ?? "",
+    cache: cacheFolder(),
+    env: machineEnvironment(),
+    homeDir: actor.home,
+  };
 }
 
 export function machinesOf(actor: Actor, options: Partial<MicrovmOptions> = {}): TestMachines {
-  const env = machineEnvironment();
-  const programs = linuxProgramsOf(actor);
-  const vmmBinary = join(actor.dist, "native", "ak-vmm");
-  const program = qemuPath(process.env) ?? "";
-  const templates = new Templates({ programs, vmmBinary, folder: templatesFolder() });
-  const backend = microvmBackend({
-    programs,
-    vmmBinary,
-    monitor: () => openMonitor({ kind: "qemu", program, accelerator: "tcg" }, join(cacheFolder(), "monitors")),
-    files: machineFiles({ env, homeDir: actor.home }),
-    templates: async () => templates,
-    folder: join(env.XDG_STATE_HOME, "microvm"),
-    ...options,
-  });
-  return { backend, templates };
+  return machinesFrom(machinePartsOf(actor), { files: machineFiles(machineHost(actor)), ...options });
 }
+
+const machineHost = ({ home }: Actor) => ({ env: machineEnvironment(), homeDir: home });
 
 /** The contract asks for the host's own programs, which no machine can run. */
 export function withContractImage(backend: Backend): Backend {
   const own = (spec: BootSpec): BootSpec => ({ ...spec, image: contractImage() });
-  return { ...backend, boot: (spec, signal, onStream) => backend.boot(own(spec), signal, onStream) };
+  const { kept } = backend;
+  return {
+    ...backend,
+    boot: (spec, signal, onStream) => backend.boot(own(spec), signal, onStream),
+    ...(kept && { kept: { ...kept, start: (spec, stateDir, signal) => kept.start(own(spec), stateDir, signal) } }),
+  };
 }
 
 /** Machines whose first filesystem has another guest than ours. */

@@ -3,10 +3,9 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use rustix::fs::{FileType, fstat, major, minor};
+use rustix::fs::{FileType, Mode, OFlags, fstat, major, minor, open, readlinkat};
 use rustix::stdio::{stderr, stdin, stdout};
 use rustix::termios::isatty;
 
@@ -16,8 +15,7 @@ use crate::relay;
 use crate::terminal;
 
 /// Two processes in the same of all of these see the same files, addresses and users.
-const PLACES: [&str; 5] =
-    ["/proc/self/ns/mnt", "/proc/self/ns/net", "/proc/self/ns/user", "/proc/self/ns/pid", "/proc/self/root"];
+const PLACES: [&str; 5] = ["ns/mnt", "ns/net", "ns/user", "ns/pid", "root"];
 
 /// None if it is more than a frame can hold.
 pub fn start_frame(words: &[OsString]) -> Option<Vec<u8>> {
@@ -34,9 +32,10 @@ pub fn start_frame(words: &[OsString]) -> Option<Vec<u8>> {
     if let Ok(folder) = env::current_dir() {
         record(b'c', folder.as_os_str().as_bytes(), &mut payload);
     }
+    let own = open("/proc/self", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok();
     for place in PLACES {
-        let link = fs::read_link(place).unwrap_or_default();
-        record(b'p', link.as_os_str().as_bytes(), &mut payload);
+        let link = own.as_ref().and_then(|own| readlinkat(own, place, Vec::new()).ok()).unwrap_or_default();
+        record(b'p', link.as_bytes(), &mut payload);
     }
     record(b's', &[input_kind(), output_kind(isatty(stdout())), output_kind(isatty(stderr()))], &mut payload);
     if let Some(window) = terminal::window() {

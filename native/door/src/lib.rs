@@ -5,6 +5,8 @@
 //! let in if it is the guest's own user: the engine starts such a process for the host, and to anybody else of that
 //! user the guest can give nothing that it does not have already.
 
+pub mod named;
+
 use std::io::IoSliceMut;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
@@ -23,6 +25,8 @@ pub struct Door {
 pub enum Knock {
     /// A host; whoever was connected before is not any more.
     Host(OwnedFd),
+    /// Somebody who asks something of a machine, beside its host. No guest has use for one.
+    Errand(OwnedFd),
     /// End everything, with so much time.
     Stop { grace_ms: u64 },
     /// The supervisor is gone.
@@ -32,6 +36,7 @@ pub enum Knock {
 /// The kinds of messages, their first byte.
 const HOST: u8 = 1;
 const STOP: u8 = 2;
+const ERRAND: u8 = 3;
 
 impl Door {
     pub fn new(socket: OwnedFd) -> Self {
@@ -72,6 +77,7 @@ impl Door {
                 (None, _) if self.is_open => {}
                 (None, _) => return Some(Knock::Closed),
                 (Some((&HOST, _)), Some(host)) => return Some(Knock::Host(host)),
+                (Some((&ERRAND, _)), Some(asker)) => return Some(Knock::Errand(asker)),
                 (Some((&STOP, rest)), _) => {
                     let grace_ms = rest.try_into().map(u64::from_le_bytes).unwrap_or(0);
                     return Some(Knock::Stop { grace_ms });
@@ -90,7 +96,7 @@ pub fn await_host(socket: OwnedFd) -> std::io::Result<OwnedFd> {
     loop {
         match door.answer() {
             Some(Knock::Host(stream)) => return Ok(stream),
-            Some(Knock::Stop { .. }) => {}
+            Some(Knock::Stop { .. } | Knock::Errand(_)) => {}
             Some(Knock::Closed) | None => return Err(Errno::CONNRESET.into()),
         }
     }

@@ -16,7 +16,7 @@ use ak_jail::{
     sys, walls,
 };
 
-use crate::{Said, knock, order::Order, readonly, speech::Speech};
+use crate::{Said, order::Order, readonly, speech::Speech};
 
 /// Where the engine shows it.
 const PROGRAM: &str = "/.agentkernel/ak-guest";
@@ -102,7 +102,8 @@ pub fn enter(
     captured: Option<&Listeners>,
     layers: &[Layer],
 ) -> Outcome<Infallible> {
-    let way = if order.kept { Way::Door(knock::open_door()?) } else { Way::Streams(speech) };
+    let way =
+        if order.kept { Way::Door(ak_door::named::open().during("open the door")?) } else { Way::Streams(speech) };
     place(way, captured)?;
     // The first word of the guest may follow at once.
     speech.say(&Said::Started { layers }).during("say that the guest starts")?;

@@ -1,43 +1,20 @@
-//! The door of a kept container, from both sides: a datagram socket with a name in the container's own network
-//! namespace. The guest takes streams from whoever is its own user.
+//! A host comes to a kept container: the engine starts this program for it, which carries its stream to the guest's door.
 
 use std::{
-    io::{self, IoSlice, Read, Write},
-    mem::MaybeUninit,
+    io::{self, Read, Write},
     net::Shutdown,
-    os::{
-        fd::{AsFd, OwnedFd},
-        unix::net::UnixStream,
-    },
+    os::{fd::AsFd, unix::net::UnixStream},
     thread,
 };
 
 use ak_jail::fault::{During, Outcome};
-use rustix::{
-    cmsg_space,
-    net::{
-        AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
-        bind, sendmsg_addr, socket_with, sockopt,
-    },
-};
 
-const NAME: &[u8] = b"agentkernel-door";
-/// As the guest's door knows them.
-const HOST: u8 = 1;
-const STOP: u8 = 2;
 const PORTION: usize = 256 << 10;
-
-pub fn open_door() -> Outcome<OwnedFd> {
-    let door = datagram()?;
-    sockopt::set_socket_passcred(&door, true).during("ask who knocks")?;
-    bind(&door, &name()?).during("open the door")?;
-    Ok(door)
-}
 
 /// Hands the guest a stream and carries it on the standard streams, until either side ends it.
 pub fn carry() -> Outcome<()> {
     let (ours, guests) = UnixStream::pair().during("make a stream")?;
-    send(&[HOST], Some(&guests))?;
+    ak_door::named::let_in(guests.as_fd()).during("knock at the guest's door")?;
     drop(guests);
     let mut to_guest = ours.try_clone().during("make a stream")?;
     thread::spawn(move || {
@@ -50,9 +27,7 @@ pub fn carry() -> Outcome<()> {
 }
 
 pub fn ask_to_stop(grace_ms: u64) -> Outcome<()> {
-    let mut message = vec![STOP];
-    message.extend(grace_ms.to_le_bytes());
-    send(&message, None)
+    ak_door::named::ask_to_stop(grace_ms).during("knock at the guest's door")
 }
 
 fn copy(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
@@ -68,25 +43,4 @@ fn copy(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
             Err(e) => return Err(e),
         }
     }
-}
-
-fn send(message: &[u8], stream: Option<&UnixStream>) -> Outcome<()> {
-    let socket = datagram()?;
-    let descriptors = stream.map(|stream| [stream.as_fd()]);
-    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
-    let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    if let Some(descriptors) = &descriptors {
-        ancillary.push(SendAncillaryMessage::ScmRights(descriptors));
-    }
-    sendmsg_addr(&socket, &name()?, &[IoSlice::new(message)], &mut ancillary, SendFlags::NOSIGNAL)
-        .during("knock at the guest's door")?;
-    Ok(())
-}
-
-fn datagram() -> Outcome<OwnedFd> {
-    socket_with(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None).during("make a socket")
-}
-
-fn name() -> Outcome<SocketAddrUnix> {
-    SocketAddrUnix::new_abstract_name(NAME).during("name the door")
 }

@@ -67,6 +67,8 @@ impl Server {
             match knock {
                 Knock::Host(stream) => self.take_host(stream),
                 Knock::Stop { grace_ms } => self.start_shutdown(grace_ms),
+                // Closed here: whoever asks is told that nobody answers.
+                Knock::Errand(_) => {}
                 Knock::Closed => return Err(End::SupervisorGone),
             }
         }

@@ -35,7 +35,7 @@ use crate::{
     identity::{self, Identity},
     limits::Limits,
     remains::{Remains, Token, enter_mounts, mounts_of},
-    root::Root,
+    root::{Root, Storage},
     shape::Shape,
     stream::{self, Stream},
     wake::{Rest, Wake},
@@ -97,7 +97,7 @@ fn start(shape: &Shape, order: &Order, limits: &Limits) -> Outcome<Started> {
 
 fn become_guest(shape: &Shape, order: &Order, entrance: &OwnedFd) -> Outcome<Infallible> {
     let prepare = || -> Outcome<_> {
-        let root = Root::build()?;
+        let root = Root::build(Storage::Memory)?;
         root.furnish(shape)?;
         root.enter()?;
         let guest = guest::open_program()?;

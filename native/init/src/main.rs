@@ -15,6 +15,7 @@ mod modules;
 mod remains;
 mod root;
 mod shape;
+mod stays;
 mod stream;
 mod sys;
 mod wake;
@@ -34,6 +35,7 @@ use ak_jail::{
 use identity::Identity;
 use limits::Limits;
 use remains::{Remains, TokenWriter};
+use root::Storage;
 use rustix::{
     fs::{Mode, OFlags, open},
     mount::{MountFlags, mount},
@@ -82,15 +84,26 @@ fn run() -> Outcome<end::End> {
 
 /// The child waits for the wake message, and becomes `ak-entry`.
 fn run_told_later(mut stream: Stream, shape: &Shape, limits: &Limits) -> Outcome<end::End> {
+    let is_to_stay = stays::is_asked_for(&stream::command_line()?);
     let (token, writer) = remains::token_pipe()?;
     match fork_into(NAMESPACES, Some(limits.cgroup())).during("start the sandbox's first process")? {
-        Fork::Parent { pid, .. } => {
+        Fork::Parent { pid, pidfd } => {
             let mounts = remains::mounts_of(&pid.to_string())?;
             drop((writer, stream));
-            end::of_child(pid, &Remains::of(mounts, token), || Ok(()))
+            let remains = Remains::of(mounts, token);
+            if is_to_stay {
+                stays::Attendant::new(pid, pidfd, remains).attend()
+            } else {
+                end::of_child(pid, &remains, || Ok(()))
+            }
         }
         Fork::Child => {
-            let fault = match serve(&mut stream, shape, writer) {
+            let served = if is_to_stay {
+                serve_from_disk(&mut stream, shape, writer)
+            } else {
+                serve(&mut stream, shape, writer)
+            };
+            let fault = match served {
                 Err(fault) => fault,
                 Ok(never) => match never {},
             };
@@ -112,19 +125,41 @@ fn mount_kernel_folders() -> Outcome<()> {
 }
 
 fn serve(stream: &mut Stream, shape: &Shape, token: TokenWriter) -> Outcome<Infallible> {
-    let root = root::Root::build()?;
-    // Opened while they can still be seen.
-    let (log, random) = (open_log()?, identity::open_random()?);
-    root.furnish(shape)?;
-    root.enter()?;
-    let program = open(ENTRY, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("open ak-entry")?;
-    let mut identity = Identity::prepare(random, shape)?;
+    let Entered { mut identity, program, log } = enter(Storage::Memory, shape)?;
     let mut heard = Vec::new();
     stream.hear_wake(&mut heard)?;
     let wake = Wake::parse(&heard)?;
     token.tell(wake.token)?;
     identity.take(&wake)?;
     become_entry(stream, &program, &log)
+}
+
+/// What a machine that stays has on its disk is there only when it is somebody's.
+fn serve_from_disk(stream: &mut Stream, shape: &Shape, token: TokenWriter) -> Outcome<Infallible> {
+    let mut heard = Vec::new();
+    stream.hear_wake(&mut heard)?;
+    let wake = Wake::parse(&heard)?;
+    token.tell(wake.token)?;
+    let Entered { mut identity, program, log } = enter(Storage::Disk, shape)?;
+    identity.take(&wake)?;
+    become_entry(stream, &program, &log)
+}
+
+struct Entered {
+    identity: Identity,
+    program: OwnedFd,
+    log: OwnedFd,
+}
+
+/// The sandbox's root, with everything but what the wake message brings.
+fn enter(storage: Storage, shape: &Shape) -> Outcome<Entered> {
+    let root = root::Root::build(storage)?;
+    // Opened while they can still be seen.
+    let (log, random) = (open_log()?, identity::open_random()?);
+    root.furnish(shape)?;
+    root.enter()?;
+    let program = open(ENTRY, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("open ak-entry")?;
+    Ok(Entered { identity: Identity::prepare(random, shape)?, program, log })
 }
 
 fn become_entry(stream: &Stream, program: &OwnedFd, log: &OwnedFd) -> Outcome<Infallible> {

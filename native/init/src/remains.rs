@@ -113,7 +113,8 @@ impl Remains {
         }
     }
 
-    fn become_gatherer(&self, port: &File) -> Outcome<std::convert::Infallible> {
+    /// In a process of its own, which ends with it.
+    pub fn become_gatherer(&self, port: &File) -> Outcome<std::convert::Infallible> {
         let port = above_placed(port).during("keep the stream")?;
         let log = crate::open_log()?;
         enter_mounts(&self.mounts)?;

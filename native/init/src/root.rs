@@ -1,11 +1,18 @@
-//! The sandbox's root: the image on the first disk, which cannot be written, below a layer in memory. What every root
-//! has (/proc, /dev, /tmp) is built by the code that builds it for jails.
+//! The sandbox's root: the image on the disk that cannot be written, below a layer in memory or, of a machine that stays,
+//! on a disk of its own. What every root has (/proc, /dev, /tmp) is built by the code that builds it for jails.
 
-use std::{fs, os::unix::fs::MetadataExt, path::Path};
+use std::{
+    fs,
+    os::{
+        fd::OwnedFd,
+        unix::{ffi::OsStrExt, fs::MetadataExt},
+    },
+    path::Path,
+};
 
 use ak_jail::{
     etc_files,
-    fault::{During, Outcome},
+    fault::{During, Fault, Outcome},
     filesystems, image_root,
     place::{self, Root as Tree},
     view::guard::{self, Void},
@@ -20,9 +27,13 @@ use rustix::{
     process::{chdir, chroot, umask},
 };
 
-use crate::{identity::MACHINE_ID, shape::Shape};
+use crate::{
+    identity::MACHINE_ID,
+    shape::{Place, Shape},
+};
 
-const DISK: &str = "/dev/vda";
+/// In the order in which the kernel found them, which is not that of anybody's words.
+const DISKS: [&str; 2] = ["vda", "vdb"];
 /// A filesystem in memory: everything that the sandbox writes lies here. The current folder until the root is entered.
 const SCRATCH: &str = "/scratch";
 /// Of this program's own filesystem.
@@ -34,24 +45,42 @@ const FIRST_MIB: u64 = 16;
 /// The name of a sandbox that is nobody's yet.
 pub const NOBODYS: &str = "sandbox";
 
+/// Where what the sandbox writes goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Storage {
+    Memory,
+    Disk,
+}
+
+impl Storage {
+    /// A folder of the scratch space that what is written lies in.
+    fn folder(self) -> &'static Path {
+        Path::new(if self == Self::Memory { "." } else { "disk" })
+    }
+}
+
 pub struct Root {
     tree: Tree,
+    storage: Storage,
 }
 
 impl Root {
-    pub fn build() -> Outcome<Self> {
+    pub fn build(storage: Storage) -> Outcome<Self> {
         umask(Mode::empty());
         mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).during("own the mounts")?;
         fs::create_dir_all(SCRATCH).during("make the scratch folder")?;
         place::attach_at(&filesystems::tmpfs(FIRST_MIB, "0755")?, Path::new(SCRATCH))
             .during("mount the scratch space")?;
         chdir(SCRATCH).during("enter the scratch space")?;
-        for folder in ["image", "upper", "work", "root"] {
+        for folder in ["image", "disk", "root"] {
             fs::create_dir(folder).during("make a folder of the scratch space")?;
+        }
+        if storage == Storage::Disk {
+            mount_disk()?;
         }
         let void = guard::void(Path::new("void-file"), Path::new("void-folder"))?;
         mount_image()?;
-        let tree = join()?;
+        let tree = join(storage)?;
         for (name, mode) in [("dev", 0o755), ("proc", 0o555), ("sys", 0o555), ("tmp", 0o1777), (".agentkernel", 0o755)]
         {
             image_root::own_folder(&tree, name, mode)?;
@@ -61,7 +90,7 @@ impl Root {
         close_to_root(&void)?;
         let programs = place::clone_readonly(Path::new(PROGRAMS)).during("show the programs")?;
         place::attach_at(&programs, Path::new("root/.agentkernel")).during("show the programs")?;
-        Ok(Self { tree })
+        Ok(Self { tree, storage })
     }
 
     /// What all copies have.
@@ -70,10 +99,23 @@ impl Root {
         resize("root/tmp", shape.tmp_mib)?;
         resize("root/dev/shm", shape.tmp_mib)?;
         for place in &shape.places {
-            self.tree.attach_folder(&filesystems::tmpfs(place.mib, &place.mode)?, &place.path)?;
+            self.tree.attach_folder(&self.space(place)?, &place.path)?;
         }
         image_root::write_machine(&self.tree, &etc_files::of_the_machine(NOBODYS, shape.network()))?;
         image_root::write_machine(&self.tree, &[(MACHINE_ID, String::new())])
+    }
+
+    /// What is written at a place beside the root's own layer.
+    fn space(&self, place: &Place) -> Outcome<OwnedFd> {
+        if self.storage == Storage::Memory {
+            return filesystems::tmpfs(place.mib, &place.mode);
+        }
+        let folder = self.storage.folder().join("places").join(name_of(&place.path));
+        let mode = u32::from_str_radix(&place.mode, 8).during("the mode of a place")?;
+        if make_new(&folder)? {
+            chmodat(CWD, &folder, Mode::from_raw_mode(mode), AtFlags::empty()).during("make a place")?;
+        }
+        place::clone_tree(CWD, &folder).during("show a place")
     }
 
     /// Makes it the only filesystem in sight. The kernel's first filesystem cannot be left by pivot_root(2); what lies
@@ -88,23 +130,72 @@ impl Root {
 
 fn mount_image() -> Outcome<()> {
     let fs = fsopen("erofs", FsOpenFlags::FSOPEN_CLOEXEC).during("open erofs")?;
-    fsconfig_set_string(&fs, "source", DISK).during("name the image's disk")?;
+    fsconfig_set_string(&fs, "source", disk(Access::Readonly)?).during("name the image's disk")?;
     fsconfig_set_flag(&fs, "ro").during("mount the image")?;
-    fsconfig_create(&fs).during(format_args!("read the image on {DISK}"))?;
+    fsconfig_create(&fs).during("read the image's disk")?;
     let closed =
         MountAttrFlags::MOUNT_ATTR_RDONLY | MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     let tree = fsmount(&fs, FsMountFlags::FSMOUNT_CLOEXEC, closed).during("mount the image")?;
     place::attach_at(&tree, Path::new("image")).during("mount the image")
 }
 
-/// The overlay, at `root`. Its layer in memory looks like the image's root.
-fn join() -> Outcome<Tree> {
-    let like = fs::metadata("image").during("look at the image's root")?;
-    std::os::unix::fs::chown("upper", Some(like.uid()), Some(like.gid())).during("make the writable layer")?;
-    chmodat(CWD, "upper", Mode::from_raw_mode(like.mode() & 0o7777), AtFlags::empty())
-        .during("make the writable layer")?;
+/// What was written last and is not whole is taken back by the filesystem's own journal.
+fn mount_disk() -> Outcome<()> {
+    let fs = fsopen("ext4", FsOpenFlags::FSOPEN_CLOEXEC).during("open ext4")?;
+    fsconfig_set_string(&fs, "source", disk(Access::Writable)?).during("name the sandbox's disk")?;
+    fsconfig_set_string(&fs, "errors", "remount-ro").during("mount the sandbox's disk")?;
+    // Tables that nobody uses yet stay holes.
+    fsconfig_set_flag(&fs, "noinit_itable").during("mount the sandbox's disk")?;
+    fsconfig_create(&fs).during("read the sandbox's disk")?;
+    let closed = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    let tree = fsmount(&fs, FsMountFlags::FSMOUNT_CLOEXEC, closed).during("mount the sandbox's disk")?;
+    place::attach_at(&tree, Storage::Disk.folder()).during("mount the sandbox's disk")?;
+    make_new(&Storage::Disk.folder().join("places")).map(drop)
+}
+
+#[derive(PartialEq, Eq)]
+enum Access {
+    Readonly,
+    Writable,
+}
+
+/// The image's disk is the one that cannot be written.
+fn disk(access: Access) -> Outcome<String> {
+    for name in DISKS {
+        let Ok(flag) = fs::read_to_string(format!("/sys/block/{name}/ro")) else { continue };
+        if (flag.trim() == "1") == (access == Access::Readonly) {
+            return Ok(format!("/dev/{name}"));
+        }
+    }
+    Err(Fault::start("the machine lacks a disk"))
+}
+
+/// Whether it was not there before.
+fn make_new(folder: &Path) -> Outcome<bool> {
+    match fs::create_dir(folder) {
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+        Err(e) => Err(e).during(format_args!("make {}", folder.display())),
+    }
+}
+
+/// One name for a path, and no other path has it.
+fn name_of(path: &Path) -> String {
+    path.as_os_str().as_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The overlay, at `root`. Its writable layer looks like the image's root.
+fn join(storage: Storage) -> Outcome<Tree> {
+    let (upper, work) = (storage.folder().join("upper"), storage.folder().join("work"));
+    make_new(&work)?;
+    if make_new(&upper)? {
+        let like = fs::metadata("image").during("look at the image's root")?;
+        std::os::unix::fs::chown(&upper, Some(like.uid()), Some(like.gid())).during("make the writable layer")?;
+        chmodat(CWD, &upper, Mode::from_raw_mode(like.mode() & 0o7777), AtFlags::empty())
+            .during("make the writable layer")?;
+    }
     let fs = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC).during("open overlay")?;
-    for (key, value) in [("lowerdir", "image"), ("upperdir", "upper"), ("workdir", "work")] {
+    for (key, value) in [("lowerdir", Path::new("image")), ("upperdir", &upper), ("workdir", &work)] {
         fsconfig_set_string(&fs, key, value).during("name a layer")?;
     }
     fsconfig_create(&fs).during("join the image and its writable layer")?;

@@ -17,10 +17,10 @@ use rustix::{
 };
 use serde::Serialize;
 
-use crate::sys;
+use crate::{stays, sys};
 
 /// The first port of the first console that is no console itself.
-const PORT: &str = "/dev/vport0p1";
+pub const PORT: &str = "/dev/vport0p1";
 const OPTION: &str = "ak.stream=vsock:";
 /// A wake message has some hundred bytes.
 const MAX_MESSAGE: usize = 1 << 20;
@@ -40,18 +40,23 @@ pub struct Stream {
     file: File,
     /// Connections come and go until one has brought the message: those of a machine that is saved end.
     listener: Option<OwnedFd>,
+    /// At a port, too, one host may follow another until one has brought the message.
+    is_patient: bool,
 }
 
 impl Stream {
     pub fn open() -> Outcome<Self> {
-        let words = fs::read_to_string("/proc/cmdline").during("read the kernel's command line")?;
+        let words = command_line()?;
         match vsock_port(&words)? {
             Some(port) => {
                 let listener = sys::listen_vsock(port).during("listen on the vsock")?;
                 let file = File::from(sys::accept(&listener).during("take the host's connection")?);
-                Ok(Self { file, listener: Some(listener) })
+                Ok(Self { file, listener: Some(listener), is_patient: false })
             }
-            None => Ok(Self { file: open_port(Path::new(PORT))?, listener: None }),
+            None => {
+                let file = open_port(Path::new(PORT))?;
+                Ok(Self { file, listener: None, is_patient: stays::is_asked_for(&words) })
+            }
         }
     }
 
@@ -83,6 +88,8 @@ impl Stream {
                 (Err(e), Some(listener)) if is_hang_up(&e) => {
                     self.file = File::from(sys::accept(listener).during("take the host's connection")?);
                 }
+                // What is said next waits for the next one.
+                (Err(e), None) if is_hang_up(&e) && self.is_patient => {}
                 (Err(e), None) if is_hang_up(&e) => return Err(host_gone()),
                 (Err(e), _) => return Err(unheard(&e)),
             }
@@ -94,13 +101,22 @@ impl Stream {
     }
 
     fn say(&mut self, what: &Said<'_>) -> io::Result<()> {
-        self.file.write_all(&framed(what)?)
+        say(&mut self.file, what)
     }
+}
+
+pub fn command_line() -> Outcome<String> {
+    fs::read_to_string("/proc/cmdline").during("read the kernel's command line")
 }
 
 /// As it goes over the stream.
 pub fn message(what: &impl Serialize) -> Outcome<Vec<u8>> {
     framed(what).during("write a message")
+}
+
+/// One message. At a port that has no host it waits for one.
+pub fn say(file: &mut File, what: &impl Serialize) -> io::Result<()> {
+    file.write_all(&framed(what)?)
 }
 
 fn framed(what: &impl Serialize) -> io::Result<Vec<u8>> {
@@ -118,7 +134,7 @@ fn unheard(e: &io::Error) -> Fault {
 }
 
 /// Into what has room for it, where it is not too long.
-fn hear(file: &mut File, message: &mut Vec<u8>) -> io::Result<()> {
+pub fn hear(file: &mut File, message: &mut Vec<u8>) -> io::Result<()> {
     let mut length = [0; 4];
     file.read_exact(&mut length)?;
     let length = u32::from_le_bytes(length) as usize;
@@ -138,12 +154,23 @@ fn vsock_port(words: &str) -> Outcome<Option<u32>> {
     port.parse().map(Some).map_err(|_| Fault::new("internal", format!("{OPTION}{port}: not a port")))
 }
 
+/// Waits until nobody has it any more. The kernel tells nobody of that moment, which is near where it is waited for.
+pub fn open_when_free(path: &Path) -> Outcome<File> {
+    loop {
+        match File::options().read(true).write(true).open(path) {
+            Err(e) if e.kind() == io::ErrorKind::ResourceBusy => std::thread::sleep(Duration::from_millis(1)),
+            opened => return opened.during(format_args!("open {}", path.display())),
+        }
+    }
+}
+
 /// When nobody has it open any more.
 pub fn open_again() -> Outcome<File> {
     File::options().read(true).write(true).open(PORT).during("open the console's port again")
 }
 
-fn open_port(path: &Path) -> Outcome<File> {
+/// When it is there.
+pub fn open_port(path: &Path) -> Outcome<File> {
     let watch = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)
         .during("watch for the console's port")?;
     inotify::add_watch(&watch, "/dev", inotify::WatchFlags::CREATE).during("watch for the console's port")?;

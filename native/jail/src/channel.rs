@@ -19,6 +19,9 @@ use crate::{
     sys,
 };
 
+/// With one message.
+pub const MOST_DESCRIPTORS: usize = 8;
+
 pub struct Channel(OwnedFd);
 
 impl Channel {
@@ -38,15 +41,18 @@ impl Channel {
     }
 
     pub fn send<T: Serialize>(&self, message: &T, with: Option<BorrowedFd<'_>>) -> Outcome<()> {
+        self.send_all(message, with.as_slice())
+    }
+
+    /// With at most `MOST_DESCRIPTORS`.
+    pub fn send_all<T: Serialize>(&self, message: &T, with: &[BorrowedFd<'_>]) -> Outcome<()> {
         let body = serde_json::to_vec(message).during("encode a message")?;
         let mut bytes = (body.len() as u32).to_le_bytes().to_vec();
         bytes.extend(body);
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
-        let fds;
-        if let Some(fd) = with {
-            fds = [fd];
-            ancillary.push(SendAncillaryMessage::ScmRights(&fds));
+        if !with.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(with)) {
+            return Err(Fault::new("internal", "more descriptors than one message carries"));
         }
         let mut sent = 0;
         while sent < bytes.len() {
@@ -60,16 +66,21 @@ impl Channel {
 
     /// The next message, or None when the other side is gone.
     pub fn receive<T: DeserializeOwned>(&self) -> Outcome<Option<(T, Option<OwnedFd>)>> {
-        let mut fd = None;
+        Ok(self.receive_all()?.map(|(message, fds)| (message, fds.into_iter().next())))
+    }
+
+    /// The same, with all descriptors that came with it.
+    pub fn receive_all<T: DeserializeOwned>(&self) -> Outcome<Option<(T, Vec<OwnedFd>)>> {
+        let mut fds = Vec::new();
         let mut head = [0; 4];
-        if !self.fill(&mut head, &mut fd)? {
+        if !self.fill(&mut head, &mut fds)? {
             return Ok(None);
         }
         let mut body = vec![0; u32::from_le_bytes(head) as usize];
-        if !self.fill(&mut body, &mut fd)? {
+        if !self.fill(&mut body, &mut fds)? {
             return Ok(None);
         }
-        Ok(Some((serde_json::from_slice(&body).during("decode a message")?, fd)))
+        Ok(Some((serde_json::from_slice(&body).during("decode a message")?, fds)))
     }
 
     /// The next message; the other side's end is an error.
@@ -80,10 +91,10 @@ impl Channel {
         }
     }
 
-    fn fill(&self, buffer: &mut [u8], fd: &mut Option<OwnedFd>) -> Outcome<bool> {
+    fn fill(&self, buffer: &mut [u8], fds: &mut Vec<OwnedFd>) -> Outcome<bool> {
         let mut got = 0;
         while got < buffer.len() {
-            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
             let mut ancillary = RecvAncillaryBuffer::new(&mut space);
             let message = match recvmsg(
                 &self.0,
@@ -97,8 +108,8 @@ impl Channel {
                 Err(e) => return Err(e).during("receive a message"),
             };
             for part in ancillary.drain() {
-                if let RecvAncillaryMessage::ScmRights(fds) = part {
-                    *fd = fds.into_iter().next().or(fd.take());
+                if let RecvAncillaryMessage::ScmRights(received) = part {
+                    fds.extend(received);
                 }
             }
             if message.bytes == 0 {

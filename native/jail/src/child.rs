@@ -62,17 +62,11 @@ pub enum Told {
     Failed(Fault),
 }
 
-/// What the supervisor tells the child.
-#[derive(Debug, Serialize, Deserialize)]
-pub enum Asked {
-    /// The way into a cgroup comes with this message.
-    Join,
-    /// Everything is prepared; how, says the message that follows.
-    Finish,
-}
-
+/// What the supervisor tells the child when it has prepared everything. The ways into the cgroups come with it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Prepared {
+    /// How many there are.
+    pub cgroups: usize,
     /// What was found in the views.
     pub surveys: Vec<Survey>,
     /// Limits for each process, and what no cgroup holds.
@@ -153,7 +147,7 @@ impl Child<'_> {
         let trees = trees.map(|(v, s)| Ok((s.is_folder(), s.into_tree(v)?))).collect::<Outcome<Vec<_>>>()?;
         let base = self.build_base("/tmp", layers, disk)?;
         // The supervisor has made our cgroup and searched the views for hidden files meanwhile.
-        let Prepared { surveys, rlimits } = self.await_supervisor()?;
+        let Prepared { surveys, rlimits, .. } = self.await_supervisor()?;
         self.show_views(&base, trees, &surveys)?;
         let Base { root, home, .. } = base;
         // Only now that we are in our cgroups.
@@ -268,15 +262,16 @@ impl Child<'_> {
     }
 
     fn await_supervisor(&self) -> Outcome<Prepared> {
-        loop {
-            match self.channel.receive()? {
-                Some((Asked::Join, Some(door))) => {
-                    rustix::io::write(door, b"0").during("enter the sandbox's cgroup")?;
-                }
-                Some((Asked::Finish, _)) => return self.channel.expect(),
-                Some((Asked::Join, None)) | None => return Err(Fault::start("the supervisor is gone")),
-            }
+        let Some((prepared, doors)) = self.channel.receive_all::<Prepared>()? else {
+            return Err(Fault::start("the supervisor is gone"));
+        };
+        if doors.len() != prepared.cgroups {
+            return Err(Fault::start("the ways into the sandbox's cgroups did not arrive"));
         }
+        for door in doors {
+            rustix::io::write(door, b"0").during("enter the sandbox's cgroup")?;
+        }
+        Ok(prepared)
     }
 
     fn show_folder(

@@ -137,8 +137,9 @@ struct Shown {
 /// Makes all files and folders of the root in `at`, and returns what is to be mounted in it.
 fn fill(at: &Path, root: &Root, spec: &Spec) -> Outcome<Vec<Shown>> {
     for (name, mode) in FOLDERS {
-        mkdirat(root.fd(), name, Mode::from_raw_mode(0o755)).during("make a folder of the root")?;
-        if mode != 0o755 {
+        mkdirat(root.fd(), name, Mode::from_raw_mode(mode)).during("make a folder of the root")?;
+        // Our mask has taken away that others may write to it.
+        if mode & 0o022 != 0 {
             rustix::fs::chmodat(root.fd(), name, Mode::from_raw_mode(mode), rustix::fs::AtFlags::empty())
                 .during("make a folder of the root")?;
         }
@@ -217,7 +218,7 @@ fn write_etc(root: &Path, spec: &Spec) -> Outcome<()> {
     ] {
         fs::write(root.join("etc").join(file), text).during(format_args!("write /etc/{file}"))?;
     }
-    for (file, text) in etc_files::of_the_machine(&spec.hostname, spec.network) {
+    for (file, text) in etc_files::at_the_start(spec) {
         fs::write(root.join("etc").join(file), text).during(format_args!("write /etc/{file}"))?;
     }
     Ok(())

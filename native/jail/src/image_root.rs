@@ -54,7 +54,7 @@ pub fn build(root: &Root, spec: &Spec) -> Outcome<PathBuf> {
     place::attach_at(&filesystems::tmpfs(1, "0755")?, Path::new("root/dev")).during("mount /dev")?;
     give(root, "workspace", spec.user)?;
     let etc = own_etc(root)?;
-    for (name, text) in etc_files::of_the_machine(&spec.hostname, spec.network) {
+    for (name, text) in etc_files::at_the_start(spec) {
         replace(&etc, name, text.as_bytes())?;
     }
     let home = accounts(root, &etc, spec.user)?;

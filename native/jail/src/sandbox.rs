@@ -16,7 +16,7 @@ use crate::{
     carry::{self, Carrier, Report},
     cgroup::{self, Cgroup, Usage},
     channel::Channel,
-    child::{Asked, Child, Manner, Prepared, READONLY, Told, WRITABLE},
+    child::{Child, Manner, Prepared, READONLY, Told, WRITABLE},
     control::{End, Layer, LayerState},
     cpu_time,
     fault::{During, Fault, Outcome},
@@ -86,7 +86,9 @@ impl<'a> Sandbox<'a> {
         let privileged = identity.is_host_roots();
         let sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
         let layers = Layers::open(spec.root.layers(), privileged)?;
-        let disk_layer = disk.map(|folder| Layers::open(&[folder.to_owned()], privileged)).transpose()?;
+        // A machine has a disk of its own among its files, and its monitor writes nothing else.
+        let on_disk = disk.filter(|_| spec.monitor.is_none());
+        let disk_layer = on_disk.map(|folder| Layers::open(&[folder.to_owned()], privileged)).transpose()?;
         let mut placeholders = make_placeholders(spec.into())?;
         // Made while the child is at work, unless it is to be born in it. Declared before the process, to outlive it.
         let born = cgroup::is_pure_v2();
@@ -116,7 +118,7 @@ impl<'a> Sandbox<'a> {
             mapped.map_err(|fault| why_gone(&ours).unwrap_or_else(|| no_disk(&fault)))?;
         }
         drop((layers, disk_layer));
-        tell(&ours, &(), None)?;
+        tell(&ours, &(), &[])?;
         // From here on the child builds; what follows is done beside it and needed only at its end.
         map_ids(spec, &identity, &sources, pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
         let hide = Matcher::hiding(&spec.hide);
@@ -130,13 +132,11 @@ impl<'a> Sandbox<'a> {
             // The kernel counts by id, and root of the sandbox can become any of the range.
             cgroup_layers.add_to_limits("; that limits processes for each id, not in all");
         }
-        for door in cgroup.doors(born)? {
-            tell(&ours, &Asked::Join, Some(door.as_fd()))?;
-        }
+        let doors = cgroup.doors(born)?;
         let surveys = search(spec.into(), &sources, (&hide, &protect), &mut placeholders)?;
-        tell(&ours, &Asked::Finish, None)?;
-        let prepared = Prepared { surveys, rlimits: rlimits(spec, cgroup) };
-        tell(&ours, &prepared, None)?;
+        let prepared = Prepared { cgroups: doors.len(), surveys, rlimits: rlimits(spec, cgroup) };
+        tell(&ours, &prepared, &borrowed(&doors))?;
+        drop(doors);
         let mut walls = vec![
             Layer::new("namespaces", LayerState::Applied, identity.describe()),
             Layer::applied("seccomp"),
@@ -145,7 +145,7 @@ impl<'a> Sandbox<'a> {
         walls.extend(cgroup_layers.freezer.clone());
         let upper = follow_child(&ours, &mut walls)?;
         walls.extend(live_layer(&spec.views));
-        walls.extend(disk.map(|_| disk_layer_of_kept()));
+        walls.extend(on_disk.map(|_| disk_layer_of_kept()));
         let Some((cgroup, _)) = limited.take() else { return Err(Fault::new("internal", "the cgroup is gone")) };
         let Prepared { surveys, .. } = prepared;
         let _identity = identity;
@@ -174,6 +174,11 @@ impl<'a> Sandbox<'a> {
     /// What was needed only to start it. Taking it apart, by dropping it, may take a while.
     pub fn remains(&mut self) -> Option<OwnedFd> {
         self.left.take()
+    }
+
+    /// What runs in it is a virtual machine's monitor.
+    pub fn is_machine(&self) -> bool {
+        self.spec.monitor.is_some()
     }
 
     /// Readable when the first process has ended, and so all others.
@@ -254,8 +259,12 @@ fn open_guest(spec: &Spec) -> Outcome<OwnedFd> {
 }
 
 /// Sends the child something. If it is gone, what it said before is the reason, and not that it cannot be told.
-fn tell<T: Serialize>(channel: &Channel, message: &T, with: Option<BorrowedFd<'_>>) -> Outcome<()> {
-    channel.send(message, with).map_err(|fault| why_gone(channel).unwrap_or(fault))
+fn tell<T: Serialize>(channel: &Channel, message: &T, with: &[BorrowedFd<'_>]) -> Outcome<()> {
+    channel.send_all(message, with).map_err(|fault| why_gone(channel).unwrap_or(fault))
+}
+
+fn borrowed(fds: &[OwnedFd]) -> Vec<BorrowedFd<'_>> {
+    fds.iter().map(AsFd::as_fd).collect()
 }
 
 /// Why the child is gone, if it is: what it said last, or else somebody killed it.

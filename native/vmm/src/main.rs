@@ -11,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ak_door::Door;
 use ak_vmm::{
     failure::{During, Failure, Outcome},
     firecracker::Firecracker,
@@ -20,7 +21,10 @@ use ak_vmm::{
     spec::{Does, MachineSpec, MonitorKind, STREAM_FD},
     watch,
 };
-use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::{
+    fs::{OFlags, fcntl_setfl},
+    io::{FdFlags, fcntl_setfd},
+};
 use serde_json::Value;
 
 const FAILED: u8 = 1;
@@ -65,13 +69,17 @@ fn run_on<M: Monitor>(spec: &MachineSpec) -> Outcome<()> {
     let stream = unsafe { BorrowedFd::borrow_raw(STREAM_FD) };
     // A monitor gets a copy where it takes one, and must not have another.
     fcntl_setfd(stream, FdFlags::CLOEXEC).during("keep the machine's stream")?;
-    let stream = || stream.try_clone_to_owned().during("give the machine its stream");
-    let machine = match spec.does {
-        Does::Boot => M::boot(spec, stream()?)?,
-        Does::Restore => M::restore(spec, stream()?)?,
-        Does::Save => return save::<M>(spec),
+    let own = || stream.try_clone_to_owned().during("give the machine its stream");
+    let end = match (spec.does, spec.disk_mib) {
+        (Does::Save, _) => return save::<M>(spec),
+        (_, Some(_)) => {
+            fcntl_setfl(stream, OFlags::NONBLOCK).during("open the door")?;
+            M::keep(spec, Door::new(own()?))?
+        }
+        (Does::Boot, None) => M::boot(spec, own()?)?.await_end()?,
+        (Does::Restore, None) => M::restore(spec, own()?)?.await_end()?,
     };
-    match machine.await_end()? {
+    match end {
         End::Off => Ok(()),
         End::Failed(why) => Err(Failure::new(why)),
     }

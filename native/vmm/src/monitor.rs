@@ -2,7 +2,12 @@
 
 use std::os::fd::OwnedFd;
 
-use crate::{failure::Outcome, spec::MachineSpec};
+use ak_door::Door;
+
+use crate::{
+    failure::{Failure, Outcome},
+    spec::MachineSpec,
+};
 
 /// How a machine ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +24,10 @@ pub trait Monitor: Sized {
     fn boot(spec: &MachineSpec, stream: OwnedFd) -> Outcome<Self>;
     /// Starts one from the template's memory and state, of which it changes nothing.
     fn restore(spec: &MachineSpec, stream: OwnedFd) -> Outcome<Self>;
+    /// Runs one that stays, until its end. Hosts and orders come through the door.
+    fn keep(spec: &MachineSpec, _door: Door) -> Outcome<End> {
+        Err(Failure::new(format!("{} has no machines that stay", spec.program.display())))
+    }
     /// Saves the state of its devices beside its memory. It runs no more afterwards.
     fn save(&mut self) -> Outcome<()>;
     fn pause(&mut self) -> Outcome<()>;

@@ -17,6 +17,8 @@ pub const ROOT_FD: RawFd = 6;
 pub const MEMORY_FD: RawFd = 7;
 /// The state of its devices.
 pub const STATE_FD: RawFd = 8;
+/// What a machine that stays writes.
+pub const DISK_FD: RawFd = 9;
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -32,6 +34,9 @@ pub struct MachineSpec {
     /// Whether its kernel finds its devices by ACPI; else they are named on its command line.
     pub acpi: bool,
     pub command_line: String,
+    /// Of the disk of a machine that stays: hosts come to it and go, and what was the stream is a door.
+    #[serde(default)]
+    pub disk_mib: Option<u64>,
     /// What a machine that is to be saved is told first, which all its copies have heard then.
     #[serde(default)]
     pub says: Option<String>,
@@ -67,6 +72,7 @@ const FOR_EMULATION: [&str; 2] = ["noapic", "nolapic_timer"];
 const LEAST_MEMORY_MIB: u64 = 64;
 const MOST_MEMORY_MIB: u64 = 1 << 20;
 const MOST_VCPUS: u32 = 64;
+const MOST_DISK_MIB: u64 = 16 << 20;
 
 impl MachineSpec {
     pub fn parse(text: &str) -> Outcome<Self> {
@@ -94,6 +100,9 @@ impl MachineSpec {
         }
         if !(1..=MOST_VCPUS).contains(&self.vcpus) {
             return Err(format!("vcpus must be 1 to {MOST_VCPUS}"));
+        }
+        if self.disk_mib.is_some_and(|mib| !(1..=MOST_DISK_MIB).contains(&mib)) {
+            return Err(format!("diskMib must be 1 to {MOST_DISK_MIB}"));
         }
         Ok(())
     }
@@ -124,6 +133,7 @@ mod tests {
             ("\"vcpus\":1", "\"vcpus\":1,\"more\":2"),
             ("\"vcpus\":1", "\"vcpus\":0"),
             ("\"version\":1", "\"version\":2"),
+            ("\"vcpus\":1", "\"vcpus\":1,\"diskMib\":0"),
             ("128", "1"),
             ("/usr/bin/qemu", "qemu"),
         ] {

@@ -14,7 +14,8 @@ interface Place {
   readonly mode: string;
 }
 
-export function firstMessage(boot: BootSpec, views: readonly CopiedView[]): string {
+/** Of one that stays nothing is built ahead: what lies on its disk comes first. */
+export function firstMessage(boot: BootSpec, views: readonly CopiedView[], stays = false): string {
   const { fs, net, resources } = boot.policy;
   const tmpMib = Math.min(fs.tmpMiB, Math.max(4, Math.floor(resources.memoryMiB / 4)));
   return JSON.stringify({
@@ -26,7 +27,7 @@ export function firstMessage(boot: BootSpec, views: readonly CopiedView[]): stri
     places: places(boot, views, tmpMib),
     pids: resources.pids,
     openFiles: resources.openFiles,
-    ahead: waitsInside(boot, views) ? nobodys(boot) : null,
+    ahead: !stays && waitsInside(boot, views) ? nobodys(boot) : null,
   });
 }
 

@@ -4,36 +4,21 @@
  * never gives a machine a device that leads anywhere but to its own stream, and never lets two of them share one.
  */
 import type { Backend, BootSpec, Lack, WarmShape } from "../../core/backend.js";
-import { AgentKernelError } from "../../core/errors.js";
 import { sweepProjects } from "../entry/copied-project.js";
 import { copiedViews, liveViews } from "../entry/views.js";
-import type { JailPrograms } from "../linux/jail-process.js";
 import { firstMessage } from "./first-message.js";
-import type { MachineFiles } from "./machine-files.js";
-import type { Monitor } from "./monitor.js";
+import { microvmKept } from "./kept/index.js";
+import type { MicrovmOptions } from "./options.js";
 import { machineViews, RunMachine } from "./run-machine.js";
-import { type MachineShape, memoryMib, vcpus } from "./shape.js";
-import type { Templates } from "./templates.js";
+import { memoryMib } from "./shape.js";
+import { shapeFor } from "./shape-for.js";
 import { WarmMachine } from "./warm-machine.js";
 
-export interface MicrovmOptions {
-  readonly programs: JailPrograms;
-  readonly vmmBinary: string;
-  readonly monitor: () => Promise<Monitor>;
-  readonly files: MachineFiles;
-  readonly templates: () => Promise<Templates>;
-  /** Of the user's own, for what is known of synced projects. */
-  readonly folder: string;
-  /** From the kernel on each time, without a template. */
-  readonly isCold?: boolean;
-}
+export type { MicrovmOptions } from "./options.js";
 
 const NOT_LIVE = "a machine cannot show a folder of the host's live: that needs virtiofs";
 
 export const microvmLacks: readonly Lack[] = [
-  { capability: "snapshot", reason: "the memory of a machine that serves somebody is not saved yet" },
-  { capability: "kept", reason: "machines that stay are not there yet" },
-  { capability: "pause", reason: "machines that stay are not there yet" },
   { capability: "workspace-mount", reason: NOT_LIVE },
   { capability: "home", reason: NOT_LIVE },
 ];
@@ -55,38 +40,21 @@ export function microvmBackend(options: MicrovmOptions): Backend {
       }
       return booted;
     },
+    kept: microvmKept(options),
     shapeOf: (spec) => warmShape(options, spec),
   };
 }
 
 async function startMachine(options: MicrovmOptions, spec: BootSpec, signal?: AbortSignal): Promise<RunMachine> {
   const { programs, vmmBinary, templates, folder, isCold = false } = options;
-  const shape = await shapeFor(options, spec, signal);
+  const first = firstMessage(spec, machineViews(spec));
+  const shape = await shapeFor(options, { ...spec.policy, image: spec.image, first }, signal);
   const start = isCold
     ? ({ does: "boot" } as const)
     : ({ does: "restore", template: await (await templates()).of(shape) } as const);
   signal?.throwIfAborted();
   const { vcpus: share } = spec.policy.resources;
   return await RunMachine.start({ programs, vmmBinary, shape, start, vcpus: share, folder }, signal);
-}
-
-async function shapeFor(
-  { monitor: openMonitor, files }: MicrovmOptions,
-  spec: BootSpec,
-  signal?: AbortSignal,
-): Promise<MachineShape> {
-  const {
-    image,
-    policy: { resources },
-  } = spec;
-  if (image.kind === "host") {
-    throw new AgentKernelError("unsupported", "the image host is not possible on this backend", {
-      hint: "name an image with --image: a virtual machine runs images, not this machine's own programs",
-    });
-  }
-  const [monitor, kernel, root] = await Promise.all([openMonitor(), files.kernel(), files.root(image, signal)]);
-  const first = firstMessage(spec, machineViews(spec));
-  return { monitor, kernel, root, memoryMib: memoryMib(resources), vcpus: vcpus(resources, monitor), first };
 }
 
 /** What a machine is told when it is woken is not part of it: names, folders, certificates are whoever's it becomes. */

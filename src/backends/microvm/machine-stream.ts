@@ -14,7 +14,7 @@ import { TokenScanner } from "./token-scanner.js";
 
 const HIGH_WATER_BYTES = 1 << 20;
 
-abstract class OverSocket extends Duplex {
+export abstract class OverSocket extends Duplex {
   protected readonly socket: Socket;
   protected readonly reader: SocketReader;
 

@@ -21,6 +21,8 @@ export interface MonitorJail {
   readonly vcpus: number;
   readonly vmmBinary: string;
   readonly journalDir: string;
+  /** The file that a machine which stays has as its disk. */
+  readonly disk?: string;
 }
 
 /** Whom the monitor runs as in its jail. */
@@ -28,11 +30,13 @@ const MONITOR_ID = 1000;
 const MONITOR_THREADS = 64;
 const MONITOR_OPEN_FILES = 256;
 const SCRATCH_MIB = 4;
+/** In the place of a file that there is not. */
+const NOTHING = "/dev/null";
 
-export function monitorJail({ shape, start, vcpus, vmmBinary, journalDir }: MonitorJail): JailSpec {
+export function monitorJail({ shape, start, vcpus, vmmBinary, journalDir, disk }: MonitorJail): JailSpec {
   const { monitor, kernel, root } = shape;
   const isSaved = start.does === "save";
-  const template = start.does === "boot" ? [] : [start.template.memory, start.template.state];
+  const template = start.does === "boot" ? [NOTHING, NOTHING] : [start.template.memory, start.template.state];
   return {
     version: 1,
     hostname: "monitor",
@@ -64,6 +68,7 @@ export function monitorJail({ shape, start, vcpus, vmmBinary, journalDir }: Moni
       files: [
         ...[kernel.kernel, kernel.initramfs, root.path].map((path) => ({ path, writable: false })),
         ...template.map((path) => ({ path, writable: isSaved })),
+        ...(disk === undefined ? [] : [{ path: disk, writable: true }]),
       ],
       kvm: monitor.accelerator === "kvm",
       unixSockets: monitor.kind === "firecracker",
@@ -71,7 +76,8 @@ export function monitorJail({ shape, start, vcpus, vmmBinary, journalDir }: Moni
   };
 }
 
-function machineSpec({ monitor, kernel, memoryMib, vcpus, first }: MachineShape, { does }: MachineStart): object {
+function machineSpec(shape: MachineShape, { does }: MachineStart): object {
+  const { monitor, kernel, memoryMib, vcpus, first, diskMib } = shape;
   return {
     version: 1,
     does,
@@ -84,5 +90,6 @@ function machineSpec({ monitor, kernel, memoryMib, vcpus, first }: MachineShape,
     commandLine: kernel.commandLine,
     // Whoever starts another tells it themselves.
     says: does === "save" ? first : null,
+    diskMib,
   };
 }

@@ -5,20 +5,20 @@
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { BootedSandbox, BootSpec, Layer, SandboxEnd } from "../../core/backend.js";
-import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
-import { escapeText } from "../../core/escape.js";
-import { within } from "../../core/within.js";
+import { AgentKernelError } from "../../core/errors.js";
 import { entryOrder } from "../entry/order.js";
 import type { Preface } from "../entry/preface.js";
-import { awaitEntry, giveOrder, sendMessage } from "../entry/talk.js";
+import { giveOrder } from "../entry/talk.js";
 import { type CopiedView, copiedViews, liveViews, trackedView } from "../entry/views.js";
 import { type JailPrograms, startJail } from "../linux/jail-process.js";
 import { waitsInside } from "./first-message.js";
+import { explained, machineEnd, machineLayers } from "./machine-report.js";
 import { MachineStream } from "./machine-stream.js";
 import { type MachineStart, monitorJail } from "./monitor-jail.js";
 import type { MachineShape } from "./shape.js";
 import { SyncedProject } from "./synced-project.js";
 import { type WakeParts, wakeMessage } from "./wake.js";
+import { wakeUp } from "./wake-up.js";
 
 export interface MachineParts {
   readonly programs: JailPrograms;
@@ -30,10 +30,6 @@ export interface MachineParts {
   /** Of the user's own, for what is known of synced projects. */
   readonly folder: string;
 }
-
-/** Until a machine answers that was woken; one that boots first needs longer. */
-const WAKE_MS = 60_000;
-const BOOT_MS = 180_000;
 
 export class RunMachine {
   readonly ended: Promise<SandboxEnd>;
@@ -104,26 +100,14 @@ export class RunMachine {
   /** Settles when it has heard whose it is. */
   async #wake(boot: BootSpec, rest: WakeParts["rest"]): Promise<void> {
     const { start, shape } = this.#parts;
-    const isCold = start.does === "boot";
-    const messages = [
-      ...(isCold ? [Buffer.from(shape.first)] : []),
-      wakeMessage(boot, { token: this.#project?.token ?? null, rest }),
-    ];
-    const sent = sendMessage(this.#preface, ...messages);
-    const woken = Promise.all([awaitEntry(this.#preface, "waiting"), sent]);
-    const ms = isCold ? BOOT_MS : WAKE_MS;
-    woken.catch(() => {});
-    await within(ms, woken, () => {
-      throw new AgentKernelError("sandbox_start_failed", `the machine did not answer within ${ms / 1000} s`, {
-        hint: "the host may have no time for it: try again, or look at `agentkernel doctor`",
-      });
-    });
+    const message = wakeMessage(boot, { token: this.#project?.token ?? null, rest });
+    await wakeUp(this.#preface, message, { start, shape });
   }
 
   #booted(inside: readonly Layer[]): BootedSandbox {
     return {
       stream: this.#stream,
-      layers: [...machineLayers(this.#parts.shape), ...this.#jail.layers.map(aroundMonitor), ...inside.filter(isOwn)],
+      layers: machineLayers(this.#parts.shape, this.#jail.layers, inside),
       ended: this.ended,
       ...(this.#jail.ending === undefined ? {} : { ending: this.#jail.ending }),
       finish: () => this.finish(),
@@ -171,51 +155,4 @@ export function machineViews(boot: BootSpec): readonly CopiedView[] {
     });
   }
   return copiedViews(boot);
-}
-
-/** Said aloud: who takes emulation for a boundary must not do so because of us. */
-function machineLayers({ monitor: { kind, accelerator } }: MachineShape): readonly Layer[] {
-  if (kind === "firecracker") {
-    const detail = "by Firecracker, unverified: what drives it was tested against a double of it only";
-    return [{ name: "virtual machine", state: "partial", detail }];
-  }
-  if (accelerator === "kvm") return [{ name: "virtual machine", state: "applied" }];
-  const detail =
-    "the machine is emulated in software, which is no security boundary: the jail around the emulator is the wall";
-  return [{ name: "virtual machine", state: "partial", detail }];
-}
-
-function aroundMonitor({ name, ...rest }: Layer): Layer {
-  return { name: `${name} around the machine`, ...rest };
-}
-
-/** Ids inside are the machine's own, whatever they are: nobody on the host has them. */
-function isOwn({ name }: Layer): boolean {
-  return name !== "user namespace";
-}
-
-/** A line of what `ak-vmm` says (native/vmm/src/lib.rs). */
-const OUT_OF_MEMORY = "ak-vmm: out of memory in the machine";
-
-/** What the machine had: its kernel's own words about memory, and no more than its size, since the rest is its monitor's. */
-export function machineEnd(end: SandboxEnd, { memoryMib }: Pick<MachineShape, "memoryMib">): SandboxEnd {
-  const { said, memoryPeakBytes, ...rest } = end;
-  const lines = said?.split("\n") ?? [];
-  const words = lines
-    .filter((line) => line !== OUT_OF_MEMORY)
-    .join("\n")
-    .trim();
-  return {
-    ...rest,
-    oomKills: end.oomKills + lines.filter((line) => line === OUT_OF_MEMORY).length,
-    memoryPeakBytes: memoryPeakBytes === null ? null : Math.min(memoryPeakBytes, memoryMib * (1 << 20)),
-    ...(words === "" ? {} : { said: words }),
-  };
-}
-
-/** With what the machine's kernel, or its monitor, said last. */
-function explained(error: unknown, said: string | undefined): unknown {
-  if (!isAgentKernelError(error) || said === undefined) return error;
-  const extras = error.hint === undefined ? { cause: error } : { cause: error, hint: error.hint };
-  return new AgentKernelError(error.code, `${error.message}: ${escapeText(said)}`, extras);
 }

@@ -13,6 +13,8 @@ export interface MachineShape {
   readonly vcpus: number;
   /** What it is told first (first-message.ts). */
   readonly first: string;
+  /** Of the disk of one that stays; the others write to their memory. */
+  readonly diskMib: number | null;
 }
 
 /** A kernel with its first filesystem needs as much to come up. */
@@ -34,8 +36,8 @@ export function memoryAroundMib(machineMib: number): number {
   return machineMib + MONITOR_MIB;
 }
 
-export function shapeKey({ monitor, kernel, root, memoryMib, vcpus, first }: MachineShape): string {
+export function shapeKey({ monitor, kernel, root, memoryMib, vcpus, first, diskMib }: MachineShape): string {
   const { kind, accelerator, digest } = monitor;
-  const parts = [2, kind, accelerator, digest, kernel.digest, root.digest, memoryMib, vcpus, first];
+  const parts = [2, kind, accelerator, digest, kernel.digest, root.digest, memoryMib, vcpus, first, diskMib];
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 32);
 }

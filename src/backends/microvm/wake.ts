@@ -8,6 +8,8 @@ export interface WakeParts {
   readonly token: Buffer | null;
   /** Of the order, where the guest waits inside its walls already and only this is one's own. */
   readonly rest: Pick<EntryOrder, "trustedCertificate" | "trees" | "listed"> | null;
+  /** Of one that stays, which has it each time that it starts; any other has a new one. */
+  readonly machineId?: Buffer;
 }
 
 const VERSION = 1;
@@ -15,7 +17,14 @@ const ENTROPY_BYTES = 64;
 const MACHINE_ID_BYTES = 16;
 const TOKEN_BYTES = 32;
 
-export function wakeMessage({ hostname }: BootSpec, { token, rest }: WakeParts): Buffer {
+export function newMachineId(): Buffer {
+  return randomBytes(MACHINE_ID_BYTES);
+}
+
+export function wakeMessage(
+  { hostname }: Pick<BootSpec, "hostname">,
+  { token, rest, machineId = newMachineId() }: WakeParts,
+): Buffer {
   const now = Date.now();
   const time = Buffer.alloc(13);
   time.writeUInt8(VERSION, 0);
@@ -24,7 +33,8 @@ export function wakeMessage({ hostname }: BootSpec, { token, rest }: WakeParts):
   const name = Buffer.from(hostname);
   return Buffer.concat([
     time,
-    randomBytes(ENTROPY_BYTES + MACHINE_ID_BYTES),
+    randomBytes(ENTROPY_BYTES),
+    machineId,
     Buffer.from([token === null ? 0 : 1]),
     token ?? Buffer.alloc(TOKEN_BYTES),
     Buffer.from([name.length]),

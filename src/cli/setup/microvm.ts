@@ -62,7 +62,7 @@ interface Plan {
 
 function planText({ missing, install, kernel }: MicrovmNeeds, { from, isRoot, place }: Plan): string {
   const lines = missing.map(({ name, purpose }) => `${name}, which ${purpose}, is missing`);
-  if (missing.length === 0) lines.push("QEMU and erofs-utils are there");
+  if (missing.length === 0) lines.push("QEMU, erofs-utils and e2fsprogs are there");
   else if (install !== null) lines.push(isRoot ? `  would run: ${install}` : `  as root run: ${install}`);
   else lines.push("  install them by your distribution's packages");
   if (kernel !== null)

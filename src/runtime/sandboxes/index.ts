@@ -71,7 +71,7 @@ export interface UnreadableSandbox {
 }
 
 /** Whoever finds a sandbox of theirs need not know which it is: the folder says it. */
-const keepers: readonly BackendName[] = ["linux", "gvisor", "docker", "podman"];
+const keepers: readonly BackendName[] = ["linux", "gvisor", "docker", "podman", "microvm"];
 
 /** How long the first caller may have to wait for sandboxes that do not answer. */
 const ADOPTION_MS = 2000;

@@ -110,13 +110,14 @@ impl Net {
         for (index, (socket, (role, is_ipv6))) in sockets.into_iter().zip(Role::ALL).enumerate() {
             let Some(socket) = socket else { continue };
             let token = Token { channel: 0, slot: slot::FIRST_LISTENER + index as u8 };
+            // Which tells at once of what has arrived before.
             poller.watch(&socket, token, EventFlags::IN)?;
             match role {
                 Role::Capture | Role::Proxy => {
-                    listeners.push(Listener { socket, is_proxy: role == Role::Proxy, is_ipv6, ready: true, index });
+                    listeners.push(Listener { socket, is_proxy: role == Role::Proxy, is_ipv6, ready: false, index });
                 }
-                Role::DnsStream => stub.listeners[usize::from(is_ipv6)] = Some(Listening { socket, ready: true }),
-                Role::DnsDatagram => stub.datagrams[usize::from(is_ipv6)] = Some(Listening { socket, ready: true }),
+                Role::DnsStream => stub.listeners[usize::from(is_ipv6)] = Some(Listening { socket, ready: false }),
+                Role::DnsDatagram => stub.datagrams[usize::from(is_ipv6)] = Some(Listening { socket, ready: false }),
             }
         }
         let mut net = Self {

@@ -30,8 +30,9 @@ use crate::{
 pub enum Late {
     /// Comes first, and is done while the caller's folders are being searched.
     Furnish(Furniture),
-    /// The mount of the next view comes with this message. Without any, the placer opens them by itself.
-    Tree,
+    /// Mounts of the next views come with this message, where they are many.
+    Trees,
+    /// The mounts of the last views come with this one. Without any, the placer opens them by itself.
     Show(Vec<ShownView>),
 }
 
@@ -100,11 +101,15 @@ impl Placer<'_> {
     fn await_views(&self) -> Outcome<(Vec<ShownView>, Vec<OwnedFd>)> {
         let mut trees = Vec::new();
         loop {
-            match self.orders.receive()? {
-                Some((Late::Furnish(furniture), _)) => self.furnish(&furniture)?,
-                Some((Late::Tree, Some(tree))) => trees.push(tree),
-                Some((Late::Show(views), _)) => return Ok((views, trees)),
-                Some((Late::Tree, None)) | None => return Err(Fault::start("the supervisor is gone")),
+            let Some((late, some)) = self.orders.receive_all()? else {
+                return Err(Fault::start("the supervisor is gone"));
+            };
+            trees.extend(some);
+            match late {
+                Late::Furnish(furniture) => self.furnish(&furniture)?,
+                Late::Trees => {}
+                Late::Show(views) if trees.is_empty() || trees.len() == views.len() => return Ok((views, trees)),
+                Late::Show(_) => return Err(Fault::start("not every mount of the folders arrived")),
             }
         }
     }

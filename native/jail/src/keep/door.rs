@@ -14,6 +14,8 @@ use crate::fault::{During, Outcome};
 
 const HOST: u8 = 1;
 const STOP: u8 = 2;
+/// Understood by a machine's monitor alone (native/vmm/src/door.rs).
+const ERRAND: u8 = 3;
 
 pub struct Door(OwnedFd);
 
@@ -28,11 +30,20 @@ impl Door {
 
     /// False where the guest takes no more: it hangs, or is ending.
     pub fn let_in(&self, host: BorrowedFd<'_>) -> bool {
+        self.pass(HOST, host)
+    }
+
+    /// Whoever has something to ask of a machine beside its host.
+    pub fn let_ask(&self, asker: BorrowedFd<'_>) -> bool {
+        self.pass(ERRAND, asker)
+    }
+
+    fn pass(&self, kind: u8, stream: BorrowedFd<'_>) -> bool {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
-        let descriptors = [host];
+        let descriptors = [stream];
         ancillary.push(SendAncillaryMessage::ScmRights(&descriptors))
-            && sendmsg(&self.0, &[IoSlice::new(&[HOST])], &mut ancillary, QUICK).is_ok()
+            && sendmsg(&self.0, &[IoSlice::new(&[kind])], &mut ancillary, QUICK).is_ok()
     }
 
     pub fn stop(&self, grace_ms: u64) -> bool {

@@ -98,7 +98,10 @@ fn start_in<'a>(spec: &'a Spec, folder: &StateFolder) -> Outcome<(Sandbox<'a>, D
     let (door, guests_end) = Door::pair()?;
     let mut born = |pid| folder.write_state(pid, &spec.journal, Vec::new());
     let since = uncarried::begin(folder, spec)?;
-    project::begin(folder, spec, &disk)?;
+    // What a machine has of a project was copied into it, and whoever did so has noted it.
+    if spec.monitor.is_none() {
+        project::begin(folder, spec, &disk)?;
+    }
     let ties = Ties { stream: guests_end, disk: Some(&disk), since, born: &mut born };
     let sandbox = Sandbox::start(spec, ties)?;
     folder.write_state(sandbox.pid(), &spec.journal, sandbox.cgroup.paths())?;

@@ -17,6 +17,8 @@ pub enum Order {
     Stream {
         ticket: String,
     },
+    /// This connection becomes one to the machine that the sandbox is in, beside that of its host.
+    Errand {},
     Status {},
     Pause {},
     Resume {},

@@ -126,6 +126,14 @@ impl<'a> Server<'a> {
                 }
                 client.drop_later();
             }
+            Order::Errand {} => {
+                if !self.sandbox.is_machine() {
+                    return Err(Fault::new("unsupported", "the sandbox is in no machine of its own"));
+                }
+                let client = &mut self.clients.all[index];
+                self.door.let_ask(std::os::fd::AsFd::as_fd(&client.fd));
+                client.drop_later();
+            }
             Order::Status {} => {
                 let answer = Answer::Status(status(&self.sandbox, self.is_paused, self.started_at));
                 self.clients.all[index].tell(&answer);

@@ -1,14 +1,16 @@
 //! A sandbox that waits, built, for what it is to show and to whom. It is taken once; whatever of it depends on the
 //! caller is looked at then and not before, hidden files above all.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use super::{NAMESPACES, Process, Sandbox, follow_child, map_ids, no_namespaces, open_guest, rlimits, tell, why_gone};
+use super::{
+    NAMESPACES, Process, Sandbox, borrowed, follow_child, map_ids, no_namespaces, open_guest, rlimits, tell, why_gone,
+};
 use crate::{
     carry,
     cgroup::{self, Cgroup},
-    channel::Channel,
-    child::{Asked, Child, Furniture, Late, Manner, Prepared, READONLY, ShownView, Told, walls_need_views},
+    channel::{Channel, MOST_DESCRIPTORS},
+    child::{Child, Furniture, Late, Manner, Prepared, READONLY, ShownView, Told, walls_need_views},
     control::{Layer, LayerState},
     fault::{During, Fault, Outcome},
     foresight::{self, Foreseen},
@@ -85,7 +87,7 @@ impl Warm {
         identity.write_maps(pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
         layers.map_ids(pid, READONLY).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
         drop(layers);
-        tell(&ours, &(), None)?;
+        tell(&ours, &(), &[])?;
         let (cgroup, mut cgroup_layers) = match limited.take() {
             Some(made) => made,
             None => Cgroup::create(&spec.limits_around(), false)?,
@@ -93,13 +95,12 @@ impl Warm {
         if identity.has_range() && !cgroup.limits("pids") {
             cgroup_layers.add_to_limits("; that limits processes for each id, not in all");
         }
-        for door in cgroup.doors(born)? {
-            tell(&ours, &Asked::Join, Some(door.as_fd()))?;
-        }
-        tell(&ours, &Asked::Finish, None)?;
+        let doors = cgroup.doors(born)?;
         // Those of a kernel of its own are fixed from here on; the others' are set when it is taken.
         let fixed = if spec.gvisor.is_some() { rlimits(&spec, &cgroup) } else { Vec::new() };
-        tell(&ours, &Prepared { surveys: Vec::new(), rlimits: fixed }, None)?;
+        let prepared = Prepared { cgroups: doors.len(), surveys: Vec::new(), rlimits: fixed };
+        tell(&ours, &prepared, &borrowed(&doors))?;
+        drop(doors);
         let mut walls = vec![
             Layer::new("namespaces", LayerState::Applied, identity.describe()),
             Layer::applied("seccomp"),
@@ -134,7 +135,7 @@ impl Warm {
             return Err(Fault::new("conflict", "what the sandbox has of /etc has changed on the host"));
         }
         // Beside the search.
-        tell(&placer, &furniture(spec), None)?;
+        tell(&placer, &furniture(spec), &[])?;
         let since = carry::now();
         let privileged = identity.is_host_roots();
         let open = |view| foresight::take(&mut foreseen, spec, view).map_or_else(|| Source::open(view, privileged), Ok);
@@ -143,9 +144,6 @@ impl Warm {
         let mut placeholders = make_placeholders(spec.into())?;
         let (hide, protect) = (Matcher::hiding(&spec.hide), Matcher::of(&spec.protect));
         let surveys = search(spec.into(), &sources, (&hide, &protect), &mut placeholders)?;
-        for tree in sources.iter().filter_map(Source::tree) {
-            tell(&placer, &Late::Tree, Some(tree.as_fd()))?;
-        }
         let surveys = show(&placer, spec, &sources, surveys)?;
         // Beside the placer.
         if spec.limits != built.limits {
@@ -193,7 +191,12 @@ fn show(placer: &Channel, spec: &Spec, sources: &[Source], surveys: Vec<Survey>)
         identity: source.identity(),
     });
     let order = Late::Show(views.collect());
-    tell(placer, &order, None)?;
+    let trees: Vec<BorrowedFd<'_>> = sources.iter().filter_map(Source::tree).map(AsFd::as_fd).collect();
+    let (before, with) = trees.split_at(trees.len().saturating_sub(MOST_DESCRIPTORS));
+    for some in before.chunks(MOST_DESCRIPTORS) {
+        tell(placer, &Late::Trees, some)?;
+    }
+    tell(placer, &order, with)?;
     let Late::Show(views) = order else { return Ok(Vec::new()) };
     Ok(views.into_iter().map(|view| view.survey).collect())
 }

@@ -1,19 +1,22 @@
 //! QEMU as a monitor: its machine `microvm`, spoken to by QMP on a socket that it inherits.
 
 mod clock;
+mod kept;
+mod ports;
 mod qmp;
 mod words;
 
 use std::{
     io::Read,
     os::{
-        fd::{AsFd, OwnedFd},
+        fd::{AsFd, BorrowedFd, OwnedFd},
         unix::net::UnixStream,
     },
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
+use ak_door::Door;
 use rustix::{
     io::{FdFlags, fcntl_setfd},
     process::{Pid, PidfdFlags, pidfd_open},
@@ -24,7 +27,7 @@ use crate::{
     console::Console,
     failure::{During, Failure, Outcome},
     monitor::{End, Monitor},
-    spec::MachineSpec,
+    spec::{Does, MachineSpec},
     watch,
 };
 use qmp::{Answer, Qmp};
@@ -41,30 +44,48 @@ pub struct Qemu {
     qmp: Qmp,
     line: UnixStream,
     console: Console,
+    /// To process 1 of a machine that stays.
+    orders: Option<UnixStream>,
+    /// How often it was told that memory was wanted.
+    told_kills: u32,
+    is_line_open: bool,
+    is_qmp_open: bool,
+}
+
+/// What a turn of waiting was for.
+enum Turn {
+    Over(End),
+    /// Something happened, to the machine or besides.
+    Other,
 }
 
 impl Monitor for Qemu {
     fn boot(spec: &MachineSpec, stream: OwnedFd) -> Outcome<Self> {
-        let mut started = Self::start(spec, stream)?;
+        let mut started = Self::start(spec, Some(stream))?;
         started.qmp.say(&json!({ "execute": "qmp_capabilities" }))?;
         Ok(started)
     }
 
     fn restore(spec: &MachineSpec, stream: OwnedFd) -> Outcome<Self> {
-        let mut started = Self::start(spec, stream)?;
-        // All at once: nothing of it depends on an answer, and a refusal is met while its end is awaited.
-        started.qmp.say(&json!({ "execute": "qmp_capabilities" }))?;
-        started.qmp.say(&ignore_shared())?;
-        let uri = format!("fd:{}", crate::spec::STATE_FD);
-        started.qmp.say(&json!({ "execute": "migrate-incoming", "arguments": { "uri": uri } }))?;
+        let mut started = Self::start(spec, Some(stream))?;
+        started.say_restore()?;
         Ok(started)
+    }
+
+    fn keep(spec: &MachineSpec, door: Door) -> Outcome<End> {
+        let mut started = Self::start(spec, None)?;
+        match spec.does {
+            Does::Restore => started.say_restore()?,
+            _ => started.qmp.say(&json!({ "execute": "qmp_capabilities" }))?,
+        }
+        kept::run(started, door, spec.does != Does::Restore)
     }
 
     fn save(&mut self) -> Outcome<()> {
         self.qmp.ask(&ignore_shared(), PATIENCE)?;
         let state = crate::spec::STATE_FD;
         // SAFETY: the jail put it there, and it stays open for as long as this process lives.
-        let state = unsafe { std::os::fd::BorrowedFd::borrow_raw(state) };
+        let state = unsafe { BorrowedFd::borrow_raw(state) };
         self.qmp.hand_over("state", state, PATIENCE)?;
         self.qmp.ask(&json!({ "execute": "migrate", "arguments": { "uri": "fd:state" } }), PATIENCE)?;
         let until = Instant::now() + PATIENCE;
@@ -100,37 +121,11 @@ impl Monitor for Qemu {
     }
 
     fn await_end(mut self) -> Outcome<End> {
-        let mut is_line_open = true;
-        let mut is_qmp_open = true;
-        let mut told_kills = 0;
         loop {
-            let mut fds = vec![self.pidfd.as_fd()];
-            if is_line_open {
-                fds.push(self.line.as_fd());
+            if let Turn::Over(end) = self.turn(&[])? {
+                return Ok(end);
             }
-            if is_qmp_open {
-                fds.push(self.qmp.as_fd());
-            }
-            let ready = watch::await_any(&fds, None)?;
-            let mut following = ready[1..].iter();
-            if is_line_open && following.next() == Some(&true) {
-                is_line_open = self.hear_console()? != Heard::End;
-                for _ in 0..self.console.new_kills(&mut told_kills) {
-                    // At once: whoever ends the machine does not wait for what is said of it.
-                    eprintln!("{}", crate::OUT_OF_MEMORY);
-                }
-                if self.console.is_flooded() {
-                    let said = self.console.last_words(TOLD_CHARS);
-                    return Ok(End::Failed(format!("the machine's kernel flooded its console: {said}")));
-                }
-            }
-            if is_qmp_open && following.next() == Some(&true) {
-                is_qmp_open = self.hear_qmp()?;
-            }
-            if ready[0] {
-                while self.hear_console()? == Heard::Some {}
-                return self.ended();
-            }
+            while self.qmp.happening().is_some() {}
         }
     }
 }
@@ -143,12 +138,57 @@ enum Heard {
 }
 
 impl Qemu {
-    fn start(spec: &MachineSpec, stream: OwnedFd) -> Outcome<Self> {
+    /// All at once: nothing of it depends on an answer, and a refusal is met while its end is awaited.
+    fn say_restore(&mut self) -> Outcome<()> {
+        self.qmp.say(&json!({ "execute": "qmp_capabilities" }))?;
+        self.qmp.say(&ignore_shared())?;
+        let uri = format!("fd:{}", crate::spec::STATE_FD);
+        self.qmp.say(&json!({ "execute": "migrate-incoming", "arguments": { "uri": uri } }))
+    }
+
+    /// Waits until something has happened, to the machine or besides.
+    fn turn(&mut self, besides: &[BorrowedFd<'_>]) -> Outcome<Turn> {
+        let mut fds = vec![self.pidfd.as_fd()];
+        fds.extend(self.is_line_open.then(|| self.line.as_fd()));
+        fds.extend(self.is_qmp_open.then(|| self.qmp.as_fd()));
+        fds.extend(besides);
+        let ready = watch::await_any(&fds, None)?;
+        let mut following = ready[1..].iter();
+        if self.is_line_open && following.next() == Some(&true) {
+            self.is_line_open = self.hear_console()? != Heard::End;
+            for _ in 0..self.console.new_kills(&mut self.told_kills) {
+                // At once: whoever ends the machine does not wait for what is said of it.
+                eprintln!("{}", crate::OUT_OF_MEMORY);
+            }
+            if self.console.is_flooded() {
+                let said = self.console.last_words(TOLD_CHARS);
+                return Ok(Turn::Over(End::Failed(format!("the machine's kernel flooded its console: {said}"))));
+            }
+        }
+        if self.is_qmp_open && following.next() == Some(&true) {
+            self.is_qmp_open = self.hear_qmp()?;
+        }
+        if ready[0] {
+            while self.hear_console()? == Heard::Some {}
+            return self.ended().map(Turn::Over);
+        }
+        Ok(Turn::Other)
+    }
+
+    /// Without a stream its hosts are still to come.
+    fn start(spec: &MachineSpec, stream: Option<OwnedFd>) -> Outcome<Self> {
         let (qmp, its_qmp) = UnixStream::pair().during("make QEMU's control socket")?;
         let (line, its_line) = UnixStream::pair().during("make the machine's console")?;
-        let ends = Ends { stream: &stream, qmp: its_qmp.as_fd(), console: its_line.as_fd() };
+        let orders = spec.disk_mib.map(|_| UnixStream::pair()).transpose().during("make a way to the machine")?;
+        let (orders, its_orders) = orders.unzip();
+        let ends = Ends {
+            stream: stream.as_ref().map(AsFd::as_fd),
+            qmp: its_qmp.as_fd(),
+            console: its_line.as_fd(),
+            orders: its_orders.as_ref().map(AsFd::as_fd),
+        };
         let words = words::of(spec, &ends);
-        for fd in [stream.as_fd(), its_qmp.as_fd(), its_line.as_fd()] {
+        for fd in [ends.stream, Some(ends.qmp), Some(ends.console), ends.orders].into_iter().flatten() {
             fcntl_setfd(fd, FdFlags::empty()).during("give QEMU a descriptor")?;
         }
         let child = Command::new(&spec.program)
@@ -160,12 +200,16 @@ impl Qemu {
             .spawn()
             .during(format_args!("start {}", spec.program.display()))?;
         // Only the monitor's process has them from here on, so that their end is its end.
-        drop((stream, its_qmp, its_line));
+        drop((stream, its_qmp, its_line, its_orders));
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or_else(|| Failure::new("QEMU has no process id"))?;
         let pidfd = pidfd_open(pid, PidfdFlags::empty()).during("watch QEMU")?;
         line.set_nonblocking(true).during("listen to the console")?;
-        Ok(Self { child, pidfd, qmp: Qmp::new(qmp), line, console: Console::default() })
+        if let Some(orders) = &orders {
+            orders.set_nonblocking(true).during("speak to the machine")?;
+        }
+        let (qmp, console) = (Qmp::new(qmp), Console::default());
+        Ok(Self { child, pidfd, qmp, line, console, orders, told_kills: 0, is_line_open: true, is_qmp_open: true })
     }
 
     fn hear_console(&mut self) -> Outcome<Heard> {
@@ -188,7 +232,8 @@ impl Qemu {
             match answer {
                 Answer::Refused(why) => return Err(Failure::new(format!("QEMU refused: {why}"))),
                 Answer::Gone => return Ok(false),
-                Answer::Done(_) | Answer::Event(_) => {}
+                Answer::Done(_) => self.qmp.is_answered(),
+                Answer::Event(name, data) => self.qmp.note(name, data)?,
             }
         }
         Ok(true)

@@ -26,7 +26,8 @@ const MAX_LINE: usize = 1 << 20;
 pub enum Answer {
     Done(Value),
     Refused(String),
-    Event(String),
+    /// With what it says of it.
+    Event(String, Value),
     Gone,
 }
 
@@ -36,11 +37,16 @@ pub struct Qmp {
     heard: VecDeque<Answer>,
     /// How many answers are to come to what was only said.
     owed: usize,
+    /// What happened while an answer was awaited.
+    happened: VecDeque<(String, Value)>,
 }
+
+/// Far more than can happen while QEMU answers.
+const MOST_HAPPENED: usize = 1024;
 
 impl Qmp {
     pub fn new(socket: UnixStream) -> Self {
-        Self { socket, unread: Vec::new(), heard: VecDeque::new(), owed: 0 }
+        Self { socket, unread: Vec::new(), heard: VecDeque::new(), owed: 0, happened: VecDeque::new() }
     }
 
     pub fn as_fd(&self) -> BorrowedFd<'_> {
@@ -80,7 +86,7 @@ impl Qmp {
             match self.next(until)? {
                 Answer::Refused(why) => return Err(Failure::new(format!("QEMU refused: {why}"))),
                 Answer::Gone => return Err(Failure::new("QEMU ended")),
-                Answer::Event(_) => {}
+                Answer::Event(name, data) => self.note(name, data)?,
                 Answer::Done(_) if self.owed > 0 => self.owed -= 1,
                 Answer::Done(value) => return Ok(value),
             }
@@ -92,7 +98,7 @@ impl Qmp {
         let until = Instant::now() + patience;
         while Instant::now() < until {
             match self.next(until) {
-                Ok(Answer::Event(event)) if event == name => return Ok(()),
+                Ok(Answer::Event(event, _)) if event == name => return Ok(()),
                 Ok(Answer::Gone) => return Err(Failure::new("QEMU ended")),
                 Ok(_) => {}
                 Err(_) => return Ok(()),
@@ -110,6 +116,24 @@ impl Qmp {
             let heard = self.hear()?;
             self.heard.extend(heard);
         }
+    }
+
+    /// What was only said.
+    pub fn is_answered(&mut self) {
+        self.owed = self.owed.saturating_sub(1);
+    }
+
+    pub fn note(&mut self, name: String, data: Value) -> Outcome<()> {
+        self.happened.push_back((name, data));
+        if self.happened.len() > MOST_HAPPENED {
+            return Err(Failure::new("QEMU says too much at once"));
+        }
+        Ok(())
+    }
+
+    /// The next thing that happened and was not looked at yet.
+    pub fn happening(&mut self) -> Option<(String, Value)> {
+        self.happened.pop_front()
     }
 
     /// What can be read now.
@@ -150,7 +174,8 @@ fn answer_of(line: &[u8]) -> Outcome<Option<Answer>> {
         return Ok(Some(Answer::Refused(error["desc"].as_str().unwrap_or("without a reason").to_owned())));
     }
     if let Some(event) = value.get("event") {
-        return Ok(Some(Answer::Event(event.as_str().unwrap_or_default().to_owned())));
+        let name = event.as_str().unwrap_or_default().to_owned();
+        return Ok(Some(Answer::Event(name, value.get("data").cloned().unwrap_or_default())));
     }
     Ok(None)
 }

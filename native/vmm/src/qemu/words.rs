@@ -1,15 +1,18 @@
 //! The words that QEMU is started with. What is saved and what is restored must have the same devices in the same order.
 
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
-use super::clock;
-use crate::spec::{Accelerator, Does, INITRD_FD, KERNEL_FD, MEMORY_FD, MachineSpec, ROOT_FD};
+use super::{clock, ports};
+use crate::spec::{Accelerator, DISK_FD, Does, INITRD_FD, KERNEL_FD, MEMORY_FD, MachineSpec, ROOT_FD};
 
 /// QEMU's ends of what leads to it.
 pub struct Ends<'a> {
-    pub stream: &'a OwnedFd,
+    /// None while no host is there.
+    pub stream: Option<BorrowedFd<'a>>,
     pub qmp: BorrowedFd<'a>,
     pub console: BorrowedFd<'a>,
+    /// Of a machine that stays.
+    pub orders: Option<BorrowedFd<'a>>,
 }
 
 /// How much translated code software emulation keeps. Its own guess is a part of the host's memory, far above what the
@@ -37,13 +40,19 @@ pub fn of(spec: &MachineSpec, ends: &Ends<'_>) -> Vec<String> {
     words.add("-serial", ["chardev:console"]);
     words.add("-chardev", [socket("control", ends.qmp.as_raw_fd())]);
     words.add("-mon", ["chardev=control,mode=control"]);
-    words.add("-chardev", [socket("stream", ends.stream.as_raw_fd())]);
     words.add("-device", ["virtio-serial-device"]);
-    words.add("-device", ["virtserialport,chardev=stream,name=agentkernel"]);
+    add_port(&mut words, ports::HOST, "agentkernel", ends.stream);
+    if let Some(orders) = ends.orders {
+        add_port(&mut words, ports::ERRANDS, "errands", None);
+        add_port(&mut words, "orders", "orders", Some(orders));
+    }
     words.add("-add-fd", [format!("fd={ROOT_FD},set=1")]);
     words.add("-blockdev", ["driver=file,node-name=file,filename=/dev/fdset/1,read-only=on,locking=off"]);
     words.add("-blockdev", ["driver=raw,node-name=root,file=file,read-only=on"]);
     words.add("-device", ["virtio-blk-device,drive=root"]);
+    if let Some(mib) = spec.disk_mib {
+        add_disk(&mut words, spec, mib);
+    }
     words.add("-device", ["virtio-rng-device"]);
     if spec.does == Does::Restore {
         words.add("-incoming", ["defer"]);
@@ -63,6 +72,24 @@ impl Words {
         self.0.push(option.into());
         self.0.extend(values.map(Into::into));
     }
+}
+
+/// Where no host is, what is written waits for one.
+fn add_port(words: &mut Words, id: &str, name: &str, end: Option<BorrowedFd<'_>>) {
+    words.add("-chardev", [end.map_or_else(|| format!("null,id={id}"), |end| socket(id, end.as_raw_fd()))]);
+    words.add("-device", [format!("virtserialport,chardev={id},name={name},id={id}-port")]);
+}
+
+/// A saved machine has seen none but one of this length.
+fn add_disk(words: &mut Words, spec: &MachineSpec, mib: u64) {
+    if spec.does == Does::Save {
+        words.add("-blockdev", [format!("driver=null-co,node-name=disk,size={},read-zeroes=on", mib << 20)]);
+    } else {
+        words.add("-add-fd", [format!("fd={DISK_FD},set=2")]);
+        words.add("-blockdev", ["driver=file,node-name=disk-file,filename=/dev/fdset/2,locking=off"]);
+        words.add("-blockdev", ["driver=raw,node-name=disk,file=disk-file"]);
+    }
+    words.add("-device", ["virtio-blk-device,drive=disk"]);
 }
 
 fn accelerator(spec: &MachineSpec) -> String {
@@ -93,9 +120,10 @@ fn inherited(fd: RawFd) -> String {
 }
 
 fn command_line(spec: &MachineSpec) -> String {
+    let stays = if spec.disk_mib.is_some() { " ak.stays" } else { "" };
     if spec.accelerator == Accelerator::Kvm {
-        return spec.command_line_on_hardware();
+        return format!("{}{stays}", spec.command_line_on_hardware());
     }
     let told = clock::counter_khz().map(|khz| format!(" tsc_early_khz={khz}"));
-    format!("{}{}", spec.command_line, told.unwrap_or_default())
+    format!("{}{}{stays}", spec.command_line, told.unwrap_or_default())
 }

@@ -9,6 +9,7 @@ import type { KeptChanges } from "../../../core/changes.js";
 import { AgentKernelError } from "../../../core/errors.js";
 import { ownMark } from "../../../core/process-mark.js";
 import { bringChanges, carryChanges } from "../../entry/copied-project.js";
+import { inTurn } from "../../entry/in-turn.js";
 import { awaitEntry } from "../../entry/talk.js";
 import { linuxChanges } from "../../linux/kept/changes.js";
 import { Container } from "../container.js";
@@ -16,9 +17,6 @@ import { ENTRY } from "../container-spec.js";
 import type { Engine } from "../engine.js";
 import { explained } from "../start-container.js";
 import { readRecord, writeRecord } from "./record.js";
-
-/** One question at a time, of each sandbox. */
-const asked = new Map<string, Promise<void>>();
 
 export function engineChanges(engineOf: () => Engine): KeptChanges {
   const told = linuxChanges({});
@@ -46,17 +44,6 @@ export async function carryAtStop(engine: Engine, stateDir: string): Promise<Car
   const record = readRecord(stateDir);
   if (record !== null) writeRecord(stateDir, { ...record, isCarried: true });
   return report;
-}
-
-async function inTurn(stateDir: string, work: () => Promise<void>): Promise<void> {
-  const before = asked.get(stateDir) ?? Promise.resolve();
-  const turn = before.then(work, work);
-  asked.set(stateDir, turn);
-  try {
-    await turn;
-  } finally {
-    if (asked.get(stateDir) === turn) asked.delete(stateDir);
-  }
 }
 
 async function bringAll(engine: Engine, stateDir: string): Promise<void> {

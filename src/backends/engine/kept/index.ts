@@ -3,13 +3,14 @@
  * in it. Its state folder has the container's id and who owns it; everything else is asked of the engine.
  */
 import { createHash } from "node:crypto";
-import { existsSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { BootSpec, KeptBackend, KeptSandbox } from "../../../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../../../core/errors.js";
 import { beginProject, forgetChanges, limitChanges, writeListing } from "../../entry/copied-project.js";
 import { entryOrder } from "../../entry/order.js";
+import { insistOnOwn } from "../../entry/own-folder.js";
 import { awaitEntry, giveOrder } from "../../entry/talk.js";
 import { copiedViews, liveViews, trackedView } from "../../entry/views.js";
 import { Container } from "../container.js";
@@ -117,13 +118,6 @@ async function start(engine: Engine, spec: BootSpec, stateDir: string, signal?: 
     signal?.removeEventListener("abort", giveUp);
     stream?.destroy();
   }
-}
-
-/** What the sandbox changed in the project lies there, and whose it is. */
-function insistOnOwn(stateDir: string): void {
-  const found = statSync(stateDir, { throwIfNoEntry: false });
-  if (found === undefined || ((found.mode & 0o077) === 0 && found.uid === process.geteuid?.())) return;
-  throw new AgentKernelError("internal", `${stateDir} must be the caller's own, with mode 0700`);
 }
 
 /** The one from before, or a new one. */

@@ -1,7 +1,7 @@
 /** What is written down of a kept container, in the sandbox's state folder. */
 import type { KeptEnd, Layer } from "../../../core/backend.js";
 import type { EngineKind } from "../../../core/engine-socket.js";
-import { readJson, writeJson } from "./state-file.js";
+import { readJson, writeJson } from "../../entry/state-file.js";
 
 export interface KeptRecord {
   readonly engine: EngineKind;

@@ -4,8 +4,8 @@
  */
 import { randomBytes } from "node:crypto";
 import type { EngineKind } from "../../../core/engine-socket.js";
+import { readJson, writeJson } from "../../entry/state-file.js";
 import type { KeptRecord } from "./record.js";
-import { readJson, writeJson } from "./state-file.js";
 
 export interface SavedCopy {
   readonly engine: EngineKind;

@@ -1,6 +1,5 @@
 /** Takes over a running kept sandbox. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { KeptSandbox } from "../../../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../../../core/errors.js";
 import type { JailPrograms } from "../jail-process.js";
 import { Control } from "./control.js";
@@ -11,7 +10,7 @@ import { OwnedSandbox } from "./owned-sandbox.js";
 const PATIENCE_MS = 15_000;
 const LOOK_AGAIN_MS = 5;
 
-export async function adoptKept(programs: JailPrograms, stateDir: string): Promise<KeptSandbox | null> {
+export async function adoptKept(programs: JailPrograms, stateDir: string): Promise<OwnedSandbox | null> {
   for (const until = Date.now() + PATIENCE_MS; Date.now() < until; await delay(LOOK_AGAIN_MS)) {
     const owned = await tryToOwn(programs, stateDir);
     if (owned !== null) return owned;

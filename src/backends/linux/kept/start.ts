@@ -1,13 +1,14 @@
 /** Starts a kept sandbox and takes it over at once. */
 import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
-import type { BootSpec, KeptSandbox } from "../../../core/backend.js";
+import type { BootSpec } from "../../../core/backend.js";
 import { AgentKernelError } from "../../../core/errors.js";
 import { type JailPrograms, readEvents } from "../jail-process.js";
-import { jailSpec } from "../jail-spec.js";
+import { type JailSpec, jailSpec } from "../jail-spec.js";
 import { exitOf, JAIL_ENVIRONMENT, spawnFailure } from "../jail-start.js";
 import { adoptKept } from "./adopt.js";
 import { sweepKept } from "./jail-command.js";
+import type { OwnedSandbox } from "./owned-sandbox.js";
 
 const CONTROL_FD = 3;
 
@@ -16,7 +17,16 @@ export async function startKept(
   spec: BootSpec,
   stateDir: string,
   signal?: AbortSignal,
-): Promise<KeptSandbox> {
+): Promise<OwnedSandbox> {
+  return await startKeptJail(programs, jailSpec(spec, programs), stateDir, signal);
+}
+
+export async function startKeptJail(
+  programs: JailPrograms,
+  spec: JailSpec,
+  stateDir: string,
+  signal?: AbortSignal,
+): Promise<OwnedSandbox> {
   signal?.throwIfAborted();
   const child = spawn(programs.jailBinary, ["keep"], {
     detached: true,
@@ -33,7 +43,7 @@ export async function startKept(
   const kill = () => child.kill("SIGKILL");
   signal?.addEventListener("abort", kill, { once: true });
   try {
-    control.write(`${JSON.stringify({ ...jailSpec(spec, programs), state: stateDir })}\n`);
+    control.write(`${JSON.stringify({ ...spec, state: stateDir })}\n`);
     const lost = ended.then(() => {
       throw events.failure() ?? new AgentKernelError("sandbox_died", "the process that owns the sandbox was killed");
     });

@@ -22,6 +22,8 @@ use crate::fault::{During, Fault, Outcome};
 
 /// In the copy's disk, while it is made: one name for each file that has several.
 const LINKS: &str = "links";
+/// In the disk: the files of a sandbox that is a virtual machine.
+const MACHINE: &str = "machine";
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// What was copied.
@@ -76,9 +78,9 @@ fn copy_disk(from: &Path, into: &Path) -> Outcome<Copied> {
     Ok(copied)
 }
 
-/// The writable layers of the root and of views. Their work folders are the kernel's, and made anew.
+/// The writable layers of the root and of views, and what a machine writes. Work folders are the kernel's, and made anew.
 fn is_layer(name: &str) -> bool {
-    name == "iu" || name.strip_prefix('u').is_some_and(|index| index.parse::<usize>().is_ok())
+    name == "iu" || name == MACHINE || name.strip_prefix('u').is_some_and(|index| index.parse::<usize>().is_ok())
 }
 
 fn failed(what: impl std::fmt::Display, errno: Errno) -> Fault {

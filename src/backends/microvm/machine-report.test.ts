@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { machineEnd } from "./run-machine.js";
+import { machineEnd } from "./machine-report.js";
 
 const end = { code: null, signal: 9, oomKills: 0, pidsDenied: 0, memoryPeakBytes: 200 << 20, cpuUs: 1, carried: null };
 

@@ -1,0 +1,130 @@
+//! Process 1 of a machine that stays: hosts come to its sandbox and go, and others have errands. Whoever runs the machine
+//! says on a port of its own that somebody comes, and gives the port that it is for to nobody before it is told that
+//! there is room; and it says when the sandbox is to end. Everything that may wait is done by a process of its own.
+
+mod errands;
+mod hosts;
+mod orders;
+
+use std::{fs::File, os::fd::OwnedFd, path::Path};
+
+use ak_jail::{
+    fault::{During, Fault, Outcome},
+    sys::{Fork, fork_into, kill_all_others},
+};
+use orders::{Order, Room};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::Errno,
+    process::{Pid, Signal, WaitOptions, kill_process, waitpid},
+};
+
+use crate::{
+    end::{self, End},
+    remains::Remains,
+    stream,
+};
+
+/// On the kernel's command line.
+const WORD: &str = "ak.stays";
+const ORDERS: &str = "/dev/vport0p3";
+/// How long something lies in memory only, and how often that is looked at, in hundredths of a second: whoever kills a
+/// machine takes its memory away.
+const WRITTEN_AFTER: [(&str, &str); 2] =
+    [("/proc/sys/vm/dirty_expire_centisecs", "100"), ("/proc/sys/vm/dirty_writeback_centisecs", "100")];
+
+pub fn is_asked_for(command_line: &str) -> bool {
+    command_line.split_ascii_whitespace().any(|word| word == WORD)
+}
+
+pub struct Attendant {
+    /// Of the sandbox's first process.
+    pid: libc::pid_t,
+    pidfd: OwnedFd,
+    remains: Remains,
+}
+
+impl Attendant {
+    pub fn new(pid: libc::pid_t, pidfd: OwnedFd, remains: Remains) -> Self {
+        Self { pid, pidfd, remains }
+    }
+
+    /// Until the sandbox has ended, and nothing else runs.
+    pub fn attend(self) -> Outcome<End> {
+        for (setting, value) in WRITTEN_AFTER {
+            std::fs::write(setting, value).during("have what is written on the disk soon")?;
+        }
+        let mut orders = stream::open_port(Path::new(ORDERS))?;
+        let (mut host, mut errand) = (None, None);
+        while !self.has_ended(&orders)? {
+            match orders::next(&mut orders)? {
+                Order::Stop { grace_ms } => self.stop(grace_ms)?,
+                Order::RoomForHost => {
+                    replace(&mut host, || hosts::let_in(self.pid, Room::for_host(&orders)))?;
+                }
+                Order::RoomForErrand => {
+                    replace(&mut errand, || errands::serve(&self.remains, Room::for_errand(&orders)))?;
+                }
+            }
+        }
+        let how = end::of_child(self.pid, &self.remains, || Ok(()))?;
+        kill_all_others().during("end what is left")?;
+        // The last who had its mounts in sight: the disk is unmounted with them.
+        drop(self.remains);
+        Ok(how)
+    }
+
+    /// False where there is an order.
+    fn has_ended(&self, orders: &File) -> Outcome<bool> {
+        loop {
+            let mut fds = [PollFd::new(&self.pidfd, PollFlags::IN), PollFd::new(orders, PollFlags::IN)];
+            match poll(&mut fds, None) {
+                Ok(_) if !fds[0].revents().is_empty() => return Ok(true),
+                Ok(_) if fds[1].revents().contains(PollFlags::IN) => return Ok(false),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(e) => return Err(e).during("wait for the sandbox"),
+            }
+        }
+    }
+
+    /// A sandbox that cannot be asked has not begun, or has ended: then there is nobody to wait for.
+    fn stop(&self, grace_ms: u64) -> Outcome<()> {
+        let asker = apart(|| {
+            hosts::become_user_of(self.pid)?;
+            if ak_door::named::ask_to_stop(grace_ms).is_err() {
+                // Told by the status.
+                std::process::exit(1);
+            }
+            Ok(())
+        })?;
+        let status = waitpid(Some(asker), WaitOptions::empty()).during("ask for the end")?;
+        let is_asked = status.is_some_and(|(_, status)| status.exit_status() == Some(0));
+        match Pid::from_raw(self.pid) {
+            Some(sandbox) if !is_asked => kill_process(sandbox, Signal::KILL).during("end the sandbox"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// In a process of its own. What fails there is told to the kernel's log: nobody waits for it here.
+fn apart(work: impl FnOnce() -> Outcome<()>) -> Outcome<Pid> {
+    match fork_into(0, None).during("start a process")? {
+        Fork::Parent { pid, .. } => Pid::from_raw(pid).ok_or_else(|| Fault::new("internal", "a process without an id")),
+        Fork::Child => {
+            if let Err(fault) = work() {
+                end::log(&fault.to_string());
+            }
+            std::process::exit(0)
+        }
+    }
+}
+
+/// In the place of the process before, which may still wait for somebody who has gone.
+fn replace(worker: &mut Option<Pid>, work: impl FnOnce() -> Outcome<()>) -> Outcome<()> {
+    if let Some(before) = worker.take() {
+        kill_process(before, Signal::KILL).during("end a process")?;
+        waitpid(Some(before), WaitOptions::empty()).during("end a process")?;
+    }
+    *worker = Some(apart(work)?);
+    Ok(())
+}

@@ -1,0 +1,72 @@
+//! What whoever runs the machine says to its process 1 (native/vmm/src/qemu/kept.rs).
+
+use std::{
+    fs::File,
+    io::{Read, Write},
+};
+
+use ak_jail::fault::{During, Fault, Outcome};
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Order {
+    Stop {
+        grace_ms: u64,
+    },
+    /// Another host comes: whoever has the port is to let go of it.
+    RoomForHost,
+    RoomForErrand,
+}
+
+/// The kinds of messages, their first byte.
+const STOP: u8 = 1;
+const ROOM_FOR_HOST: u8 = 2;
+const ROOM_FOR_ERRAND: u8 = 3;
+
+pub fn next(port: &mut File) -> Outcome<Order> {
+    let mut message = [0; 9];
+    port.read_exact(&mut message).during("hear an order")?;
+    understood(message)
+}
+
+/// A way to say that there is room.
+pub struct Room<'a> {
+    orders: &'a File,
+    kind: u8,
+}
+
+impl<'a> Room<'a> {
+    pub fn for_host(orders: &'a File) -> Self {
+        Self { orders, kind: ROOM_FOR_HOST }
+    }
+
+    pub fn for_errand(orders: &'a File) -> Self {
+        Self { orders, kind: ROOM_FOR_ERRAND }
+    }
+
+    pub fn tell(self) -> Outcome<()> {
+        let mut orders = self.orders;
+        orders.write_all(&[self.kind]).during("say that there is room")
+    }
+}
+
+fn understood([kind, value @ ..]: [u8; 9]) -> Outcome<Order> {
+    match kind {
+        STOP => Ok(Order::Stop { grace_ms: u64::from_le_bytes(value) }),
+        ROOM_FOR_HOST => Ok(Order::RoomForHost),
+        ROOM_FOR_ERRAND => Ok(Order::RoomForErrand),
+        _ => Err(Fault::new("internal", format!("an order of kind {kind}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_are_understood_and_others_refused() {
+        assert_eq!(understood([1, 0xe8, 3, 0, 0, 0, 0, 0, 0]).expect("an order"), Order::Stop { grace_ms: 1000 });
+        assert_eq!(understood([2; 9]).expect("an order"), Order::RoomForHost);
+        assert_eq!(understood([3; 9]).expect("an order"), Order::RoomForErrand);
+        assert!(understood([0; 9]).is_err());
+    }
+}

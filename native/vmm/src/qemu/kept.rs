@@ -1,0 +1,92 @@
+//! A machine that stays: hosts come to it and go. They come through the jail's door; this gives each to the machine, when
+//! its process 1 has made room for it, and passes on when the machine is to end (native/init/src/stays).
+
+use std::{
+    io::{ErrorKind, Read, Write},
+    os::fd::AsFd,
+};
+
+use ak_door::{Door, Knock};
+
+use super::{
+    Qemu, Turn,
+    ports::{ERRANDS, HOST, Port},
+};
+use crate::{
+    failure::{During, Failure, Outcome},
+    monitor::End,
+};
+
+/// The kinds of orders, their first byte; eight bytes follow, little-endian.
+const STOP: u8 = 1;
+const ROOM_FOR_HOST: u8 = 2;
+const ROOM_FOR_ERRAND: u8 = 3;
+/// QEMU's word for it.
+const RUNS: &str = "RESUME";
+
+/// `is_running`: as long as a machine is being restored, QEMU gives its ports nothing.
+pub fn run(mut machine: Qemu, mut door: Door, mut is_running: bool) -> Outcome<End> {
+    // The first host finds a machine that waits for it.
+    let mut hosts = Port::new(HOST, true);
+    let mut errands = Port::new(ERRANDS, false);
+    let orders = machine.orders.as_ref().map(|orders| orders.try_clone()).transpose().during("hear the machine")?;
+    let orders = orders.ok_or_else(|| Failure::new("a machine that stays has no port for orders"))?;
+    let mut is_door_open = true;
+    loop {
+        let knocks = (is_door_open && is_running).then(|| door.socket.as_fd());
+        let besides: Vec<_> = [Some(orders.as_fd()), knocks].into_iter().flatten().collect();
+        if let Turn::Over(end) = machine.turn(&besides)? {
+            return Ok(end);
+        }
+        while let Some((name, _)) = machine.qmp.happening() {
+            is_running |= name == RUNS;
+        }
+        match heard(&orders)? {
+            Some(ROOM_FOR_HOST) => hosts.has_room(&mut machine.qmp)?,
+            Some(ROOM_FOR_ERRAND) => errands.has_room(&mut machine.qmp)?,
+            Some(_) => return Err(Failure::new("the machine's first process says something unknown")),
+            None => {}
+        }
+        door.ready = is_door_open && is_running;
+        while let Some(knock) = door.answer() {
+            match knock {
+                Knock::Host(stream) => {
+                    if !hosts.come(&mut machine.qmp, stream)? {
+                        machine.order(ROOM_FOR_HOST, 0)?;
+                    }
+                }
+                Knock::Errand(stream) => {
+                    if !errands.come(&mut machine.qmp, stream)? {
+                        machine.order(ROOM_FOR_ERRAND, 0)?;
+                    }
+                }
+                Knock::Stop { grace_ms } => machine.order(STOP, grace_ms)?,
+                Knock::Closed => {
+                    is_door_open = false;
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// One byte, where there is one.
+fn heard(mut orders: &std::os::unix::net::UnixStream) -> Outcome<Option<u8>> {
+    let mut byte = [0];
+    match orders.read(&mut byte) {
+        Ok(1) => Ok(Some(byte[0])),
+        // With its end the machine's is near.
+        Ok(_) => Ok(None),
+        Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionReset) => Ok(None),
+        Err(e) => Err(e).during("hear the machine"),
+    }
+}
+
+impl Qemu {
+    fn order(&mut self, kind: u8, value: u64) -> Outcome<()> {
+        let Some(orders) = &mut self.orders else { return Ok(()) };
+        let mut message = vec![kind];
+        message.extend(value.to_le_bytes());
+        orders.write_all(&message).during("tell the machine")
+    }
+}

@@ -1,0 +1,88 @@
+/**
+ * What a machine that stays changed in its copy of the project. One that runs is asked; one that does not is started for
+ * the question alone, with nothing of the sandbox's own running in it.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { CarryReport } from "../../../core/backend.js";
+import type { KeptChanges } from "../../../core/changes.js";
+import { AgentKernelError } from "../../../core/errors.js";
+import { bringChanges, carryChanges } from "../../entry/copied-project.js";
+import { inTurn } from "../../entry/in-turn.js";
+import { linuxChanges } from "../../linux/kept/changes.js";
+import { Control, readStatus } from "../../linux/kept/control.js";
+import type { MicrovmOptions } from "../options.js";
+import { sendOn } from "./errand.js";
+import { readRecord, writeRecord } from "./record.js";
+import { withMachine } from "./start.js";
+
+export function machineChanges(options: MicrovmOptions): KeptChanges {
+  const told = linuxChanges({});
+  const bring = (stateDir: string) => inTurn(stateDir, () => bringAll(options, stateDir));
+  return {
+    async list(stateDir, ...rest) {
+      await bring(stateDir);
+      return await told.list(stateDir, ...rest);
+    },
+    async *patch(stateDir, ...rest) {
+      await bring(stateDir);
+      yield* told.patch(stateDir, ...rest);
+    },
+    async apply(stateDir, ...rest) {
+      await bring(stateDir);
+      return await told.apply(stateDir, ...rest);
+    },
+  };
+}
+
+/** Of a synced project, when its sandbox has ended in order. */
+export async function carryAtStop(options: MicrovmOptions, stateDir: string): Promise<CarryReport> {
+  await inTurn(stateDir, () => bringAll(options, stateDir));
+  const report = await carryChanges(stateDir);
+  const record = readRecord(stateDir);
+  if (record !== null) writeRecord(stateDir, { ...record, isCarried: true });
+  return report;
+}
+
+async function bringAll(options: MicrovmOptions, stateDir: string): Promise<void> {
+  const record = readRecord(stateDir);
+  // Without a project there is nothing to bring, and whoever lists says so.
+  if (record === null || !record.isFilled || record.isCarried || !existsSync(join(stateDir, "listing"))) return;
+  const isPaused = await pausedState(stateDir);
+  if (isPaused === true) {
+    throw new AgentKernelError("conflict", "the sandbox is paused, and cannot tell its changes", { hint: "resume it" });
+  }
+  if (isPaused === false) {
+    await bringFrom(stateDir, await sendOn(stateDir, "gather"), "live");
+  } else if (!record.isBrought) {
+    writeRecord(stateDir, { ...record, isAsked: true });
+    try {
+      await withMachine(options, stateDir, record, undefined, async ({ jail, stream }) => {
+        await bringChanges(stateDir, stream, "gather");
+        await jail.over;
+      });
+    } finally {
+      writeRecord(stateDir, { ...record, isAsked: false });
+    }
+    writeRecord(stateDir, { ...record, isBrought: true });
+  }
+}
+
+async function bringFrom(stateDir: string, stream: Awaited<ReturnType<typeof sendOn>>, word: "live"): Promise<void> {
+  try {
+    await bringChanges(stateDir, stream, word);
+  } finally {
+    stream.destroy();
+  }
+}
+
+/** Null where it does not run. */
+async function pausedState(stateDir: string): Promise<boolean | null> {
+  const control = await Control.connect(stateDir);
+  if (control === null) return null;
+  try {
+    return readStatus(await control.ask({ do: "status" })).paused;
+  } finally {
+    control.close();
+  }
+}

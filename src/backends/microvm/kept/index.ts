@@ -1,0 +1,49 @@
+/**
+ * Machines that outlive their owner: `ak-jail keep` holds the jail around the monitor, as it holds any other sandbox that
+ * stays, and what the sandbox writes lies on a disk of the machine's own in the state folder. This folder starts such
+ * machines, takes them over and asks them; it never looks into a disk.
+ */
+import type { KeptBackend } from "../../../core/backend.js";
+import { inTurn } from "../../entry/in-turn.js";
+import { adoptKept } from "../../linux/kept/adopt.js";
+import { removeKept } from "../../linux/kept/jail-command.js";
+import { readLastEnd } from "../../linux/kept/last-end.js";
+import { machineEnd } from "../machine-report.js";
+import type { MicrovmOptions } from "../options.js";
+import { memoryMib } from "../shape.js";
+import { carryAtStop, machineChanges } from "./changes.js";
+import { machineCopies } from "./copies.js";
+import { OwnedMachine } from "./owned-machine.js";
+import { readRecord } from "./record.js";
+import { type StartedMachine, startKeptMachine } from "./start.js";
+
+export function microvmKept(options: MicrovmOptions): KeptBackend {
+  const { programs } = options;
+  const owned = (stateDir: string, { jail, record }: StartedMachine) => {
+    const carry = record.isSynced ? () => carryAtStop(options, stateDir) : null;
+    return new OwnedMachine({ jail, stateDir, record, carry });
+  };
+  return {
+    async start(spec, stateDir, signal) {
+      return owned(stateDir, await inTurn(stateDir, () => startKeptMachine(options, spec, stateDir, signal)));
+    },
+    async adopt(stateDir) {
+      const jail = await adoptKept(programs, stateDir);
+      if (jail === null) return null;
+      const record = readRecord(stateDir);
+      if (record?.isFilled === true && !record.isAsked) return owned(stateDir, { jail, record });
+      // Whoever started it died before it was of use to anybody, or had only something to ask.
+      await jail.kill();
+      return null;
+    },
+    async lastEnd(stateDir) {
+      const last = await readLastEnd(stateDir);
+      const record = readRecord(stateDir);
+      if (last === null || record === null) return last;
+      return { ...last, end: machineEnd(last.end, { memoryMib: memoryMib(record.resources) }) };
+    },
+    remove: (stateDir) => removeKept(programs, stateDir),
+    changes: machineChanges(options),
+    copies: machineCopies(programs),
+  };
+}

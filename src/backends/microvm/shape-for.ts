@@ -1,0 +1,30 @@
+/** The machine that an image and its limits ask for. */
+import type { ImageSource } from "../../core/backend.js";
+import { AgentKernelError } from "../../core/errors.js";
+import type { ResourcePolicy } from "../../core/policy.js";
+import type { MicrovmOptions } from "./options.js";
+import { type MachineShape, memoryMib, vcpus } from "./shape.js";
+
+export interface ShapeWish {
+  readonly image: ImageSource;
+  readonly resources: ResourcePolicy;
+  /** What the machine is told first. */
+  readonly first: string;
+  /** Of one that stays. */
+  readonly diskMib?: number;
+}
+
+export async function shapeFor(
+  { monitor: openMonitor, files }: Pick<MicrovmOptions, "monitor" | "files">,
+  { image, resources, first, diskMib }: ShapeWish,
+  signal?: AbortSignal,
+): Promise<MachineShape> {
+  if (image.kind === "host") {
+    throw new AgentKernelError("unsupported", "the image host is not possible on this backend", {
+      hint: "name an image with --image: a virtual machine runs images, not this machine's own programs",
+    });
+  }
+  const [monitor, kernel, root] = await Promise.all([openMonitor(), files.kernel(), files.root(image, signal)]);
+  const sizes = { memoryMib: memoryMib(resources), vcpus: vcpus(resources, monitor), diskMib: diskMib ?? null };
+  return { monitor, kernel, root, first, ...sizes };
+}

@@ -1,0 +1,29 @@
+/** Wakes a machine that waits: it becomes somebody's, and its first program waits for its order. */
+import type { Duplex } from "node:stream";
+import { AgentKernelError } from "../../core/errors.js";
+import { within } from "../../core/within.js";
+import { awaitEntry, sendMessage } from "../entry/talk.js";
+import type { MachineStart } from "./monitor-jail.js";
+import type { MachineShape } from "./shape.js";
+
+/** Until it answers; one that boots first needs longer. */
+const WAKE_MS = 60_000;
+const BOOT_MS = 180_000;
+
+export interface WokenAs {
+  readonly start: MachineStart;
+  readonly shape: MachineShape;
+}
+
+export async function wakeUp(stream: Duplex, message: Buffer, { start, shape }: WokenAs): Promise<void> {
+  const isCold = start.does === "boot";
+  const sent = sendMessage(stream, ...(isCold ? [Buffer.from(shape.first)] : []), message);
+  const woken = Promise.all([awaitEntry(stream, "waiting"), sent]);
+  const ms = isCold ? BOOT_MS : WAKE_MS;
+  woken.catch(() => {});
+  await within(ms, woken, () => {
+    throw new AgentKernelError("sandbox_start_failed", `the machine did not answer within ${ms / 1000} s`, {
+      hint: "the host may have no time for it: try again, or look at `agentkernel doctor`",
+    });
+  });
+}
