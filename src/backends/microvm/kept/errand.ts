@@ -16,11 +16,13 @@ export async function sendOn(stateDir: string, errand: "sync" | "gather"): Promi
   const stream = await connectControl(stateDir, (socket) => {
     const adopted = adoptStream(socket);
     adopted.on("error", () => {});
+    // Whoever waits for an answer hears of its end. A supervisor that is just ending refuses the very first line, and that
+    // is told before anybody else could listen.
+    const stream = new MachineStream(adopted).on("error", () => {});
     adopted.write(`${JSON.stringify({ do: "errand" })}\n`);
-    return new MachineStream(adopted);
+    return stream;
   });
   if (stream === null) throw new AgentKernelError("sandbox_died", "the sandbox has ended");
-  stream.on("error", () => {});
   try {
     const taken = expect(stream, "here");
     taken.catch(() => {});
@@ -48,6 +50,8 @@ export async function syncMachine(stateDir: string): Promise<void> {
 }
 
 async function expect(stream: Duplex, word: string): Promise<void> {
-  const { said } = await hear(stream);
+  const { said } = await hear(stream).catch((cause: unknown) => {
+    throw new AgentKernelError("sandbox_died", "the machine ended before it had answered", { cause });
+  });
   if (said !== word) throw new AgentKernelError("internal", `a machine said something else than ${word}`);
 }
