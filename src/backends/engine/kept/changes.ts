@@ -8,10 +8,10 @@ import type { CarryReport } from "../../../core/backend.js";
 import type { KeptChanges } from "../../../core/changes.js";
 import { AgentKernelError } from "../../../core/errors.js";
 import { ownMark } from "../../../core/process-mark.js";
+import { broughtChanges } from "../../entry/brought-changes.js";
 import { bringChanges, carryChanges } from "../../entry/copied-project.js";
 import { inTurn } from "../../entry/in-turn.js";
 import { awaitEntry } from "../../entry/talk.js";
-import { linuxChanges } from "../../linux/kept/changes.js";
 import { Container } from "../container.js";
 import { ENTRY } from "../container-spec.js";
 import type { Engine } from "../engine.js";
@@ -19,22 +19,7 @@ import { explained } from "../start-container.js";
 import { readRecord, writeRecord } from "./record.js";
 
 export function engineChanges(engineOf: () => Engine): KeptChanges {
-  const told = linuxChanges({});
-  const bring = (stateDir: string) => inTurn(stateDir, () => bringAll(engineOf(), stateDir));
-  return {
-    async list(stateDir, ...rest) {
-      await bring(stateDir);
-      return await told.list(stateDir, ...rest);
-    },
-    async *patch(stateDir, ...rest) {
-      await bring(stateDir);
-      yield* told.patch(stateDir, ...rest);
-    },
-    async apply(stateDir, ...rest) {
-      await bring(stateDir);
-      return await told.apply(stateDir, ...rest);
-    },
-  };
+  return broughtChanges((stateDir) => inTurn(stateDir, () => bringAll(engineOf(), stateDir)));
 }
 
 /** Of a synced project, when its sandbox has ended in order. */

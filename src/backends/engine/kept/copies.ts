@@ -2,10 +2,9 @@
  * Copies of kept containers: an image of the container's root, and what the host knows of its project. Where the root
  * cannot be written, what is kept lies in volumes, of which an image has nothing.
  */
-import { copyFileSync } from "node:fs";
-import { join } from "node:path";
 import type { KeptCopies, KeptCopy } from "../../../core/backend.js";
 import { AgentKernelError } from "../../../core/errors.js";
+import { copyNotes } from "../../entry/copied-notes.js";
 import { Container } from "../container.js";
 import type { Engine } from "../engine.js";
 import { commit, hold, letGo, sweepCopyImages } from "./copy-images.js";
@@ -27,7 +26,7 @@ export function engineCopies(engineOf: () => Engine): KeptCopies {
       await sweepCopyImages(engine);
       const record = readRecord(stateDir);
       const copied = record === null ? again(engine, stateDir, into) : await ofContainer(engine, record, into, signal);
-      for (const name of NOTES) copyNote(join(stateDir, name), join(into, name));
+      copyNotes(stateDir, into, NOTES);
       return copied;
     },
   };
@@ -81,12 +80,4 @@ function again(engine: Engine, stateDir: string, into: string): KeptCopy {
   writeSaved(into, own);
   hold(engine, own.token, own.holder);
   return nothing;
-}
-
-function copyNote(from: string, into: string): void {
-  try {
-    copyFileSync(from, into);
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
-  }
 }

@@ -7,9 +7,9 @@ import { join } from "node:path";
 import type { CarryReport } from "../../../core/backend.js";
 import type { KeptChanges } from "../../../core/changes.js";
 import { AgentKernelError } from "../../../core/errors.js";
+import { broughtChanges } from "../../entry/brought-changes.js";
 import { bringChanges, carryChanges } from "../../entry/copied-project.js";
 import { inTurn } from "../../entry/in-turn.js";
-import { linuxChanges } from "../../linux/kept/changes.js";
 import { Control, readStatus } from "../../linux/kept/control.js";
 import type { MicrovmOptions } from "../options.js";
 import { sendOn } from "./errand.js";
@@ -17,22 +17,7 @@ import { readRecord, writeRecord } from "./record.js";
 import { withMachine } from "./start.js";
 
 export function machineChanges(options: MicrovmOptions): KeptChanges {
-  const told = linuxChanges({});
-  const bring = (stateDir: string) => inTurn(stateDir, () => bringAll(options, stateDir));
-  return {
-    async list(stateDir, ...rest) {
-      await bring(stateDir);
-      return await told.list(stateDir, ...rest);
-    },
-    async *patch(stateDir, ...rest) {
-      await bring(stateDir);
-      yield* told.patch(stateDir, ...rest);
-    },
-    async apply(stateDir, ...rest) {
-      await bring(stateDir);
-      return await told.apply(stateDir, ...rest);
-    },
-  };
+  return broughtChanges((stateDir) => inTurn(stateDir, () => bringAll(options, stateDir)));
 }
 
 /** Of a synced project, when its sandbox has ended in order. */
@@ -53,7 +38,7 @@ async function bringAll(options: MicrovmOptions, stateDir: string): Promise<void
     throw new AgentKernelError("conflict", "the sandbox is paused, and cannot tell its changes", { hint: "resume it" });
   }
   if (isPaused === false) {
-    await bringFrom(stateDir, await sendOn(stateDir, "gather"), "live");
+    await bringLive(stateDir);
   } else if (!record.isBrought) {
     writeRecord(stateDir, { ...record, isAsked: true });
     try {
@@ -68,9 +53,10 @@ async function bringAll(options: MicrovmOptions, stateDir: string): Promise<void
   }
 }
 
-async function bringFrom(stateDir: string, stream: Awaited<ReturnType<typeof sendOn>>, word: "live"): Promise<void> {
+async function bringLive(stateDir: string): Promise<void> {
+  const stream = await sendOn(stateDir, "gather");
   try {
-    await bringChanges(stateDir, stream, word);
+    await bringChanges(stateDir, stream, "live");
   } finally {
     stream.destroy();
   }
