@@ -1,6 +1,6 @@
 /** Podman with storage of the benchmark's own and an image of one static program. It has no engine that must be up. */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const IMAGE = "bench";
@@ -36,6 +36,9 @@ export class BenchPodman {
 
   close() {
     this.#ask("rm", "-f", "-a", "-t", "0");
+    // It binds its storage onto itself, sometimes twice, and leaves that there: nobody could remove the folder.
+    const storage = join(this.#folder, "data", "overlay");
+    while (readFileSync("/proc/self/mounts", "utf8").includes(` ${storage} `)) execFileSync("umount", [storage]);
   }
 
   #ask(...words) {
