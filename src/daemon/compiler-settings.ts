@@ -1,7 +1,8 @@
 /**
  * When V8 compiles a function for speed. By default that is after some 120 runs, for nearly everything at once, on a
  * thread beside the sandboxes of its callers: half a millisecond for each of the first thousand runs. Four times as
- * late, only what is really hot is compiled, and a daemon has won also after 1,500 runs.
+ * late, only what is really hot is compiled: in all a daemon has won by that after 1,500 runs. After 2,500 each run costs it
+ * 0.15 ms more, a fiftieth of what all processes of a run take.
  */
 import { setFlagsFromString } from "node:v8";
 
