@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { machineEnd } from "./machine-report.js";
+import { continuedLayers, machineEnd, machineLayers } from "./machine-report.js";
+import type { MachineShape } from "./shape.js";
 
 const end = { code: null, signal: 9, oomKills: 0, pidsDenied: 0, memoryPeakBytes: 200 << 20, cpuUs: 1, carried: null };
 
@@ -16,4 +17,16 @@ test("what else was said stays", () => {
   const said = "ak-vmm: out of memory in the machine\nKernel panic - not syncing: why";
   const { said: words, oomKills } = machineEnd({ ...end, said }, { memoryMib: 256 });
   expect([words, oomKills]).toEqual(["Kernel panic - not syncing: why", 1]);
+});
+
+test("a machine that goes on has the jail that it is in now, and the walls that stood inside", () => {
+  const shape = { monitor: { kind: "qemu", accelerator: "tcg" } } as MachineShape;
+  const inside = [{ name: "seccomp", state: "applied" }] as const;
+  const original = machineLayers(shape, [{ name: "cgroup", state: "applied" }], inside);
+  const now = continuedLayers(shape, [{ name: "cgroup", state: "absent", detail: "why" }], original);
+  expect(now.map(({ name, state }) => `${name}: ${state}`)).toEqual([
+    "virtual machine: partial",
+    "cgroup around the machine: absent",
+    "seccomp: applied",
+  ]);
 });

@@ -10,15 +10,16 @@ import { Attendance } from "../attendance.js";
 import { openRunAudit, type RunAudit } from "../run-audit.js";
 import { Activity } from "./activity.js";
 import { beginCommand } from "./begin-command.js";
+import { copyState } from "./copy-state.js";
 import type { SandboxHappening } from "./events.js";
 import { ExecRecords } from "./execs/exec-records.js";
 import { ExecTable } from "./execs/exec-table.js";
 import type { LogOptions } from "./execs/follow-log.js";
 import type { LogPiece } from "./execs/log-reader.js";
 import type { SandboxExec } from "./execs/sandbox-exec.js";
-import type { SandboxFolder } from "./folder.js";
+import type { CopyFolders, SandboxFolder } from "./folder.js";
 import { together } from "./guest-commands.js";
-import { copiesOf, type SandboxHome } from "./home.js";
+import type { SandboxHome } from "./home.js";
 import { Lane } from "./lane.js";
 import type { SandboxRecord } from "./record.js";
 import { notFound, refusal } from "./refusals.js";
@@ -29,6 +30,7 @@ import { SecretValues } from "./secret-values.js";
 import { whileStill } from "./stillness.js";
 import { isTerminalId, type Terminal, Terminals, usualShell } from "./terminals/index.js";
 import type {
+  CopyOptions,
   ExecInfo,
   ExecWish,
   HostEnv,
@@ -240,12 +242,15 @@ export class Sandbox {
     });
   }
 
-  /** What it has written, as it is at one moment, into an empty folder. One that runs is held still meanwhile. */
-  copyInto(folder: string, signal?: AbortSignal): Promise<KeptCopy> {
+  /** What it has, as it is at one moment, into empty folders. One that runs is held still meanwhile. */
+  copyInto(into: CopyFolders, { memory: withMemory = true, signal }: CopyOptions): Promise<KeptCopy> {
     return this.#lane.run(async () => {
       this.#refuseIfRemoved();
       await this.#runs.adopt();
-      return await whileStill(this.#running, this, () => copiesOf(this.#home).make(this.stateDir, folder, signal));
+      const { folder, name } = this;
+      return await whileStill(this.#running, { folder, name, withMemory, signal }, (held) =>
+        copyState(this.#home, folder, into, { signal, memory: { isWanted: withMemory, held } }),
+      );
     });
   }
 

@@ -7,6 +7,7 @@ import { machineEnd } from "../machine-report.js";
 import { memoryMib } from "../shape.js";
 import { syncMachine } from "./errand.js";
 import { GuestPort } from "./guest-port.js";
+import { HeldMachine } from "./held-machine.js";
 import type { MachineRecord } from "./record.js";
 
 /** What is killed may not hold anybody up for longer. */
@@ -20,10 +21,14 @@ export interface OwnedParts {
   readonly carry: (() => Promise<CarryReport>) | null;
 }
 
+/** What is known of one that was just started. */
+export type StartedMachine = Pick<OwnedParts, "jail" | "record">;
+
 export class OwnedMachine implements KeptSandbox {
   readonly layers: readonly Layer[];
   readonly startedAtMs: number;
   readonly over: Promise<KeptOver>;
+  readonly hold?: (signal?: AbortSignal) => Promise<HeldMachine>;
   readonly #jail: OwnedSandbox;
   readonly #stateDir: string;
   readonly #memoryMib: number;
@@ -38,6 +43,8 @@ export class OwnedMachine implements KeptSandbox {
     this.#stateDir = stateDir;
     this.#memoryMib = memoryMib(record.resources);
     this.#carry = carry;
+    const { marks } = record;
+    if (marks !== undefined) this.hold = (signal) => HeldMachine.of(stateDir, marks, signal);
     this.over = jail.over.then((over) => this.#overBy(over));
   }
 
