@@ -127,12 +127,15 @@ impl Stillness {
 
     /// With the time that it is: the machine's own clock stood still.
     fn go_on(&mut self, machine: &mut Qemu) -> Outcome<()> {
-        let stage = self.0.take().map(|held| held.stage);
-        if stage != Some(Stage::Stopping) {
+        let Some(held) = self.0.take() else { return Ok(()) };
+        if held.stage != Stage::Stopping {
             machine.resume()?;
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).during("tell the time")?;
-        machine.order(GO_ON, u64::try_from(now.as_nanos()).during("tell the time")?)
+        machine.order(GO_ON, u64::try_from(now.as_nanos()).during("tell the time")?)?;
+        // Whoever asked takes this end for the moment from which it runs.
+        drop(held);
+        Ok(())
     }
 }
 
