@@ -24,5 +24,13 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
 
 function row({ name, sandbox, backend, image, memory, bytes, createdAtMs }: SnapshotInfo, nowMs: number): string[] {
   const size = bytes === null ? "-" : sizeText(bytes);
-  return [name, sandbox.name, backend, escapeText(image.name), memory ? "yes" : "-", size, ageText(nowMs - createdAtMs)];
+  return [
+    name,
+    sandbox.name,
+    backend,
+    escapeText(image.name),
+    memory ? "yes" : "-",
+    size,
+    ageText(nowMs - createdAtMs),
+  ];
 }

@@ -3,10 +3,24 @@ import type { KeptCopy, MemoryWish } from "../../core/backend.js";
 import { copyCommands } from "./execs/copied-commands.js";
 import type { CopyFolders } from "./folder.js";
 import { copiesOf, type SandboxHome } from "./home.js";
+import type { SandboxView } from "./reports.js";
+import { whileStill } from "./stillness.js";
+import type { CopyOptions } from "./types.js";
 
 export interface StateCopy {
   readonly signal?: AbortSignal | undefined;
   readonly memory: MemoryWish;
+}
+
+/** Of a sandbox, which is held still for it where it runs. */
+export async function copyOfSandbox(
+  { record: { name }, folder, running, home }: Pick<SandboxView, "record" | "folder" | "running" | "home">,
+  into: CopyFolders,
+  { memory: withMemory = true, signal }: CopyOptions,
+): Promise<KeptCopy> {
+  return await whileStill(running, { folder, name, withMemory, signal }, (held) =>
+    copyState(home, folder, into, { signal, memory: { isWanted: withMemory, held } }),
+  );
 }
 
 /** Of what does not run, or stands still. */

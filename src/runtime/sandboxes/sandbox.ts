@@ -10,7 +10,7 @@ import { Attendance } from "../attendance.js";
 import { openRunAudit, type RunAudit } from "../run-audit.js";
 import { Activity } from "./activity.js";
 import { beginCommand } from "./begin-command.js";
-import { copyState } from "./copy-state.js";
+import { copyOfSandbox } from "./copy-state.js";
 import type { SandboxHappening } from "./events.js";
 import { ExecRecords } from "./execs/exec-records.js";
 import { ExecTable } from "./execs/exec-table.js";
@@ -27,7 +27,6 @@ import { infoOf, type SandboxView, stateOf, statsOf, summaryOf } from "./reports
 import type { RunningSandbox } from "./running.js";
 import { Runs } from "./runs.js";
 import { SecretValues } from "./secret-values.js";
-import { whileStill } from "./stillness.js";
 import { isTerminalId, type Terminal, Terminals, usualShell } from "./terminals/index.js";
 import type {
   CopyOptions,
@@ -243,14 +242,11 @@ export class Sandbox {
   }
 
   /** What it has, as it is at one moment, into empty folders. One that runs is held still meanwhile. */
-  copyInto(into: CopyFolders, { memory: withMemory = true, signal }: CopyOptions): Promise<KeptCopy> {
+  copyInto(into: CopyFolders, options: CopyOptions): Promise<KeptCopy> {
     return this.#lane.run(async () => {
       this.#refuseIfRemoved();
       await this.#runs.adopt();
-      const { folder, name } = this;
-      return await whileStill(this.#running, { folder, name, withMemory, signal }, (held) =>
-        copyState(this.#home, folder, into, { signal, memory: { isWanted: withMemory, held } }),
-      );
+      return await copyOfSandbox(this.#view(), into, options);
     });
   }
 

@@ -9,8 +9,10 @@ import { inStateFolder, type Owned, startKept } from "./kept-subject.js";
 import { bootSpec } from "./subject.js";
 
 /** A number that is in memory alone, and goes up. */
-const COUNTER = "n=0; while :; do n=$((n+1)); echo $n > /dev/shm/new; mv /dev/shm/new /dev/shm/n; echo $n; sleep 0.1; done";
-const FACTS = "cat /proc/sys/kernel/random/boot_id /etc/machine-id /etc/hostname; hostname; head -c 16 /dev/urandom | od -An -tx1";
+const COUNTER =
+  "n=0; while :; do n=$((n+1)); echo $n > /dev/shm/new; mv /dev/shm/new /dev/shm/n; echo $n; sleep 0.1; done";
+const FACTS =
+  "cat /proc/sys/kernel/random/boot_id /etc/machine-id /etc/hostname; hostname; head -c 16 /dev/urandom | od -An -tx1";
 
 export function keptMemoryContract(contract: Contract): void {
   const { backend, actor } = contract;
@@ -58,7 +60,9 @@ export function keptMemoryContract(contract: Contract): void {
         }
         const taken = await copy.attach("counter");
         await taken.until(/^\d+\n\d+\n/m);
-        const all = await Promise.all([first, copy, other].map(async (each) => (await each.sh(FACTS)).stdout.split("\n")));
+        const all = await Promise.all(
+          [first, copy, other].map(async (each) => (await each.sh(FACTS)).stdout.split("\n")),
+        );
         for (const line of [0, 1, 2, 3, 4]) expect(new Set(all.map((lines) => lines[line])).size).toBe(3);
         expect(all.slice(1).map((lines) => lines.slice(2, 4))).toEqual([
           ["one", "one"],
@@ -70,7 +74,9 @@ export function keptMemoryContract(contract: Contract): void {
         expect((await other.sh("cat /opt/file")).stdout).toBe("on disk\n");
         await copy.sandbox.stop(1000);
         const again = await startKept(kept, named("one"), one);
-        expect((await again.sh("cat /opt/file; ls /dev/shm; pgrep -f '[d]ev/shm/new' | wc -l")).stdout).toBe("changed\n0\n");
+        expect((await again.sh("cat /opt/file; ls /dev/shm; pgrep -f '[d]ev/shm/new' | wc -l")).stdout).toBe(
+          "changed\n0\n",
+        );
       });
     });
 
@@ -89,7 +95,9 @@ export function keptMemoryContract(contract: Contract): void {
           message: expect.stringContaining("limits or its policy"),
           hint: expect.stringContaining("--no-memory"),
         });
-        expect((await copies.make(saved, into, undefined, { isWanted: false, held: null })).memory ?? false).toBe(false);
+        expect((await copies.make(saved, into, undefined, { isWanted: false, held: null })).memory ?? false).toBe(
+          false,
+        );
         const files = await startKept(kept, bootSpec({ projectDir }), into);
         expect((await files.sh("cat /opt/file; ls /dev/shm")).stdout).toBe("on disk\n");
       });

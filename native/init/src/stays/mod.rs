@@ -73,7 +73,9 @@ impl Attendant {
                     let room = Ready::for_errand(&orders);
                     replace(&mut errand, || errands::serve(self.pid, &self.remains, self.kind, room))?;
                 }
-                Order::Still => replace(&mut stopper, || stand_still(Ready::to_be_saved(&orders)))?,
+                Order::Still { answer } => {
+                    replace(&mut stopper, || stand_still(Ready::to_be_saved(&orders, answer)))?;
+                }
                 Order::GoOn { now_ns } => {
                     end_worker(&mut stopper)?;
                     LetGo::open()?.now()?;

@@ -16,7 +16,10 @@ pub enum Order {
     RoomForHost,
     RoomForErrand,
     /// Nothing of the sandbox is to run, and what it wrote is to be on the disk: the machine is about to be saved.
-    Still,
+    Still {
+        /// Says that all stand still.
+        answer: u8,
+    },
     /// It runs again. The clock stood still meanwhile.
     GoOn {
         now_ns: u64,
@@ -51,8 +54,8 @@ impl<'a> Ready<'a> {
         Self { orders, kind: ROOM_FOR_ERRAND }
     }
 
-    pub fn to_be_saved(orders: &'a File) -> Self {
-        Self { orders, kind: STILL }
+    pub fn to_be_saved(orders: &'a File, answer: u8) -> Self {
+        Self { orders, kind: answer }
     }
 
     pub fn tell(self) -> Outcome<()> {
@@ -66,7 +69,7 @@ fn understood([kind, value @ ..]: [u8; 9]) -> Outcome<Order> {
         STOP => Ok(Order::Stop { grace_ms: u64::from_le_bytes(value) }),
         ROOM_FOR_HOST => Ok(Order::RoomForHost),
         ROOM_FOR_ERRAND => Ok(Order::RoomForErrand),
-        STILL => Ok(Order::Still),
+        STILL => Ok(Order::Still { answer: value[0] }),
         GO_ON => Ok(Order::GoOn { now_ns: u64::from_le_bytes(value) }),
         _ => Err(Fault::new("internal", format!("an order of kind {kind}"))),
     }
@@ -81,7 +84,7 @@ mod tests {
         assert_eq!(understood([1, 0xe8, 3, 0, 0, 0, 0, 0, 0]).expect("an order"), Order::Stop { grace_ms: 1000 });
         assert_eq!(understood([2; 9]).expect("an order"), Order::RoomForHost);
         assert_eq!(understood([3; 9]).expect("an order"), Order::RoomForErrand);
-        assert_eq!(understood([4; 9]).expect("an order"), Order::Still);
+        assert_eq!(understood([4, 129, 0, 0, 0, 0, 0, 0, 0]).expect("an order"), Order::Still { answer: 129 });
         assert_eq!(understood([5, 1, 0, 0, 0, 0, 0, 0, 0]).expect("an order"), Order::GoOn { now_ns: 1 });
         assert!(understood([0; 9]).is_err());
     }

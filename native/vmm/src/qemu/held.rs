@@ -24,6 +24,8 @@ use crate::{
     spec::SAVED_FD,
 };
 
+/// Each time is told by a number of its own: process 1 answers with it, and may do so too late.
+pub const FIRST_NUMBER: u8 = 128;
 /// QEMU's own limit is made for networks.
 const BYTES_PER_SECOND: u64 = 1 << 40;
 
@@ -43,29 +45,39 @@ struct Held {
 }
 
 #[derive(Default)]
-pub struct Stillness(Option<Held>);
+pub struct Stillness {
+    held: Option<Held>,
+    times: u8,
+}
 
 impl Stillness {
     /// Whose end is the end of it.
     pub fn asker(&self) -> Option<BorrowedFd<'_>> {
-        self.0.as_ref().filter(|held| held.stage != Stage::GivingUp).map(|held| held.asker.as_fd())
+        self.held.as_ref().filter(|held| held.stage != Stage::GivingUp).map(|held| held.asker.as_fd())
     }
 
-    /// One at a time: whoever comes second is told by the end of the connection.
+    pub fn is_asked_for(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// Nobody else is heard until it is over.
     pub fn ask(&mut self, machine: &mut Qemu, asker: OwnedFd) -> Outcome<()> {
-        if self.0.is_some() {
-            return Ok(());
-        }
         let asker = UnixStream::from(asker);
         asker.set_nonblocking(true).during("hold the machine still")?;
-        self.0 = Some(Held { asker, stage: Stage::Stopping });
-        machine.order(STILL, 0)
+        self.held = Some(Held { asker, stage: Stage::Stopping });
+        self.times = (self.times + 1) % FIRST_NUMBER;
+        machine.order(STILL, self.number().into())
+    }
+
+    fn number(&self) -> u8 {
+        FIRST_NUMBER + self.times
     }
 
     /// Process 1 says that nothing of the sandbox runs.
-    pub fn begin(&mut self, machine: &mut Qemu) -> Outcome<()> {
-        match &mut self.0 {
-            Some(held) if held.stage == Stage::Stopping => {
+    pub fn begin(&mut self, machine: &mut Qemu, number: u8) -> Outcome<()> {
+        let is_this = number == self.number();
+        match &mut self.held {
+            Some(held) if is_this && held.stage == Stage::Stopping => {
                 held.stage = Stage::Saving;
                 machine.save_whole().or_else(|failure| self.fail(machine, &failure.to_string()))
             }
@@ -76,7 +88,7 @@ impl Stillness {
 
     /// QEMU's word on how far it is.
     pub fn hear(&mut self, machine: &mut Qemu, news: &Value) -> Outcome<()> {
-        let Some(held) = &mut self.0 else { return Ok(()) };
+        let Some(held) = &mut self.held else { return Ok(()) };
         let status = news["status"].as_str().unwrap_or_default();
         match (held.stage, status) {
             (Stage::Saving, "completed") => {
@@ -94,7 +106,7 @@ impl Stillness {
 
     /// Looks whether it is still wanted.
     pub fn look(&mut self, machine: &mut Qemu) -> Outcome<()> {
-        let Some(held) = &mut self.0 else { return Ok(()) };
+        let Some(held) = &mut self.held else { return Ok(()) };
         if held.stage == Stage::GivingUp {
             return Ok(());
         }
@@ -105,8 +117,8 @@ impl Stillness {
         }
     }
 
-    pub fn end(&mut self, machine: &mut Qemu) -> Outcome<()> {
-        match &mut self.0 {
+    fn end(&mut self, machine: &mut Qemu) -> Outcome<()> {
+        match &mut self.held {
             Some(held) if held.stage == Stage::Saving => {
                 held.stage = Stage::GivingUp;
                 machine.qmp.ask(&json!({ "execute": "migrate_cancel" }), PATIENCE).map(drop)
@@ -118,7 +130,7 @@ impl Stillness {
     }
 
     fn fail(&mut self, machine: &mut Qemu, why: &str) -> Outcome<()> {
-        if let Some(held) = &self.0 {
+        if let Some(held) = &self.held {
             // Who is gone cannot be told.
             let _ = tell(&held.asker, &json!({ "said": "failed", "code": "internal", "message": why }));
         }
@@ -127,7 +139,7 @@ impl Stillness {
 
     /// With the time that it is: the machine's own clock stood still.
     fn go_on(&mut self, machine: &mut Qemu) -> Outcome<()> {
-        let Some(held) = self.0.take() else { return Ok(()) };
+        let Some(held) = self.held.take() else { return Ok(()) };
         if held.stage != Stage::Stopping {
             machine.resume()?;
         }

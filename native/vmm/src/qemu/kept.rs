@@ -10,7 +10,7 @@ use ak_door::{Door, Knock};
 
 use super::{
     Qemu, Turn,
-    held::Stillness,
+    held::{self, Stillness},
     ports::{ERRANDS, HOST, Port},
 };
 use crate::{
@@ -51,20 +51,29 @@ pub fn run(mut machine: Qemu, mut door: Door, does: Does) -> Outcome<End> {
                 _ => {}
             }
         }
-        let knocks = (is_door_open && is_running).then(|| door.socket.as_fd());
+        let knocks = (is_door_open && is_running && !stillness.is_asked_for()).then(|| door.socket.as_fd());
         let besides: Vec<_> = [Some(orders.as_fd()), knocks, stillness.asker()].into_iter().flatten().collect();
         if let Turn::Over(end) = machine.turn(&besides)? {
             return Ok(end);
         }
         stillness.look(&mut machine)?;
         match heard(&orders)? {
-            Some(ROOM_FOR_HOST) => hosts.has_room(&mut machine.qmp)?,
-            Some(ROOM_FOR_ERRAND) => errands.has_room(&mut machine.qmp)?,
-            Some(STILL) => stillness.begin(&mut machine)?,
+            Some(ROOM_FOR_HOST) => hosts.has_room(),
+            Some(ROOM_FOR_ERRAND) => errands.has_room(),
+            Some(number) if held::FIRST_NUMBER <= number => {
+                hosts.stands_still();
+                errands.stands_still();
+                stillness.begin(&mut machine, number)?;
+            }
             Some(_) => return Err(Failure::new("the machine's first process says something unknown")),
             None => {}
         }
-        door.ready = is_door_open && is_running;
+        // QEMU changes no streams while the machine stands still.
+        if !stillness.is_asked_for() {
+            hosts.attach(&mut machine.qmp)?;
+            errands.attach(&mut machine.qmp)?;
+        }
+        door.ready = is_door_open && is_running && !stillness.is_asked_for();
         while let Some(knock) = door.answer() {
             match knock {
                 Knock::Host(stream) => {
@@ -77,12 +86,11 @@ pub fn run(mut machine: Qemu, mut door: Door, does: Does) -> Outcome<End> {
                         machine.order(ROOM_FOR_ERRAND, 0)?;
                     }
                 }
-                Knock::Hold(asker) => stillness.ask(&mut machine, asker)?,
-                Knock::Stop { grace_ms } => {
-                    // What stands still cannot end in order.
-                    stillness.end(&mut machine)?;
-                    machine.order(STOP, grace_ms)?;
+                Knock::Hold(asker) => {
+                    stillness.ask(&mut machine, asker)?;
+                    break;
                 }
+                Knock::Stop { grace_ms } => machine.order(STOP, grace_ms)?,
                 Knock::Closed => {
                     is_door_open = false;
                     break;

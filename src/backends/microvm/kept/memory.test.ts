@@ -3,7 +3,16 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { MachineShape } from "../shape.js";
-import { dropTaken, emptyMemory, insistOnSame, marksOf, memoryPath, noteSaved, readSaved, takeSaved } from "./memory.js";
+import {
+  dropTaken,
+  emptyMemory,
+  insistOnSame,
+  marksOf,
+  memoryPath,
+  noteSaved,
+  readSaved,
+  takeSaved,
+} from "./memory.js";
 
 const folder = mkdtempSync(join(tmpdir(), "ak-memory-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -52,6 +61,8 @@ describe("memory that was saved", () => {
     insistOnSame(marksOf(shape), { ...shape });
     const insist = () => insistOnSame(marksOf(shape), { ...shape, ...changes });
     expect(insist).toThrow(why);
-    expect(insist).toThrow(expect.objectContaining({ code: "unsupported", hint: expect.stringContaining("--no-memory") }));
+    expect(insist).toThrow(
+      expect.objectContaining({ code: "unsupported", hint: expect.stringContaining("--no-memory") }),
+    );
   });
 });

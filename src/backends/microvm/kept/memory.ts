@@ -93,7 +93,8 @@ export function insistOnSame(saved: MemoryMarks, shape: MachineShape): void {
     throw cannotGoOn("the machine's kernel, or agentkernel's own programs in it, are not those that it was saved with");
   }
   if (saved.root !== now.root) throw cannotGoOn("the image's disk is not the one that it was saved with");
-  if (JSON.stringify(saved) !== JSON.stringify(now)) throw cannotGoOn("its limits or its policy have been changed since");
+  if (JSON.stringify(saved) !== JSON.stringify(now))
+    throw cannotGoOn("its limits or its policy have been changed since");
 }
 
 function cannotGoOn(why: string): AgentKernelError {

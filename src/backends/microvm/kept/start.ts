@@ -23,7 +23,7 @@ import { newMachineId, wakeMessage } from "../wake.js";
 import { wakeUp } from "../wake-up.js";
 import { continueMachine } from "./continue.js";
 import { diskMib, diskPath, makeDisk } from "./disk.js";
-import { emptyMemory, marksOf, readSaved } from "./memory.js";
+import { dropTaken, emptyMemory, marksOf, readSaved } from "./memory.js";
 import type { StartedMachine } from "./owned-machine.js";
 import { forgetRecord, type MachineRecord, readRecord, writeRecord } from "./record.js";
 
@@ -49,6 +49,8 @@ export async function startKeptMachine(
     const { trustedCertificate = null } = spec;
     return await continueMachine(options, { stateDir, record, saved, trustedCertificate }, signal);
   }
+  // Of one that did not come to go on.
+  await dropTaken(stateDir);
   writeRecord(stateDir, record);
   try {
     if (isNew) await makeDisk(stateDir, record.diskMib);
