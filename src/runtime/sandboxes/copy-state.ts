@@ -12,11 +12,13 @@ export interface StateCopy {
   readonly memory: MemoryWish;
 }
 
+/** What a copy is made into, and how. */
+export type CopyCall = readonly [into: CopyFolders, options: CopyOptions];
+
 /** Of a sandbox, which is held still for it where it runs. */
 export async function copyOfSandbox(
   { record: { name }, folder, running, home }: Pick<SandboxView, "record" | "folder" | "running" | "home">,
-  into: CopyFolders,
-  { memory: withMemory = true, signal }: CopyOptions,
+  ...[into, { memory: withMemory = true, signal }]: CopyCall
 ): Promise<KeptCopy> {
   return await whileStill(running, { folder, name, withMemory, signal }, (held) =>
     copyState(home, folder, into, { signal, memory: { isWanted: withMemory, held } }),

@@ -10,14 +10,14 @@ import { Attendance } from "../attendance.js";
 import { openRunAudit, type RunAudit } from "../run-audit.js";
 import { Activity } from "./activity.js";
 import { beginCommand } from "./begin-command.js";
-import { copyOfSandbox } from "./copy-state.js";
+import { type CopyCall, copyOfSandbox } from "./copy-state.js";
 import type { SandboxHappening } from "./events.js";
 import { ExecRecords } from "./execs/exec-records.js";
 import { ExecTable } from "./execs/exec-table.js";
 import type { LogOptions } from "./execs/follow-log.js";
 import type { LogPiece } from "./execs/log-reader.js";
 import type { SandboxExec } from "./execs/sandbox-exec.js";
-import type { CopyFolders, SandboxFolder } from "./folder.js";
+import type { SandboxFolder } from "./folder.js";
 import { together } from "./guest-commands.js";
 import type { SandboxHome } from "./home.js";
 import { Lane } from "./lane.js";
@@ -29,7 +29,6 @@ import { Runs } from "./runs.js";
 import { SecretValues } from "./secret-values.js";
 import { isTerminalId, type Terminal, Terminals, usualShell } from "./terminals/index.js";
 import type {
-  CopyOptions,
   ExecInfo,
   ExecWish,
   HostEnv,
@@ -242,7 +241,7 @@ export class Sandbox {
   }
 
   /** What it has, as it is at one moment, into empty folders. One that runs is held still meanwhile. */
-  copyInto(into: CopyFolders, options: CopyOptions): Promise<KeptCopy> {
+  copyInto(...[into, options]: CopyCall): Promise<KeptCopy> {
     return this.#lane.run(async () => {
       this.#refuseIfRemoved();
       await this.#runs.adopt();
