@@ -2,7 +2,7 @@
  * Whoever saves a machine's memory, or brings one back from it, is killed on the way: the machine goes on, or is found
  * ended with its files, and a snapshot is there whole or not at all.
  */
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { actors } from "../support/actors.js";
@@ -31,6 +31,10 @@ describe.skipIf(missingForMachines() !== null || actor?.name !== "root")(
   () => {
     if (actor === undefined) throw new Error("nobody runs tests");
     leavesNothingBehind();
+    const residentMib = (world: SandboxWorld): number => {
+      const qemu = awaitChild(world.guest("box"), "qemu-system-x86");
+      return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${qemu}/status`, "utf8"))?.[1]) / 1024;
+    };
     const memoryOf = (world: SandboxWorld, name: string) => join(world.folder(name), "jail/disk/machine/memory");
     const snapshotsOf = async (world: SandboxWorld): Promise<readonly Shown[]> =>
       JSON.parse(await world.ok(["snapshots", "list", "--json"])).data;
@@ -71,7 +75,10 @@ describe.skipIf(missingForMachines() !== null || actor?.name !== "root")(
           expect(readdirSync(join(world.folder(""), "../snapshots"))).toEqual([]);
           expect(statSync(memoryOf(world, "box")).size).toBe(0);
 
+          const before = residentMib(world);
           await world.ok(["snapshot", "--name", "whole", "box"]);
+          // Looking at memory that the machine never used takes none.
+          expect(residentMib(world)).toBeLessThan(before + 128);
           expect(await snapshotsOf(world)).toMatchObject([{ name: "whole", memory: true }]);
           await world.ok(["remove", "--force", "box"]);
           await world.ok(["restore", "--start", "whole", "again"]);
