@@ -27,6 +27,9 @@ use crate::{
 /// Each time is told by a number of its own: process 1 answers with it, and may do so too late.
 pub const FIRST_NUMBER: u8 = 128;
 
+/// How the C library calls it, which QEMU passes on.
+const DISK_FULL: &str = "No space left on device";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// Process 1 of the machine stops its sandbox, and has what was written put on the disk.
@@ -96,7 +99,11 @@ impl Stillness {
                 }
                 Ok(())
             }
-            (Stage::Saving, "failed" | "cancelled") => self.fail(machine, "QEMU could not save the machine"),
+            (Stage::Saving, "failed" | "cancelled") => {
+                let why = machine.qmp.ask(&json!({ "execute": "query-migrate" }), PATIENCE)?;
+                let why = why["error-desc"].as_str().unwrap_or("without a reason").to_owned();
+                self.fail(machine, &format!("QEMU could not save the machine: {why}"))
+            }
             (Stage::GivingUp, "completed" | "failed" | "cancelled") => self.go_on(machine),
             _ => Ok(()),
         }
@@ -130,7 +137,8 @@ impl Stillness {
     fn fail(&mut self, machine: &mut Qemu, why: &str) -> Outcome<()> {
         if let Some(held) = &self.held {
             // Who is gone cannot be told.
-            let _ = tell(&held.asker, &json!({ "said": "failed", "code": "internal", "message": why }));
+            let code = if why.contains(DISK_FULL) { "resource_exhausted" } else { "internal" };
+            let _ = tell(&held.asker, &json!({ "said": "failed", "code": code, "message": why }));
         }
         self.go_on(machine)
     }
