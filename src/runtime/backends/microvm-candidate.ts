@@ -1,8 +1,10 @@
 /**
  * Virtual machines. Which accelerator there is, is found out by running a guest: a device file alone proves nothing.
- * It is only for those who name it: emulated in software it is no boundary, and on hardware nobody has tried it yet.
+ * Emulated in software it is no boundary, and only for those who name it; on hardware nobody has tried it yet.
  */
 import { execFile } from "node:child_process";
+import { statSync } from "node:fs";
+import { release } from "node:os";
 import { promisify } from "node:util";
 import { microvmLacks } from "../../backends/microvm/index.js";
 import {
@@ -42,7 +44,7 @@ export const microvmCandidate: Candidate = {
     const kind = wantedKind(host.env);
     const program = kind === null ? null : programOf(kind, host.env);
     const files = machineFilesMark(host);
-    return program === null || files === null ? null : [kind, programMark(program), files].join("\n");
+    return program === null || files === null ? null : [kind, programMark(program), files, kvmMark()].join("\n");
   },
 
   async prove(host, signal) {
@@ -94,6 +96,15 @@ function wantedKind(env: Environment): MonitorKind | null {
 
 function programOf(kind: MonitorKind, env: Environment): string | null {
   return kind === "qemu" ? qemuPath(env) : firecrackerPath(env);
+}
+
+/** What lets this user at the processor's own machines: the device as it is, and the groups that count for it. */
+function kvmMark(): string {
+  const device = statSync("/dev/kvm", { throwIfNoEntry: false });
+  if (device === undefined) return "no /dev/kvm";
+  const { rdev, mode, uid, gid } = device;
+  const groups = process.getgroups?.() ?? [];
+  return [release(), rdev, mode, uid, gid, ...groups].join(":");
 }
 
 /** The probe runs instructions of its own on it, against a clock: a device file alone proves nothing. */

@@ -21,13 +21,13 @@ export async function whileStill<T>(
   await writeFile(noteIn(folder), "", { mode: 0o600 });
   await syncFolder(folder.path);
   try {
-    await running.kept.pause().catch((error: unknown) => {
+    await running.hold().catch((error: unknown) => {
       throw isAgentKernelError(error) && error.code === "unsupported" ? mustStop(name, error) : error;
     });
     return await work();
   } finally {
     // One that was killed meanwhile has nothing to go on with.
-    await running.kept.resume().catch((error: unknown) => {
+    await running.letGoOn().catch((error: unknown) => {
       if (!running.isOver && !isGone(error)) throw error;
     });
     await rm(noteIn(folder), { force: true });
