@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { machineEnd } from "./machine-report.js";
+import { machineEnd, machineLayers } from "./machine-report.js";
+import type { MachineShape } from "./shape.js";
 
 const end = { code: null, signal: 9, oomKills: 0, pidsDenied: 0, memoryPeakBytes: 200 << 20, cpuUs: 1, carried: null };
 
@@ -16,4 +17,14 @@ test("what else was said stays", () => {
   const said = "ak-vmm: out of memory in the machine\nKernel panic - not syncing: why";
   const { said: words, oomKills } = machineEnd({ ...end, said }, { memoryMib: 256 });
   expect([words, oomKills]).toEqual(["Kernel panic - not syncing: why", 1]);
+});
+
+test("a limit of memory that is below what a machine needs is said not to hold", () => {
+  const shape = { monitor: { kind: "qemu", accelerator: "kvm" } } as MachineShape;
+  expect(machineLayers(shape, { memoryMiB: 128 }, [], []).map(({ name }) => name)).toEqual(["virtual machine"]);
+  expect(machineLayers(shape, { memoryMiB: 64 }, [], [])).toContainEqual({
+    name: "memory limit",
+    state: "partial",
+    detail: "a machine has at least 128 MiB, not 64",
+  });
 });

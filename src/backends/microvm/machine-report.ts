@@ -2,15 +2,28 @@
 import type { Layer, SandboxEnd } from "../../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
+import type { ResourcePolicy } from "../../core/policy.js";
+import { LEAST_MEMORY_MIB } from "./least-memory.js";
 import type { MachineShape } from "./shape.js";
 
 /** Of the machine, of the jail around it, and of what stands inside. */
 export function machineLayers(
   shape: MachineShape,
+  { memoryMiB }: Pick<ResourcePolicy, "memoryMiB">,
   around: readonly Layer[],
   inside: readonly Layer[],
 ): readonly Layer[] {
-  return [machineLayer(shape), ...around.map(aroundMonitor), ...inside.filter(isOwn)];
+  return [
+    machineLayer(shape),
+    ...(memoryMiB < LEAST_MEMORY_MIB ? [moreMemory(memoryMiB)] : []),
+    ...around.map(aroundMonitor),
+    ...inside.filter(isOwn),
+  ];
+}
+
+function moreMemory(wantedMiB: number): Layer {
+  const detail = `a machine has at least ${LEAST_MEMORY_MIB} MiB, not ${wantedMiB}`;
+  return { name: "memory limit", state: "partial", detail };
 }
 
 /** Said aloud: who takes emulation for a boundary must not do so because of us. */

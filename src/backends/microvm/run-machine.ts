@@ -92,7 +92,7 @@ export class RunMachine {
       this.#project?.begins(this.#stream);
       this.#stream.endPreface();
       await this.#project?.isInPlace(listing);
-      return this.#booted(layers);
+      return this.#booted(machineLayers(this.#parts.shape, boot.policy.resources, this.#jail.layers, layers));
     } catch (error) {
       const { said } = await this.kill().catch(() => ({ said: undefined }));
       throw signal?.aborted ? signal.reason : explained(error, said);
@@ -108,10 +108,10 @@ export class RunMachine {
     await wakeUp(this.#preface, message, { start, shape });
   }
 
-  #booted(inside: readonly Layer[]): BootedSandbox {
+  #booted(layers: readonly Layer[]): BootedSandbox {
     return {
       stream: this.#stream,
-      layers: machineLayers(this.#parts.shape, this.#jail.layers, inside),
+      layers,
       ended: this.ended,
       pulse: this.#parts.pulse,
       ...(this.#jail.ending === undefined ? {} : { ending: this.#jail.ending }),

@@ -68,7 +68,7 @@ export async function startKeptMachine(
       const begun = await unlessStalled(stream, giving);
       signal?.throwIfAborted();
       if (begun.listing !== null) await writeListing(stateDir, begun.listing);
-      const layers = machineLayers(shape, jail.layers, begun.layers);
+      const layers = machineLayers(shape, spec.policy.resources, jail.layers, begun.layers);
       const isSynced = tracked?.isSynced ?? false;
       const started = { ...record, isFilled: true, isCarried: false, isBrought: false, isSynced, layers };
       writeRecord(stateDir, started);
