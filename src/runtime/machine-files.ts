@@ -63,6 +63,6 @@ export function machineFilesMark({ env, homeDir }: Place): string | null {
 /** For a proof: nothing but what every machine has. */
 export function emptyRoot({ env, homeDir }: Place): ImageSource {
   const folder = join(machineCacheFolder(env, homeDir), "nothing");
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  mkdirSync(folder, { recursive: true, mode: 0o755 });
   return { kind: "layers", layers: [folder] };
 }
