@@ -12,10 +12,7 @@ use ak_jail::{
     fault::{During, Fault, Outcome},
     identity::is_host_root,
     keep::project::{Copied, Project, begin_copied, forget_changes},
-    view::{
-        matcher::Matcher,
-        survey::{Rules, Survey},
-    },
+    view::{matcher::Matcher, rules::Rules, survey::Survey},
 };
 use rustix::{
     fs::{Mode, OFlags, open},
@@ -49,7 +46,7 @@ pub fn carry(state: &Path, out: &mut impl Write) -> Outcome<()> {
         layer => {
             let layer = layer.during("open the sandbox's layer")?;
             let (hide, protect) = (Matcher::hiding(&project.hide), Matcher::of(&project.protect));
-            let survey = Survey::of(host.as_fd(), host.as_fd(), &Rules { hide: &hide, protect: &protect })?;
+            let survey = Survey::of(host.as_fd(), host.as_fd(), &Rules::new(&hide, &protect))?;
             let carrier = Carrier::new(&hide, &protect, &survey, project.since, is_host_root());
             carrier.carry(layer.as_fd(), host.as_fd())?
         }

@@ -10,7 +10,8 @@ use ak_jail::{
     view::{
         matcher::{Match, Matcher},
         repository::{Deed, Place},
-        survey::{Hit, Rules as Surveyed, Survey},
+        rules::Rules as Surveyed,
+        survey::{Hit, Survey},
     },
 };
 
@@ -30,7 +31,7 @@ pub struct Rules {
 impl Rules {
     pub fn of(project: &Project, folder: BorrowedFd<'_>) -> Outcome<Self> {
         let (hide, protect) = (Matcher::hiding(&project.hide), Matcher::of(&project.protect));
-        let survey = Survey::of(folder, folder, &Surveyed { hide: &hide, protect: &protect })?;
+        let survey = Survey::of(folder, folder, &Surveyed::new(&hide, &protect))?;
         let paths = |hits: Vec<Hit>| hits.into_iter().map(|hit| hit.path).collect();
         let (hidden, protected) = (paths(survey.hidden), paths(survey.protected));
         Ok(Self { hide, protect, hidden, protected })

@@ -11,10 +11,7 @@ use std::{
 
 use ak_jail::{
     spec::HideRule,
-    view::{
-        matcher::Matcher,
-        survey::{Rules, Survey},
-    },
+    view::{matcher::Matcher, rules::Rules, survey::Survey},
 };
 use ak_tree::{Destination, Failure, Limits, Links, Reader, Writer};
 use rustix::fs::{FileType, fstat};
@@ -94,7 +91,8 @@ fn hidden_in(reader: &Reader, order: &ReadOrder) -> Result<HashSet<Vec<u8>>, Fai
     if !fstat(root).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory) {
         return Ok(HashSet::new());
     }
-    let rules = Rules { hide: &Matcher::hiding(&order.hide), protect: &Matcher::of(&[]) };
+    let (hide, protect) = (Matcher::hiding(&order.hide), Matcher::of(&[]));
+    let rules = Rules::new(&hide, &protect);
     let survey = Survey::of(root, root, &rules).map_err(|fault| Failure::new("io", fault.message))?;
     Ok(survey.hidden.into_iter().map(|hit| hit.path).collect())
 }

@@ -1,5 +1,5 @@
-//! A look ahead at the folder that a caller is about to ask for: it is opened and read while the caller's owner still
-//! works out the rest of the spec. It serves the one spec that names its number, and no other: what changed in the
+//! A look ahead at the folder that a caller is about to ask for: it is opened, read and searched while the caller's owner
+//! still works out the rest of the spec. It serves the one spec that names its number, and no other: what changed in the
 //! folder before that caller called must be seen.
 
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::{
     spec::{Spec, View},
-    view::{memory::Memory, source::Source},
+    view::{memory::Memory, rules::Rules, search, source::Source},
 };
 
 /// How such a line begins; a spec's does not.
@@ -33,11 +33,19 @@ pub fn is_order(line: &[u8]) -> bool {
     line.starts_with(BEGINNING)
 }
 
-/// None where nothing could be seen: whoever asks for the sandbox is told why.
-pub fn look(line: &[u8], privileged: bool, memory: Option<&mut Memory>) -> Option<Foreseen> {
+/// None where nothing could be seen: whoever asks for the sandbox is told why. By `rules` it is searched too.
+pub fn look(line: &[u8], privileged: bool, memory: Option<&mut Memory>, rules: &Rules<'_>) -> Option<Foreseen> {
     let Order { foresee: number, source: path } = serde_json::from_slice(line).ok()?;
-    let source = Source::foresee(&path, privileged, memory)?;
+    let mut source = Source::foresee(&path, privileged, memory)?;
+    source.surveyed = search::survey(&source, rules).ok();
     Some(Foreseen { number, path, source })
+}
+
+impl Foreseen {
+    /// Other rules hold than it was searched by.
+    pub fn forget_search(&mut self) {
+        self.source.surveyed = None;
+    }
 }
 
 /// The source of this view, if it is the one that was looked at for this spec and still lies there.
@@ -50,17 +58,10 @@ pub fn take(foreseen: &mut Option<Foreseen>, spec: &Spec, view: &View) -> Option
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, os::fd::AsFd};
+    use std::fs;
 
     use super::*;
-    use crate::{
-        identity::is_host_root,
-        view::{
-            matcher::Matcher,
-            survey::{Rules, Survey},
-            walk::Tree,
-        },
-    };
+    use crate::{identity::is_host_root, view::matcher::Matcher};
 
     struct Folder(PathBuf);
 
@@ -75,7 +76,9 @@ mod tests {
         fn look(&self) -> Option<Foreseen> {
             let line = format!("{{\"foresee\":7,\"source\":{:?}}}", self.0);
             assert!(is_order(line.as_bytes()));
-            look(line.as_bytes(), is_host_root(), None)
+            let hide = [crate::spec::HideRule { glob: "**/.env".into(), containing: Vec::new() }];
+            let (hide, protect) = (Matcher::hiding(&hide), Matcher::of(&[]));
+            look(line.as_bytes(), is_host_root(), None, &Rules::new(&hide, &protect))
         }
 
         fn spec(&self, foreseen: Option<u64>, form: &str) -> Spec {
@@ -129,12 +132,21 @@ mod tests {
     #[test]
     fn secrets_are_found_in_what_was_read_ahead() {
         let folder = Folder::new("survey");
-        let source = folder.takes(Some(7), "copy").expect("a source");
-        let hide = [crate::spec::HideRule { glob: "**/.env".into(), containing: Vec::new() }];
-        let rules = Rules { hide: &Matcher::hiding(&hide), protect: &Matcher::of(&[]) };
-        let tree = Tree { root: source.shown(), known: &source.listings };
-        let found = Survey::of_known(tree, source.fd.as_fd(), &rules).expect("a survey");
-        assert_eq!(found.hidden.len(), 1);
+        let mut source = folder.takes(Some(7), "copy").expect("a source");
         assert_eq!(source.listings.len(), 3);
+        assert_eq!(source.surveyed.take().map(|found| found.hidden.len()), Some(1));
+        let (hide, protect) = (Matcher::hiding(&[]), Matcher::of(&["**/b".into()]));
+        let found = search::survey(&source, &Rules::new(&hide, &protect)).expect("a survey");
+        assert_eq!((found.hidden.len(), found.protected.len()), (0, 1));
+    }
+
+    #[test]
+    fn what_other_rules_found_is_forgotten() {
+        let folder = Folder::new("rules");
+        let mut seen = folder.look().expect("a look");
+        assert!(seen.source.surveyed.is_some());
+        seen.forget_search();
+        let spec = folder.spec(Some(7), "copy");
+        assert!(take(&mut Some(seen), &spec, &spec.views[0]).is_some_and(|source| source.surveyed.is_none()));
     }
 }

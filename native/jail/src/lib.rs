@@ -25,6 +25,7 @@ pub mod sandbox;
 pub mod spec;
 pub mod supervisor;
 pub mod sys;
+pub mod taking;
 pub mod trust;
 pub mod upper;
 pub mod view;

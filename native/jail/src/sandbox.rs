@@ -84,7 +84,7 @@ impl<'a> Sandbox<'a> {
         let said = of_gvisor.or(of_monitor);
         let identity = Identity::choose(spec.ids, spec.user)?;
         let privileged = identity.is_host_roots();
-        let sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
+        let mut sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
         let layers = Layers::open(spec.root.layers(), privileged)?;
         // A machine has a disk of its own among its files, and its monitor writes nothing else.
         let on_disk = disk.filter(|_| spec.monitor.is_none());
@@ -133,7 +133,7 @@ impl<'a> Sandbox<'a> {
             cgroup_layers.add_to_limits("; that limits processes for each id, not in all");
         }
         let doors = cgroup.doors(born)?;
-        let surveys = search(spec.into(), &sources, (&hide, &protect), &mut placeholders)?;
+        let surveys = search(spec.into(), &mut sources, (&hide, &protect), &mut placeholders)?;
         let prepared = Prepared { cgroups: doors.len(), surveys, rlimits: rlimits(spec, cgroup) };
         tell(&ours, &prepared, &borrowed(&doors))?;
         drop(doors);

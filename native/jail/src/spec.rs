@@ -11,7 +11,7 @@ use crate::{
     monitor::Monitor,
 };
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Spec {
     pub version: u32,
@@ -131,7 +131,7 @@ pub enum Platform {
     Ptrace,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HideRule {
     pub glob: String,
@@ -205,6 +205,11 @@ impl Spec {
             && self.network == other.network
     }
 
+    /// Whether the same is hidden and protected.
+    pub fn has_rules_of(&self, other: &Self) -> bool {
+        self.hide == other.hide && self.protect == other.protect
+    }
+
     /// What the cgroup holds: the sandbox, and what runs it.
     pub fn limits_around(&self) -> Limits {
         if self.gvisor.is_some() { gvisor::limits_around(&self.limits) } else { self.limits.clone() }
@@ -217,7 +222,7 @@ impl Spec {
         Ok(spec)
     }
 
-    fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), String> {
         if self.version != 1 {
             return Err(format!("version {} is not 1", self.version));
         }

@@ -59,7 +59,7 @@ fn supervise(control: &mut Control, stream: OwnedFd, mut chores: Chores) -> Outc
             foreseen = warm.look(&line, chores.memory.as_mut());
         };
         sys::set_name(c"ak-jail");
-        let spec = Spec::parse(&line)?;
+        let spec = warm.spec_of(&line)?;
         let sandbox = warm.take(&spec, foreseen)?;
         return see_to_its_end(control, sandbox, &spec, chores);
     }

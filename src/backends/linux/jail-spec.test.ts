@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { resolve } from "../../policy/resolve.js";
-import { bootText, jailSpec, specBasis } from "./jail-spec.js";
+import { bootText, jailSpec, specBasis, takeText } from "./jail-spec.js";
 
 const { policy } = resolve({});
 const boot = {
@@ -47,6 +47,14 @@ describe("the text of a spec", () => {
     specBasis(changing, paths);
     Object.assign(open.resources, { memoryMiB: 77 });
     expect(specBasis(changing, paths).limits.memoryMib).toBe(77);
+  });
+
+  it("is only what is the caller's own for a jail that was built by the same", () => {
+    const own = { hostname: "run-2", foreseen: 7, trustedCertificate: "PEM" };
+    const next = { ...boot, ...own };
+    expect(JSON.parse(takeText(next, paths, specBasis(boot, paths)))).toEqual({ take: { ...own, sources: ["/p"] } });
+    const elsewhere = { ...next, projectDir: "/q" };
+    expect(JSON.parse(takeText(elsewhere, paths, specBasis(boot, paths)))).toEqual(jailSpec(elsewhere, paths));
   });
 
   it("names the look ahead that was made for it, and none otherwise", () => {

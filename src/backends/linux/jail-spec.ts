@@ -98,6 +98,12 @@ export function bootText(boot: BootSpec, paths: JailPaths): string {
   return `${JSON.stringify(ownPart(boot)).slice(0, -1)},${text.slice(1)}`;
 }
 
+/** For a jail that was built by `basis`: what the boot's spec has beyond it, or all of it where that is another one. */
+export function takeText(boot: BootSpec, paths: JailPaths, basis: SpecBasis): string {
+  if (specBasis(boot, paths) !== basis) return bootText(boot, paths);
+  return JSON.stringify({ take: { ...ownPart(boot), sources: basis.views.map(({ source }) => source) } });
+}
+
 interface KnownBasis extends Pick<BootSpec, "image" | "projectDir" | "homeDir"> {
   readonly paths: JailPaths;
   readonly basis: SpecBasis;

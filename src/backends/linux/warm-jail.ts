@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import type { BootedSandbox, BootSpec, WarmSandbox, WarmShape } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { bootIn, Jail, type JailPrograms } from "./jail-process.js";
-import { bootText, type JailSpec, type SpecBasis } from "./jail-spec.js";
+import { type JailSpec, type SpecBasis, takeText } from "./jail-spec.js";
 import { spawnJail } from "./jail-start.js";
 
 const knownShapes = new WeakMap<SpecBasis, WarmShape>();
@@ -21,7 +21,7 @@ export function warmShape(programs: JailPrograms, spec: SpecBasis): WarmShape | 
     label: labelOf(spec),
     build: (signal) => {
       text ??= JSON.stringify(withoutCaller(spec));
-      return buildWarm(programs, text, signal);
+      return buildWarm(programs, { basis: spec, text }, signal);
     },
   };
   // Layers may be other ones the next time, under the same names.
@@ -49,14 +49,12 @@ function rootKey(root: JailSpec["root"]): string | null {
   return found.includes(null) ? null : found.join("\n");
 }
 
-/** Nothing of the caller's whose spec it was: neither folders nor what is hidden in them. */
+/** Nothing of the caller's whose spec it was but the rules, which the next one's mostly are too: not the folders. */
 function withoutCaller(spec: SpecBasis): JailSpec {
   return {
     ...spec,
     hostname: "warm",
     views: spec.views.map((view) => ({ ...view, source: "/" })),
-    hide: [],
-    protect: [],
     trustedCertificate: null,
     warm: true,
   };
@@ -77,7 +75,13 @@ function labelOf({ root, user, views, network, rootReadonly, gvisor }: SpecBasis
   ].join(", ");
 }
 
-async function buildWarm(programs: JailPrograms, specText: string, signal: AbortSignal): Promise<WarmSandbox> {
+/** What a jail is built by, and the spec of that. */
+interface Plan {
+  readonly basis: SpecBasis;
+  readonly text: string;
+}
+
+async function buildWarm(programs: JailPrograms, plan: Plan, signal: AbortSignal): Promise<WarmSandbox> {
   signal.throwIfAborted();
   const child = await (programs.starter ? programs.starter.start() : spawnJail(programs.jailBinary));
   const jail = new Jail(child, programs);
@@ -85,7 +89,7 @@ async function buildWarm(programs: JailPrograms, specText: string, signal: Abort
   const giveUp = () => void jail.kill().catch(() => {});
   signal.addEventListener("abort", giveUp, { once: true });
   if (signal.aborted) giveUp();
-  jail.build(specText);
+  jail.build(plan.text);
   try {
     await jail.warm;
   } catch (error) {
@@ -95,19 +99,21 @@ async function buildWarm(programs: JailPrograms, specText: string, signal: Abort
   } finally {
     signal.removeEventListener("abort", giveUp);
   }
-  return new WarmJail(jail, programs);
+  return new WarmJail(jail, programs, plan.basis);
 }
 
 class WarmJail implements WarmSandbox {
   readonly over: Promise<void>;
   readonly #jail: Jail;
   readonly #programs: JailPrograms;
+  readonly #basis: SpecBasis;
   #isTaken = false;
   #tellTaken: () => void = () => {};
 
-  constructor(jail: Jail, programs: JailPrograms) {
+  constructor(jail: Jail, programs: JailPrograms, basis: SpecBasis) {
     this.#jail = jail;
     this.#programs = programs;
+    this.#basis = basis;
     const taken = new Promise<void>((resolve) => {
       this.#tellTaken = resolve;
     });
@@ -118,7 +124,7 @@ class WarmJail implements WarmSandbox {
     if (this.#isTaken) throw new AgentKernelError("internal", "a warm sandbox was taken twice");
     this.#isTaken = true;
     this.#tellTaken();
-    return await bootIn(this.#jail, bootText(spec, this.#programs), signal, onStream);
+    return await bootIn(this.#jail, takeText(spec, this.#programs, this.#basis), signal, onStream);
   }
 
   foresee(number: number, folder: string): void {

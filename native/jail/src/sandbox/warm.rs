@@ -21,9 +21,11 @@ use crate::{
     layers::Layers,
     spec::{RootChoice, Spec},
     sys::{self, Fork},
+    taking,
     view::{
         matcher::Matcher,
         memory::Memory,
+        rules::Rules,
         search::{live_layer, make_placeholders, search},
         source::Source,
         survey::Survey,
@@ -32,6 +34,9 @@ use crate::{
 
 pub struct Warm {
     spec: Spec,
+    /// By its rules, which a caller's mostly are.
+    hide: Matcher,
+    protect: Matcher,
     process: Process,
     cgroup: Cgroup,
     layers: Vec<Layer>,
@@ -112,7 +117,9 @@ impl Warm {
         } else {
             Some(ours)
         };
-        Ok(Self { spec, process, cgroup, layers: walls, identity, placer, builder, entrance, copied, said })
+        let (hide, protect) = (Matcher::hiding(&spec.hide), Matcher::of(&spec.protect));
+        let layers = walls;
+        Ok(Self { spec, hide, protect, process, cgroup, layers, identity, placer, builder, entrance, copied, said })
     }
 
     /// Readable when the first process has ended, and so all others.
@@ -122,28 +129,38 @@ impl Warm {
 
     /// Looks ahead, as an order says.
     pub fn look(&self, order: &[u8], memory: Option<&mut Memory>) -> Option<Foreseen> {
-        foresight::look(order, self.identity.is_host_roots(), memory)
+        let rules = Rules::new(&self.hide, &self.protect);
+        foresight::look(order, self.identity.is_host_roots(), memory, &rules)
+    }
+
+    /// The spec that a caller's line asks for.
+    pub fn spec_of(&self, line: &[u8]) -> Outcome<Spec> {
+        taking::spec_of(line, &self.spec)
     }
 
     /// The sandbox that `spec` asks for.
     pub fn take(self, spec: &Spec, mut foreseen: Option<Foreseen>) -> Outcome<Sandbox<'_>> {
-        let Self { spec: built, process, cgroup, mut layers, identity, placer, builder, entrance, copied, said } = self;
+        let Self { spec: built, mut hide, mut protect, process, cgroup, mut layers, identity, .. } = self;
+        let Self { placer, builder, entrance, copied, said, .. } = self;
         if !spec.has_shape_of(&built) {
             return Err(Fault::new("conflict", "the sandbox was built for another shape"));
         }
         if copied.is_some_and(|stamp| stamp != host_image::Stamp::now()) {
             return Err(Fault::new("conflict", "what the sandbox has of /etc has changed on the host"));
         }
+        if !spec.has_rules_of(&built) {
+            (hide, protect) = (Matcher::hiding(&spec.hide), Matcher::of(&spec.protect));
+            foreseen.iter_mut().for_each(Foreseen::forget_search);
+        }
         // Beside the search.
         tell(&placer, &furniture(spec), &[])?;
         let since = carry::now();
         let privileged = identity.is_host_roots();
         let open = |view| foresight::take(&mut foreseen, spec, view).map_or_else(|| Source::open(view, privileged), Ok);
-        let sources = spec.views.iter().map(open).collect::<Outcome<Vec<_>>>()?;
+        let mut sources = spec.views.iter().map(open).collect::<Outcome<Vec<_>>>()?;
         map_ids(spec, &identity, &sources, process.pid)?;
         let mut placeholders = make_placeholders(spec.into())?;
-        let (hide, protect) = (Matcher::hiding(&spec.hide), Matcher::of(&spec.protect));
-        let surveys = search(spec.into(), &sources, (&hide, &protect), &mut placeholders)?;
+        let surveys = search(spec.into(), &mut sources, (&hide, &protect), &mut placeholders)?;
         let surveys = show(&placer, spec, &sources, surveys)?;
         // Beside the placer.
         if spec.limits != built.limits {

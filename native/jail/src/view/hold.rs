@@ -67,9 +67,9 @@ fn hold(input: &mut impl BufRead, output: &mut impl Write) -> Outcome<()> {
     Placeholders::sweep(&order.journal);
     let shown = Shown { views: &order.views, protect: &order.protect, journal: &order.journal };
     let mut placeholders = make_placeholders(shown)?;
-    let sources = order.views.iter().map(|view| Source::open(view, false)).collect::<Outcome<Vec<_>>>()?;
+    let mut sources = order.views.iter().map(|view| Source::open(view, false)).collect::<Outcome<Vec<_>>>()?;
     let rules = (&Matcher::hiding(&order.hide), &Matcher::of(&order.protect));
-    let surveys = search(shown, &sources, rules, &mut placeholders)?;
+    let surveys = search(shown, &mut sources, rules, &mut placeholders)?;
     let found: Vec<Found> = sources
         .iter()
         .zip(surveys)

@@ -3,7 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use super::candidates::{Candidate, Candidates};
+use super::{
+    candidates::{Candidate, Candidates},
+    sieve::Sieve,
+};
 use crate::spec::HideRule;
 
 struct Rule {
@@ -112,6 +115,17 @@ impl Matcher {
 
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
+    }
+
+    /// Adds all that it can find, and what leads in by its name. Links, which lead in by any name, are for the caller to mind.
+    pub fn fill(&self, sieve: &mut Sieve) {
+        for Rule { last, .. } in &self.rules {
+            let (start, end) = last.ends();
+            sieve.add(start, end, matches!(last, Last::Is(_)));
+        }
+        if let Some(above) = &self.above {
+            above.names.fill(sieve);
+        }
     }
 
     /// `folder` is the path of the folder relative to the view, empty or ending in `/`. A rule that holds whatever

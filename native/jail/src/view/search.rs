@@ -6,8 +6,9 @@ use std::{os::fd::AsFd, path::Path};
 use super::{
     matcher::Matcher,
     placeholder::Placeholders,
+    rules::Rules,
     source::Source,
-    survey::{Hit, Rules, Survey},
+    survey::{Hit, Survey},
     walk::Tree,
 };
 use crate::{
@@ -39,11 +40,13 @@ pub fn make_placeholders(shown: Shown<'_>) -> Outcome<Vec<Placeholders>> {
 /// What of each view is hidden or protected.
 pub fn search(
     shown: Shown<'_>,
-    sources: &[Source],
+    sources: &mut [Source],
     (hide, protect): (&Matcher, &Matcher),
     placeholders: &mut Vec<Placeholders>,
 ) -> Outcome<Vec<Survey>> {
-    let mut surveys = sources.iter().map(|s| survey(s, hide, protect)).collect::<Outcome<Vec<_>>>()?;
+    let rules = Rules::new(hide, protect);
+    let found = sources.iter_mut().map(|source| source.surveyed.take().map_or_else(|| survey(source, &rules), Ok));
+    let mut surveys = found.collect::<Outcome<Vec<_>>>()?;
     for (view, survey) in shown.views.iter().zip(&mut surveys) {
         if view.is_live() && !survey.repositories.is_empty() {
             let held: Vec<Hit> = placeholders.iter().flat_map(|p| p.hits(&view.source)).collect();
@@ -60,12 +63,12 @@ pub fn search(
     Ok(surveys)
 }
 
-fn survey(source: &Source, hide: &Matcher, protect: &Matcher) -> Outcome<Survey> {
+pub fn survey(source: &Source, rules: &Rules<'_>) -> Outcome<Survey> {
     if !source.is_folder() {
         return Ok(Survey::default());
     }
     let tree = Tree { root: source.shown(), known: &source.listings };
-    Survey::of_known(tree, source.fd.as_fd(), &Rules { hide, protect })
+    Survey::of_known(tree, source.fd.as_fd(), rules)
 }
 
 /// What covers and pins cannot do, for the user to know.

@@ -19,6 +19,7 @@ use crate::{
     sys::{self, Fork},
     view::{
         memory::Memory,
+        survey::Survey,
         walk::{Listings, listings},
     },
     walls,
@@ -32,6 +33,8 @@ pub struct Source {
     tree: Option<OwnedFd>,
     /// What was read of it ahead.
     pub listings: Listings,
+    /// What was found in it ahead, by the rules that will hold.
+    pub surveyed: Option<Survey>,
 }
 
 impl Source {
@@ -61,7 +64,7 @@ impl Source {
             // A copy of a shared mount is its peer: what is mounted over files in it would show up on the host.
             sys::make_private(tree.as_fd()).during("make a view's mount private")?;
         }
-        Ok(Self { fd, stat, tree, listings: Listings::new() })
+        Ok(Self { fd, stat, tree, listings: Listings::new(), surveyed: None })
     }
 
     pub fn is_folder(&self) -> bool {

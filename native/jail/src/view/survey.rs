@@ -15,9 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     link_target,
-    matcher::{Match, Matcher},
+    matcher::Match,
     repository::guards,
-    unnamed::{InRepository, is_repository},
+    rules::Rules,
+    unnamed::{FOLDER, HEAD, InRepository, is_repository},
     walk::{Listings, Tree, Visitor, list, open_below, walk, walk_known},
 };
 use crate::fault::Outcome;
@@ -39,11 +40,6 @@ pub struct Survey {
     pub protected: Vec<Hit>,
     /// Repositories of git's, under whatever name; empty or ending in `/`.
     pub repositories: Vec<Vec<u8>>,
-}
-
-pub struct Rules<'a> {
-    pub hide: &'a Matcher,
-    pub protect: &'a Matcher,
 }
 
 /// An inode: device and number.
@@ -126,6 +122,9 @@ impl Visitor for ByRule<'_> {
 
     fn entry(&self, folder: &[u8], name: &[u8], kind: FileType, found: &mut Findings) -> bool {
         let is_folder = kind == FileType::Directory;
+        if (is_folder || kind == FileType::RegularFile) && !self.rules.concern(name) {
+            return is_folder;
+        }
         let hidden = match self.rules.hide.matches(folder, name) {
             // A socket leads to whoever listens on the host.
             Match::No => kind == FileType::Socket,
@@ -139,9 +138,9 @@ impl Visitor for ByRule<'_> {
             return false;
         }
         let protect = self.rules.protect;
-        if is_folder && name == b".git" {
+        if is_folder && name == FOLDER {
             found.survey.repositories.push([folder, name, b"/"].concat());
-        } else if name == b"HEAD" && is_repository(self.root, folder) {
+        } else if name == HEAD && is_repository(self.root, folder) {
             found.survey.repositories.push(folder.to_vec());
         }
         if matches!(protect.matches(folder, name), Match::Yes)
@@ -265,7 +264,7 @@ mod tests {
     use std::{fs, os::unix::fs::symlink, path::PathBuf};
 
     use super::*;
-    use crate::spec::HideRule;
+    use crate::{spec::HideRule, view::matcher::Matcher};
 
     struct Folder(PathBuf);
 
@@ -290,7 +289,8 @@ mod tests {
             let protect: Vec<String> = protect.iter().map(|p| (*p).into()).collect();
             let flags = OFlags::PATH | OFlags::DIRECTORY;
             let root = rustix::fs::open(&self.0, flags, rustix::fs::Mode::empty()).expect("open");
-            let rules = Rules { hide: &Matcher::hiding(&hide), protect: &Matcher::of(&protect) };
+            let (hide, protect) = (Matcher::hiding(&hide), Matcher::of(&protect));
+            let rules = Rules::new(&hide, &protect);
             Survey::of(root.as_fd(), root.as_fd(), &rules).expect("survey")
         }
     }

@@ -13,6 +13,10 @@ use super::{
 };
 use crate::fault::Outcome;
 
+/// The folder of a repository, as git names it, and the file that each has.
+pub const FOLDER: &[u8] = b".git";
+pub const HEAD: &[u8] = b"HEAD";
+
 /// Whether git would take a folder with a `HEAD` for a repository.
 pub fn is_repository(root: BorrowedFd<'_>, folder: &[u8]) -> bool {
     !folder.ends_with(b".git/")

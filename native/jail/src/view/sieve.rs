@@ -1,0 +1,87 @@
+//! Names that no rule can be about, told from two bytes at either end. Nearly all names of a project are such, and there are
+//! thousands of them.
+
+/// One bit for each pair of bytes, or for each of several pairs that share it: who finds none knows.
+#[derive(Default)]
+struct Pairs([u64; 4]);
+
+impl Pairs {
+    fn add(&mut self, outer: u8, inner: u8) {
+        let (word, bit) = place(outer, inner);
+        self.0[word] |= bit;
+    }
+
+    fn has(&self, outer: u8, inner: u8) -> bool {
+        let (word, bit) = place(outer, inner);
+        self.0[word] & bit != 0
+    }
+}
+
+fn place(outer: u8, inner: u8) -> (usize, u64) {
+    let at = outer.wrapping_mul(31) ^ inner;
+    (usize::from(at >> 6), 1 << (at & 63))
+}
+
+/// Beside a name's only byte there is this one, which no name has.
+const NONE: u8 = 0;
+
+#[derive(Default)]
+pub struct Sieve {
+    starts: Pairs,
+    ends: Pairs,
+    /// Some rule is about names that begin and end in any way.
+    passes_all: bool,
+}
+
+impl Sieve {
+    /// A rule about names that begin with `start` and end with `end`; `is_whole` where `start` is the whole name.
+    pub fn add(&mut self, start: &[u8], end: &[u8], is_whole: bool) {
+        match (start, end) {
+            ([outer, inner, ..], _) => self.starts.add(*outer, *inner),
+            ([outer], _) if is_whole => self.starts.add(*outer, NONE),
+            ([outer], _) => (0..=u8::MAX).for_each(|inner| self.starts.add(*outer, inner)),
+            ([], [.., inner, outer]) => self.ends.add(*outer, *inner),
+            ([], [outer]) => (0..=u8::MAX).for_each(|inner| self.ends.add(*outer, inner)),
+            ([], []) => self.passes_all = true,
+        }
+    }
+
+    /// False only where no rule that was added can be about this name.
+    pub fn passes(&self, name: &[u8]) -> bool {
+        let (start, end) = match name {
+            [] => return self.passes_all,
+            [one] => ((*one, NONE), (*one, NONE)),
+            [first, second, ..] => ((*first, *second), (name[name.len() - 1], name[name.len() - 2])),
+        };
+        self.passes_all || self.starts.has(start.0, start.1) || self.ends.has(end.0, end.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sieve(rules: &[(&str, &str, bool)]) -> Sieve {
+        let mut made = Sieve::default();
+        rules.iter().for_each(|(start, end, is_whole)| made.add(start.as_bytes(), end.as_bytes(), *is_whole));
+        made
+    }
+
+    #[test]
+    fn what_a_rule_is_about_passes() {
+        let made = sieve(&[(".env", ".env", false), ("", ".pem", false), ("a", "a", true), ("b", "b", false)]);
+        for name in [".env", ".env.local", "server.pem", ".pem", "a", "b", "bc", "b1.ts"] {
+            assert!(made.passes(name.as_bytes()), "{name}");
+        }
+        assert!(sieve(&[("", "", false)]).passes(b"anything"));
+        assert!(sieve(&[("", "x", false)]).passes(b"x") && sieve(&[("", "x", false)]).passes(b"1x"));
+    }
+
+    #[test]
+    fn nearly_all_other_names_do_not() {
+        let made = sieve(&[(".env", ".env", false), ("", ".pem", false), ("a", "a", true)]);
+        let names = ["index.ts", "README.md", "src", "ab", "lib.rs", "x", "package.json", "tsconfig.json"];
+        assert!(names.iter().filter(|name| made.passes(name.as_bytes())).count() <= 1);
+        assert!(!sieve(&[]).passes(b"a"));
+    }
+}
