@@ -349,7 +349,8 @@ export class GuestSession {
         if (this.#over) return;
         greeted();
         // What is asked has no bytes.
-        if (length > 0 || this.#pulse?.answered() !== true) throw new GuestViolation("unasked-pong", "PONG without a PING");
+        if (length > 0 || this.#pulse?.answered() !== true)
+          throw new GuestViolation("unasked-pong", "PONG without a PING");
       },
     };
   }
@@ -365,7 +366,9 @@ function died(cause?: unknown): AgentKernelError {
 function silent({ quietMs, patienceMs }: Pulse): AgentKernelError {
   const seconds = Math.round((quietMs + patienceMs) / 1000);
   const message = `the sandbox has given no sign of life for ${seconds} s, and was ended`;
-  return new AgentKernelError("sandbox_died", message, { hint: "what runs in it may have stopped its kernel: try again" });
+  return new AgentKernelError("sandbox_died", message, {
+    hint: "what runs in it may have stopped its kernel: try again",
+  });
 }
 
 /** What is no error of ours is a fault of ours: a sink or listener threw. */

@@ -16,7 +16,11 @@ function newcomer(actor: Actor) {
   const state = actor.folder("state");
   const own = { XDG_DATA_HOME: data, XDG_CACHE_HOME: actor.folder("cache"), XDG_STATE_HOME: state };
   const proof = join(state, "agentkernel/proofs/microvm.json");
-  return { client: { ...actor, variables: { ...actor.variables, ...own } }, kernels: join(data, "agentkernel/kernels"), proof };
+  return {
+    client: { ...actor, variables: { ...actor.variables, ...own } },
+    kernels: join(data, "agentkernel/kernels"),
+    proof,
+  };
 }
 
 describe.skipIf(missing !== null).each(actors)("as $name", (actor) => {

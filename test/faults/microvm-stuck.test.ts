@@ -11,7 +11,7 @@ import { RunningSandbox } from "../../src/runtime/sandboxes/running.js";
 import { TemporarySandbox } from "../../src/runtime/temporary-sandbox.js";
 import { inStateFolder } from "../contract/suite/kept-subject.js";
 import { basicEnv, bootSpec } from "../contract/suite/subject.js";
-import { actors } from "../support/actors.js";
+import { type Actor, actors } from "../support/actors.js";
 import { machineEnvironment, machinesOf, missingForMachines, withContractImage } from "../support/microvm-backend.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
 import { repository } from "../support/repository.js";
@@ -42,18 +42,18 @@ describe.skipIf(missing !== null || actor?.name !== "root")("a machine", { timeo
   leavesNothingBehind();
 
   /** One whose only processor can be taken away from everything in it. */
-  function hanging() {
+  function hanging(owner: Actor) {
     const program = join(testFolder(), "machine-hang");
     const source = join(repository, "test/faults/machine-hang.c");
     const real = `-DREAL_INIT="${nativeBinary("ak-init")}"`;
     execFileSync("gcc", ["-O1", "-static", "-Wall", real, "-o", program, source]);
     const programOf: typeof nativeBinary = (name) => (name === "ak-init" ? program : nativeBinary(name));
-    const files = machineFiles({ env: machineEnvironment(), homeDir: actor?.home ?? "" }, programOf);
-    return withContractImage(machinesOf(actor ?? actors[0], { isCold: true, files, pulse }).backend);
+    const files = machineFiles({ env: machineEnvironment(), homeDir: owner.home }, programOf);
+    return withContractImage(machinesOf(owner, { isCold: true, files, pulse }).backend);
   }
 
   it("that hangs is ended, and who waits for its command is told", async () => {
-    const sandbox = await TemporarySandbox.start(hanging(), bootSpec({}));
+    const sandbox = await TemporarySandbox.start(hanging(actor), bootSpec({}));
     // Asked for a sign of life meanwhile, and giving it.
     expect(await statusOf(await sandbox.exec(command("sleep", "3")))).toBe(0);
     const waiting = sandbox.exec(command("sleep", "4105")).then(statusOf);
@@ -63,7 +63,7 @@ describe.skipIf(missing !== null || actor?.name !== "root")("a machine", { timeo
   });
 
   it("that stays and hangs is ended, and whoever asks later hears why", async () => {
-    const { kept } = hanging();
+    const { kept } = hanging(actor);
     if (kept === undefined) throw new Error("the microvm backend keeps sandboxes");
     const folder = actor.ownFolder("state");
     await inStateFolder(kept, folder, async () => {
@@ -85,7 +85,10 @@ describe.skipIf(missing !== null || actor?.name !== "root")("a machine", { timeo
 
   it("whose memory is eaten by files says that its limit was reached", async () => {
     const sandbox = await TemporarySandbox.start(usual, small);
-    const status = await sandbox.exec(command("sh", "-c", EAT)).then(statusOf).catch((error: unknown) => ({ error }));
+    const status = await sandbox
+      .exec(command("sh", "-c", EAT))
+      .then(statusOf)
+      .catch((error: unknown) => ({ error }));
     const end = await sandbox.kill();
     expect(end.oomKills).toBeGreaterThan(0);
     if (typeof status === "object") {
@@ -106,7 +109,10 @@ describe.skipIf(missing !== null || actor?.name !== "root")("a machine", { timeo
       const sandbox = await kept.start(small, folder);
       const running = await RunningSandbox.open({ kept: sandbox, egress: null, onConnection: () => () => {} });
       expect(await statusOf(await running.session.exec(command("sh", "-c", "echo kept > /kept; sync")))).toBe(0);
-      await running.session.exec(command("sh", "-c", EAT)).then(statusOf).catch(() => {});
+      await running.session
+        .exec(command("sh", "-c", EAT))
+        .then(statusOf)
+        .catch(() => {});
       const { oomKills } = (await sandbox.status().catch(() => null))?.usage ?? { oomKills: 0 };
       await sandbox.kill().catch(() => {});
       expect(oomKills + ((await kept.lastEnd(folder))?.end.oomKills ?? 0)).toBeGreaterThan(0);

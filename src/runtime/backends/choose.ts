@@ -76,7 +76,9 @@ async function automatic(
   if (machine.backend !== null) {
     return { backend: machine.backend, why: `auto: ${machine.detail}`, notes: NO_NOTES, otherwise };
   }
-  return machine.isNews ? await others(`auto: ${machine.why}`, [notAMachine(machine.why)]) : await otherwise(machine.why);
+  return machine.isNews
+    ? await others(`auto: ${machine.why}`, [notAMachine(machine.why)])
+    : await otherwise(machine.why);
 }
 
 function notAMachine(why: string): string {
@@ -84,12 +86,7 @@ function notAMachine(why: string): string {
 }
 
 /** Where namespaces are known not to work, whatever else there is comes first; else using them is the proof. */
-async function usual(
-  host: RuntimeHost,
-  why: string,
-  notes: readonly string[],
-  signal?: AbortSignal,
-): Promise<Choice> {
+async function usual(host: RuntimeHost, why: string, notes: readonly string[], signal?: AbortSignal): Promise<Choice> {
   if (process.platform === "linux" && recall(host, "linux", "")?.works !== false) {
     return { backend: openBackend(host), why, notes };
   }

@@ -122,7 +122,10 @@ describe("when something has changed that a proof depends on", () => {
         times++;
         return proof();
       },
-      open: () => ({ ...({ name: "microvm", lacks: [] } as const), boot: () => Promise.reject(new Error("not started")) }),
+      open: () => ({
+        ...({ name: "microvm", lacks: [] } as const),
+        boot: () => Promise.reject(new Error("not started")),
+      }),
       times: () => times,
     };
   };

@@ -30,7 +30,11 @@ export async function provenMachine(
   const same = identity === null ? null : recallSame(host, "microvm", identity);
   const proof = same ?? (await renewed(host, candidate, identity, signal));
   if (!isByHardware(proof)) {
-    return { backend: null, why: `virtual machines do not run by hardware here any more: ${proof.detail}`, isNews: true };
+    return {
+      backend: null,
+      why: `virtual machines do not run by hardware here any more: ${proof.detail}`,
+      isNews: true,
+    };
   }
   const why = asked === null ? null : whyNoMachine(asked);
   if (why !== null) return { backend: null, why, isNews: false };

@@ -16,7 +16,9 @@ export interface Surveyed {
 }
 
 /** What a sandbox gets for which no backend is named, by what was proven last. */
-export async function surveyAutomatic(host: RuntimeHost): Promise<{ readonly name: BackendName; readonly why: string }> {
+export async function surveyAutomatic(
+  host: RuntimeHost,
+): Promise<{ readonly name: BackendName; readonly why: string }> {
   const { backend, why } = await chooseForKeeping({ ...host, resident: null }, anyBackend);
   return { name: backend.name, why };
 }

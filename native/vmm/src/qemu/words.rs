@@ -83,7 +83,10 @@ fn add_port(words: &mut Words, id: &str, name: &str, end: Option<BorrowedFd<'_>>
 /// A saved machine has seen none but one of this length. What the machine does not need any more, the file gives back.
 fn add_disk(words: &mut Words, spec: &MachineSpec, mib: u64) {
     if spec.does == Does::Save {
-        words.add("-blockdev", [format!("driver=null-co,node-name=disk,size={},read-zeroes=on,discard=unmap", mib << 20)]);
+        words.add(
+            "-blockdev",
+            [format!("driver=null-co,node-name=disk,size={},read-zeroes=on,discard=unmap", mib << 20)],
+        );
     } else {
         words.add("-add-fd", [format!("fd={DISK_FD},set=2")]);
         words.add("-blockdev", ["driver=file,node-name=disk-file,filename=/dev/fdset/2,locking=off,discard=unmap"]);
