@@ -5,7 +5,8 @@
 import type { Backend } from "../core/backend.js";
 import { isAgentKernelError } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
-import { type Choice, chooseAnother, chooseBackend, forImage } from "./backends/choose.js";
+import { type Choice, forImage } from "./backends/choice.js";
+import { chooseAnother, chooseBackend } from "./backends/choose.js";
 import { type CommandStart, type PlannedStart, startOf } from "./command-start.js";
 import type { RuntimeHost } from "./open-backend.js";
 import { type ImageWatcher, type RootImage, rootImage } from "./root-image.js";

@@ -21,7 +21,7 @@ const TIMEOUT_MS = 300_000;
 /** Where test/faults/machine-hang.c listens. */
 const HANG_PORT = 4999;
 /** A machine that lives answers sooner on any machine that tests run on. */
-const pulse = { quietMs: 1000, patienceMs: 30_000 };
+const pulse = { quietMs: 1000, patienceMs: 15_000 };
 const SILENT = expect.stringContaining("no sign of life");
 const [actor] = actors;
 const missing = missingForMachines();
@@ -81,7 +81,7 @@ describe.skipIf(missing !== null || actor?.name !== "root")("a machine", { timeo
     "for place in / /tmp /dev/shm /workspace; do dd if=/dev/zero of=$place/big bs=1M; done 2> /dev/null",
     "exec python3 -c 'b = [bytearray(1 << 20) for _ in range(4000)]'",
   ].join("; ");
-  const small: BootSpec = bootSpec({ fields: { "resources.memoryMiB": 128 } });
+  const small: BootSpec = bootSpec({ fields: { "resources.memoryMiB": 128, "resources.diskMiB": 64 } });
 
   it("whose memory is eaten by files says that its limit was reached", async () => {
     const sandbox = await TemporarySandbox.start(usual, small);

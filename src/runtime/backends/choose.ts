@@ -1,9 +1,10 @@
 /** Which backend a sandbox gets: the one that is named, or else the first of the automatic order that is proven. */
-import type { Backend, BackendName, ImageSource } from "../../core/backend.js";
+import type { Backend, BackendName } from "../../core/backend.js";
 import type { BackendWish } from "../../core/backend-wish.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { openBackend, pooled, type RuntimeHost } from "../open-backend.js";
 import { automaticOrder, candidateOf } from "./candidates.js";
+import type { Choice } from "./choice.js";
 import type { Asked } from "./machine-fit.js";
 import { failing, isByHardware } from "./proof.js";
 import { lastProof, recall, remember } from "./proof-cache.js";
@@ -12,16 +13,6 @@ import { proofOf } from "./proof-of.js";
 /** What is to run in it, as far as that decides. */
 export interface Wanted extends Asked {
   readonly backend: BackendWish;
-}
-
-export interface Choice {
-  readonly backend: Backend;
-  /** For people. */
-  readonly why: string;
-  /** What they should know without asking. */
-  readonly notes: readonly string[];
-  /** Nobody named it: where it cannot do what turns out to be asked for, there is another. */
-  readonly otherwise?: (why: string) => Promise<Choice>;
 }
 
 const NO_NOTES: readonly string[] = [];
@@ -50,12 +41,6 @@ export async function chooseForKeeping(
     notes,
   });
   return await automatic(host, asked, proven, signal);
-}
-
-/** What an image turns out to be may not be for the backend that was chosen before. */
-export async function forImage(choice: Choice, { kind }: ImageSource): Promise<Choice> {
-  if (kind !== "host" || choice.otherwise === undefined) return choice;
-  return await choice.otherwise((await import("./machine-fit.js")).HOST_PROGRAMS);
 }
 
 type Others = (why: string, notes: readonly string[]) => Promise<Choice>;

@@ -3,10 +3,9 @@
  * Emulated in software it is no boundary, and only for those who name it; on hardware nobody has tried it yet.
  */
 import { execFile } from "node:child_process";
-import { statSync } from "node:fs";
-import { release } from "node:os";
 import { promisify } from "node:util";
 import { microvmLacks } from "../../backends/microvm/index.js";
+import { kvmMark } from "../../backends/microvm/kvm-mark.js";
 import {
   type Accelerator,
   firecrackerPath,
@@ -96,15 +95,6 @@ function wantedKind(env: Environment): MonitorKind | null {
 
 function programOf(kind: MonitorKind, env: Environment): string | null {
   return kind === "qemu" ? qemuPath(env) : firecrackerPath(env);
-}
-
-/** What lets this user at the processor's own machines: the device as it is, and the groups that count for it. */
-function kvmMark(): string {
-  const device = statSync("/dev/kvm", { throwIfNoEntry: false });
-  if (device === undefined) return "no /dev/kvm";
-  const { rdev, mode, uid, gid } = device;
-  const groups = process.getgroups?.() ?? [];
-  return [release(), rdev, mode, uid, gid, ...groups].join(":");
 }
 
 /** The probe runs instructions of its own on it, against a clock: a device file alone proves nothing. */

@@ -9,7 +9,7 @@ import type { BackendWish } from "../../core/backend-wish.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { within } from "../../core/within.js";
 import { holdForSandbox, releaseForSandbox } from "../../images/store/kept-hold.js";
-import { type Choice, forImage } from "../backends/choose.js";
+import { type Choice, forImage } from "../backends/choice.js";
 import type { Asked } from "../backends/machine-fit.js";
 import { rootImage } from "../root-image.js";
 import { type Clock, systemClock } from "./clock.js";
