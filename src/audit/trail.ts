@@ -93,6 +93,11 @@ export class AuditTrail {
     return this.#written >= upTo && this.#failure === null;
   }
 
+  /** It has written something, nothing has failed since, and not much waits. */
+  get isTaking(): boolean {
+    return this.#written > 0 && this.#failure === null && this.#waiting.length < MOST_AT_ONCE;
+  }
+
   /** Rejects with `audit_unwritable` if something of what was recorded so far is not in the log. */
   async flush(): Promise<void> {
     // What failed before is tried once more.

@@ -39,9 +39,9 @@ import { WatchedSources } from "./watched-sources.js";
 
 /** How long running commands may take to end when the daemon does. */
 const STOP_GRACE_MS = 10_000;
-/** How long a record of a call, and of a run's end, may wait to be written together with others. */
+/** How long a record of a call, and of a run, may wait to be written together with others. */
 const CALL_LINGER_MS = 100;
-const RUN_LINGER_MS = 50;
+const RUN_LINGER_MS = 10;
 /** How long the last answers may take to be read. */
 const ANSWER_GRACE_MS = 1000;
 

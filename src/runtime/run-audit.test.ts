@@ -31,29 +31,56 @@ async function recorded(): Promise<readonly (readonly [string, unknown])[]> {
   return ofRuns.map(({ type, fields }) => [type, fields.sandbox] as const);
 }
 
-test("the end of one run is written in one turn with the start of the next", async () => {
+test("what runs record is written together, once the log has shown that it takes it", async () => {
   const shared = new SharedAudit(FOR_EVER_MS);
   const one = opened("run-1", shared);
   one.records.ready([]);
   expect(one.isTaking).toBe(false);
   one.writeSoon();
+  expect(one.isTaking).toBe(false);
   await one.settle();
   expect(one.isTaking).toBe(true);
   one.records.ended(null);
   const settled = one.settleLater();
-  expect(await recorded()).toEqual([["sandbox.ready", "run-1"]]);
   const two = opened("run-2", shared);
   two.records.ready([]);
-  expect(two.isTaking).toBe(false);
   two.writeSoon();
-  expect(await settled).toEqual([]);
   expect(two.isTaking).toBe(true);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(await recorded()).toEqual([["sandbox.ready", "run-1"]]);
+  shared.writeSoon();
+  expect(await settled).toEqual([]);
   expect(await recorded()).toEqual([
     ["sandbox.ready", "run-1"],
     ["sandbox.end", "run-1"],
     ["sandbox.ready", "run-2"],
   ]);
   expect((await verify(folder)).problems).toEqual([]);
+});
+
+test("after a log that failed, the next waits until it has taken its records", async () => {
+  const shared = new SharedAudit(FOR_EVER_MS);
+  const one = opened("run-1", shared);
+  one.records.ready([]);
+  await one.settle();
+  rmSync(folder, { recursive: true });
+  writeFileSync(folder, "in the way");
+  const two = opened("run-2", shared);
+  two.records.ready([]);
+  two.writeSoon();
+  expect(two.isTaking).toBe(true);
+  expect((await two.settle())[0]).toContain("could not be written");
+  const three = opened("run-3", shared);
+  three.records.ready([]);
+  expect(three.isTaking).toBe(false);
+  rmSync(folder);
+  three.writeSoon();
+  await three.settle();
+  expect(three.isTaking).toBe(true);
+  expect(await recorded()).toEqual([
+    ["sandbox.ready", "run-2"],
+    ["sandbox.ready", "run-3"],
+  ]);
 });
 
 test("whoever reads the log next has what still waits written", async () => {

@@ -14,9 +14,12 @@ export interface RunAudit {
   readonly isRequired: boolean;
   /** Where the log is required: returns once all records are in it, and rejects where they cannot be. */
   insist(): Promise<void>;
-  /** The command runs and this process waits for it: the moment to write. */
+  /** The command runs and this process waits for it: the moment to write, unless others will write soon and together. */
   writeSoon(): void;
-  /** The log has taken what was there when it was a good moment to write: nothing speaks against its taking the rest. */
+  /**
+   * Nothing speaks against the log's taking the rest: it has taken what was there when it was a good moment to write, or
+   * what others gave it before.
+   */
   readonly isTaking: boolean;
   /** Waits until everything is in the log. Returns what the user should know; rejects where the log is required. */
   settle(): Promise<readonly string[]>;
@@ -46,6 +49,8 @@ export function openRunAudit(
   const sharedTrail = isRequired && !isCall ? undefined : shared?.audit.trail(options);
   const trail = setting === "off" ? null : (sharedTrail ?? new AuditTrail(options));
   let begun = Number.POSITIVE_INFINITY;
+  // What many write to, one after the other, is believed to take what comes now as it took what came before.
+  const isBelieved = () => trail === sharedTrail && trail?.isTaking === true;
   const settleBy = async (write: (trail: AuditTrail) => Promise<void>): Promise<readonly string[]> => {
     try {
       if (trail !== null) await write(trail);
@@ -67,10 +72,10 @@ export function openRunAudit(
     writeSoon() {
       if (trail === null || isCall) return;
       begun = trail.recorded;
-      trail.writeSoon();
+      if (!isBelieved()) trail.writeSoon();
     },
     get isTaking() {
-      return trail === null || trail.hasTaken(begun);
+      return trail === null || isBelieved() || trail.hasTaken(begun);
     },
     settle: () => settleBy((log) => (isCall && !isRequired ? log.written() : log.flush())),
     settleLater: () => settleBy((log) => (shared === null || isRequired ? log.flush() : log.written())),
