@@ -135,6 +135,9 @@ type CreateOptions struct {
 type CopyOptions struct {
 	// false: it is made and not started (true).
 	Start *bool `json:"start,omitempty"`
+
+	// false: files alone, also where memory could be had (true).
+	Memory *bool `json:"memory,omitempty"`
 }
 
 // ImageUsed is a record of the API.
@@ -419,7 +422,7 @@ type SandboxInfo struct {
 	Notes []string `json:"notes"`
 }
 
-// Snapshot: Files are kept as they are at one moment; processes and memory are not.
+// Snapshot: Files are kept as they are at one moment; processes and memory only of a machine (microvm) that runs.
 type Snapshot struct {
 	// How it is called.
 	Name string `json:"name"`
@@ -438,6 +441,9 @@ type Snapshot struct {
 
 	// When it was made.
 	CreatedAt string `json:"created_at"`
+
+	// What ran goes on in a sandbox that is made of it.
+	Memory bool `json:"memory"`
 
 	// Of its files' contents; null where nothing can tell.
 	SizeBytes *int64 `json:"size_bytes"`

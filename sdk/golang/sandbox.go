@@ -110,7 +110,7 @@ func (s *Sandbox) Pause(ctx context.Context) (SandboxInfo, error) { return s.act
 // Resume lets it go on.
 func (s *Sandbox) Resume(ctx context.Context) (SandboxInfo, error) { return s.act(ctx, "/resume") }
 
-// Snapshot keeps what it has written, under this name or, where it is empty, one of the server's. Processes are not kept.
+// Snapshot keeps what it has written, under this name or, where it is empty, one of the server's; of a machine that runs, its memory too.
 func (s *Sandbox) Snapshot(ctx context.Context, name string) (*Snapshot, error) {
 	body := struct {
 		Name string `json:"name,omitempty"`

@@ -6,7 +6,7 @@ import (
 	"net/url"
 )
 
-// Snapshots are what was kept of sandboxes: files as they were at one moment, neither processes nor memory.
+// Snapshots are what was kept of sandboxes: files as they were at one moment and, of machines that ran, memory.
 type Snapshots struct{ connection *connection }
 
 // List is sorted by name.

@@ -6,6 +6,8 @@ const jsonOption: OptionSpec = { long: "json", help: "print the result as JSON" 
 
 const startOption: OptionSpec = { long: "start", help: "start it at once (exec and start do, when they are used)" };
 
+const noMemoryOption: OptionSpec = { long: "no-memory", help: "files alone, also of a machine that runs" };
+
 /** How long a sandbox that stays may. */
 export const lifeOptions: readonly OptionSpec[] = [
   { long: "ttl", value: "TIME", help: "remove it after this long, for example 30m, 8h, 7d" },
@@ -148,11 +150,12 @@ export const sandboxVerbs: readonly VerbSpec[] = [
   },
   {
     name: "snapshot",
-    summary: "keep what a sandbox has written, as it is now; processes are not kept",
+    summary: "keep what a sandbox has written, as it is now, and what runs in a machine",
     usage: "snapshot [options] NAME",
     examples: ["agentkernel snapshot box", "agentkernel snapshot --name before-upgrade box"],
     options: [
       { long: "name", value: "SNAPSHOT", help: "how it is called (the sandbox's name and the time)" },
+      noMemoryOption,
       jsonOption,
     ],
     rest: { kind: "words", completes: "sandbox" },
@@ -164,7 +167,7 @@ export const sandboxVerbs: readonly VerbSpec[] = [
     summary: "make a new sandbox of a snapshot",
     usage: "restore [options] SNAPSHOT NEWNAME",
     examples: ["agentkernel restore before-upgrade box2", "agentkernel restore --start before-upgrade box2"],
-    options: [startOption, jsonOption],
+    options: [startOption, noMemoryOption, jsonOption],
     rest: { kind: "words", completes: "snapshot" },
     daemon: "required",
     load: () => import("./verbs/restore.js"),
@@ -174,7 +177,7 @@ export const sandboxVerbs: readonly VerbSpec[] = [
     summary: "make a second sandbox of one, with everything that it has written",
     usage: "fork [options] NAME NEWNAME",
     examples: ["agentkernel fork box try-it", "agentkernel fork --start box try-it"],
-    options: [startOption, jsonOption],
+    options: [startOption, noMemoryOption, jsonOption],
     rest: { kind: "words", completes: "sandbox" },
     daemon: "required",
     load: () => import("./verbs/fork.js"),

@@ -219,12 +219,23 @@ export interface KeptSandbox {
   /** Rejects with `unsupported` where the layer `freezer` is absent. */
   pause(): Promise<void>;
   resume(): Promise<void>;
+  /**
+   * Where copies of it can have its memory too: holds it still, with its memory saved, until it is let go of or its owner
+   * dies. It must run, and not be paused.
+   */
+  readonly hold?: ((signal?: AbortSignal) => Promise<HeldStill>) | undefined;
   /** Ends it: in order within the grace time, then by force; carries changes over where the policy says so. */
   stop(graceMs: number): Promise<SandboxEnd>;
   /** `why`: told with the end, where a backend can. */
   kill(why?: string): Promise<SandboxEnd>;
   /** Lets go of it. It runs on, and can be adopted. */
   release(): void;
+}
+
+/** A sandbox that stands still, with its memory saved. */
+export interface HeldStill {
+  /** It goes on. Idempotent; never rejects, also where it has ended meanwhile. */
+  letGo(): Promise<void>;
 }
 
 /** How the last sandbox in a state folder ended. */
@@ -257,11 +268,22 @@ export interface KeptBackend {
 export interface KeptCopy {
   readonly entries: number | null;
   readonly bytes: number | null;
+  /** What was in memory is in it too, so that it goes on where its original was; not there: files alone. */
+  readonly memory?: boolean;
+}
+
+/** What a copy is to have of memory. */
+export interface MemoryWish {
+  /** Files alone where it is false, also of what was saved with its memory. */
+  readonly isWanted: boolean;
+  /** What runs has to be held still for it. */
+  readonly held: HeldStill | null;
 }
 
 /**
  * Copies of what kept sandboxes have. A copy is a state folder like any other, of a sandbox that was never started: it
- * can be started, copied and removed. So a snapshot is a copy that nobody starts.
+ * can be started, copied and removed. So a snapshot is a copy that nobody starts. One that has memory begins, the first
+ * time that it is started, where that was saved.
  */
 export interface KeptCopies {
   /** Files alone, or the memory of what runs as well: then a copy goes on where its original was. */
@@ -269,6 +291,7 @@ export interface KeptCopies {
   /**
    * Of the sandbox in `stateDir`, which does not run or is paused, into an empty folder of the caller's own with mode
    * 0700. Where it rejects, `remove` clears what it left there. Neither side sees what the other writes from then on.
+   * What does not run and was never started has its memory if it was saved with it.
    */
-  make(stateDir: string, into: string, signal?: AbortSignal): Promise<KeptCopy>;
+  make(stateDir: string, into: string, signal?: AbortSignal, memory?: MemoryWish): Promise<KeptCopy>;
 }

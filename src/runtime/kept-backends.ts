@@ -41,9 +41,9 @@ export function keptOnEach(usual: KeptBackend, { engine, machine }: OtherKeepers
     changes,
     copies: {
       of: "files",
-      async make(stateDir, into, signal) {
+      async make(stateDir, into, ...rest) {
         const { copies } = of(stateDir);
-        if (copies !== undefined) return await copies.make(stateDir, into, signal);
+        if (copies !== undefined) return await copies.make(stateDir, into, ...rest);
         throw new AgentKernelError("unsupported", "the sandbox's backend makes no copies of sandboxes");
       },
     },

@@ -27,6 +27,8 @@ pub enum Knock {
     Host(OwnedFd),
     /// Somebody who asks something of a machine, beside its host. No guest has use for one.
     Errand(OwnedFd),
+    /// Somebody who wants a machine held still, with its memory saved, for as long as this lasts. As above.
+    Hold(OwnedFd),
     /// End everything, with so much time.
     Stop { grace_ms: u64 },
     /// The supervisor is gone.
@@ -37,6 +39,7 @@ pub enum Knock {
 const HOST: u8 = 1;
 const STOP: u8 = 2;
 const ERRAND: u8 = 3;
+const HOLD: u8 = 4;
 
 impl Door {
     pub fn new(socket: OwnedFd) -> Self {
@@ -78,6 +81,7 @@ impl Door {
                 (None, _) => return Some(Knock::Closed),
                 (Some((&HOST, _)), Some(host)) => return Some(Knock::Host(host)),
                 (Some((&ERRAND, _)), Some(asker)) => return Some(Knock::Errand(asker)),
+                (Some((&HOLD, _)), Some(asker)) => return Some(Knock::Hold(asker)),
                 (Some((&STOP, rest)), _) => {
                     let grace_ms = rest.try_into().map(u64::from_le_bytes).unwrap_or(0);
                     return Some(Knock::Stop { grace_ms });
@@ -96,7 +100,7 @@ pub fn await_host(socket: OwnedFd) -> std::io::Result<OwnedFd> {
     loop {
         match door.answer() {
             Some(Knock::Host(stream)) => return Ok(stream),
-            Some(Knock::Stop { .. } | Knock::Errand(_)) => {}
+            Some(Knock::Stop { .. } | Knock::Errand(_) | Knock::Hold(_)) => {}
             Some(Knock::Closed) | None => return Err(Errno::CONNRESET.into()),
         }
     }

@@ -68,7 +68,7 @@ impl Server {
                 Knock::Host(stream) => self.take_host(stream),
                 Knock::Stop { grace_ms } => self.start_shutdown(grace_ms),
                 // Closed here: whoever asks is told that nobody answers.
-                Knock::Errand(_) => {}
+                Knock::Errand(_) | Knock::Hold(_) => {}
                 Knock::Closed => return Err(End::SupervisorGone),
             }
         }

@@ -15,7 +15,7 @@ use rustix::fs::{Mode, OFlags, open};
 use crate::shape::Shape;
 
 const CONTROLLERS: &str = "/cgroup/cgroup.subtree_control";
-const SANDBOX: &str = "/cgroup/sandbox";
+pub const SANDBOX: &str = "/cgroup/sandbox";
 
 pub struct Limits {
     cgroup: OwnedFd,

@@ -92,7 +92,7 @@ fn run_told_later(mut stream: Stream, shape: &Shape, limits: &Limits) -> Outcome
             drop((writer, stream));
             let remains = Remains::of(mounts, token);
             if is_to_stay {
-                stays::Attendant::new(pid, pidfd, remains).attend()
+                stays::Attendant::new(pid, pidfd, remains, stays::Kind::of(shape)).attend()
             } else {
                 end::of_child(pid, &remains, || Ok(()))
             }

@@ -113,6 +113,11 @@ impl Remains {
         }
     }
 
+    /// To where the sandbox's files are in sight.
+    pub fn enter(&self) -> Outcome<()> {
+        enter_mounts(&self.mounts)
+    }
+
     /// In a process of its own, which ends with it.
     pub fn become_gatherer(&self, port: &File) -> Outcome<std::convert::Infallible> {
         let port = above_placed(port).during("keep the stream")?;

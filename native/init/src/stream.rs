@@ -30,7 +30,7 @@ const APPEARS_WITHIN: Duration = Duration::from_secs(30);
 
 #[derive(Serialize)]
 #[serde(tag = "said", rename_all = "lowercase")]
-enum Said<'a> {
+pub enum Said<'a> {
     /// Everything is built that can be before it is known for whom. Now the machine may be saved.
     Waiting,
     Failed(&'a Fault),

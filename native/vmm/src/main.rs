@@ -77,7 +77,7 @@ fn run_on<M: Monitor>(spec: &MachineSpec) -> Outcome<()> {
             M::keep(spec, Door::new(own()?))?
         }
         (Does::Boot, None) => M::boot(spec, own()?)?.await_end()?,
-        (Does::Restore, None) => M::restore(spec, own()?)?.await_end()?,
+        (Does::Restore | Does::Continue, None) => M::restore(spec, own()?)?.await_end()?,
     };
     match end {
         End::Off => Ok(()),

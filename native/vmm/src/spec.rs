@@ -19,6 +19,8 @@ pub const MEMORY_FD: RawFd = 7;
 pub const STATE_FD: RawFd = 8;
 /// What a machine that stays writes.
 pub const DISK_FD: RawFd = 9;
+/// Where the memory of one that stays is saved while it runs.
+pub const SAVED_FD: RawFd = 10;
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -51,6 +53,8 @@ pub enum Does {
     Save,
     /// From where it was saved.
     Restore,
+    /// From where one that stays was saved while it ran, with its memory as part of the state.
+    Continue,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -101,6 +105,9 @@ impl MachineSpec {
         if !(1..=MOST_VCPUS).contains(&self.vcpus) {
             return Err(format!("vcpus must be 1 to {MOST_VCPUS}"));
         }
+        if self.does == Does::Continue && self.disk_mib.is_none() {
+            return Err("only a machine that stays can continue".into());
+        }
         if self.disk_mib.is_some_and(|mib| !(1..=MOST_DISK_MIB).contains(&mib)) {
             return Err(format!("diskMib must be 1 to {MOST_DISK_MIB}"));
         }
@@ -134,6 +141,7 @@ mod tests {
             ("\"vcpus\":1", "\"vcpus\":0"),
             ("\"version\":1", "\"version\":2"),
             ("\"vcpus\":1", "\"vcpus\":1,\"diskMib\":0"),
+            ("boot", "continue"),
             ("128", "1"),
             ("/usr/bin/qemu", "qemu"),
         ] {

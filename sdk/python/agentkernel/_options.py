@@ -100,3 +100,5 @@ class CreateOptions(TypedDict, total=False):
 class CopyOptions(TypedDict, total=False):
     start: bool
     """false: it is made and not started (true)."""
+    memory: bool
+    """false: files alone, also where memory could be had (true)."""

@@ -252,7 +252,7 @@ class SandboxInfo:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Files are kept as they are at one moment; processes and memory are not."""
+    """Files are kept as they are at one moment; processes and memory only of a machine (microvm) that runs."""
 
     name: str
     """How it is called."""
@@ -266,6 +266,8 @@ class Snapshot:
     """The folder of the host that the sandbox showed as /workspace."""
     created_at: str
     """When it was made."""
+    memory: bool
+    """What ran goes on in a sandbox that is made of it."""
     size_bytes: int | None
     """Of its files' contents; null where nothing can tell."""
 

@@ -151,6 +151,9 @@ pub struct CopyOptions {
     /// false: it is made and not started (true).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<bool>,
+    /// false: files alone, also where memory could be had (true).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<bool>,
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -382,7 +385,7 @@ pub struct SandboxInfo {
     pub notes: Vec<String>,
 }
 
-/// Files are kept as they are at one moment; processes and memory are not.
+/// Files are kept as they are at one moment; processes and memory only of a machine (microvm) that runs.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct Snapshot {
@@ -398,6 +401,8 @@ pub struct Snapshot {
     pub dir: Option<String>,
     /// When it was made.
     pub created_at: String,
+    /// What ran goes on in a sandbox that is made of it.
+    pub memory: bool,
     /// Of its files' contents; null where nothing can tell.
     pub size_bytes: Option<i64>,
 }

@@ -184,7 +184,7 @@ impl Sandbox {
         self.ask(Method::POST, "/resume").await
     }
 
-    /// Keeps what it has written, under this name or one of the server's. Processes are not kept.
+    /// Keeps what it has written, under this name or one of the server's; of a machine that runs, its memory too.
     pub async fn snapshot(&self, name: Option<&str>) -> Result<Snapshot, Error> {
         let call = self.call(Method::POST, "/snapshot");
         self.connection

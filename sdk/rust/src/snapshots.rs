@@ -1,4 +1,4 @@
-//! What was kept of sandboxes: files as they were at one moment, neither processes nor memory.
+//! What was kept of sandboxes: files as they were at one moment and, of machines that ran, memory.
 
 use std::sync::Arc;
 

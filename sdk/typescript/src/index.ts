@@ -17,7 +17,7 @@ export { type CommandEvent, type ExitEvent, OutputEvent, type StartedEvent } fro
 export type { Files } from "./files.js";
 export type { Network } from "./network.js";
 export type * from "./records.js";
-export { type AttachOptions, Sandbox, Session } from "./sandbox.js";
+export { type AttachOptions, Sandbox, Session, type SnapshotOptions } from "./sandbox.js";
 export type { Sandboxes } from "./sandboxes.js";
 export type { Snapshots } from "./snapshots.js";
 export type { Terminal } from "./terminal.js";

@@ -95,6 +95,8 @@ export interface CreateOptions {
 export interface CopyOptions {
   /** false: it is made and not started (true). */
   start?: boolean | undefined;
+  /** false: files alone, also where memory could be had (true). */
+  memory?: boolean | undefined;
 }
 
 export interface ImageUsed {
@@ -302,7 +304,7 @@ export interface SandboxInfo {
   readonly notes: readonly string[];
 }
 
-/** Files are kept as they are at one moment; processes and memory are not. */
+/** Files are kept as they are at one moment; processes and memory only of a machine (microvm) that runs. */
 export interface Snapshot {
   /** How it is called. */
   readonly name: string;
@@ -316,6 +318,8 @@ export interface Snapshot {
   readonly dir: string | null;
   /** When it was made. */
   readonly createdAt: string;
+  /** What ran goes on in a sandbox that is made of it. */
+  readonly memory: boolean;
   /** Of its files' contents; null where nothing can tell. */
   readonly sizeBytes: number | null;
 }

@@ -27,6 +27,12 @@ export interface AttachOptions extends CallOptions {
   readonly command?: string | undefined;
 }
 
+export interface SnapshotOptions {
+  readonly name?: string | undefined;
+  /** false: files alone, also where memory could be had (true). */
+  readonly memory?: boolean | undefined;
+}
+
 export class Sandbox {
   readonly name: string;
   readonly files: Files;
@@ -114,15 +120,15 @@ export class Sandbox {
     return await this.#become("resume", options);
   }
 
-  /** Keeps what it has written, under this name or one of the server's. Processes are not kept. */
-  async snapshot({ name, ...options }: CallOptions & { readonly name?: string | undefined } = {}): Promise<Snapshot> {
-    const json = name === undefined ? {} : { name };
+  /** Keeps what it has written and, of a machine that runs, its memory, under this name or one of the server's. */
+  async snapshot({ name, memory, ...options }: SnapshotOptions & CallOptions = {}): Promise<Snapshot> {
+    const json = { name, memory };
     return await this.#connection.data<Snapshot>({ ...options, method: "POST", path: `${this.#path}/snapshot`, json });
   }
 
   /** A second sandbox with everything that it has written, which is started unless `start` is false. */
-  async fork(name: string, { start, ...options }: CopyOptions & CallOptions = {}): Promise<Sandbox> {
-    const json = { name, ...(start === undefined ? {} : { start }) };
+  async fork(name: string, { start, memory, ...options }: CopyOptions & CallOptions = {}): Promise<Sandbox> {
+    const json = { name, start, memory };
     const call = { ...options, method: "POST", path: `${this.#path}/fork`, json } as const;
     return new Sandbox(this.#connection, await this.#connection.data<SandboxInfo>(call));
   }

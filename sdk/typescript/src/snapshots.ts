@@ -1,4 +1,4 @@
-/** What was kept of sandboxes: files as they were at one moment, neither processes nor memory. */
+/** What was kept of sandboxes: files as they were at one moment and, of machines that ran, memory. */
 import type { CallOptions, Connection } from "./connection.js";
 import type { CopyOptions, SandboxInfo, Snapshot } from "./records.js";
 import { Sandbox } from "./sandbox.js";
@@ -29,9 +29,9 @@ export class Snapshots {
   async restore(
     snapshot: string,
     name: string,
-    { start, ...options }: CopyOptions & CallOptions = {},
+    { start, memory, ...options }: CopyOptions & CallOptions = {},
   ): Promise<Sandbox> {
-    const json = { name, ...(start === undefined ? {} : { start }) };
+    const json = { name, start, memory };
     const call = { ...options, method: "POST", path: `${pathOf(snapshot)}/restore`, json } as const;
     return new Sandbox(this.#connection, await this.#connection.data<SandboxInfo>(call));
   }

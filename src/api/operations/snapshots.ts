@@ -1,4 +1,4 @@
-/** Snapshots of named sandboxes: files as they were at one moment, neither processes nor memory. */
+/** Snapshots of named sandboxes: files as they were at one moment and, of a machine that ran, its memory. */
 import { answerObject, field, named, object, optional } from "../schema/object-shape.js";
 import { flag, list, nullable, text, type ValueOf } from "../schema/shapes.js";
 import { backend, bytesOrNull, imageUsed, time } from "./answers.js";
@@ -8,7 +8,8 @@ import { startErrors } from "./runs.js";
 import { namedErrors, sandbox } from "./sandboxes.js";
 
 const tag = "snapshots";
-const onlyFiles = "Files are kept as they are at one moment; processes and memory are not.";
+const whatIsKept =
+  "Files are kept as they are at one moment; processes and memory only of a machine (microvm) that runs.";
 
 export const snapshot = named(
   "Snapshot",
@@ -19,16 +20,20 @@ export const snapshot = named(
     image: field(imageUsed, "What the files lie on."),
     dir: field(nullable(text()), "The folder of the host that the sandbox showed as /workspace."),
     created_at: field(time, "When it was made."),
+    memory: field(flag(), "What ran goes on in a sandbox that is made of it."),
     size_bytes: field(bytesOrNull, "Of its files' contents; null where nothing can tell."),
   }),
-  onlyFiles,
+  whatIsKept,
 );
 export type SnapshotAnswer = ValueOf<typeof snapshot>;
+
+const memory = optional(flag(), "false: files alone, also where memory could be had (true).");
 
 export const snapshotRequest = named(
   "SnapshotRequest",
   object({
     name: optional(sandboxName, "How it will be called (the sandbox's name and the time).", "before-upgrade"),
+    memory,
   }),
 );
 export type SnapshotBody = ValueOf<typeof snapshotRequest>;
@@ -39,6 +44,7 @@ export const copyRequest = named(
   object({
     name: field(sandboxName, "How the new sandbox will be called.", "work2"),
     start: optional(flag(), "false: it is made and not started (true)."),
+    memory,
   }),
 );
 export type CopyBody = ValueOf<typeof copyRequest>;
@@ -49,7 +55,7 @@ export const snapshotSandbox = operation({
   path: "/sandboxes/{name}/snapshot",
   tag,
   summary: "Keep what a sandbox has written",
-  help: `${onlyFiles} A sandbox that runs is frozen meanwhile, and goes on.`,
+  help: `${whatIsKept} A sandbox that runs is frozen meanwhile, and goes on.`,
   scope: ["sandboxes"],
   body: snapshotRequest,
   isBodyOptional: true,
@@ -63,7 +69,7 @@ export const forkSandbox = operation({
   path: "/sandboxes/{name}/fork",
   tag,
   summary: "Make a second sandbox of one, with everything that it has written",
-  help: `${onlyFiles} Neither sees what the other writes from then on.`,
+  help: `${whatIsKept} Neither sees what the other writes from then on.`,
   scope: ["sandboxes"],
   body: copyRequest,
   answers: [answer(201, "There are two; the new one runs unless `start` was false.", sandbox)],

@@ -14,7 +14,8 @@ export const snapshotSandbox: HandlerFor<"snapshotSandbox"> = async ({ body, cal
   const { snapshots } = backing.sandboxes;
   const taken = await backing.places.at(caller, signal, async () => {
     const giveBack = backing.places.reserveSandbox(caller, everything(backing));
-    return await snapshots.take(sandbox, { name: body?.name, owner: ownerOf(caller), signal }).finally(giveBack);
+    const wish = { name: body?.name, memory: body?.memory, owner: ownerOf(caller), signal };
+    return await snapshots.take(sandbox, wish).finally(giveBack);
   });
   return data(shown(taken), 201);
 };
@@ -50,7 +51,7 @@ export const restoreSnapshot: HandlerFor<"restoreSnapshot"> = async ({ body, cal
 };
 
 async function copy(
-  { name, start }: CopyBody,
+  { name, start, memory }: CopyBody,
   caller: Caller,
   backing: Backing,
   signal: AbortSignal,
@@ -59,7 +60,7 @@ async function copy(
   refuseOtherNames(caller, name);
   return await backing.places.at(caller, signal, async () => {
     const giveBack = backing.places.reserveSandbox(caller, everything(backing));
-    const wish = { name, owner: ownerOf(caller), ...hostEnvFor(caller, backing), signal };
+    const wish = { name, memory, owner: ownerOf(caller), ...hostEnvFor(caller, backing), signal };
     const made = await make(wish).finally(giveBack);
     if (start !== false) await startOrRemove(made, caller, backing, signal);
     return made;
@@ -96,6 +97,7 @@ function shown({ info }: Snapshot): SnapshotAnswer {
     image: { ...info.image, why: "as its sandbox had it" },
     dir: info.projectDir,
     created_at: timeOf(info.createdAtMs),
+    memory: info.memory,
     size_bytes: info.bytes,
   };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { machineEnd, machineLayers } from "./machine-report.js";
+import { continuedLayers, machineEnd, machineLayers } from "./machine-report.js";
 import type { MachineShape } from "./shape.js";
 
 const end = { code: null, signal: 9, oomKills: 0, pidsDenied: 0, memoryPeakBytes: 200 << 20, cpuUs: 1, carried: null };
@@ -27,4 +27,16 @@ test("a limit of memory that is below what a machine needs is said not to hold",
     state: "partial",
     detail: "a machine has at least 128 MiB, not 64",
   });
+});
+
+test("a machine that goes on has the jail that it is in now, and the walls that stood inside", () => {
+  const shape = { monitor: { kind: "qemu", accelerator: "tcg" }, memoryMib: 512 } as MachineShape;
+  const inside = [{ name: "seccomp", state: "applied" }] as const;
+  const original = machineLayers(shape, { memoryMiB: 512 }, [{ name: "cgroup", state: "applied" }], inside);
+  const now = continuedLayers(shape, [{ name: "cgroup", state: "absent", detail: "why" }], original);
+  expect(now.map(({ name, state }) => `${name}: ${state}`)).toEqual([
+    "virtual machine: partial",
+    "cgroup around the machine: absent",
+    "seccomp: applied",
+  ]);
 });

@@ -26,20 +26,33 @@ function moreMemory(wantedMiB: number): Layer {
   return { name: "memory limit", state: "partial", detail };
 }
 
+/** Of a machine that goes on where another was: what stood inside stands in it too. */
+export function continuedLayers(
+  shape: MachineShape,
+  around: readonly Layer[],
+  original: readonly Layer[],
+): readonly Layer[] {
+  const inside = original.filter(({ name }) => name !== MACHINE && !name.endsWith(AROUND));
+  return [...machineLayers(shape, { memoryMiB: shape.memoryMib }, around, []), ...inside];
+}
+
+const MACHINE = "virtual machine";
+const AROUND = " around the machine";
+
 /** Said aloud: who takes emulation for a boundary must not do so because of us. */
 function machineLayer({ monitor: { kind, accelerator } }: MachineShape): Layer {
   if (kind === "firecracker") {
     const detail = "by Firecracker, unverified: what drives it was tested against a double of it only";
-    return { name: "virtual machine", state: "partial", detail };
+    return { name: MACHINE, state: "partial", detail };
   }
-  if (accelerator === "kvm") return { name: "virtual machine", state: "applied" };
+  if (accelerator === "kvm") return { name: MACHINE, state: "applied" };
   const detail =
     "the machine is emulated in software, which is no security boundary: the jail around the emulator is the wall";
-  return { name: "virtual machine", state: "partial", detail };
+  return { name: MACHINE, state: "partial", detail };
 }
 
 function aroundMonitor({ name, ...rest }: Layer): Layer {
-  return { name: `${name} around the machine`, ...rest };
+  return { name: `${name}${AROUND}`, ...rest };
 }
 
 /** Ids inside are the machine's own, whatever they are: nobody on the host has them. */

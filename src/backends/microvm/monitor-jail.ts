@@ -9,10 +9,14 @@ export interface HeldTemplate {
   readonly state: string;
 }
 
-/** `boot`: from the kernel on. `save`: and into the template. `restore`: from it. */
+/**
+ * `boot`: from the kernel on. `save`: and into the template. `restore`: from it. `continue`: from where one that stays was
+ * saved while it ran, all of which is in one file.
+ */
 export type MachineStart =
   | { readonly does: "boot" }
-  | { readonly does: "save" | "restore"; readonly template: HeldTemplate };
+  | { readonly does: "save" | "restore"; readonly template: HeldTemplate }
+  | { readonly does: "continue"; readonly saved: string };
 
 export interface MonitorJail {
   readonly shape: MachineShape;
@@ -21,8 +25,15 @@ export interface MonitorJail {
   readonly vcpus: number;
   readonly vmmBinary: string;
   readonly journalDir: string;
-  /** The file that a machine which stays has as its disk. */
-  readonly disk?: string;
+  /** Of a machine that stays. */
+  readonly keeps?: KeptFiles;
+}
+
+export interface KeptFiles {
+  /** What it has as its disk. */
+  readonly disk: string;
+  /** Where its memory is saved when somebody asks for that. */
+  readonly memory: string;
 }
 
 /** Whom the monitor runs as in its jail. */
@@ -33,10 +44,9 @@ const SCRATCH_MIB = 4;
 /** In the place of a file that there is not. */
 const NOTHING = "/dev/null";
 
-export function monitorJail({ shape, start, vcpus, vmmBinary, journalDir, disk }: MonitorJail): JailSpec {
+export function monitorJail({ shape, start, vcpus, vmmBinary, journalDir, keeps }: MonitorJail): JailSpec {
   const { monitor, kernel, root } = shape;
   const isSaved = start.does === "save";
-  const template = start.does === "boot" ? [NOTHING, NOTHING] : [start.template.memory, start.template.state];
   return {
     version: 1,
     hostname: "monitor",
@@ -67,13 +77,19 @@ export function monitorJail({ shape, start, vcpus, vmmBinary, journalDir, disk }
       // At the numbers that native/vmm/src/spec.rs has for them.
       files: [
         ...[kernel.kernel, kernel.initramfs, root.path].map((path) => ({ path, writable: false })),
-        ...template.map((path) => ({ path, writable: isSaved })),
-        ...(disk === undefined ? [] : [{ path: disk, writable: true }]),
+        ...startedFrom(start).map((path) => ({ path, writable: isSaved })),
+        ...(keeps === undefined ? [] : [keeps.disk, keeps.memory].map((path) => ({ path, writable: true }))),
       ],
       kvm: monitor.accelerator === "kvm",
       unixSockets: monitor.kind === "firecracker",
     },
   };
+}
+
+/** Memory, and the state of devices. */
+function startedFrom(start: MachineStart): readonly [string, string] {
+  if (start.does === "boot") return [NOTHING, NOTHING];
+  return start.does === "continue" ? [NOTHING, start.saved] : [start.template.memory, start.template.state];
 }
 
 function machineSpec(shape: MachineShape, { does }: MachineStart): object {

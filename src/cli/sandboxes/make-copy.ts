@@ -16,7 +16,7 @@ export async function makeCopy(
 ): Promise<number> {
   const { env: hostEnv } = invocation;
   const sandbox = await whileWaited(invocation, async (signal) => {
-    const made = await make({ name, owner: null, hostEnv, signal });
+    const made = await make({ name, owner: null, hostEnv, signal, memory: !parsed.flags.has("no-memory") });
     if (parsed.flags.has("start")) await startOrRemove(made, { hostEnv, signal });
     return made;
   });

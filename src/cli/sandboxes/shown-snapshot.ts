@@ -11,6 +11,7 @@ export function shownSnapshot(info: SnapshotInfo): object {
     image: info.image,
     project: info.projectDir,
     created_at: new Date(info.createdAtMs).toISOString(),
+    memory: info.memory,
     size_bytes: info.bytes,
   };
 }

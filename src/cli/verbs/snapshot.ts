@@ -1,4 +1,4 @@
-/** `snapshot`: keeps what a sandbox has written. */
+/** `snapshot`: keeps what a sandbox has written and, in a machine, what it has in memory. */
 import { wordsOf } from "../images/words.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
@@ -11,7 +11,7 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   const [name = ""] = wordsOf(parsed, "snapshot", "the name of a sandbox", 1, 1);
   const sandbox = sandboxOf(invocation, name);
   const { snapshots } = sandboxesOf(invocation);
-  const wish = { name: parsed.values.get("name")?.[0], owner: null };
+  const wish = { name: parsed.values.get("name")?.[0], owner: null, memory: !parsed.flags.has("no-memory") };
   const { info } = await whileWaited(invocation, (signal) => snapshots.take(sandbox, { ...wish, signal }));
   if (parsed.flags.has("json")) return await writeJson(invocation, { success: true, data: shownSnapshot(info) });
   return await writeOut(invocation, `${info.name}\n`);

@@ -18,11 +18,19 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   }
   for (const { error } of unreadable) await writeErr(invocation, `agentkernel: ${escapeText(error.message)}\n`);
   if (all.length === 0) return await writeOut(invocation, "no snapshots; agentkernel snapshot NAME makes one\n");
-  const head = ["NAME", "SANDBOX", "BACKEND", "IMAGE", "SIZE", "AGE"];
+  const head = ["NAME", "SANDBOX", "BACKEND", "IMAGE", "MEMORY", "SIZE", "AGE"];
   return await writeOut(invocation, tableText([head, ...all.map((info) => row(info, Date.now()))]));
 }
 
-function row({ name, sandbox, backend, image, bytes, createdAtMs }: SnapshotInfo, nowMs: number): string[] {
+function row({ name, sandbox, backend, image, memory, bytes, createdAtMs }: SnapshotInfo, nowMs: number): string[] {
   const size = bytes === null ? "-" : sizeText(bytes);
-  return [name, sandbox.name, backend, escapeText(image.name), size, ageText(nowMs - createdAtMs)];
+  return [
+    name,
+    sandbox.name,
+    backend,
+    escapeText(image.name),
+    memory ? "yes" : "-",
+    size,
+    ageText(nowMs - createdAtMs),
+  ];
 }

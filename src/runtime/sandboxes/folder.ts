@@ -16,8 +16,17 @@ const RECORD = "sandbox.json";
 const NEW = ".new-";
 const GONE = ".gone-";
 
+/** What a copy of a sandbox has folders for. */
+export interface CopyFolders {
+  /** The backend's. */
+  readonly jail: string;
+  /** Of commands that go on in it. */
+  readonly execs: string;
+  readonly terminals: string;
+}
+
 /** One sandbox's folder. */
-export class SandboxFolder {
+export class SandboxFolder implements CopyFolders {
   readonly path: string;
 
   constructor(path: string) {
@@ -77,14 +86,14 @@ export class SandboxFolders {
     return new SandboxFolder(join(this.root, name));
   }
 
-  /** Rejects with `conflict` where one of this name is there. `fill` gives the backend's folder what it begins with. */
-  async make(record: SandboxRecord, fill?: (jail: string) => Promise<unknown>): Promise<SandboxFolder> {
+  /** Rejects with `conflict` where one of this name is there. `fill` gives its folders what it begins with. */
+  async make(record: SandboxRecord, fill?: (into: CopyFolders) => Promise<unknown>): Promise<SandboxFolder> {
     const fresh = new SandboxFolder(join(this.root, `${NEW}${randomBytes(8).toString("hex")}`));
     try {
       await mkdir(fresh.path, { mode: 0o700 });
       await mkdir(fresh.jail, { mode: 0o700 });
       await mkdir(fresh.execs, { mode: 0o700 });
-      await fill?.(fresh.jail);
+      await fill?.(fresh);
       await fresh.writeRecord(record);
       await rename(fresh.path, this.of(record.name).path);
       await syncFolder(this.root);

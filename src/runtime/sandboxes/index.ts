@@ -14,7 +14,7 @@ import type { Asked } from "../backends/machine-fit.js";
 import { rootImage } from "../root-image.js";
 import { type Clock, systemClock } from "./clock.js";
 import type { SandboxListener } from "./events.js";
-import { type SandboxFolder, SandboxFolders } from "./folder.js";
+import { type CopyFolders, type SandboxFolder, SandboxFolders } from "./folder.js";
 import type { Named, SandboxHome } from "./home.js";
 import { Lives, REBOOT_GRACE_MS } from "./life.js";
 import { checkSandboxName } from "./name.js";
@@ -278,13 +278,13 @@ export class Sandboxes {
       const now = this.#home.clock.now();
       const fresh = { id: newId(name), name, owner: wish.owner, created: now, ttlFrom: now, hasRun: false };
       const record: SandboxRecord = { ...kept, version, ...fresh, policyVersion: 1, from: origin.from };
-      return await this.#make(record, wish.hostEnv, (jail) => origin.fill(jail, wish.signal));
+      return await this.#make(record, wish.hostEnv, (into) => origin.fill(into, wish));
     });
   }
 
   async fork(source: Sandbox, wish: CopyWish): Promise<Sandbox> {
     const from = { kind: "sandbox", name: source.name } as const;
-    const fill = (jail: string, signal?: AbortSignal) => source.copyInto(jail, signal);
+    const fill: CopySource["fill"] = (into, options) => source.copyInto(into, options);
     return await this.createCopy({ record: source.record, from, fill }, wish);
   }
 
@@ -334,7 +334,11 @@ export class Sandboxes {
     }
   }
 
-  async #make(record: SandboxRecord, hostEnv: HostEnv, fill?: (jail: string) => Promise<unknown>): Promise<Sandbox> {
+  async #make(
+    record: SandboxRecord,
+    hostEnv: HostEnv,
+    fill?: (into: CopyFolders) => Promise<unknown>,
+  ): Promise<Sandbox> {
     const folder = await this.#folders.make(record, fill);
     try {
       await holdImage(record, folder);

@@ -26,6 +26,8 @@ export class RunningSandbox {
   /** Settles when all of it that was ours is closed. Never rejects. */
   readonly over: Promise<KeptOver>;
   isPaused = false;
+  /** It stands still for a moment, while a copy of it is made, and answers nobody. */
+  isHeldStill = false;
   isOver = false;
   readonly #onConnection: () => () => void;
   #ports: readonly OpenPort[] = [];
@@ -64,7 +66,7 @@ export class RunningSandbox {
   /** Resolves to whether it was not paused before. */
   async pause(): Promise<boolean> {
     if (this.isPaused) return false;
-    await this.hold();
+    await this.holdStill();
     this.isPaused = true;
     return true;
   }
@@ -83,7 +85,7 @@ export class RunningSandbox {
   }
 
   /** Nothing in it moves until it is let go on. */
-  async hold(): Promise<void> {
+  async holdStill(): Promise<void> {
     this.session.excuseSilence();
     await this.kept.pause().catch((error: unknown) => {
       this.session.expectSigns();

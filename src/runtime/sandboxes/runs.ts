@@ -32,6 +32,8 @@ export class Runs {
   #current: RunningSandbox | null = null;
   /** Whether it was found out if it runs. */
   #isKnown: boolean;
+  /** What is on record of earlier commands was looked at. */
+  #areCommandsLoaded = false;
   /** Why it will have ended, where that is our doing. */
   #reason: StopReason | null = null;
   #isStopping = false;
@@ -59,14 +61,18 @@ export class Runs {
     await letGoOn(kept, folder);
     if (kept !== null) await this.#adoptRunning(kept);
     else await execs.load(null);
+    this.#areCommandsLoaded = true;
     this.#isKnown = true;
   }
 
   async start(hostEnv: HostEnv, signal?: AbortSignal): Promise<void> {
-    const { audit, record } = this.#parts;
+    const { audit, record, execs } = this.#parts;
     const { kept, egress } = await launch({ ...this.#parts, record: record() }, hostEnv, signal);
     try {
       const running = await this.#take(kept, egress);
+      // Of a copy with its original's memory: commands go on in it.
+      if (!this.#areCommandsLoaded) await execs.load(running.session);
+      this.#areCommandsLoaded = true;
       await within(READY_MS, running.session.ready, () => {
         throw silentGuest();
       });

@@ -10,6 +10,7 @@ import { Attendance } from "../attendance.js";
 import { openRunAudit, type RunAudit } from "../run-audit.js";
 import { Activity } from "./activity.js";
 import { beginCommand } from "./begin-command.js";
+import { type CopyCall, copyOfSandbox } from "./copy-state.js";
 import type { SandboxHappening } from "./events.js";
 import { ExecRecords } from "./execs/exec-records.js";
 import { ExecTable } from "./execs/exec-table.js";
@@ -18,7 +19,7 @@ import type { LogPiece } from "./execs/log-reader.js";
 import type { SandboxExec } from "./execs/sandbox-exec.js";
 import type { SandboxFolder } from "./folder.js";
 import { together } from "./guest-commands.js";
-import { copiesOf, type SandboxHome } from "./home.js";
+import type { SandboxHome } from "./home.js";
 import { Lane } from "./lane.js";
 import type { SandboxRecord } from "./record.js";
 import { notFound, refusal } from "./refusals.js";
@@ -26,7 +27,6 @@ import { infoOf, type SandboxView, stateOf, statsOf, summaryOf } from "./reports
 import type { RunningSandbox } from "./running.js";
 import { Runs } from "./runs.js";
 import { SecretValues } from "./secret-values.js";
-import { whileStill } from "./stillness.js";
 import { isTerminalId, type Terminal, Terminals, usualShell } from "./terminals/index.js";
 import type {
   ExecInfo,
@@ -240,12 +240,12 @@ export class Sandbox {
     });
   }
 
-  /** What it has written, as it is at one moment, into an empty folder. One that runs is held still meanwhile. */
-  copyInto(folder: string, signal?: AbortSignal): Promise<KeptCopy> {
+  /** What it has, as it is at one moment, into empty folders. One that runs is held still meanwhile. */
+  copyInto(...[into, options]: CopyCall): Promise<KeptCopy> {
     return this.#lane.run(async () => {
       this.#refuseIfRemoved();
       await this.#runs.adopt();
-      return await whileStill(this.#running, this, () => copiesOf(this.#home).make(this.stateDir, folder, signal));
+      return await copyOfSandbox(this.#view(), into, options);
     });
   }
 

@@ -1,27 +1,58 @@
 /**
  * A sandbox that is held still while its files are copied. That it is held is written down before, so that it goes on
- * whatever happens: where this process is killed, the next one that takes the sandbox over lets it go on.
+ * whatever happens: where this process is killed, the next one that takes the sandbox over lets it go on. One whose memory
+ * is saved needs no such note: its backend holds it only for as long as this process lives.
  */
 import { access, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { KeptSandbox } from "../../core/backend.js";
+import type { HeldStill, KeptSandbox } from "../../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { isCode, type SandboxFolder, syncFolder } from "./folder.js";
 import type { RunningSandbox } from "./running.js";
 
 const NOTE = "held-still";
 
-/** One that is paused stays so. */
+export interface StillSandbox {
+  readonly folder: SandboxFolder;
+  readonly name: string;
+  /** Its memory is to be saved, where the backend can do that. */
+  readonly withMemory: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** One that is paused stays so, and its memory is not to be had. */
 export async function whileStill<T>(
   running: RunningSandbox | null,
-  { folder, name }: { readonly folder: SandboxFolder; readonly name: string },
+  sandbox: StillSandbox,
+  work: (held: HeldStill | null) => Promise<T>,
+): Promise<T> {
+  if (running === null || running.isPaused) return await work(null);
+  running.isHeldStill = true;
+  running.session.excuseSilence();
+  try {
+    const { hold } = running.kept;
+    if (!sandbox.withMemory || hold === undefined) return await whilePaused(running, sandbox, () => work(null));
+    const held = await hold(sandbox.signal);
+    try {
+      return await work(held);
+    } finally {
+      await held.letGo();
+    }
+  } finally {
+    running.isHeldStill = false;
+    running.session.expectSigns();
+  }
+}
+
+async function whilePaused<T>(
+  running: RunningSandbox,
+  { folder, name }: StillSandbox,
   work: () => Promise<T>,
 ): Promise<T> {
-  if (running === null || running.isPaused) return await work();
   await writeFile(noteIn(folder), "", { mode: 0o600 });
   await syncFolder(folder.path);
   try {
-    await running.hold().catch((error: unknown) => {
+    await running.holdStill().catch((error: unknown) => {
       throw isAgentKernelError(error) && error.code === "unsupported" ? mustStop(name, error) : error;
     });
     return await work();

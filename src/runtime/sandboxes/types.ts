@@ -6,6 +6,7 @@ import type { Policy } from "../../core/policy.js";
 import type { PublishedPort } from "../published-ports.js";
 import type { ImageWatcher } from "../root-image.js";
 import type { RunRequest } from "../run-request.js";
+import type { CopyFolders } from "./folder.js";
 import type { SandboxRecord } from "./record.js";
 
 export type SandboxState = "created" | "running" | "paused" | "stopped";
@@ -30,18 +31,23 @@ export interface CreateRequest {
 export interface CopySource {
   readonly record: SandboxRecord;
   readonly from: CopyOrigin;
-  /** Gives the backend's folder what it begins with. */
-  readonly fill: (jail: string, signal?: AbortSignal) => Promise<unknown>;
+  /** Gives its folders what it begins with. */
+  readonly fill: (into: CopyFolders, options: CopyOptions) => Promise<unknown>;
 }
 
-export interface CopyWish {
+export interface CopyOptions {
+  /** False: files alone, also where there is memory. */
+  readonly memory?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface CopyWish extends CopyOptions {
   /** Of the new one. */
   readonly name: string;
   /** Null: the user's own. */
   readonly owner: string | null;
   /** Of whoever asks: values of secrets are looked for here. */
   readonly hostEnv: HostEnv;
-  readonly signal?: AbortSignal | undefined;
 }
 
 export interface StartOptions {

@@ -18,6 +18,7 @@ import { isolationContract } from "./isolation.js";
 import { keptContract } from "./kept.js";
 import { keptChangesContract } from "./kept-changes.js";
 import { keptCopiesContract } from "./kept-copies.js";
+import { keptMemoryContract } from "./kept-memory.js";
 import { keptNetworkContract } from "./kept-network.js";
 import { keptProjectContract } from "./kept-project.js";
 import { lifecycleContract } from "./lifecycle.js";
@@ -81,5 +82,6 @@ export function describeBackendContract({
     keptProjectContract(contract);
     keptChangesContract(contract);
     keptCopiesContract(contract);
+    keptMemoryContract(contract);
   });
 }

@@ -7,8 +7,11 @@ use rustix::fs::sync;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::orders::Room;
-use crate::{remains::Remains, stream};
+use super::{
+    orders::Ready,
+    other::{self, Kind},
+};
+use crate::{remains::Remains, stream, wake::Wake};
 
 const PORT: &str = "/dev/vport0p2";
 
@@ -19,10 +22,12 @@ enum Errand {
     Sync {},
     /// What has changed in the project; `ak-entry` tells it.
     Gather {},
+    /// This is a copy of the machine that was saved. What makes it another follows in a message of its own.
+    Wake {},
 }
 
 /// Waits for one, and is done with it when this returns.
-pub fn serve(remains: &Remains, room: Room<'_>) -> Outcome<()> {
+pub fn serve(pid: libc::pid_t, remains: &Remains, kind: Kind, room: Ready<'_>) -> Outcome<()> {
     let mut port = stream::open_when_free(Path::new(PORT))?;
     room.tell()?;
     stream::say(&mut port, &json!({ "said": "here" })).during("greet whoever asks")?;
@@ -37,6 +42,16 @@ pub fn serve(remains: &Remains, room: Room<'_>) -> Outcome<()> {
             stream::say(&mut port, &json!({ "said": "done" })).during("answer")
         }
         Errand::Gather {} => match remains.become_gatherer(&port)? {},
+        Errand::Wake {} => {
+            stream::hear(&mut port, &mut text).during("hear the wake message")?;
+            match Wake::parse(&text).and_then(|wake| other::become_it(&wake, pid, remains, kind)) {
+                Ok(()) => stream::say(&mut port, &json!({ "said": "done" })).during("answer"),
+                Err(fault) => {
+                    stream::say(&mut port, &stream::Said::Failed(&fault)).during("answer")?;
+                    Err(fault)
+                }
+            }
+        }
     }
 }
 
@@ -52,6 +67,7 @@ mod tests {
     fn errands_are_understood_and_others_refused() {
         assert_eq!(understood(br#"{"do":"sync"}"#).expect("an errand"), Errand::Sync {});
         assert_eq!(understood(br#"{"do":"gather"}"#).expect("an errand"), Errand::Gather {});
+        assert_eq!(understood(br#"{"do":"wake"}"#).expect("an errand"), Errand::Wake {});
         assert!(understood(br#"{"do":"sync","more":1}"#).is_err());
         assert!(understood(br#"{"do":"else"}"#).is_err());
     }

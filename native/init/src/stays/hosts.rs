@@ -8,11 +8,11 @@ use ak_jail::{
 };
 use serde_json::json;
 
-use super::orders::Room;
+use super::orders::Ready;
 use crate::stream;
 
 /// Waits until nobody has the port, and for the host; done when the guest has it.
-pub fn let_in(guest: libc::pid_t, room: Room<'_>) -> Outcome<()> {
+pub fn let_in(guest: libc::pid_t, room: Ready<'_>) -> Outcome<()> {
     let mut port = stream::open_when_free(Path::new(stream::PORT))?;
     room.tell()?;
     stream::say(&mut port, &json!({ "said": "here" })).during("greet the host")?;

@@ -5,19 +5,25 @@
 mod errands;
 mod hosts;
 mod orders;
+mod other;
+mod stillness;
 
-use std::{fs::File, os::fd::OwnedFd, path::Path};
+use std::{fs::File, os::fd::OwnedFd, path::Path, time::Duration};
 
 use ak_jail::{
     fault::{During, Fault, Outcome},
     sys::{Fork, fork_into, kill_all_others},
 };
-use orders::{Order, Room};
+use orders::{Order, Ready};
+pub use other::Kind;
 use rustix::{
     event::{PollFd, PollFlags, poll},
+    fs::sync,
     io::Errno,
     process::{Pid, Signal, WaitOptions, kill_process, waitpid},
+    time::{ClockId, Timespec, clock_settime},
 };
+use stillness::LetGo;
 
 use crate::{
     end::{self, End},
@@ -42,11 +48,12 @@ pub struct Attendant {
     pid: libc::pid_t,
     pidfd: OwnedFd,
     remains: Remains,
+    kind: Kind,
 }
 
 impl Attendant {
-    pub fn new(pid: libc::pid_t, pidfd: OwnedFd, remains: Remains) -> Self {
-        Self { pid, pidfd, remains }
+    pub fn new(pid: libc::pid_t, pidfd: OwnedFd, remains: Remains, kind: Kind) -> Self {
+        Self { pid, pidfd, remains, kind }
     }
 
     /// Until the sandbox has ended, and nothing else runs.
@@ -55,15 +62,24 @@ impl Attendant {
             std::fs::write(setting, value).during("have what is written on the disk soon")?;
         }
         let mut orders = stream::open_port(Path::new(ORDERS))?;
-        let (mut host, mut errand) = (None, None);
+        let (mut host, mut errand, mut stopper) = (None, None, None);
         while !self.has_ended(&orders)? {
             match orders::next(&mut orders)? {
                 Order::Stop { grace_ms } => self.stop(grace_ms)?,
                 Order::RoomForHost => {
-                    replace(&mut host, || hosts::let_in(self.pid, Room::for_host(&orders)))?;
+                    replace(&mut host, || hosts::let_in(self.pid, Ready::for_host(&orders)))?;
                 }
                 Order::RoomForErrand => {
-                    replace(&mut errand, || errands::serve(&self.remains, Room::for_errand(&orders)))?;
+                    let room = Ready::for_errand(&orders);
+                    replace(&mut errand, || errands::serve(self.pid, &self.remains, self.kind, room))?;
+                }
+                Order::Still { answer } => {
+                    replace(&mut stopper, || stand_still(Ready::to_be_saved(&orders, answer)))?;
+                }
+                Order::GoOn { now_ns } => {
+                    end_worker(&mut stopper)?;
+                    LetGo::open()?.now()?;
+                    set_clock(now_ns)?;
                 }
             }
         }
@@ -119,12 +135,29 @@ fn apart(work: impl FnOnce() -> Outcome<()>) -> Outcome<Pid> {
     }
 }
 
-/// In the place of the process before, which may still wait for somebody who has gone.
+/// What the sandbox wrote is on its disk by then.
+fn stand_still(ready: Ready<'_>) -> Outcome<()> {
+    stillness::begin()?;
+    sync();
+    ready.tell()
+}
+
+fn set_clock(now_ns: u64) -> Outcome<()> {
+    let now = Duration::from_nanos(now_ns);
+    let now = Timespec::try_from(now).during("understand the time")?;
+    clock_settime(ClockId::Realtime, now).during("set the clock")
+}
+
+/// It may still wait for somebody who has gone.
+fn end_worker(worker: &mut Option<Pid>) -> Outcome<()> {
+    let Some(before) = worker.take() else { return Ok(()) };
+    kill_process(before, Signal::KILL).during("end a process")?;
+    waitpid(Some(before), WaitOptions::empty()).during("end a process").map(drop)
+}
+
+/// In the place of the process before.
 fn replace(worker: &mut Option<Pid>, work: impl FnOnce() -> Outcome<()>) -> Outcome<()> {
-    if let Some(before) = worker.take() {
-        kill_process(before, Signal::KILL).during("end a process")?;
-        waitpid(Some(before), WaitOptions::empty()).during("end a process")?;
-    }
+    end_worker(worker)?;
     *worker = Some(apart(work)?);
     Ok(())
 }

@@ -15,12 +15,23 @@ pub enum Order {
     /// Another host comes: whoever has the port is to let go of it.
     RoomForHost,
     RoomForErrand,
+    /// Nothing of the sandbox is to run, and what it wrote is to be on the disk: the machine is about to be saved.
+    Still {
+        /// Says that all stand still.
+        answer: u8,
+    },
+    /// It runs again. The clock stood still meanwhile.
+    GoOn {
+        now_ns: u64,
+    },
 }
 
 /// The kinds of messages, their first byte.
 const STOP: u8 = 1;
 const ROOM_FOR_HOST: u8 = 2;
 const ROOM_FOR_ERRAND: u8 = 3;
+const STILL: u8 = 4;
+const GO_ON: u8 = 5;
 
 pub fn next(port: &mut File) -> Outcome<Order> {
     let mut message = [0; 9];
@@ -28,13 +39,13 @@ pub fn next(port: &mut File) -> Outcome<Order> {
     understood(message)
 }
 
-/// A way to say that there is room.
-pub struct Room<'a> {
+/// A way to say that there is room, or that all stands still.
+pub struct Ready<'a> {
     orders: &'a File,
     kind: u8,
 }
 
-impl<'a> Room<'a> {
+impl<'a> Ready<'a> {
     pub fn for_host(orders: &'a File) -> Self {
         Self { orders, kind: ROOM_FOR_HOST }
     }
@@ -43,9 +54,13 @@ impl<'a> Room<'a> {
         Self { orders, kind: ROOM_FOR_ERRAND }
     }
 
+    pub fn to_be_saved(orders: &'a File, answer: u8) -> Self {
+        Self { orders, kind: answer }
+    }
+
     pub fn tell(self) -> Outcome<()> {
         let mut orders = self.orders;
-        orders.write_all(&[self.kind]).during("say that there is room")
+        orders.write_all(&[self.kind]).during("answer an order")
     }
 }
 
@@ -54,6 +69,8 @@ fn understood([kind, value @ ..]: [u8; 9]) -> Outcome<Order> {
         STOP => Ok(Order::Stop { grace_ms: u64::from_le_bytes(value) }),
         ROOM_FOR_HOST => Ok(Order::RoomForHost),
         ROOM_FOR_ERRAND => Ok(Order::RoomForErrand),
+        STILL => Ok(Order::Still { answer: value[0] }),
+        GO_ON => Ok(Order::GoOn { now_ns: u64::from_le_bytes(value) }),
         _ => Err(Fault::new("internal", format!("an order of kind {kind}"))),
     }
 }
@@ -67,6 +84,8 @@ mod tests {
         assert_eq!(understood([1, 0xe8, 3, 0, 0, 0, 0, 0, 0]).expect("an order"), Order::Stop { grace_ms: 1000 });
         assert_eq!(understood([2; 9]).expect("an order"), Order::RoomForHost);
         assert_eq!(understood([3; 9]).expect("an order"), Order::RoomForErrand);
+        assert_eq!(understood([4, 129, 0, 0, 0, 0, 0, 0, 0]).expect("an order"), Order::Still { answer: 129 });
+        assert_eq!(understood([5, 1, 0, 0, 0, 0, 0, 0, 0]).expect("an order"), Order::GoOn { now_ns: 1 });
         assert!(understood([0; 9]).is_err());
     }
 }

@@ -14,8 +14,9 @@ use crate::fault::{During, Outcome};
 
 const HOST: u8 = 1;
 const STOP: u8 = 2;
-/// Understood by a machine's monitor alone (native/vmm/src/door.rs).
+/// These are understood by a machine's monitor alone (native/vmm/src/qemu/kept.rs).
 const ERRAND: u8 = 3;
+const HOLD: u8 = 4;
 
 pub struct Door(OwnedFd);
 
@@ -36,6 +37,11 @@ impl Door {
     /// Whoever has something to ask of a machine beside its host.
     pub fn let_ask(&self, asker: BorrowedFd<'_>) -> bool {
         self.pass(ERRAND, asker)
+    }
+
+    /// Whoever wants a machine held still, with its memory saved.
+    pub fn let_hold(&self, asker: BorrowedFd<'_>) -> bool {
+        self.pass(HOLD, asker)
     }
 
     fn pass(&self, kind: u8, stream: BorrowedFd<'_>) -> bool {

@@ -19,6 +19,8 @@ pub enum Order {
     },
     /// This connection becomes one to the machine that the sandbox is in, beside that of its host.
     Errand {},
+    /// The machine that the sandbox is in stands still, with its memory saved, for as long as this connection lasts.
+    Hold {},
     Status {},
     Pause {},
     Resume {},

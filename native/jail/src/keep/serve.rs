@@ -1,6 +1,9 @@
 //! The supervisor of a kept sandbox at work: waits for the sandbox's end and for orders, and obeys them.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{
+    os::fd::{AsFd, BorrowedFd},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -122,18 +125,12 @@ impl<'a> Server<'a> {
                 let client = &mut self.clients.all[index];
                 if ticket == self.ticket && !ticket.is_empty() {
                     // Without the guest's answer the host finds its connection closed, as without a valid ticket.
-                    self.door.let_in(std::os::fd::AsFd::as_fd(&client.fd));
+                    self.door.let_in(client.fd.as_fd());
                 }
                 client.drop_later();
             }
-            Order::Errand {} => {
-                if !self.sandbox.is_machine() {
-                    return Err(Fault::new("unsupported", "the sandbox is in no machine of its own"));
-                }
-                let client = &mut self.clients.all[index];
-                self.door.let_ask(std::os::fd::AsFd::as_fd(&client.fd));
-                client.drop_later();
-            }
+            Order::Errand {} => self.pass_to_machine(index, Door::let_ask)?,
+            Order::Hold {} => self.pass_to_machine(index, Door::let_hold)?,
             Order::Status {} => {
                 let answer = Answer::Status(status(&self.sandbox, self.is_paused, self.started_at));
                 self.clients.all[index].tell(&answer);
@@ -169,6 +166,17 @@ impl<'a> Server<'a> {
                 self.clients.all[index].tell(&Answer::Done);
             }
         }
+        Ok(())
+    }
+
+    /// Where the machine takes no more, whoever asks finds the connection closed.
+    fn pass_to_machine(&mut self, index: usize, pass: fn(&Door, BorrowedFd<'_>) -> bool) -> Outcome<()> {
+        if !self.sandbox.is_machine() {
+            return Err(Fault::new("unsupported", "the sandbox is in no machine of its own"));
+        }
+        let client = &mut self.clients.all[index];
+        pass(&self.door, client.fd.as_fd());
+        client.drop_later();
         Ok(())
     }
 

@@ -10,44 +10,70 @@ use ak_door::{Door, Knock};
 
 use super::{
     Qemu, Turn,
+    held::{self, Stillness},
     ports::{ERRANDS, HOST, Port},
 };
 use crate::{
     failure::{During, Failure, Outcome},
-    monitor::End,
+    monitor::{End, Monitor},
+    spec::Does,
 };
 
 /// The kinds of orders, their first byte; eight bytes follow, little-endian.
 const STOP: u8 = 1;
 const ROOM_FOR_HOST: u8 = 2;
 const ROOM_FOR_ERRAND: u8 = 3;
-/// QEMU's word for it.
+pub const STILL: u8 = 4;
+pub const GO_ON: u8 = 5;
+/// QEMU's words for what happens.
 const RUNS: &str = "RESUME";
+const MIGRATION: &str = "MIGRATION";
 
-/// `is_running`: as long as a machine is being restored, QEMU gives its ports nothing.
-pub fn run(mut machine: Qemu, mut door: Door, mut is_running: bool) -> Outcome<End> {
-    // The first host finds a machine that waits for it.
-    let mut hosts = Port::new(HOST, true);
+pub fn run(mut machine: Qemu, mut door: Door, does: Does) -> Outcome<End> {
+    // As long as a machine is being restored, QEMU gives its ports nothing.
+    let mut is_running = does == Does::Boot;
+    // The first host finds a machine that waits for it, unless it had one before.
+    let mut hosts = Port::new(HOST, does != Does::Continue);
+    let mut stillness = Stillness::default();
     let mut errands = Port::new(ERRANDS, false);
     let orders = machine.orders.as_ref().map(|orders| orders.try_clone()).transpose().during("hear the machine")?;
     let orders = orders.ok_or_else(|| Failure::new("a machine that stays has no port for orders"))?;
     let mut is_door_open = true;
     loop {
-        let knocks = (is_door_open && is_running).then(|| door.socket.as_fd());
-        let besides: Vec<_> = [Some(orders.as_fd()), knocks].into_iter().flatten().collect();
+        while let Some((name, data)) = machine.qmp.happening() {
+            match name.as_str() {
+                RUNS => is_running = true,
+                // It was saved standing still.
+                MIGRATION if !is_running && does == Does::Continue && data["status"] == "completed" => {
+                    machine.resume()?;
+                }
+                MIGRATION if is_running => stillness.hear(&mut machine, &data)?,
+                _ => {}
+            }
+        }
+        let knocks = (is_door_open && is_running && !stillness.is_asked_for()).then(|| door.socket.as_fd());
+        let besides: Vec<_> = [Some(orders.as_fd()), knocks, stillness.asker()].into_iter().flatten().collect();
         if let Turn::Over(end) = machine.turn(&besides)? {
             return Ok(end);
         }
-        while let Some((name, _)) = machine.qmp.happening() {
-            is_running |= name == RUNS;
-        }
+        stillness.look(&mut machine)?;
         match heard(&orders)? {
-            Some(ROOM_FOR_HOST) => hosts.has_room(&mut machine.qmp)?,
-            Some(ROOM_FOR_ERRAND) => errands.has_room(&mut machine.qmp)?,
+            Some(ROOM_FOR_HOST) => hosts.has_room(),
+            Some(ROOM_FOR_ERRAND) => errands.has_room(),
+            Some(number) if held::FIRST_NUMBER <= number => {
+                hosts.stands_still();
+                errands.stands_still();
+                stillness.begin(&mut machine, number)?;
+            }
             Some(_) => return Err(Failure::new("the machine's first process says something unknown")),
             None => {}
         }
-        door.ready = is_door_open && is_running;
+        // QEMU changes no streams while the machine stands still.
+        if !stillness.is_asked_for() {
+            hosts.attach(&mut machine.qmp)?;
+            errands.attach(&mut machine.qmp)?;
+        }
+        door.ready = is_door_open && is_running && !stillness.is_asked_for();
         while let Some(knock) = door.answer() {
             match knock {
                 Knock::Host(stream) => {
@@ -59,6 +85,10 @@ pub fn run(mut machine: Qemu, mut door: Door, mut is_running: bool) -> Outcome<E
                     if !errands.come(&mut machine.qmp, stream)? {
                         machine.order(ROOM_FOR_ERRAND, 0)?;
                     }
+                }
+                Knock::Hold(asker) => {
+                    stillness.ask(&mut machine, asker)?;
+                    break;
                 }
                 Knock::Stop { grace_ms } => machine.order(STOP, grace_ms)?,
                 Knock::Closed => {
@@ -83,7 +113,7 @@ fn heard(mut orders: &std::os::unix::net::UnixStream) -> Outcome<Option<u8>> {
 }
 
 impl Qemu {
-    fn order(&mut self, kind: u8, value: u64) -> Outcome<()> {
+    pub(super) fn order(&mut self, kind: u8, value: u64) -> Outcome<()> {
         let Some(orders) = &mut self.orders else { return Ok(()) };
         let mut message = vec![kind];
         message.extend(value.to_le_bytes());

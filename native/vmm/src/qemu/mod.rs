@@ -1,6 +1,7 @@
 //! QEMU as a monitor: its machine `microvm`, spoken to by QMP on a socket that it inherits.
 
 mod clock;
+mod held;
 mod kept;
 mod ports;
 mod qmp;
@@ -76,13 +77,14 @@ impl Monitor for Qemu {
         let mut started = Self::start(spec, None)?;
         match spec.does {
             Does::Restore => started.say_restore()?,
-            _ => started.qmp.say(&json!({ "execute": "qmp_capabilities" }))?,
+            Does::Continue => started.say_continue()?,
+            Does::Boot | Does::Save => started.qmp.say(&json!({ "execute": "qmp_capabilities" }))?,
         }
-        kept::run(started, door, spec.does != Does::Restore)
+        kept::run(started, door, spec.does)
     }
 
     fn save(&mut self) -> Outcome<()> {
-        self.qmp.ask(&ignore_shared(), PATIENCE)?;
+        self.qmp.ask(&capabilities(Memory::Beside), PATIENCE)?;
         let state = crate::spec::STATE_FD;
         // SAFETY: the jail put it there, and it stays open for as long as this process lives.
         let state = unsafe { BorrowedFd::borrow_raw(state) };
@@ -141,7 +143,17 @@ impl Qemu {
     /// All at once: nothing of it depends on an answer, and a refusal is met while its end is awaited.
     fn say_restore(&mut self) -> Outcome<()> {
         self.qmp.say(&json!({ "execute": "qmp_capabilities" }))?;
-        self.qmp.say(&ignore_shared())?;
+        self.say_incoming(Memory::Beside)
+    }
+
+    /// It stands still when all is read, as it did when it was saved.
+    fn say_continue(&mut self) -> Outcome<()> {
+        self.qmp.say(&json!({ "execute": "qmp_capabilities" }))?;
+        self.say_incoming(Memory::Within)
+    }
+
+    fn say_incoming(&mut self, memory: Memory) -> Outcome<()> {
+        self.qmp.say(&capabilities(memory))?;
         let uri = format!("fd:{}", crate::spec::STATE_FD);
         self.qmp.say(&json!({ "execute": "migrate-incoming", "arguments": { "uri": uri } }))
     }
@@ -260,11 +272,21 @@ impl Drop for Qemu {
     }
 }
 
-/// The memory is a file that whoever restores it has already.
-fn ignore_shared() -> serde_json::Value {
-    let capability = |name: &str| json!({ "capability": name, "state": true });
+/// Where the memory of a machine is when it is saved.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Memory {
+    /// In a file of its own, which whoever restores it has already.
+    Beside,
+    Within,
+}
+
+/// What is asked of QEMU before it saves or restores.
+fn capabilities(memory: Memory) -> serde_json::Value {
+    let capability = |name: &str, state: bool| json!({ "capability": name, "state": state });
     json!({
         "execute": "migrate-set-capabilities",
-        "arguments": { "capabilities": [capability("x-ignore-shared"), capability("events")] },
+        "arguments": {
+            "capabilities": [capability("x-ignore-shared", memory == Memory::Beside), capability("events", true)],
+        },
     })
 }

@@ -3,14 +3,17 @@
 //! until process 1 of the machine says that it has the port in its own hands again.
 
 use std::{
-    os::fd::{AsFd, OwnedFd},
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::net::UnixStream,
+    },
     time::Duration,
 };
 
 use serde_json::{Value, json};
 
 use super::qmp::Qmp;
-use crate::failure::Outcome;
+use crate::failure::{During, Outcome};
 
 /// Names of the ports' streams.
 pub const HOST: &str = "stream";
@@ -22,42 +25,67 @@ pub struct Port {
     /// Process 1 of the machine has it, and no stream has been given to it since.
     is_ready: bool,
     is_attached: bool,
+    /// The machine stood still while it had its stream: had that ended then, nobody would know.
+    may_have_missed_end: bool,
     /// The newest that came; those before are closed.
     waiting: Option<OwnedFd>,
 }
 
 impl Port {
     pub fn new(id: &'static str, is_ready: bool) -> Self {
-        Self { id, is_ready, is_attached: false, waiting: None }
+        Self { id, is_ready, is_attached: false, may_have_missed_end: false, waiting: None }
     }
 
-    /// Whoever had it loses it. False where the machine has to be asked for room first.
+    /// Whoever had it loses it. False where the machine has to be asked for room first. Not while it stands still.
     pub fn come(&mut self, qmp: &mut Qmp, stream: OwnedFd) -> Outcome<bool> {
         self.waiting = Some(stream);
         if std::mem::take(&mut self.is_attached) {
-            // The machine reads an end.
-            self.change(qmp, &json!({ "type": "null", "data": {} }))?;
+            self.detach(qmp)?;
         }
         let has_room = self.is_ready;
         self.attach(qmp)?;
         Ok(has_room)
     }
 
-    pub fn has_room(&mut self, qmp: &mut Qmp) -> Outcome<()> {
-        self.is_ready = true;
-        self.attach(qmp)
+    /// QEMU does not listen to streams while its machine stands still.
+    pub fn stands_still(&mut self) {
+        self.may_have_missed_end = self.is_attached;
     }
 
-    fn attach(&mut self, qmp: &mut Qmp) -> Outcome<()> {
+    /// The machine reads an end. QEMU tells it of one only where the stream was open to the last: what may have ended
+    /// before is followed by one that certainly has not.
+    fn detach(&mut self, qmp: &mut Qmp) -> Outcome<()> {
+        let open = if std::mem::take(&mut self.may_have_missed_end) {
+            let (ours, theirs) = UnixStream::pair().during("make a stream")?;
+            self.give(qmp, theirs.as_fd())?;
+            Some(ours)
+        } else {
+            None
+        };
+        self.change(qmp, &json!({ "type": "null", "data": {} }))?;
+        drop(open);
+        Ok(())
+    }
+
+    pub fn has_room(&mut self) {
+        self.is_ready = true;
+    }
+
+    /// Whoever waits gets it, where there is room. Not while the machine stands still.
+    pub fn attach(&mut self, qmp: &mut Qmp) -> Outcome<()> {
         if !self.is_ready {
             return Ok(());
         }
         let Some(stream) = self.waiting.take() else { return Ok(()) };
-        qmp.hand_over(self.id, stream.as_fd(), PATIENCE)?;
-        let address = json!({ "type": "fd", "data": { "str": self.id } });
-        self.change(qmp, &json!({ "type": "socket", "data": { "addr": address, "server": false } }))?;
+        self.give(qmp, stream.as_fd())?;
         (self.is_ready, self.is_attached) = (false, true);
         Ok(())
+    }
+
+    fn give(&self, qmp: &mut Qmp, stream: BorrowedFd<'_>) -> Outcome<()> {
+        qmp.hand_over(self.id, stream, PATIENCE)?;
+        let address = json!({ "type": "fd", "data": { "str": self.id } });
+        self.change(qmp, &json!({ "type": "socket", "data": { "addr": address, "server": false } }))
     }
 
     fn change(&self, qmp: &mut Qmp, backend: &Value) -> Outcome<()> {

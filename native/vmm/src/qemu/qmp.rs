@@ -88,7 +88,10 @@ impl Qmp {
                 Answer::Gone => return Err(Failure::new("QEMU ended")),
                 Answer::Event(name, data) => self.note(name, data)?,
                 Answer::Done(_) if self.owed > 0 => self.owed -= 1,
-                Answer::Done(value) => return Ok(value),
+                Answer::Done(value) => {
+                    self.note_all_heard()?;
+                    return Ok(value);
+                }
             }
         }
     }
@@ -116,6 +119,16 @@ impl Qmp {
             let heard = self.hear()?;
             self.heard.extend(heard);
         }
+    }
+
+    /// What came behind an answer: nobody reads it from the socket any more.
+    fn note_all_heard(&mut self) -> Outcome<()> {
+        while let Some(Answer::Event(..)) = self.heard.front() {
+            if let Some(Answer::Event(name, data)) = self.heard.pop_front() {
+                self.note(name, data)?;
+            }
+        }
+        Ok(())
     }
 
     /// What was only said.
@@ -197,6 +210,14 @@ mod tests {
             .unwrap();
         let answer = qmp.ask(&json!({ "execute": "query-migrate" }), Duration::from_secs(60)).unwrap();
         assert_eq!(answer["status"], "x");
+    }
+
+    #[test]
+    fn what_happens_right_behind_an_answer_is_not_lost() {
+        let (mut qmp, mut qemu) = pair();
+        qemu.write_all(b"{\"return\":{}}\n{\"event\":\"MIGRATION\",\"data\":{\"status\":\"completed\"}}\n").unwrap();
+        qmp.ask(&json!({ "execute": "migrate" }), Duration::from_secs(60)).unwrap();
+        assert_eq!(qmp.happening(), Some(("MIGRATION".into(), json!({ "status": "completed" }))));
     }
 
     #[test]

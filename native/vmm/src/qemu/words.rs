@@ -54,7 +54,7 @@ pub fn of(spec: &MachineSpec, ends: &Ends<'_>) -> Vec<String> {
         add_disk(&mut words, spec, mib);
     }
     words.add("-device", ["virtio-rng-device"]);
-    if spec.does == Does::Restore {
+    if matches!(spec.does, Does::Restore | Does::Continue) {
         words.add("-incoming", ["defer"]);
     } else {
         words.add("-kernel", [inherited(KERNEL_FD)]);
@@ -102,11 +102,11 @@ fn accelerator(spec: &MachineSpec) -> String {
     }
 }
 
-/// What is restored is private to this machine; what is saved is the template's.
+/// What is restored is private to this machine; what is saved is the template's. One that continues reads its own.
 fn memory(spec: &MachineSpec) -> String {
     let size = spec.memory_mib;
     match spec.does {
-        Does::Boot => format!("memory-backend-ram,id=memory,size={size}M"),
+        Does::Boot | Does::Continue => format!("memory-backend-ram,id=memory,size={size}M"),
         does => {
             let share = if does == Does::Save { "on" } else { "off" };
             format!("memory-backend-file,id=memory,size={size}M,mem-path={},share={share}", inherited(MEMORY_FD))

@@ -78,7 +78,7 @@ class AsyncSandbox:
         return await self._ask("POST", "/resume", SandboxInfo, options)
 
     async def snapshot(self, name: str | None = None, **options: Unpack[CallOptions]) -> Snapshot:
-        """Keeps what it has written, under this name or one of the server's. Processes are not kept."""
+        """Keeps what it has written, under this name or one of the server's; of a machine that runs, its memory too."""
         return await self._ask("POST", "/snapshot", Snapshot, options, {} if name is None else {"name": name})
 
     async def fork(self, name: str, **options: Unpack[CopyCall]) -> "AsyncSandbox":
@@ -172,7 +172,7 @@ class AsyncSandboxes:
 
 
 class AsyncSnapshots:
-    """What was kept of sandboxes: files as they were at one moment, neither processes nor memory."""
+    """What was kept of sandboxes: files as they were at one moment and, of machines that ran, memory."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection

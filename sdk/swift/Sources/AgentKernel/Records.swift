@@ -210,16 +210,20 @@ public struct CreateOptions: Sendable, Encodable {
 public struct CopyOptions: Sendable, Encodable {
     /// false: it is made and not started (true).
     public var start: Bool?
+    /// false: files alone, also where memory could be had (true).
+    public var memory: Bool?
 
     public init() {}
 
     enum CodingKeys: String, CodingKey {
         case start = "start"
+        case memory = "memory"
     }
 
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encodeIfPresent(start, forKey: .start)
+        try container.encodeIfPresent(memory, forKey: .memory)
     }
 }
 
@@ -546,7 +550,7 @@ public struct SandboxInfo: Sendable, Codable {
     }
 }
 
-/// Files are kept as they are at one moment; processes and memory are not.
+/// Files are kept as they are at one moment; processes and memory only of a machine (microvm) that runs.
 public struct Snapshot: Sendable, Codable {
     /// How it is called.
     public let name: String
@@ -560,6 +564,8 @@ public struct Snapshot: Sendable, Codable {
     public let dir: String?
     /// When it was made.
     public let createdAt: String
+    /// What ran goes on in a sandbox that is made of it.
+    public let memory: Bool
     /// Of its files' contents; null where nothing can tell.
     public let sizeBytes: Int?
 
@@ -570,6 +576,7 @@ public struct Snapshot: Sendable, Codable {
         case image = "image"
         case dir = "dir"
         case createdAt = "created_at"
+        case memory = "memory"
         case sizeBytes = "size_bytes"
     }
 }

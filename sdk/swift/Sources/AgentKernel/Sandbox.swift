@@ -104,7 +104,7 @@ public struct Sandbox: Sendable {
 
     public func resume() async throws -> SandboxInfo { try await act("resume") }
 
-    /// Keeps what it has written, under this name or one of the server's. Processes are not kept.
+    /// Keeps what it has written, under this name or one of the server's; of a machine that runs, its memory too.
     public func snapshot(name: String? = nil) async throws -> Snapshot {
         let body = name.map { ["name": $0] } ?? [:]
         return try await connection.data(Snapshot.self, try Call("POST", "\(path)/snapshot").json(body))
@@ -112,7 +112,7 @@ public struct Sandbox: Sendable {
 
     /// A second sandbox with everything that it has written, which is started unless `start` is false.
     public func fork(_ name: String, _ options: CopyOptions = CopyOptions()) async throws -> Sandbox {
-        let call = try Call("POST", "\(path)/fork").json(CopyBody(name: name, start: options.start))
+        let call = try Call("POST", "\(path)/fork").json(CopyBody(name: name, start: options.start, memory: options.memory))
         return Sandbox(connection: connection, info: try await connection.data(SandboxInfo.self, call))
     }
 

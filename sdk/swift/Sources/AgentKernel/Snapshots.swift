@@ -1,6 +1,6 @@
 import Foundation
 
-/// What was kept of sandboxes: files as they were at one moment, neither processes nor memory.
+/// What was kept of sandboxes: files as they were at one moment and, of machines that ran, memory.
 public struct Snapshots: Sendable {
     let connection: Connection
 
@@ -30,7 +30,7 @@ public struct Snapshots: Sendable {
         _ snapshot: String, as name: String, _ options: CopyOptions = CopyOptions()
     ) async throws -> Sandbox {
         let path = "/snapshots/\(encoded(snapshot))/restore"
-        let call = try Call("POST", path).json(CopyBody(name: name, start: options.start))
+        let call = try Call("POST", path).json(CopyBody(name: name, start: options.start, memory: options.memory))
         return Sandbox(connection: connection, info: try await connection.data(SandboxInfo.self, call))
     }
 }
@@ -39,4 +39,5 @@ public struct Snapshots: Sendable {
 struct CopyBody: Encodable {
     let name: String
     let start: Bool?
+    let memory: Bool?
 }

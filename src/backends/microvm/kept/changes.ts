@@ -14,6 +14,7 @@ import { Control, readStatus } from "../../linux/kept/control.js";
 import type { MicrovmOptions } from "../options.js";
 import { sendOn } from "./errand.js";
 import { keepingLastEnd, noteOfEnd } from "./last-end.js";
+import { readSaved } from "./memory.js";
 import { readRecord, writeRecord } from "./record.js";
 import { withMachine } from "./start.js";
 
@@ -35,6 +36,12 @@ async function bringAll(options: MicrovmOptions, stateDir: string): Promise<void
   const record = readRecord(stateDir);
   // Without a project there is nothing to bring, and whoever lists says so.
   if (record === null || !record.isFilled || record.isCarried || !existsSync(join(stateDir, "listing"))) return;
+  if (readSaved(stateDir) !== null) {
+    const why = "its memory was saved with its disk, which must not change before it goes on from there";
+    throw new AgentKernelError("conflict", `the sandbox cannot be asked for its changes yet: ${why}`, {
+      hint: "start it first",
+    });
+  }
   const isPaused = await pausedState(stateDir);
   if (isPaused === true) {
     throw new AgentKernelError("conflict", "the sandbox is paused, and cannot tell its changes", { hint: "resume it" });

@@ -1,6 +1,7 @@
 /** Something that is asked of a running machine, beside what its host does (native/init/src/stays/errands.rs). */
 import type { Duplex } from "node:stream";
-import { AgentKernelError } from "../../../core/errors.js";
+import { AgentKernelError, errorCodeOf } from "../../../core/errors.js";
+import { escapeText } from "../../../core/escape.js";
 import { within } from "../../../core/within.js";
 import { adoptStream } from "../../../guest/index.js";
 import { inTurn } from "../../entry/in-turn.js";
@@ -12,17 +13,8 @@ import { MachineStream } from "../machine-stream.js";
 const TAKEN_MS = 60_000;
 
 /** The stream to whoever does it; the caller's to destroy. Another one would take this one's place: each waits its turn. */
-export async function sendOn(stateDir: string, errand: "sync" | "gather"): Promise<Duplex> {
-  const stream = await connectControl(stateDir, (socket) => {
-    const adopted = adoptStream(socket);
-    adopted.on("error", () => {});
-    // Whoever waits for an answer hears of its end. A supervisor that is just ending refuses the very first line, and that
-    // is told before anybody else could listen.
-    const stream = new MachineStream(adopted).on("error", () => {});
-    adopted.write(`${JSON.stringify({ do: "errand" })}\n`);
-    return stream;
-  });
-  if (stream === null) throw new AgentKernelError("sandbox_died", "the sandbox has ended");
+export async function sendOn(stateDir: string, errand: "sync" | "gather" | "wake"): Promise<Duplex> {
+  const stream = await streamTo(stateDir, "errand");
   try {
     const taken = expect(stream, "here");
     taken.catch(() => {});
@@ -37,6 +29,21 @@ export async function sendOn(stateDir: string, errand: "sync" | "gather"): Promi
   }
 }
 
+/** To the machine, or to whoever runs it. */
+export async function streamTo(stateDir: string, order: "errand" | "hold"): Promise<Duplex> {
+  const stream = await connectControl(stateDir, (socket) => {
+    const adopted = adoptStream(socket);
+    adopted.on("error", () => {});
+    // Whoever waits for an answer hears of its end. A supervisor that is just ending refuses the very first line, and that
+    // is told before anybody else could listen.
+    const stream = new MachineStream(adopted).on("error", () => {});
+    adopted.write(`${JSON.stringify({ do: order })}\n`);
+    return stream;
+  });
+  if (stream === null) throw new AgentKernelError("sandbox_died", "the sandbox has ended");
+  return stream;
+}
+
 /** Everything that was written in the machine is on its disk. */
 export async function syncMachine(stateDir: string): Promise<void> {
   await inTurn(stateDir, async () => {
@@ -49,9 +56,25 @@ export async function syncMachine(stateDir: string): Promise<void> {
   });
 }
 
-async function expect(stream: Duplex, word: string): Promise<void> {
-  const { said } = await hear(stream).catch((cause: unknown) => {
+/** Of a copy that goes on where its original was saved: makes it another machine, and lets its sandbox go on. */
+export async function wakeCopy(stateDir: string, message: Buffer, signal?: AbortSignal): Promise<void> {
+  const stream = await sendOn(stateDir, "wake");
+  const giveUp = () => stream.destroy();
+  signal?.addEventListener("abort", giveUp, { once: true });
+  try {
+    await sendMessage(stream, message);
+    await expect(stream, "done");
+  } finally {
+    signal?.removeEventListener("abort", giveUp);
+    stream.destroy();
+  }
+}
+
+/** Rejects with what it says where that is a failure. */
+export async function expect(stream: Duplex, word: string): Promise<void> {
+  const { said, code, message } = await hear(stream).catch((cause: unknown) => {
     throw new AgentKernelError("sandbox_died", "the machine ended before it had answered", { cause });
   });
+  if (said === "failed") throw new AgentKernelError(errorCodeOf(code), escapeText(String(message)));
   if (said !== word) throw new AgentKernelError("internal", `a machine said something else than ${word}`);
 }

@@ -11,9 +11,10 @@ import { type MicrovmOptions, usualPulse } from "../options.js";
 import { carryAtStop, machineChanges } from "./changes.js";
 import { machineCopies } from "./copies.js";
 import { lastEndOf } from "./last-end.js";
-import { OwnedMachine } from "./owned-machine.js";
+import { emptyMemory } from "./memory.js";
+import { OwnedMachine, type StartedMachine } from "./owned-machine.js";
 import { readRecord } from "./record.js";
-import { type StartedMachine, startKeptMachine } from "./start.js";
+import { startKeptMachine } from "./start.js";
 
 export function microvmKept(options: MicrovmOptions): KeptBackend {
   const { programs, pulse = usualPulse } = options;
@@ -29,7 +30,11 @@ export function microvmKept(options: MicrovmOptions): KeptBackend {
       const jail = await adoptKept(programs, stateDir);
       if (jail === null) return null;
       const record = readRecord(stateDir);
-      if (record?.isFilled === true && !record.isAsked) return owned(stateDir, { jail, record });
+      if (record?.isFilled === true && !record.isAsked && record.isWaking !== true) {
+        // Of whoever held it still when it was killed.
+        await emptyMemory(stateDir);
+        return owned(stateDir, { jail, record });
+      }
       // Whoever started it died before it was of use to anybody, or had only something to ask.
       await jail.kill();
       return null;
@@ -37,6 +42,6 @@ export function microvmKept(options: MicrovmOptions): KeptBackend {
     lastEnd: lastEndOf,
     remove: (stateDir) => removeKept(programs, stateDir),
     changes: machineChanges(options),
-    copies: machineCopies(programs),
+    copies: machineCopies(options),
   };
 }

@@ -8,6 +8,7 @@ import { machineEnd } from "../machine-report.js";
 import { memoryMib } from "../shape.js";
 import { syncMachine } from "./errand.js";
 import { GuestPort } from "./guest-port.js";
+import { HeldMachine } from "./held-machine.js";
 import { noteOfEnd } from "./last-end.js";
 import type { MachineRecord } from "./record.js";
 
@@ -23,11 +24,15 @@ export interface OwnedParts {
   readonly pulse: Pulse;
 }
 
+/** What is known of one that was just started. */
+export type StartedMachine = Pick<OwnedParts, "jail" | "record">;
+
 export class OwnedMachine implements KeptSandbox {
   readonly layers: readonly Layer[];
   readonly startedAtMs: number;
   readonly pulse: Pulse;
   readonly over: Promise<KeptOver>;
+  readonly hold?: (signal?: AbortSignal) => Promise<HeldMachine>;
   readonly #jail: OwnedSandbox;
   readonly #stateDir: string;
   readonly #memoryMib: number;
@@ -44,6 +49,8 @@ export class OwnedMachine implements KeptSandbox {
     this.#stateDir = stateDir;
     this.#memoryMib = memoryMib(record.resources);
     this.#carry = carry;
+    const { marks } = record;
+    if (marks !== undefined) this.hold = (signal) => HeldMachine.of(stateDir, marks, signal);
     this.over = jail.over.then((over) => this.#overBy(over));
   }
 

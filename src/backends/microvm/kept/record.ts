@@ -6,6 +6,7 @@ import type { ResourcePolicy } from "../../../core/policy.js";
 import { readJson, writeJson } from "../../entry/state-file.js";
 import type { MonitorProgram } from "../monitor.js";
 import { newMachineId } from "../wake.js";
+import type { MemoryMarks } from "./memory.js";
 
 export interface MachineRecord {
   readonly version: 1;
@@ -28,6 +29,10 @@ export interface MachineRecord {
   readonly isBrought: boolean;
   /** It runs only to be asked for its changes. */
   readonly isAsked: boolean;
+  /** It goes on where it was saved, and is not one of its own yet. Of no use to anybody before. */
+  readonly isWaking?: boolean;
+  /** What it runs on; not there: its memory cannot be saved. */
+  readonly marks?: MemoryMarks;
   readonly isSynced: boolean;
   readonly layers: readonly Layer[];
 }

@@ -20,13 +20,11 @@ import type { MachineShape } from "../shape.js";
 import { shapeFor } from "../shape-for.js";
 import { newMachineId, wakeMessage } from "../wake.js";
 import { unlessStalled, wakeUp } from "../wake-up.js";
+import { continueMachine } from "./continue.js";
 import { diskMib, diskPath, makeDisk } from "./disk.js";
+import { dropTaken, emptyMemory, marksOf, readSaved } from "./memory.js";
+import type { StartedMachine } from "./owned-machine.js";
 import { forgetRecord, type MachineRecord, readRecord, writeRecord } from "./record.js";
-
-export interface StartedMachine {
-  readonly jail: OwnedSandbox;
-  readonly record: MachineRecord;
-}
 
 export async function startKeptMachine(
   options: MicrovmOptions,
@@ -45,6 +43,13 @@ export async function startKeptMachine(
   const isNew = before === null || !before.isFilled;
   const record = await recordFor(options, spec, before, firstMessage(spec, views, "qemu", true));
   signal?.throwIfAborted();
+  const saved = readSaved(stateDir);
+  if (saved !== null) {
+    const { trustedCertificate = null } = spec;
+    return await continueMachine(options, { stateDir, record, saved, trustedCertificate }, signal);
+  }
+  // Of one that did not come to go on.
+  await dropTaken(stateDir);
   writeRecord(stateDir, record);
   try {
     if (isNew) await makeDisk(stateDir, record.diskMib);
@@ -70,7 +75,8 @@ export async function startKeptMachine(
       if (begun.listing !== null) await writeListing(stateDir, begun.listing);
       const layers = machineLayers(shape, spec.policy.resources, jail.layers, begun.layers);
       const isSynced = tracked?.isSynced ?? false;
-      const started = { ...record, isFilled: true, isCarried: false, isBrought: false, isSynced, layers };
+      const marks = marksOf(shape);
+      const started = { ...record, isFilled: true, isCarried: false, isBrought: false, isSynced, layers, marks };
       writeRecord(stateDir, started);
       return { jail, record: started };
     });
@@ -103,7 +109,7 @@ async function recordFor(
   };
   const machineId = before?.machineId ?? newMachineId().toString("hex");
   const own = { monitor: { kind, program, accelerator }, image, resources, first, hostname, machineId };
-  return { ...known, version: 1, ...own, isAsked: false };
+  return { ...known, version: 1, ...own, isAsked: false, isWaking: false };
 }
 
 export interface WokenMachine {
@@ -129,7 +135,8 @@ export async function withMachine<T>(
     : { does: "restore", template: await (await templates()).of(shape) };
   signal?.throwIfAborted();
   const { journalDir } = programs;
-  const spec = monitorJail({ shape, start, vcpus: resources.vcpus, vmmBinary, journalDir, disk: diskPath(stateDir) });
+  const keeps = { disk: diskPath(stateDir), memory: await emptyMemory(stateDir) };
+  const spec = monitorJail({ shape, start, vcpus: resources.vcpus, vmmBinary, journalDir, keeps });
   const jail = await startKeptJail(programs, spec, stateDir, signal);
   let stream: MachineStream | null = null;
   const giveUp = () => stream?.destroy();

@@ -60,7 +60,8 @@ export class DetachedExec {
 
   /** One that an earlier process had started, as far as its record tells. */
   static async known(parts: DetachedParts, record: ExecRecord): Promise<DetachedExec> {
-    return new DetachedExec(parts, await ExecLog.open(parts.records.folder, record.info.id), record);
+    const started = record.isHeld === true ? parts.clock.now() : record.started;
+    return new DetachedExec(parts, await ExecLog.open(parts.records.folder, record.info.id), { ...record, started });
   }
 
   get info(): ExecInfo {

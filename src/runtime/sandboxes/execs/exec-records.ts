@@ -13,6 +13,8 @@ export interface ExecRecord {
   readonly info: ExecInfo;
   readonly timeoutMs: number | null;
   readonly started: Moment;
+  /** Of a copy that has not gone on yet: time stands still, and `timeoutMs` is what is left of it. */
+  readonly isHeld?: boolean;
 }
 
 export class ExecRecords {

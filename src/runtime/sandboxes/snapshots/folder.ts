@@ -7,13 +7,12 @@ import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/
 import { join } from "node:path";
 import type { KeptBackend } from "../../../core/backend.js";
 import { isAgentKernelError } from "../../../core/errors.js";
-import { isCode, syncFolder, unwritable } from "../folder.js";
+import { type CopyFolders, isCode, syncFolder, unwritable } from "../folder.js";
 import { isSandboxName } from "../name.js";
 import type { SnapshotRecord } from "./record.js";
 import { snapshotTaken } from "./refusals.js";
 
 const RECORD = "snapshot.json";
-const COPY = "jail";
 
 export class SnapshotFolders {
   readonly #root: string;
@@ -28,9 +27,10 @@ export class SnapshotFolders {
     return join(this.#root, name);
   }
 
-  /** The backend's: what the sandbox had written. */
-  copy(name: string): string {
-    return join(this.path(name), COPY);
+  /** What the sandbox had. */
+  copy(name: string): CopyFolders {
+    const folder = (part: string) => join(this.path(name), part);
+    return { jail: folder("jail"), execs: folder("execs"), terminals: folder("terminals") };
   }
 
   async open(): Promise<void> {
@@ -52,14 +52,14 @@ export class SnapshotFolders {
     }
   }
 
-  /** `fill` gets the folder for the copy, and returns the record that makes it a snapshot. Nothing is left on failure. */
-  async make(name: string, fill: (copy: string) => Promise<SnapshotRecord>): Promise<SnapshotRecord> {
+  /** `fill` gets the folders for the copy, and returns the record that makes it a snapshot. Nothing is left on failure. */
+  async make(name: string, fill: (copy: CopyFolders) => Promise<SnapshotRecord>): Promise<SnapshotRecord> {
     // Of what has no record here, something may be left that could not be removed when it failed.
     if ((await this.readRecord(name)) !== null) throw snapshotTaken(name);
     if (existsSync(this.path(name))) await this.clear(name);
     try {
       await mkdir(this.path(name), { mode: 0o700 });
-      await mkdir(this.copy(name), { mode: 0o700 });
+      await mkdir(this.copy(name).jail, { mode: 0o700 });
       const record = await fill(this.copy(name));
       const fresh = join(this.path(name), `${RECORD}.new`);
       await writeFile(fresh, `${JSON.stringify(record)}\n`, { mode: 0o600, flush: true });
@@ -82,7 +82,7 @@ export class SnapshotFolders {
   }
 
   async clear(name: string): Promise<void> {
-    await this.#kept.remove(this.copy(name));
+    await this.#kept.remove(this.copy(name).jail);
     await rm(this.path(name), { recursive: true, force: true });
   }
 }

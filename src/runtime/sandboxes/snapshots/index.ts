@@ -1,16 +1,18 @@
 /**
  * src/runtime/sandboxes/snapshots owns what was kept of sandboxes at one moment: copies of their files, each with the
- * record of its sandbox. Neither processes nor memory are in them. It never starts anything: a sandbox is made of one
- * by `Sandboxes.createCopy`.
+ * record of its sandbox and, where its backend can, with what it had in memory. It never starts anything: a sandbox is
+ * made of one by `Sandboxes.createCopy`.
  */
 import { randomBytes } from "node:crypto";
 import { AgentKernelError, isAgentKernelError } from "../../../core/errors.js";
 import { holdForSandbox, releaseForSandbox } from "../../../images/store/kept-hold.js";
 import { openRunAudit } from "../../run-audit.js";
+import { copyState } from "../copy-state.js";
+import type { CopyFolders } from "../folder.js";
 import { copiesOf, type SandboxHome } from "../home.js";
 import { Lane } from "../lane.js";
 import type { Sandbox } from "../sandbox.js";
-import type { CopySource } from "../types.js";
+import type { CopyOptions, CopySource } from "../types.js";
 import { SnapshotFolders } from "./folder.js";
 import { parseSnapshotRecord, type SnapshotRecord, snapshotRecord } from "./record.js";
 import { checkSnapshotName, noSnapshot, snapshotTaken } from "./refusals.js";
@@ -22,12 +24,11 @@ export interface SnapshotsOptions {
   readonly unavailable?: AgentKernelError | null | undefined;
 }
 
-export interface SnapshotWish {
+export interface SnapshotWish extends CopyOptions {
   /** Undefined: one is made from the sandbox's name and the time. */
   readonly name?: string | undefined;
   /** Null: the user's own. */
   readonly owner: string | null;
-  readonly signal?: AbortSignal | undefined;
 }
 
 export interface SnapshotInfo {
@@ -40,6 +41,8 @@ export interface SnapshotInfo {
   readonly image: { readonly name: string; readonly digest: string | null };
   readonly projectDir: string | null;
   readonly bytes: number | null;
+  /** A sandbox that is made of it goes on with what ran. */
+  readonly memory: boolean;
 }
 
 /** One of them. What is done with it comes one after the other. */
@@ -143,21 +146,21 @@ export class Snapshots {
   source(name: string): CopySource {
     const { record, lane } = this.#get(name);
     const { home } = this.#options;
-    const fill = (jail: string, signal?: AbortSignal) =>
+    const fill: CopySource["fill"] = (into, { memory: isWanted = true, signal }) =>
       lane.run(async () => {
         if (this.#get(name).record !== record) throw noSnapshot(name);
-        return await copiesOf(home).make(this.#folders.copy(name), jail, signal);
+        return await copyState(home, this.#folders.copy(name), into, { signal, memory: { isWanted, held: null } });
       });
     return { record: record.sandbox, from: { kind: "snapshot", name }, fill };
   }
 
-  async #fill(name: string, sandbox: Sandbox, wish: SnapshotWish, copy: string): Promise<SnapshotRecord> {
+  async #fill(name: string, sandbox: Sandbox, wish: SnapshotWish, copy: CopyFolders): Promise<SnapshotRecord> {
     const { home } = this.#options;
     const id = `${name}.${randomBytes(3).toString("hex")}`;
     const { stored } = sandbox.record.image;
     if (stored !== null) await holdForSandbox(stored.storeRoot, stored, id, this.#folders.path(name));
-    const { bytes } = await sandbox.copyInto(copy, wish.signal);
-    const about = { id, name, owner: wish.owner, createdAtMs: Date.now(), bytes };
+    const { bytes, memory = false } = await sandbox.copyInto(copy, wish);
+    const about = { id, name, owner: wish.owner, createdAtMs: Date.now(), bytes, memory };
     return snapshotRecord({
       ...about,
       backend: sandbox.record.backend ?? home.backend.name,
@@ -201,7 +204,7 @@ export class Snapshots {
   }
 }
 
-function infoOf({ name, id, owner, createdAtMs, backend, bytes, sandbox }: SnapshotRecord): SnapshotInfo {
+function infoOf({ name, id, owner, createdAtMs, backend, bytes, memory, sandbox }: SnapshotRecord): SnapshotInfo {
   return {
     name,
     id,
@@ -209,6 +212,7 @@ function infoOf({ name, id, owner, createdAtMs, backend, bytes, sandbox }: Snaps
     createdAtMs,
     backend,
     bytes,
+    memory: memory ?? false,
     sandbox: { name: sandbox.name, id: sandbox.id },
     image: { name: sandbox.image.name, digest: sandbox.image.digest },
     projectDir: sandbox.projectDir,

@@ -25,6 +25,7 @@ describe("the record of a snapshot", () => {
     ["another version", { version: 2 }, /version/],
     ["another name", { name: "t" }, /about another snapshot/],
     ["no time", { createdAtMs: null }, /parts are missing/],
+    ["neither memory nor none", { memory: "some" }, /whether it has memory/],
     ["no sandbox", { sandbox: null }, /what sandbox/],
     ["a sandbox without a policy", { sandbox: { ...sandbox, policy: {} } }, /policy is incomplete/],
   ])("with %s is refused, and says how to go on", (_, changes, message) => {

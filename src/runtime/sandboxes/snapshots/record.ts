@@ -16,6 +16,8 @@ export interface SnapshotRecord {
   readonly backend: BackendName;
   /** Of the files' contents; null where the backend cannot tell. */
   readonly bytes: number | null;
+  /** What it had in memory is in it; not there: files alone. */
+  readonly memory?: boolean;
   /** Of the sandbox, as it was. */
   readonly sandbox: SandboxRecord;
 }
@@ -29,9 +31,10 @@ export function parseSnapshotRecord(text: string, name: string): SnapshotRecord 
   const record = parsed(text, name) as Partial<SnapshotRecord> | null;
   if (typeof record !== "object" || record === null) throw damaged(name, "it is not an object");
   if (record.version !== VERSION) throw damaged(name, "it has a version that this one does not know");
-  const { id, createdAtMs, sandbox } = record;
+  const { id, createdAtMs, sandbox, memory = false } = record;
   if (record.name !== name) throw damaged(name, "it is about another snapshot");
   if (typeof id !== "string" || id === "" || typeof createdAtMs !== "number") throw damaged(name, "parts are missing");
+  if (typeof memory !== "boolean") throw damaged(name, "it does not say whether it has memory");
   if (typeof sandbox !== "object" || sandbox === null) throw damaged(name, "it does not say what sandbox it is of");
   return { ...(record as SnapshotRecord), sandbox: parseRecord(JSON.stringify(sandbox), sandbox.name) };
 }

@@ -1,0 +1,173 @@
+//! A machine that is held still with everything that it has in memory saved, so that a copy of its disk which is made
+//! meanwhile is of the same moment. It is held for as long as whoever asked stays connected, and goes on by itself when
+//! that ends, whatever ended it.
+
+use std::{
+    io::{ErrorKind, Read, Write},
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::net::UnixStream,
+    },
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use rustix::fs::{SeekFrom, seek};
+use serde_json::{Value, json};
+
+use super::{
+    Memory, PATIENCE, Qemu, capabilities,
+    kept::{GO_ON, STILL},
+};
+use crate::{
+    failure::{During, Failure, Outcome},
+    monitor::Monitor,
+    spec::SAVED_FD,
+};
+
+/// Each time is told by a number of its own: process 1 answers with it, and may do so too late.
+pub const FIRST_NUMBER: u8 = 128;
+/// QEMU's own limit is made for networks.
+const BYTES_PER_SECOND: u64 = 1 << 40;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Process 1 of the machine stops its sandbox, and has what was written put on the disk.
+    Stopping,
+    Saving,
+    Saved,
+    /// Nobody wants it any more, and QEMU has not given up yet.
+    GivingUp,
+}
+
+struct Held {
+    asker: UnixStream,
+    stage: Stage,
+}
+
+#[derive(Default)]
+pub struct Stillness {
+    held: Option<Held>,
+    times: u8,
+}
+
+impl Stillness {
+    /// Whose end is the end of it.
+    pub fn asker(&self) -> Option<BorrowedFd<'_>> {
+        self.held.as_ref().filter(|held| held.stage != Stage::GivingUp).map(|held| held.asker.as_fd())
+    }
+
+    pub fn is_asked_for(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// Nobody else is heard until it is over.
+    pub fn ask(&mut self, machine: &mut Qemu, asker: OwnedFd) -> Outcome<()> {
+        let asker = UnixStream::from(asker);
+        asker.set_nonblocking(true).during("hold the machine still")?;
+        self.held = Some(Held { asker, stage: Stage::Stopping });
+        self.times = (self.times + 1) % FIRST_NUMBER;
+        machine.order(STILL, self.number().into())
+    }
+
+    fn number(&self) -> u8 {
+        FIRST_NUMBER + self.times
+    }
+
+    /// Process 1 says that nothing of the sandbox runs.
+    pub fn begin(&mut self, machine: &mut Qemu, number: u8) -> Outcome<()> {
+        let is_this = number == self.number();
+        match &mut self.held {
+            Some(held) if is_this && held.stage == Stage::Stopping => {
+                held.stage = Stage::Saving;
+                machine.save_whole().or_else(|failure| self.fail(machine, &failure.to_string()))
+            }
+            // Of one that was given up.
+            _ => Ok(()),
+        }
+    }
+
+    /// QEMU's word on how far it is.
+    pub fn hear(&mut self, machine: &mut Qemu, news: &Value) -> Outcome<()> {
+        let Some(held) = &mut self.held else { return Ok(()) };
+        let status = news["status"].as_str().unwrap_or_default();
+        match (held.stage, status) {
+            (Stage::Saving, "completed") => {
+                held.stage = Stage::Saved;
+                if tell(&held.asker, &json!({ "said": "saved" })).is_err() {
+                    return self.end(machine);
+                }
+                Ok(())
+            }
+            (Stage::Saving, "failed" | "cancelled") => self.fail(machine, "QEMU could not save the machine"),
+            (Stage::GivingUp, "completed" | "failed" | "cancelled") => self.go_on(machine),
+            _ => Ok(()),
+        }
+    }
+
+    /// Looks whether it is still wanted.
+    pub fn look(&mut self, machine: &mut Qemu) -> Outcome<()> {
+        let Some(held) = &mut self.held else { return Ok(()) };
+        if held.stage == Stage::GivingUp {
+            return Ok(());
+        }
+        match held.asker.read(&mut [0; 64]) {
+            Err(e) if e.kind() == ErrorKind::WouldBlock => Ok(()),
+            // Whatever is said means that it may go on.
+            Ok(_) | Err(_) => self.end(machine),
+        }
+    }
+
+    fn end(&mut self, machine: &mut Qemu) -> Outcome<()> {
+        match &mut self.held {
+            Some(held) if held.stage == Stage::Saving => {
+                held.stage = Stage::GivingUp;
+                machine.qmp.ask(&json!({ "execute": "migrate_cancel" }), PATIENCE).map(drop)
+            }
+            Some(held) if held.stage == Stage::GivingUp => Ok(()),
+            Some(_) => self.go_on(machine),
+            None => Ok(()),
+        }
+    }
+
+    fn fail(&mut self, machine: &mut Qemu, why: &str) -> Outcome<()> {
+        if let Some(held) = &self.held {
+            // Who is gone cannot be told.
+            let _ = tell(&held.asker, &json!({ "said": "failed", "code": "internal", "message": why }));
+        }
+        self.go_on(machine)
+    }
+
+    /// With the time that it is: the machine's own clock stood still.
+    fn go_on(&mut self, machine: &mut Qemu) -> Outcome<()> {
+        let Some(held) = self.held.take() else { return Ok(()) };
+        if held.stage != Stage::Stopping {
+            machine.resume()?;
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).during("tell the time")?;
+        machine.order(GO_ON, u64::try_from(now.as_nanos()).during("tell the time")?)?;
+        // Whoever asked takes this end for the moment from which it runs.
+        drop(held);
+        Ok(())
+    }
+}
+
+impl Qemu {
+    /// Begins to; QEMU tells when it has. The processors stand still from the beginning, so that it is of one moment.
+    fn save_whole(&mut self) -> Outcome<()> {
+        self.pause()?;
+        self.qmp.ask(&capabilities(Memory::Within), PATIENCE)?;
+        let limit = json!({ "max-bandwidth": BYTES_PER_SECOND });
+        self.qmp.ask(&json!({ "execute": "migrate-set-parameters", "arguments": limit }), PATIENCE)?;
+        // SAFETY: the jail put it there, and it stays open for as long as this process lives.
+        let saved = unsafe { BorrowedFd::borrow_raw(SAVED_FD) };
+        seek(saved, SeekFrom::Start(0)).during("open the file for the machine's memory")?;
+        self.qmp.hand_over("saved", saved, PATIENCE)?;
+        self.qmp.ask(&json!({ "execute": "migrate", "arguments": { "uri": "fd:saved" } }), PATIENCE).map(drop)
+    }
+}
+
+fn tell(mut asker: &UnixStream, what: &Value) -> Outcome<()> {
+    let text = what.to_string();
+    let length = u32::try_from(text.len()).map_err(|_| Failure::new("a long message"))?;
+    asker.write_all(&[&length.to_le_bytes()[..], text.as_bytes()].concat()).during("answer whoever holds the machine")
+}
