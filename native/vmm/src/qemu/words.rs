@@ -80,16 +80,19 @@ fn add_port(words: &mut Words, id: &str, name: &str, end: Option<BorrowedFd<'_>>
     words.add("-device", [format!("virtserialport,chardev={id},name={name},id={id}-port")]);
 }
 
-/// A saved machine has seen none but one of this length.
+/// A saved machine has seen none but one of this length. What the machine does not need any more, the file gives back.
 fn add_disk(words: &mut Words, spec: &MachineSpec, mib: u64) {
     if spec.does == Does::Save {
-        words.add("-blockdev", [format!("driver=null-co,node-name=disk,size={},read-zeroes=on", mib << 20)]);
+        words.add(
+            "-blockdev",
+            [format!("driver=null-co,node-name=disk,size={},read-zeroes=on,discard=unmap", mib << 20)],
+        );
     } else {
         words.add("-add-fd", [format!("fd={DISK_FD},set=2")]);
-        words.add("-blockdev", ["driver=file,node-name=disk-file,filename=/dev/fdset/2,locking=off"]);
-        words.add("-blockdev", ["driver=raw,node-name=disk,file=disk-file"]);
+        words.add("-blockdev", ["driver=file,node-name=disk-file,filename=/dev/fdset/2,locking=off,discard=unmap"]);
+        words.add("-blockdev", ["driver=raw,node-name=disk,file=disk-file,discard=unmap"]);
     }
-    words.add("-device", ["virtio-blk-device,drive=disk"]);
+    words.add("-device", ["virtio-blk-device,drive=disk,discard=on"]);
 }
 
 fn accelerator(spec: &MachineSpec) -> String {
