@@ -11,6 +11,14 @@ unsafe extern "C" {
     static etext: u8;
 }
 
+/// Maps all of the program that lies in its file, for one that will have no time to be given it piece by piece. A kernel
+/// that does not know how leaves it at that.
+pub fn map_all() {
+    let (start, end) = (&raw const __executable_start, &raw const etext);
+    // SAFETY: these pages are the program's own, and are read at most.
+    unsafe { libc::madvise(start.cast_mut().cast(), end.addr() - start.addr(), libc::MADV_POPULATE_READ) };
+}
+
 /// Gives unused heap back, and forgets the program's own clean pages: reading around faults maps nearly all of it at
 /// the start, and an idle process needs little. What is used again is mapped again from the page cache.
 pub fn trim() {

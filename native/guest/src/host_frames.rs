@@ -12,6 +12,8 @@ use crate::exec::Exec;
 use crate::files::{self, FileRead, FileWrite, TreeRead, TreeWrite};
 use crate::server::{End, Server};
 
+const EXEC: &[u8] = br#"{"kind":"exec","#;
+
 impl Server {
     pub(crate) fn on_frame(&mut self, frame: &Frame) -> Result<(), End> {
         let is_hello = frame.frame_type == FrameType::Hello;
@@ -70,6 +72,10 @@ impl Server {
             return Err(Refusal::new("resource", "too many open channels"));
         }
         let credit = self.host_window.unwrap_or(ak_wire::ASSUMED_WINDOW);
+        // What is asked for most is known by its beginning, and read once.
+        if payload.starts_with(EXEC) {
+            return self.open_exec(id, &request(payload)?, credit);
+        }
         let OpenKind { kind } = request(payload)?;
         match kind.as_str() {
             "exec" => return self.open_exec(id, &request(payload)?, credit),
@@ -126,7 +132,7 @@ impl Server {
         let token = self.exec_token(id);
         let before = self.has_started.then_some(self.keepers.as_slice());
         self.has_started = true;
-        match Exec::open(open, token, credit, &self.poller, (before, &mut self.spare)) {
+        match Exec::open(open, token, credit, &self.poller, (before, &mut self.spare, &mut self.pipes)) {
             Ok(mut exec) => {
                 self.keepers.extend(exec.keeper().filter(|keeper| !self.keepers.contains(keeper)));
                 if let Some(calls) = exec.take_calls() {

@@ -49,15 +49,21 @@ impl HostStream {
 
     /// From here on neither end blocks, and the poller tells what there is to read.
     pub fn watch(&self, poller: &Poller) -> io::Result<()> {
+        self.never_block()?;
+        self.tell(poller)
+    }
+
+    pub fn never_block(&self) -> io::Result<()> {
         for end in [Some(&self.input), self.output.as_ref()].into_iter().flatten() {
             fcntl_setfl(end, fcntl_getfl(end)? | OFlags::NONBLOCK)?;
         }
-        match &self.output {
-            None => poller.watch(&self.input, HOST, EventFlags::IN)?,
-            Some(output) => {
-                poller.watch(&self.input, HOST, EventFlags::IN)?;
-                poller.watch(output, HOST, EventFlags::OUT)?;
-            }
+        Ok(())
+    }
+
+    pub fn tell(&self, poller: &Poller) -> io::Result<()> {
+        poller.watch(&self.input, HOST, EventFlags::IN)?;
+        if let Some(output) = &self.output {
+            poller.watch(output, HOST, EventFlags::OUT)?;
         }
         Ok(())
     }

@@ -203,7 +203,11 @@ impl Server {
             self.on_command_over();
         }
         let serial = self.kept.attached.iter().find(|(_, channel)| **channel == id).map(|(serial, _)| *serial);
-        let Some(serial) = serial else { return };
+        let Some(serial) = serial else {
+            // Of other channels more than descriptors is let go, and who hears of their end finds that it is so.
+            self.retired.extend(channel.filter(|channel| matches!(channel, Channel::Exec(_))));
+            return;
+        };
         self.kept.attached.remove(&serial);
         if let Some(Channel::Exec(mut exec)) = channel
             && exec.key().is_some()

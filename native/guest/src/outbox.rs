@@ -174,7 +174,11 @@ impl Outbox {
                 slices[index] = IoSlice::new(&chunk.bytes[from..chunk.end]);
                 count = index + 1;
             }
-            match io::writev(&host, &slices[..count]) {
+            let written = match &slices[..count] {
+                [only] => io::write(&host, only),
+                all => io::writev(&host, all),
+            };
+            match written {
                 Ok(written) => self.consume(written),
                 Err(io::Errno::AGAIN) => self.stalled = true,
                 Err(io::Errno::INTR) => {}

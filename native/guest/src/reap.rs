@@ -9,6 +9,24 @@ use crate::server::Server;
 use crate::sys;
 
 impl Server {
+    /// The end of a command that is our own child is told before it is reaped, which takes longer than that.
+    pub(crate) fn on_child_end(&mut self) {
+        let mut ended = false;
+        for channel in self.channels.values_mut() {
+            if let Channel::Exec(exec) = channel
+                && let Some(reaped) = exec.own_child().and_then(sys::peek_at)
+            {
+                exec.on_reaped(&reaped);
+                ended = true;
+            }
+        }
+        if ended {
+            self.wants_reaping = true;
+        } else {
+            self.reap();
+        }
+    }
+
     /// Collects all that ended; true when no child is left.
     pub(crate) fn reap(&mut self) -> bool {
         // The signal's record says nothing that wait does not say better.

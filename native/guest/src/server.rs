@@ -10,7 +10,7 @@ use rustix::io::{Errno, read};
 
 use crate::channel::{Channel, Context, ProtocolBreach, Step};
 use crate::door::{self, Door};
-use crate::exec::{Spare, ahead};
+use crate::exec::{Pipes, Spare, ahead};
 use crate::host_stream::HostStream;
 use crate::kept::KeptExecs;
 use crate::net::Net;
@@ -56,6 +56,10 @@ pub struct Server {
     pub(crate) poller: Poller,
     pub(crate) outbox: Outbox,
     pub(crate) channels: BTreeMap<u32, Channel>,
+    /// Commands that are over. What they have is let go when their end is told.
+    pub(crate) retired: Vec<Channel>,
+    /// Likewise a command whose end is known.
+    pub(crate) wants_reaping: bool,
     pub(crate) net: Net,
     pub(crate) last_id: u32,
     /// The host's window, once its HELLO came.
@@ -63,6 +67,7 @@ pub struct Server {
     /// Live keepers, also of execs that have ended.
     pub(crate) keepers: Vec<i32>,
     pub(crate) spare: Option<Spare>,
+    pub(crate) pipes: Pipes,
     /// One is to be forked when there is nothing else to do.
     pub(crate) wants_spare: bool,
     /// A command was run before.
@@ -100,11 +105,14 @@ impl Server {
             door,
             kept: KeptExecs::default(),
             channels: BTreeMap::new(),
+            retired: Vec::with_capacity(1),
+            wants_reaping: false,
             net,
             last_id: 0,
             host_window: None,
             keepers: Vec::new(),
             spare: None,
+            pipes: Pipes::default(),
             has_served: false,
             has_started: false,
             shutdown: None,
@@ -113,7 +121,7 @@ impl Server {
             last_served: 0,
         };
         match entrance {
-            Some(entrance) if server.host.is_some() => server.await_turn(&entrance)?,
+            Some(entrance) if server.host.is_some() => server.await_turn(entrance)?,
             Some(entrance) => server.await_host(entrance)?,
             None => server.say_hello(),
         }
@@ -148,19 +156,27 @@ impl Server {
 
     /// Of a virtual machine that is saved and restored while it waits here. Code that is new costs most after that, so
     /// everything is done before: limits are what they will be, and the host hears of nothing that is not known yet.
-    fn await_turn(&mut self, entrance: &OwnedFd) -> io::Result<()> {
-        self.fork_spare();
+    fn await_turn(&mut self, entrance: OwnedFd) -> io::Result<()> {
+        ahead::rehearse();
+        self.reap();
+        self.pipes = Pipes::ahead();
+        self.outbox.make_ready();
         self.say_hello();
         self.decoder.space(FIRST_READ);
         ahead::look_around();
         self.net.look_around();
+        ahead::take_memory();
+        if let Some(host) = &self.host {
+            host.tell(&self.poller)?;
+        }
         // Whoever has the stream until then waits for it.
-        rustix::io::write(entrance, &[0])?;
-        if rustix::io::retry_on_intr(|| read(entrance, &mut [0; 1]))? == 0 {
+        rustix::io::write(&entrance, &[0])?;
+        if rustix::io::retry_on_intr(|| read(&entrance, &mut [0; 1]))? == 0 {
             return Err(Errno::CONNRESET.into());
         }
+        self.process.entrance = Some(entrance);
         if let Some(host) = &self.host {
-            host.watch(&self.poller)?;
+            host.never_block()?;
         }
         self.net.take_name();
         self.now = Instant::now();
@@ -188,6 +204,7 @@ impl Server {
         let mut trimmed = false;
         loop {
             self.flush()?;
+            self.tidy_up();
             if !busy && self.wants_spare {
                 self.fork_spare();
             }
@@ -220,6 +237,18 @@ impl Server {
         }
     }
 
+    /// What can wait until others know what they wait for.
+    fn tidy_up(&mut self) {
+        self.retired.clear();
+        if std::mem::take(&mut self.wants_reaping) {
+            self.reap();
+        }
+        if self.has_served {
+            // What was made for the first command, and the way to who made the sandbox.
+            (self.pipes, self.process.entrance) = (Pipes::default(), None);
+        }
+    }
+
     /// True when something is left to do at once.
     fn turn(&mut self) -> Result<bool, End> {
         self.answer_door()?;
@@ -236,9 +265,7 @@ impl Server {
                     self.outbox.unstall();
                 }
             }
-            CHILD_SIGNALS => {
-                self.reap();
-            }
+            CHILD_SIGNALS => self.on_child_end(),
             DOOR => {
                 if let Some(door) = &mut self.door {
                     door.ready = true;

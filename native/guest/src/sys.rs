@@ -147,20 +147,23 @@ pub fn reap() -> io::Result<Option<Reaped>> {
 
 /// Waits for the end of a child and leaves it to be reaped with [`reap_one`].
 pub fn peek_ended() -> io::Result<Reaped> {
+    peek(libc::P_ALL, 0, 0)
+}
+
+/// The end of this child, which is left to be reaped; none while it runs.
+pub fn peek_at(pid: i32) -> Option<Reaped> {
+    peek(libc::P_PID, pid, libc::WNOHANG).ok().filter(|ended| ended.pid == pid)
+}
+
+fn peek(whose: libc::idtype_t, id: i32, more: libc::c_int) -> io::Result<Reaped> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     let mut rusage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: both pointers are valid for the call, zeroed values of both types
     // are valid, and waitid fills the fields of a child's end. The C library's
     // function has no place for the resource usage.
     unsafe {
-        let done = libc::syscall(
-            libc::SYS_waitid,
-            libc::P_ALL,
-            0,
-            info.as_mut_ptr(),
-            libc::WEXITED | libc::WNOWAIT,
-            rusage.as_mut_ptr(),
-        );
+        let how = libc::WEXITED | libc::WNOWAIT | more;
+        let done = libc::syscall(libc::SYS_waitid, whose, id, info.as_mut_ptr(), how, rusage.as_mut_ptr());
         checked(done as libc::c_int)?;
         let info = info.assume_init();
         let status = match info.si_code {

@@ -24,19 +24,30 @@ pub struct Identity {
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Mark([u64; 7]);
 
-static READ_AHEAD: OnceLock<(Mark, Vec<u8>)> = OnceLock::new();
+struct Ahead {
+    mark: Mark,
+    read: Vec<u8>,
+    own_home: String,
+}
+
+static READ_AHEAD: OnceLock<Ahead> = OnceLock::new();
 
 /// Reads the accounts before anybody runs: who asks first finds them here, if they are still the same.
 pub fn look_ahead() {
     if let (Some(mark), Ok(read)) = (mark_of_accounts(), read_small(ACCOUNTS, MAX_FILE)) {
-        let _ = READ_AHEAD.set((mark, read));
+        let own_home = home_of(&read, geteuid().as_raw());
+        let _ = READ_AHEAD.set(Ahead { mark, read, own_home });
     }
 }
 
+fn still_ahead() -> Option<&'static Ahead> {
+    READ_AHEAD.get().filter(|ahead| mark_of_accounts() == Some(ahead.mark))
+}
+
 fn accounts() -> Cow<'static, [u8]> {
-    match READ_AHEAD.get() {
-        Some((mark, read)) if mark_of_accounts() == Some(*mark) => Cow::Borrowed(read),
-        _ => Cow::Owned(read_small(ACCOUNTS, MAX_FILE).unwrap_or_default()),
+    match still_ahead() {
+        Some(ahead) => Cow::Borrowed(&ahead.read),
+        None => Cow::Owned(read_small(ACCOUNTS, MAX_FILE).unwrap_or_default()),
     }
 }
 
@@ -65,10 +76,18 @@ pub fn resolve(user: &str) -> Result<Option<Identity>, Refusal> {
 }
 
 /// The home of a command's user by /etc/passwd; the root folder for one that has no account.
-pub fn home(identity: Option<&Identity>) -> String {
-    let uid = identity.map_or_else(geteuid, |identity| identity.uid).as_raw();
-    let passwd = accounts();
-    home_in(&passwd, uid).unwrap_or_else(|| "/".to_owned())
+pub fn home(identity: Option<&Identity>) -> Cow<'static, str> {
+    match identity {
+        None => still_ahead().map_or_else(
+            || home_of(&accounts(), geteuid().as_raw()).into(),
+            |ahead| Cow::Borrowed(ahead.own_home.as_str()),
+        ),
+        Some(identity) => home_of(&accounts(), identity.uid.as_raw()).into(),
+    }
+}
+
+fn home_of(passwd: &[u8], uid: u32) -> String {
+    home_in(passwd, uid).unwrap_or_else(|| "/".to_owned())
 }
 
 fn home_in(passwd: &[u8], uid: u32) -> Option<String> {

@@ -46,15 +46,21 @@ pub fn run(mut stream: Stream, shape: Shape, order: Order, limits: &Limits) -> O
     let own_mounts = mounts_of("self")?;
     let served = start(&stream, &shape, &order, limits).and_then(|started| {
         let token = place(&mut stream, &shape, order, &started)?;
-        Ok((started.pid, Remains::of(started.mounts, Token::Known(token))))
+        Ok((started, token))
     });
     if let Err(fault) = &served {
         // Whoever should hear it may be gone; the kernel's log has it too.
         let _ = stream.say_failed(fault);
     }
-    let (pid, remains) = served?;
-    drop(stream);
-    end::of_child(pid, &remains, || enter_mounts(&own_mounts))
+    let (Started { pid, entrance, mounts, names, .. }, token) = served?;
+    // The guest lets go of it when its first command has ended. Until then nothing is to be done here, and to wait in this
+    // way is what it has done as well: no code is new.
+    let _ = rustix::io::read(&entrance, &mut [0; 1]);
+    end::of_child(pid, &Remains::of(mounts, Token::Known(token)), || {
+        // Not before: it would take a processor from the guest.
+        drop((stream, entrance, names));
+        enter_mounts(&own_mounts)
+    })
 }
 
 /// A guest that waits.

@@ -28,7 +28,7 @@ use rustix::{
 };
 
 use crate::{
-    identity::MACHINE_ID,
+    identity::{self, MACHINE_ID},
     shape::{Place, Shape},
 };
 
@@ -42,8 +42,8 @@ const PROGRAMS: &str = "/agentkernel";
 const CLOSED_TO_ROOT: [&str; 6] = ["kcore", "kmsg", "sysrq-trigger", "timer_list", "kpagecount", "kpageflags"];
 /// Until it is known how much it may be. What is written before is little.
 const FIRST_MIB: u64 = 16;
-/// The name of a sandbox that is nobody's yet.
-pub const NOBODYS: &str = "sandbox";
+/// The name of a sandbox that is nobody's yet; as long as those of sandboxes that do not stay.
+pub const NOBODYS: &str = "run-000000000000";
 
 /// Where what the sandbox writes goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,7 +102,7 @@ impl Root {
             self.tree.attach_folder(&self.space(place)?, &place.path)?;
         }
         image_root::write_machine(&self.tree, &etc_files::of_the_machine(NOBODYS, shape.network()))?;
-        image_root::write_machine(&self.tree, &[(MACHINE_ID, String::new())])
+        image_root::write_machine(&self.tree, &[(MACHINE_ID, identity::nobodys_machine_id())])
     }
 
     /// What is written at a place beside the root's own layer.

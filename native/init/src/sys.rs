@@ -4,12 +4,52 @@ use std::{
     fs::File,
     io,
     os::fd::{AsRawFd, FromRawFd, OwnedFd},
+    ptr,
 };
 
 /// linux/random.h: _IOW('R', 0x03, int[2]) and _IO('R', 0x07).
 const ADD_ENTROPY: libc::c_ulong = 0x4008_5203;
 const RESEED: libc::c_ulong = 0x5207;
 pub const ENTROPY_BYTES: usize = 64;
+
+/// The first page of a file, in memory, for as long as nobody cuts the file off.
+pub struct FirstPage(ptr::NonNull<libc::c_void>);
+
+const PAGE_BYTES: usize = 4096;
+
+impl FirstPage {
+    /// Of one that has some bytes. It is touched, so that to write to it later takes nothing of the kernel's.
+    pub fn of(file: &File) -> io::Result<Self> {
+        let (protection, shared) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
+        // SAFETY: a new mapping at no particular place.
+        let at = unsafe { libc::mmap(ptr::null_mut(), PAGE_BYTES, protection, shared, file.as_raw_fd(), 0) };
+        if at == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let page = Self(ptr::NonNull::new(at).ok_or(io::ErrorKind::InvalidInput)?);
+        // SAFETY: the page is ours alone in this process, and can be read and written.
+        unsafe { page.first().write_volatile(page.first().read_volatile()) };
+        Ok(page)
+    }
+
+    /// No more than the page has.
+    pub fn write(&mut self, bytes: &[u8]) {
+        let bytes = &bytes[..bytes.len().min(PAGE_BYTES)];
+        // SAFETY: as many bytes lie in the page, which is ours alone in this process.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.first(), bytes.len()) };
+    }
+
+    fn first(&self) -> *mut u8 {
+        self.0.as_ptr().cast()
+    }
+}
+
+impl Drop for FirstPage {
+    fn drop(&mut self) {
+        // SAFETY: this mapping was made for this page, and nobody uses it any more.
+        unsafe { libc::munmap(self.0.as_ptr(), PAGE_BYTES) };
+    }
+}
 
 fn check(result: libc::c_long) -> io::Result<libc::c_long> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }

@@ -70,7 +70,7 @@ pub fn write_machine(root: &Root, files: &[(&str, String)]) -> Outcome<()> {
 
 /// One of them that was written, to be written again.
 pub fn open_machine_file(root: &Root, name: &str) -> Outcome<OwnedFd> {
-    let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(own_etc(root)?, name, flags, Mode::empty()).during(format_args!("open /etc/{name}"))
 }
 

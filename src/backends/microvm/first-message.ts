@@ -45,9 +45,12 @@ function canWaitInside({ policy: { proc } }: BootSpec, views: readonly CopiedVie
   return kind === "qemu" && proc.landlock === "default" && views.every(({ readonly }) => !readonly);
 }
 
+/** As long as the names of sandboxes that do not stay: then files that name them stay as they are (native/init/root.rs). */
+const NOBODYS_NAME = "run-000000000000";
+
 function nobodys(boot: BootSpec): EntryOrder {
   const order = entryOrder(boot, { views: [], live: [], isKept: false, hasOwnKeeper: true });
-  return { ...order, hostname: "sandbox", trustedCertificate: null };
+  return { ...order, hostname: NOBODYS_NAME, trustedCertificate: null };
 }
 
 /** In memory, and so with a limit, beside what every machine has. */

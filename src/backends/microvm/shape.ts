@@ -37,6 +37,6 @@ export function memoryAroundMib(machineMib: number): number {
 
 export function shapeKey({ monitor, kernel, root, memoryMib, vcpus, first, diskMib }: MachineShape): string {
   const { kind, accelerator, digest } = monitor;
-  const parts = [2, kind, accelerator, digest, kernel.digest, root.digest, memoryMib, vcpus, first, diskMib];
+  const parts = [3, kind, accelerator, digest, kernel.digest, root.digest, memoryMib, vcpus, first, diskMib];
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 32);
 }

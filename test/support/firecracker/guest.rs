@@ -148,11 +148,16 @@ fn serve(mut stream: UnixStream, shared: &Shared, script: &Script) {
         }
         shared.while_running(|state| state.has_shape = true);
     }
-    if send(&mut stream, br#"{"said":"waiting"}"#).is_err() {
-        return;
-    }
-    if hear(&mut stream).is_err() {
-        return;
+    loop {
+        if send(&mut stream, br#"{"said":"waiting"}"#).is_err() {
+            return;
+        }
+        match hear(&mut stream) {
+            // It is about to be saved.
+            Ok(message) if message.is_empty() => {}
+            Ok(_) => break,
+            Err(_) => return,
+        }
     }
     shared.while_running(|state| state.is_awake = true);
     match &script.program {

@@ -61,7 +61,10 @@ fn set_up(command: &Prepared, stdio: ChildStdio, die_with_keeper: bool) -> Resul
     }
     chdir(command.cwd.as_c_str()).map_err(|errno| (Stage::Cwd, errno))?;
     sys::reset_signals();
-    sys::schedule_as_usual();
+    // Where a launcher may have asked for something else.
+    if !sys::is_told("machine") {
+        sys::schedule_as_usual();
+    }
     if die_with_keeper {
         // After the change of user, which would clear it.
         set_parent_process_death_signal(Some(Signal::KILL)).map_err(|errno| (Stage::Process, errno))?;

@@ -6,6 +6,7 @@
 
 pub mod ahead;
 mod child;
+mod ends;
 mod failure;
 mod hearing;
 mod input;
@@ -30,6 +31,7 @@ use rustix::io::Errno;
 use crate::channel::{Context, ProtocolBreach, Refusal, Step};
 use crate::poller::{EventFlags, Poller, Ready, Token};
 use crate::sys;
+pub use ends::Pipes;
 use input::Input;
 use kept::Kept;
 pub use kept::is_key;
@@ -95,10 +97,10 @@ impl Exec {
         token: Token,
         credit: u32,
         poller: &Poller,
-        (keepers, spare): (Option<&[i32]>, &mut Option<Spare>),
+        (keepers, spare, pipes): (Option<&[i32]>, &mut Option<Spare>, &mut Pipes),
     ) -> Result<Self, Refusal> {
         let strangers = keepers.map(signals::strangers).unwrap_or_default();
-        let spawned = spawn::spawn(open, Parentage::of(keepers.is_none()), spare)?;
+        let spawned = spawn::spawn(open, Parentage::of(keepers.is_none()), spare, pipes)?;
         let (keeper, report, pid, told) = match spawned.parent {
             Parent::Keeper { pid, report } => (Some(pid), Some(report), None, None),
             Parent::Guest { command, told } => (None, None, Some(command), Some(told)),
@@ -156,6 +158,11 @@ impl Exec {
 
     pub fn keeper(&self) -> Option<i32> {
         self.keeper
+    }
+
+    /// The command, where it is the guest's own child and has not ended.
+    pub fn own_child(&self) -> Option<i32> {
+        self.pid.filter(|_| self.keeper.is_none() && self.exit.is_none())
     }
 
     pub fn take_calls(&mut self) -> Option<OwnedFd> {

@@ -65,10 +65,13 @@ impl Output {
         self.replay.as_mut().is_some_and(|replay| replay.rewind(from))
     }
 
-    /// Nothing more will be read from the command.
+    /// Nothing more will be read from the command. Whoever still writes learns of it if nobody wants to read; else the
+    /// pipe goes with the exec, which may be later, or lives on without it.
     pub fn close(&mut self) {
         self.ended = true;
-        self.source = None;
+        if self.unread || self.replay.is_some() {
+            self.source = None;
+        }
     }
 
     pub fn resize(&self, size: WindowSize) {
@@ -158,7 +161,7 @@ impl Output {
         self.command_ended = true;
         self.ready = true;
         // A PTY cannot tell; its session's hang-up ends it after the last byte.
-        let source = self.source.as_ref().filter(|_| !self.is_tty);
+        let source = self.source.as_ref().filter(|_| !self.is_tty && !self.ended);
         self.owed = source.and_then(|source| ioctl_fionread(source).ok());
     }
 

@@ -42,14 +42,14 @@ impl Prepared {
             if key.is_empty() || key.contains('=') {
                 return Err(Refusal::invalid("the name of an environment variable"));
             }
-            env.push(c_string(&format!("{key}={value}"))?);
+            env.push(c_string(&[key, "=", value].concat())?);
         }
         let identity = match &open.user {
             Some(user) => users::resolve(user)?,
             None => None,
         };
         if !open.env.contains_key("HOME") {
-            env.push(c_string(&format!("HOME={}", users::home(identity.as_ref())))?);
+            env.push(c_string(&["HOME=", &users::home(identity.as_ref())].concat())?);
         }
         let path = open.env.get("PATH").map_or(DEFAULT_PATH, String::as_str);
         Ok(Self::of(c_string(cwd)?, identity, candidates(program, path)?, argv, env))
@@ -151,8 +151,8 @@ fn candidates(program: &str, path: &str) -> Result<Vec<CString>, Refusal> {
     }
     path.split(':')
         .map(|folder| match folder {
-            "" => c_string(&format!("./{program}")),
-            folder => c_string(&format!("{folder}/{program}")),
+            "" => c_string(&["./", program].concat()),
+            folder => c_string(&[folder, "/", program].concat()),
         })
         .collect()
 }

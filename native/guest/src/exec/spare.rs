@@ -10,9 +10,10 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::getpid;
 
 use super::child::ChildStdio;
+use super::ends::{input_pipe, output_pipe, set_nonblocking};
 use super::keeper;
 use super::prepared::Prepared;
-use super::spawn::{Parent, Spawned, output_pipe, set_nonblocking};
+use super::spawn::{Parent, Spawned};
 use crate::sys::{self, Forked};
 
 /// An empty pipe takes as much at once, unless its user's share of pipe memory is used up. A longer order goes to a
@@ -43,10 +44,10 @@ impl Spare {
     fn try_fork() -> Result<Self, Errno> {
         let (stdout, child_out) = output_pipe()?;
         let (stderr, child_err) = output_pipe()?;
-        let (child_in, stdin) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (child_in, stdin) = input_pipe()?;
         let (report, child_report) = pipe_with(PipeFlags::CLOEXEC)?;
         let (child_order, order) = pipe_with(PipeFlags::CLOEXEC)?;
-        for end in [&stdin, &report, &order] {
+        for end in [&report, &order] {
             set_nonblocking(end)?;
         }
         if sys::is_in_reserve(&order) {

@@ -1,26 +1,21 @@
 //! Makes the descriptors of an exec and starts it: below a keeper, or as the guest's own child.
 
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 use ak_wire::payload::OpenExec;
-use rustix::fs::{OFlags, fchown, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::getpid;
 
 use super::child::{self, ChildStdio, Start};
+use super::ends::{Ends, Pipes, set_nonblocking};
 use super::keeper;
 use super::prepared::Prepared;
 use super::report::Report;
 use super::spare::Spare;
 use crate::channel::Refusal;
-use crate::pty;
 use crate::sys::{self, Forked};
-use crate::users::Identity;
-
-/// Large pipes let a fast writer run on while a frame is on its way.
-const OUTPUT_PIPE_BYTES: usize = 1 << 20;
 
 /// Says to a command which of its descriptors leads to the host.
 const CALLS_VARIABLE: &str = "AGENTKERNEL_CALLS_FD";
@@ -58,25 +53,22 @@ pub enum Parentage {
 
 impl Parentage {
     /// To fork a keeper is by far the most expensive part of a start on gVisor's kernel, which builds the memory of a
-    /// new process page by page. The first command of a sandbox does without: as long as nothing else has run, whatever
-    /// is the guest's child is that command's. The guest waits until it is executed, and there is nobody yet who could
-    /// hold that up. On gVisor's kernel the guest is process 1, which takes everything with it.
+    /// new process page by page; in a virtual machine that was just restored its part is code that nobody else runs.
+    /// The first command of a sandbox does without: as long as nothing else has run, whatever is the guest's child is
+    /// that command's. The guest waits until it is executed, and there is nobody yet who could hold that up. In both
+    /// the guest is process 1, which takes everything with it.
     pub fn of(is_first: bool) -> Self {
-        if is_first && sys::is_told("gvisor") { Self::Own } else { Self::Kept }
+        if is_first && (sys::is_told("gvisor") || sys::is_told("machine")) { Self::Own } else { Self::Kept }
     }
 }
 
-struct Ends {
-    ours_in: Option<OwnedFd>,
-    ours_out: OwnedFd,
-    ours_err: Option<OwnedFd>,
-    child_in: Option<OwnedFd>,
-    child_out: OwnedFd,
-    child_err: Option<OwnedFd>,
-}
-
 /// By the spare keeper, where there is one that serves for this command.
-pub fn spawn(open: &OpenExec, parentage: Parentage, spare: &mut Option<Spare>) -> Result<Spawned, Refusal> {
+pub fn spawn(
+    open: &OpenExec,
+    parentage: Parentage,
+    spare: &mut Option<Spare>,
+    pipes: &mut Pipes,
+) -> Result<Spawned, Refusal> {
     let (calls, child_calls) = make_calls(open)?.unzip();
     let mut command = match &child_calls {
         Some(end) => Prepared::new(&with_calls(open, end))?,
@@ -87,17 +79,12 @@ pub fn spawn(open: &OpenExec, parentage: Parentage, spare: &mut Option<Spare>) -
     {
         return Ok(spawned);
     }
-    let ends = make_ends(open).map_err(no_resource)?;
+    let ends = Ends::make(open, pipes).map_err(no_resource)?;
     if let Some(identity) = &command.identity {
-        give_to_user(&ends, identity);
+        ends.give_to(identity);
     }
-    let stdio = ChildStdio {
-        stdin: ends.child_in.as_ref().map(AsRawFd::as_raw_fd),
-        stdout: ends.child_out.as_raw_fd(),
-        stderr: child_err(&ends),
-        calls: child_calls.as_ref().map(AsRawFd::as_raw_fd),
-        tty: open.tty.is_some(),
-    };
+    let calls_fd = child_calls.as_ref().map(AsRawFd::as_raw_fd);
+    let stdio = ChildStdio { calls: calls_fd, ..ends.of_child() };
     let parent = match parentage {
         Parentage::Kept => fork_keeper(&mut command, stdio)?,
         Parentage::Own => start_own(&mut command, stdio)?,
@@ -128,36 +115,8 @@ fn no_process(error: std::io::Error) -> Refusal {
     no_resource(Errno::from_io_error(&error).unwrap_or(Errno::AGAIN))
 }
 
-fn child_err(ends: &Ends) -> RawFd {
-    ends.child_err.as_ref().unwrap_or(&ends.child_out).as_raw_fd()
-}
-
 fn no_resource(errno: Errno) -> Refusal {
     Refusal::new("resource", errno)
-}
-
-fn make_ends(open: &OpenExec) -> Result<Ends, Errno> {
-    if let Some(size) = open.tty {
-        let pty = pty::open(size)?;
-        return Ok(Ends {
-            ours_in: Some(pty.master.try_clone().map_err(|_| Errno::MFILE)?),
-            ours_out: pty.master,
-            ours_err: None,
-            child_in: Some(pty.slave.try_clone().map_err(|_| Errno::MFILE)?),
-            child_out: pty.slave,
-            child_err: None,
-        });
-    }
-    let (child_in, ours_in) = if open.stdin {
-        let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
-        set_nonblocking(&write)?;
-        (Some(read), Some(write))
-    } else {
-        (None, None)
-    };
-    let (ours_out, child_out) = output_pipe()?;
-    let (ours_err, child_err) = output_pipe()?;
-    Ok(Ends { ours_in, ours_out, ours_err: Some(ours_err), child_in, child_out, child_err: Some(child_err) })
 }
 
 /// The guest's end and the command's, which blocks like any socket that a program makes.
@@ -179,26 +138,4 @@ fn with_calls(open: &OpenExec, end: &OwnedFd) -> OpenExec {
     let mut open = open.clone();
     open.env.insert(CALLS_VARIABLE.into(), end.as_raw_fd().to_string());
     open
-}
-
-pub fn output_pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
-    let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
-    set_nonblocking(&read)?;
-    // A user's share of pipe memory may be used up; the default size works too.
-    let _ = fcntl_setpipe_size(&read, OUTPUT_PIPE_BYTES);
-    Ok((read, write))
-}
-
-/// Of a pipe or socket that was just made, which has no other flag.
-pub fn set_nonblocking(fd: &OwnedFd) -> Result<(), Errno> {
-    fcntl_setfl(fd, OFlags::NONBLOCK)
-}
-
-/// Lets a command of another user reopen its own streams (`/dev/stdout`,
-/// `/dev/tty`). Without the right to do so it can still use them as they are.
-fn give_to_user(ends: &Ends, identity: &Identity) {
-    let fds = [&ends.child_in, &ends.child_err].into_iter().flatten().chain([&ends.child_out]);
-    for fd in fds {
-        let _ = fchown(fd, Some(identity.uid), None);
-    }
 }

@@ -1,25 +1,35 @@
 //! Names that no rule can be about, told from two bytes at either end. Nearly all names of a project are such, and there are
 //! thousands of them.
 
-/// One bit for each pair of bytes, or for each of several pairs that share it: who finds none knows.
+/// What rules ask of one end of a name: a byte and the one beside it, or a byte alone.
 #[derive(Default)]
-struct Pairs([u64; 4]);
+struct Ends {
+    /// One bit for each pair of bytes, or for each of several pairs that share it: who finds none knows.
+    pairs: Bits,
+    alone: Bits,
+}
 
-impl Pairs {
-    fn add(&mut self, outer: u8, inner: u8) {
-        let (word, bit) = place(outer, inner);
-        self.0[word] |= bit;
+#[derive(Default)]
+struct Bits([u64; 4]);
+
+impl Bits {
+    fn add(&mut self, at: u8) {
+        self.0[usize::from(at >> 6)] |= 1 << (at & 63);
     }
 
-    fn has(&self, outer: u8, inner: u8) -> bool {
-        let (word, bit) = place(outer, inner);
-        self.0[word] & bit != 0
+    fn has(&self, at: u8) -> bool {
+        self.0[usize::from(at >> 6)] & 1 << (at & 63) != 0
     }
 }
 
-fn place(outer: u8, inner: u8) -> (usize, u64) {
-    let at = outer.wrapping_mul(31) ^ inner;
-    (usize::from(at >> 6), 1 << (at & 63))
+impl Ends {
+    fn has(&self, outer: u8, inner: u8) -> bool {
+        self.pairs.has(shared(outer, inner)) || self.alone.has(outer)
+    }
+}
+
+fn shared(outer: u8, inner: u8) -> u8 {
+    outer.wrapping_mul(31) ^ inner
 }
 
 /// Beside a name's only byte there is this one, which no name has.
@@ -27,8 +37,8 @@ const NONE: u8 = 0;
 
 #[derive(Default)]
 pub struct Sieve {
-    starts: Pairs,
-    ends: Pairs,
+    starts: Ends,
+    ends: Ends,
     /// Some rule is about names that begin and end in any way.
     passes_all: bool,
 }
@@ -37,11 +47,11 @@ impl Sieve {
     /// A rule about names that begin with `start` and end with `end`; `is_whole` where `start` is the whole name.
     pub fn add(&mut self, start: &[u8], end: &[u8], is_whole: bool) {
         match (start, end) {
-            ([outer, inner, ..], _) => self.starts.add(*outer, *inner),
-            ([outer], _) if is_whole => self.starts.add(*outer, NONE),
-            ([outer], _) => (0..=u8::MAX).for_each(|inner| self.starts.add(*outer, inner)),
-            ([], [.., inner, outer]) => self.ends.add(*outer, *inner),
-            ([], [outer]) => (0..=u8::MAX).for_each(|inner| self.ends.add(*outer, inner)),
+            ([outer, inner, ..], _) => self.starts.pairs.add(shared(*outer, *inner)),
+            ([outer], _) if is_whole => self.starts.pairs.add(shared(*outer, NONE)),
+            ([outer], _) => self.starts.alone.add(*outer),
+            ([], [.., inner, outer]) => self.ends.pairs.add(shared(*outer, *inner)),
+            ([], [outer]) => self.ends.alone.add(*outer),
             ([], []) => self.passes_all = true,
         }
     }
@@ -79,7 +89,7 @@ mod tests {
 
     #[test]
     fn nearly_all_other_names_do_not() {
-        let made = sieve(&[(".env", ".env", false), ("", ".pem", false), ("a", "a", true)]);
+        let made = sieve(&[(".env", ".env", false), ("", ".pem", false), ("a", "a", true), ("z", "z", false)]);
         let names = ["index.ts", "README.md", "src", "ab", "lib.rs", "x", "package.json", "tsconfig.json"];
         assert!(names.iter().filter(|name| made.passes(name.as_bytes())).count() <= 1);
         assert!(!sieve(&[]).passes(b"a"));

@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
-use super::{clock, ports};
+use super::{Memory, clock, ports};
 use crate::spec::{Accelerator, DISK_FD, Does, INITRD_FD, KERNEL_FD, MEMORY_FD, MachineSpec, ROOT_FD};
 
 /// QEMU's ends of what leads to it.
@@ -102,16 +102,16 @@ fn accelerator(spec: &MachineSpec) -> String {
     }
 }
 
-/// What is restored is private to this machine; what is saved is the template's. One that continues reads its own.
+/// What is restored is private to this machine; what is saved is the template's. One that stays has memory of its own,
+/// and reads it from what was saved: whoever saves it again looks at all of it, and would fill the holes of a file.
 fn memory(spec: &MachineSpec) -> String {
     let size = spec.memory_mib;
-    match spec.does {
-        Does::Boot | Does::Continue => format!("memory-backend-ram,id=memory,size={size}M"),
-        does => {
-            let share = if does == Does::Save { "on" } else { "off" };
-            format!("memory-backend-file,id=memory,size={size}M,mem-path={},share={share}", inherited(MEMORY_FD))
-        }
-    }
+    let share = match (super::memory_of(spec), spec.does) {
+        (Memory::Beside, Does::Save) => "on",
+        (Memory::Beside, Does::Restore) => "off",
+        _ => return format!("memory-backend-ram,id=memory,size={size}M"),
+    };
+    format!("memory-backend-file,id=memory,size={size}M,mem-path={},share={share}", inherited(MEMORY_FD))
 }
 
 fn socket(id: &str, fd: RawFd) -> String {
@@ -128,5 +128,7 @@ fn command_line(spec: &MachineSpec) -> String {
         return format!("{}{stays}", spec.command_line_on_hardware());
     }
     let told = clock::counter_khz().map(|khz| format!(" tsc_early_khz={khz}"));
-    format!("{}{}{stays}", spec.command_line, told.unwrap_or_default())
+    // To find out how fast its own timer runs would take it longer than all else that it does before it waits.
+    let timer = if spec.acpi { "" } else { " noapic nolapic_timer" };
+    format!("{}{}{timer}{stays}", spec.command_line, told.unwrap_or_default())
 }
