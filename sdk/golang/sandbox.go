@@ -110,11 +110,21 @@ func (s *Sandbox) Pause(ctx context.Context) (SandboxInfo, error) { return s.act
 // Resume lets it go on.
 func (s *Sandbox) Resume(ctx context.Context) (SandboxInfo, error) { return s.act(ctx, "/resume") }
 
-// Snapshot keeps what it has written, under this name or, where it is empty, one of the server's; of a machine that runs, its memory too.
-func (s *Sandbox) Snapshot(ctx context.Context, name string) (*Snapshot, error) {
+// SnapshotOptions says what a snapshot is made of.
+type SnapshotOptions struct {
+	// Memory false: files alone, also where memory could be had (true).
+	Memory *bool `json:"memory,omitempty"`
+}
+
+// Snapshot keeps what it has written, under this name or, where it is empty, one of the server's; of a machine that runs, its memory too, unless Memory is false.
+func (s *Sandbox) Snapshot(ctx context.Context, name string, options *SnapshotOptions) (*Snapshot, error) {
 	body := struct {
 		Name string `json:"name,omitempty"`
-	}{name}
+		SnapshotOptions
+	}{Name: name}
+	if options != nil {
+		body.SnapshotOptions = *options
+	}
 	return fetch[Snapshot](ctx, s.connection, request{method: http.MethodPost, path: s.path + "/snapshot", json: body})
 }
 

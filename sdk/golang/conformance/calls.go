@@ -37,6 +37,7 @@ type step struct {
 	From          string            `json:"from"`
 	State         string            `json:"state"`
 	Force         bool              `json:"force"`
+	Memory        *bool             `json:"memory"`
 	Path          string            `json:"path"`
 	Paths         []string          `json:"paths"`
 	Content       *string           `json:"content"`
@@ -140,7 +141,7 @@ func (m *made) doOn(ctx context.Context, s step, on *agentkernel.Session) (any, 
 	case "resume":
 		return on.Resume(ctx)
 	case "snapshot":
-		return on.Snapshot(ctx, s.Name)
+		return on.Snapshot(ctx, s.Name, &agentkernel.SnapshotOptions{Memory: s.Memory})
 	case "fork":
 		sandbox, err := on.Fork(ctx, s.Name, options[agentkernel.CopyOptions](s))
 		return m.keep(s, &agentkernel.Session{Sandbox: sandbox}, err)

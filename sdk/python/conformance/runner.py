@@ -112,7 +112,7 @@ class Calls:
         return await finished(self.on(step).resume())
 
     async def snapshot(self, step: Step) -> Any:
-        return await finished(self.on(step).snapshot(step.get("name")))
+        return await finished(self.on(step).snapshot(step.get("name"), memory=step.get("memory")))
 
     async def fork(self, step: Step) -> Any:
         return await self.kept(step, await finished(self.on(step).fork(step["name"], **options(step))))

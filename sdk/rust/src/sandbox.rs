@@ -44,6 +44,8 @@ struct CopyBody<'a> {
 struct SnapshotBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -184,11 +186,16 @@ impl Sandbox {
         self.ask(Method::POST, "/resume").await
     }
 
-    /// Keeps what it has written, under this name or one of the server's; of a machine that runs, its memory too.
-    pub async fn snapshot(&self, name: Option<&str>) -> Result<Snapshot, Error> {
+    /// Keeps what it has written, under this name or one of the server's; of a machine that runs, its memory too,
+    /// unless `memory` is false.
+    pub async fn snapshot(
+        &self,
+        name: Option<&str>,
+        memory: Option<bool>,
+    ) -> Result<Snapshot, Error> {
         let call = self.call(Method::POST, "/snapshot");
         self.connection
-            .data(call.json(&SnapshotBody { name })?)
+            .data(call.json(&SnapshotBody { name, memory })?)
             .await
     }
 

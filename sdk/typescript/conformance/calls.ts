@@ -56,7 +56,7 @@ export const calls: Readonly<Record<string, Does>> = {
   stop: async (call, step) => result(await on(call, step).stop()),
   pause: async (call, step) => result(await on(call, step).pause()),
   resume: async (call, step) => result(await on(call, step).resume()),
-  snapshot: async (call, step) => result(await on(call, step).snapshot({ name: step.name })),
+  snapshot: async (call, step) => result(await on(call, step).snapshot({ name: step.name, memory: step.memory })),
   fork: async (call, step) => keep(call, step, await on(call, step).fork(step.name ?? "", options(step))),
   snapshots: async ({ client }) => result({ names: (await client.snapshots.list()).map(({ name }) => name) }),
   get_snapshot: async ({ client }, { name = "" }) => result(await client.snapshots.get(name)),

@@ -13,6 +13,7 @@ export interface Step {
   readonly options?: Readonly<Record<string, unknown>>;
   readonly stdin_base64?: string;
   readonly name?: string;
+  readonly memory?: boolean;
   /** The sandbox of an earlier step, and under which word later ones find that of this step. */
   readonly on?: string;
   readonly as?: string;

@@ -26,8 +26,6 @@ export class RunningSandbox {
   /** Settles when all of it that was ours is closed. Never rejects. */
   readonly over: Promise<KeptOver>;
   isPaused = false;
-  /** It stands still for a moment, while a copy of it is made, and answers nobody. */
-  isHeldStill = false;
   isOver = false;
   readonly #onConnection: () => () => void;
   #ports: readonly OpenPort[] = [];

@@ -27,7 +27,6 @@ export async function whileStill<T>(
   work: (held: HeldStill | null) => Promise<T>,
 ): Promise<T> {
   if (running === null || running.isPaused) return await work(null);
-  running.isHeldStill = true;
   running.session.excuseSilence();
   try {
     const { hold } = running.kept;
@@ -39,7 +38,6 @@ export async function whileStill<T>(
       await held.letGo();
     }
   } finally {
-    running.isHeldStill = false;
     running.session.expectSigns();
   }
 }

@@ -77,9 +77,14 @@ class AsyncSandbox:
     async def resume(self, **options: Unpack[CallOptions]) -> SandboxInfo:
         return await self._ask("POST", "/resume", SandboxInfo, options)
 
-    async def snapshot(self, name: str | None = None, **options: Unpack[CallOptions]) -> Snapshot:
-        """Keeps what it has written, under this name or one of the server's; of a machine that runs, its memory too."""
-        return await self._ask("POST", "/snapshot", Snapshot, options, {} if name is None else {"name": name})
+    async def snapshot(
+        self, name: str | None = None, *, memory: bool | None = None, **options: Unpack[CallOptions]
+    ) -> Snapshot:
+        """Keeps what it has written, under this name or one of the server's; of a machine that runs, its memory too,
+        unless `memory` is False."""
+        given = {"name": name, "memory": memory}
+        body = {key: value for key, value in given.items() if value is not None}
+        return await self._ask("POST", "/snapshot", Snapshot, options, body)
 
     async def fork(self, name: str, **options: Unpack[CopyCall]) -> "AsyncSandbox":
         """A second sandbox with everything that it has written, which is started unless `start` is False."""

@@ -145,7 +145,10 @@ impl Made {
             "stop" => shown(on.stop().await),
             "pause" => shown(on.pause().await),
             "resume" => shown(on.resume().await),
-            "snapshot" => shown(on.snapshot(step.0["name"].as_str()).await),
+            "snapshot" => shown(
+                on.snapshot(step.0["name"].as_str(), step.0["memory"].as_bool())
+                    .await,
+            ),
             "remove" => nothing(on.remove(step.flag("force")).await),
             "stats" => shown(on.stats().await),
             "diff" => shown(on.diff().await),

@@ -104,9 +104,10 @@ public struct Sandbox: Sendable {
 
     public func resume() async throws -> SandboxInfo { try await act("resume") }
 
-    /// Keeps what it has written, under this name or one of the server's; of a machine that runs, its memory too.
-    public func snapshot(name: String? = nil) async throws -> Snapshot {
-        let body = name.map { ["name": $0] } ?? [:]
+    /// Keeps what it has written, under this name or one of the server's; of a machine that runs, its memory too,
+    /// unless `memory` is false.
+    public func snapshot(name: String? = nil, memory: Bool? = nil) async throws -> Snapshot {
+        let body = SnapshotBody(name: name, memory: memory)
         return try await connection.data(Snapshot.self, try Call("POST", "\(path)/snapshot").json(body))
     }
 

@@ -41,3 +41,8 @@ struct CopyBody: Encodable {
     let start: Bool?
     let memory: Bool?
 }
+
+struct SnapshotBody: Encodable {
+    let name: String?
+    let memory: Bool?
+}

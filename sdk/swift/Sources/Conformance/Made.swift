@@ -71,7 +71,7 @@ final class Made: @unchecked Sendable {
         case "stop": return try shown(await on.stop())
         case "pause": return try shown(await on.pause())
         case "resume": return try shown(await on.resume())
-        case "snapshot": return try shown(await on.snapshot(name: step.fields["name"] as? String))
+        case "snapshot": return try shown(await on.snapshot(name: step.fields["name"] as? String, memory: step.fields["memory"] as? Bool))
         case "remove":
             try await on.remove(force: step.fields["force"] as? Bool ?? false)
             return nothing
