@@ -18,7 +18,7 @@ import { type MachineStart, monitorJail } from "./monitor-jail.js";
 import type { MachineShape } from "./shape.js";
 import { SyncedProject } from "./synced-project.js";
 import { type WakeParts, wakeMessage } from "./wake.js";
-import { wakeUp } from "./wake-up.js";
+import { rehearse, wakeUp } from "./wake-up.js";
 
 export interface MachineParts {
   readonly programs: JailPrograms;
@@ -61,6 +61,18 @@ export class RunMachine {
     const spec = monitorJail({ shape, start, vcpus, vmmBinary, journalDir: programs.journalDir });
     const jail = await startJail(programs, JSON.stringify(spec), signal);
     return new RunMachine(jail, new MachineStream(jail.stream as Socket), parts);
+  }
+
+  /** Before it is somebody's, where that makes it faster. It is gone where this rejects. */
+  async rehearse(): Promise<void> {
+    const { monitor, first } = this.#parts.shape;
+    if (monitor.accelerator !== "tcg" || !waitsInside(first)) return;
+    try {
+      await rehearse(this.#preface);
+    } catch (error) {
+      const { said } = await this.kill().catch(() => ({ said: undefined }));
+      throw explained(error, said);
+    }
   }
 
   /** Once: whose it is, what it is to show and to be. It is gone where this rejects. */
