@@ -64,23 +64,15 @@ export class RunMachine {
   }
 
   /** Before it is somebody's, where that makes it faster. It is gone where this rejects. */
-  async rehearse(): Promise<void> {
+  async rehearse(signal?: AbortSignal): Promise<void> {
     const { monitor, first } = this.#parts.shape;
     if (monitor.accelerator !== "tcg" || !waitsInside(first)) return;
-    try {
-      await rehearse(this.#preface);
-    } catch (error) {
-      const { said } = await this.kill().catch(() => ({ said: undefined }));
-      throw explained(error, said);
-    }
+    await this.#unlessGivenUp(signal, () => rehearse(this.#preface));
   }
 
   /** Once: whose it is, what it is to show and to be. It is gone where this rejects. */
   async boot(boot: BootSpec, signal?: AbortSignal, onStream?: (stream: Duplex) => void): Promise<BootedSandbox> {
-    const giveUp = () => this.#stream.destroy();
-    try {
-      signal?.throwIfAborted();
-      signal?.addEventListener("abort", giveUp, { once: true });
+    return await this.#unlessGivenUp(signal, async () => {
       const views = machineViews(boot);
       const tracked = trackedView(views, false);
       this.#project = tracked === null ? null : await SyncedProject.begin(this.#parts.folder, tracked, boot);
@@ -101,6 +93,15 @@ export class RunMachine {
       this.#stream.endPreface();
       await this.#project?.isInPlace(listing);
       return this.#booted(layers);
+    });
+  }
+
+  async #unlessGivenUp<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    const giveUp = () => this.#stream.destroy();
+    try {
+      signal?.throwIfAborted();
+      signal?.addEventListener("abort", giveUp, { once: true });
+      return await work();
     } catch (error) {
       const { said } = await this.kill().catch(() => ({ said: undefined }));
       throw signal?.aborted ? signal.reason : explained(error, said);
