@@ -17,7 +17,7 @@ const roots = {
   ],
   engine: ["src/runtime/backends/engine-candidate.ts", "src/backends/linux/kept/changes.ts"],
   wasm: ["src/runtime/open-module.ts", "src/runtime/backends/wasm-candidate.ts"],
-  microvm: ["src/runtime/backends/microvm-candidate.ts"],
+  microvm: ["src/runtime/backends/microvm-candidate.ts", "src/runtime/backends/proven-machine.ts"],
 };
 const REST = "rest";
 

@@ -5,6 +5,7 @@
 import type { Duplex } from "node:stream";
 import type { KeptChanges } from "./changes.js";
 import type { Policy } from "./policy.js";
+import type { Pulse } from "./pulse.js";
 
 export const backendNames = ["linux", "docker", "podman", "gvisor", "microvm", "wasm", "apple", "kubernetes"] as const;
 export type BackendName = (typeof backendNames)[number];
@@ -97,6 +98,8 @@ export interface BootedSandbox {
   readonly limitsHit?: () => LimitsHit | null;
   /** It was built before it was asked for. */
   readonly isWarm?: boolean;
+  /** What is to be expected of its guest, where that can stop without its stream ending: it has a kernel of its own. */
+  readonly pulse?: Pulse;
   /** Ends it: kills every process, carries changes over where the policy says so, removes all traces. Idempotent. */
   finish(): Promise<SandboxEnd>;
   /** Ends it without carrying anything over. Idempotent. */
@@ -208,6 +211,8 @@ export interface KeptSandbox {
   readonly startedAtMs: number;
   /** Settles once, and never rejects. */
   readonly over: Promise<KeptOver>;
+  /** As of a `BootedSandbox`. */
+  readonly pulse?: Pulse;
   /** A new byte stream to the guest; the one before, whoever had it, is closed. */
   connect(): Promise<Duplex>;
   status(): Promise<KeptStatus>;
@@ -221,7 +226,8 @@ export interface KeptSandbox {
   readonly hold?: ((signal?: AbortSignal) => Promise<HeldStill>) | undefined;
   /** Ends it: in order within the grace time, then by force; carries changes over where the policy says so. */
   stop(graceMs: number): Promise<SandboxEnd>;
-  kill(): Promise<SandboxEnd>;
+  /** `why`: told with the end, where a backend can. */
+  kill(why?: string): Promise<SandboxEnd>;
   /** Lets go of it. It runs on, and can be adopted. */
   release(): void;
 }

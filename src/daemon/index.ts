@@ -217,7 +217,7 @@ export class Daemon {
     const host = { ...own, resident: made };
     const sandboxes = await Sandboxes.open({
       backend: openKeeper(host),
-      choose: (wish) => chooseForKeeping(host, wish),
+      choose: (wish, asked, signal) => chooseForKeeping(host, wish, asked, signal),
       folder,
       snapshotFolder: snapshotsFolder(own.env, own.homeDir),
       ...own,

@@ -21,6 +21,8 @@ export interface ExamineOptions {
   readonly guestDeadlineMs?: number;
   /** Proves the backends that are not made of these layers alone. */
   readonly proveOthers?: () => Promise<readonly Omit<BackendReport, "missing" | "weaker">[]>;
+  /** Which of them a sandbox gets for which none is named. Asked when all are proven. */
+  readonly chooseOne?: () => Promise<NonNullable<DoctorReport["automatic"]>>;
 }
 
 export async function examine(options: ExamineOptions): Promise<DoctorReport> {
@@ -30,7 +32,9 @@ export async function examine(options: ExamineOptions): Promise<DoctorReport> {
   const checks = [...layers, await checkGuest(bootGuest, guestDeadlineMs)];
   const others = (await options.proveOthers?.()) ?? [];
   const backends = [...judgeBackends(checks), ...others.map((one) => ({ ...one, missing: [], weaker: [] }))];
-  return { ok: backends.some(({ usable }) => usable), checks, backends };
+  const ok = backends.some(({ usable }) => usable);
+  const automatic = ok ? ((await options.chooseOne?.()) ?? null) : null;
+  return { ok, checks, backends, automatic };
 }
 
 async function checkLayers(probeBinary: string, deadlineMs: number): Promise<readonly Check[]> {

@@ -18,6 +18,7 @@ const report: DoctorReport = {
       weaker: [{ layer: "cgroup", consequence: "limits are rlimits" }],
     },
   ],
+  automatic: { name: "linux", why: "auto: no machine\u0007 here" },
 };
 
 describe("renderText", () => {
@@ -29,6 +30,7 @@ describe("renderText", () => {
     expect(lines[4]).toContain("next step: ask");
     expect(lines).toContain("✓ linux   works, weaker without cgroup");
     expect(lines).toContain("          without cgroup: limits are rlimits");
+    expect(lines).toContain("Without --backend: linux (auto: no machine\\x07 here)");
   });
 
   it("lets no control, bidi or escape character of a detail through", () => {
@@ -49,6 +51,7 @@ describe("renderJson", () => {
       ok: true,
       checks: [{ name: "userns", state: "works", ms: 1.23, next_step: null }, {}, { next_step: "ask\u0007" }],
       backends: [{ name: "linux", usable: true, weaker: [{ layer: "cgroup", consequence: "limits are rlimits" }] }],
+      automatic: { backend: "linux" },
     });
   });
 });

@@ -34,6 +34,8 @@ export function renderText(report: DoctorReport, { colour }: RenderOptions): str
     for (const { capability, reason } of usable ? lacks : []) lines.push(below(`lacks ${capability}: ${reason}`));
     for (const { layer, consequence } of weaker) lines.push(below(`without ${layer}: ${consequence}`));
   }
+  const { automatic } = report;
+  if (automatic !== null) lines.push("", `Without --backend: ${automatic.name} (${escapeText(automatic.why)})`);
   return `${lines.join("\n")}\n`;
 }
 
@@ -57,5 +59,6 @@ export function renderJson(report: DoctorReport) {
       missing: [...missing],
       weaker: weaker.map(({ layer, consequence }) => ({ layer, consequence })),
     })),
+    automatic: report.automatic && { backend: report.automatic.name, why: report.automatic.why },
   };
 }

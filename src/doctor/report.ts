@@ -53,4 +53,6 @@ export interface DoctorReport {
   readonly ok: boolean;
   readonly checks: readonly Check[];
   readonly backends: readonly BackendReport[];
+  /** The one that a sandbox gets for which none is named; null where that was not asked. */
+  readonly automatic: { readonly name: BackendName; readonly why: string } | null;
 }

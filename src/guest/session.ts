@@ -9,6 +9,7 @@ import { deferred } from "../core/deferred.js";
 import type { EgressPort } from "../core/egress.js";
 import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
+import type { Pulse } from "../core/pulse.js";
 import { Channel, type ChannelHandler, type ChannelHome, type ChannelShape } from "./channel.js";
 import { connectTcp } from "./connect-tcp.js";
 import { FrameDecoder, type FrameReceiver } from "./decoder.js";
@@ -32,6 +33,7 @@ import { type Callee, GuestOpens } from "./guest-opens.js";
 import type { InboundStream } from "./inbound-stream.js";
 import type { KeptExec } from "./kept-exec.js";
 import { Outbox } from "./outbox.js";
+import { PulseWatch } from "./pulse.js";
 import { type GuestReady, readReady } from "./ready.js";
 import { readerOf, type SocketReader } from "./socket-reader.js";
 import { GuestViolation } from "./violation.js";
@@ -70,6 +72,7 @@ export class GuestSession {
   #over: AgentKernelError | null = null;
   #endExpected = false;
   #readPaused = false;
+  #pulse: PulseWatch | null = null;
 
   constructor(socket: Duplex, options: GuestSessionOptions = {}) {
     const windowBytes = options.windowBytes ?? DEFAULT_WINDOW_BYTES;
@@ -97,6 +100,24 @@ export class GuestSession {
   /** The error that ended the session, or null while it lasts. */
   get failure(): AgentKernelError | null {
     return this.#over;
+  }
+
+  /** From now on a guest that gives no sign of life ends the session. Once. */
+  watchPulse(pulse: Pulse): void {
+    if (this.#over) return;
+    this.#pulse = new PulseWatch(pulse, {
+      ask: () => this.#outbox.send(encodeFrame(FrameType.ping, 0)),
+      giveUp: () => this.#finish(silent(pulse)),
+    });
+  }
+
+  /** It is about to be held still: until `expectSigns` its silence says nothing. */
+  excuseSilence(): void {
+    this.#pulse?.excuse();
+  }
+
+  expectSigns(): void {
+    this.#pulse?.expect();
   }
 
   /** Sends the request at once, also before the ready frame; `opened` and `exited` of the result tell what came of it. */
@@ -169,6 +190,7 @@ export class GuestSession {
 
   #receive(decoder: FrameDecoder, chunk: Buffer): void {
     if (this.#over) return;
+    this.#pulse?.heard();
     decoder.push(chunk);
     if (this.#outbox.congested && !this.#over) {
       this.#readPaused = true;
@@ -204,6 +226,7 @@ export class GuestSession {
   #finish(error: AgentKernelError): void {
     if (this.#over) return;
     this.#over = error;
+    this.#pulse?.stop();
     this.#socket.destroy();
     this.#ready.reject(error);
     const channels = [...this.#channels.values()];
@@ -322,10 +345,12 @@ export class GuestSession {
         greeted();
         this.#outbox.pong(encodeFrame(FrameType.pong, 0, 0, payload));
       },
-      pong: () => {
+      pong: ({ length }) => {
         if (this.#over) return;
         greeted();
-        throw new GuestViolation("unasked-pong", "PONG without a PING");
+        // What is asked has no bytes.
+        if (length > 0 || this.#pulse?.answered() !== true)
+          throw new GuestViolation("unasked-pong", "PONG without a PING");
       },
     };
   }
@@ -336,6 +361,14 @@ let closed: AgentKernelError | undefined;
 
 function died(cause?: unknown): AgentKernelError {
   return new AgentKernelError("sandbox_died", "The sandbox ended before its work was done.", { cause });
+}
+
+function silent({ quietMs, patienceMs }: Pulse): AgentKernelError {
+  const seconds = Math.round((quietMs + patienceMs) / 1000);
+  const message = `the sandbox has given no sign of life for ${seconds} s, and was ended`;
+  return new AgentKernelError("sandbox_died", message, {
+    hint: "what runs in it may have stopped its kernel: try again",
+  });
 }
 
 /** What is no error of ours is a fault of ours: a sink or listener threw. */

@@ -4,7 +4,7 @@
  * `agentkernel setup` from a distribution's package.
  */
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { AgentKernelError } from "../core/errors.js";
 import { sha256OfFile } from "../core/file-digest.js";
@@ -54,9 +54,18 @@ export function findKernelSet(env: HostEnvironment, homeDir: string): KernelSet 
   }
   for (const name of setNames) {
     const found = readKernelSet(join(kernelsFolder(env, homeDir), name));
-    if (found !== null) return found;
+    if (found !== null) return ofOneself(found);
   }
   throw unusable("there is no kernel for virtual machines here");
+}
+
+/** A kernel that is not named is one's own, or the system's. HOME may be another's (sudo). */
+function ofOneself(set: KernelSet): KernelSet {
+  const { uid } = statSync(set.kernel);
+  if (uid === 0 || uid === process.geteuid?.()) return set;
+  throw new AgentKernelError("backend_unavailable", `the kernel in ${set.folder} belongs to another user`, {
+    hint: "set XDG_DATA_HOME or HOME to a folder of your own, or name the kernel by AGENTKERNEL_KERNEL",
+  });
 }
 
 /** Null where there is none in the folder. */

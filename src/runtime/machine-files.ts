@@ -4,11 +4,12 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { MachineFiles } from "../backends/microvm/machine-files.js";
 import type { ImageSource } from "../core/backend.js";
+import { diskFailure } from "../core/disk-failure.js";
 import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
 import type { nativeBinary } from "../core/native-binary.js";
 import { machineCacheFolder } from "../core/state-folders.js";
 import { ensureRootImage } from "../images/root-image.js";
-import { ensureInitramfs, findKernelSet } from "../machine/index.js";
+import { ensureInitramfs, findKernelSet, type Initramfs } from "../machine/index.js";
 import type { RuntimeHost } from "./open-backend.js";
 
 type Place = Pick<RuntimeHost, "env" | "homeDir">;
@@ -18,7 +19,7 @@ export function machineFiles({ env, homeDir }: Place, programOf?: typeof nativeB
     async kernel() {
       const set = findKernelSet(env, homeDir);
       const { kernel, acpi, commandLine, digest } = set;
-      const initramfs = ensureInitramfs(set, machineCacheFolder(env, homeDir), programOf);
+      const initramfs = firstFilesystem(set, machineCacheFolder(env, homeDir), programOf);
       const both = createHash("sha256").update(`${digest} ${initramfs.digest}`).digest("hex");
       return { kernel, initramfs: initramfs.path, acpi, commandLine, digest: both };
     },
@@ -27,6 +28,14 @@ export function machineFiles({ env, homeDir }: Place, programOf?: typeof nativeB
       return await ensureRootImage(image.layers, machineCacheFolder(env, homeDir), signal);
     },
   };
+}
+
+function firstFilesystem(...[set, cache, programOf]: Parameters<typeof ensureInitramfs>): Initramfs {
+  try {
+    return ensureInitramfs(set, cache, programOf);
+  } catch (error) {
+    throw diskFailure("a machine's first filesystem could not be written", cache, error);
+  }
 }
 
 /** Why there is no kernel that could be used; null where there is one. */

@@ -4,6 +4,8 @@ import { microvmBackend } from "../backends/microvm/index.js";
 import { type MonitorProgram, openMonitor } from "../backends/microvm/monitor.js";
 import { Templates } from "../backends/microvm/templates.js";
 import type { Backend } from "../core/backend.js";
+import { diskFailure } from "../core/disk-failure.js";
+import { keepToOneself } from "../core/keep-to-oneself.js";
 import { nativeBinary } from "../core/native-binary.js";
 import { machineCacheFolder, machineStateFolder } from "../core/state-folders.js";
 import { verifyRootImage } from "../images/root-image.js";
@@ -19,14 +21,25 @@ export function openTemplates(host: JailHost): Templates {
   return new Templates({
     programs: jailPrograms(host),
     vmmBinary: nativeBinary("ak-vmm"),
-    folder: join(machineCacheFolder(host.env, host.homeDir), "templates"),
+    folder: join(ownCache(host), "templates"),
     verifyRoot: verifyRootImage,
   });
 }
 
+/** Saved machines, monitors and disks lie there: all that a machine is. */
+function ownCache({ env, homeDir }: JailHost): string {
+  const cache = machineCacheFolder(env, homeDir);
+  try {
+    keepToOneself(cache, "the folder of saved machines", "XDG_CACHE_HOME");
+  } catch (error) {
+    throw diskFailure("machines cannot be saved", cache, error);
+  }
+  return cache;
+}
+
 export function openMicrovm(host: RuntimeHost, { isCold = false, ...monitor }: MicrovmChoice): Backend {
   const { env, homeDir, resident } = host;
-  const cache = machineCacheFolder(env, homeDir);
+  const cache = ownCache(host);
   let own: Templates | null = null;
   const ownTemplates = (): Templates => {
     own ??= openTemplates(host);
@@ -35,7 +48,10 @@ export function openMicrovm(host: RuntimeHost, { isCold = false, ...monitor }: M
   return microvmBackend({
     programs: jailPrograms(host),
     vmmBinary: nativeBinary("ak-vmm"),
-    monitor: () => openMonitor(monitor, join(cache, "monitors")),
+    monitor: () =>
+      openMonitor(monitor, join(cache, "monitors")).catch((error: unknown) => {
+        throw diskFailure("the monitor of machines could not be copied", cache, error);
+      }),
     files: machineFiles({ env, homeDir }),
     templates: async () => (resident === null ? ownTemplates() : await resident.templates()),
     folder: machineStateFolder(env, homeDir),

@@ -5,6 +5,7 @@
 import type { Backend } from "../core/backend.js";
 import { isAgentKernelError } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
+import { type Choice, forImage } from "./backends/choice.js";
 import { chooseAnother, chooseBackend } from "./backends/choose.js";
 import { type CommandStart, type PlannedStart, startOf } from "./command-start.js";
 import type { RuntimeHost } from "./open-backend.js";
@@ -19,6 +20,8 @@ import { TemporarySandbox } from "./temporary-sandbox.js";
 export interface OpenSandbox {
   readonly sandbox: RunSandbox;
   readonly image: RootImage;
+  /** Why it is on this backend, for people. */
+  readonly backendWhy: string;
   /** Null where nothing leads out. */
   readonly egress: RunEgress | null;
   /** After the sandbox has ended. */
@@ -74,11 +77,12 @@ async function openPlanned<P extends Plan>(
     return await openModule({ ...request, module: request.module }, options, makePlan);
   }
   const { host, signal } = options;
-  const backend = await chooseBackend(host, request.backend, signal);
+  const choice = await chooseBackend(host, request, signal);
   try {
-    return await openOn(backend, request, options, makePlan);
+    return await openOn(choice, request, options, makePlan);
   } catch (error) {
-    const another = await chooseAnother(host, request.backend, backend, error);
+    if (signal?.aborted === true) throw error;
+    const another = await chooseAnother(host, request.backend, choice, error);
     if (another === null) throw error;
     return await openOn(another, request, options, makePlan);
   }
@@ -86,14 +90,16 @@ async function openPlanned<P extends Plan>(
 
 /** From the image on: where it comes from is the backend's business too. */
 async function openOn<P extends Plan>(
-  backend: Backend,
+  first: Choice,
   request: RunRequest,
   options: OpenRunOptions,
   makePlan: (image: RootImage, egress: RunEgress | null) => P,
 ): Promise<OpenSandbox & { readonly plan: P }> {
   const { audit, signal, watcher, asker } = options;
   const meter = options.host.resident?.meter;
-  const image = await rootImage(request.image, request.imageSettings, { ...watcher, signal }, backend);
+  const found = await rootImage(request.image, request.imageSettings, { ...watcher, signal }, first.backend);
+  const { backend, why: backendWhy, notes } = await forImage(first, found.source);
+  const image = notes.length === 0 ? found : { ...found, notes: [...found.notes, ...notes] };
   let egress: RunEgress | null = null;
   const close = async (): Promise<void> => {
     await egress?.close();
@@ -103,7 +109,7 @@ async function openOn<P extends Plan>(
     egress = await openEgress(request, { ...audit, meter }, asker);
     const plan = makePlan(image, egress);
     const sandbox = await startSandbox(backend, request, options, { image, egress, ahead: plan.ahead });
-    return { sandbox, image, egress, close, plan };
+    return { sandbox, image, backendWhy, egress, close, plan };
   } catch (error) {
     await close();
     throw error;

@@ -55,6 +55,7 @@ export class TemporarySandbox implements RunSandbox {
     this.#booted = booted;
     this.#session = session;
     this.#session.ready.catch(() => {});
+    if (booted.pulse !== undefined) this.#session.watchPulse(booted.pulse);
     // A guest that broke the protocol, or is gone, takes its sandbox with it.
     this.#session.ended.then(() => booted.kill()).catch(() => {});
   }

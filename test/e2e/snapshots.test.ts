@@ -27,6 +27,7 @@ describe.each(actors)("as $name", (actor) => {
         sandbox: { name: "box" },
         backend: "linux",
         project: project.path,
+        memory: false,
       });
       expect(shown.size_bytes).toBeGreaterThan(0);
       expect(await world.ok(["snapshots", "list"])).toMatch(/^NAME +SANDBOX +BACKEND .*\nbefore +box +linux /);

@@ -2,7 +2,8 @@
  * Whoever saves a machine's memory, or brings one back from it, is killed on the way: the machine goes on, or is found
  * ended with its files, and a snapshot is there whole or not at all.
  */
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { actors } from "../support/actors.js";
@@ -31,6 +32,10 @@ describe.skipIf(missingForMachines() !== null || actor?.name !== "root")(
   () => {
     if (actor === undefined) throw new Error("nobody runs tests");
     leavesNothingBehind();
+    const residentMib = (world: SandboxWorld): number => {
+      const qemu = awaitChild(world.guest("box"), "qemu-system-x86");
+      return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${qemu}/status`, "utf8"))?.[1]) / 1024;
+    };
     const memoryOf = (world: SandboxWorld, name: string) => join(world.folder(name), "jail/disk/machine/memory");
     const snapshotsOf = async (world: SandboxWorld): Promise<readonly Shown[]> =>
       JSON.parse(await world.ok(["snapshots", "list", "--json"])).data;
@@ -71,7 +76,10 @@ describe.skipIf(missingForMachines() !== null || actor?.name !== "root")(
           expect(readdirSync(join(world.folder(""), "../snapshots"))).toEqual([]);
           expect(statSync(memoryOf(world, "box")).size).toBe(0);
 
+          const before = residentMib(world);
           await world.ok(["snapshot", "--name", "whole", "box"]);
+          // Looking at memory that the machine never used takes none.
+          expect(residentMib(world)).toBeLessThan(before + 128);
           expect(await snapshotsOf(world)).toMatchObject([{ name: "whole", memory: true }]);
           await world.ok(["remove", "--force", "box"]);
           await world.ok(["restore", "--start", "whole", "again"]);
@@ -110,21 +118,35 @@ describe.skipIf(missingForMachines() !== null || actor?.name !== "root")(
       );
     });
 
-    it("is not saved where QEMU is killed meanwhile, and that is said", async () => {
-      await inWorld(
-        actor,
-        async (world) => {
+    it("is not saved where the disk is full, or QEMU is killed meanwhile, and that is said", async () => {
+      await onSmallDisk(actor.ownFolder("small"), async (stateHome) => {
+        const use = async (world: SandboxWorld) => {
           await begin(world);
+          await world.refuses(["snapshot", "--name", "large", "box"], /No space left/, /make room/);
+          await countsOn(world, "box");
+          expect(statSync(memoryOf(world, "box")).size).toBe(0);
           const cut = world.watch(["snapshot", "--name", "cut", "box"]);
           await expect.poll(() => statSync(memoryOf(world, "box")).size, soon).toBeGreaterThan(0);
           killNow(awaitChild(world.guest("box"), "qemu-system-x86"));
           await cut.end;
+          expect(await snapshotsOf(world)).toEqual([]);
           expect((await world.states()).box).toBe("stopped");
-          for (const { name } of await snapshotsOf(world)) await world.ok(["snapshots", "remove", name]);
           expect(await world.ok(["exec", "box", "cat", "/opt/kept"])).toBe("kept\n");
-        },
-        { env },
-      );
+        };
+        await inWorld(actor, use, { env, stateHome });
+      });
     });
   },
 );
+
+/** With room for the machine's disk, and not for its memory. */
+async function onSmallDisk(place: string, use: (stateHome: string) => Promise<void>): Promise<void> {
+  execFileSync("mount", ["-t", "tmpfs", "-o", "size=48m,mode=0755", "none", place]);
+  try {
+    const stateHome = join(place, "state");
+    mkdirSync(stateHome, { mode: 0o700 });
+    await use(stateHome);
+  } finally {
+    execFileSync("umount", ["-l", place]);
+  }
+}

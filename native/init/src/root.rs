@@ -144,6 +144,8 @@ fn mount_disk() -> Outcome<()> {
     let fs = fsopen("ext4", FsOpenFlags::FSOPEN_CLOEXEC).during("open ext4")?;
     fsconfig_set_string(&fs, "source", disk(Access::Writable)?).during("name the sandbox's disk")?;
     fsconfig_set_string(&fs, "errors", "remount-ro").during("mount the sandbox's disk")?;
+    // What is removed becomes holes of the host's file again.
+    fsconfig_set_flag(&fs, "discard").during("mount the sandbox's disk")?;
     // Tables that nobody uses yet stay holes.
     fsconfig_set_flag(&fs, "noinit_itable").during("mount the sandbox's disk")?;
     fsconfig_create(&fs).during("read the sandbox's disk")?;

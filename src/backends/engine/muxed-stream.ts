@@ -5,7 +5,7 @@
  */
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
-import { Preface } from "../entry/preface.js";
+import { type Preface, PrefaceSlot } from "../entry/preface.js";
 
 const HEADER_BYTES = 8;
 const STDERR = 2;
@@ -17,7 +17,7 @@ export class MuxedStream extends Duplex {
   #left = 0;
   #isStderr = false;
   #words = "";
-  #preface: Preface | null = null;
+  readonly #beginning = new PrefaceSlot();
   #hasEnded = false;
 
   constructor(socket: Socket) {
@@ -42,19 +42,15 @@ export class MuxedStream extends Duplex {
 
   /** Whoever is to hear what comes before `endPreface`. Before anything was read. */
   beginPreface(): Preface {
-    const preface = new Preface(this);
-    this.#preface = preface;
-    this.once("close", () => preface.destroy());
-    return preface;
+    return this.#beginning.begin(this);
   }
 
   /** From here on it is this stream that is read, from the first byte that was not heard before. */
   endPreface(): void {
-    const left = this.#preface?.unheard() ?? null;
-    this.#preface = null;
+    const { left, hasEnded } = this.#beginning.end();
     if (this.destroyed) return;
     if (left !== null) this.push(left);
-    if (this.#hasEnded) this.push(null);
+    if (hasEnded) this.#finish();
   }
 
   override _read(): void {
@@ -105,22 +101,14 @@ export class MuxedStream extends Duplex {
       at += part.length;
       this.#left -= part.length;
       if (this.#isStderr) this.#words = (this.#words + part.toString("utf8")).slice(-MAX_WORDS_CHARS);
-      else wantsMore = this.#deliver(part) && wantsMore;
+      else wantsMore = (this.#beginning.take(part) || this.push(part)) && wantsMore;
     }
     return wantsMore;
   }
 
-  /** A preface is a few messages: it is never too much. */
-  #deliver(part: Buffer): boolean {
-    if (this.#preface === null) return this.push(part);
-    this.#preface.push(part);
-    return true;
-  }
-
   #finish(): void {
-    if (this.#hasEnded) return;
+    if (this.#beginning.takeEnd() || this.#hasEnded) return;
     this.#hasEnded = true;
-    if (this.#preface === null) this.push(null);
-    else this.#preface.push(null);
+    this.push(null);
   }
 }

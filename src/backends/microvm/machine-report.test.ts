@@ -19,10 +19,20 @@ test("what else was said stays", () => {
   expect([words, oomKills]).toEqual(["Kernel panic - not syncing: why", 1]);
 });
 
+test("a limit of memory that is below what a machine needs is said not to hold", () => {
+  const shape = { monitor: { kind: "qemu", accelerator: "kvm" } } as MachineShape;
+  expect(machineLayers(shape, { memoryMiB: 128 }, [], []).map(({ name }) => name)).toEqual(["virtual machine"]);
+  expect(machineLayers(shape, { memoryMiB: 64 }, [], [])).toContainEqual({
+    name: "memory limit",
+    state: "partial",
+    detail: "a machine has at least 128 MiB, not 64",
+  });
+});
+
 test("a machine that goes on has the jail that it is in now, and the walls that stood inside", () => {
-  const shape = { monitor: { kind: "qemu", accelerator: "tcg" } } as MachineShape;
+  const shape = { monitor: { kind: "qemu", accelerator: "tcg" }, memoryMib: 512 } as MachineShape;
   const inside = [{ name: "seccomp", state: "applied" }] as const;
-  const original = machineLayers(shape, [{ name: "cgroup", state: "applied" }], inside);
+  const original = machineLayers(shape, { memoryMiB: 512 }, [{ name: "cgroup", state: "applied" }], inside);
   const now = continuedLayers(shape, [{ name: "cgroup", state: "absent", detail: "why" }], original);
   expect(now.map(({ name, state }) => `${name}: ${state}`)).toEqual([
     "virtual machine: partial",

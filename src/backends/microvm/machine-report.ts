@@ -2,15 +2,28 @@
 import type { Layer, SandboxEnd } from "../../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
+import type { ResourcePolicy } from "../../core/policy.js";
+import { LEAST_MEMORY_MIB } from "./least-memory.js";
 import type { MachineShape } from "./shape.js";
 
 /** Of the machine, of the jail around it, and of what stands inside. */
 export function machineLayers(
   shape: MachineShape,
+  { memoryMiB }: Pick<ResourcePolicy, "memoryMiB">,
   around: readonly Layer[],
   inside: readonly Layer[],
 ): readonly Layer[] {
-  return [machineLayer(shape), ...around.map(aroundMonitor), ...inside.filter(isOwn)];
+  return [
+    machineLayer(shape),
+    ...(memoryMiB < LEAST_MEMORY_MIB ? [moreMemory(memoryMiB)] : []),
+    ...around.map(aroundMonitor),
+    ...inside.filter(isOwn),
+  ];
+}
+
+function moreMemory(wantedMiB: number): Layer {
+  const detail = `a machine has at least ${LEAST_MEMORY_MIB} MiB, not ${wantedMiB}`;
+  return { name: "memory limit", state: "partial", detail };
 }
 
 /** Of a machine that goes on where another was: what stood inside stands in it too. */
@@ -20,7 +33,7 @@ export function continuedLayers(
   original: readonly Layer[],
 ): readonly Layer[] {
   const inside = original.filter(({ name }) => name !== MACHINE && !name.endsWith(AROUND));
-  return [...machineLayers(shape, around, []), ...inside];
+  return [...machineLayers(shape, { memoryMiB: shape.memoryMib }, around, []), ...inside];
 }
 
 const MACHINE = "virtual machine";

@@ -9,7 +9,7 @@ import { deferred } from "../../core/deferred.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { encodeJson, FrameType, HEADER_BYTES } from "../../guest/frame.js";
 import { readerOf, type SocketReader } from "../../guest/index.js";
-import { Preface } from "../entry/preface.js";
+import { type Preface, PrefaceSlot } from "../entry/preface.js";
 import { TokenScanner } from "./token-scanner.js";
 
 const HIGH_WATER_BYTES = 1 << 20;
@@ -29,6 +29,11 @@ export abstract class OverSocket extends Duplex {
       this.endReading();
       this.destroy();
     });
+  }
+
+  /** How many bytes have come and gone. */
+  get movedBytes(): number {
+    return this.socket.bytesRead + this.socket.bytesWritten;
   }
 
   /** The reader uses its buffer again. */
@@ -83,8 +88,7 @@ export class MachineStream extends OverSocket {
   readonly #rest = deferred<Duplex>();
   #scanner: TokenScanner | null = null;
   #following: RestStream | null = null;
-  #preface: Preface | null = null;
-  #hasEnded = false;
+  readonly #beginning = new PrefaceSlot();
   #isLetGo = false;
   /** How much of a frame to the guest is still to be written, and the header while it is not whole. */
   #frameLeft = 0;
@@ -98,27 +102,18 @@ export class MachineStream extends OverSocket {
 
   /** Whoever is to hear what comes before the guest's part. Before anything was read. */
   beginPreface(): Preface {
-    const preface = new Preface(this);
-    this.#preface = preface;
-    this.once("close", () => preface.destroy());
-    return preface;
+    return this.#beginning.begin(this);
   }
 
   /** From here on it is this stream that is read, from the first byte that was not heard before. */
   endPreface(): void {
-    const left = this.#preface?.unheard() ?? null;
-    this.#preface = null;
+    const { left, hasEnded } = this.#beginning.end();
     if (left !== null) this.#take(left);
-    if (this.#hasEnded) this.endReading();
+    if (hasEnded) this.endReading();
   }
 
   protected override endReading(): void {
-    if (this.#preface === null) {
-      super.endReading();
-      return;
-    }
-    this.#hasEnded = true;
-    this.#preface.push(null);
+    if (!this.#beginning.takeEnd()) super.endReading();
   }
 
   /** These bytes end the guest's part. Before that begins. */
@@ -143,11 +138,7 @@ export class MachineStream extends OverSocket {
   }
 
   #take(chunk: Buffer): void {
-    if (this.#preface !== null) {
-      // A few messages, which are never too much. The reader uses its buffer again.
-      this.#preface.push(Buffer.from(chunk));
-      return;
-    }
+    if (this.#beginning.take(chunk)) return;
     if (this.#following !== null) {
       this.#following.hear(chunk);
       return;

@@ -1,8 +1,15 @@
 /** What the microvm backend is made from. */
+import type { Pulse } from "../../core/pulse.js";
 import type { JailPrograms } from "../linux/jail-process.js";
 import type { MachineFiles } from "./machine-files.js";
 import type { Monitor } from "./monitor.js";
 import type { Templates } from "./templates.js";
+
+/**
+ * A machine's kernel can stop for ever. The time is far beyond what one takes that has too much to do, on a host that has
+ * too much to do.
+ */
+export const usualPulse: Pulse = { quietMs: 30_000, patienceMs: 90_000 };
 
 export interface MicrovmOptions {
   readonly programs: JailPrograms;
@@ -14,4 +21,6 @@ export interface MicrovmOptions {
   readonly folder: string;
   /** From the kernel on each time, without a template. */
   readonly isCold?: boolean;
+  /** What is expected of machines; without it what is usual. */
+  readonly pulse?: Pulse;
 }

@@ -6,6 +6,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { BootedSandbox, BootSpec, Layer, SandboxEnd } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
+import type { Pulse } from "../../core/pulse.js";
 import { entryOrder } from "../entry/order.js";
 import type { Preface } from "../entry/preface.js";
 import { giveOrder } from "../entry/talk.js";
@@ -18,7 +19,7 @@ import { type MachineStart, monitorJail } from "./monitor-jail.js";
 import type { MachineShape } from "./shape.js";
 import { SyncedProject } from "./synced-project.js";
 import { type WakeParts, wakeMessage } from "./wake.js";
-import { rehearse, wakeUp } from "./wake-up.js";
+import { rehearse, unlessStalled, wakeUp } from "./wake-up.js";
 
 export interface MachineParts {
   readonly programs: JailPrograms;
@@ -29,6 +30,7 @@ export interface MachineParts {
   readonly vcpus: number;
   /** Of the user's own, for what is known of synced projects. */
   readonly folder: string;
+  readonly pulse: Pulse;
 }
 
 export class RunMachine {
@@ -80,7 +82,7 @@ export class RunMachine {
       const isInside = waitsInside(this.#parts.shape.first);
       const here = this.#wake(boot, isInside ? order : null);
       const hide = boot.policy.fs.deny;
-      const { layers, listing } = await giveOrder(this.#preface, {
+      const begun = giveOrder(this.#preface, {
         order: isInside ? null : order,
         views,
         hide,
@@ -89,10 +91,12 @@ export class RunMachine {
         onDelivered: () => (this.#project === null ? onStream?.(this.#stream) : undefined),
         signal,
       });
+      begun.catch(() => {});
+      const { layers, listing } = await unlessStalled(this.#stream, begun);
       this.#project?.begins(this.#stream);
       this.#stream.endPreface();
       await this.#project?.isInPlace(listing);
-      return this.#booted(layers);
+      return this.#booted(machineLayers(this.#parts.shape, boot.policy.resources, this.#jail.layers, layers));
     });
   }
 
@@ -117,11 +121,12 @@ export class RunMachine {
     await wakeUp(this.#preface, message, { start, shape });
   }
 
-  #booted(inside: readonly Layer[]): BootedSandbox {
+  #booted(layers: readonly Layer[]): BootedSandbox {
     return {
       stream: this.#stream,
-      layers: machineLayers(this.#parts.shape, this.#jail.layers, inside),
+      layers,
       ended: this.ended,
+      pulse: this.#parts.pulse,
       ...(this.#jail.ending === undefined ? {} : { ending: this.#jail.ending }),
       finish: () => this.finish(),
       kill: () => this.kill(),

@@ -1,6 +1,7 @@
 /** What of a sandbox's policy makes one machine differ from another. Pure. */
 import { createHash } from "node:crypto";
 import type { ResourcePolicy } from "../../core/policy.js";
+import { LEAST_MEMORY_MIB } from "./least-memory.js";
 import type { KernelFiles, RootFile } from "./machine-files.js";
 import type { Monitor } from "./monitor.js";
 
@@ -17,8 +18,6 @@ export interface MachineShape {
   readonly diskMib: number | null;
 }
 
-/** A kernel with its first filesystem needs as much to come up. */
-const LEAST_MEMORY_MIB = 128;
 /** What a monitor has for itself, beside the machine's memory: translated code above all. */
 const MONITOR_MIB = 192;
 
@@ -38,6 +37,6 @@ export function memoryAroundMib(machineMib: number): number {
 
 export function shapeKey({ monitor, kernel, root, memoryMib, vcpus, first, diskMib }: MachineShape): string {
   const { kind, accelerator, digest } = monitor;
-  const parts = [2, kind, accelerator, digest, kernel.digest, root.digest, memoryMib, vcpus, first, diskMib];
+  const parts = [3, kind, accelerator, digest, kernel.digest, root.digest, memoryMib, vcpus, first, diskMib];
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 32);
 }

@@ -58,6 +58,16 @@ export class TemplateHolder implements HeldTemplate {
   }
 }
 
+/** The kernel's words, as Rust has them. */
+const FULL = /No space left on device|Disk quota exceeded/;
+
+function notHeld(said: string): AgentKernelError {
+  const isFull = FULL.test(said);
+  const message = `a saved machine could not be ${isFull ? "kept" : "held"}: ${escapeText(said)}`;
+  const hint = isFull ? "make room on the disk of the cache folder" : "see `agentkernel doctor`";
+  return new AgentKernelError(isFull ? "resource_exhausted" : "sandbox_start_failed", message, { hint });
+}
+
 class HolderTalk {
   readonly pid: number;
   readonly #child: ChildProcess;
@@ -103,10 +113,7 @@ class HolderTalk {
     const { value, done } = await this.#heard.next();
     if (done === true) {
       if (!this.#isGone) await once(this.#child, "exit").catch(() => {});
-      throw new AgentKernelError(
-        "sandbox_start_failed",
-        `a template could not be held: ${escapeText(this.#words.trim())}`,
-      );
+      throw notHeld(this.#words.trim());
     }
     this.#hold(false);
     return JSON.parse(value) as Readonly<Record<string, unknown>>;

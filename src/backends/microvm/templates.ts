@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { diskFailure } from "../../core/disk-failure.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import { holderState, ownMark } from "../../core/process-mark.js";
@@ -66,8 +67,9 @@ export class Templates {
   async #make(kept: string, shape: MachineShape): Promise<TemplateHolder> {
     const { programs, vmmBinary, folder, verifyRoot } = this.#options;
     await verifyRoot(shape.root);
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    await sweepUnfinished(folder);
+    await prepare(folder).catch((error: unknown) => {
+      throw diskFailure("machines that are booted cannot be saved", folder, error);
+    });
     const holder = await TemplateHolder.empty(vmmBinary, shape.memoryMib);
     const unfinished = join(folder, `unfinished-${ownMark()}-${randomBytes(6).toString("hex")}`);
     try {
@@ -87,7 +89,7 @@ export class Templates {
       return holder;
     } catch (error) {
       holder.end();
-      throw error;
+      throw diskFailure("a machine that was booted could not be saved", folder, error);
     } finally {
       await rm(unfinished, { recursive: true, force: true });
     }
@@ -107,6 +109,11 @@ async function prune(folder: string): Promise<void> {
   );
   const surplus = all.sort((a, b) => b.at - a.at).slice(MAX_KEPT);
   for (const { name } of surplus) await rm(join(folder, name), { recursive: true, force: true });
+}
+
+async function prepare(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await sweepUnfinished(folder);
 }
 
 /** Of processes that were killed on the way. */

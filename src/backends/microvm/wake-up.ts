@@ -3,12 +3,16 @@ import type { Duplex } from "node:stream";
 import { AgentKernelError } from "../../core/errors.js";
 import { within } from "../../core/within.js";
 import { awaitEntry, awaitWaiting, sendMessage } from "../entry/talk.js";
+import type { MachineStream } from "./machine-stream.js";
 import type { MachineStart } from "./monitor-jail.js";
 import type { MachineShape } from "./shape.js";
 
 /** Until it answers; one that boots first needs longer. */
 const WAKE_MS = 60_000;
 const BOOT_MS = 180_000;
+
+/** A machine that is being filled and does not move for so long, or twice as long at most, has stopped. */
+const STALLED_MS = 150_000;
 
 export interface WokenAs {
   readonly start: MachineStart;
@@ -43,6 +47,35 @@ export async function wakeUp(stream: Duplex, message: Buffer, { start, shape }: 
 
 function unanswered(ms: number): AgentKernelError {
   return new AgentKernelError("sandbox_start_failed", `the machine did not answer within ${ms / 1000} s`, {
+    hint: "the host may have no time for it: try again, or look at `agentkernel doctor`",
+  });
+}
+
+/** `work` on the stream, which rejects where nothing comes or goes on it any more. */
+export async function unlessStalled<T>(
+  stream: Pick<MachineStream, "movedBytes">,
+  work: Promise<T>,
+  stalledMs = STALLED_MS,
+): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const stalled = new Promise<never>((_, reject) => {
+    let before = stream.movedBytes;
+    timer = setInterval(() => {
+      const now = stream.movedBytes;
+      if (now === before) reject(hasStopped(stalledMs));
+      before = now;
+    }, stalledMs);
+  });
+  try {
+    return await Promise.race([work, stalled]);
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+function hasStopped(ms: number): AgentKernelError {
+  const message = `the machine stopped while it was being set up: nothing moved for ${ms / 1000} s`;
+  return new AgentKernelError("sandbox_start_failed", message, {
     hint: "the host may have no time for it: try again, or look at `agentkernel doctor`",
   });
 }

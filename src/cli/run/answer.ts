@@ -17,13 +17,14 @@ export interface Ran {
 export interface AnswerParts {
   readonly request: RunRequest;
   readonly image: RootImage;
+  readonly backendWhy: string;
   readonly sandbox: Pick<RunSandbox, "id" | "backend" | "layers">;
   readonly ran: Ran;
   readonly blocked: readonly Blocked[];
   readonly ms: number;
 }
 
-export function answer({ request, image, sandbox, ran, blocked, ms }: AnswerParts): object {
+export function answer({ request, image, backendWhy, sandbox, ran, blocked, ms }: AnswerParts): object {
   const { command, sandboxEnd, streams } = ran;
   const { captured } = streams;
   return {
@@ -36,6 +37,7 @@ export function answer({ request, image, sandbox, ran, blocked, ms }: AnswerPart
     timed_out: command.timedOut,
     sandbox: sandbox.id,
     backend: sandbox.backend,
+    backend_why: backendWhy,
     image: { name: image.name, digest: image.digest, why: image.why },
     profile: request.policy.profile,
     layers: sandbox.layers,

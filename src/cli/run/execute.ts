@@ -70,7 +70,7 @@ async function executeWith(run: Run): Promise<number> {
       streams = openStreams(request, invocation);
       return wholeRequest(start, streams);
     });
-    const { sandbox, image, egress, start } = opened;
+    const { sandbox, image, backendWhy, egress, start } = opened;
     streams ??= openStreams(request, invocation);
     if (signals.first !== null || run.abort.aborted) {
       audit.records.ended(await sandbox.kill());
@@ -83,7 +83,7 @@ async function executeWith(run: Run): Promise<number> {
     if (request.json) {
       await audit.insist();
       const ms = performance.now() - startedAt;
-      const data = answer({ request, image, sandbox, ran, blocked, ms });
+      const data = answer({ request, image, backendWhy, sandbox, ran, blocked, ms });
       await writeJson(invocation, { success: true, data });
     } else {
       await say(invocation, blockedRemarks(blocked));

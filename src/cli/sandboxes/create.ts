@@ -32,7 +32,11 @@ export async function create(
 /** What the user should know before anything runs in it. */
 function notesOf({ image, notes }: RunRequest, { record }: Sandbox): readonly string[] {
   const isReplaced = record.image.name === "host" && image.name !== "host";
-  return isReplaced ? [...notes, `using this machine's own programs (image host): ${record.image.why}`] : notes;
+  return [
+    ...notes,
+    ...(isReplaced ? [`using this machine's own programs (image host): ${record.image.why}`] : []),
+    ...(record.backendNotes ?? []),
+  ];
 }
 
 async function say(invocation: Invocation, line: string): Promise<void> {

@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { escapeText } from "../../core/escape.js";
 import type { ExecInfo, SandboxInfo, TerminalInfo } from "../../runtime/sandboxes/index.js";
 import { ageText, leftText, sizeText } from "../images/text.js";
+import { endReason } from "./shown.js";
 
 export function infoText(info: SandboxInfo, nowMs: number): string {
   const { policy, image, usage } = info;
@@ -13,7 +14,7 @@ export function infoText(info: SandboxInfo, nowMs: number): string {
     ["Name", info.name],
     ["Id", info.id],
     ["State", stateText(info, nowMs)],
-    ["Backend", info.backend],
+    ["Backend", info.backendWhy === null ? info.backend : `${info.backend}: ${info.backendWhy}`],
     ["Image", `${image.name}${digest}: ${info.imageWhy}`],
     [
       "Project",
@@ -43,10 +44,13 @@ export function infoText(info: SandboxInfo, nowMs: number): string {
   return rows.map(([head, text]) => `${head.padEnd(width)}  ${escapeText(text)}\n`).join("");
 }
 
-function stateText({ state, startedAtMs, lastEnd }: SandboxInfo, nowMs: number): string {
+function stateText(info: SandboxInfo, nowMs: number): string {
+  const { state, startedAtMs, lastEnd } = info;
   if (startedAtMs !== null) return `${state} for ${ageText(nowMs - startedAtMs)}`;
   if (state !== "stopped" || lastEnd === null) return state;
-  return `${state} ${ageText(nowMs - lastEnd.atMs)} ago${lastEnd.lost ? ", killed from outside" : ""}`;
+  const reason = endReason(info);
+  const why = reason === null ? "" : `: ${reason}`;
+  return `${state} ${ageText(nowMs - lastEnd.atMs)} ago${lastEnd.lost ? ", killed from outside" : ""}${why}`;
 }
 
 function networkText({ policy: { net } }: SandboxInfo): string {

@@ -25,6 +25,7 @@ export function shownInfo(info: SandboxInfo): object {
   return {
     ...shownSummary(info),
     backend: info.backend,
+    backend_why: info.backendWhy,
     image: { ...info.image, why: info.imageWhy },
     profile: info.policy.profile,
     policy: info.policy,
@@ -41,9 +42,23 @@ export function shownInfo(info: SandboxInfo): object {
     last_end:
       lastEnd === null
         ? null
-        : { at: new Date(lastEnd.atMs).toISOString(), lost: lastEnd.lost, changes: lastEnd.end.carried },
+        : {
+            at: new Date(lastEnd.atMs).toISOString(),
+            lost: lastEnd.lost,
+            reason: endReason(info),
+            changes: lastEnd.end.carried,
+          },
     notes: info.notes,
   };
+}
+
+/** Why it ended by itself, as far as anybody said; null where it was ended in order, or nobody knows. */
+export function endReason({ lastEnd, policy }: Pick<SandboxInfo, "lastEnd" | "policy">): string | null {
+  if (lastEnd === null) return null;
+  const { code, oomKills, said = null } = lastEnd.end;
+  if (said !== null) return said;
+  const isByItself = code !== 0 && !lastEnd.lost;
+  return isByItself && oomKills > 0 ? `the memory limit of ${policy.resources.memoryMiB} MiB was reached` : null;
 }
 
 export function shownUsage(usage: NonNullable<SandboxInfo["usage"]>): object {

@@ -4,8 +4,8 @@ import { AgentKernelError, errorTable } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import type { KernelSet } from "../../machine/index.js";
 import { candidateOf } from "../../runtime/backends/candidates.js";
-import { proofOf } from "../../runtime/backends/choose.js";
 import type { Proof } from "../../runtime/backends/proof.js";
+import { proofOf } from "../../runtime/backends/proof-of.js";
 import {
   getKernel,
   kernelPlace,

@@ -3,7 +3,8 @@ import { AgentKernelError } from "../../core/errors.js";
 import { imageOfRuntime } from "../../detect/runtimes.js";
 import { readConfiguration } from "../../request/configuration.js";
 import { prepareRun } from "../../request/prepare-run.js";
-import { openBackend } from "../../runtime/open-backend.js";
+import { forImage } from "../../runtime/backends/choice.js";
+import { chooseBackend } from "../../runtime/backends/choose.js";
 import { rootImage } from "../../runtime/root-image.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
@@ -28,10 +29,12 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   if (image !== undefined && !values.has("image")) values.set("image", [image]);
   const request = prepareRun({ ...parsed, values, flags: new Set() }, invocation, configuration);
   const { policy, projectDir, homeDir } = request;
-  const root = await rootImage(request.image, request.imageSettings);
+  const first = await chooseBackend(invocation, request);
+  const root = await rootImage(request.image, request.imageSettings, {}, first.backend);
   try {
+    const { backend } = await forImage(first, root.source);
     const spec = { id: "warm", hostname: "warm", policy, image: root.source, projectDir, homeDir };
-    const shape = openBackend(invocation).shapeOf?.(spec) ?? null;
+    const shape = backend.shapeOf?.(spec) ?? null;
     if (shape === null) {
       throw new AgentKernelError("unsupported", "such a sandbox cannot be built ahead", { hint: "run it as it is" });
     }

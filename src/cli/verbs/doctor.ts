@@ -9,11 +9,12 @@ import { writeJson, writeOut } from "../output.js";
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
   const { bootGuest } = await import("../run/boot-guest.js");
-  const { surveyBackends } = await import("../../runtime/backends/survey.js");
+  const { surveyAutomatic, surveyBackends } = await import("../../runtime/backends/survey.js");
   const report = await examine({
     probeBinary: nativeBinary("ak-probe"),
     bootGuest: (signal) => bootGuest(invocation, signal),
     proveOthers: () => surveyBackends(invocation),
+    chooseOne: () => surveyAutomatic(invocation),
   });
   if (parsed.flags.has("json")) await writeJson(invocation, { success: true, data: renderJson(report) });
   else await writeOut(invocation, renderText(report, { colour: isColourWanted(invocation) }));

@@ -41,7 +41,7 @@ export const candidateNames: readonly BackendName[] = [
   "apple",
 ].filter((name): name is BackendName => name in loaders);
 
-/** gVisor, microvm and wasm only where they are named. */
+/** gVisor and wasm only where they are named; virtual machines only where hardware runs them (proven-machine.ts). */
 export function automaticOrder(platform: NodeJS.Platform): readonly BackendName[] {
-  return platform === "darwin" ? ["apple", "docker", "podman"] : ["linux", "podman", "docker"];
+  return platform === "darwin" ? ["apple", "docker", "podman"] : ["microvm", "linux", "podman", "docker"];
 }

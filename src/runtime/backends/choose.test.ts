@@ -2,13 +2,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { anyBackend } from "../../core/backend-wish.js";
+import { anyBackend, type BackendWish } from "../../core/backend-wish.js";
 import { AgentKernelError } from "../../core/errors.js";
+import { resolve } from "../../policy/resolve.js";
 import type { RuntimeHost } from "../open-backend.js";
 import { automaticOrder, candidateNames } from "./candidates.js";
-import { chooseAnother, chooseBackend, proofOf } from "./choose.js";
+import { chooseAnother, chooseBackend } from "./choose.js";
 import { working } from "./proof.js";
 import { recall } from "./proof-cache.js";
+import { proofOf } from "./proof-of.js";
 
 let folder: string;
 const host = (env: Record<string, string> = {}): RuntimeHost => ({
@@ -16,14 +18,16 @@ const host = (env: Record<string, string> = {}): RuntimeHost => ({
   homeDir: folder,
   resident: null,
 });
+const { policy } = resolve({});
+const wanted = (backend: BackendWish) => ({ backend, policy, homeDir: null });
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "choose-"));
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
 describe("the automatic order", () => {
-  it("is that of the documentation, and has neither gvisor, microvm nor wasm in it", () => {
-    expect(automaticOrder("linux")).toEqual(["linux", "podman", "docker"]);
+  it("is that of the documentation, and has neither gvisor nor wasm in it", () => {
+    expect(automaticOrder("linux")).toEqual(["microvm", "linux", "podman", "docker"]);
     expect(automaticOrder("darwin")).toEqual(["apple", "docker", "podman"]);
     expect(candidateNames).toContain("gvisor");
   });
@@ -31,13 +35,13 @@ describe("the automatic order", () => {
 
 describe("a backend that is named", () => {
   it("is refused with what to do where this version has none", async () => {
-    const refused = chooseBackend(host(), { name: "kubernetes", origin: "--backend" });
+    const refused = chooseBackend(host(), wanted({ name: "kubernetes", origin: "--backend" }));
     await expect(refused).rejects.toMatchObject({ code: "backend_unavailable", hint: expect.stringMatching(/./) });
   });
 
   it("is refused with why, and what to do, where it does not work", async () => {
     const absent = host({ AGENTKERNEL_RUNSC: "not/absolute" });
-    await expect(chooseBackend(absent, { name: "gvisor", origin: "--backend" })).rejects.toMatchObject({
+    await expect(chooseBackend(absent, wanted({ name: "gvisor", origin: "--backend" }))).rejects.toMatchObject({
       code: "backend_unavailable",
       message: expect.stringContaining("no runsc"),
       hint: expect.stringContaining("install"),
@@ -49,14 +53,14 @@ describe("without a name", () => {
   const refusal = new AgentKernelError("backend_unavailable", "no namespaces here", { hint: "sysctl" });
 
   it("namespaces are used, and that they do not work is remembered", async () => {
-    const linux = await chooseBackend(host(), anyBackend);
-    expect(linux.name).toBe("linux");
+    const linux = await chooseBackend(host(), wanted(anyBackend));
+    expect(linux).toMatchObject({ backend: { name: "linux" }, notes: [], why: expect.stringContaining("auto") });
     await chooseAnother(host(), anyBackend, linux, refusal).catch(() => null);
     expect(recall(host(), "linux", "")).toMatchObject({ works: false, detail: "no namespaces here" });
   });
 
   it("an error that says nothing of the machine changes nothing", async () => {
-    const linux = await chooseBackend(host(), anyBackend);
+    const linux = await chooseBackend(host(), wanted(anyBackend));
     const other = new AgentKernelError("sandbox_start_failed", "killed");
     expect(await chooseAnother(host(), anyBackend, linux, other)).toBeNull();
     expect(await chooseAnother(host(), { name: "linux", origin: "--backend" }, linux, refusal)).toBeNull();

@@ -3,22 +3,79 @@ import type { Backend, BackendName } from "../../core/backend.js";
 import type { BackendWish } from "../../core/backend-wish.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { openBackend, pooled, type RuntimeHost } from "../open-backend.js";
-import { automaticOrder, type Candidate, candidateOf } from "./candidates.js";
-import { failing, type Proof } from "./proof.js";
-import { recall, remember } from "./proof-cache.js";
+import { automaticOrder, candidateOf } from "./candidates.js";
+import type { Choice } from "./choice.js";
+import type { Asked } from "./machine-fit.js";
+import { failing, isByHardware } from "./proof.js";
+import { lastProof, recall, remember } from "./proof-cache.js";
+import { proofOf } from "./proof-of.js";
 
-export async function chooseBackend(host: RuntimeHost, { name }: BackendWish, signal?: AbortSignal): Promise<Backend> {
-  if (name === "linux") return openBackend(host);
-  if (name !== "auto") return await openNamed(host, name, signal);
-  // Where namespaces are known not to work, whatever else there is comes first; else using them is the proof.
-  if (process.platform === "linux" && recall(host, "linux", "")?.works !== false) return openBackend(host);
-  return (await firstProven(host, signal)) ?? openBackend(host);
+/** What is to run in it, as far as that decides. */
+export interface Wanted extends Asked {
+  readonly backend: BackendWish;
+}
+
+const NO_NOTES: readonly string[] = [];
+const NO_HARDWARE = "auto: no virtual machine was seen to run by hardware here (agentkernel doctor)";
+
+export async function chooseBackend(host: RuntimeHost, wanted: Wanted, signal?: AbortSignal): Promise<Choice> {
+  const { name, origin } = wanted.backend;
+  if (name === "linux") return { backend: openBackend(host), why: origin, notes: NO_NOTES };
+  if (name !== "auto") return { backend: await openNamed(host, name, signal), why: origin, notes: NO_NOTES };
+  return await automatic(host, wanted, (why, notes) => usual(host, why, notes, signal), signal);
 }
 
 /** For a sandbox that stays, and may first be started long after it was made: so nothing but proofs decides. */
-export async function chooseForKeeping(host: RuntimeHost, wish: BackendWish): Promise<Backend> {
-  if (wish.name !== "auto") return await chooseBackend(host, wish);
-  return (await firstProven(host)) ?? openBackend(host);
+export async function chooseForKeeping(
+  host: RuntimeHost,
+  wish: BackendWish,
+  asked: Asked | null = null,
+  signal?: AbortSignal,
+): Promise<Choice> {
+  const { name, origin } = wish;
+  if (name === "linux") return { backend: openBackend(host), why: origin, notes: NO_NOTES };
+  if (name !== "auto") return { backend: await openNamed(host, name, signal), why: origin, notes: NO_NOTES };
+  const proven = async (why: string, notes: readonly string[]): Promise<Choice> => ({
+    backend: (await firstProven(host, signal)) ?? openBackend(host),
+    why,
+    notes,
+  });
+  return await automatic(host, asked, proven, signal);
+}
+
+type Others = (why: string, notes: readonly string[]) => Promise<Choice>;
+
+/** A virtual machine where hardware runs them and one can do what is asked for, else what `others` find. */
+async function automatic(
+  host: RuntimeHost,
+  asked: Asked | null,
+  others: Others,
+  signal?: AbortSignal,
+): Promise<Choice> {
+  const last = lastProof(host, "microvm");
+  if (last === null || !isByHardware(last)) return await others(NO_HARDWARE, NO_NOTES);
+  const [candidate, { provenMachine }] = await Promise.all([candidateOf("microvm"), import("./proven-machine.js")]);
+  if (candidate === null) return await others(NO_HARDWARE, NO_NOTES);
+  const machine = await provenMachine(host, candidate, asked, signal);
+  const otherwise = (why: string) => others(`auto: no virtual machine, since ${why}`, [notAMachine(why)]);
+  if (machine.backend !== null) {
+    return { backend: machine.backend, why: `auto: ${machine.detail}`, notes: NO_NOTES, otherwise };
+  }
+  return machine.isNews
+    ? await others(`auto: ${machine.why}`, [notAMachine(machine.why)])
+    : await otherwise(machine.why);
+}
+
+function notAMachine(why: string): string {
+  return `not in a virtual machine, though hardware would run one: ${why}`;
+}
+
+/** Where namespaces are known not to work, whatever else there is comes first; else using them is the proof. */
+async function usual(host: RuntimeHost, why: string, notes: readonly string[], signal?: AbortSignal): Promise<Choice> {
+  if (process.platform === "linux" && recall(host, "linux", "")?.works !== false) {
+    return { backend: openBackend(host), why, notes };
+  }
+  return { backend: (await firstProven(host, signal)) ?? openBackend(host), why, notes };
 }
 
 /** An image that our own store cannot have may be one that an engine has, where namespaces do not work anyway. */
@@ -34,56 +91,34 @@ async function worksHere(host: RuntimeHost): Promise<boolean> {
   );
 }
 
-/** After `backend` could not be used at all: another one, where any was to be had. Null: its error stands. */
+/**
+ * After a backend could not be used at all: another one, where any was to be had. Null: its error stands. A machine that
+ * did not come up is no reason for a weaker wall, since what is in an image may be why; that its monitor is gone is one.
+ */
 export async function chooseAnother(
   host: RuntimeHost,
   wish: BackendWish,
-  backend: Backend,
+  { backend, otherwise }: Choice,
   error: unknown,
-): Promise<Backend | null> {
-  if (wish.name !== "auto" || backend.name !== "linux") return null;
-  if (!isAgentKernelError(error)) return null;
-  if (imageFailures.has(error.code)) return (await worksHere(host)) ? null : await firstProven(host);
+): Promise<Choice | null> {
+  if (wish.name !== "auto" || !isAgentKernelError(error)) return null;
+  if (otherwise !== undefined) return error.code === "backend_unavailable" ? await otherwise(error.message) : null;
+  if (backend.name !== "linux") return null;
+  if (imageFailures.has(error.code)) return (await worksHere(host)) ? null : await nextProven(host, error.message);
   if (error.code !== "backend_unavailable") return null;
   remember(host, "linux", "", failing(error.message, error.hint ?? null));
-  return await firstProven(host);
+  return await nextProven(host, error.message);
 }
 
-/** An engine that is not heard of for so long is none to build on. */
-const PROOF_MS = 60_000;
-
-interface ProofOptions {
-  readonly isFresh?: boolean;
-  readonly signal?: AbortSignal;
-  readonly patienceMs?: number;
+async function nextProven(host: RuntimeHost, reason: string): Promise<Choice | null> {
+  const backend = await firstProven(host);
+  return backend && { backend, why: `auto: linux does not work here: ${reason}`, notes: NO_NOTES };
 }
 
-/** Proven now, or lately. */
-export async function proofOf(
-  host: RuntimeHost,
-  name: BackendName,
-  candidate: Candidate,
-  { isFresh = false, signal, patienceMs = PROOF_MS }: ProofOptions = {},
-): Promise<Proof> {
-  const identity = candidate.identity(host);
-  const known = isFresh || identity === null ? null : recall(host, name, identity);
-  if (known !== null) return known;
-  const deadline = AbortSignal.timeout(patienceMs);
-  try {
-    const proof = await candidate.prove(host, signal === undefined ? deadline : AbortSignal.any([signal, deadline]));
-    if (identity !== null) remember(host, name, identity, proof);
-    return proof;
-  } catch (error) {
-    signal?.throwIfAborted();
-    if (!deadline.aborted) throw error;
-    // Not remembered: the machine may have had no time for it.
-    const detail = `a sandbox to prove it was not up within ${patienceMs / 1000} s`;
-    return failing(detail, "the machine may be busy: try again, or see `agentkernel doctor`");
-  }
-}
-
+/** Of all but virtual machines. */
 async function firstProven(host: RuntimeHost, signal?: AbortSignal): Promise<Backend | null> {
   for (const name of automaticOrder(process.platform)) {
+    if (name === "microvm") continue;
     const candidate = await candidateOf(name);
     if (candidate === null) continue;
     const proof = await proofOf(host, name, candidate, signal ? { signal } : {});

@@ -1,10 +1,11 @@
 /**
  * Virtual machines. Which accelerator there is, is found out by running a guest: a device file alone proves nothing.
- * It is only for those who name it: emulated in software it is no boundary, and on hardware nobody has tried it yet.
+ * Emulated in software it is no boundary, and only for those who name it; on hardware nobody has tried it yet.
  */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { microvmLacks } from "../../backends/microvm/index.js";
+import { kvmMark } from "../../backends/microvm/kvm-mark.js";
 import {
   type Accelerator,
   firecrackerPath,
@@ -42,7 +43,7 @@ export const microvmCandidate: Candidate = {
     const kind = wantedKind(host.env);
     const program = kind === null ? null : programOf(kind, host.env);
     const files = machineFilesMark(host);
-    return program === null || files === null ? null : [kind, programMark(program), files].join("\n");
+    return program === null || files === null ? null : [kind, programMark(program), files, kvmMark()].join("\n");
   },
 
   async prove(host, signal) {

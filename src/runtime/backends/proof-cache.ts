@@ -26,6 +26,17 @@ export function recall(place: Place, name: BackendName, identity: string, nowMs 
   return holds ? kept.proof : null;
 }
 
+/** The last one, whatever it was for and however long ago. One small file to look at. */
+export function lastProof(place: Place, name: BackendName): Proof | null {
+  return read(fileOf(place, name))?.proof ?? null;
+}
+
+/** However old, where it is for just this: for proofs that depend on nothing else. */
+export function recallSame(place: Place, name: BackendName, identity: string): Proof | null {
+  const kept = read(fileOf(place, name));
+  return kept?.key === keyOf(identity) ? kept.proof : null;
+}
+
 /** What cannot be written is found out again next time. */
 export function remember(place: Place, name: BackendName, identity: string, proof: Proof, nowMs = Date.now()): void {
   const file = fileOf(place, name);

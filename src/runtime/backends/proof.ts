@@ -16,3 +16,8 @@ export function working(detail: string, facts: Proof["facts"] = {}): Proof {
 export function failing(detail: string, nextStep: string | null): Proof {
   return { works: false, detail, nextStep, facts: {} };
 }
+
+/** Of virtual machines: one has run on the processor itself, by the monitor that is used without being named. */
+export function isByHardware({ works, facts: { accelerator, kind } }: Proof): boolean {
+  return works && accelerator === "kvm" && kind === "qemu";
+}

@@ -1,8 +1,10 @@
 /** All backends that this version has beside linux, each proven anew; for `doctor`. */
 import type { BackendName, Lack } from "../../core/backend.js";
+import { anyBackend } from "../../core/backend-wish.js";
 import type { RuntimeHost } from "../open-backend.js";
 import { candidateNames, candidateOf } from "./candidates.js";
-import { proofOf } from "./choose.js";
+import { chooseForKeeping } from "./choose.js";
+import { proofOf } from "./proof-of.js";
 
 export interface Surveyed {
   readonly name: BackendName;
@@ -11,6 +13,14 @@ export interface Surveyed {
   readonly nextStep: string | null;
   /** What the contract asks for and this one honestly cannot do. */
   readonly lacks: readonly Lack[];
+}
+
+/** What a sandbox gets for which no backend is named, by what was proven last. */
+export async function surveyAutomatic(
+  host: RuntimeHost,
+): Promise<{ readonly name: BackendName; readonly why: string }> {
+  const { backend, why } = await chooseForKeeping({ ...host, resident: null }, anyBackend);
+  return { name: backend.name, why };
 }
 
 /** One after the other: none shall slow another down. */

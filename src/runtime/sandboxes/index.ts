@@ -9,6 +9,8 @@ import type { BackendWish } from "../../core/backend-wish.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { within } from "../../core/within.js";
 import { holdForSandbox, releaseForSandbox } from "../../images/store/kept-hold.js";
+import { type Choice, forImage } from "../backends/choice.js";
+import type { Asked } from "../backends/machine-fit.js";
 import { rootImage } from "../root-image.js";
 import { type Clock, systemClock } from "./clock.js";
 import type { SandboxListener } from "./events.js";
@@ -49,7 +51,7 @@ export type {
 export interface SandboxesOptions {
   readonly backend: Backend;
   /** The one that somebody wishes. Without it there is only the usual one. */
-  readonly choose?: (wish: BackendWish) => Promise<Backend>;
+  readonly choose?: (wish: BackendWish, asked: Asked | null, signal?: AbortSignal) => Promise<Choice>;
   /** Where their folders lie. */
   readonly folder: string;
   /** Where their snapshots lie. */
@@ -99,7 +101,8 @@ export class Sandboxes {
     this.#home = {
       backend,
       kept,
-      backendFor: (name = backend.name) => this.#wished({ name, origin: "the sandbox" }),
+      backendFor: async (name = backend.name) =>
+        this.#keeper((await this.#wished({ name, origin: "the sandbox" })).backend),
       clock,
       env,
       homeDir,
@@ -250,9 +253,14 @@ export class Sandboxes {
     return this.#adopted;
   }
 
-  async #wished(wish: BackendWish): Promise<Backend & { readonly kept: KeptBackend }> {
+  async #wished(wish: BackendWish, run: CreateRequest["run"] | null = null, signal?: AbortSignal): Promise<Choice> {
     const { backend, choose } = this.#options;
-    const chosen = choose === undefined || wish.name === backend.name ? backend : await choose(wish);
+    if (choose === undefined || wish.name === backend.name) return { backend, why: wish.origin, notes: [] };
+    return await choose(wish, run, signal);
+  }
+
+  #keeper(chosen: Backend): Backend & { readonly kept: KeptBackend } {
+    const { backend } = this.#options;
     if (chosen.name === backend.name) return { ...backend, kept: this.#kept };
     if (chosen.kept === undefined || !keepers.includes(chosen.name)) {
       const message = `the backend ${chosen.name} has no sandboxes that stay in this version`;
@@ -282,9 +290,11 @@ export class Sandboxes {
 
   async #create(name: string, request: CreateRequest): Promise<Sandbox> {
     const { run, ttlMs, idleTimeoutMs, owner, signal, watcher } = request;
-    const backend = await this.#wished(run.backend);
-    const image = await rootImage(run.image, run.imageSettings, { ...watcher, signal }, backend);
+    const wished = await this.#wished(run.backend, run, signal);
+    const image = await rootImage(run.image, run.imageSettings, { ...watcher, signal }, this.#keeper(wished.backend));
     try {
+      const { backend: chosen, why, notes } = await forImage(wished, image.source);
+      const backend = this.#keeper(chosen);
       const { policy, origins, projectDir, homeDir, workdir, publish, audit } = run;
       const now = this.#home.clock.now();
       const record: SandboxRecord = {
@@ -293,6 +303,8 @@ export class Sandboxes {
         name,
         owner,
         ...(backend.name === this.#options.backend.name ? {} : { backend: backend.name }),
+        backendWhy: why,
+        ...(notes.length === 0 ? {} : { backendNotes: notes }),
         created: now,
         hasRun: false,
         ttlMs,

@@ -27,8 +27,12 @@ export interface SandboxRecord {
   readonly name: string;
   /** Who made it, for those who serve many: a client sees its own. Null: the user. */
   readonly owner: string | null;
-  /** The one that was named when it was made; not there: the usual one. */
+  /** The one that it was made for; not there: the usual one. */
   readonly backend?: BackendName;
+  /** Why it is on that one, for people; not there in older records. */
+  readonly backendWhy?: string;
+  /** What its user should know of that. */
+  readonly backendNotes?: readonly string[];
   /** What it began as a copy of, if it did. */
   readonly from?: CopyOrigin;
   readonly created: Moment;

@@ -51,6 +51,7 @@ export async function infoOf(view: SandboxView): Promise<SandboxInfo> {
   return {
     ...summaryOf(view),
     backend: record.backend ?? home.backend.name,
+    backendWhy: record.backendWhy ?? null,
     imageWhy: record.image.why,
     policy: record.policy,
     policyVersion: record.policyVersion,
@@ -60,7 +61,7 @@ export async function infoOf(view: SandboxView): Promise<SandboxInfo> {
     execs: execs.list(),
     terminals: view.terminals.list(),
     lastEnd: running === null ? await home.kept.lastEnd(folder.jail) : null,
-    notes: secrets.notes(running !== null),
+    notes: [...(record.backendNotes ?? []), ...secrets.notes(running !== null)],
   };
 }
 

@@ -42,8 +42,9 @@ export class RunningSandbox {
       ...(egress === null ? {} : { egress: egress.port }),
     });
     this.session.ready.catch(() => {});
+    if (kept.pulse !== undefined) this.session.watchPulse(kept.pulse);
     // A guest that broke the protocol, or does not speak any more, takes its sandbox with it.
-    void this.session.ended.then(() => (this.#isReleased ? null : kept.kill())).catch(() => {});
+    void this.session.ended.then((error) => (this.#isReleased ? null : kept.kill(error?.message))).catch(() => {});
     this.over = kept.over.then((over) => {
       this.isOver = true;
       return this.#close(over);
@@ -65,16 +66,36 @@ export class RunningSandbox {
   /** Resolves to whether it was not paused before. */
   async pause(): Promise<boolean> {
     if (this.isPaused) return false;
-    await this.kept.pause();
+    await this.holdStill();
     this.isPaused = true;
     return true;
   }
 
   async resume(): Promise<boolean> {
     if (!this.isPaused) return false;
-    await this.kept.resume();
+    await this.letGoOn();
     this.isPaused = false;
     return true;
+  }
+
+  /** Whoever had it before had paused it. */
+  findPaused(): void {
+    this.isPaused = true;
+    this.session.excuseSilence();
+  }
+
+  /** Nothing in it moves until it is let go on. */
+  async holdStill(): Promise<void> {
+    this.session.excuseSilence();
+    await this.kept.pause().catch((error: unknown) => {
+      this.session.expectSigns();
+      throw error;
+    });
+  }
+
+  async letGoOn(): Promise<void> {
+    await this.kept.resume();
+    this.session.expectSigns();
   }
 
   async publish(ports: readonly PublishedPort[]): Promise<void> {

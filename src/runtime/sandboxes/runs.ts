@@ -132,7 +132,7 @@ export class Runs {
     try {
       const { paused } = await kept.status();
       const running = await this.#take(kept, egress);
-      running.isPaused = paused;
+      if (paused) running.findPaused();
       await execs.load(running.session);
       await this.#republish(running, record().publish);
     } catch (error) {

@@ -28,6 +28,7 @@ export async function whileStill<T>(
 ): Promise<T> {
   if (running === null || running.isPaused) return await work(null);
   running.isHeldStill = true;
+  running.session.excuseSilence();
   try {
     const { hold } = running.kept;
     if (!sandbox.withMemory || hold === undefined) return await whilePaused(running, sandbox, () => work(null));
@@ -39,6 +40,7 @@ export async function whileStill<T>(
     }
   } finally {
     running.isHeldStill = false;
+    running.session.expectSigns();
   }
 }
 
@@ -50,13 +52,13 @@ async function whilePaused<T>(
   await writeFile(noteIn(folder), "", { mode: 0o600 });
   await syncFolder(folder.path);
   try {
-    await running.kept.pause().catch((error: unknown) => {
+    await running.holdStill().catch((error: unknown) => {
       throw isAgentKernelError(error) && error.code === "unsupported" ? mustStop(name, error) : error;
     });
     return await work();
   } finally {
     // One that was killed meanwhile has nothing to go on with.
-    await running.kept.resume().catch((error: unknown) => {
+    await running.letGoOn().catch((error: unknown) => {
       if (!running.isOver && !isGone(error)) throw error;
     });
     await rm(noteIn(folder), { force: true });

@@ -144,6 +144,8 @@ export interface SandboxSummary {
 
 export interface SandboxInfo extends SandboxSummary {
   readonly backend: BackendName;
+  /** Why it is on that one; null where that was not written down. */
+  readonly backendWhy: string | null;
   readonly imageWhy: string;
   readonly policy: Policy;
   readonly policyVersion: number;

@@ -2,7 +2,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
-import type { BootSpec, KeptBackend } from "../../../src/core/backend.js";
+import type { BootSpec, KeptBackend, KeptCopy } from "../../../src/core/backend.js";
 import { makeProject } from "../../support/project.js";
 import type { Contract } from "./contract.js";
 import { inStateFolder, type Owned, startKept } from "./kept-subject.js";
@@ -28,19 +28,16 @@ export function keptMemoryContract(contract: Contract): void {
 
   contract.capability("snapshot", (test) => {
     test("what runs goes on in copies that have its memory, each of which is another machine", async () => {
-      await folders(4, async (from = "", saved = "", one = "", two = "") => {
+      await folders(5, async (from = "", saved = "", one = "", two = "", three = "") => {
         const first = await startKept(kept, bootSpec({}), from);
         const counter = await first.start(["sh", "-c", COUNTER], { key: "counter" });
         await first.start(["sh", "-c", "exec sleep 4207"]);
         await counter.until(/^5$/m);
         await first.sh("echo on disk > /opt/file");
         const before = await count(first);
-        const held = await first.sandbox.hold?.();
         const savedAt = Date.now() / 1000;
-        const made = await copies.make(from, saved, undefined, { isWanted: true, held: held ?? null });
-        expect(made.memory).toBe(true);
+        expect((await copied(kept, first, from, saved)).memory).toBe(true);
         expect((await stat(join(saved, "disk/machine/memory"))).mode & 0o777).toBe(0o600);
-        await held?.letGo();
         const goesOn = await count(first);
         expect(await higher(first, goesOn)).toBe(true);
 
@@ -60,13 +57,17 @@ export function keptMemoryContract(contract: Contract): void {
         }
         const taken = await copy.attach("counter");
         await taken.until(/^\d+\n\d+\n/m);
+        await copied(kept, other, two, three);
+        const last = await startKept(kept, named("three"), three);
+        expect(await higher(last, before)).toBe(true);
         const all = await Promise.all(
-          [first, copy, other].map(async (each) => (await each.sh(FACTS)).stdout.split("\n")),
+          [first, copy, other, last].map(async (each) => (await each.sh(FACTS)).stdout.split("\n")),
         );
-        for (const line of [0, 1, 2, 3, 4]) expect(new Set(all.map((lines) => lines[line])).size).toBe(3);
+        for (const line of [0, 1, 2, 3, 4]) expect(new Set(all.map((lines) => lines[line])).size).toBe(4);
         expect(all.slice(1).map((lines) => lines.slice(2, 4))).toEqual([
           ["one", "one"],
           ["two", "two"],
+          ["three", "three"],
         ]);
         expect((await first.sh("pgrep -f '[s]leep 4207' | wc -l")).stdout).toBe("1\n");
 
@@ -85,9 +86,7 @@ export function keptMemoryContract(contract: Contract): void {
         const { path: projectDir } = makeProject(actor, { "a.txt": "a\n" });
         const first = await startKept(kept, bootSpec({ projectDir }), from);
         await first.sh("echo on disk > /opt/file; echo in memory > /dev/shm/file");
-        const held = await first.sandbox.hold?.();
-        await copies.make(from, saved, undefined, { isWanted: true, held: held ?? null });
-        await held?.letGo();
+        await copied(kept, first, from, saved);
         // Whoever looked into the disk would change it.
         await expect(kept.changes?.list(saved, { paths: [] })).rejects.toMatchObject({ hint: "start it first" });
         const fields = { "resources.pids": 77 };
@@ -103,6 +102,17 @@ export function keptMemoryContract(contract: Contract): void {
       });
     });
   });
+}
+
+/** Of one that runs, with its memory. */
+async function copied({ copies }: KeptBackend, { sandbox }: Owned, from: string, into: string): Promise<KeptCopy> {
+  const held = await sandbox.hold?.();
+  if (copies === undefined || held === undefined) throw new Error("its memory cannot be saved");
+  try {
+    return await copies.make(from, into, undefined, { isWanted: true, held });
+  } finally {
+    await held.letGo();
+  }
 }
 
 function named(name: string): BootSpec {

@@ -32,6 +32,7 @@ export function keptProjectContract(contract: Contract): void {
             conflicts: [],
             refused: [],
           });
+          expect((await kept.lastEnd(folder))?.end.carried).toEqual(carried);
           expect(project.content()).toEqual({ "a.txt": "changed\n", "new.txt": "new\n" });
           writeFileSync(join(project.path, "a.txt"), "the host's\n");
           const second = await startKept(kept, spec, folder);

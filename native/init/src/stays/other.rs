@@ -5,7 +5,6 @@
 
 use std::{
     fs::{self, File},
-    io::ErrorKind,
     os::fd::{AsFd, OwnedFd},
     path::Path,
 };
@@ -63,7 +62,9 @@ pub fn become_it(wake: &Wake<'_>, pid: libc::pid_t, remains: &Remains, kind: Kin
         .during("look into the sandbox")?;
     sethostname(wake.hostname.as_bytes()).during("set the host name")?;
     remains.enter()?;
-    place::attach_at(&boot_id, Path::new(KERNELS_BOOT_ID)).during("change the boot id")?;
+    if let Some(boot_id) = boot_id {
+        place::attach_at(&boot_id, Path::new(KERNELS_BOOT_ID)).during("change the boot id")?;
+    }
     let root = Root::new(File::open("/").during("open the root")?.into());
     close_root(kind, false)?;
     write_files(&root, wake, kind)?;
@@ -92,17 +93,17 @@ fn close_root(kind: Kind, is_closed: bool) -> Outcome<()> {
     mount_remount("/", flags, "").during("close the root")
 }
 
-/// As a mount that can be put anywhere. Whoever was told another has that one, of the machine that it was in.
-fn new_boot_id() -> Outcome<OwnedFd> {
+/// As a mount that can be put anywhere; none where what was put there before has it now.
+fn new_boot_id() -> Outcome<Option<OwnedFd>> {
     let mut bytes = [0; 16];
     let length = getrandom(&mut bytes[..], GetRandomFlags::empty()).during("make a boot id")?;
     debug_assert_eq!(length, bytes.len());
-    match fs::remove_file(BOOT_ID) {
-        Err(e) if e.kind() != ErrorKind::NotFound => return Err(e).during("make a boot id"),
-        _ => {}
-    }
+    let is_shown = fs::exists(BOOT_ID).during("make a boot id")?;
     fs::write(BOOT_ID, format!("{}\n", random_uuid(bytes))).during("make a boot id")?;
-    place::clone_readonly(Path::new(BOOT_ID)).during("make a boot id")
+    if is_shown {
+        return Ok(None);
+    }
+    place::clone_readonly(Path::new(BOOT_ID)).during("make a boot id").map(Some)
 }
 
 /// Version 4, as the kernel has it.

@@ -2,6 +2,10 @@
 
 use crate::{cgroup::Cgroup, spec::Spec, sys};
 
+/// What a machine's monitor may reserve beyond what it may use: a stack for each of its threads, of which it has more
+/// while it saves the machine, and none of which is ever full.
+const RESERVED_MIB: u64 = 512;
+
 /// Limits for each process, and where no cgroup holds all of them together, the next best thing.
 pub fn rlimits(spec: &Spec, cgroup: &Cgroup) -> Vec<(sys::Resource, u64)> {
     let mut limits = vec![(libc::RLIMIT_NOFILE, spec.limits.open_files), (libc::RLIMIT_CORE, 0)];
@@ -12,7 +16,8 @@ pub fn rlimits(spec: &Spec, cgroup: &Cgroup) -> Vec<(sys::Resource, u64)> {
     if !cgroup.limits("memory") {
         // gVisor's kernel looks at all of a process's addresses only.
         let kind = if spec.gvisor.is_some() { libc::RLIMIT_AS } else { libc::RLIMIT_DATA };
-        limits.push((kind, spec.limits.memory_mib << 20));
+        let reserved = if spec.monitor.is_some() { RESERVED_MIB } else { 0 };
+        limits.push((kind, (spec.limits.memory_mib + reserved) << 20));
     }
     limits
 }

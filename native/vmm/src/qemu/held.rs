@@ -15,7 +15,7 @@ use rustix::fs::{SeekFrom, seek};
 use serde_json::{Value, json};
 
 use super::{
-    Memory, PATIENCE, Qemu, capabilities,
+    Memory, PATIENCE, Qemu,
     kept::{GO_ON, STILL},
 };
 use crate::{
@@ -26,8 +26,9 @@ use crate::{
 
 /// Each time is told by a number of its own: process 1 answers with it, and may do so too late.
 pub const FIRST_NUMBER: u8 = 128;
-/// QEMU's own limit is made for networks.
-const BYTES_PER_SECOND: u64 = 1 << 40;
+
+/// How the C library calls it, which QEMU passes on.
+const DISK_FULL: &str = "No space left on device";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
@@ -98,7 +99,11 @@ impl Stillness {
                 }
                 Ok(())
             }
-            (Stage::Saving, "failed" | "cancelled") => self.fail(machine, "QEMU could not save the machine"),
+            (Stage::Saving, "failed" | "cancelled") => {
+                let why = machine.qmp.ask(&json!({ "execute": "query-migrate" }), PATIENCE)?;
+                let why = why["error-desc"].as_str().unwrap_or("without a reason").to_owned();
+                self.fail(machine, &format!("QEMU could not save the machine: {why}"))
+            }
             (Stage::GivingUp, "completed" | "failed" | "cancelled") => self.go_on(machine),
             _ => Ok(()),
         }
@@ -132,7 +137,8 @@ impl Stillness {
     fn fail(&mut self, machine: &mut Qemu, why: &str) -> Outcome<()> {
         if let Some(held) = &self.held {
             // Who is gone cannot be told.
-            let _ = tell(&held.asker, &json!({ "said": "failed", "code": "internal", "message": why }));
+            let code = if why.contains(DISK_FULL) { "resource_exhausted" } else { "internal" };
+            let _ = tell(&held.asker, &json!({ "said": "failed", "code": code, "message": why }));
         }
         self.go_on(machine)
     }
@@ -155,9 +161,7 @@ impl Qemu {
     /// Begins to; QEMU tells when it has. The processors stand still from the beginning, so that it is of one moment.
     fn save_whole(&mut self) -> Outcome<()> {
         self.pause()?;
-        self.qmp.ask(&capabilities(Memory::Within), PATIENCE)?;
-        let limit = json!({ "max-bandwidth": BYTES_PER_SECOND });
-        self.qmp.ask(&json!({ "execute": "migrate-set-parameters", "arguments": limit }), PATIENCE)?;
+        self.prepare_to_save(Memory::Within)?;
         // SAFETY: the jail put it there, and it stays open for as long as this process lives.
         let saved = unsafe { BorrowedFd::borrow_raw(SAVED_FD) };
         seek(saved, SeekFrom::Start(0)).during("open the file for the machine's memory")?;

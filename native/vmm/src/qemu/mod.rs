@@ -38,6 +38,8 @@ use words::Ends;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How much of what was said last is told. The pipe to the supervisor takes it whole.
 const TOLD_CHARS: usize = 2000;
+/// Of what is saved. QEMU's own limit is made for networks.
+const BYTES_PER_SECOND: u64 = 1 << 40;
 
 pub struct Qemu {
     child: Child,
@@ -47,6 +49,7 @@ pub struct Qemu {
     console: Console,
     /// To process 1 of a machine that stays.
     orders: Option<UnixStream>,
+    memory: Memory,
     /// How often it was told that memory was wanted.
     told_kills: u32,
     is_line_open: bool,
@@ -76,15 +79,14 @@ impl Monitor for Qemu {
     fn keep(spec: &MachineSpec, door: Door) -> Outcome<End> {
         let mut started = Self::start(spec, None)?;
         match spec.does {
-            Does::Restore => started.say_restore()?,
-            Does::Continue => started.say_continue()?,
+            Does::Restore | Does::Continue => started.say_restore()?,
             Does::Boot | Does::Save => started.qmp.say(&json!({ "execute": "qmp_capabilities" }))?,
         }
         kept::run(started, door, spec.does)
     }
 
     fn save(&mut self) -> Outcome<()> {
-        self.qmp.ask(&capabilities(Memory::Beside), PATIENCE)?;
+        self.prepare_to_save(self.memory)?;
         let state = crate::spec::STATE_FD;
         // SAFETY: the jail put it there, and it stays open for as long as this process lives.
         let state = unsafe { BorrowedFd::borrow_raw(state) };
@@ -143,19 +145,15 @@ impl Qemu {
     /// All at once: nothing of it depends on an answer, and a refusal is met while its end is awaited.
     fn say_restore(&mut self) -> Outcome<()> {
         self.qmp.say(&json!({ "execute": "qmp_capabilities" }))?;
-        self.say_incoming(Memory::Beside)
-    }
-
-    /// It stands still when all is read, as it did when it was saved.
-    fn say_continue(&mut self) -> Outcome<()> {
-        self.qmp.say(&json!({ "execute": "qmp_capabilities" }))?;
-        self.say_incoming(Memory::Within)
-    }
-
-    fn say_incoming(&mut self, memory: Memory) -> Outcome<()> {
-        self.qmp.say(&capabilities(memory))?;
+        self.qmp.say(&capabilities(self.memory))?;
         let uri = format!("fd:{}", crate::spec::STATE_FD);
         self.qmp.say(&json!({ "execute": "migrate-incoming", "arguments": { "uri": uri } }))
+    }
+
+    fn prepare_to_save(&mut self, memory: Memory) -> Outcome<()> {
+        self.qmp.ask(&capabilities(memory), PATIENCE)?;
+        let limit = json!({ "max-bandwidth": BYTES_PER_SECOND });
+        self.qmp.ask(&json!({ "execute": "migrate-set-parameters", "arguments": limit }), PATIENCE).map(drop)
     }
 
     /// Waits until something has happened, to the machine or besides.
@@ -221,7 +219,18 @@ impl Qemu {
             orders.set_nonblocking(true).during("speak to the machine")?;
         }
         let (qmp, console) = (Qmp::new(qmp), Console::default());
-        Ok(Self { child, pidfd, qmp, line, console, orders, told_kills: 0, is_line_open: true, is_qmp_open: true })
+        Ok(Self {
+            child,
+            pidfd,
+            qmp,
+            line,
+            console,
+            orders,
+            memory: memory_of(spec),
+            told_kills: 0,
+            is_line_open: true,
+            is_qmp_open: true,
+        })
     }
 
     fn hear_console(&mut self) -> Outcome<Heard> {
@@ -273,11 +282,15 @@ impl Drop for Qemu {
 }
 
 /// Where the memory of a machine is when it is saved.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Memory {
     /// In a file of its own, which whoever restores it has already.
     Beside,
     Within,
+}
+
+fn memory_of(spec: &MachineSpec) -> Memory {
+    if spec.disk_mib.is_some() { Memory::Within } else { Memory::Beside }
 }
 
 /// What is asked of QEMU before it saves or restores.

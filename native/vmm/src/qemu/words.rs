@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
-use super::{clock, ports};
+use super::{Memory, clock, ports};
 use crate::spec::{Accelerator, DISK_FD, Does, INITRD_FD, KERNEL_FD, MEMORY_FD, MachineSpec, ROOT_FD};
 
 /// QEMU's ends of what leads to it.
@@ -80,16 +80,19 @@ fn add_port(words: &mut Words, id: &str, name: &str, end: Option<BorrowedFd<'_>>
     words.add("-device", [format!("virtserialport,chardev={id},name={name},id={id}-port")]);
 }
 
-/// A saved machine has seen none but one of this length.
+/// A saved machine has seen none but one of this length. What the machine does not need any more, the file gives back.
 fn add_disk(words: &mut Words, spec: &MachineSpec, mib: u64) {
     if spec.does == Does::Save {
-        words.add("-blockdev", [format!("driver=null-co,node-name=disk,size={},read-zeroes=on", mib << 20)]);
+        words.add(
+            "-blockdev",
+            [format!("driver=null-co,node-name=disk,size={},read-zeroes=on,discard=unmap", mib << 20)],
+        );
     } else {
         words.add("-add-fd", [format!("fd={DISK_FD},set=2")]);
-        words.add("-blockdev", ["driver=file,node-name=disk-file,filename=/dev/fdset/2,locking=off"]);
-        words.add("-blockdev", ["driver=raw,node-name=disk,file=disk-file"]);
+        words.add("-blockdev", ["driver=file,node-name=disk-file,filename=/dev/fdset/2,locking=off,discard=unmap"]);
+        words.add("-blockdev", ["driver=raw,node-name=disk,file=disk-file,discard=unmap"]);
     }
-    words.add("-device", ["virtio-blk-device,drive=disk"]);
+    words.add("-device", ["virtio-blk-device,drive=disk,discard=on"]);
 }
 
 fn accelerator(spec: &MachineSpec) -> String {
@@ -99,16 +102,16 @@ fn accelerator(spec: &MachineSpec) -> String {
     }
 }
 
-/// What is restored is private to this machine; what is saved is the template's. One that continues reads its own.
+/// What is restored is private to this machine; what is saved is the template's. One that stays has memory of its own,
+/// and reads it from what was saved: whoever saves it again looks at all of it, and would fill the holes of a file.
 fn memory(spec: &MachineSpec) -> String {
     let size = spec.memory_mib;
-    match spec.does {
-        Does::Boot | Does::Continue => format!("memory-backend-ram,id=memory,size={size}M"),
-        does => {
-            let share = if does == Does::Save { "on" } else { "off" };
-            format!("memory-backend-file,id=memory,size={size}M,mem-path={},share={share}", inherited(MEMORY_FD))
-        }
-    }
+    let share = match (super::memory_of(spec), spec.does) {
+        (Memory::Beside, Does::Save) => "on",
+        (Memory::Beside, Does::Restore) => "off",
+        _ => return format!("memory-backend-ram,id=memory,size={size}M"),
+    };
+    format!("memory-backend-file,id=memory,size={size}M,mem-path={},share={share}", inherited(MEMORY_FD))
 }
 
 fn socket(id: &str, fd: RawFd) -> String {

@@ -13,6 +13,7 @@ import { inTurn } from "../../entry/in-turn.js";
 import { Control, readStatus } from "../../linux/kept/control.js";
 import type { MicrovmOptions } from "../options.js";
 import { sendOn } from "./errand.js";
+import { keepingLastEnd, noteOfEnd } from "./last-end.js";
 import { readSaved } from "./memory.js";
 import { readRecord, writeRecord } from "./record.js";
 import { withMachine } from "./start.js";
@@ -25,6 +26,7 @@ export function machineChanges(options: MicrovmOptions): KeptChanges {
 export async function carryAtStop(options: MicrovmOptions, stateDir: string): Promise<CarryReport> {
   await inTurn(stateDir, () => bringAll(options, stateDir));
   const report = await carryChanges(stateDir);
+  await noteOfEnd(stateDir, { carried: report });
   const record = readRecord(stateDir);
   if (record !== null) writeRecord(stateDir, { ...record, isCarried: true });
   return report;
@@ -49,10 +51,12 @@ async function bringAll(options: MicrovmOptions, stateDir: string): Promise<void
   } else if (!record.isBrought) {
     writeRecord(stateDir, { ...record, isAsked: true });
     try {
-      await withMachine(options, stateDir, record, undefined, async ({ jail, stream }) => {
-        await bringChanges(stateDir, stream, "gather");
-        await jail.over;
-      });
+      await keepingLastEnd(stateDir, () =>
+        withMachine(options, stateDir, record, undefined, async ({ jail, stream }) => {
+          await bringChanges(stateDir, stream, "gather");
+          await jail.over;
+        }),
+      );
     } finally {
       writeRecord(stateDir, { ...record, isAsked: false });
     }

@@ -37,9 +37,10 @@ async function memoryOf(
   record: MachineRecord | null,
   held: HeldStill | null,
 ): Promise<MemoryMarks | null> {
-  if (held instanceof HeldMachine) return held.marks;
-  if (held !== null) throw new AgentKernelError("internal", "what is held still is no machine");
-  const saved = readSaved(stateDir);
+  if (held !== null && !(held instanceof HeldMachine)) {
+    throw new AgentKernelError("internal", "what is held still is no machine");
+  }
+  const saved = held === null ? readSaved(stateDir) : held.marks;
   if (saved !== null && record !== null) {
     insistOnSame(saved, await shapeFor(options, { ...record, first: () => saved.first }));
   }

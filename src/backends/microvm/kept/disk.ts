@@ -7,6 +7,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { diskFailure } from "../../../core/disk-failure.js";
 import { AgentKernelError } from "../../../core/errors.js";
 import { escapeText } from "../../../core/escape.js";
 import { findProgram } from "../../../core/find-program.js";
@@ -63,6 +64,8 @@ export async function makeDisk(stateDir: string, mib: number): Promise<void> {
       throw new AgentKernelError("sandbox_start_failed", `the machine's disk could not be made: ${why}`, { cause });
     });
     await rename(fresh, diskPath(stateDir));
+  } catch (error) {
+    throw diskFailure("the machine's disk could not be made", stateDir, error);
   } finally {
     await rm(fresh, { force: true });
   }

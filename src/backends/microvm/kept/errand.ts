@@ -75,6 +75,10 @@ export async function expect(stream: Duplex, word: string): Promise<void> {
   const { said, code, message } = await hear(stream).catch((cause: unknown) => {
     throw new AgentKernelError("sandbox_died", "the machine ended before it had answered", { cause });
   });
-  if (said === "failed") throw new AgentKernelError(errorCodeOf(code), escapeText(String(message)));
+  if (said === "failed") {
+    const known = errorCodeOf(code);
+    const extras = known === "resource_exhausted" ? { hint: "make room on the disk of the state folder" } : {};
+    throw new AgentKernelError(known, escapeText(String(message)), extras);
+  }
   if (said !== word) throw new AgentKernelError("internal", `a machine said something else than ${word}`);
 }

@@ -7,22 +7,20 @@ import type { KeptBackend } from "../../../core/backend.js";
 import { inTurn } from "../../entry/in-turn.js";
 import { adoptKept } from "../../linux/kept/adopt.js";
 import { removeKept } from "../../linux/kept/jail-command.js";
-import { readLastEnd } from "../../linux/kept/last-end.js";
-import { machineEnd } from "../machine-report.js";
-import type { MicrovmOptions } from "../options.js";
-import { memoryMib } from "../shape.js";
+import { type MicrovmOptions, usualPulse } from "../options.js";
 import { carryAtStop, machineChanges } from "./changes.js";
 import { machineCopies } from "./copies.js";
+import { lastEndOf } from "./last-end.js";
 import { emptyMemory } from "./memory.js";
 import { OwnedMachine, type StartedMachine } from "./owned-machine.js";
 import { readRecord } from "./record.js";
 import { startKeptMachine } from "./start.js";
 
 export function microvmKept(options: MicrovmOptions): KeptBackend {
-  const { programs } = options;
+  const { programs, pulse = usualPulse } = options;
   const owned = (stateDir: string, { jail, record }: StartedMachine) => {
     const carry = record.isSynced ? () => carryAtStop(options, stateDir) : null;
-    return new OwnedMachine({ jail, stateDir, record, carry });
+    return new OwnedMachine({ jail, stateDir, record, carry, pulse });
   };
   return {
     async start(spec, stateDir, signal) {
@@ -41,12 +39,7 @@ export function microvmKept(options: MicrovmOptions): KeptBackend {
       await jail.kill();
       return null;
     },
-    async lastEnd(stateDir) {
-      const last = await readLastEnd(stateDir);
-      const record = readRecord(stateDir);
-      if (last === null || record === null) return last;
-      return { ...last, end: machineEnd(last.end, { memoryMib: memoryMib(record.resources) }) };
-    },
+    lastEnd: lastEndOf,
     remove: (stateDir) => removeKept(programs, stateDir),
     changes: machineChanges(options),
     copies: machineCopies(options),

@@ -99,7 +99,7 @@ export function insistOnSame(saved: MemoryMarks, shape: MachineShape): void {
 
 function cannotGoOn(why: string): AgentKernelError {
   return new AgentKernelError("unsupported", `what was saved in memory cannot go on here: ${why}`, {
-    hint: "its files are all there: restore the snapshot, or fork the sandbox, with --no-memory",
+    hint: "snapshot, restore and fork have its files alone with --no-memory; started again, it runs on what is here now",
   });
 }
 

@@ -1,6 +1,7 @@
 /** A machine that stays while it is ours: the jail around its monitor is a kept one, and so is who owns it. */
 import type { Duplex } from "node:stream";
 import type { CarryReport, KeptOver, KeptSandbox, KeptStatus, Layer, SandboxEnd } from "../../../core/backend.js";
+import type { Pulse } from "../../../core/pulse.js";
 import { within } from "../../../core/within.js";
 import type { OwnedSandbox } from "../../linux/kept/owned-sandbox.js";
 import { machineEnd } from "../machine-report.js";
@@ -8,6 +9,7 @@ import { memoryMib } from "../shape.js";
 import { syncMachine } from "./errand.js";
 import { GuestPort } from "./guest-port.js";
 import { HeldMachine } from "./held-machine.js";
+import { noteOfEnd } from "./last-end.js";
 import type { MachineRecord } from "./record.js";
 
 /** What is killed may not hold anybody up for longer. */
@@ -19,6 +21,7 @@ export interface OwnedParts {
   readonly record: MachineRecord;
   /** Of a synced project: takes its changes over once it has been stopped. */
   readonly carry: (() => Promise<CarryReport>) | null;
+  readonly pulse: Pulse;
 }
 
 /** What is known of one that was just started. */
@@ -27,6 +30,7 @@ export type StartedMachine = Pick<OwnedParts, "jail" | "record">;
 export class OwnedMachine implements KeptSandbox {
   readonly layers: readonly Layer[];
   readonly startedAtMs: number;
+  readonly pulse: Pulse;
   readonly over: Promise<KeptOver>;
   readonly hold?: (signal?: AbortSignal) => Promise<HeldMachine>;
   readonly #jail: OwnedSandbox;
@@ -35,10 +39,12 @@ export class OwnedMachine implements KeptSandbox {
   readonly #carry: OwnedParts["carry"];
   #isStopping = false;
   #notCarried: unknown = null;
+  #whyKilled: string | null = null;
 
-  constructor({ jail, stateDir, record, carry }: OwnedParts) {
+  constructor({ jail, stateDir, record, carry, pulse }: OwnedParts) {
     this.layers = record.layers;
     this.startedAtMs = jail.startedAtMs;
+    this.pulse = pulse;
     this.#jail = jail;
     this.#stateDir = stateDir;
     this.#memoryMib = memoryMib(record.resources);
@@ -83,7 +89,8 @@ export class OwnedMachine implements KeptSandbox {
   }
 
   /** What it has written is on its disk, unless it does not answer any more. */
-  async kill(): Promise<SandboxEnd> {
+  async kill(why?: string): Promise<SandboxEnd> {
+    this.#whyKilled ??= why ?? null;
     const { paused } = await this.#jail.status().catch(() => ({ paused: true }));
     // What does not answer, in time or at all, is killed all the same.
     const synced = paused ? Promise.resolve() : syncMachine(this.#stateDir).catch(() => {});
@@ -105,10 +112,11 @@ export class OwnedMachine implements KeptSandbox {
 
   async #overBy(over: KeptOver): Promise<KeptOver> {
     if (over.how !== "ended") return over;
-    return {
-      how: "ended",
-      end: { ...machineEnd(over.end, { memoryMib: this.#memoryMib }), ...(await this.#carried()) },
-    };
+    const end = machineEnd(over.end, { memoryMib: this.#memoryMib });
+    const said = this.#whyKilled === null ? {} : { said: this.#whyKilled };
+    // Whoever asks later hears it too, unless the disk is full.
+    if (this.#whyKilled !== null) await noteOfEnd(this.#stateDir, said).catch(() => {});
+    return { how: "ended", end: { ...end, ...said, ...(await this.#carried()) } };
   }
 
   /** A stop takes them over; after any other end they wait for the next stop. */

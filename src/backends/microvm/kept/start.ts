@@ -1,6 +1,5 @@
 /** Starts a machine that stays: from its disk, as whose it is, and with the project where it has none yet. */
 import { mkdir } from "node:fs/promises";
-import type { Duplex } from "node:stream";
 import type { BootSpec } from "../../../core/backend.js";
 import { AgentKernelError } from "../../../core/errors.js";
 import { beginProject, limitChanges, writeListing } from "../../entry/copied-project.js";
@@ -20,7 +19,7 @@ import { machineViews } from "../run-machine.js";
 import type { MachineShape } from "../shape.js";
 import { shapeFor } from "../shape-for.js";
 import { newMachineId, wakeMessage } from "../wake.js";
-import { wakeUp } from "../wake-up.js";
+import { unlessStalled, wakeUp } from "../wake-up.js";
 import { continueMachine } from "./continue.js";
 import { diskMib, diskPath, makeDisk } from "./disk.js";
 import { dropTaken, emptyMemory, marksOf, readSaved } from "./memory.js";
@@ -69,10 +68,12 @@ export async function startKeptMachine(
         anew: record.isCarried,
         listed: isListed ? tracked.target : null,
       };
-      const begun = await giveOrder(stream, { order, views: sent, hide: spec.policy.fs.deny, signal });
+      const giving = giveOrder(stream, { order, views: sent, hide: spec.policy.fs.deny, signal });
+      giving.catch(() => {});
+      const begun = await unlessStalled(stream, giving);
       signal?.throwIfAborted();
       if (begun.listing !== null) await writeListing(stateDir, begun.listing);
-      const layers = machineLayers(shape, jail.layers, begun.layers);
+      const layers = machineLayers(shape, spec.policy.resources, jail.layers, begun.layers);
       const isSynced = tracked?.isSynced ?? false;
       const marks = marksOf(shape);
       const started = { ...record, isFilled: true, isCarried: false, isBrought: false, isSynced, layers, marks };
@@ -115,7 +116,7 @@ export interface WokenMachine {
   readonly jail: OwnedSandbox;
   readonly shape: MachineShape;
   /** To its first program, which waits for its order. */
-  readonly stream: Duplex;
+  readonly stream: MachineStream;
 }
 
 /** The machine of this record, woken. It has ended where `use` rejects; its stream has in any case. */
@@ -137,11 +138,12 @@ export async function withMachine<T>(
   const keeps = { disk: diskPath(stateDir), memory: await emptyMemory(stateDir) };
   const spec = monitorJail({ shape, start, vcpus: resources.vcpus, vmmBinary, journalDir, keeps });
   const jail = await startKeptJail(programs, spec, stateDir, signal);
-  let stream: Duplex | null = null;
+  let stream: MachineStream | null = null;
   const giveUp = () => stream?.destroy();
   signal?.addEventListener("abort", giveUp, { once: true });
   try {
-    stream = new MachineStream(await jail.connect()).on("error", () => {});
+    stream = new MachineStream(await jail.connect());
+    stream.on("error", () => {});
     signal?.throwIfAborted();
     const message = wakeMessage(record, { token: null, rest: null, machineId: Buffer.from(machineId, "hex") });
     await wakeUp(stream, message, { start, shape });
