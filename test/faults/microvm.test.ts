@@ -10,6 +10,7 @@ import { createInterface } from "node:readline";
 import { buildSync } from "esbuild";
 import { afterAll, describe, expect, it } from "vitest";
 import { Templates } from "../../src/backends/microvm/templates.js";
+import type { Backend, BootSpec } from "../../src/core/backend.js";
 import { nativeBinary } from "../../src/core/native-binary.js";
 import { verifyRootImage } from "../../src/images/root-image.js";
 import { machineFiles } from "../../src/runtime/machine-files.js";
@@ -17,6 +18,7 @@ import { Subject } from "../contract/suite/subject.js";
 import { actors } from "../support/actors.js";
 import { linuxProgramsOf } from "../support/linux-backend.js";
 import {
+  contractImage,
   machineEnvironment,
   machinesOf,
   missingForMachines,
@@ -57,6 +59,34 @@ describe.skipIf(missing !== null || actor?.name !== "root")("a machine", { timeo
     killNow(processes()[which]);
     await machine.ended.catch(() => {});
     expect(await told).not.toBe("an end");
+  });
+
+  it("that waits has started a command of nobody's, serves whoever takes it, and leaves nothing if given up", async () => {
+    const built = (spec: BootSpec, signal: AbortSignal) => {
+      const shape = own.shapeOf?.({ ...spec, image: contractImage() });
+      if (shape === undefined || shape === null) throw new Error("machines do not wait");
+      return shape.build(signal);
+    };
+    const patient = new AbortController().signal;
+    const waiting: Backend = {
+      ...backend,
+      boot: async (spec, ...how) => (await built(spec, patient)).take(spec, ...how),
+    };
+    const machine = await Subject.boot(waiting);
+    // One process was before it; the guest itself is the first.
+    expect((await machine.run(["sh", "-c", "echo $$"])).stdout).toBe("4\n");
+    await machine.finish();
+    const abort = new AbortController();
+    const impatient: Backend = {
+      ...backend,
+      boot: async (spec) => {
+        const given = built(spec, abort.signal);
+        abort.abort(new Error("given up"));
+        await given;
+        throw new Error("it was there in no time");
+      },
+    };
+    await expect(Subject.boot(impatient)).rejects.toThrow("given up");
   });
 
   it("that stands still can be ended", async () => {

@@ -169,10 +169,18 @@ impl Server {
         if let Some(host) = &self.host {
             host.tell(&self.poller)?;
         }
-        // Whoever has the stream until then waits for it.
-        rustix::io::write(&entrance, &[0])?;
-        if rustix::io::retry_on_intr(|| read(&entrance, &mut [0; 1]))? == 0 {
-            return Err(Errno::CONNRESET.into());
+        let mut told = [0];
+        loop {
+            // Whoever has the stream until then waits for it.
+            rustix::io::write(&entrance, &[0])?;
+            if rustix::io::retry_on_intr(|| read(&entrance, &mut told))? == 0 {
+                return Err(Errno::CONNRESET.into());
+            }
+            if told == [0] {
+                break;
+            }
+            ahead::rehearse();
+            self.reap();
         }
         self.process.entrance = Some(entrance);
         if let Some(host) = &self.host {

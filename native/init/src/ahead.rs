@@ -128,6 +128,16 @@ fn await_guest(entrance: &OwnedFd) -> Outcome<()> {
     if length == 0 { Err(Fault::start("the guest did not come up")) } else { Ok(()) }
 }
 
+/// What the guest is told at its entrance.
+const BEGIN: u8 = 0;
+const REHEARSE: u8 = 1;
+
+/// Has the guest start a command that is nobody's. In a copy that waits, code that ran once has its cost behind it.
+fn rehearse(entrance: &OwnedFd) -> Outcome<()> {
+    rustix::io::write(entrance, &[REHEARSE]).during("have the guest rehearse")?;
+    await_guest(entrance)
+}
+
 /// Waits for the wake message, and gives the sandbox what is its own. Its token comes back.
 fn place(stream: &mut Stream, shape: &Shape, order: Order, started: &Started) -> Outcome<Option<crate::wake::Token>> {
     let random = identity::open_random()?;
@@ -141,7 +151,7 @@ fn place(stream: &mut Stream, shape: &Shape, order: Order, started: &Started) ->
     let begun = stream::message(&Said::Started { layers: &started.layers })?;
     let both = [&here[..], &begun].concat();
     let mut heard = Vec::new();
-    stream.hear_wake(&mut heard)?;
+    stream.hear_wake(&mut heard, || rehearse(&started.entrance))?;
     let wake = Wake::parse(&heard)?;
     identity.take(&wake)?;
     match wake.rest()? {
@@ -152,7 +162,7 @@ fn place(stream: &mut Stream, shape: &Shape, order: Order, started: &Started) ->
             stream.file().write_all(&begun).during("say that the guest starts")?;
         }
     }
-    rustix::io::write(&started.entrance, &[0]).during("let the guest begin")?;
+    rustix::io::write(&started.entrance, &[BEGIN]).during("let the guest begin")?;
     let token = wake.token;
     // Giving memory back would take a processor from the guest.
     std::mem::forget((heard, here, begun, both, identity));

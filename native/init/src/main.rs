@@ -127,7 +127,7 @@ fn mount_kernel_folders() -> Outcome<()> {
 fn serve(stream: &mut Stream, shape: &Shape, token: TokenWriter) -> Outcome<Infallible> {
     let Entered { mut identity, program, log } = enter(Storage::Memory, shape)?;
     let mut heard = Vec::new();
-    stream.hear_wake(&mut heard)?;
+    stream.hear_wake(&mut heard, || Ok(()))?;
     let wake = Wake::parse(&heard)?;
     token.tell(wake.token)?;
     identity.take(&wake)?;
@@ -137,7 +137,7 @@ fn serve(stream: &mut Stream, shape: &Shape, token: TokenWriter) -> Outcome<Infa
 /// What a machine that stays has on its disk is there only when it is somebody's.
 fn serve_from_disk(stream: &mut Stream, shape: &Shape, token: TokenWriter) -> Outcome<Infallible> {
     let mut heard = Vec::new();
-    stream.hear_wake(&mut heard)?;
+    stream.hear_wake(&mut heard, || Ok(()))?;
     let wake = Wake::parse(&heard)?;
     token.tell(wake.token)?;
     let Entered { mut identity, program, log } = enter(Storage::Disk, shape)?;

@@ -77,13 +77,15 @@ impl Stream {
         Ok(message)
     }
 
-    /// Says that the machine waits, and waits. An empty message comes from whoever is about to save the machine.
-    pub fn hear_wake(&mut self, message: &mut Vec<u8>) -> Outcome<()> {
+    /// Says that the machine waits, and waits. An empty message comes from whoever is about to save the machine, and one of
+    /// one byte from whoever has a copy wait: it may `rehearse` what it will be asked for.
+    pub fn hear_wake(&mut self, message: &mut Vec<u8>, mut rehearse: impl FnMut() -> Outcome<()>) -> Outcome<()> {
         message.reserve(USUAL_MESSAGE);
         loop {
             let heard = self.say(&Said::Waiting).and_then(|()| hear(&mut self.file, message));
             match (heard, &self.listener) {
                 (Ok(()), _) if message.is_empty() => settle(),
+                (Ok(()), _) if message.len() == 1 => rehearse()?,
                 (Ok(()), _) => {
                     self.listener = None;
                     return Ok(());
@@ -204,6 +206,28 @@ pub fn open_port(path: &Path) -> Outcome<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_machine_rehearses_as_often_as_it_is_asked_to_and_says_each_time_that_it_waits() {
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair().expect("a stream");
+        let mut host = File::from(OwnedFd::from(ours));
+        let mut stream = Stream { file: File::from(OwnedFd::from(theirs)), listener: None, is_patient: false };
+        for message in [&b"\x01"[..], b"\x01", b"wake"] {
+            host.write_all(&[&(message.len() as u32).to_le_bytes()[..], message].concat()).expect("sent");
+        }
+        let (mut heard, mut times) = (Vec::new(), 0);
+        stream
+            .hear_wake(&mut heard, || {
+                times += 1;
+                Ok(())
+            })
+            .expect("a message");
+        assert_eq!((heard.as_slice(), times), (&b"wake"[..], 2));
+        drop(stream);
+        let mut said = String::new();
+        host.read_to_string(&mut said).expect("read");
+        assert_eq!(said.matches("waiting").count(), 3);
+    }
 
     #[test]
     fn the_command_line_says_where_the_host_is() {

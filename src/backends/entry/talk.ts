@@ -39,6 +39,13 @@ export async function awaitEntry(stream: Duplex, waits?: "waiting"): Promise<voi
   if (said.said !== "here") throw unexpected(JSON.stringify(said));
 }
 
+/** It says that it waits. */
+export async function awaitWaiting(stream: Duplex): Promise<void> {
+  const said = await hear(stream);
+  if (said.said === "failed") throw failure(said);
+  if (said.said !== "waiting") throw unexpected(JSON.stringify(said));
+}
+
 export interface Begun {
   /** The walls that stand when the guest starts. */
   readonly layers: readonly Layer[];

@@ -68,6 +68,10 @@ function warmShape(options: MicrovmOptions, spec: BootSpec): WarmShape | null {
   return {
     key: JSON.stringify(["microvm", image.layers, memory, share, firstMessage(spec, views, "qemu")]),
     label: `microvm image of ${image.layers.length} layers, ${memory} MiB`,
-    build: async () => new WarmMachine(await startMachine(options, spec)),
+    build: async (signal) => {
+      const machine = await startMachine(options, spec, signal);
+      await machine.rehearse(signal);
+      return new WarmMachine(machine);
+    },
   };
 }

@@ -19,7 +19,7 @@ import { type MachineStart, monitorJail } from "./monitor-jail.js";
 import type { MachineShape } from "./shape.js";
 import { SyncedProject } from "./synced-project.js";
 import { type WakeParts, wakeMessage } from "./wake.js";
-import { unlessStalled, wakeUp } from "./wake-up.js";
+import { rehearse, unlessStalled, wakeUp } from "./wake-up.js";
 
 export interface MachineParts {
   readonly programs: JailPrograms;
@@ -65,12 +65,16 @@ export class RunMachine {
     return new RunMachine(jail, new MachineStream(jail.stream as Socket), parts);
   }
 
+  /** Before it is somebody's, where that makes it faster. It is gone where this rejects. */
+  async rehearse(signal?: AbortSignal): Promise<void> {
+    const { monitor, first } = this.#parts.shape;
+    if (monitor.accelerator !== "tcg" || !waitsInside(first)) return;
+    await this.#unlessGivenUp(signal, () => rehearse(this.#preface));
+  }
+
   /** Once: whose it is, what it is to show and to be. It is gone where this rejects. */
   async boot(boot: BootSpec, signal?: AbortSignal, onStream?: (stream: Duplex) => void): Promise<BootedSandbox> {
-    const giveUp = () => this.#stream.destroy();
-    try {
-      signal?.throwIfAborted();
-      signal?.addEventListener("abort", giveUp, { once: true });
+    return await this.#unlessGivenUp(signal, async () => {
       const views = machineViews(boot);
       const tracked = trackedView(views, false);
       this.#project = tracked === null ? null : await SyncedProject.begin(this.#parts.folder, tracked, boot);
@@ -93,6 +97,15 @@ export class RunMachine {
       this.#stream.endPreface();
       await this.#project?.isInPlace(listing);
       return this.#booted(machineLayers(this.#parts.shape, boot.policy.resources, this.#jail.layers, layers));
+    });
+  }
+
+  async #unlessGivenUp<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    const giveUp = () => this.#stream.destroy();
+    try {
+      signal?.throwIfAborted();
+      signal?.addEventListener("abort", giveUp, { once: true });
+      return await work();
     } catch (error) {
       const { said } = await this.kill().catch(() => ({ said: undefined }));
       throw signal?.aborted ? signal.reason : explained(error, said);

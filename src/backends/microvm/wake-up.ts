@@ -2,7 +2,7 @@
 import type { Duplex } from "node:stream";
 import { AgentKernelError } from "../../core/errors.js";
 import { within } from "../../core/within.js";
-import { awaitEntry, sendMessage } from "../entry/talk.js";
+import { awaitEntry, awaitWaiting, sendMessage } from "../entry/talk.js";
 import type { MachineStream } from "./machine-stream.js";
 import type { MachineStart } from "./monitor-jail.js";
 import type { MachineShape } from "./shape.js";
@@ -19,6 +19,21 @@ export interface WokenAs {
   readonly shape: MachineShape;
 }
 
+/** By its length alone, which no wake message has (native/init/src/stream.rs). */
+const REHEARSE = Buffer.alloc(1);
+
+/**
+ * Has a machine that waits start a command that is nobody's. Under emulation code costs most when it runs for the first
+ * time, and whoever takes the machine does not pay for that then.
+ */
+export async function rehearse(stream: Duplex): Promise<void> {
+  const done = Promise.all([awaitWaiting(stream), sendMessage(stream, REHEARSE)]);
+  done.catch(() => {});
+  await within(WAKE_MS, done, () => {
+    throw unanswered(WAKE_MS);
+  });
+}
+
 export async function wakeUp(stream: Duplex, message: Buffer, { start, shape }: WokenAs): Promise<void> {
   const isCold = start.does === "boot";
   const sent = sendMessage(stream, ...(isCold ? [Buffer.from(shape.first)] : []), message);
@@ -26,9 +41,13 @@ export async function wakeUp(stream: Duplex, message: Buffer, { start, shape }: 
   const ms = isCold ? BOOT_MS : WAKE_MS;
   woken.catch(() => {});
   await within(ms, woken, () => {
-    throw new AgentKernelError("sandbox_start_failed", `the machine did not answer within ${ms / 1000} s`, {
-      hint: "the host may have no time for it: try again, or look at `agentkernel doctor`",
-    });
+    throw unanswered(ms);
+  });
+}
+
+function unanswered(ms: number): AgentKernelError {
+  return new AgentKernelError("sandbox_start_failed", `the machine did not answer within ${ms / 1000} s`, {
+    hint: "the host may have no time for it: try again, or look at `agentkernel doctor`",
   });
 }
 
