@@ -73,6 +73,7 @@ export class GuestSession {
   #endExpected = false;
   #readPaused = false;
   #pulse: PulseWatch | null = null;
+  #wasLost = false;
 
   constructor(socket: Duplex, options: GuestSessionOptions = {}) {
     const windowBytes = options.windowBytes ?? DEFAULT_WINDOW_BYTES;
@@ -95,6 +96,11 @@ export class GuestSession {
     this.files = new GuestFiles((shape, body, handler) => this.#open(shape, body, handler));
     this.#outbox.send(encodeJson(FrameType.hello, 0, { protocol: PROTOCOL_VERSION, window: windowBytes }));
     this.#listen();
+  }
+
+  /** The other side went, and it was not this one that gave up on it. */
+  get wasLost(): boolean {
+    return this.#wasLost;
   }
 
   /** The error that ended the session, or null while it lasts. */
@@ -220,7 +226,9 @@ export class GuestSession {
 
   /** An error takes a while to make, and mostly this is no news. */
   #lose(cause?: unknown): void {
-    if (!this.#over) this.#finish(died(cause));
+    if (this.#over) return;
+    this.#wasLost = true;
+    this.#finish(died(cause));
   }
 
   #finish(error: AgentKernelError): void {

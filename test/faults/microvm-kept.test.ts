@@ -75,6 +75,9 @@ describe.skipIf(missing !== null || actor?.name !== "root")("a machine that stay
         expect(world.guest("box")).toBe(guest);
         await world.ok(["fork", "box", "other"]);
         expect(await world.ok(["exec", "other", "sh", "-c", "cat /begun; hostname"])).toBe("begun\nother\n");
+        // Nobody gave up on one that was stopped.
+        await world.ok(["stop", "box"]);
+        expect(await world.ok(["info", "box"])).toMatch(/^State +stopped \S+ ago$/m);
       },
       { env },
     );

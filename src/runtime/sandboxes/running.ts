@@ -4,6 +4,7 @@
  */
 import type { Duplex } from "node:stream";
 import type { KeptOver, KeptSandbox, Layer } from "../../core/backend.js";
+import type { AgentKernelError } from "../../core/errors.js";
 import { within } from "../../core/within.js";
 import { GuestSession, KEPT_WINDOW_BYTES } from "../../guest/index.js";
 import { closePorts, type OpenPort, openPorts, type PublishedPort } from "../published-ports.js";
@@ -42,7 +43,7 @@ export class RunningSandbox {
     this.session.ready.catch(() => {});
     if (kept.pulse !== undefined) this.session.watchPulse(kept.pulse);
     // A guest that broke the protocol, or does not speak any more, takes its sandbox with it.
-    void this.session.ended.then((error) => (this.#isReleased ? null : kept.kill(error?.message))).catch(() => {});
+    void this.session.ended.then((error) => this.#endWith(error)).catch(() => {});
     this.over = kept.over.then((over) => {
       this.isOver = true;
       return this.#close(over);
@@ -102,6 +103,12 @@ export class RunningSandbox {
       inside.once("close", this.#onConnection());
       return inside;
     });
+  }
+
+  async #endWith(error: AgentKernelError | null): Promise<void> {
+    if (this.#isReleased) return;
+    // One that has ended needs no reason of ours.
+    await this.kept.kill(this.session.wasLost ? undefined : error?.message);
   }
 
   /** It runs on without us. */

@@ -117,6 +117,10 @@ impl Qemu {
         let Some(orders) = &mut self.orders else { return Ok(()) };
         let mut message = vec![kind];
         message.extend(value.to_le_bytes());
-        orders.write_all(&message).during("tell the machine")
+        match orders.write_all(&message) {
+            // It is ending: QEMU's own end, which comes next, says how.
+            Err(e) if matches!(e.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => Ok(()),
+            told => told.during("tell the machine"),
+        }
     }
 }
