@@ -4,6 +4,7 @@
 use std::{
     io::{ErrorKind, Read, Write},
     os::fd::AsFd,
+    time::Duration,
 };
 
 use ak_door::{Door, Knock};
@@ -29,7 +30,16 @@ pub const GO_ON: u8 = 5;
 const RUNS: &str = "RESUME";
 const MIGRATION: &str = "MIGRATION";
 
-pub fn run(mut machine: Qemu, mut door: Door, does: Does) -> Outcome<End> {
+/// From the closing of its streams to a process's end.
+const LAST_MOMENTS: Duration = Duration::from_millis(500);
+
+pub fn run(mut machine: Qemu, door: Door, does: Does) -> Outcome<End> {
+    let end = serve(&mut machine, door, does);
+    // Whoever speaks to a machine that is just ending fails; its own end says how it was.
+    if end.is_err() && machine.ends_within(LAST_MOMENTS) { machine.ended() } else { end }
+}
+
+fn serve(machine: &mut Qemu, mut door: Door, does: Does) -> Outcome<End> {
     // As long as a machine is being restored, QEMU gives its ports nothing.
     let mut is_running = does == Does::Boot;
     // The first host finds a machine that waits for it, unless it had one before.
@@ -47,7 +57,7 @@ pub fn run(mut machine: Qemu, mut door: Door, does: Does) -> Outcome<End> {
                 MIGRATION if !is_running && does == Does::Continue && data["status"] == "completed" => {
                     machine.resume()?;
                 }
-                MIGRATION if is_running => stillness.hear(&mut machine, &data)?,
+                MIGRATION if is_running => stillness.hear(machine, &data)?,
                 _ => {}
             }
         }
@@ -56,14 +66,14 @@ pub fn run(mut machine: Qemu, mut door: Door, does: Does) -> Outcome<End> {
         if let Turn::Over(end) = machine.turn(&besides)? {
             return Ok(end);
         }
-        stillness.look(&mut machine)?;
+        stillness.look(machine)?;
         match heard(&orders)? {
             Some(ROOM_FOR_HOST) => hosts.has_room(),
             Some(ROOM_FOR_ERRAND) => errands.has_room(),
             Some(number) if held::FIRST_NUMBER <= number => {
                 hosts.stands_still();
                 errands.stands_still();
-                stillness.begin(&mut machine, number)?;
+                stillness.begin(machine, number)?;
             }
             Some(_) => return Err(Failure::new("the machine's first process says something unknown")),
             None => {}
@@ -87,7 +97,7 @@ pub fn run(mut machine: Qemu, mut door: Door, does: Does) -> Outcome<End> {
                     }
                 }
                 Knock::Hold(asker) => {
-                    stillness.ask(&mut machine, asker)?;
+                    stillness.ask(machine, asker)?;
                     break;
                 }
                 Knock::Stop { grace_ms } => machine.order(STOP, grace_ms)?,
@@ -117,10 +127,6 @@ impl Qemu {
         let Some(orders) = &mut self.orders else { return Ok(()) };
         let mut message = vec![kind];
         message.extend(value.to_le_bytes());
-        match orders.write_all(&message) {
-            // It is ending: QEMU's own end, which comes next, says how.
-            Err(e) if matches!(e.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => Ok(()),
-            told => told.during("tell the machine"),
-        }
+        orders.write_all(&message).during("tell the machine")
     }
 }

@@ -260,6 +260,10 @@ impl Qemu {
         Ok(true)
     }
 
+    fn ends_within(&self, patience: Duration) -> bool {
+        watch::await_any(&[self.pidfd.as_fd()], Some(Instant::now() + patience)).is_ok()
+    }
+
     fn ended(&mut self) -> Outcome<End> {
         let status = self.child.wait().during("wait for QEMU")?;
         let said = self.console.last_words(TOLD_CHARS);
