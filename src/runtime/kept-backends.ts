@@ -40,7 +40,7 @@ export function keptOnEach(usual: KeptBackend, { engine, machine }: OtherKeepers
     remove: async (stateDir) => await of(stateDir).remove(stateDir),
     changes,
     copies: {
-      of: "files",
+      of: "files and memory",
       async make(stateDir, into, ...rest) {
         const { copies } = of(stateDir);
         if (copies !== undefined) return await copies.make(stateDir, into, ...rest);

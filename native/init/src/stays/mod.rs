@@ -78,8 +78,9 @@ impl Attendant {
                 }
                 Order::GoOn { now_ns } => {
                     end_worker(&mut stopper)?;
-                    LetGo::open()?.now()?;
+                    // Before anything of it runs: its time stood still with it.
                     set_clock(now_ns)?;
+                    LetGo::open()?.now()?;
                 }
             }
         }
@@ -137,7 +138,10 @@ fn apart(work: impl FnOnce() -> Outcome<()>) -> Outcome<Pid> {
 
 /// What the sandbox wrote is on its disk by then.
 fn stand_still(ready: Ready<'_>) -> Outcome<()> {
-    stillness::begin()?;
+    if let Err(fault) = stillness::begin() {
+        ready.refuse()?;
+        return Err(fault);
+    }
     sync();
     ready.tell()
 }

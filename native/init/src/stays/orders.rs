@@ -32,6 +32,8 @@ const ROOM_FOR_HOST: u8 = 2;
 const ROOM_FOR_ERRAND: u8 = 3;
 const STILL: u8 = 4;
 const GO_ON: u8 = 5;
+/// The answer to an order that cannot be followed.
+const CANNOT: u8 = 6;
 
 pub fn next(port: &mut File) -> Outcome<Order> {
     let mut message = [0; 9];
@@ -59,8 +61,18 @@ impl<'a> Ready<'a> {
     }
 
     pub fn tell(self) -> Outcome<()> {
+        let kind = self.kind;
+        self.say(kind)
+    }
+
+    /// It cannot be done.
+    pub fn refuse(self) -> Outcome<()> {
+        self.say(CANNOT)
+    }
+
+    fn say(self, answer: u8) -> Outcome<()> {
         let mut orders = self.orders;
-        orders.write_all(&[self.kind]).during("answer an order")
+        orders.write_all(&[answer]).during("answer an order")
     }
 }
 

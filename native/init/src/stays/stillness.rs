@@ -4,21 +4,26 @@
 use std::{
     fs::{self, File},
     io::{Read, Seek, SeekFrom, Write},
+    time::{Duration, Instant},
 };
 
-use ak_jail::fault::{During, Outcome};
+use ak_jail::fault::{During, Fault, Outcome};
 use rustix::{
-    event::{PollFd, PollFlags, poll},
+    event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
 };
 
 use crate::limits::SANDBOX;
+
+/// A process that waits for a disk is frozen when it has what it waits for.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Resolves when nothing of it runs any more.
 pub fn begin() -> Outcome<()> {
     let what = "hold the sandbox still";
     let mut events = File::open(format!("{SANDBOX}/cgroup.events")).during(what)?;
     fs::write(format!("{SANDBOX}/cgroup.freeze"), "1").during(what)?;
+    let until = Instant::now() + PATIENCE;
     loop {
         let mut text = String::new();
         events.seek(SeekFrom::Start(0)).during(what)?;
@@ -26,7 +31,12 @@ pub fn begin() -> Outcome<()> {
         if is_frozen(&text) {
             return Ok(());
         }
-        match poll(&mut [PollFd::new(&events, PollFlags::PRI)], None) {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Fault::new("internal", format!("{what}: it took longer than {} s", PATIENCE.as_secs())));
+        }
+        let left = Timespec::try_from(left).during(what)?;
+        match poll(&mut [PollFd::new(&events, PollFlags::PRI)], Some(&left)) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(e) => return Err(e).during(what),
         }

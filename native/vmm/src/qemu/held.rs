@@ -87,6 +87,17 @@ impl Stillness {
         }
     }
 
+    /// Process 1 says that something of the sandbox does not stop.
+    pub fn is_refused(&mut self, machine: &mut Qemu) -> Outcome<()> {
+        match &self.held {
+            Some(held) if held.stage == Stage::Stopping => {
+                self.fail(machine, "what runs in the machine could not be held still; its console says why")
+            }
+            // Of one that was given up.
+            _ => Ok(()),
+        }
+    }
+
     /// QEMU's word on how far it is.
     pub fn hear(&mut self, machine: &mut Qemu, news: &Value) -> Outcome<()> {
         let Some(held) = &mut self.held else { return Ok(()) };

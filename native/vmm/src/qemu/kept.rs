@@ -26,6 +26,8 @@ const ROOM_FOR_HOST: u8 = 2;
 const ROOM_FOR_ERRAND: u8 = 3;
 pub const STILL: u8 = 4;
 pub const GO_ON: u8 = 5;
+/// What process 1 answers to an order that it cannot follow.
+const CANNOT: u8 = 6;
 /// QEMU's words for what happens.
 const RUNS: &str = "RESUME";
 const MIGRATION: &str = "MIGRATION";
@@ -70,6 +72,7 @@ fn serve(machine: &mut Qemu, mut door: Door, does: Does) -> Outcome<End> {
         match heard(&orders)? {
             Some(ROOM_FOR_HOST) => hosts.has_room(),
             Some(ROOM_FOR_ERRAND) => errands.has_room(),
+            Some(CANNOT) => stillness.is_refused(machine)?,
             Some(number) if held::FIRST_NUMBER <= number => {
                 hosts.stands_still();
                 errands.stands_still();

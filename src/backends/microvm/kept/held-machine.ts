@@ -4,6 +4,7 @@
  */
 import type { Duplex } from "node:stream";
 import type { HeldStill } from "../../../core/backend.js";
+import { deferred } from "../../../core/deferred.js";
 import { AgentKernelError } from "../../../core/errors.js";
 import { within } from "../../../core/within.js";
 import { expect, streamTo } from "./errand.js";
@@ -31,18 +32,21 @@ export class HeldMachine implements HeldStill {
     await emptyMemory(stateDir);
     const stream = await streamTo(stateDir, "hold");
     const held = new HeldMachine(stateDir, marks, stream);
-    const giveUp = () => stream.destroy();
+    const givenUp = deferred<never>();
+    const giveUp = () => givenUp.reject(signal?.reason);
+    givenUp.promise.catch(() => {});
     signal?.addEventListener("abort", giveUp, { once: true });
     try {
       const saved = expect(stream, "saved");
       saved.catch(() => {});
-      await within(SAVED_MS, saved, () => {
+      await within(SAVED_MS, Promise.race([saved, givenUp.promise]), () => {
         throw new AgentKernelError("internal", `the machine's memory was not saved within ${SAVED_MS / 1000} s`, {
           hint: "the host's disk may be slow: try again, or copy its files alone with --no-memory",
         });
       });
       return held;
     } catch (error) {
+      // Not before QEMU writes no more: what it had saved is emptied then.
       await held.letGo();
       throw signal?.aborted ? signal.reason : error;
     } finally {

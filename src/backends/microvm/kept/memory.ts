@@ -4,9 +4,11 @@
  * a program had in memory lie in it.
  */
 import { open, rename, rm, writeFile } from "node:fs/promises";
+import { cpus } from "node:os";
 import { dirname, join } from "node:path";
 import { AgentKernelError } from "../../../core/errors.js";
 import { readJson, writeJson } from "../../entry/state-file.js";
+import type { Accelerator } from "../monitor.js";
 import type { MachineShape } from "../shape.js";
 import { diskPath } from "./disk.js";
 
@@ -14,6 +16,9 @@ import { diskPath } from "./disk.js";
 export interface MemoryMarks {
   /** Digests. */
   readonly monitor: string;
+  readonly accelerator: Accelerator;
+  /** By hardware a machine has the host's own processor, and goes on on no other; null where it is emulated. */
+  readonly processor: string | null;
   readonly kernel: string;
   readonly root: string;
   readonly memoryMib: number;
@@ -29,7 +34,7 @@ interface SavedNote {
 }
 
 /** Changes with the devices that a machine has (native/vmm/src/qemu/words.rs). */
-const VERSION = 1;
+const VERSION = 2;
 const NOTE = "memory.json";
 /** While a machine reads it. Not beside the disk: no copy has it. */
 const WAKING = "waking";
@@ -37,6 +42,8 @@ const WAKING = "waking";
 export function marksOf({ monitor, kernel, root, memoryMib, vcpus, diskMib, first }: MachineShape): MemoryMarks {
   return {
     monitor: monitor.digest,
+    accelerator: monitor.accelerator,
+    processor: monitor.accelerator === "kvm" ? (cpus()[0]?.model ?? "unknown") : null,
     kernel: kernel.digest,
     root: root.digest,
     memoryMib,
@@ -89,6 +96,9 @@ export async function dropTaken(stateDir: string): Promise<void> {
 export function insistOnSame(saved: MemoryMarks, shape: MachineShape): void {
   const now = marksOf(shape);
   if (saved.monitor !== now.monitor) throw cannotGoOn("QEMU is not the one that it was saved by");
+  if (saved.accelerator !== now.accelerator || saved.processor !== now.processor) {
+    throw cannotGoOn("the machine had another processor");
+  }
   if (saved.kernel !== now.kernel) {
     throw cannotGoOn("the machine's kernel, or agentkernel's own programs in it, are not those that it was saved with");
   }
