@@ -56,12 +56,13 @@ export class Runs {
   /** Takes over what an earlier process had started, where it runs. */
   async adopt(): Promise<void> {
     if (this.#isKnown) return;
-    const { home, folder, execs } = this.#parts;
+    const { home, folder, execs, record } = this.#parts;
     const kept = await home.kept.adopt(folder.jail);
     await letGoOn(kept, folder);
     if (kept !== null) await this.#adoptRunning(kept);
-    else await execs.load(null);
-    this.#areCommandsLoaded = true;
+    else if (record().hasRun) await execs.load(null);
+    // What a copy has on record goes on with its first start, which finds it: until then none of it has ended.
+    this.#areCommandsLoaded = kept !== null || record().hasRun;
     this.#isKnown = true;
   }
 
