@@ -19,13 +19,17 @@ export class DetachedExec {
   readonly #parts: DetachedParts;
   readonly #timeoutMs: number | null;
   readonly #started: Moment;
+  /** Its record still says that its time stands still. */
+  #isHeld: boolean;
   #info: ExecInfo;
   /** Null until its sandbox's guest was heard of it, after another process started it. */
   exec: SandboxExec | null = null;
 
-  private constructor(parts: DetachedParts, log: ExecLog, { info, timeoutMs, started }: Omit<ExecRecord, "version">) {
+  private constructor(parts: DetachedParts, log: ExecLog, record: Omit<ExecRecord, "version">) {
+    const { info, timeoutMs, started, isHeld = false } = record;
     this.#parts = parts;
     this.log = log;
+    this.#isHeld = isHeld;
     this.#info = info;
     this.#timeoutMs = timeoutMs;
     this.#started = started;
@@ -81,6 +85,13 @@ export class DetachedExec {
     return this.#connect(session, await session.attach(kept, resumption));
   }
 
+  /** Of a copy: from now on its record tells since when its time counts, for whoever copies it or takes it up next. */
+  async noteGoingOn(): Promise<void> {
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    await this.#write();
+  }
+
   /** Nobody saw how it ended. */
   async lose(error: string): Promise<ExecInfo> {
     return await this.#finish({ ...this.#info, state: "lost", endedAtMs: Date.now(), error });
@@ -120,8 +131,18 @@ export class DetachedExec {
   async #finish(info: ExecInfo): Promise<ExecInfo> {
     this.#info = info;
     await this.log.close();
-    await this.#parts.records.write({ info, timeoutMs: this.#timeoutMs, started: this.#started });
+    await this.#write();
     return info;
+  }
+
+  #written: Promise<unknown> = Promise.resolve();
+
+  /** One after the other: it may end while it is written down that it goes on. */
+  #write(): Promise<void> {
+    const record = { info: this.#info, timeoutMs: this.#timeoutMs, started: this.#started };
+    const written = this.#written.then(() => this.#parts.records.write(record));
+    this.#written = written.catch(() => {});
+    return written;
   }
 }
 

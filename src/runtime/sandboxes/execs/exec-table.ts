@@ -128,12 +128,20 @@ export class ExecTable {
         else {
           await known.resume(session, exec);
           this.#watch(session, known);
+          await this.#noteGoingOn(known);
         }
       } catch (error) {
         this.#parts.say(`command ${exec.key} could not be taken up: ${String(error)}`);
       }
     }
     await this.#loseAll("it was not found again", (detached) => detached.exec === null);
+  }
+
+  /** A disk that is full costs it what is known of its time limit, not the command. */
+  async #noteGoingOn(known: DetachedExec): Promise<void> {
+    await known.noteGoingOn().catch((error: unknown) => {
+      this.#parts.say(`that command ${known.info.id} goes on could not be written down: ${String(error)}`);
+    });
   }
 
   /** Nobody knows of it, so nobody could ever read or end it. */
