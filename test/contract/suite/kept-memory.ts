@@ -87,6 +87,7 @@ export function keptMemoryContract(contract: Contract): void {
         const first = await startKept(kept, bootSpec({ projectDir }), from);
         await first.sh("echo on disk > /opt/file; echo in memory > /dev/shm/file");
         await copied(kept, first, from, saved);
+        await givenUp(first, join(from, "disk/machine/memory"));
         // Whoever looked into the disk would change it.
         await expect(kept.changes?.list(saved, { paths: [] })).rejects.toMatchObject({ hint: "start it first" });
         const fields = { "resources.pids": 77 };
@@ -113,6 +114,18 @@ async function copied({ copies }: KeptBackend, { sandbox }: Owned, from: string,
   } finally {
     await held.letGo();
   }
+}
+
+/** While it is being saved: nothing of it is left in the file, and it goes on. */
+async function givenUp(owned: Owned, memory: string): Promise<void> {
+  const giving = new AbortController();
+  const holding = owned.sandbox.hold?.(giving.signal);
+  await expect.poll(async () => (await stat(memory)).size, { interval: 2 }).toBeGreaterThan(0);
+  giving.abort();
+  // All of it may have been saved by then.
+  await (await holding?.catch(() => null))?.letGo();
+  expect((await owned.sh("echo goes on")).stdout).toBe("goes on\n");
+  expect((await stat(memory)).size).toBe(0);
 }
 
 function named(name: string): BootSpec {
