@@ -77,28 +77,50 @@ async function openPlanned<P extends Plan>(
     return await openModule({ ...request, module: request.module }, options, makePlan);
   }
   const { host, signal } = options;
-  const choice = await chooseBackend(host, request, signal);
-  try {
-    return await openOn(choice, request, options, makePlan);
-  } catch (error) {
-    if (signal?.aborted === true) throw error;
-    const another = await chooseAnother(host, request.backend, choice, error);
-    if (another === null) throw error;
-    return await openOn(another, request, options, makePlan);
+  let choice = await chooseBackend(host, request, signal);
+  for (;;) {
+    let used = choice;
+    const onUse = (now: Choice): void => {
+      used = now;
+    };
+    try {
+      return await openOn({ first: choice, onUse }, request, options, makePlan);
+    } catch (error) {
+      if (signal?.aborted === true) throw error;
+      // Each is tried once, in the automatic order, so this ends.
+      const another = await chooseAnother(host, request.backend, used, error);
+      if (another === null) throw error;
+      choice = another;
+    }
   }
+}
+
+interface Chosen {
+  readonly first: Choice;
+  /** Told before anything of it is used: the image may be for another backend than was chosen first. */
+  readonly onUse: (choice: Choice) => void;
 }
 
 /** From the image on: where it comes from is the backend's business too. */
 async function openOn<P extends Plan>(
-  first: Choice,
+  { first, onUse }: Chosen,
   request: RunRequest,
   options: OpenRunOptions,
   makePlan: (image: RootImage, egress: RunEgress | null) => P,
 ): Promise<OpenSandbox & { readonly plan: P }> {
   const { audit, signal, watcher, asker } = options;
   const meter = options.host.resident?.meter;
-  const found = await rootImage(request.image, request.imageSettings, { ...watcher, signal }, first.backend);
-  const { backend, why: backendWhy, notes } = await forImage(first, found.source);
+  const imageOn = (backend: Backend) =>
+    rootImage(request.image, request.imageSettings, { ...watcher, signal }, backend);
+  let found = await imageOn(first.backend);
+  const used = await forImage(first, found.source);
+  onUse(used);
+  const { backend, why: backendWhy, notes } = used;
+  if (used !== first && backend.findImage !== undefined) {
+    // An engine has images of its own, and cannot run what was found for another backend.
+    await found.release();
+    found = await imageOn(backend);
+  }
   const image = notes.length === 0 ? found : { ...found, notes: [...found.notes, ...notes] };
   let egress: RunEgress | null = null;
   const close = async (): Promise<void> => {

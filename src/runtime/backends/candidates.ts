@@ -10,7 +10,7 @@ export interface Candidate {
   readonly lacks: readonly Lack[];
   /** Whatever a proof is only good for: the engine's file, version or socket. Cheap; null where there is no engine. */
   identity(host: RuntimeHost): string | null;
-  /** Runs a sandbox. Never rejects because of the machine. */
+  /** Runs a sandbox. Rejects only where nothing could be found out for the moment, never because of the machine. */
   prove(host: RuntimeHost, signal?: AbortSignal): Promise<Proof>;
   open(host: RuntimeHost, proof: Proof): Backend;
 }

@@ -6,9 +6,10 @@ import { openBackend, pooled, type RuntimeHost } from "../open-backend.js";
 import { automaticOrder, candidateOf } from "./candidates.js";
 import type { Choice } from "./choice.js";
 import type { Asked } from "./machine-fit.js";
-import { failing, isByHardware } from "./proof.js";
-import { lastProof, recall, remember } from "./proof-cache.js";
+import { failing } from "./proof.js";
+import { recall, remember } from "./proof-cache.js";
 import { proofOf } from "./proof-of.js";
+import { hasSeenHardware } from "./seen-hardware.js";
 
 /** What is to run in it, as far as that decides. */
 export interface Wanted extends Asked {
@@ -52,8 +53,7 @@ async function automatic(
   others: Others,
   signal?: AbortSignal,
 ): Promise<Choice> {
-  const last = lastProof(host, "microvm");
-  if (last === null || !isByHardware(last)) return await others(NO_HARDWARE, NO_NOTES);
+  if (!hasSeenHardware(host)) return await others(NO_HARDWARE, NO_NOTES);
   const [candidate, { provenMachine }] = await Promise.all([candidateOf("microvm"), import("./proven-machine.js")]);
   if (candidate === null) return await others(NO_HARDWARE, NO_NOTES);
   const machine = await provenMachine(host, candidate, asked, signal);
@@ -62,7 +62,7 @@ async function automatic(
     return { backend: machine.backend, why: `auto: ${machine.detail}`, notes: NO_NOTES, otherwise };
   }
   return machine.isNews
-    ? await others(`auto: ${machine.why}`, [notAMachine(machine.why)])
+    ? await others(`auto: ${machine.why}`, [`not in a virtual machine: ${machine.why}`])
     : await otherwise(machine.why);
 }
 
@@ -98,27 +98,30 @@ async function worksHere(host: RuntimeHost): Promise<boolean> {
 export async function chooseAnother(
   host: RuntimeHost,
   wish: BackendWish,
-  { backend, otherwise }: Choice,
+  { backend, notes, otherwise }: Choice,
   error: unknown,
 ): Promise<Choice | null> {
   if (wish.name !== "auto" || !isAgentKernelError(error)) return null;
   if (otherwise !== undefined) return error.code === "backend_unavailable" ? await otherwise(error.message) : null;
   if (backend.name !== "linux") return null;
-  if (imageFailures.has(error.code)) return (await worksHere(host)) ? null : await nextProven(host, error.message);
+  if (imageFailures.has(error.code))
+    return (await worksHere(host)) ? null : await nextProven(host, error.message, notes);
   if (error.code !== "backend_unavailable") return null;
   remember(host, "linux", "", failing(error.message, error.hint ?? null));
-  return await nextProven(host, error.message);
+  return await nextProven(host, error.message, notes);
 }
 
-async function nextProven(host: RuntimeHost, reason: string): Promise<Choice | null> {
-  const backend = await firstProven(host);
-  return backend && { backend, why: `auto: linux does not work here: ${reason}`, notes: NO_NOTES };
+/** After linux, which is not tried a second time, also where nothing could be remembered of the first. */
+async function nextProven(host: RuntimeHost, reason: string, notes: readonly string[]): Promise<Choice | null> {
+  const backend = await firstProven(host, undefined, afterMachines.slice(afterMachines.indexOf("linux") + 1));
+  return backend && { backend, why: `auto: linux does not work here: ${reason}`, notes };
 }
+
+const afterMachines = automaticOrder(process.platform).filter((name) => name !== "microvm");
 
 /** Of all but virtual machines. */
-async function firstProven(host: RuntimeHost, signal?: AbortSignal): Promise<Backend | null> {
-  for (const name of automaticOrder(process.platform)) {
-    if (name === "microvm") continue;
+async function firstProven(host: RuntimeHost, signal?: AbortSignal, names = afterMachines): Promise<Backend | null> {
+  for (const name of names) {
     const candidate = await candidateOf(name);
     if (candidate === null) continue;
     const proof = await proofOf(host, name, candidate, signal ? { signal } : {});

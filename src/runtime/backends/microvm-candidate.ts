@@ -21,6 +21,7 @@ import { openMicrovm } from "../open-microvm.js";
 import { bootAndRun } from "./boot-proof.js";
 import type { Candidate } from "./candidates.js";
 import { failing, type Proof, working } from "./proof.js";
+import { isOfTheMoment } from "./shortage.js";
 
 const INSTALL = "`agentkernel setup --backend microvm` says what is missing and gets it";
 const PROBE_MS = 10_000;
@@ -69,6 +70,7 @@ export const microvmCandidate: Candidate = {
         return working(`${whose} ${how}; booted a machine in ${ms.toFixed(0)} ms`, { kind, program, accelerator });
       } catch (error) {
         signal?.throwIfAborted();
+        if (isOfTheMoment(error)) throw error;
         const hint = isAgentKernelError(error) && error.hint !== undefined ? ` (${error.hint})` : "";
         refused.push(`${accelerator}: ${error instanceof Error ? error.message : String(error)}${hint}`);
       }
@@ -105,6 +107,7 @@ async function kvmProof(): Promise<{ readonly works: boolean; readonly detail: s
     const { ok, detail } = JSON.parse(stdout) as Readonly<Record<string, unknown>>;
     return { works: ok === true, detail: String(detail) };
   } catch (error) {
+    if (isOfTheMoment(error)) throw error;
     // What could not be asked is not proven.
     return { works: false, detail: `not proven: ${error instanceof Error ? error.message : String(error)}` };
   }

@@ -1,58 +1,41 @@
 /**
- * Proofs that are remembered: a file each, written by rename. One holds for this build, this boot, this user, this
- * state of the engine, and a while; a failure for a short one, since it may be repaired at any time.
+ * Proofs that are remembered: a file each. One holds for this build, this boot, this user, this state of the engine, and
+ * a while; a failure for a short one, since it may be repaired at any time.
  */
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
-import { join } from "node:path";
 import type { BackendName } from "../../core/backend.js";
 import { buildId } from "../../core/build-id.js";
-import { joinedPath } from "../../core/joined-path.js";
-import { stateFolder } from "../../core/state-folders.js";
-import type { RuntimeHost } from "../open-backend.js";
-import type { Proof } from "./proof.js";
+import { isByHardware, type Proof } from "./proof.js";
+import { type Place, proofFile, readJson, writeJson } from "./proof-place.js";
+import { seeHardware } from "./seen-hardware.js";
 
 const WORKS_FOR_MS = 24 * 3_600_000;
 const FAILS_FOR_MS = 5 * 60_000;
 
-type Place = Pick<RuntimeHost, "env" | "homeDir">;
-
 /** Null where nothing is known, or not any more. */
 export function recall(place: Place, name: BackendName, identity: string, nowMs = Date.now()): Proof | null {
-  const kept = read(fileOf(place, name));
-  if (kept === null || kept.key !== keyOf(identity)) return null;
-  const age = nowMs - kept.atMs;
-  const holds = age >= 0 && age < (kept.proof.works ? WORKS_FOR_MS : FAILS_FOR_MS);
-  return holds ? kept.proof : null;
+  const kept = read(place, name, identity);
+  return kept !== null && isYoung(kept, kept.proof.works ? WORKS_FOR_MS : FAILS_FOR_MS, nowMs) ? kept.proof : null;
 }
 
-/** The last one, whatever it was for and however long ago. One small file to look at. */
-export function lastProof(place: Place, name: BackendName): Proof | null {
-  return read(fileOf(place, name))?.proof ?? null;
+/**
+ * Of virtual machines. That hardware ran one counts at any age, since it depends on nothing but the identity; that it
+ * did not is a failure here, whatever ran the machine instead.
+ */
+export function recallMachine(place: Place, identity: string, nowMs = Date.now()): Proof | null {
+  const kept = read(place, "microvm", identity);
+  return kept !== null && (isByHardware(kept.proof) || isYoung(kept, FAILS_FOR_MS, nowMs)) ? kept.proof : null;
 }
 
-/** However old, where it is for just this: for proofs that depend on nothing else. */
-export function recallSame(place: Place, name: BackendName, identity: string): Proof | null {
-  const kept = read(fileOf(place, name));
-  return kept?.key === keyOf(identity) ? kept.proof : null;
+function isYoung({ atMs }: Kept, limitMs: number, nowMs: number): boolean {
+  const age = nowMs - atMs;
+  return age >= 0 && age < limitMs;
 }
 
-/** What cannot be written is found out again next time. */
 export function remember(place: Place, name: BackendName, identity: string, proof: Proof, nowMs = Date.now()): void {
-  const file = fileOf(place, name);
-  const text = JSON.stringify({ key: keyOf(identity), atMs: nowMs, proof });
-  try {
-    mkdirSync(join(file, ".."), { recursive: true, mode: 0o700 });
-    const draft = `${file}.${Math.random().toString(36).slice(2)}`;
-    writeFileSync(draft, text, { mode: 0o600 });
-    renameSync(draft, file);
-  } catch {
-    // A full or read-only disk is told by whoever needs it to run a sandbox.
-  }
-}
-
-function fileOf({ env, homeDir }: Place, name: BackendName): string {
-  return joinedPath(stateFolder(env, homeDir), `proofs/${name}.json`);
+  writeJson(proofFile(place, name), { key: keyOf(identity), atMs: nowMs, proof });
+  if (name === "microvm" && isByHardware(proof)) seeHardware(place);
 }
 
 let unchanging: string | null = null;
@@ -78,15 +61,9 @@ interface Kept {
 }
 
 /** A file that is not as we write them is none. */
-function read(file: string): Kept | null {
-  try {
-    // Most often there is none, and looking is cheaper than failing.
-    if (statSync(file, { throwIfNoEntry: false }) === undefined) return null;
-    const value: unknown = JSON.parse(readFileSync(file, "utf8"));
-    return isKept(value) ? value : null;
-  } catch {
-    return null;
-  }
+function read(place: Place, name: BackendName, identity: string): Kept | null {
+  const value = readJson(proofFile(place, name));
+  return isKept(value) && value.key === keyOf(identity) ? value : null;
 }
 
 function isKept(value: unknown): value is Kept {

@@ -5,7 +5,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ImageSource } from "../../core/backend.js";
 import { anyBackend } from "../../core/backend-wish.js";
 import { AgentKernelError } from "../../core/errors.js";
@@ -15,12 +15,14 @@ import type { RuntimeHost } from "../open-backend.js";
 import type { Candidate } from "./candidates.js";
 import { forImage } from "./choice.js";
 import { chooseAnother, chooseBackend, chooseForKeeping } from "./choose.js";
+import { engineCandidate } from "./engine-candidate.js";
 import { microvmCandidate } from "./microvm-candidate.js";
 import { failing, type Proof, working } from "./proof.js";
-import { lastProof, remember } from "./proof-cache.js";
+import { recall, remember } from "./proof-cache.js";
 import { provenMachine } from "./proven-machine.js";
 
-const DAY_MS = 24 * 3_600_000;
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
 const layers: ImageSource = { kind: "layers", layers: ["/nonexistent"] };
 
 let folder: string;
@@ -114,14 +116,14 @@ describe.runIf(process.platform === "linux" && process.arch === "x64")("where no
 });
 
 describe("when something has changed that a proof depends on", () => {
-  const candidateProving = (proof: () => Proof): Candidate & { readonly times: () => number } => {
+  const candidateProving = (proof: () => Proof | Promise<Proof>): Candidate & { readonly times: () => number } => {
     let times = 0;
     return {
       lacks: [],
       identity: () => "changed",
       prove: async () => {
         times++;
-        return proof();
+        return await proof();
       },
       open: () => ({
         ...({ name: "microvm", lacks: [] } as const),
@@ -140,20 +142,105 @@ describe("when something has changed that a proof depends on", () => {
     expect(candidate.times()).toBe(1);
   });
 
-  it.each([
-    ["hardware runs none any more", () => proofBy("tcg")],
-    ["nothing does", () => failing("no QEMU", null)],
-    [
-      "it cannot be told",
-      () => {
-        throw new Error("no descriptors left");
-      },
-    ],
-  ])("it says so where %s, and the next run does not look again", async (_, proof) => {
+  describe.each([
+    ["hardware runs none any more", () => proofBy("tcg"), /any more: booted by tcg/],
+    ["nothing does", () => failing("no QEMU", null), /any more: no QEMU/],
+  ])("and it is shown that %s", (_, proof, why) => {
+    it("every run says so, and does not look again for a while", async () => {
+      remember(host, "microvm", "before", proofBy("kvm"));
+      const candidate = candidateProving(proof);
+      for (let at = 0; at < 2; at++) {
+        const machine = await provenMachine(host, candidate, null);
+        expect(machine).toMatchObject({ backend: null, isNews: true, why: expect.stringMatching(why) });
+      }
+      expect(candidate.times()).toBe(1);
+    });
+
+    it("a run looks again after a while", async () => {
+      remember(host, "microvm", "before", proofBy("kvm"));
+      remember(host, "microvm", "changed", proof(), Date.now() - 6 * MINUTE_MS);
+      const candidate = candidateProving(() => proofBy("kvm"));
+      expect(await provenMachine(host, candidate, null)).toMatchObject({ backend: { name: "microvm" } });
+    });
+  });
+
+  it("a run that could not find out says so, and the next one looks again", async () => {
     remember(host, "microvm", "before", proofBy("kvm"));
-    expect(await provenMachine(host, candidateProving(proof), null)).toMatchObject({ backend: null, isNews: true });
-    const last = lastProof(host, "microvm");
-    expect(last?.works === true && last.facts.accelerator === "kvm").toBe(false);
-    expect(await chooseBackend(host, wanted())).toMatchObject({ backend: { name: "linux" }, notes: [] });
+    const short = candidateProving(() => Promise.reject(new Error("no descriptors left")));
+    expect(await provenMachine(host, short, null)).toMatchObject({
+      backend: null,
+      isNews: true,
+      why: expect.stringMatching(/could not be told.*no descriptors left/),
+    });
+    const candidate = candidateProving(() => proofBy("kvm"));
+    expect(await provenMachine(host, candidate, null)).toMatchObject({ backend: { name: "microvm" } });
+  });
+
+  it("a run that had no time for it says so, and the next one looks again", async () => {
+    remember(host, "microvm", "before", proofBy("kvm"));
+    const timeUp = vi.spyOn(AbortSignal, "timeout").mockReturnValue(AbortSignal.abort());
+    const slow = candidateProving(() => Promise.reject(new Error("called off")));
+    const machine = await provenMachine(host, slow, null);
+    timeUp.mockRestore();
+    expect(machine).toMatchObject({ backend: null, isNews: true, why: expect.stringMatching(/not be told.*20 s/) });
+    const candidate = candidateProving(() => proofBy("kvm"));
+    expect(await provenMachine(host, candidate, null)).toMatchObject({ backend: { name: "microvm" } });
+  });
+});
+
+describe.runIf(process.platform === "linux" && process.arch === "x64")("where machines ran by hardware", () => {
+  const under = (variables: Record<string, string>): RuntimeHost => ({ ...host, env: { ...host.env, ...variables } });
+
+  it("a failure that was shown is told by every run while it counts", async () => {
+    inject(proofBy("kvm"));
+    inject(failing("no KVM", null));
+    for (let at = 0; at < 2; at++) {
+      expect(await chooseBackend(host, wanted())).toMatchObject({
+        backend: { name: "linux" },
+        notes: [expect.stringMatching(/^not in a virtual machine: .* any more: no KVM/)],
+      });
+    }
+  });
+
+  it.each([
+    ["a monitor that nobody knows", { AGENTKERNEL_VMM: "firecraker" }, /AGENTKERNEL_VMM must be/],
+    ["a kernel that is not there", { AGENTKERNEL_KERNEL: "/missing" }, /\/missing/],
+  ])("a run that names %s says why it is in none, and the next ordinary one is in a machine", async (_, odd, why) => {
+    inject(proofBy("kvm"));
+    const choice = await chooseBackend(under(odd), wanted());
+    expect(choice).toMatchObject({ backend: { name: "linux" }, notes: [expect.stringMatching(why)] });
+    expect(await chooseBackend(host, wanted())).toMatchObject({ backend: { name: "microvm" }, notes: [] });
+  });
+
+  it.each([
+    ["ran one", () => proofBy("kvm", "firecracker"), /only for those who name/],
+    ["ran none", () => failing("no KVM for it", null), /no KVM for it/],
+  ])("another monitor that was named once and %s changes nothing for ordinary runs", async (_, proof, why) => {
+    inject(proofBy("kvm"));
+    const monitor = join(folder, "bin", "firecracker");
+    writeFileSync(monitor, "#!/bin/false\n");
+    chmodSync(monitor, 0o755);
+    const odd = under({ AGENTKERNEL_VMM: "firecracker" });
+    remember(odd, "microvm", microvmCandidate.identity(odd) ?? "none", proof());
+    const choice = await chooseBackend(odd, wanted());
+    expect(choice).toMatchObject({ backend: { name: "linux" }, notes: [expect.stringMatching(why)] });
+    expect(await chooseBackend(host, wanted())).toMatchObject({ backend: { name: "microvm" }, notes: [] });
+  });
+
+  it("an engine is the last resort after linux, which is remembered as not working", async () => {
+    inject(proofBy("kvm"));
+    const socket = join(folder, "podman.sock");
+    writeFileSync(socket, "");
+    const engines = under({ CONTAINER_HOST: `unix://${socket}` });
+    const identity = engineCandidate("podman").identity(engines);
+    remember(engines, "podman", identity ?? "none", working("booted", { socket }));
+    const forbidden = new AgentKernelError("backend_unavailable", "no namespaces here");
+    const machine = await chooseBackend(engines, wanted());
+    const linux = await chooseAnother(engines, anyBackend, machine, forbidden);
+    expect([machine.backend.name, linux?.backend.name]).toEqual(["microvm", "linux"]);
+    const podman = linux && (await chooseAnother(engines, anyBackend, linux, forbidden));
+    expect(podman).toMatchObject({ backend: { name: "podman" }, notes: linux?.notes });
+    expect(recall(engines, "linux", "")).toMatchObject({ works: false, detail: "no namespaces here" });
+    expect(podman && (await chooseAnother(engines, anyBackend, podman, forbidden))).toBeNull();
   });
 });

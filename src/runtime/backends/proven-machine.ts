@@ -1,20 +1,20 @@
 /**
  * Virtual machines without being named: only where one has really run by hardware. That is found out by `doctor`, by
  * `setup --backend microvm`, and by who names the backend; a run takes what they found. It finds out by itself only when
- * something has changed that the proof depends on, once.
+ * something has changed that the proof depends on, or when what was found last was a failure, a while ago.
  */
 import type { Backend } from "../../core/backend.js";
 import { pooled, type RuntimeHost } from "../open-backend.js";
 import type { Candidate } from "./candidates.js";
 import { type Asked, whyNoMachine } from "./machine-fit.js";
-import { failing, isByHardware, type Proof } from "./proof.js";
-import { recallSame, remember } from "./proof-cache.js";
+import { isByHardware, type Proof, untoldSince } from "./proof.js";
+import { recallMachine } from "./proof-cache.js";
 import { proofOf } from "./proof-of.js";
 
 /** Hardware boots a machine in far less. */
 const RENEWAL_MS = 20_000;
 
-/** `isNews`: what was there before is not there any more. */
+/** `isNews`: what was there before is not there any more, as far as could be told. */
 export type ProvenMachine =
   | { readonly backend: Backend; readonly detail: string }
   | { readonly backend: null; readonly why: string; readonly isNews: boolean };
@@ -26,33 +26,29 @@ export async function provenMachine(
   asked: Asked | null,
   signal?: AbortSignal,
 ): Promise<ProvenMachine> {
-  const identity = candidate.identity(host);
-  const same = identity === null ? null : recallSame(host, "microvm", identity);
-  const proof = same ?? (await renewed(host, candidate, identity, signal));
-  if (!isByHardware(proof)) {
-    return {
-      backend: null,
-      why: `virtual machines do not run by hardware here any more: ${proof.detail}`,
-      isNews: true,
-    };
-  }
+  const proof = await currentProof(host, candidate, signal);
+  if (!isByHardware(proof)) return { backend: null, why: whyNotAnyMore(proof), isNews: true };
   const why = asked === null ? null : whyNoMachine(asked);
   if (why !== null) return { backend: null, why, isNews: false };
   return { backend: pooled(host, candidate.open(host, proof)), detail: proof.detail };
 }
 
-/** Whatever comes of it is remembered, so that the next run is not held up again. */
-async function renewed(
-  host: RuntimeHost,
-  candidate: Candidate,
-  identity: string | null,
-  signal?: AbortSignal,
-): Promise<Proof> {
-  const options = { isFresh: true, patienceMs: RENEWAL_MS, ...(signal ? { signal } : {}) };
-  const proof = await proofOf(host, "microvm", candidate, options).catch((error: unknown) => {
+/** What was shown is remembered; where nothing could be, the next run looks again. */
+async function currentProof(host: RuntimeHost, candidate: Candidate, signal?: AbortSignal): Promise<Proof> {
+  try {
+    const identity = candidate.identity(host);
+    const known = identity === null ? null : recallMachine(host, identity);
+    if (known !== null) return known;
+    const options = { isFresh: true, patienceMs: RENEWAL_MS, ...(signal ? { signal } : {}) };
+    return await proofOf(host, "microvm", candidate, options);
+  } catch (error) {
     signal?.throwIfAborted();
-    return failing(error instanceof Error ? error.message : String(error), null);
-  });
-  remember(host, "microvm", identity ?? "", proof);
-  return proof;
+    return untoldSince(error);
+  }
+}
+
+function whyNotAnyMore({ works, detail, facts: { accelerator, kind }, isUntold }: Proof): string {
+  if (isUntold === true) return `whether hardware still runs one could not be told, and is tried again: ${detail}`;
+  if (works && accelerator === "kvm") return `those of ${kind} are only for those who name the backend microvm`;
+  return `virtual machines do not run by hardware here any more: ${detail}`;
 }

@@ -2,9 +2,11 @@
 import type { BackendName, Lack } from "../../core/backend.js";
 import { anyBackend } from "../../core/backend-wish.js";
 import type { RuntimeHost } from "../open-backend.js";
-import { candidateNames, candidateOf } from "./candidates.js";
+import { type Candidate, candidateNames, candidateOf } from "./candidates.js";
 import { chooseForKeeping } from "./choose.js";
+import { type Proof, untoldSince } from "./proof.js";
 import { proofOf } from "./proof-of.js";
+import { heedToldProof } from "./seen-hardware.js";
 
 export interface Surveyed {
   readonly name: BackendName;
@@ -29,11 +31,10 @@ export async function surveyBackends(host: RuntimeHost, signal?: AbortSignal): P
   for (const name of candidateNames) {
     const candidate = await candidateOf(name);
     if (candidate === null || name === "linux") continue;
-    const { works, detail, nextStep, facts } = await proofOf(host, name, candidate, {
-      isFresh: true,
-      ...(signal ? { signal } : {}),
-    });
-    const { remark } = facts;
+    const proof = await surveyed(host, name, candidate, signal);
+    const { works, detail, nextStep } = proof;
+    const { remark } = proof.facts;
+    if (name === "microvm") heedToldProof(host, proof);
     all.push({
       name,
       usable: works,
@@ -43,4 +44,19 @@ export async function surveyBackends(host: RuntimeHost, signal?: AbortSignal): P
     });
   }
   return all;
+}
+
+/** One that cannot be told of for the moment keeps nobody from the others. */
+async function surveyed(
+  host: RuntimeHost,
+  name: BackendName,
+  candidate: Candidate,
+  signal?: AbortSignal,
+): Promise<Proof> {
+  try {
+    return await proofOf(host, name, candidate, { isFresh: true, ...(signal ? { signal } : {}) });
+  } catch (error) {
+    signal?.throwIfAborted();
+    return untoldSince(error);
+  }
 }
