@@ -6,9 +6,10 @@ import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import type { BackendName } from "../../core/backend.js";
 import { buildId } from "../../core/build-id.js";
+import { type Kept, readKept } from "./kept-proof.js";
 import { isByHardware, type Proof } from "./proof.js";
-import { type Place, proofFile, readJson, writeJson } from "./proof-place.js";
-import { seeHardware } from "./seen-hardware.js";
+import { type Place, proofFile, writeJson } from "./proof-place.js";
+import { heedProof } from "./seen-hardware.js";
 
 const WORKS_FOR_MS = 24 * 3_600_000;
 const FAILS_FOR_MS = 5 * 60_000;
@@ -34,8 +35,8 @@ function isYoung({ atMs }: Kept, limitMs: number, nowMs: number): boolean {
 }
 
 export function remember(place: Place, name: BackendName, identity: string, proof: Proof, nowMs = Date.now()): void {
+  if (name === "microvm") heedProof(place, proof);
   writeJson(proofFile(place, name), { key: keyOf(identity), atMs: nowMs, proof });
-  if (name === "microvm" && isByHardware(proof)) seeHardware(place);
 }
 
 let unchanging: string | null = null;
@@ -54,26 +55,7 @@ function bootId(): string {
   }
 }
 
-interface Kept {
-  readonly key: string;
-  readonly atMs: number;
-  readonly proof: Proof;
-}
-
-/** A file that is not as we write them is none. */
 function read(place: Place, name: BackendName, identity: string): Kept | null {
-  const value = readJson(proofFile(place, name));
-  return isKept(value) && value.key === keyOf(identity) ? value : null;
-}
-
-function isKept(value: unknown): value is Kept {
-  if (!isObject(value) || typeof value.key !== "string" || typeof value.atMs !== "number") return false;
-  const { proof } = value;
-  if (!isObject(proof) || typeof proof.works !== "boolean" || typeof proof.detail !== "string") return false;
-  if (proof.nextStep !== null && typeof proof.nextStep !== "string") return false;
-  return isObject(proof.facts) && Object.values(proof.facts).every((fact) => typeof fact === "string");
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  const kept = readKept(place, name);
+  return kept?.key === keyOf(identity) ? kept : null;
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { failing, untoldSince, working } from "./proof.js";
 import { recall, remember } from "./proof-cache.js";
-import { hasSeenHardware, heedToldProof, seeHardware } from "./seen-hardware.js";
+import { hasSeenHardware, heedProof, heedToldProof } from "./seen-hardware.js";
 
 const byHardware = working("booted", { kind: "qemu", accelerator: "kvm" });
 
@@ -28,11 +28,11 @@ it("is what a proof by hardware says, and outlives a failure", () => {
 });
 
 it("is taken back for what was named alone, and for all where nothing was", () => {
-  seeHardware(place());
-  seeHardware(odd());
+  heedProof(place(), byHardware);
+  heedProof(odd(), byHardware);
   heedToldProof(odd(), failing("no", null));
   expect(hasSeenHardware(place())).toBe(true);
-  seeHardware(odd());
+  heedProof(odd(), byHardware);
   heedToldProof(place(), failing("no", null));
   expect(hasSeenHardware(odd())).toBe(false);
 });
@@ -41,7 +41,7 @@ it.each([
   ["it was shown once more", byHardware],
   ["nothing could be told", untoldSince(new Error("no room"))],
 ])("is not taken back where %s", (_, proof) => {
-  seeHardware(place());
+  heedProof(place(), byHardware);
   heedToldProof(place(), proof);
   expect(hasSeenHardware(place())).toBe(true);
 });
@@ -54,8 +54,17 @@ it("and proofs of an engine that a variable names lie apart from the usual one's
   expect(recall(odd(), "microvm", "one")).toBeNull();
 });
 
+it("is what the last proof says where nothing else was written yet, until it is taken back", () => {
+  remember(place(), "microvm", "one", byHardware);
+  rmSync(join(folder, "agentkernel", "proofs", "hardware.json"));
+  remember(place(), "microvm", "one", failing("no", null));
+  expect(hasSeenHardware(place())).toBe(true);
+  heedToldProof(place(), failing("no", null));
+  expect(hasSeenHardware(place())).toBe(false);
+});
+
 it.each(["", "{}", "[1]"])("is not what a file says that holds %j", (text) => {
-  seeHardware(place());
+  heedProof(place(), byHardware);
   writeFileSync(join(folder, "agentkernel", "proofs", "hardware.json"), text);
   expect(hasSeenHardware(place())).toBe(false);
 });

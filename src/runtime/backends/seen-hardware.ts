@@ -2,21 +2,24 @@
  * That hardware has run a virtual machine here, kept apart from what the last proof says: a failure in between is told
  * and looked at again, and does not turn machines off unnoticed. Only `doctor` takes it back, aloud.
  */
+import { readKept } from "./kept-proof.js";
 import { isByHardware, type Proof } from "./proof.js";
 import { fileNamed, type Place, readJson, settingOf, writeJson } from "./proof-place.js";
 
 /** More ways to name an engine than anybody uses. */
 const MOST = 16;
 
-/** One small file to look at. */
+/** A small file or two to look at. */
 export function hasSeenHardware(place: Place): boolean {
   return settings(place).length > 0;
 }
 
-export function seeHardware(place: Place): void {
+/** Before it takes the place of the last one, which may be all that says that hardware was seen. */
+export function heedProof(place: Place, proof: Proof): void {
   const known = settings(place);
   const own = settingOf(place, "microvm");
-  if (!known.includes(own)) write(place, [...known, own].slice(-MOST));
+  if (isByHardware(proof)) write(place, [...known.filter((setting) => setting !== own), own].slice(-MOST));
+  else if (known.length > 0) write(place, known);
 }
 
 /**
@@ -27,14 +30,15 @@ export function heedToldProof(place: Place, proof: Proof): void {
   if (proof.isUntold === true || isByHardware(proof)) return;
   const known = settings(place);
   const own = settingOf(place, "microvm");
-  const left = own === "" ? [] : known.filter((setting) => setting !== own);
-  if (left.length < known.length) write(place, left);
+  if (own === "" || known.includes(own)) write(place, own === "" ? [] : known.filter((setting) => setting !== own));
 }
 
-/** Those under which it was seen. */
+/** Those under which it was seen. Before anything of this was written, the last proof is all that could say so. */
 function settings(place: Place): readonly string[] {
   const value = readJson(fileOf(place));
-  return Array.isArray(value) ? value.filter((each): each is string => typeof each === "string") : [];
+  if (Array.isArray(value)) return value.filter((each): each is string => typeof each === "string");
+  const last = readKept(place, "microvm");
+  return last !== null && isByHardware(last.proof) ? [settingOf(place, "microvm")] : [];
 }
 
 function write(place: Place, value: readonly string[]): void {
