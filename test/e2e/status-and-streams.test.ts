@@ -110,6 +110,7 @@ describe.each(callers)("$title", (actor) => {
         timed_out: false,
         sandbox: expect.stringMatching(/^run-[0-9a-f]{10,}$/),
         backend: "linux",
+        backend_why: expect.stringMatching(/^auto: /),
         image: { digest: null, name: "host", why: expect.any(String) },
         profile: "moderate",
         layers: expect.arrayContaining([expect.objectContaining({ name: "seccomp", state: "applied" })]),
