@@ -130,7 +130,7 @@ describe.skipIf(missingForMachines() !== null || actor?.name !== "root")(
           killNow(awaitChild(world.guest("box"), "qemu-system-x86"));
           await cut.end;
           expect(await snapshotsOf(world)).toEqual([]);
-          expect((await world.states()).box).toBe("stopped");
+          await expect.poll(async () => (await world.states()).box, soon).toBe("stopped");
           expect(await world.ok(["exec", "box", "cat", "/opt/kept"])).toBe("kept\n");
         };
         await inWorld(actor, use, { env, stateHome });
