@@ -39,7 +39,8 @@ export class BenchPodman {
     // It binds its storage onto itself, sometimes twice, and leaves that there: nobody could remove the folder. What it
     // still tidies up there holds nobody up.
     const storage = join(this.#folder, "data", "overlay");
-    while (readFileSync("/proc/self/mounts", "utf8").includes(` ${storage} `)) execFileSync("umount", ["--lazy", storage]);
+    while (readFileSync("/proc/self/mounts", "utf8").includes(` ${storage} `))
+      execFileSync("umount", ["--lazy", storage]);
   }
 
   #ask(...words) {
