@@ -21,6 +21,13 @@ export const threats: readonly Threat[] = [
     "image layers and uploads write where they should not, or without end",
     "the disk or its inodes are filled",
     "secrets in the project are read",
+    "the parent of a hidden file is renamed, and the file read under its new name",
+    "a file system takes two spellings of a name for one, and the rules take only one of them",
+    "what the host executes inside a sandbox is replaced or renamed",
+    "the search for secrets is raced by swapped, vanishing and returning directories",
+    "git deletes or empties what the sandbox cannot see, or commits placeholders",
+    "the lazy view of a project is flooded, or asked for hidden names by any path",
+    "a shared cache, layer, template or volume is poisoned for the next sandbox",
   ]),
   ...rows("N", [
     "sockets of any family reach something although the network is off",
@@ -32,6 +39,8 @@ export const threats: readonly Threat[] = [
     "an allowed proxy leads further out",
     "connections are held open or fed slowly to exhaust the gateway",
     "one sandbox reaches another",
+    "git pushes where it may not, or hands out the credential it uses",
+    "a page in a preview reaches the console, the API or another preview",
   ]),
   ...rows("P", [
     "processes, memory, processor or descriptors are exhausted",
@@ -42,6 +51,7 @@ export const threats: readonly Threat[] = [
     "the host's environment, command lines, logs, keys or paths are read",
     "descriptors of the host's are inherited",
     "escape sequences reach the user's terminal through our own messages",
+    "a call outside the filter does what a filtered one would: socketpair, fchmodat2, unknown numbers",
   ]),
   ...rows("G", [
     "frames that break the guest protocol are sent",
@@ -57,5 +67,9 @@ export const threats: readonly Threat[] = [
     "secrets appear in logs, errors, the audit log or process lists",
     "the audit log is edited or cut",
     "a registry misleads the image store",
+    "an order to stop or sweep reaches what belongs to another state directory, user or key",
+    "the user's files are written, or something approved or refused, without a record",
+    "a model or a scoped key widens its own policy by parameters",
+    "a tenant of another interface reaches another tenant's sandbox, token or link",
   ]),
 ];
