@@ -20,25 +20,26 @@ if [ -d "$(rustc --print target-libdir --target "$lean" 2>/dev/null)" ]; then
   ! command -v "$(uname -m)-linux-musl-gcc" >/dev/null || worker=$lean
 fi
 
-# Messages of a panic name source files.
+# Messages of a panic name source files: those of crates from a registry here, our own in rustc-path-free.sh.
 path_free_flags() {
   for folder in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*; do
     [ ! -d "$folder" ] || printf '"--remap-path-prefix=%s=/cargo",' "$folder"
   done
-  printf '"--remap-path-prefix=%s=/agentkernel"' "$root"
 }
 
 build() {
   for_target=$1
   shift
-  cargo build --target "$for_target" --target-dir "$target" \
+  # Found by PATH: cargo makes the wrapper's path part of the names of symbols, and so of the bytes.
+  PATH=$root/scripts:$PATH AGENTKERNEL_CHECKOUT=$root RUSTC_WORKSPACE_WRAPPER=${lint:-rustc-path-free.sh} \
+    cargo build --target "$for_target" --target-dir "$target" \
     --config "target.'cfg(target_os = \"linux\")'.rustflags=[$(path_free_flags)]" "$@"
 }
 
 cd "$root/native"
 # Clippy over the worker for WebAssembly, while it is compiled as for use: the engine need not be looked at for that.
 if [ "${1:-}" = --lint-worker ]; then
-  RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__ \
+  lint=clippy-driver CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__ \
     build "$worker" --profile worker --package ak-wasm
   exit
 fi
