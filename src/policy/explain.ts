@@ -1,6 +1,7 @@
 /** A resolved policy for people and programs: every field, its value, and the input that set it. */
-import type { HideRule, Mount, NetworkRule, Policy, SecretBinding } from "../core/policy.js";
+import type { HideRule, Mount, NetworkRule, SecretBinding } from "../core/policy.js";
 import { type FieldPath, type FieldValues, fieldPaths } from "./fields.js";
+import { fieldsOf } from "./fields-of.js";
 import type { ResolvedPolicy } from "./resolve.js";
 
 export interface ExplainRow {
@@ -53,37 +54,4 @@ function itemText(item: Item): string {
   if ("preset" in item) return `preset ${item.preset}`;
   const subject = "domain" in item ? item.domain : item.cidr;
   return item.ports ? `${subject}, ports ${item.ports.join(", ")}` : subject;
-}
-
-function fieldsOf({ fs, net, proc, resources }: Policy): FieldValues {
-  return {
-    "fs.workspace.mode": fs.workspace.mode,
-    "fs.workspace.readonly": fs.workspace.readonly,
-    "fs.home": fs.home,
-    "fs.mounts": fs.mounts,
-    "fs.tmpMiB": fs.tmpMiB,
-    "fs.rootReadonly": fs.rootReadonly,
-    "fs.deny": fs.deny,
-    "fs.protect": fs.protect,
-    "net.egress": net.egress,
-    "net.allow": net.allow,
-    "net.deny": net.deny,
-    "net.secrets": net.secrets,
-    "proc.user": proc.user,
-    "proc.noRoot": proc.noRoot,
-    "proc.capabilities": proc.capabilities,
-    "proc.seccomp": proc.seccomp,
-    "proc.landlock": proc.landlock,
-    "proc.passHostEnv": proc.passHostEnv,
-    "proc.env": proc.env,
-    "proc.commands.allow": proc.commands.allow,
-    "proc.commands.deny": proc.commands.deny,
-    "resources.vcpus": resources.vcpus,
-    "resources.memoryMiB": resources.memoryMiB,
-    "resources.pids": resources.pids,
-    "resources.diskMiB": resources.diskMiB,
-    "resources.openFiles": resources.openFiles,
-    "resources.timeoutMs": resources.timeoutMs,
-    "resources.outputMiB": resources.outputMiB,
-  };
 }

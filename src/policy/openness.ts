@@ -24,6 +24,7 @@ const measured = [
   "resources.diskMiB",
   "resources.openFiles",
   "resources.timeoutMs",
+  "resources.outputMiB",
 ] as const satisfies readonly FieldPath[];
 
 export type OrderedField = keyof typeof orders | (typeof measured)[number];

@@ -1,0 +1,36 @@
+/** A policy as the fields that layers set, so that two policies can be compared field by field. */
+import type { Policy } from "../core/policy.js";
+import type { FieldValues } from "./fields.js";
+
+export function fieldsOf({ fs, net, proc, resources }: Policy): FieldValues {
+  return {
+    "fs.workspace.mode": fs.workspace.mode,
+    "fs.workspace.readonly": fs.workspace.readonly,
+    "fs.home": fs.home,
+    "fs.mounts": fs.mounts,
+    "fs.tmpMiB": fs.tmpMiB,
+    "fs.rootReadonly": fs.rootReadonly,
+    "fs.deny": fs.deny,
+    "fs.protect": fs.protect,
+    "net.egress": net.egress,
+    "net.allow": net.allow,
+    "net.deny": net.deny,
+    "net.secrets": net.secrets,
+    "proc.user": proc.user,
+    "proc.noRoot": proc.noRoot,
+    "proc.capabilities": proc.capabilities,
+    "proc.seccomp": proc.seccomp,
+    "proc.landlock": proc.landlock,
+    "proc.passHostEnv": proc.passHostEnv,
+    "proc.env": proc.env,
+    "proc.commands.allow": proc.commands.allow,
+    "proc.commands.deny": proc.commands.deny,
+    "resources.vcpus": resources.vcpus,
+    "resources.memoryMiB": resources.memoryMiB,
+    "resources.pids": resources.pids,
+    "resources.diskMiB": resources.diskMiB,
+    "resources.openFiles": resources.openFiles,
+    "resources.timeoutMs": resources.timeoutMs,
+    "resources.outputMiB": resources.outputMiB,
+  };
+}
