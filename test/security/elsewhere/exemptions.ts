@@ -213,6 +213,7 @@ export const exemptions: readonly Exemption[] = [
     tests: ["by any path, as mount", "a mount beside the workspace"],
     reason: LIVE,
   },
+  { on: ["microvm"], file: "filesystem/f9-renamed-parents", reason: LIVE },
   { on: ["microvm"], file: "network/n1-network-off", tests: ["the project (mount)"], reason: LIVE },
   {
     on: ["microvm"],
@@ -274,7 +275,7 @@ export const notThere: readonly NotThere[] = [
   { on: ["gvisor"], ids: ["N4"], reason: "there is no resolver inside: the gateway resolves for its proxy, as in N2" },
   {
     on: ["microvm"],
-    ids: ["F3"],
+    ids: ["F3", "F9"],
     reason: "nothing of the host's is live in a machine; what sync carries over is held as on linux, by the same code",
   },
   { on: ["microvm"], ids: ["P2"], reason: "whatever runs in a machine ends with it: test/faults/microvm.test.ts" },

@@ -59,6 +59,11 @@ export const attacks: readonly Attack[] = [
     tests: ["by any path, as copy", "by any path, as mount", "command runs, as sync", "a mount beside the workspace"],
   },
   {
+    id: "F9",
+    file: "filesystem/f9-renamed-parents",
+    tests: ["no call renames it", "in use meanwhile finds no secret", "as ever"],
+  },
+  {
     id: "N1",
     file: "network/n1-network-off",
     tests: ["none does (off)", "none does (on)", "and its own (moderate)", "the project (mount)"],

@@ -1,9 +1,12 @@
-//! A writable, live view (`mount`): hidden files are covered, protected ones are read-only and their parents pinned.
+//! A writable, live view (`mount`): hidden files are covered, protected ones are read-only, and the parents of both are
+//! pinned: each is bound on itself, and the kernel renames and removes no mount point (EBUSY). Without pins a rename would
+//! take a hidden file to a path that no rule names, where the next sandbox, or one with a copy-on-write view of the same
+//! project, would show it.
 //! What this cannot do (the host replacing a covered file by rename; names that do not exist yet and that no placeholder
 //! holds) is said in the layer report.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, HashSet},
     ffi::OsStr,
     os::{
         fd::{BorrowedFd, OwnedFd},
@@ -13,12 +16,12 @@ use std::{
 };
 
 use rustix::{
-    fs::{Mode, OFlags, ResolveFlags, openat2},
+    fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat2},
     io::Errno,
     mount::{OpenTreeFlags, open_tree},
 };
 
-use super::survey::{Hit, Survey};
+use super::survey::{Hit, Survey, ancestors};
 use crate::{
     fault::{During, Outcome},
     place,
@@ -32,12 +35,7 @@ pub struct Void {
 
 /// Covers and pins below an attached view. `view` must be the mounted folder.
 pub fn apply(view: BorrowedFd<'_>, survey: &Survey, void: &Void) -> Outcome<()> {
-    let mut pins = BTreeSet::new();
-    for hit in &survey.protected {
-        pins.extend(hit.path.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(end, _)| hit.path[..end].to_vec()));
-    }
-    // Parents before children: a set of paths is sorted that way.
-    for path in &pins {
+    for path in pins(survey) {
         bind_on_itself(view, path, false)?;
     }
     for Hit { path, .. } in &survey.protected {
@@ -47,11 +45,22 @@ pub fn apply(view: BorrowedFd<'_>, survey: &Survey, void: &Void) -> Outcome<()> 
         let Some(at) = below(view, &hit.path)? else {
             continue;
         };
-        let cover = clone_of(if hit.folder { &void.folder } else { &void.file }).during("cover a hidden file")?;
+        // As it is now: it may have been replaced since the search.
+        let is_folder =
+            FileType::from_raw_mode(fstat(&at).during("cover a hidden file")?.st_mode) == FileType::Directory;
+        let cover = clone_of(if is_folder { &void.folder } else { &void.file }).during("cover a hidden file")?;
         place::readonly(&cover).during("cover a hidden file")?;
         place::attach(&cover, &at).during("cover a hidden file")?;
     }
     Ok(())
+}
+
+/// The parents of all that is hidden or protected, each before what is in it. What lies in a protected directory is
+/// read-only with it, so nothing in there can be renamed.
+fn pins(survey: &Survey) -> BTreeSet<&[u8]> {
+    let closed: HashSet<&[u8]> = survey.protected.iter().map(|hit| hit.path.as_slice()).collect();
+    let hits = survey.hidden.iter().chain(&survey.protected);
+    hits.flat_map(|hit| ancestors(&hit.path).take_while(|path| !closed.contains(path))).collect()
 }
 
 fn bind_on_itself(view: BorrowedFd<'_>, path: &[u8], readonly: bool) -> Outcome<()> {
@@ -99,4 +108,22 @@ pub fn open_void(file: &Path, folder: &Path) -> Outcome<Void> {
         rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("open the cover of hidden files")
     };
     Ok(Void { file: open(file)?, folder: open(folder)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parents_of_hidden_and_protected_paths_are_pinned_outermost_first() {
+        let hits =
+            |paths: &[&str]| paths.iter().map(|path| Hit { path: path.as_bytes().to_vec(), folder: false }).collect();
+        let survey = Survey {
+            hidden: hits(&["a/b/.env", "top", ".claude/x/.env"]),
+            protected: hits(&[".claude", "a/.git/config"]),
+            ..Survey::default()
+        };
+        let pinned: Vec<&[u8]> = pins(&survey).into_iter().collect();
+        assert_eq!(pinned, [&b"a"[..], b"a/.git", b"a/b"]);
+    }
 }

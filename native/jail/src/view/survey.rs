@@ -99,7 +99,8 @@ fn topmost(hits: Vec<Hit>) -> Vec<Hit> {
     hits
 }
 
-fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+/// The folders that a path lies in, the outermost first.
+pub fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(end, _)| &path[..end])
 }
 
