@@ -15,6 +15,8 @@ export interface FileOperation {
 export interface SandboxFiles {
   readonly name: string;
   readonly stateDir: string;
+  /** The folder of the host that it has a copy of; null without one. */
+  readonly projectDir: string | null;
   /** Undefined where its backend cannot tell what it changed. */
   readonly changes: KeptChanges | undefined;
   /** What its policy hides. */

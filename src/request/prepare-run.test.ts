@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
+import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseOptions } from "../cli/parse-options.js";
@@ -183,6 +183,32 @@ describe("is refused", () => {
     expect(error.message).toContain(message);
     expect(error.message).not.toContain("\n");
     if (!message.startsWith("share")) expect(error.hint).toBeDefined();
+  });
+
+  test.each([
+    ["home", "is a home directory"],
+    [".", "is above the home directory"],
+  ])("a home directory as a writable project: %s", (below, message) => {
+    const { verb, rest } = findVerb(["run", "ls"]);
+    const surroundings = { cwd: join(root, below), homeDir: home, env: {} };
+    const at = (...words: string[]) => prepareRun(parseOptions(verb, [...words, ...rest]), surroundings);
+    for (const words of [
+      ["--workspace", "sync"],
+      ["--workspace", "mount"],
+      ["-p", "permissive"],
+    ]) {
+      const error = refusal(() => at(...words));
+      expect(error.code).toBe("policy_denied");
+      expect(error.message).toContain(message);
+      expect(error.hint).toContain("--workspace copy");
+    }
+    expect(at("--workspace", "copy").projectDir).toBe(join(root, below));
+  });
+
+  test("a home directory as a writable mount, also where HOME names another one", () => {
+    expect(refusal(() => prepare("-v", "../home:/h", "ls")).message).toContain("a home directory");
+    expect(refusal(() => prepare("-v", `${userInfo().homedir}:/h`, "ls")).message).toContain("home directory");
+    expect(prepare("-v", "../home:/h:ro", "ls").policy.fs.mounts).toHaveLength(1);
   });
 
   test("an empty word as the command", () => {

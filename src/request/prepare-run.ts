@@ -14,6 +14,7 @@ import type { RunRequest } from "../runtime/run-request.js";
 import { BACKEND_VARIABLE, backendWish, chooseImage } from "./choices.js";
 import { type Configuration, noConfiguration } from "./configuration.js";
 import { protectInUse } from "./files-in-use.js";
+import { refuseHome } from "./home-folders.js";
 import { imageSettings } from "./image-settings.js";
 import { explainModule, wishedModule } from "./module-wish.js";
 import { parseMount } from "./mount-argument.js";
@@ -182,23 +183,20 @@ function workingFolder(parsed: Wishes): string | null {
   return folder;
 }
 
-function checkShownPaths({ policy, origins }: ResolvedPolicy, { cwd }: Surroundings): void {
+function checkShownPaths({ policy, origins }: ResolvedPolicy, { cwd, homeDir }: Surroundings): void {
   const { mode, readonly } = policy.fs.workspace;
   if (mode !== "none") {
-    refuseUnlessShowable(
-      {
-        what: "the current folder",
-        path: cwd,
-        writable: mode !== "copy" && !readonly,
-        readonlyHint: "change to the project's own folder, or use --workspace copy",
-      },
-      policy,
-    );
+    const what = "the current folder";
+    const writable = mode !== "copy" && !readonly;
+    const readonlyHint = "change to the project's own folder, or use --workspace copy";
+    refuseUnlessShowable({ what, path: cwd, writable, readonlyHint }, policy);
+    if (writable) refuseHome({ what, path: cwd, hint: readonlyHint }, homeDir);
   }
   for (const { host, readonly: isReadonly } of policy.fs.mounts) {
     const what = `the source of ${origins["fs.mounts"]}`;
     const readonlyHint = "add :ro to the mount to only show it";
     refuseUnlessShowable({ what, path: host, writable: !isReadonly, readonlyHint }, policy);
+    if (!isReadonly) refuseHome({ what, path: host, hint: readonlyHint }, homeDir);
   }
 }
 

@@ -39,6 +39,32 @@ describe.each(actors)("as $name", (actor) => {
     expect(result.stderr).toMatch(/not carried over, hidden or protected: .*\.mcp\.json/);
   });
 
+  it("sync: names with control characters stay inside, as with apply", async () => {
+    const project = makeProject(actor, { "a.txt": "a\n" });
+    const script = "printf x > \"$(printf 'b\\033[2J')\"; mkdir \"$(printf 'c\\tx')\"; echo x > d";
+    const result = await runIn(actor, ["--workspace", "sync", "sh", "-c", script], { cwd: project.path });
+    expect(Object.keys(project.content())).toEqual(["a.txt", "d"]);
+    expect(result.stderr).toContain("not carried over");
+    expect(result.stderr).not.toContain("\u001b");
+  });
+
+  it("a home directory is no project that a sandbox may write to", async () => {
+    const project = makeProject(actor, { ".bashrc": "mine\n" });
+    for (const words of [
+      ["--workspace", "sync"],
+      ["--workspace", "mount"],
+      ["--compatibility-mode", "claude"],
+    ]) {
+      const result = await runIn(actor, [...words, "sh", "-c", "echo evil >> .bashrc"], {
+        cwd: project.path,
+        env: { HOME: project.path },
+      });
+      expect(result.status).toBe(125);
+      expect(result.stderr).toMatch(/is a home directory.*\n?.*--workspace copy/s);
+      expect(project.content()).toEqual({ ".bashrc": "mine\n" });
+    }
+  });
+
   it("sync: a command that fails still hands over what it did; one that is killed by the limit too", async () => {
     const project = makeProject(actor, { "a.txt": "a\n" });
     await runIn(actor, ["--workspace", "sync", "sh", "-c", "echo done > done; exit 9"], { cwd: project.path });

@@ -4,7 +4,7 @@
 use std::{collections::HashSet, ffi::CStr, os::fd::BorrowedFd};
 
 use ak_jail::{
-    carry::{DEEPEST, transfer::TEMPORARY},
+    carry::{DEEPEST, has_control_characters, transfer::TEMPORARY},
     fault::Outcome,
     keep::project::Project,
     view::{
@@ -83,7 +83,7 @@ impl Rules {
         };
         if leads_in || self.is_protected(path) {
             Some("protected")
-        } else if name.iter().any(u8::is_ascii_control) {
+        } else if has_control_characters(name) {
             Some("its name has control characters")
         } else if is_too_deep(path) {
             Some("too many folders deep")

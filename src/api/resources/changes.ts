@@ -5,6 +5,7 @@ import type { ApplyReport, KeptChanges, ProjectChange } from "../../core/changes
 import { deferred } from "../../core/deferred.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { projectPaths } from "../../core/project-paths.js";
+import { refuseToApplyToHome } from "../../request/home-folders.js";
 import type { Sandbox } from "../../runtime/sandboxes/index.js";
 import { type Backing, type HandlerFor, sandboxFor } from "../asked.js";
 import type { Caller } from "../auth/caller.js";
@@ -76,6 +77,7 @@ export const applySandbox: HandlerFor<"applySandbox"> = async ({ body, caller, p
     });
   }
   const changes = changesOf(sandbox);
+  if (sandbox.record.projectDir !== null) refuseToApplyToHome(sandbox.record.projectDir);
   const report = await backing.places.at(caller, signal, async () => {
     if (!isRehearsal) {
       await sandbox.recordFile({ operation: "read", path: "/workspace", bytes: null, verdict: "allowed" });

@@ -3,6 +3,7 @@ import type { ApplyReport, ProjectChange } from "../../core/changes.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeJson, escapeText } from "../../core/escape.js";
 import { projectPaths } from "../../core/project-paths.js";
+import { refuseToApplyToHome } from "../../request/home-folders.js";
 import { interruptible } from "../images/interruptible.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
@@ -31,6 +32,7 @@ export async function apply(parsed: ParsedOptions, invocation: Invocation, find:
     if (!isRehearsal) {
       await sandbox.record({ operation: "read", path: "/workspace", bytes: null, verdict: "allowed" });
     }
+    if (sandbox.projectDir !== null) refuseToApplyToHome(sandbox.projectDir);
     const report = await changes.apply(sandbox.stateDir, { paths, isRehearsal, overridesHost }, signal);
     await remarkOnRest(invocation, report);
     if (parsed.flags.has("json")) {

@@ -14,6 +14,7 @@ export function sandboxFiles(invocation: Pick<Invocation, "resident">): FindSand
     return {
       name,
       stateDir: sandbox.stateDir,
+      projectDir,
       get changes() {
         if (hasRun) return sandbox.changes;
         if (hasCopy) return unchanged(name, projectDir, mode === "sync");

@@ -184,6 +184,7 @@ impl<'a> Carrier<'a> {
             || is_protected((folder, name))
             || self.place.as_in_git(path).is_some_and(|path| is_protected(split(&path)))
             || name.starts_with(transfer::TEMPORARY)
+            || has_control_characters(name)
             || path.iter().filter(|&&b| b == b'/').count() > DEEPEST
     }
 
@@ -228,6 +229,11 @@ fn not_carried(path: &[u8], fault: Fault) -> Fault {
     let message = format!("{} could not be carried over: {}", String::from_utf8_lossy(path), fault.message);
     Fault { message, ..fault }
         .hint("what comes before it by name is in the project, the rest is not; make room, and run it again")
+}
+
+/// Such a name can mislead whoever reads it in a list, a terminal or a script. `apply` refuses the same.
+pub fn has_control_characters(name: &[u8]) -> bool {
+    name.iter().any(u8::is_ascii_control)
 }
 
 /// The folder with its `/`, and the name.

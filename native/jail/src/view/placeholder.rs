@@ -97,7 +97,10 @@ impl Placeholders {
         let mut wanted: Vec<Placeholder> = Vec::new();
         let parts = folders.iter().filter_map(|folder| missing_part(source, folder, &noted));
         for name in names.iter().cloned().chain(parts) {
-            if let Some(placeholder) = first_absent(source, &name)
+            // What is in a placeholder is closed with it.
+            let is_inside = |p: &Placeholder| p.source == source && name != p.name && name.starts_with(&p.name);
+            if !noted.iter().any(is_inside)
+                && let Some(placeholder) = first_absent(source, &name)
                 && !wanted.iter().any(|w| w.path() == placeholder.path())
             {
                 wanted.push(placeholder);
