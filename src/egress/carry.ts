@@ -37,15 +37,12 @@ export interface CarryOptions {
 }
 
 export interface Answers {
-  /** Some bytes wait for those that follow. */
-  readonly holding: boolean;
+  /** What may go on of all that came so far; some of it may wait for the bytes that follow. */
   pass(chunk: Buffer): Passed;
-  /** All that waits. */
+  /** All that waits, when nothing follows. */
   flush(): readonly Buffer[];
 }
 
-/** How long the end of an answer so far waits for what follows. */
-const ANSWER_HOLD_MS = 10;
 /** How long a client has to take our refusal. */
 const LINGER_MS = 2_000;
 
@@ -60,7 +57,6 @@ class Carrying {
   /** Null: nothing is looked at any more. */
   #inspector: Watcher | null;
   #handshake: NodeJS.Timeout | undefined;
-  #answerHold: NodeJS.Timeout | undefined;
   #linger: NodeJS.Timeout | undefined;
   #sent = 0;
   #received = 0;
@@ -140,14 +136,10 @@ class Carrying {
       this.#refuse(passed);
       return true;
     }
-    const takesMore = this.#writeToClient(passed);
-    clearTimeout(this.#answerHold);
-    if (answers.holding) this.#answerHold = setTimeout(() => this.#flushAnswers(), ANSWER_HOLD_MS);
-    return takesMore;
+    return this.#writeToClient(passed);
   }
 
   #flushAnswers(): void {
-    clearTimeout(this.#answerHold);
     if (this.#refused === null && !this.#writeToClient(this.#options.answers?.flush() ?? [])) this.#server.pause();
   }
 
@@ -226,7 +218,6 @@ class Carrying {
     if (this.#refused !== null) return;
     this.#refused = refusal.reason;
     clearTimeout(this.#handshake);
-    clearTimeout(this.#answerHold);
     const answer = refusalAnswer(refusal, this.#inspector?.answerable ?? false);
     this.#inspector?.release();
     this.#inspector = null;
@@ -249,7 +240,6 @@ class Carrying {
     if (this.#open > 0) return;
     clearTimeout(this.#handshake);
     clearTimeout(this.#linger);
-    clearTimeout(this.#answerHold);
     this.#inspector?.release();
     this.#options.onEnd({ sent: this.#sent, received: this.#received, refused: this.#refused });
   }

@@ -17,8 +17,11 @@ export interface FramingOptions {
   head(head: Buffer): AfterHead | string;
   /** What passes in place of each part; where absent, everything passes as it is. */
   readonly pass?: (part: Part, bytes: Buffer) => readonly Buffer[];
-  /** Lines between chunks must be as everybody writes them: a size, CR and LF. */
-  readonly strict?: boolean;
+  /**
+   * How lines between chunks and in trailers must end. Some servers read a chunk's extension up to CR LF, and what
+   * others take for the next line belongs to it. `bare`: CR LF too, and a chunk's line is its size alone.
+   */
+  readonly lines: "any" | "crlf" | "bare";
 }
 
 /** `line`: of a trailer, or between chunks. */
@@ -27,7 +30,7 @@ export type Part = "head" | "line" | "data";
 const LF = 10;
 const CR = 13;
 const MAX_CHUNK_LINE = 4096;
-const STRICT_CHUNK_LINE = /^([0-9a-f]{1,12})\r\n$/i;
+const BARE_CHUNK_LINE = /^([0-9a-f]{1,12})\r\n$/i;
 /** A line end that is none to some servers would make one line here two there. */
 const LOOSE_LINE_END = /\r(?!\n)|(?<!\r)\n/;
 const CHUNK_LINE = /^([0-9a-f]{1,12})[ \t]*(?:;[^\r\n]*)?\r?\n$/i;
@@ -40,6 +43,8 @@ export class HttpFraming {
   #state: State = "head";
   #left = 0;
   #afterCount: State = "head";
+  /** How many bytes of empty lines the held head begins with. */
+  #blank = 0;
   #trailerBytes = 0;
 
   constructor(options: FramingOptions) {
@@ -123,13 +128,15 @@ export class HttpFraming {
     const before = this.#held.length;
     if (before > 0 && !this.#held.append(bytes)) return "too many unfinished requests";
     const all = before > 0 ? this.#held.bytes : bytes;
-    const end = headEnd(all, Math.max(0, before - 2));
+    while (all[this.#blank] === CR || all[this.#blank] === LF) this.#blank++;
+    const end = headEnd(all, Math.max(this.#blank, before - 2));
     if ((end < 0 ? all.length : end) > this.#options.headBytes) return "too large a head";
     if (end < 0) {
       if (before === 0 && !this.#held.append(bytes)) return "too many unfinished requests";
       return bytes.subarray(bytes.length);
     }
     if (before > 0) this.#held.take();
+    this.#blank = 0;
     const head = all.subarray(0, end);
     const after = this.#options.head(head);
     if (typeof after === "string") return after;
@@ -167,8 +174,8 @@ export class HttpFraming {
   }
 
   #endLine(line: Buffer): string | null {
-    const strict = this.#options.strict === true;
-    if (strict && LOOSE_LINE_END.test(line.toString("latin1"))) return "a line that does not end in CR LF";
+    const { lines } = this.#options;
+    if (lines !== "any" && LOOSE_LINE_END.test(line.toString("latin1"))) return "a line that does not end in CR LF";
     const empty = line.length === 1 || (line.length === 2 && line[0] === CR);
     if (this.#state === "chunk-end") {
       this.#state = "chunk-line";
@@ -179,7 +186,7 @@ export class HttpFraming {
       if (empty) this.#state = "head";
       return this.#trailerBytes > this.#options.headBytes ? "too large a trailer" : null;
     }
-    const size = (strict ? STRICT_CHUNK_LINE : CHUNK_LINE).exec(line.toString("latin1"))?.[1];
+    const size = (lines === "bare" ? BARE_CHUNK_LINE : CHUNK_LINE).exec(line.toString("latin1"))?.[1];
     if (size === undefined) return "a malformed chunk";
     const length = Number.parseInt(size, 16);
     this.#trailerBytes = 0;
@@ -189,11 +196,9 @@ export class HttpFraming {
   }
 }
 
-/** Where the empty line after a head ends, or -1. Empty lines before the head belong to it. */
+/** Where the empty line after a head ends, or -1. `from` lies behind the empty lines before the head. */
 function headEnd(bytes: Buffer, from: number): number {
-  let start = 0;
-  while (bytes[start] === CR || bytes[start] === LF) start++;
-  for (let at = bytes.indexOf(LF, Math.max(start, from)); at >= 0; at = bytes.indexOf(LF, at + 1)) {
+  for (let at = bytes.indexOf(LF, from); at >= 0; at = bytes.indexOf(LF, at + 1)) {
     if (bytes[at + 1] === LF) return at + 2;
     if (bytes[at + 1] === CR && bytes[at + 2] === LF) return at + 3;
   }

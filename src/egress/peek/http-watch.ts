@@ -46,8 +46,8 @@ export class HttpWatch {
     this.#options = options;
     this.#answersLost = options.serverSpoke;
     const { headBytes, allowance } = options;
-    this.#requests = new HttpFraming({ headBytes, allowance, head: (head) => this.#request(head) });
-    this.#answers = new HttpFraming({ headBytes, allowance, head: (head) => this.#answer(head) });
+    this.#requests = new HttpFraming({ headBytes, allowance, lines: "crlf", head: (head) => this.#request(head) });
+    this.#answers = new HttpFraming({ headBytes, allowance, lines: "any", head: (head) => this.#answer(head) });
   }
 
   /** An answer of our own would not end up in the middle of one of the server's. */

@@ -1,54 +1,10 @@
 import { Buffer } from "node:buffer";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { parseHost } from "../host.js";
-import { Allowance } from "../limits.js";
-import { Rules } from "../rules.js";
+import { allowance, get, inspector, LIMIT, textOf, through } from "../testing/peek.js";
 import { clientHello, inRecords, withExtension } from "../testing/tls.js";
 import { parseRequestHead } from "./http-head.js";
-import { Inspector, isPeekRefusal, type Passed } from "./inspector.js";
-
-const rules = new Rules({ egress: "allowlist", allow: [{ domain: "a.example" }, { domain: "b.example" }], deny: [] });
-const LIMIT = 4096;
-const allowance = () => new Allowance(1_000_000);
-
-function inspector(name = "a.example", seen: string[] = [], held = allowance()): Inspector {
-  const host = parseHost(name);
-  if (host.kind === "invalid") throw new Error(host.why);
-  return new Inspector({
-    expected: {
-      host,
-      port: 443,
-      exact: host.kind === "name",
-      rules,
-      judge: (other, port) =>
-        other.kind === "name"
-          ? rules.judgeName(other.name, port)
-          : { allowed: false, rule: "address", uncovered: false },
-    },
-    headBytes: LIMIT,
-    helloBytes: LIMIT,
-    allowance: held,
-    seen: (kind, text) => seen.push(`${kind} ${text}`),
-  });
-}
-
-const textOf = (passed: Passed): string =>
-  isPeekRefusal(passed) ? `refused: ${passed.reason}` : Buffer.concat(passed as Buffer[]).toString("latin1");
-
-/** What passes of these bytes, given in pieces; the refusal where one comes. */
-function through(bytes: Buffer | string, pieces = Number.POSITIVE_INFINITY, look = inspector()): string {
-  const all = Buffer.from(bytes as string, "latin1");
-  let passed = "";
-  for (let at = 0; at < all.length; at += Math.min(pieces, all.length)) {
-    const step = textOf(look.push(all.subarray(at, at + pieces)));
-    if (step.startsWith("refused: ")) return step;
-    passed += step;
-  }
-  return passed;
-}
-
-const get = (host: string, more = "") => `GET / HTTP/1.1\r\nHost: ${host}\r\n${more}\r\n`;
+import type { Inspector } from "./inspector.js";
 
 it.each([
   ["blanks within a value", `X: a${" ".repeat(60_000)}b\r\n`],
@@ -233,6 +189,21 @@ describe("N6 HTTP/1", () => {
       `${get("a.example", "Transfer-Encoding: chunked\r\n")}1\r\nab\r\n`,
       /longer than/,
     ],
+    [
+      "a line feed alone behind a chunk's extension",
+      `${get("a.example", "Transfer-Encoding: chunked\r\n")}2;x\nab\r\n0\r\n\r\n${get("b.example")}`,
+      /does not end in CR LF/,
+    ],
+    [
+      "a line feed alone behind a chunk's size",
+      `${get("a.example", "Transfer-Encoding: chunked\r\n")}2\nab\r\n0\r\n\r\n`,
+      /does not end in CR LF/,
+    ],
+    [
+      "a line feed alone in a trailer",
+      `${get("a.example", "Transfer-Encoding: chunked\r\n")}0\r\nX: y\n\r\n`,
+      /does not end in CR LF/,
+    ],
     ["a negative chunk", `${get("a.example", "Transfer-Encoding: chunked\r\n")}-1\r\n`, /malformed chunk/],
     [
       "a request behind the chunks",
@@ -318,56 +289,5 @@ describe("N7 a change of protocols", () => {
     };
     expect(await open("b.example")).not.toMatch(/refused/);
     expect(await open("a.example")).toMatch(/SNI says a\.example, allowed was b\.example/);
-  });
-});
-
-describe("other protocols", () => {
-  it.each([
-    "SSH-2.0-x\r\n",
-    "\0\0\0\x08\x04\xd2\x16\x2f",
-    "EHLO me\r\n",
-    "AMQP\0\0\x09\x01",
-    "PING\r\n",
-    "\x16\x20",
-    "0032git-upload-pack /p\0host=b\0",
-  ])("%j passes, and is not looked at further", (bytes) => {
-    const look = inspector();
-    expect(through(bytes, 1, look)).toBe(bytes);
-    expect(look.settled).toBe(true);
-  });
-
-  it.each(["\x05\x01\x00", "\x05\x02\x00\x02", "\x04\x01\x00\x50"])(
-    "%j is SOCKS, and refused where a name was allowed",
-    (bytes) => {
-      expect(through(bytes, 1)).toBe("refused: SOCKS, which leads on to another host");
-      expect(through(bytes, 1, inspector("8.8.8.8"))).toBe(bytes);
-      const look = inspector();
-      look.observe(Buffer.from("greeting"));
-      expect(through(bytes, 1, look)).toBe(bytes);
-    },
-  );
-
-  it.each([
-    "GET /",
-    "OPTIONS *",
-    "GET x://y",
-    "DESCRIBE rtsp://b/ RTSP/1.0",
-    "SOURCE / ICE/1.0",
-    "CONNECT b:80",
-    "GET /\0",
-  ])("%j is a request to some servers, and refused", (line) => {
-    expect(through(`${line}\r\nHost: b.example\r\n\r\n`, 1)).toBe("refused: a malformed request line");
-  });
-
-  it("text without the end of its line passes when its sender ends", () => {
-    const look = inspector();
-    expect(through("hello", 1, look)).toBe("");
-    expect(textOf(look.end())).toBe("hello");
-  });
-
-  it("a request or hello that its sender does not finish never passes", () => {
-    const look = inspector();
-    through("GET / HTTP/1.1\r\nHost: b.exam", 5, look);
-    expect(textOf(look.end())).toBe("refused: an unfinished request");
   });
 });

@@ -6,7 +6,7 @@ import type { Buffer } from "node:buffer";
 import type { Allowance } from "../limits.js";
 import type { ClientHello } from "./client-hello.js";
 import { type Expectation, type PeekRefusal, whyUnexpectedName } from "./expectation.js";
-import { type Protocol, protocolOf } from "./first-bytes.js";
+import { FirstBytes } from "./first-bytes.js";
 import { HeldBytes } from "./held-bytes.js";
 import { HttpWatch } from "./http-watch.js";
 import { TlsWatch } from "./tls-watch.js";
@@ -34,8 +34,8 @@ export type Watcher = Pick<
 export class Inspector {
   readonly #options: InspectorOptions;
   readonly #first: HeldBytes;
+  #begin = new FirstBytes();
   #expected: Expectation;
-  #scanned = 0;
   #tls: TlsWatch | null = null;
   #http: HttpWatch | null = null;
   #settled = false;
@@ -115,18 +115,20 @@ export class Inspector {
 
   #pushFirst(chunk: Buffer): Passed {
     if (!this.#first.append(chunk)) return this.#refuse("other", "too many unfinished requests");
-    const protocol: Protocol = protocolOf(this.#first.bytes, this.#scanned, this.#serverSpoke);
-    this.#scanned = this.#first.length;
+    const protocol = this.#begin.protocol(this.#first.bytes, this.#serverSpoke);
     if (protocol === "undecided") {
       return this.#first.length > this.#options.headBytes ? this.#refuse("http", "too large a head") : none;
     }
     // A hello of SSL 2 has no records, and names no server.
-    const nameless = protocol === "tls" && (this.#first.bytes[0] ?? 0) >= 0x80 ? this.#checkNameless() : null;
+    const isSsl2 = protocol === "tls" && (this.#first.bytes[0] ?? 0) >= 0x80;
+    const nameless = isSsl2 ? this.#checkNameless() : null;
     if (nameless !== null) return this.#refuse("tls", nameless);
+    if (protocol === "proxy")
+      return this.#refuse("other", "a PROXY protocol header, behind which any host can be named");
     if (protocol === "socks" && this.#expected.exact)
       return this.#refuse("other", "SOCKS, which leads on to another host");
-    if (protocol === "other" || protocol === "socks" || (this.#first.bytes[0] ?? 0) >= 0x80) return this.#settle();
-    this.#scanned = 0;
+    if (protocol === "other" || protocol === "socks" || isSsl2) return this.#settle();
+    this.#begin = new FirstBytes();
     const bytes = this.#first.take();
     const { headBytes, helloBytes, allowance } = this.#options;
     if (protocol === "tls") {

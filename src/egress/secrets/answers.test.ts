@@ -96,13 +96,50 @@ describe("an echo of the secret", () => {
     expect(world.received[0]?.headers.te).toBeUndefined();
   });
 
-  it("that does not come to its end is not waited for, and what came so far is there", async () => {
+  it("in two writes is masked, wherever it is cut and however long the server waits between them", async () => {
+    // The line before the first half is here only when that half has been handled, too.
     await world.serveTls((socket) => {
-      socket.once("data", () => socket.write(`HTTP/1.1 200 OK\r\n\r\nwaits: ${VALUE.slice(0, 3)}`));
+      socket.on("data", (asked: Buffer) => {
+        const cut = Number(/X-Cut: (\d+)/.exec(String(asked))?.[1]);
+        socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${VALUE.length + 4}\r\n\r\nab\n${VALUE.slice(0, cut)}`);
+        released.resolve(() => socket.write(`${VALUE.slice(cut)}\n`));
+      });
+    });
+    let released = deferred<() => void>();
+    const client = await world.tls(world.secretGateway());
+    const kept = request(bearer()).replace("Connection: close\r\n", "");
+    const answers: string[] = [];
+    for (let cut = 1; cut < VALUE.length; cut++) {
+      released = deferred();
+      client.write(kept.replace("\r\n\r\n", `\r\nX-Cut: ${cut}\r\n\r\n`));
+      const second = await released.promise;
+      const before = await readUntilText(client, "ab\n");
+      second();
+      answers.push(before + (await readUntilText(client, "\n")));
+    }
+    const mask = key.slice(0, VALUE.length);
+    expect(answers.map((answer) => answer.split("\r\n\r\n")[1])).toEqual(answers.map(() => `ab\n${mask}\n`));
+  });
+
+  it("cut into chunks with long lines between them ends the connection, with nothing of it through", async () => {
+    const filler = "x".repeat(3000);
+    await serveRaw(
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+      [...VALUE].map((letter) => `1;${filler}\r\n${letter}\r\n`).join(""),
+      "0\r\n\r\n",
+    );
+    const answer = await world.talk(world.secretGateway(), request(bearer()));
+    expect(answer.split("\r\n\r\n").slice(1).join()).toMatch(/^(1;x*\r\n)?$/);
+    expect((await world.ended()).rule).toBe("the server's answer: too much between small chunks");
+  });
+
+  it("is not looked for behind the end of a line: events pass at once", async () => {
+    await world.serveTls((socket) => {
+      socket.once("data", () => socket.write("HTTP/1.1 200 OK\r\n\r\ndata: 1\n\n"));
     });
     const client = await world.tls(world.secretGateway());
     client.write(request());
-    await readUntilText(client, `waits: ${VALUE.slice(0, 3)}`);
+    await readUntilText(client, "data: 1\n\n");
   });
 
   it("of an answer before any question is masked too, and one that is no HTTP ends the connection", async () => {

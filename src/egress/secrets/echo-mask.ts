@@ -2,9 +2,12 @@
  * Takes secrets out of what a server sends back. In heads and other lines the placeholder takes their place; in bodies
  * as many bytes as the secret has, so that no length that was announced becomes wrong.
  *
- * What waits for its continuation must not depend on what it says: data held back because it might begin a secret would
- * let a sandbox, which can have many hosts send it what it likes, guess the secret letter by letter. So the end of all
- * data waits, for a short time, and only whole secrets ever make a difference.
+ * The end of all data waits until as many bytes follow as the longest form has, however long that takes: a server that
+ * pauses within a secret would get its first part through otherwise. What waits must not depend on the secret either:
+ * data held back because it might begin one would let a sandbox, which can have a host send it what it likes, guess the
+ * secret letter by letter. So only whole secrets ever make a difference, and what every secret lacks: a value and its
+ * forms are printable ASCII, and whatever lies before another byte (the line feed of an event or of a line of JSON)
+ * cannot continue, and passes at once.
  */
 import { Buffer } from "node:buffer";
 import type { BoundSecret } from "./bound-secret.js";
@@ -31,6 +34,7 @@ export class EchoMask {
   readonly #needles: readonly Needle[];
   readonly #held: number;
   #waiting: Piece[] = [];
+  #overfull = false;
 
   constructor(secrets: readonly BoundSecret[]) {
     const needles = secrets.flatMap(({ value, placeholder }) => writtenForms(value.reveal(), placeholder).map(needle));
@@ -39,9 +43,9 @@ export class EchoMask {
     this.#held = Math.ceil(longest / HELD_STEP) * HELD_STEP;
   }
 
-  /** Something waits for what follows it. */
-  get holding(): boolean {
-    return this.#waiting.length > 0;
+  /** More lines between chunks wait than may be held. Letting them go would let a secret go that is cut by them. */
+  get overfull(): boolean {
+    return this.#overfull;
   }
 
   /** A head, or a line of a trailer or between chunks. */
@@ -57,7 +61,8 @@ export class EchoMask {
     if (this.#waiting.length === 0) return [line];
     this.#waiting.push({ bytes: line, data: false });
     const lines = this.#waiting.reduce((sum, piece) => sum + (piece.data ? 0 : piece.bytes.length), 0);
-    return lines > MAX_WAITING_LINES ? this.flush() : [];
+    this.#overfull ||= lines > MAX_WAITING_LINES;
+    return [];
   }
 
   /** Part of a body, of which more may follow. */
@@ -65,7 +70,7 @@ export class EchoMask {
     const pieces = [...this.#waiting, { bytes, data: true }];
     const parts = pieces.filter((piece) => piece.data).map((piece) => piece.bytes);
     const all = this.whole(parts.length === 1 ? bytes : Buffer.concat(parts));
-    const { passed, waiting } = split(pieces, all, Math.max(0, all.length - this.#held));
+    const { passed, waiting } = split(pieces, all, Math.max(boundary(all), all.length - this.#held));
     this.#waiting = waiting;
     return passed;
   }
@@ -82,12 +87,23 @@ export class EchoMask {
     return result;
   }
 
-  /** What waits, as it is: nothing follows it, or not in time. */
+  /** What waits, as it is: nothing follows it. */
   flush(): Buffer[] {
     const bytes = this.#waiting.map((piece) => piece.bytes);
     this.#waiting = [];
     return bytes;
   }
+}
+
+/** What lies before the last byte that no secret has, with that byte. */
+function boundary(bytes: Buffer): number {
+  let end = bytes.length;
+  while (end > 0 && isPrintable(bytes[end - 1])) end--;
+  return end;
+}
+
+function isPrintable(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x20 && byte <= 0x7e;
 }
 
 /** The pieces with their data replaced by `all`, of which the first `count` bytes pass with what lies before them. */

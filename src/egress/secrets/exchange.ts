@@ -51,20 +51,18 @@ export class SecretExchange implements Watcher {
     this.#requests = new HttpFraming({
       headBytes,
       allowance,
-      strict: true,
+      lines: "bare",
       head: (head) => this.#request(head),
       pass: (part, bytes) => this.#sent(part, bytes),
     });
     this.#answers = new HttpFraming({
       headBytes,
       allowance,
+      lines: "any",
       head: (head) => this.#answer(head),
       pass: (part, bytes) => this.#received(part, bytes),
     });
     this.answers = {
-      get holding() {
-        return mask.holding;
-      },
       pass: (chunk) => this.#pass(chunk),
       flush: () => mask.flush(),
     };
@@ -107,8 +105,9 @@ export class SecretExchange implements Watcher {
 
   #pass(chunk: Buffer): Passed {
     const passed = this.#answers.push(chunk);
-    if (typeof passed === "string") return { protocol: "other", reason: `the server's answer: ${passed}` };
-    return this.#answers.between ? [...passed, ...this.#mask.flush()] : passed;
+    const fault = this.#mask.overfull ? "too much between small chunks" : passed;
+    if (typeof fault === "string") return { protocol: "other", reason: `the server's answer: ${fault}` };
+    return this.#answers.between ? [...fault, ...this.#mask.flush()] : fault;
   }
 
   #request(bytes: Buffer): AfterHead | string {
