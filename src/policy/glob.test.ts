@@ -60,7 +60,7 @@ describe("matching", () => {
     ["?.txt", "ab.txt", false],
     [".git/hooks", "sub/.git/hooks", false],
     ["**/.git/hooks", "sub/.git/hooks", true],
-    ["**/.ssh", ".SSH", false],
+    ["**/.ssh", ".SSH", true],
   ])("%s on %s is %s", (glob, name, expected) => {
     expect(globMatches(glob, path(name))).toBe(expected);
   });

@@ -3,6 +3,8 @@
  * for any number of them. Anything that another grammar would read differently is refused, because a deny glob
  * that quietly matches nothing is a leak.
  */
+import { folded, spellings } from "./spelling.js";
+
 const MAX_LENGTH = 1024;
 const MAX_SEGMENTS = 64;
 
@@ -32,8 +34,14 @@ export function isValidGlob(glob: string): boolean {
   return whyInvalidGlob(glob) === null;
 }
 
-/** Whether `name` (one path segment) fits `pattern` (one glob segment). Linear in practice, never exponential. */
+/** Whether `name` (one path segment), in any spelling, fits `pattern` (one glob segment). */
 export function segmentMatches(pattern: string, name: string): boolean {
+  const wanted = folded(pattern);
+  return spellings(name).some((spelling) => isFitting(wanted, spelling));
+}
+
+/** Linear in practice, never exponential. */
+function isFitting(pattern: string, name: string): boolean {
   let p = 0;
   let n = 0;
   let star = -1;
@@ -99,18 +107,21 @@ export function globCovers(glob: string, path: readonly string[]): boolean {
 export function globMayConcern(glob: string, path: readonly string[]): boolean {
   const first = firstName(glob);
   if (first === null) return true;
-  return /[*?]/.test(first) ? path.some((name) => segmentMatches(first, name)) : path.includes(first);
+  return /[*?]/.test(first)
+    ? path.some((name) => segmentMatches(first, name))
+    : path.some((name) => spellings(name).includes(first));
 }
 
 const firstNames = new Map<string, string | null>();
 /** A process that serves many sees the same globs again and again. */
 const MOST_REMEMBERED = 4096;
 
-/** Null where there is none. */
+/** Folded; null where there is none. */
 function firstName(glob: string): string | null {
   const known = firstNames.get(glob);
   if (known !== undefined) return known;
-  const first = glob.split("/").find((segment) => segment !== "**") ?? null;
+  const segment = glob.split("/").find((name) => name !== "**");
+  const first = segment === undefined ? null : folded(segment);
   if (firstNames.size >= MOST_REMEMBERED) firstNames.clear();
   firstNames.set(glob, first);
   return first;

@@ -96,16 +96,22 @@ function findBelow(folder: string, pattern: readonly string[]): readonly string[
   const [first, ...rest] = pattern;
   if (first === undefined) return [folder];
   if (first === "**") return [folder];
-  const isLiteral = !/[*?]/.test(first);
-  const names = isLiteral ? [first] : namesIn(folder).filter((name) => segmentMatches(first, name));
+  const names = namesIn(folder, first).filter((name) => segmentMatches(first, name));
   return names
     .map((name) => join(folder, name))
     .filter(existsSync)
     .flatMap((path) => findBelow(path, rest));
 }
 
-function namesIn(folder: string): readonly string[] {
-  return statSync(folder).isDirectory() ? readdirSync(folder) : [];
+/** Where the folder cannot be listed, what a literal segment names may still be there. */
+function namesIn(folder: string, segment: string): readonly string[] {
+  if (!statSync(folder).isDirectory()) return [];
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (/[*?]/.test(segment)) throw error;
+    return [segment];
+  }
 }
 
 function denied(message: string, hint: string): AgentKernelError {

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::{
     candidates::{Candidate, Candidates},
     sieve::Sieve,
+    spelling::{Spelling, folded},
 };
 use crate::spec::HideRule;
 
@@ -129,15 +130,11 @@ impl Matcher {
     }
 
     /// `folder` is the path of the folder relative to the view, empty or ending in `/`. A rule that holds whatever
-    /// the file contains goes before one that asks for its text.
+    /// the file contains goes before one that asks for its text. All spellings of a name are one.
     pub fn matches(&self, folder: &[u8], name: &[u8]) -> Match<'_> {
-        let ([first, behind @ ..], [before @ .., last]) = (name, name) else { return Match::No };
-        let by_start = self.by_start.of(*first, behind.first().copied(), name.len());
-        let by_end = self.by_end.of(*last, before.last().copied(), name.len());
         let mut found = Match::No;
-        for index in by_start.chain(by_end).chain(self.others.iter().copied()) {
-            let rule = &self.rules[index];
-            if rule.holds(folder, name) {
+        for spelling in Spelling::all(folder, name) {
+            for rule in self.of_spelling(&spelling) {
                 if rule.containing.is_empty() {
                     return Match::Yes;
                 }
@@ -149,10 +146,21 @@ impl Matcher {
         }
         found
     }
+
+    fn of_spelling<'a>(&'a self, spelling: &Spelling<'_>) -> impl Iterator<Item = &'a Rule> {
+        let name = spelling.name();
+        let ends = name.first().zip(name.last()).map(|(first, last)| {
+            let by_start = self.by_start.of(*first, name.get(1).copied(), name.len());
+            let before = name.len().checked_sub(2).map(|at| name[at]);
+            by_start.chain(self.by_end.of(*last, before, name.len())).chain(self.others.iter().copied())
+        });
+        ends.into_iter().flatten().map(|index| &self.rules[index]).filter(|rule| rule.holds(spelling))
+    }
 }
 
 impl Rule {
     fn new(glob: &str, containing: &[String]) -> Self {
+        let glob = &*String::from_utf8_lossy(&folded(glob.as_bytes())).into_owned();
         let name = glob.rsplit('/').next().unwrap_or(glob);
         let anywhere = glob.strip_prefix("**/") == Some(name);
         let last = last_of(name);
@@ -164,16 +172,13 @@ impl Rule {
         }
     }
 
-    fn holds(&self, folder: &[u8], name: &[u8]) -> bool {
+    fn holds(&self, spelling: &Spelling<'_>) -> bool {
         let by_name = match &self.last {
-            Last::Is(whole) => whole == name,
+            Last::Is(whole) => whole == spelling.name(),
             Last::Other => true,
-            Last::Parts(parts) => has_parts(name, parts),
+            Last::Parts(parts) => has_parts(spelling.name(), parts),
         };
-        by_name
-            && self.path.as_ref().is_none_or(|glob| {
-                fast_glob::glob_match(glob, String::from_utf8_lossy(&[folder, name].concat()).as_ref())
-            })
+        by_name && self.path.as_ref().is_none_or(|glob| fast_glob::glob_match(glob, spelling.path()))
     }
 }
 
@@ -247,6 +252,32 @@ mod tests {
         assert!(hides(&["secrets/*.txt"], "secrets/a.txt"));
         assert!(!hides(&["secrets/*.txt"], "a/secrets/a.txt"));
         assert!(hides(&["**/id_?sa"], "k/id_rsa"));
+    }
+
+    #[test]
+    fn all_spellings_of_a_name_match() {
+        for path in [
+            ".ENV",
+            "a/.Env.local",
+            ".env.",
+            ".env ",
+            ".\u{200b}env",
+            "A/server.PEM",
+            "ID_RSA",
+            "x/.DOCKER/Config.JSON",
+        ] {
+            assert!(hides(&["**/.env*", "**/*.pem", "**/id_*", "**/.docker/config.json"], path), "{path}");
+        }
+        for path in [".GIT/hooks", ".git./HOOKS", ".g\u{ad}it /hooks.", "a/.Git/hook\u{17f}"] {
+            assert!(hides(&["**/.git/hooks"], path), "{path}");
+        }
+        assert!(hides(&["**/CLÉ"], "cle\u{301}") && !hides(&["**/clé"], "cle"));
+        assert!(
+            hides(&["**/*.tfstate.*"], "x.TFSTATE.") && hides(&["**/a."], "A."),
+            "a trailing dot that a rule names"
+        );
+        let matcher = Matcher::of(&["**/.git/hooks".to_owned()]);
+        assert!(matcher.leads_in(b"", b".GIT", false) && matcher.leads_in(b"a/", b".git ", true));
     }
 
     #[test]

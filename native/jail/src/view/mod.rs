@@ -17,6 +17,7 @@ pub mod rules;
 pub mod search;
 mod sieve;
 pub mod source;
+pub mod spelling;
 pub mod survey;
 mod unnamed;
 pub mod walk;

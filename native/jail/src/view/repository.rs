@@ -8,11 +8,14 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, FileType, Mode, OFlags, openat, statat},
+    fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat},
     io::{Errno, read},
 };
 
-use super::matcher::{Match, Matcher};
+use super::{
+    matcher::{Match, Matcher},
+    spelling::is_same,
+};
 
 const HEAD: u8 = 1;
 const OBJECTS: u8 = 2;
@@ -27,15 +30,25 @@ const REPOSITORY: &[u8] = b".git/";
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Parts(u8);
 
+const ALL: Parts = Parts(HEAD | OBJECTS | REFS | COMMON);
+
 impl Parts {
     pub fn of(folder: BorrowedFd<'_>) -> Self {
-        let is_there = |name: &CStr| match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-            // A deletion, as a layer has it.
-            Ok(stat) => FileType::from_raw_mode(stat.st_mode) != FileType::CharacterDevice || stat.st_rdev != 0,
-            Err(Errno::NOENT) => false,
-            Err(_) => true,
-        };
-        Self(NAMES.iter().filter(|(name, _)| is_there(name)).fold(0, |all, (_, part)| all | part))
+        Self(NAMES.iter().filter(|(name, _)| is_there(folder, name)).fold(0, |all, (_, part)| all | part))
+    }
+
+    /// Under any spelling: the project's file system may take `head` for `HEAD`, and that of a layer not.
+    fn spelled(folder: BorrowedFd<'_>) -> rustix::io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let mut parts = 0;
+        for entry in Dir::new(openat(folder, c".", flags, Mode::empty())?)? {
+            let entry = entry?;
+            let part = Self::part(entry.file_name().to_bytes());
+            if part != 0 && is_there(folder, entry.file_name()) {
+                parts |= part;
+            }
+        }
+        Ok(Self(parts))
     }
 
     pub fn make_repository(self) -> bool {
@@ -44,7 +57,16 @@ impl Parts {
     }
 
     fn part(name: &[u8]) -> u8 {
-        NAMES.iter().find(|(part, _)| part.to_bytes() == name).map_or(0, |(_, part)| *part)
+        NAMES.iter().find(|(part, _)| is_same(part.to_bytes(), name)).map_or(0, |(_, part)| *part)
+    }
+}
+
+fn is_there(folder: BorrowedFd<'_>, name: &CStr) -> bool {
+    match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        // A deletion, as a layer has it.
+        Ok(stat) => FileType::from_raw_mode(stat.st_mode) != FileType::CharacterDevice || stat.st_rdev != 0,
+        Err(Errno::NOENT) => false,
+        Err(_) => true,
     }
 }
 
@@ -78,8 +100,9 @@ impl Place {
         if !guards(protect, REPOSITORY) {
             return Self::default();
         }
-        let parts = |folder: Option<BorrowedFd<'_>>| folder.map_or_else(Parts::default, Parts::of);
-        let (host, layer) = (parts(host), parts(layer));
+        let host = host.map_or_else(Parts::default, Parts::of);
+        // One that cannot be read has every part.
+        let layer = layer.map_or_else(Parts::default, |layer| Parts::spelled(layer).unwrap_or(ALL));
         let is_repository = host.make_repository();
         let inside = if path.is_empty() { Vec::new() } else { [path, b"/"].concat() };
         let is_guarded = guards(protect, &inside) || outer.below.is_some_and(|at| guards_below(protect, &inside, at));
@@ -190,6 +213,8 @@ mod tests {
             (&["HEAD"], &["objects", "refs"]),
             (&["objects", "refs", "config"], &["HEAD"]),
             (&[], &["HEAD", "commondir"]),
+            (&["HEAD", "refs"], &["Objects"]),
+            (&[], &["head", "OBJECTS", "refs."]),
         ]
         .into_iter()
         .enumerate()

@@ -3,6 +3,7 @@
 use super::{
     matcher::Matcher,
     sieve::Sieve,
+    spelling::folded,
     unnamed::{FOLDER, HEAD},
 };
 
@@ -26,7 +27,10 @@ impl<'a> Rules<'a> {
 
     /// False only where a file or folder of this name is nobody's business, whatever folder it is in.
     pub fn concern(&self, name: &[u8]) -> bool {
-        self.sieve.passes(name)
+        // Its end may not be the one that counts.
+        name.ends_with(b".")
+            || name.ends_with(b" ")
+            || if name.is_ascii() { self.sieve.passes(name) } else { self.sieve.passes(&folded(name)) }
     }
 }
 
@@ -52,7 +56,7 @@ mod tests {
 
     /// All names of up to four of these bytes, and the globs' own with stars filled in.
     fn names() -> Vec<Vec<u8>> {
-        let letters = b"abcde.s_i";
+        let letters = b"abcdeE.s_i ";
         let mut found: Vec<Vec<u8>> = letters.iter().map(|letter| vec![*letter]).collect();
         let mut from = 0;
         for _ in 1..4 {
@@ -63,7 +67,8 @@ mod tests {
         }
         for glob in HIDDEN.iter().chain(&PROTECTED) {
             for part in glob.split('/').filter(|part| *part != "**") {
-                found.extend(["", "x", "xy"].map(|filling| part.replace('*', filling).into_bytes()));
+                found.extend(["", "x", "xy"].map(|filling| part.replace('*', filling).to_uppercase().into_bytes()));
+                found.extend(["", "\u{e9}"].map(|filling| part.replace(['*', 's'], filling).into_bytes()));
             }
         }
         found

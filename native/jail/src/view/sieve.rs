@@ -24,12 +24,12 @@ impl Bits {
 
 impl Ends {
     fn has(&self, outer: u8, inner: u8) -> bool {
-        self.pairs.has(shared(outer, inner)) || self.alone.has(outer)
+        self.pairs.has(shared(outer, inner)) || self.alone.has(outer.to_ascii_lowercase())
     }
 }
 
 fn shared(outer: u8, inner: u8) -> u8 {
-    outer.wrapping_mul(31) ^ inner
+    outer.to_ascii_lowercase().wrapping_mul(31) ^ inner.to_ascii_lowercase()
 }
 
 /// Beside a name's only byte there is this one, which no name has.
@@ -49,14 +49,14 @@ impl Sieve {
         match (start, end) {
             ([outer, inner, ..], _) => self.starts.pairs.add(shared(*outer, *inner)),
             ([outer], _) if is_whole => self.starts.pairs.add(shared(*outer, NONE)),
-            ([outer], _) => self.starts.alone.add(*outer),
+            ([outer], _) => self.starts.alone.add(outer.to_ascii_lowercase()),
             ([], [.., inner, outer]) => self.ends.pairs.add(shared(*outer, *inner)),
-            ([], [outer]) => self.ends.alone.add(*outer),
+            ([], [outer]) => self.ends.alone.add(outer.to_ascii_lowercase()),
             ([], []) => self.passes_all = true,
         }
     }
 
-    /// False only where no rule that was added can be about this name.
+    /// False only where no rule that was added can be about this name, which is folded but for the case of its letters.
     pub fn passes(&self, name: &[u8]) -> bool {
         let (start, end) = match name {
             [] => return self.passes_all,

@@ -18,6 +18,7 @@ use super::{
     matcher::Match,
     repository::guards,
     rules::Rules,
+    spelling::is_same,
     unnamed::{FOLDER, HEAD, InRepository, is_repository},
     walk::{Listings, Tree, Visitor, list, open_below, walk, walk_known},
 };
@@ -139,9 +140,9 @@ impl Visitor for ByRule<'_> {
             return false;
         }
         let protect = self.rules.protect;
-        if is_folder && name == FOLDER {
+        if is_folder && is_same(name, FOLDER) {
             found.survey.repositories.push([folder, name, b"/"].concat());
-        } else if name == HEAD && is_repository(self.root, folder) {
+        } else if is_same(name, HEAD) && is_repository(self.root, folder) {
             found.survey.repositories.push(folder.to_vec());
         }
         if matches!(protect.matches(folder, name), Match::Yes)

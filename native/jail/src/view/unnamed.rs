@@ -8,6 +8,7 @@ use rustix::fs::{FileType, OFlags};
 use super::{
     matcher::{Match, Matcher},
     repository::{Parts, as_in_git},
+    spelling::is_same,
     survey::Hit,
     walk::{Visitor, open_below, walk},
 };
@@ -19,9 +20,14 @@ pub const HEAD: &[u8] = b"HEAD";
 
 /// Whether git would take a folder with a `HEAD` for a repository.
 pub fn is_repository(root: BorrowedFd<'_>, folder: &[u8]) -> bool {
-    !folder.ends_with(b".git/")
+    !in_git_folder(folder)
         && open_below(root, folder, OFlags::PATH | OFlags::DIRECTORY)
             .is_ok_and(|folder| Parts::of(folder.as_fd()).make_repository())
+}
+
+fn in_git_folder(folder: &[u8]) -> bool {
+    let folder = folder.strip_suffix(b"/").unwrap_or(folder);
+    folder.rsplit(|b| *b == b'/').next().is_some_and(|name| is_same(name, FOLDER))
 }
 
 pub struct InRepository<'a> {
