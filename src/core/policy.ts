@@ -13,10 +13,18 @@ export type WorkspaceMode = (typeof workspaceModes)[number];
 export const egressModes = ["off", "on", "allowlist"] as const;
 export type EgressMode = (typeof egressModes)[number];
 
-/** A file that the sandbox never sees. With `containing`, only if its text has one of these. */
+/** What the content of a candidate must hold to be hidden (native/secrets/src/lib.rs says what each is). */
+export const hiddenContents = ["private-key", "credential", "token", "login", "remote"] as const;
+export type HiddenContent = (typeof hiddenContents)[number];
+
+/** A file that the sandbox never sees: by its name alone, or if it holds what the rule says. */
 export interface HideRule {
   readonly glob: string;
-  readonly containing?: readonly string[];
+  readonly holds?: HiddenContent;
+  /** Why, in a few words. Built-in rules have one and yield to `shows`; a user's own rules do not. */
+  readonly reason?: string;
+  /** An exception to built-in rules: what it names is visible, with everything below. */
+  readonly shows?: true;
 }
 
 export interface Mount {

@@ -48,10 +48,16 @@ type Item = HideRule | Mount | NetworkRule | SecretBinding | string;
 
 function itemText(item: Item): string {
   if (typeof item === "string") return item;
-  if ("glob" in item) return item.containing ? `${item.glob} with one of ${item.containing.join(", ")}` : item.glob;
+  if ("glob" in item) return hideRuleText(item);
   if ("guest" in item) return `${item.host} at ${item.guest}${item.readonly ? ", read-only" : ""}`;
   if ("header" in item) return `${item.name} for ${item.host} in ${item.header}`;
   if ("preset" in item) return `preset ${item.preset}`;
   const subject = "domain" in item ? item.domain : item.cidr;
   return item.ports ? `${subject}, ports ${item.ports.join(", ")}` : subject;
+}
+
+function hideRuleText({ glob, holds, reason, shows }: HideRule): string {
+  if (shows) return `${glob} is shown`;
+  if (reason === undefined) return glob;
+  return holds === undefined ? `${glob} (${reason})` : `${glob} if it holds a ${holds.replace("-", " ")} (${reason})`;
 }

@@ -7,6 +7,7 @@ import {
   egressModes,
   type FilesystemPolicy,
   type HideRule,
+  hiddenContents,
   type Mount,
   type NetworkRule,
   type ProcessPolicy,
@@ -72,7 +73,9 @@ export const fieldRules: { readonly [K in FieldPath]: FieldRule<FieldValues[K]> 
   "fs.mounts": { why: whyInvalidMounts, join: joinMounts },
   "fs.tmpMiB": number(ranges.tmpMiB),
   "fs.rootReadonly": boolean(),
-  "fs.deny": listOf(whyInvalidHideRule, (rule) => JSON.stringify([rule.glob, rule.containing ?? null])),
+  "fs.deny": listOf(whyInvalidHideRule, (rule) =>
+    JSON.stringify([rule.glob, rule.holds, rule.reason === undefined, rule.shows]),
+  ),
   "fs.protect": listOf(whyNotGlob, (glob) => glob),
   "net.egress": oneOf(egressModes),
   "net.allow": listOf(whyInvalidRule, ruleKey),
@@ -164,13 +167,14 @@ function whyNotGlob(value: unknown): string | null {
 
 function whyInvalidHideRule(value: unknown): string | null {
   if (typeof value !== "object" || value === null) return "a rule is not an object";
-  const { glob, containing, ...rest } = value as Readonly<Record<string, unknown>>;
+  const { glob, holds, reason, shows, ...rest } = value as Readonly<Record<string, unknown>>;
   const [extra] = Object.keys(rest);
   if (extra !== undefined) return `a rule has no key "${extra}"`;
-  const isText = (item: unknown) => typeof item === "string" && item !== "";
-  if (containing !== undefined && !(Array.isArray(containing) && containing.length > 0 && containing.every(isText))) {
-    return "containing is not a list of at least one text";
+  if (holds !== undefined && !hiddenContents.some((content) => content === holds)) {
+    return `holds is not one of ${hiddenContents.join(", ")}`;
   }
+  if (reason !== undefined && (typeof reason !== "string" || reason === "")) return "reason is not a text";
+  if (shows !== undefined && shows !== true) return "shows is not true";
   return whyNotGlob(glob);
 }
 

@@ -108,24 +108,20 @@ describe("matching", () => {
 });
 
 describe("the built-in lists", () => {
-  const isHidden = (name: string) =>
-    builtInHideRules.some((rule) => rule.containing === undefined && globCovers(rule.glob, path(name)));
+  const rulesFor = (name: string) => builtInHideRules.filter((rule) => globCovers(rule.glob, path(name)));
+  const isHiddenByName = (name: string) => rulesFor(name).some((rule) => rule.holds === undefined);
   const isProtected = (name: string) => builtInProtectGlobs.some((glob) => globCovers(glob, path(name)));
 
   test.each([
     ".env",
     ".env.production",
     "packages/api/.env.local",
-    "server.pem",
-    "tls/server.key",
-    "id_rsa",
-    "keys/id_ed25519",
+    "prod.env",
+    ".dev.vars",
     ".ssh/config",
     ".aws/credentials",
     ".kube/config",
     ".gnupg/secring.gpg",
-    ".netrc",
-    ".docker/config.json",
     ".config/gcloud/credentials.db",
     ".claude/.credentials.json",
     ".codex/auth.json",
@@ -133,8 +129,24 @@ describe("the built-in lists", () => {
     ".local/share/keyrings/login.keyring",
     "infra/terraform.tfstate",
     "infra/terraform.tfstate.backup",
-    ".cargo/credentials.toml",
-  ])("hides %s", (name) => expect(isHidden(name)).toBe(true));
+  ])("hides %s by its name", (name) => expect(isHiddenByName(name)).toBe(true));
+
+  test.each([
+    ["server.pem", "private-key"],
+    ["tls/server.key", "private-key"],
+    ["id_rsa", "private-key"],
+    ["keys/id_ed25519", "private-key"],
+    ["id_generator.py", "private-key"],
+    ["a/.npmrc", "credential"],
+    [".docker/config.json", "credential"],
+    [".cargo/credentials.toml", "credential"],
+    ["terraform.tfvars", "credential"],
+    [".netrc", "login"],
+    [".git/config", "remote"],
+  ])("hides %s only if it holds a %s", (name, content) => {
+    expect(rulesFor(name).map((rule) => rule.holds)).toContain(content);
+    expect(isHiddenByName(name)).toBe(false);
+  });
 
   test.each([
     "package.json",
@@ -142,13 +154,15 @@ describe("the built-in lists", () => {
     "environment.ts",
     "README.md",
     ".git/HEAD",
-    ".claude/settings.json",
+    ".claude/commands/a.md",
     "keys.ts",
-  ])("shows %s", (name) => expect(isHidden(name)).toBe(false));
+  ])("does not concern %s", (name) => expect(rulesFor(name)).toEqual([]));
 
-  test("hides .npmrc only with a token in it", () => {
-    const rule = builtInHideRules.find(({ glob }) => globMatches(glob, path("a/.npmrc")));
-    expect(rule?.containing).toEqual(expect.arrayContaining(["_authToken", "_auth", "_password"]));
+  test("every built-in rule says why, and its last name has a fixed start or end", () => {
+    for (const { glob, reason } of builtInHideRules) {
+      expect(reason, glob).toBeTruthy();
+      expect(glob.split("/").at(-1), glob).not.toMatch(/^\*.*\*$/);
+    }
   });
 
   test.each([

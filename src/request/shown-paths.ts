@@ -2,17 +2,15 @@
  * Whether a path of the host may be shown to a sandbox at all. Inside a shown folder the backend hides and protects
  * by the policy's globs; this looks at the folder itself and what is above it, where those globs cannot reach.
  */
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { AgentKernelError } from "../core/errors.js";
 import type { HideRule, Policy } from "../core/policy.js";
+import { holdsSecret } from "../guest/hidden-content.js";
 import { globCovers, globMatches, globMayConcern, globRemainders, segmentMatches } from "../policy/glob.js";
 
 /** Kernel interfaces and sockets of the host's services: not files, whatever they look like. */
 const neverShown = ["/proc", "/sys", "/dev", "/run"];
-
-/** Larger files are no configuration; their text is not searched, they are taken to hold what is looked for. */
-const MAX_SEARCHED_BYTES = 1024 * 1024;
 
 export interface ShownPath {
   /** How the user named it, for the message. */
@@ -67,13 +65,16 @@ function concerning<T>(rules: readonly T[], globOf: (rule: T) => string, segment
 }
 
 function refuseHidden(what: string, path: string, segments: readonly string[], rule: HideRule): void {
-  const { glob, containing } = rule;
-  const isHidden = containing ? globMatches(glob, segments) && contains(path, containing) : globCovers(glob, segments);
+  const { glob, holds, reason = "fs.deny" } = rule;
+  const isHidden =
+    holds === undefined ? globCovers(glob, segments) : globMatches(glob, segments) && holdsSecret(path, rule);
   if (isHidden) {
-    throw denied(`${what} (${path}) holds secrets and is hidden from sandboxes by the rule ${glob}`, secretHint);
+    const message = `${what} (${path}) holds secrets and is hidden from sandboxes by the rule ${glob} (${reason})`;
+    throw denied(message, secretHint);
   }
   for (const remainder of globRemainders(glob, segments)) {
-    const found = findBelow(path, remainder.split("/")).find((file) => !containing || contains(file, containing));
+    const below = findBelow(path, remainder.split("/"));
+    const found = below.find((file) => holds === undefined || holdsSecret(file, rule));
     if (found !== undefined) {
       throw denied(`${what} has ${found} in it, which is hidden from sandboxes by the rule ${glob}`, subfolderHint);
     }
@@ -82,14 +83,6 @@ function refuseHidden(what: string, path: string, segments: readonly string[], r
 
 const secretHint = "pass single values with --env instead, or copy what is no secret to another folder";
 const subfolderHint = "name a folder inside it that holds no secrets";
-
-function contains(file: string, texts: readonly string[]): boolean {
-  const stats = statSync(file, { throwIfNoEntry: false });
-  if (!stats?.isFile()) return false;
-  if (stats.size > MAX_SEARCHED_BYTES) return true;
-  const text = readFileSync(file, "latin1");
-  return texts.some((wanted) => text.includes(wanted));
-}
 
 /** Paths below `folder` that fit the pattern. `**` is not walked: it stands for "there may be". */
 function findBelow(folder: string, pattern: readonly string[]): readonly string[] {

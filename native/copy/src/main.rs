@@ -1,6 +1,9 @@
 //! The host's end of a copy into or out of a sandbox. `ak-copy read ORDER` writes a file or folder to standard output as a
 //! tree stream; `ak-copy write ORDER` makes files and folders of one from standard input, which is a sandbox's and so may
-//! be anything, and prints a report. The order is a JSON object; a failure is one on standard error.
+//! be anything, and prints a report. `ak-copy hidden` reads its order from standard input and lists what of a directory
+//! is hidden from sandboxes, and why. The order is a JSON object; a failure is one on standard error.
+
+mod hidden;
 
 use std::{
     collections::HashSet,
@@ -48,8 +51,9 @@ fn main() {
     let done = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["read", order] => parse(order).and_then(|order| read(&order)),
         ["write", order] => parse(order).and_then(write),
+        ["hidden"] => hidden::tell(io::stdin(), io::stdout()),
         _ => {
-            eprintln!("usage: ak-copy read|write ORDER");
+            eprintln!("usage: ak-copy read|write ORDER, ak-copy hidden <ORDER");
             std::process::exit(MISUSED);
         }
     };

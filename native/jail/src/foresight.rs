@@ -76,7 +76,7 @@ mod tests {
         fn look(&self) -> Option<Foreseen> {
             let line = format!("{{\"foresee\":7,\"source\":{:?}}}", self.0);
             assert!(is_order(line.as_bytes()));
-            let hide = [crate::spec::HideRule { glob: "**/.env".into(), containing: Vec::new() }];
+            let hide = [crate::spec::HideRule::named("**/.env")];
             let (hide, protect) = (Matcher::hiding(&hide), Matcher::of(&[]));
             look(line.as_bytes(), is_host_root(), None, &Rules::new(&hide, &protect))
         }

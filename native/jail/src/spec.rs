@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+pub use ak_secrets::HideRule;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -129,14 +130,6 @@ pub enum Platform {
     Systrap,
     Kvm,
     Ptrace,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct HideRule {
-    pub glob: String,
-    #[serde(default)]
-    pub containing: Vec<String>,
 }
 
 /// A folder of the host shown in the sandbox.

@@ -46,7 +46,7 @@ impl World {
         self.since = (now.as_secs(), now.subsec_nanos());
         let project = json!({
             "version": 1, "source": self.project(), "is_synced": false, "layer": "u0",
-            "hide": [{ "glob": "**/.env*" }, { "glob": "**/.npmrc", "containing": ["_authToken"] }],
+            "hide": [{ "glob": "**/.env*" }, { "glob": "**/.npmrc", "holds": "credential", "reason": "credentials" }],
             "protect": ["**/.git/hooks", "**/.git/config", "**/.claude"],
             "since": self.since,
         });

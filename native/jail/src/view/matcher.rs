@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use ak_secrets::{Judgement, Tests, judge};
+
 use super::{
     candidates::{Candidate, Candidates},
     sieve::Sieve,
@@ -15,7 +17,8 @@ struct Rule {
     last: Last,
     /// The whole glob, where the folders above matter too.
     path: Option<String>,
-    containing: Vec<Vec<u8>>,
+    /// None of a rule that does not hide.
+    hides: Option<HideRule>,
 }
 
 /// The shape of a last name: what a name is sorted by before anything is compared.
@@ -55,6 +58,8 @@ pub struct Matcher {
     by_end: Candidates,
     others: Vec<usize>,
     above: Option<Box<Above>>,
+    /// What the user wants to see although built-in rules hide it.
+    shown: Vec<String>,
 }
 
 /// What lies above the names of the globs: who replaces a folder there replaces what is in it.
@@ -69,22 +74,24 @@ struct Above {
 pub enum Match<'a> {
     No,
     Yes,
-    /// Only if the file's text has one of these.
-    IfContaining(Vec<&'a Vec<u8>>),
+    /// Its content decides.
+    IfHolding(Tests<'a>),
 }
 
 impl Matcher {
     pub fn hiding(rules: &[HideRule]) -> Self {
-        Self::new(rules.iter().map(|r| (r.glob.as_str(), r.containing.as_slice())))
+        let (shown, hidden): (Vec<_>, Vec<_>) = rules.iter().partition(|rule| rule.shows);
+        let made = Self::new(hidden.into_iter().map(|rule| (rule.glob.as_str(), Some(rule))));
+        Self { shown: shown.into_iter().map(|rule| rule.glob.clone()).collect(), ..made }
     }
 
     pub fn of(globs: &[String]) -> Self {
         let above: BTreeSet<&str> =
             globs.iter().flat_map(|g| g.match_indices('/').map(|(end, _)| &g[..end])).filter(|g| *g != "**").collect();
         let (anywhere, names): (Vec<&str>, Vec<&str>) = above.into_iter().partition(|g| g.ends_with("**"));
-        let matcher = |globs: Vec<&str>| Self::new(globs.into_iter().map(|g| (g, &[][..])));
+        let matcher = |globs: Vec<&str>| Self::new(globs.into_iter().map(|glob| (glob, None)));
         let above = Above { names: matcher(names), anywhere: matcher(anywhere) };
-        Self { above: Some(Box::new(above)), ..Self::new(globs.iter().map(|g| (g.as_str(), &[][..]))) }
+        Self { above: Some(Box::new(above)), ..Self::new(globs.iter().map(|glob| (glob.as_str(), None))) }
     }
 
     /// Whether a file (or link) of this name stands where the globs expect a folder. It could lead to another folder
@@ -94,8 +101,8 @@ impl Matcher {
         self.above.as_ref().is_some_and(|above| yes(&above.names) || is_link && yes(&above.anywhere))
     }
 
-    fn new<'a>(rules: impl Iterator<Item = (&'a str, &'a [String])>) -> Self {
-        let rules: Vec<Rule> = rules.map(|(glob, containing)| Rule::new(glob, containing)).collect();
+    fn new<'a>(rules: impl Iterator<Item = (&'a str, Option<&'a HideRule>)>) -> Self {
+        let rules: Vec<Rule> = rules.map(|(glob, hides)| Rule::new(glob, hides.cloned())).collect();
         let (mut by_start, mut by_end, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for (rule, Rule { last, .. }) in rules.iter().enumerate() {
             let candidate = |outer: u8, inner: Option<&u8>| Candidate {
@@ -111,7 +118,8 @@ impl Matcher {
                 ([], []) => others.push(rule),
             }
         }
-        Self { rules, by_start: Candidates::new(by_start), by_end: Candidates::new(by_end), others, above: None }
+        let (by_start, by_end) = (Candidates::new(by_start), Candidates::new(by_end));
+        Self { rules, by_start, by_end, others, above: None, shown: Vec::new() }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -129,22 +137,49 @@ impl Matcher {
         }
     }
 
-    /// `folder` is the path of the folder relative to the view, empty or ending in `/`. A rule that holds whatever
-    /// the file contains goes before one that asks for its text. All spellings of a name are one.
+    /// `folder` is the path of the folder relative to the view, empty or ending in `/`. All spellings of a name are one.
     pub fn matches(&self, folder: &[u8], name: &[u8]) -> Match<'_> {
-        let mut found = Match::No;
+        let mut hiding = Vec::new();
         for spelling in Spelling::all(folder, name) {
             for rule in self.of_spelling(&spelling) {
-                if rule.containing.is_empty() {
-                    return Match::Yes;
-                }
-                match &mut found {
-                    Match::IfContaining(words) => words.extend(&rule.containing),
-                    _ => found = Match::IfContaining(rule.containing.iter().collect()),
+                match &rule.hides {
+                    Some(rule) => hiding.push(rule),
+                    None => return Match::Yes,
                 }
             }
         }
-        found
+        match self.judge(&hiding, folder, name) {
+            Judgement::Visible => Match::No,
+            Judgement::Hidden(_) => Match::Yes,
+            Judgement::IfHolding(tests) => Match::IfHolding(tests),
+        }
+    }
+
+    /// Why what matches by its name is hidden.
+    pub fn reason(&self, folder: &[u8], name: &[u8]) -> Option<&str> {
+        let spellings = Spelling::all(folder, name);
+        let rules = spellings.flat_map(|spelling| self.of_spelling(&spelling).collect::<Vec<_>>());
+        let hiding: Vec<&HideRule> = rules.filter_map(|rule| rule.hides.as_ref()).collect();
+        match self.judge(&hiding, folder, name) {
+            Judgement::Hidden(reason) => Some(reason),
+            _ => None,
+        }
+    }
+
+    fn judge<'a>(&self, hiding: &[&'a HideRule], folder: &[u8], name: &[u8]) -> Judgement<'a> {
+        if hiding.is_empty() {
+            return Judgement::Visible;
+        }
+        let path = [folder, name].concat();
+        judge(hiding.iter().copied(), &path, || self.is_shown(&path))
+    }
+
+    /// A folder that is shown is shown with all that is in it.
+    fn is_shown(&self, path: &[u8]) -> bool {
+        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| end);
+        self.shown
+            .iter()
+            .any(|glob| ends.clone().chain([path.len()]).any(|end| fast_glob::glob_match(glob, &path[..end])))
     }
 
     fn of_spelling<'a>(&'a self, spelling: &Spelling<'_>) -> impl Iterator<Item = &'a Rule> {
@@ -159,17 +194,13 @@ impl Matcher {
 }
 
 impl Rule {
-    fn new(glob: &str, containing: &[String]) -> Self {
+    fn new(glob: &str, hides: Option<HideRule>) -> Self {
         let glob = &*String::from_utf8_lossy(&folded(glob.as_bytes())).into_owned();
         let name = glob.rsplit('/').next().unwrap_or(glob);
         let anywhere = glob.strip_prefix("**/") == Some(name);
         let last = last_of(name);
         let whole = !anywhere || matches!(last, Last::Other);
-        Self {
-            last,
-            path: whole.then(|| glob.to_owned()),
-            containing: containing.iter().map(|c| c.clone().into_bytes()).collect(),
-        }
+        Self { last, path: whole.then(|| glob.to_owned()), hides }
     }
 
     fn holds(&self, spelling: &Spelling<'_>) -> bool {
@@ -212,6 +243,8 @@ fn has_parts(name: &[u8], parts: &[Vec<u8>]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use ak_secrets::Content;
+
     use super::*;
 
     fn hides(globs: &[&str], path: &str) -> bool {
@@ -310,22 +343,33 @@ mod tests {
     }
 
     #[test]
-    fn words_of_all_rules_on_a_name_count() {
-        let rule = |glob: &str, word: &str| HideRule { glob: glob.into(), containing: vec![word.into()] };
-        let rules = [rule("**/*credentials*.json", "refresh"), rule("**/*service*account*.json", "private")];
-        let matcher = Matcher::hiding(&rules);
-        let words = |name: &str| match matcher.matches(b"", name.as_bytes()) {
-            Match::IfContaining(words) => words.into_iter().map(|word| String::from_utf8_lossy(word)).collect(),
-            _ => Vec::new(),
+    fn all_rules_on_a_name_count_and_one_on_names_goes_first() {
+        let rule = |glob: &str, holds| HideRule { holds, reason: Some(glob.into()), ..HideRule::named(glob) };
+        let mut rules =
+            vec![rule("**/*.json", Some(Content::Credential)), rule("**/*-key.json", Some(Content::PrivateKey))];
+        let is_asked = |matcher: &Matcher, text: &[u8]| match matcher.matches(b"", b"a-key.json") {
+            Match::IfHolding(tests) => tests.settle(Ok(Some(text.into()))).map(str::to_owned),
+            _ => None,
         };
-        assert_eq!(words("service-account-credentials.json"), ["refresh", "private"]);
-        assert_eq!(words("credentials.json"), ["refresh"]);
-        assert_eq!(words("accounts.json"), [""; 0]);
+        let matcher = Matcher::hiding(&rules);
+        assert_eq!(is_asked(&matcher, b"password=hunter22").as_deref(), Some("**/*.json"));
+        assert_eq!(is_asked(&matcher, b"AGE-SECRET-KEY-1QQ").as_deref(), Some("**/*.json"));
+        assert_eq!(is_asked(&matcher, b"{}"), None);
+        rules.push(rule("**/a*", None));
+        let matcher = Matcher::hiding(&rules);
+        assert!(matches!(matcher.matches(b"", b"a-key.json"), Match::Yes));
+        assert_eq!(matcher.reason(b"", b"a-key.json"), Some("**/a*"));
     }
 
     #[test]
-    fn a_rule_on_content_asks_for_it() {
-        let rules = [HideRule { glob: "**/.npmrc".into(), containing: vec!["_authToken".into()] }];
-        assert!(matches!(Matcher::hiding(&rules).matches(b"", b".npmrc"), Match::IfContaining(_)));
+    fn what_is_shown_is_visible_with_all_below_but_for_a_users_own_rule() {
+        let built_in = HideRule { reason: Some("key".into()), ..HideRule::named("**/*.pem") };
+        let shown = HideRule { shows: true, ..HideRule::named("certs") };
+        let matcher = Matcher::hiding(&[built_in.clone(), shown.clone()]);
+        assert!(matches!(matcher.matches(b"certs/a/", b"x.pem"), Match::No));
+        assert!(matches!(matcher.matches(b"a/certs/", b"x.pem"), Match::Yes));
+        let matcher = Matcher::hiding(&[built_in, shown, HideRule::named("**/x.pem")]);
+        assert!(matches!(matcher.matches(b"certs/", b"x.pem"), Match::Yes));
+        assert!(matches!(matcher.matches(b"certs/", b"y.pem"), Match::No));
     }
 }

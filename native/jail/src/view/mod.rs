@@ -2,6 +2,7 @@
 //! on the host's side), and how they are put in place (by the child, inside the new namespaces).
 
 mod candidates;
+mod content;
 pub mod entries;
 pub mod guard;
 pub mod hold;

@@ -7,24 +7,23 @@ use std::{
     os::fd::{AsFd, BorrowedFd},
 };
 
-use rustix::{
-    fs::{AtFlags, FileType, OFlags, Stat, fstat, statat},
-    io::read,
-};
+use rustix::fs::{AtFlags, FileType, Stat, statat};
 use serde::{Deserialize, Serialize};
 
 use super::{
+    content::settle,
     link_target,
     matcher::Match,
     repository::guards,
     rules::Rules,
     spelling::is_same,
     unnamed::{FOLDER, HEAD, InRepository, is_repository},
-    walk::{Listings, Tree, Visitor, list, open_below, walk, walk_known},
+    walk::{Listings, Tree, Visitor, list, walk, walk_known},
 };
 use crate::fault::Outcome;
 
-const CONTENT_LIMIT: usize = 64 << 10;
+const SOCKET: &str = "a socket";
+const UNREADABLE: &str = "it could not be searched";
 /// Longer paths cannot be named in one call, so the last folder that can is hidden instead.
 const PATH_LIMIT: usize = 4000;
 
@@ -41,6 +40,9 @@ pub struct Survey {
     pub protected: Vec<Hit>,
     /// Repositories of git's, under whatever name; empty or ending in `/`.
     pub repositories: Vec<Vec<u8>>,
+    /// Why hidden paths are hidden; other names of the same files are not in it.
+    #[serde(default)]
+    pub reasons: Vec<(Vec<u8>, String)>,
 }
 
 /// An inode: device and number.
@@ -72,6 +74,7 @@ impl Survey {
             survey.hidden.extend(part.survey.hidden);
             survey.protected.extend(part.survey.protected);
             survey.repositories.extend(part.survey.repositories);
+            survey.reasons.extend(part.survey.reasons);
             linked.extend(part.linked);
         }
         if !linked.is_empty() {
@@ -83,10 +86,23 @@ impl Survey {
             survey.protected.extend(InRepository { path: repository, protect: rules.protect }.hits(root)?);
         }
         survey.hidden = topmost(survey.hidden);
+        survey.reasons.sort();
         survey.protected.retain(|h| h.path.len() <= PATH_LIMIT);
         survey.protected.sort();
         survey.protected.dedup();
         Ok(survey)
+    }
+}
+
+impl Survey {
+    /// Hidden paths and why.
+    pub fn with_reasons(&self) -> impl Iterator<Item = (&[u8], &str)> {
+        const OTHER_NAME: &str = "another name of a hidden file";
+        self.hidden.iter().map(|hit| {
+            let found = self.reasons.binary_search_by(|(path, _)| path.cmp(&hit.path));
+            let reason = found.map_or(OTHER_NAME, |at| self.reasons[at].1.as_str());
+            (hit.path.as_slice(), reason)
+        })
     }
 }
 
@@ -127,15 +143,16 @@ impl Visitor for ByRule<'_> {
         if (is_folder || kind == FileType::RegularFile) && !self.rules.concern(name) {
             return is_folder;
         }
-        let hidden = match self.rules.hide.matches(folder, name) {
+        let reason = match self.rules.hide.matches(folder, name) {
             // A socket leads to whoever listens on the host.
-            Match::No => kind == FileType::Socket,
-            Match::Yes => true,
-            Match::IfContaining(words) => kind == FileType::RegularFile && contains(self.root, folder, name, &words),
+            Match::No => (kind == FileType::Socket).then_some(SOCKET),
+            Match::Yes => Some(self.rules.hide.reason(folder, name).unwrap_or_default()),
+            Match::IfHolding(tests) => settle(&tests, (self.root, self.host), &[folder, name].concat(), kind),
         };
-        if hidden {
+        if let Some(reason) = reason {
             let path = [folder, name].concat();
             note_links(self.root, self.host, &path, found);
+            found.survey.reasons.push((path.clone(), reason.into()));
             found.survey.hidden.push(Hit { path, folder: is_folder });
             return false;
         }
@@ -160,6 +177,7 @@ impl Visitor for ByRule<'_> {
 
     /// Sandbox root may read what the caller's own mode bits forbid, so what cannot be searched is hidden.
     fn unreadable(&self, folder: &[u8], found: &mut Findings) {
+        found.survey.reasons.push((folder.to_vec(), UNREADABLE.into()));
         found.survey.hidden.push(Hit { path: folder.to_vec(), folder: true });
     }
 }
@@ -240,30 +258,11 @@ fn inode(stat: &Stat) -> Inode {
     (stat.st_dev, stat.st_ino)
 }
 
-/// Whether a file's first 64 KiB have one of the words. A file that cannot be looked into counts as if it had.
-fn contains(root: BorrowedFd<'_>, folder: &[u8], name: &[u8], words: &[&Vec<u8>]) -> bool {
-    let Ok(file) = open_below(root, &[folder, name].concat(), OFlags::RDONLY) else {
-        return true;
-    };
-    if !fstat(file.as_fd()).is_ok_and(|s| FileType::from_raw_mode(s.st_mode) == FileType::RegularFile) {
-        return true;
-    }
-    let mut text = vec![0; CONTENT_LIMIT];
-    let mut filled = 0;
-    while filled < CONTENT_LIMIT {
-        match read(&file, &mut text[filled..]) {
-            Ok(0) => break,
-            Ok(n) => filled += n,
-            Err(_) => return true,
-        }
-    }
-    text.truncate(filled);
-    filled == CONTENT_LIMIT || words.iter().any(|w| text.windows(w.len().max(1)).any(|part| part == &w[..]))
-}
-
 #[cfg(test)]
 mod tests {
     use std::{fs, os::unix::fs::symlink, path::PathBuf};
+
+    use ak_secrets::Content;
 
     use super::*;
     use crate::{spec::HideRule, view::matcher::Matcher};
@@ -283,13 +282,13 @@ mod tests {
             fs::write(path, text).expect("write");
         }
 
-        fn survey(&self, hide: &[(&str, &[&str])], protect: &[&str]) -> Survey {
-            let hide: Vec<HideRule> = hide
-                .iter()
-                .map(|(g, c)| HideRule { glob: (*g).into(), containing: c.iter().map(|w| (*w).into()).collect() })
-                .collect();
+        fn survey(&self, hide: &[(&str, Option<Content>)], protect: &[&str]) -> Survey {
+            let reason = || Some("secret".to_owned());
+            let rule =
+                |(glob, holds): &(&str, _)| HideRule { holds: *holds, reason: reason(), ..HideRule::named(glob) };
+            let hide: Vec<HideRule> = hide.iter().map(rule).collect();
             let protect: Vec<String> = protect.iter().map(|p| (*p).into()).collect();
-            let flags = OFlags::PATH | OFlags::DIRECTORY;
+            let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::DIRECTORY;
             let root = rustix::fs::open(&self.0, flags, rustix::fs::Mode::empty()).expect("open");
             let (hide, protect) = (Matcher::hiding(&hide), Matcher::of(&protect));
             let rules = Rules::new(&hide, &protect);
@@ -313,7 +312,7 @@ mod tests {
         f.file(".env", "x");
         f.file("a/b/.env.local", "x");
         f.file("a/.ssh/config", "x");
-        f.file("a/.npmrc", "//r/:_authToken=1");
+        f.file("a/.npmrc", "//r/:_authToken=8f3c0a1277aa");
         f.file("b/.npmrc", "fund=false");
         f.file("plain", "x");
         fs::hard_link(f.0.join(".env"), f.0.join("a/innocent")).expect("link");
@@ -323,7 +322,10 @@ mod tests {
         symlink("../c/settings", f.0.join("a/.envrc")).expect("symlink");
         symlink("..", f.0.join("a/.env.up")).expect("symlink");
         symlink("/", f.0.join("a/.env.out")).expect("symlink");
-        let found = f.survey(&[("**/.env*", &[]), ("**/.ssh", &[]), ("**/.npmrc", &["_authToken"])], &[".git/hooks"]);
+        let found = f.survey(
+            &[("**/.env*", None), ("**/.ssh", None), ("**/.npmrc", Some(Content::Credential))],
+            &[".git/hooks"],
+        );
         assert_eq!(
             names(&found.hidden),
             [
@@ -387,7 +389,7 @@ mod tests {
         }
         symlink("/", f.0.join("d0/root")).expect("symlink");
         f.file(".git/hooks/pre-commit", "x");
-        let found = f.survey(&[("**/id_*", &[])], &["**/.git/hooks"]);
+        let found = f.survey(&[("**/id_*", None)], &["**/.git/hooks"]);
         assert_eq!(found.hidden.len(), 300);
         assert_eq!(found.protected, [Hit { path: b".git/hooks".to_vec(), folder: true }]);
     }

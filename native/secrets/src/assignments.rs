@@ -1,0 +1,144 @@
+//! `password = …` in any of the usual notations: `KEY=value`, YAML, TOML, INI, JSON, XML, properties, netrc.
+
+use crate::{placeholders::is_placeholder, sample::Sample};
+
+/// Parts of names that something secret is called by. Without regard to case, and to `-`, `_` and `.` between words.
+const SECRET_NAMES: [&[u8]; 26] = [
+    b"password",
+    b"passwd",
+    b"passphrase",
+    b"passcode",
+    b"pwd",
+    b"secret",
+    b"token",
+    b"apikey",
+    b"accesskey",
+    b"privatekey",
+    b"secretkey",
+    b"accountkey",
+    b"sharedkey",
+    b"signingkey",
+    b"encryptionkey",
+    b"masterkey",
+    b"authkey",
+    b"clientkeydata",
+    b"credential",
+    b"connectionstring",
+    b"npmauthident",
+    b"encryptedpassword",
+    b"webhookurl",
+    b"databaseurl",
+    b"sshkey",
+    b"dsn",
+];
+/// Whole names.
+const EXACT_NAMES: [&[u8]; 6] = [b"auth", b"pass", b"identitytoken", b"key", b"accountsastoken", b"pat"];
+/// A name that ends so speaks about a secret and is none: `token_url`, `password_file`.
+const ABOUT: [&[u8]; 26] = [
+    b"url",
+    b"uri",
+    b"file",
+    b"path",
+    b"type",
+    b"name",
+    b"endpoint",
+    b"header",
+    b"length",
+    b"expiry",
+    b"expires",
+    b"expiration",
+    b"ttl",
+    b"policy",
+    b"field",
+    b"enabled",
+    b"required",
+    b"id",
+    b"command",
+    b"env",
+    b"store",
+    b"storage",
+    b"format",
+    b"prefix",
+    b"count",
+    b"limit",
+];
+const LONGEST_NAME: usize = 80;
+const SHORTEST_VALUE: usize = 4;
+
+pub fn are_in(sample: &Sample) -> bool {
+    sample.is_text() && sample.lines().any(|line| !is_comment(line) && has_assignment(line))
+}
+
+fn is_comment(line: &[u8]) -> bool {
+    matches!(line, [b'#' | b';' | b'*', ..] | [b'/', b'/', b' ', ..] | [b'/', b'*', ..] | [b'<', b'!', ..])
+}
+
+/// All names of the line are tried: several may stand on one in JSON.
+fn has_assignment(line: &[u8]) -> bool {
+    let is_definition = line.starts_with(b"define");
+    let mut at = 0;
+    while at < line.len() {
+        let start = line[at..].iter().position(|byte| is_name_byte(*byte)).map_or(line.len(), |offset| at + offset);
+        let end =
+            line[start..].iter().position(|byte| !is_name_byte(*byte)).map_or(line.len(), |offset| start + offset);
+        if start == end {
+            return false;
+        }
+        let name = &line[start..end];
+        if is_secret_name(name) && value_behind(&line[end..], is_definition).is_some_and(is_secret_value) {
+            return true;
+        }
+        at = end;
+    }
+    false
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)
+}
+
+fn is_secret_name(name: &[u8]) -> bool {
+    if name.len() > LONGEST_NAME {
+        return false;
+    }
+    let plain: Vec<u8> = name.iter().filter(|b| !b"_-.".contains(b)).map(u8::to_ascii_lowercase).collect();
+    let is_url = [&b"webhookurl"[..], b"databaseurl"].iter().any(|ending| plain.ends_with(ending));
+    let is_about = !is_url && ABOUT.iter().any(|ending| plain.ends_with(ending));
+    !is_about
+        && (EXACT_NAMES.contains(&plain.as_slice())
+            || SECRET_NAMES.iter().any(|part| plain.windows(part.len()).any(|window| window == *part)))
+}
+
+/// The value that a name gets, without its quotes. None where nothing is assigned.
+fn value_behind(behind: &[u8], is_definition: bool) -> Option<&[u8]> {
+    let behind = behind.strip_prefix(b"\"").or(behind.strip_prefix(b"'")).unwrap_or(behind).trim_ascii_start();
+    let value = match behind {
+        [b':', b'=' | b':', rest @ ..] | [b'=', b'>', rest @ ..] => rest,
+        // A comparison.
+        [b'=', b'=', ..] | [b':', b'/', b'/', ..] => return None,
+        [b'=' | b':' | b'>', rest @ ..] => rest,
+        // PHP: define('NAME', 'value').
+        [b',', rest @ ..] if is_definition => rest,
+        _ => return None,
+    };
+    let value = value.trim_ascii_start();
+    let value = match value {
+        [quote @ (b'"' | b'\'' | b'`'), rest @ ..] => rest.split(|byte| byte == quote).next().unwrap_or(rest),
+        bare => {
+            let end = bare.iter().position(|byte| b" \t,;<#}]".contains(byte)).unwrap_or(bare.len());
+            &bare[..end]
+        }
+    };
+    Some(value)
+}
+
+/// A call or a path of names is program text, not a value.
+fn is_secret_value(value: &[u8]) -> bool {
+    let is_code = value.iter().any(|byte| b"([".contains(byte))
+        || value.starts_with(b"process.")
+        || value.starts_with(b"os.")
+        || value.starts_with(b"var.")
+        || value.starts_with(b"local.")
+        || value.starts_with(b"data.");
+    value.len() >= SHORTEST_VALUE && !is_code && !is_placeholder(value)
+}

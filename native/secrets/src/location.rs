@@ -1,0 +1,74 @@
+//! What a path says beside its name: whether it is in a directory of dependencies, and whether it is a copy without values.
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dependencies {
+    No,
+    /// Of a name that people give to directories of their own too.
+    Likely,
+    Certain,
+}
+
+const CERTAIN: [&[u8]; 8] = [
+    b"node_modules",
+    b"site-packages",
+    b"dist-packages",
+    b"bower_components",
+    b".pnpm-store",
+    b".venv",
+    b".tox",
+    b".nox",
+];
+const CERTAIN_PATHS: [&[u8]; 4] = [b"go/pkg/mod/", b".cargo/registry/", b".cargo/git/", b".yarn/cache/"];
+const LIKELY: [&[u8]; 3] = [b"vendor", b"target", b"venv"];
+
+impl Dependencies {
+    pub fn around(path: &[u8]) -> Self {
+        let mut folders = path.split(|&byte| byte == b'/');
+        folders.next_back();
+        let mut found = Self::No;
+        for folder in folders {
+            if CERTAIN.contains(&folder) {
+                return Self::Certain;
+            }
+            if LIKELY.contains(&folder) {
+                found = Self::Likely;
+            }
+        }
+        let is_below = |folder: &&[u8]| {
+            path.starts_with(folder)
+                || path.windows(folder.len() + 1).any(|part| part[0] == b'/' && part[1..] == **folder)
+        };
+        if CERTAIN_PATHS.iter().any(is_below) { Self::Certain } else { found }
+    }
+}
+
+/// Words that say that a file shows which values there are, and has none.
+const EXAMPLE_WORDS: [&[u8]; 11] = [
+    b"example",
+    b"examples",
+    b"sample",
+    b"samples",
+    b"template",
+    b"tmpl",
+    b"tpl",
+    b"dist",
+    b"defaults",
+    b"schema",
+    b"skeleton",
+];
+
+/// `.env.example`, `example.env`, `env-sample` and the like.
+pub fn is_example(path: &[u8]) -> bool {
+    let name = name_of(path).to_ascii_lowercase();
+    name.split(|byte| b".-_".contains(byte)).any(|word| EXAMPLE_WORDS.contains(&word))
+}
+
+/// `.env`, `.env.local`, `prod.env`, `.dev.vars` …
+pub fn is_environment_file(path: &[u8]) -> bool {
+    let name = name_of(path).to_ascii_lowercase();
+    name.starts_with(b".env") || name.ends_with(b".env") || name.starts_with(b".dev.vars") || name == b".flaskenv"
+}
+
+fn name_of(path: &[u8]) -> &[u8] {
+    path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
+}
