@@ -17,6 +17,7 @@ import {
 } from "../core/policy.js";
 import { allowedByBoth, whyInvalidCommandName } from "./commands.js";
 import { whyInvalidGlob } from "./glob.js";
+import { hideRuleKey } from "./hidden.js";
 import { duplicateGuestPath, whyInvalidMount } from "./mounts.js";
 import { ruleKey, whyInvalidRule } from "./network-rules.js";
 import { inRange, type Range, ranges } from "./resources.js";
@@ -73,9 +74,7 @@ export const fieldRules: { readonly [K in FieldPath]: FieldRule<FieldValues[K]> 
   "fs.mounts": { why: whyInvalidMounts, join: joinMounts },
   "fs.tmpMiB": number(ranges.tmpMiB),
   "fs.rootReadonly": boolean(),
-  "fs.deny": listOf(whyInvalidHideRule, (rule) =>
-    JSON.stringify([rule.glob, rule.holds, rule.reason === undefined, rule.shows]),
-  ),
+  "fs.deny": listOf(whyInvalidHideRule, hideRuleKey),
   "fs.protect": listOf(whyNotGlob, (glob) => glob),
   "net.egress": oneOf(egressModes),
   "net.allow": listOf(whyInvalidRule, ruleKey),
@@ -167,14 +166,13 @@ function whyNotGlob(value: unknown): string | null {
 
 function whyInvalidHideRule(value: unknown): string | null {
   if (typeof value !== "object" || value === null) return "a rule is not an object";
-  const { glob, holds, reason, shows, ...rest } = value as Readonly<Record<string, unknown>>;
+  const { glob, holds, reason, ...rest } = value as Readonly<Record<string, unknown>>;
   const [extra] = Object.keys(rest);
   if (extra !== undefined) return `a rule has no key "${extra}"`;
   if (holds !== undefined && !hiddenContents.some((content) => content === holds)) {
     return `holds is not one of ${hiddenContents.join(", ")}`;
   }
   if (reason !== undefined && (typeof reason !== "string" || reason === "")) return "reason is not a text";
-  if (shows !== undefined && shows !== true) return "shows is not true";
   return whyNotGlob(glob);
 }
 

@@ -273,6 +273,11 @@ const passwords = [
 const rule = (reason: string, holds?: HiddenContent) => (name: string) =>
   holds === undefined ? { glob: `**/${name}`, reason } : { glob: `**/${name}`, holds, reason };
 
+/** Equal for rules that say the same; a user's own rule is another one than a built-in rule of the same name. */
+export function hideRuleKey({ glob, holds, reason }: HideRule): string {
+  return JSON.stringify([glob, holds ?? null, reason === undefined]);
+}
+
 export const builtInHideRules: readonly HideRule[] = [
   ...environmentFiles.map(rule("environment file")),
   ...keyFolders.map(rule("keys")),

@@ -2,9 +2,10 @@
  * In which fields one policy allows more than another, and the most of it that the other allows too. Every field has a
  * rule in `bounds`; a new field without one does not compile.
  */
-import type { HideRule, Mount, NetworkRule, Policy } from "../core/policy.js";
+import type { Mount, NetworkRule, Policy } from "../core/policy.js";
 import { type FieldPath, type FieldValues, fieldPaths } from "./fields.js";
 import { fieldsOf } from "./fields-of.js";
+import { hideRuleKey } from "./hidden.js";
 import { ruleKey } from "./network-rules.js";
 import { type OrderedField, opennessOf } from "./openness.js";
 import { isRuleWithin } from "./rule-cover.js";
@@ -83,7 +84,6 @@ function isOtherUser(wanted: string | null, usual: string | null): boolean {
   return usual !== null && wanted !== usual && !isRootUser(usual);
 }
 
-const hideRuleKey = ({ glob, containing }: HideRule) => JSON.stringify([glob, containing ?? null]);
 const itself = (text: string) => text;
 
 export const bounds: { readonly [K in FieldPath]: Bound<FieldValues[K]> } = {

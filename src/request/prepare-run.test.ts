@@ -31,7 +31,7 @@ beforeAll(() => {
     mkdirSync(join(root, folder), { recursive: true });
   }
   writeFileSync(join(home, ".config/gh/hosts.yml"), "token");
-  writeFileSync(join(home, ".npmrc"), "//r/:_authToken=x");
+  writeFileSync(join(home, ".npmrc"), "//r/:_authToken=8f3c0a12");
   writeFileSync(join(project, ".npmrc"), "save-exact=true");
   symlinkSync(join(home, ".ssh"), join(project, "innocent"));
 });

@@ -1,4 +1,5 @@
 /** Sandboxes that were built before anybody asked for them: as fresh and as closed as any other. */
+
 import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -9,6 +10,7 @@ import { clientOf, onlyThroughDaemon, TestDaemon } from "../support/daemon.js";
 import { leaksSince, traces } from "../support/leaks.js";
 import { makeProject } from "../support/project.js";
 import { type CliResult, runCli, runIn } from "../support/run-cli.js";
+import { privateKeyHolding } from "../support/secret-files.js";
 
 describe.each(actors)("as $name", (actor) => {
   let client: Actor = actor;
@@ -82,7 +84,7 @@ describe.each(actors)("as $name", (actor) => {
       await filled();
       expect((await run()).stdout).toContain("plain.txt");
       await filled();
-      writeFileSync(join(path, name), "SECRET=1");
+      writeFileSync(join(path, name), privateKeyHolding("SECRET=1"));
       const { stdout, status } = await run();
       expect(status).toBe(0);
       expect(stdout).toContain("plain.txt");

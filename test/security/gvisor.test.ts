@@ -2,6 +2,7 @@
  * Attacks on gvisor whose answer is gVisor's own or the jail's around it. What they show is what the whole suite shows on
  * linux; `AGENTKERNEL_TEST_BACKEND=gvisor npm test -- security` runs all of it against this backend.
  */
+
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -10,6 +11,7 @@ import { actors } from "../support/actors.js";
 import { provenGvisor } from "../support/gvisor-backend.js";
 import { leaksSince, traces } from "../support/leaks.js";
 import { runIn } from "../support/run-cli.js";
+import { privateKeyHolding } from "../support/secret-files.js";
 import { attackInside, attackOutside, leaking } from "./support/fs-attack.js";
 import { plant } from "./support/fs-tree.js";
 import { runForAnswer } from "./support/process-answers.js";
@@ -91,7 +93,11 @@ for (const actor of actors) {
 
     describe("F8 on gvisor: secrets of the project are hidden", () => {
       it.each(["copy", "sync", "mount"])("as %s", async (form) => {
-        const project = plant(actor, actor.folder(), { ".env": SECRET, "sub/id_rsa": SECRET, "plain.txt": "seen" });
+        const project = plant(actor, actor.folder(), {
+          ".env": SECRET,
+          "sub/id_rsa": privateKeyHolding(SECRET),
+          "plain.txt": "seen",
+        });
         const attack = { source: readPaths, args: [".env", "sub/id_rsa", "plain.txt"], cwd: project };
         expect(leaking(await attackOutside(actor, attack), SECRET)).toEqual([".env", "sub/id_rsa"]);
         const tried = await attackInside(actor, { ...attack, flags: [...flags, "--workspace", form] });

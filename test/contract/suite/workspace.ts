@@ -1,14 +1,21 @@
 /** The project inside, in its four forms, and what of it no sandbox sees or changes. */
+
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { WorkspaceMode } from "../../../src/core/policy.js";
 import { makeProject } from "../../support/project.js";
+import { privateKeyHolding } from "../../support/secret-files.js";
 import type { Contract } from "./contract.js";
 import type { BootOptions } from "./subject.js";
 
 const files = { "read.txt": "from the host\n", "src/deep/code.c": "int x;\n", "gone.txt": "delete me\n" };
-const secrets = { ".env": "KEY=1\n", "deep/.env.local": "KEY=2\n", "deep/tls.pem": "pem\n", ".ssh/id_rsa": "key\n" };
+const secrets = {
+  ".env": "KEY=1\n",
+  "deep/.env.local": "KEY=2\n",
+  "deep/tls.pem": privateKeyHolding("pem"),
+  ".ssh/id_rsa": "key\n",
+};
 const steering = { ".git/hooks/pre-commit": "#!/bin/sh\n", ".git/config": "[core]\n", ".mcp.json": "{}\n" };
 
 const change =

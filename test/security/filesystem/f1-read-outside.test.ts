@@ -67,7 +67,7 @@ function plantHome(actor: Actor): readonly string[] {
     ".ssh/config": SECRET,
     ".aws/credentials": SECRET,
     ".config/gcloud/credentials.db": SECRET,
-    ".netrc": SECRET,
+    ".netrc": `machine example.org login me password ${SECRET}`,
     ".npmrc": `//registry/:_authToken=${SECRET}`,
     ".bash_history": SECRET,
     ".claude/.credentials.json": SECRET,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Actor, actors } from "../../support/actors.js";
 import { runIn } from "../../support/run-cli.js";
+import { privateKeyHolding } from "../../support/secret-files.js";
 import { runOutside } from "../support/fs-attack.js";
 import { PAUSE, runToPause } from "../support/fs-paused-run.js";
 import { plant, snapshot } from "../support/fs-tree.js";
@@ -93,8 +94,11 @@ const damages: readonly Damage[] = [
   },
   {
     name: "a hidden file, overwritten",
-    script: "rm -f .env; echo attacked > .env; echo attacked > fresh/id_rsa",
-    done: (project) => text(project, ".env") !== "SECRET=1" || existsSync(join(project, "fresh/id_rsa")),
+    script: "rm -f .env; echo attacked > .env; echo attacked > fresh/.env; echo attacked > id_rsa",
+    done: (project) =>
+      ["fresh/.env", ".env", "id_rsa"].some(
+        (name) => existsSync(join(project, name)) && text(project, name).includes("attacked"),
+      ),
   },
   {
     name: "a hidden folder, taken away with what is above it",
@@ -109,6 +113,7 @@ function plantProject(actor: Actor): string {
     ".git/HEAD": "ref: refs/heads/main",
     ".git/hooks/pre-commit": "the user's own",
     ".env": "SECRET=1",
+    id_rsa: privateKeyHolding("key"),
     "nested/.aws/credentials": "SECRET=1",
     "nested/code.txt": "code",
     ".opencode": "-> shared",

@@ -2,6 +2,7 @@
  * Copies out of and into a sandbox (`cp`). Whatever a sandbox has where it is copied from, whatever it does meanwhile, and
  * whatever it put where it is copied to, nothing of the host's is read or written but what the user named.
  */
+
 import { spawnSync } from "node:child_process";
 import { lstatSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,6 +14,7 @@ import { actors } from "../../support/actors.js";
 import { backendOf } from "../../support/backend-of.js";
 import { contentOf, makeProject } from "../../support/project.js";
 import { runOutside } from "../../support/run-as.js";
+import { privateKeyHolding } from "../../support/secret-files.js";
 
 const options: CopyOptions = { hide: [], maxBytes: 64 << 20, maxEntries: 10_000 };
 const onHost = (path: string): CopyEnd => ({ at: "host", path });
@@ -172,7 +174,12 @@ describe.each(actors)("F8 secrets in copies, as $name", (actor) => {
   });
 
   it("a copy of the project out of the sandbox has none of them, and a copy of a folder into it leaves them out", async () => {
-    const files = { ".env": "TOKEN=1\n", "sub/id_rsa": "PRIVATE\n", ".npmrc": "_authToken=2\n", "a.txt": "a\n" };
+    const files = {
+      ".env": "TOKEN=1\n",
+      "sub/id_rsa": privateKeyHolding("PRIVATE"),
+      ".npmrc": "_authToken=8f3c0a12\n",
+      "a.txt": "a\n",
+    };
     const project = makeProject(actor, files).path;
     await contract.sandbox({ projectDir: project }, async (sandbox) => {
       const inside = (path: string): CopyEnd => ({ at: "sandbox", path, files: sandbox.files });

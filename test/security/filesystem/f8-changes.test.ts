@@ -2,6 +2,7 @@
  * What a sandbox changed (`diff`, `apply`) is looked at on the host, beside the host's own files. Nothing that is hidden
  * from the sandbox may come out there, and nothing may be changed that it could not have changed.
  */
+
 import { linkSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -12,6 +13,7 @@ import { type Actor, actors } from "../../support/actors.js";
 import { backendOf } from "../../support/backend-of.js";
 import { contentOf, makeProject, type Project } from "../../support/project.js";
 import { runOutside } from "../../support/run-as.js";
+import { privateKeyHolding } from "../../support/secret-files.js";
 
 const inProject = { cwd: "/workspace" } as const;
 const everything = { paths: [] } as const;
@@ -59,7 +61,7 @@ describe.each(actors)("F8 secrets in what a sandbox changed, as $name", (actor) 
         code: 0,
       });
       // One that appears after the start.
-      writeFileSync(join(project.path, "id_rsa"), "secret-5\n");
+      writeFileSync(join(project.path, "id_rsa"), privateKeyHolding("secret-5"));
       await owned.sh("echo mine > id_rsa", inProject);
       const before = project.content();
       const told = await toldOf(changes, folder);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Actor, actors } from "../../support/actors.js";
 import { runIn } from "../../support/run-cli.js";
+import { privateKeyHolding } from "../../support/secret-files.js";
 import { attackInside, attackOutside, leaking, runOutside } from "../support/fs-attack.js";
 import { PAUSE, runToPause } from "../support/fs-paused-run.js";
 import { own, plant, snapshot } from "../support/fs-tree.js";
@@ -10,19 +11,19 @@ import { own, plant, snapshot } from "../support/fs-tree.js";
 const SECRET = "planted-secret-of-the-project";
 const forms = ["copy", "sync", "mount"] as const;
 
+/** Hidden because of what they hold. */
+const keyFiles = ["server.pem", "private.key", "id_rsa", "packages/api/deep/er/id_ed25519"];
+
 const secretFiles = [
+  ...keyFiles,
   ".env",
   ".env.local",
-  "server.pem",
-  "private.key",
-  "id_rsa",
   ".ssh/config",
   ".aws/credentials",
   ".kube/config",
   ".gnupg/secring.gpg",
   ".netrc",
   "packages/api/.env",
-  "packages/api/deep/er/id_ed25519",
   "packages/web/.docker/config.json",
   "terraform.tfstate",
 ];
@@ -30,6 +31,9 @@ const secretFiles = [
 function plantSecrets(actor: Actor): string {
   const folder = plant(actor, actor.folder(), {
     ...Object.fromEntries(secretFiles.map((name) => [name, SECRET])),
+    ...Object.fromEntries(keyFiles.map((name) => [name, privateKeyHolding(SECRET)])),
+    ".netrc": `machine example.org login me password ${SECRET}`,
+    "packages/web/.docker/config.json": `{"auths": {"r": {"auth": "${SECRET}"}}}`,
     ".npmrc": `//registry.example/:_authToken=${SECRET}`,
     "packages/web/.npmrc": "fund=false",
     "link-to-env": "-> .env",
