@@ -9,9 +9,10 @@ use std::{
 };
 
 use ak_jail::{
+    control::Layer,
     etc_files,
     fault::{During, Outcome},
-    image_root,
+    image_root, own_path,
     place::Root,
     trust,
 };
@@ -41,6 +42,13 @@ pub fn write(order: &Order) -> Outcome<()> {
         Some(certificate) => trust::install(&root, certificate),
         None => Ok(()),
     }
+}
+
+/// The project is also found by the path that it has on the host.
+pub fn link_project(order: &Order) -> Outcome<Option<Layer>> {
+    let Some(own) = &order.project else { return Ok(None) };
+    let root = Root::new(File::open("/").during("open the root")?.into());
+    Ok(own_path::attach_link(&root, own, Path::new(WORKSPACE)))
 }
 
 /// The engine has mounted files of its own at some of these names: they cannot be replaced, but written.

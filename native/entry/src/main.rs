@@ -82,6 +82,7 @@ fn prepare(speech: &mut Speech) -> Outcome<()> {
     home::write(&order)?;
     trees::receive(speech, &order)?;
     let mut layers = live::show(speech, &order)?;
+    layers.extend(home::link_project(&order)?);
     tell_listing(speech, &order)?;
     let captured = guest::set_up_network(&order, &mut layers)?;
     let never = guest::raise_walls(&order, &mut layers)

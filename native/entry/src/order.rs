@@ -31,6 +31,9 @@ pub struct Order {
     pub trees: Vec<PathBuf>,
     /// Folders and files that the engine has mounted for us to show; what is known of them follows the order.
     pub views: Vec<View>,
+    /// Where the project is on the host; it can be found there inside as well.
+    #[serde(default)]
+    pub project: Option<PathBuf>,
     /// A folder of these that is to be listed when it is there, so that what changes in it can be told.
     pub listed: Option<PathBuf>,
     /// What lies in the folders from before goes.
@@ -55,7 +58,13 @@ impl Order {
         if self.hostname.is_empty() || self.hostname.len() > 64 {
             return Err(wrong("hostname must have 1 to 64 bytes"));
         }
-        let paths = self.landlock_writable.iter().chain(&self.readonly).chain(&self.trees).chain(&self.listed);
+        let paths = self
+            .landlock_writable
+            .iter()
+            .chain(&self.readonly)
+            .chain(&self.trees)
+            .chain(&self.listed)
+            .chain(&self.project);
         let shown = self.views.iter().flat_map(|view| [&view.source, &view.target]);
         for path in paths.chain(shown) {
             if !path.is_absolute() || path.components().any(|c| c.as_os_str() == "..") {

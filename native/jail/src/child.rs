@@ -28,6 +28,7 @@ use crate::{
     image_root,
     layers::Layers,
     monitor::Given,
+    own_path,
     place::{self, Root},
     spec::{Network, RootChoice, Spec, View, ViewForm},
     sys, trust,
@@ -258,7 +259,8 @@ impl Child<'_> {
                 show_file(root, view, &tree)?;
             }
         }
-        Ok(())
+        own_path::attach(root, self.spec, &self.spec.views)
+            .map_or(Ok(()), |layer| self.channel.send(&Told::Layer(layer), None))
     }
 
     fn await_supervisor(&self) -> Outcome<Prepared> {

@@ -20,6 +20,7 @@ pub mod keep;
 pub mod launcher;
 pub mod layers;
 pub mod monitor;
+pub mod own_path;
 pub mod place;
 pub mod sandbox;
 pub mod spec;

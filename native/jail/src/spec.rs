@@ -140,6 +140,9 @@ pub struct View {
     pub target: PathBuf,
     pub form: ViewForm,
     pub readonly: bool,
+    /// Shown at the path of its source as well.
+    #[serde(default, rename = "atSource")]
+    pub at_source: bool,
 }
 
 impl View {
@@ -178,7 +181,7 @@ impl Spec {
     /// Whether a sandbox that was built for one of the two can serve the other: everything is equal but what is brought
     /// in at the end.
     pub fn has_shape_of(&self, other: &Self) -> bool {
-        let form = |v: &View| (v.target.clone(), v.form, v.readonly);
+        let form = |v: &View| (v.target.clone(), v.form, v.readonly, v.at_source);
         // With a read-only root, homes are temporary filesystems too, of this size.
         let has_same_home = !self.root_readonly || self.tmp_mib == other.tmp_mib;
         // gVisor is told of limits and of the size of its own temporary places when it starts.

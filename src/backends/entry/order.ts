@@ -17,6 +17,8 @@ export interface EntryOrder {
   readonly trustedCertificate: string | null;
   readonly trees: readonly string[];
   readonly views: readonly LiveView[];
+  /** Where the project is on the host. */
+  readonly project: string | null;
   readonly listed: string | null;
   readonly anew: boolean;
   readonly kept: boolean;
@@ -48,6 +50,8 @@ export function entryOrder(boot: BootSpec, { views, live, isKept, hasOwnKeeper }
     trustedCertificate: boot.trustedCertificate ?? null,
     trees: views.map(({ target }) => target),
     views: live.map((view, index) => ({ ...view, source: liveSource(index) })),
+    // An engine has closed a read-only root already: there is no place for it.
+    project: fs.workspace.mode === "none" || fs.rootReadonly ? null : boot.projectDir,
     listed,
     anew: false,
     kept: isKept,

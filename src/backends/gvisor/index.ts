@@ -18,6 +18,7 @@ export const gvisorLacks: readonly Lack[] = [
     reason: "gVisor's terminals take Ctrl-C and Ctrl-D for letters: they neither interrupt nor end the input",
   },
   { capability: "controlling-terminal-by-name", reason: "gVisor's /dev/tty cannot be opened" },
+  { capability: "project-path", reason: "gVisor's own /tmp covers projects below /tmp; others are at their own path" },
   { capability: "pipes-on-disk", reason: "gVisor keeps pipes that are made in a folder to itself" },
   {
     capability: "network",

@@ -8,6 +8,8 @@ interface JailView {
   readonly target: string;
   readonly form: "copy" | "sync" | "mount";
   readonly readonly: boolean;
+  /** Shown at the path that it has on the host as well. */
+  readonly atSource?: true;
 }
 
 /** gVisor's program, and how it gets hold of system calls. */
@@ -196,7 +198,7 @@ function views({ policy, projectDir, homeDir }: BootSpec): readonly JailView[] {
   const { mode, readonly } = policy.fs.workspace;
   if (mode !== "none") {
     if (projectDir === null) throw new AgentKernelError("internal", `workspace ${mode} without a project folder`);
-    shown.push({ source: projectDir, target: "/workspace", form: mode, readonly });
+    shown.push({ source: projectDir, target: "/workspace", form: mode, readonly, atSource: true });
   }
   if (policy.fs.home === "readonly" && homeDir !== null) {
     shown.push({ source: homeDir, target: homeDir, form: "copy", readonly: true });

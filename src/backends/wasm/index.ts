@@ -32,6 +32,10 @@ export const wasmLacks: readonly Lack[] = [
   { capability: "signals", reason: "WASI preview 1 has no signals: one that would end a program ends the call" },
   { capability: "terminal", reason: "WASI preview 1 has no terminals" },
   { capability: "files", reason: "a module has no files of its own, only the folders that its policy shows" },
+  {
+    capability: "project-path",
+    reason: "a module gets the directories that are shown to it, by the names they have there",
+  },
   { capability: "users", reason: "WASI has no users" },
   { capability: "home", reason: "there are no programs that would look for one" },
   { capability: "limit-processes", reason: "a module starts no processes" },

@@ -32,6 +32,8 @@ const waivable = [
   "workspace-sync",
   "workspace-mount",
   "workspace-none",
+  /** The project is at the path that it has on the host, beside /workspace. */
+  "project-path",
   /** Pipes that a command makes lie where everybody finds them. */
   "pipes-on-disk",
   "hidden-files",

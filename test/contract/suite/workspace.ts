@@ -39,6 +39,30 @@ export function workspaceContract(contract: Contract): void {
     fields: { "fs.workspace.mode": mode, "fs.workspace.readonly": readonly },
   });
 
+  contract.capability("project-path", (test) => {
+    test("is at its own path as well, where the same files are read, written and hidden", async () => {
+      const project = makeProject(actor, { ...files, ...secrets });
+      await contract.sandbox(withProject(project.path, "copy"), async (sandbox) => {
+        const own = `'${project.path}'`;
+        expect(
+          await sandbox.sh(
+            `cd ${own} && pwd && cat read.txt && echo new > new.txt && cat /workspace/new.txt && ls -A ${own}/deep ${own}/.env`,
+          ),
+        ).toMatchObject({ stdout: `${project.path}\nfrom the host\nnew\n${project.path}/deep:\n` });
+      });
+      expect(project.content()).not.toHaveProperty("new.txt");
+    });
+
+    test("changes made at its own path are carried over by sync", async () => {
+      const project = makeProject(actor, files);
+      await contract.sandbox(withProject(project.path, "sync"), async (sandbox) => {
+        expect(await sandbox.sh(`echo in > '${project.path}/src/new.txt'`)).toMatchObject({ code: 0 });
+        expect((await sandbox.finish()).carried?.written).toContain("src/new.txt");
+      });
+      expect(project.content()["src/new.txt"]).toBe("in\n");
+    });
+  });
+
   contract.capability("workspace-copy", (test) => {
     test("is read and written inside, and the host's files never change", async () => {
       const project = makeProject(actor, files);

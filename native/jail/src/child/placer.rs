@@ -16,9 +16,10 @@ use serde::{Deserialize, Serialize};
 use super::{Base, Told, VOID_FILE, VOID_FOLDER, set_root_attributes, show_file};
 use crate::{
     channel::Channel,
+    control::Layer,
     etc_files,
     fault::{During, Fault, Outcome},
-    filesystems, gvisor, image_root,
+    filesystems, gvisor, image_root, own_path,
     place::{self, Root},
     spec::{Spec, View, ViewForm},
     sys, trust,
@@ -91,7 +92,9 @@ impl Placer<'_> {
             .during("open our mount namespace")?;
         move_into_thread_name_spaces(self.namespace.as_fd(), ThreadNameSpaceType::MOUNT)
             .during("enter the sandbox's mount namespace")?;
-        attach(gvisor::root_in_jail(self.spec), &views, built)?;
+        if let Some(layer) = self.attach(&views, built)? {
+            self.orders.send(&Told::Layer(layer), None)?;
+        }
         if self.spec.root_readonly {
             set_root_attributes(true)?;
         }
@@ -147,6 +150,24 @@ impl Placer<'_> {
         Ok(built.tree)
     }
 
+    /// In the sandbox's own mount namespace. Views around others come first.
+    fn attach(&self, views: &[ShownView], mut built: Vec<(&ShownView, OwnedFd)>) -> Outcome<Option<Layer>> {
+        let root = gvisor::root_in_jail(self.spec);
+        let root = open(root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        let root = Root::new(root.during("open the sandbox's root")?);
+        let all: Vec<View> = views.iter().map(|shown| shown.view.clone()).collect();
+        built.sort_by_key(|(shown, _)| shown.view.target.components().count());
+        for (ShownView { view, is_folder, .. }, tree) in built {
+            place::check(&all, &root, view)?;
+            if *is_folder {
+                root.attach_folder(&tree, &view.target)?;
+            } else {
+                show_file(&root, view, &tree)?;
+            }
+        }
+        Ok(own_path::attach(&root, self.spec, &all))
+    }
+
     /// How much the sandbox may write, where this caller may write more or less than was thought.
     fn resize(&self, scratch_mib: u64, tmp_mib: u64) -> Outcome<()> {
         if scratch_mib != self.spec.scratch_mib {
@@ -171,21 +192,4 @@ fn resize_tmpfs(path: &str, mib: u64) -> Outcome<()> {
         fsconfig_set_string(&picked, key, value.as_str()).during("size a temporary filesystem")?;
     }
     fsconfig_reconfigure(&picked).during("size a temporary filesystem")
-}
-
-/// In the sandbox's own mount namespace. Views around others come first.
-fn attach(root: &str, views: &[ShownView], mut built: Vec<(&ShownView, OwnedFd)>) -> Outcome<()> {
-    let root = open(root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
-    let root = Root::new(root.during("open the sandbox's root")?);
-    let all: Vec<View> = views.iter().map(|shown| shown.view.clone()).collect();
-    built.sort_by_key(|(shown, _)| shown.view.target.components().count());
-    for (ShownView { view, is_folder, .. }, tree) in built {
-        place::check(&all, &root, view)?;
-        if *is_folder {
-            root.attach_folder(&tree, &view.target)?;
-        } else {
-            show_file(&root, view, &tree)?;
-        }
-    }
-    Ok(())
 }

@@ -170,7 +170,7 @@ impl Warm {
         for (resource, value) in late {
             sys::set_rlimit_of(process.pid, resource, value).during("set a resource limit")?;
         }
-        let (upper, left) = await_shown(&placer)?;
+        let (upper, left) = await_shown(&placer, &mut layers)?;
         if let Some(builder) = builder {
             follow_child(&builder, &mut layers)?;
         }
@@ -228,14 +228,14 @@ fn furniture(spec: &Spec) -> Late {
 }
 
 /// The layer to carry over, if there is one, and the mount namespace that the views were built in.
-fn await_shown(placer: &Channel) -> Outcome<(Option<OwnedFd>, Option<OwnedFd>)> {
+fn await_shown(placer: &Channel, layers: &mut Vec<Layer>) -> Outcome<(Option<OwnedFd>, Option<OwnedFd>)> {
     let mut upper = None;
     while let Some((told, fd)) = placer.receive::<Told>()? {
         match told {
             Told::Upper => upper = fd,
             Told::Shown => return Ok((upper, fd)),
             Told::Failed(fault) => return Err(fault),
-            Told::Layer(_) => {}
+            Told::Layer(layer) => layers.push(layer),
         }
     }
     Err(Fault::start("what shows folders in the sandbox was killed"))

@@ -1,0 +1,122 @@
+//! The project at the path that it has on the host, beside `/workspace`. Virtual environments, editable installs, CMake
+//! caches and Cargo's fingerprints name files by that path. A recursive bind mount, so that both paths are the same
+//! directory with the same covers, pins and mounts in it.
+
+use std::{
+    ffi::OsStr,
+    os::fd::{AsFd, OwnedFd},
+    path::Path,
+};
+
+use rustix::{
+    fs::{AtFlags, Dir, Mode, OFlags, ResolveFlags, chmodat, readlinkat, symlinkat},
+    io::Errno,
+};
+
+use crate::{
+    control::{Layer, LayerState},
+    fault::Fault,
+    place::{self, Root},
+    spec::{RootChoice, Spec, View},
+};
+
+/// Directories that every sandbox has for itself. A project that is one of them is shown as /workspace only.
+const KEPT_FREE: [&str; 8] = ["/dev/shm", "/etc", "/home/sandbox", "/run", "/tmp", "/usr", "/var", "/var/tmp"];
+/// Kernel file systems, in which nothing can be made.
+const OF_THE_KERNEL: [&str; 3] = ["/dev", "/proc", "/sys"];
+
+/// To be called when all views are in their places. What cannot be shown there is a layer that says so.
+pub fn attach(root: &Root, spec: &Spec, views: &[View]) -> Option<Layer> {
+    let view = views.iter().find(|view| view.at_source)?;
+    let (own, target) = (&view.source, &view.target);
+    if own.starts_with(target) || target.starts_with(own) {
+        return None;
+    }
+    attach_view(root, spec, views, view).err().map(|why| absent(own, target, &why))
+}
+
+fn attach_view(root: &Root, spec: &Spec, views: &[View], view: &View) -> Result<(), String> {
+    let own = view.source.as_path();
+    refuse_own(own)?;
+    let others = || views.iter().filter(|other| other.target != view.target);
+    if others().any(|other| other.target.starts_with(own)) {
+        return Err("something else is mounted in it".into());
+    }
+    // gVisor's file server does not see a second mount of what it serves already, so there it is a symlink.
+    if spec.gvisor.is_some() {
+        if own.starts_with("/tmp") {
+            return Err("gVisor has temporary files of its own there".into());
+        }
+        return link(root, own, &view.target);
+    }
+    // A mount point that is made in a directory of the host's would stay there.
+    let around = others().any(|other| own.starts_with(&other.target));
+    let at = if around { found(root, own)? } else { made(root, spec, own)? };
+    let shown = root.find(&view.target, OFlags::DIRECTORY).map_err(|e| e.to_string())?;
+    let tree = place::clone_tree(shown.as_fd(), Path::new("")).map_err(|e| e.to_string())?;
+    place::attach(&tree, &at).map_err(|e| e.to_string())
+}
+
+/// By a symlink, where the root can be written but nothing can be mounted any more: a container, a virtual machine.
+pub fn attach_link(root: &Root, own: &Path, target: &Path) -> Option<Layer> {
+    if own.starts_with(target) || target.starts_with(own) {
+        return None;
+    }
+    refuse_own(own).and_then(|()| link(root, own, target)).err().map(|why| absent(own, target, &why))
+}
+
+fn refuse_own(own: &Path) -> Result<(), String> {
+    if KEPT_FREE.iter().any(|kept| own == Path::new(kept)) || OF_THE_KERNEL.iter().any(|kept| own.starts_with(kept)) {
+        return Err("the sandbox has a directory of its own there".into());
+    }
+    Ok(())
+}
+
+fn absent(own: &Path, target: &Path, why: &str) -> Layer {
+    let detail = format!("the project is at {} only, not at {}: {why}", target.display(), own.display());
+    Layer::new("project path", LayerState::Absent, detail)
+}
+
+/// A sandbox that was started before has the link already.
+fn link(root: &Root, own: &Path, target: &Path) -> Result<(), String> {
+    let (Some(parent), Some(name)) = (own.parent(), own.file_name()) else { return Err("it has no name".into()) };
+    let parent = root.folder(parent).map_err(|Fault { message, .. }| message)?;
+    match symlinkat(target, &parent, name) {
+        Ok(()) => Ok(()),
+        Err(Errno::EXIST) if is_link_to(&parent, name, target) => Ok(()),
+        Err(Errno::EXIST) => Err("there is something else there".into()),
+        Err(e) => Err(e.to_string()),
+    }
+}
+
+fn is_link_to(parent: &OwnedFd, name: &OsStr, target: &Path) -> bool {
+    readlinkat(parent, name, Vec::new()).is_ok_and(|found| found.to_bytes() == target.as_os_str().as_encoded_bytes())
+}
+
+fn found(root: &Root, own: &Path) -> Result<OwnedFd, String> {
+    root.find(own, OFlags::DIRECTORY).map_err(|_| "it is not in the directory that is mounted around it".into())
+}
+
+/// The directory, which must be empty: what an image has there is the image's.
+fn made(root: &Root, spec: &Spec, own: &Path) -> Result<OwnedFd, String> {
+    let at = root.folder(own).map_err(|Fault { message, .. }| message)?;
+    let readable = place::open_within(
+        root.fd(),
+        own,
+        OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS,
+    );
+    let entries = readable.and_then(Dir::new).map_err(|e| e.to_string())?;
+    let mut names = entries.map(|entry| entry.map(|found| found.file_name().to_bytes().to_vec()));
+    if names.any(|name| !matches!(name.as_deref(), Ok(b"." | b".."))) {
+        return Err("the image has something else there".into());
+    }
+    // The host image's own /root is empty, and closed to users who are not root.
+    if spec.root == RootChoice::Host && own.starts_with("/root") {
+        match chmodat(root.fd(), "root", Mode::from_raw_mode(0o711), AtFlags::empty()) {
+            Ok(()) | Err(Errno::ROFS) => {}
+            Err(e) => return Err(e.to_string()),
+        }
+    }
+    Ok(at)
+}
