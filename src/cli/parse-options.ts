@@ -114,7 +114,6 @@ function whyBadRest(verb: VerbSpec, rest: readonly string[], hasImage: boolean):
 
 /** Options of one verb that are often looked for at another. */
 const elsewhere: Readonly<Record<string, string>> = {
-  "run --dir": "run takes the current folder: change to the project first (cd); agentkernel create has --dir",
   "policy explain --dir": "it is about the current folder: change to the project first (cd)",
 };
 

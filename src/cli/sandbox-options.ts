@@ -30,12 +30,7 @@ export const sandboxVerbs: readonly VerbSpec[] = [
     summary: "make a sandbox that stays",
     usage: "create [options] NAME",
     examples: ["agentkernel create box", "agentkernel create --dir ~/project --ttl 8h --no-network work"],
-    options: [
-      { long: "dir", value: "DIR", completes: "folder", help: "the project (the current folder)" },
-      ...lifeOptions,
-      ...keptPolicyOptions,
-      jsonOption,
-    ],
+    options: [...lifeOptions, ...keptPolicyOptions, jsonOption],
     rest: { kind: "words" },
     daemon: "required",
     load: () => import("./verbs/create.js"),

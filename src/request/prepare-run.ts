@@ -2,6 +2,7 @@
 import { realpathSync, statSync } from "node:fs";
 import type { BackendWish } from "../core/backend-wish.js";
 import { AgentKernelError } from "../core/errors.js";
+import { insidePath } from "../core/inside-path.js";
 import type { Policy } from "../core/policy.js";
 import type { Surroundings } from "../core/surroundings.js";
 import { parseReference } from "../images/reference.js";
@@ -175,12 +176,13 @@ function checkedImage(wish: ImageWish, policy: Policy, { cwd, homeDir }: Surroun
 function workingFolder(parsed: Wishes): string | null {
   const folder = parsed.values.get("workdir")?.[0];
   if (folder === undefined) return null;
-  if (!folder.startsWith("/") || folder.includes("\0")) {
-    throw new AgentKernelError("invalid_argument", `--workdir: "${folder}" is not an absolute path`, {
-      hint: "it is a path inside the sandbox, where the project is /workspace; for example --workdir /workspace/src",
+  const path = insidePath(folder);
+  if (path === null) {
+    throw new AgentKernelError("invalid_argument", `--workdir: "${folder}" is no path in the sandbox`, {
+      hint: "name a directory of the project, such as --workdir src, or an absolute path inside the sandbox",
     });
   }
-  return folder;
+  return path;
 }
 
 function checkShownPaths({ policy, origins }: ResolvedPolicy, { cwd, homeDir }: Surroundings): void {

@@ -1,10 +1,8 @@
 /** `create`: a sandbox that stays. It is not started. */
-import { resolve } from "node:path";
-import type { Surroundings } from "../../core/surroundings.js";
 import { readConfiguration } from "../../request/configuration.js";
 import { prepareRun } from "../../request/prepare-run.js";
-import { projectFolder } from "../../request/project-folder.js";
 import { wordsOf } from "../images/words.js";
+import { inProject } from "../invocation/in-project.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
@@ -14,18 +12,11 @@ import { shownSummary } from "../sandboxes/shown.js";
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
   const [name = ""] = wordsOf(parsed, "create", "the name of the new sandbox", 1, 1);
-  const surroundings = projectOf(parsed, invocation);
+  const surroundings = inProject(parsed, invocation);
   const wishes = { ...parsed, rest: [] };
   const request = prepareRun(wishes, surroundings, await readConfiguration(wishes, surroundings));
   const sandbox = await create({ name, run: request, ...lifeOf(parsed) }, invocation);
   if (parsed.flags.has("json"))
     return await writeJson(invocation, { success: true, data: shownSummary(sandbox.summary()) });
   return await writeOut(invocation, `${sandbox.name}\n`);
-}
-
-/** Everything is as if it had been asked for in the project's folder. */
-function projectOf(parsed: ParsedOptions, { cwd, env, homeDir }: Invocation): Surroundings {
-  const dir = parsed.values.get("dir")?.[0];
-  if (dir === undefined) return { cwd, env, homeDir };
-  return { cwd: projectFolder({ path: resolve(cwd, dir), field: "--dir", shown: dir }), env, homeDir };
 }

@@ -6,11 +6,13 @@ import { withAgentInside } from "../../request/agent-inside.js";
 import { readConfiguration } from "../../request/configuration.js";
 import { policyNotes } from "../../request/policy-notes.js";
 import { preparePolicy, wantedImage } from "../../request/prepare-run.js";
+import { inProject } from "../invocation/in-project.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
 
-export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
+export async function execute(parsed: ParsedOptions, caller: Invocation): Promise<number> {
+  const invocation = inProject(parsed, caller);
   const wishes = withAgentInside(parsed, invocation);
   const configuration = await readConfiguration(wishes, invocation);
   const resolved = preparePolicy(wishes, invocation, configuration);

@@ -4,6 +4,7 @@ import { withAgentInside } from "../../request/agent-inside.js";
 import { readConfiguration } from "../../request/configuration.js";
 import { prepareRun } from "../../request/prepare-run.js";
 import { isPlace } from "../../runtime/root-image.js";
+import { inProject } from "../invocation/in-project.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { poolSettings } from "../pool-settings.js";
@@ -17,7 +18,8 @@ export function needsDaemon({ flags }: ParsedOptions): boolean {
   return flags.has("keep");
 }
 
-export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
+export async function execute(parsed: ParsedOptions, caller: Invocation): Promise<number> {
+  const invocation = inProject(parsed, caller);
   const wishes = withAgentInside(parsed, invocation);
   const configuration = await readConfiguration(wishes, invocation);
   invocation.resident?.pool.configure(poolSettings(configuration.daemon));

@@ -1,6 +1,7 @@
 /** What a caller wishes to run, as what the guest is asked for: checked, with the sandbox's defaults filled in. */
 import { AgentKernelError } from "../../../core/errors.js";
 import type { ExecRequest } from "../../../core/exec.js";
+import { insidePath } from "../../../core/inside-path.js";
 import { refuseUnlessAllowed } from "../../../policy/commands.js";
 import { isEnvName } from "../../../policy/fields.js";
 import { isValidUser } from "../../../policy/users.js";
@@ -51,8 +52,13 @@ function userOf({ user }: ExecWish, { policy }: ExecHome): string | null {
 
 function folderOf({ cwd }: ExecWish): string | null {
   if (cwd === undefined || cwd === null) return null;
-  if (cwd.startsWith("/") && !cwd.includes("\0")) return cwd;
-  throw invalid("cwd", `"${cwd}" is not an absolute path`, "it is a path inside the sandbox, such as /workspace/src");
+  const path = insidePath(cwd);
+  if (path !== null) return path;
+  throw invalid(
+    "cwd",
+    `"${cwd}" is no path in the sandbox`,
+    "name a directory of the project, such as src, or an absolute path",
+  );
 }
 
 /** The value never appears in an error: it may be a secret. */

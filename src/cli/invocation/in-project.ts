@@ -1,0 +1,13 @@
+/** `--dir`: everything is as if the caller had asked for it in that directory. */
+import { resolve } from "node:path";
+import { projectFolder } from "../../request/project-folder.js";
+import type { ParsedOptions } from "../option-spec.js";
+import type { Invocation } from "./index.js";
+
+export function inProject(parsed: ParsedOptions, invocation: Invocation): Invocation {
+  const dir = parsed.values.get("dir")?.[0];
+  if (dir === undefined) return invocation;
+  const cwd = projectFolder({ path: resolve(invocation.cwd, dir), field: "--dir", shown: dir });
+  // The look ahead was at the directory that the caller is in.
+  return { ...invocation, cwd, foreseen: null };
+}
