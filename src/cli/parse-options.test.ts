@@ -68,7 +68,6 @@ describe("what is wrong is one sentence with a hint", () => {
     [["run", "--tty"], "invalid_argument", "run needs a command", "--help"],
     [["run", "--"], "invalid_argument", "run needs a command", "--help"],
     [["version", "now"], "invalid_argument", 'version takes no word "now"', "--help"],
-    [["run", "--dir", "x", "ls"], "invalid_argument", "run has no option --dir", "cd"],
     [["completions", "bsah"], "invalid_argument", '"bsah" is not one of', "did you mean bash?"],
     [["completions"], "invalid_argument", "needs one of bash, zsh, fish", "--help"],
     [["completions", "tcsh"], "invalid_argument", '"tcsh" is not one of', "--help"],

@@ -157,7 +157,7 @@ describe("is refused", () => {
     [["-p", "restrictive", "--user", "root"], "invalid_argument", "no root"],
     [["--env", "NOT_SET"], "invalid_argument", "NOT_SET is not set here"],
     [["--env", "1A=x"], "invalid_argument", "is not a name of a variable"],
-    [["--workdir", "src"], "invalid_argument", "is not an absolute path"],
+    [["--workdir", "../src"], "invalid_argument", "is no path in the sandbox"],
     [["--memory", "1m"], "invalid_argument", "is not within 16m to 1t"],
     [["--timeout", "0s"], "invalid_argument", "--timeout"],
     [["--tty", "--json"], "invalid_argument", "--tty contradicts --json"],

@@ -158,7 +158,13 @@ fn place(stream: &mut Stream, shape: &Shape, order: Order, started: &Started) ->
         None => stream.file().write_all(&both).during("say that the guest starts")?,
         Some(rest) => {
             stream.file().write_all(&here).during("say that the machine is there")?;
-            fill(stream.fd(), order, &rest)?;
+            let begun = match fill(stream.fd(), order, &rest)? {
+                None => begun.clone(),
+                Some(layer) => {
+                    let layers: Vec<_> = started.layers.iter().cloned().chain([layer]).collect();
+                    stream::message(&Said::Started { layers: &layers })?
+                }
+            };
             stream.file().write_all(&begun).during("say that the guest starts")?;
         }
     }
@@ -169,15 +175,18 @@ fn place(stream: &mut Stream, shape: &Shape, order: Order, started: &Started) ->
     Ok(token)
 }
 
-/// What the sandbox is to have of its owner's.
-fn fill(stream: BorrowedFd<'_>, order: Order, rest: &Rest) -> Outcome<()> {
+/// What the sandbox is to have of its owner's. Returns what could not be had.
+fn fill(stream: BorrowedFd<'_>, order: Order, rest: &Rest) -> Outcome<Option<Layer>> {
     if let Some(certificate) = &rest.trusted_certificate {
         trust::install(&Tree::new(File::open("/").during("open the root")?.into()), certificate)?;
     }
-    let order = Order { trees: rest.trees.clone(), listed: rest.listed.clone(), ..order };
+    let order =
+        Order { trees: rest.trees.clone(), listed: rest.listed.clone(), project: rest.project.clone(), ..order };
     order.check()?;
     let stream = stream.try_clone_to_owned().during("keep the stream")?;
     let mut speech = Speech::on(stream).during("keep the stream")?;
     trees::receive(&mut speech, &order)?;
-    tell_listing(&mut speech, &order)
+    let absent = home::link_project(&order)?;
+    tell_listing(&mut speech, &order)?;
+    Ok(absent)
 }

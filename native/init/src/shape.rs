@@ -72,6 +72,7 @@ fn has_own(order: &Order) -> bool {
         || order.live
         || order.trusted_certificate.is_some()
         || order.listed.is_some()
+        || order.project.is_some()
         || !(order.trees.is_empty() && order.views.is_empty() && order.readonly.is_empty())
 }
 

@@ -35,6 +35,8 @@ pub struct Rest {
     pub trusted_certificate: Option<String>,
     pub trees: Vec<PathBuf>,
     pub listed: Option<PathBuf>,
+    #[serde(default)]
+    pub project: Option<PathBuf>,
 }
 
 impl<'a> Wake<'a> {
