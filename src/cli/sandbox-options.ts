@@ -113,10 +113,11 @@ export const sandboxVerbs: readonly VerbSpec[] = [
   {
     name: "stop",
     summary: "end what runs in sandboxes; what they have written stays",
-    usage: "stop [options] NAME... | stop --all",
+    usage: "stop [options] NAME... | stop --all | stop --all-of-user",
     examples: ["agentkernel stop box", "agentkernel stop --timeout 30s box", "agentkernel stop --all"],
     options: [
-      { long: "all", help: "kill every sandbox at once, those of run too" },
+      { long: "all", help: "kill every sandbox of this state directory at once, those of run too" },
+      { long: "all-of-user", help: "the same for all of this user, those of other homes and state directories too" },
       { long: "timeout", value: "TIME", help: "how long commands may take to end in order (10s)" },
       jsonOption,
     ],

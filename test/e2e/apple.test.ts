@@ -4,6 +4,7 @@ import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ContainerCli } from "../../src/backends/apple/cli.js";
 import { endAllOnApple, ownContainers, ownLabels } from "../../src/backends/apple/owners.js";
 import type { Backend, BootSpec } from "../../src/core/backend.js";
+import { engineFolder } from "../../src/core/state-folders.js";
 import { resolve } from "../../src/policy/resolve.js";
 import { appleCandidateOn } from "../../src/runtime/backends/apple-candidate.js";
 import { TemporarySandbox, temporaryId } from "../../src/runtime/temporary-sandbox.js";
@@ -20,6 +21,7 @@ if (actor === undefined) throw new Error("there is no actor");
 const apple = new AppleDouble(actor.folder("apple"), join(actor.dist, "native"));
 const env = { PATH: `${apple.folder}:/usr/bin:/bin`, AGENTKERNEL_LINUX_GUEST: apple.guestFolder };
 const host = { env, homeDir: actor.home, resident: null };
+const folder = engineFolder(env, actor.home);
 beforeEach(() => apple.set({}));
 
 describe("whether Apple's containers work", () => {
@@ -124,14 +126,15 @@ describe.skipIf(actor.name !== "root")("a sandbox on apple", () => {
   });
 
   it("what a killed owner left is swept, and the kill switch ends what runs", async () => {
-    apple.addContainer("left", { ...ownLabels("left"), "agentkernel.owner": String(NOBODY) });
-    apple.addContainer("waits", ownLabels("waits"));
+    apple.addContainer("left", { ...ownLabels("left", folder), "agentkernel.owner": String(NOBODY) });
+    apple.addContainer("waits", ownLabels("waits", folder));
     const candidate = appleCandidateOn(mac);
     const fresh = candidate.open(host, await candidate.prove(host));
     const sandbox = await TemporarySandbox.start(fresh, await specOf());
     const ids = async () => (await ownContainers(cli)).map(({ id }) => id);
     await expect.poll(ids).not.toContain("left");
-    expect(await endAllOnApple(cli)).toBe(1);
+    expect(await endAllOnApple(cli, "/another/state")).toBe(0);
+    expect(await endAllOnApple(cli, folder)).toBe(1);
     await expect(sandbox.ended).resolves.toMatchObject({ carried: null });
     expect(await ownContainers(cli)).toEqual([]);
   });

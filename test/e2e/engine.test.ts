@@ -13,6 +13,7 @@ import { makeProject } from "../support/project.js";
 import { runCli } from "../support/run-cli.js";
 import { inWorld } from "../support/sandbox-world.js";
 import { testFolder } from "../support/test-folder.js";
+import { WatchedCli } from "../support/watched-cli.js";
 
 const [actor] = actors;
 if (actor === undefined) throw new Error("there is no actor");
@@ -188,5 +189,30 @@ describe.skipIf(actor.name !== "root")("--backend docker", () => {
       },
       { env },
     );
+  });
+
+  describe("A9 on docker: stop --all", () => {
+    it("leaves what runs for another state directory alone, and ends it where that is asked for", async () => {
+      const apart = { env: { ...env, AGENTKERNEL_NODE: process.execPath } };
+      await inWorld(
+        actor,
+        async (world) => {
+          await world.ok(["create", ...on(), "--workspace", "none", "box"]);
+          await world.ok(["start", "box"]);
+          const words = ["run", ...on(), "--workspace", "none", "sh", "-c", "echo up; cat"];
+          const elsewhere = new WatchedCli(actor, words, {
+            env: { ...env, XDG_STATE_HOME: actor.ownFolder("state") },
+          });
+          await elsewhere.until(/up/);
+          expect(await world.ok(["stop", "--all"], apart)).toBe("1 sandbox ended\n");
+          expect((await kinds()).sort()).toEqual(["kept", "run"]);
+          expect(await world.ok(["stop", "--all-of-user"], apart)).toBe("1 sandbox ended\n");
+          expect((await elsewhere.end).status).toBe(125);
+          await expect.poll(kinds).toEqual(["kept"]);
+        },
+        { env },
+      );
+      await expect.poll(kinds).toEqual([]);
+    });
   });
 });

@@ -31,13 +31,11 @@ describe.each(actors)("as $name", (actor) => {
       const served = world.watch(["run", ...bare, "sh", "-c", "trap '' TERM INT; echo up; while :; do sleep 1; done"], {
         env: { XDG_CONFIG_HOME: config },
       });
-      const alone = new WatchedCli(actor, [
-        "run",
-        ...bare,
-        "sh",
-        "-c",
-        "trap '' TERM INT; echo up; while :; do sleep 1; done",
-      ]);
+      const alone = new WatchedCli(
+        actor,
+        ["run", ...bare, "sh", "-c", "trap '' TERM INT; echo up; while :; do sleep 1; done"],
+        { env: { XDG_STATE_HOME: world.state } },
+      );
       await Promise.all([served.until(/up/), alone.until(/up/)]);
       expect(JSON.parse((await stopAll(world)).stdout)).toEqual({ success: true, data: { ended: 4 } });
       expect((await served.end).status).toBe(125);

@@ -116,7 +116,7 @@ describe.skipIf(actor.name !== "root").each(["docker", "podman"] as const)("sand
   });
 
   it("a container whose owner is gone is swept; one that has its owner, and what is not ours, stays", async () => {
-    const own = ownedLabels("run", "run-1");
+    const own = ownedLabels("run", "run-1", "/a/state/engine");
     const dead = spawnSync("true").pid;
     const mark = (own[labels.owner] ?? "").replace(/-\d+-(\d+)$/, `-${dead}-$1`);
     const orphan = await create("agentkernel-run-orphan", { ...own, [labels.owner]: mark });

@@ -16,7 +16,6 @@ export const pending: readonly Pending[] = [
   { id: "N10", reason: "credentials for git do not exist yet" },
   { id: "N11", reason: "previews do not exist yet" },
   { id: "P9", reason: "the filters are deny lists yet" },
-  { id: "A9", reason: "stop --all ends everything of a user yet" },
   { id: "A10", reason: "what sync and approvals do is not recorded yet" },
   { id: "A11", reason: "a model's parameters are not all held against the user's configuration yet" },
   { id: "A12", reason: "interfaces with tenants do not exist yet" },

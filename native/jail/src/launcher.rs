@@ -22,7 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ak_words::FirstWord;
+use ak_words::Word;
 use rustix::{
     event::{PollFd, PollFlags, poll},
     fs::{MemfdFlags, memfd_create},
@@ -38,8 +38,15 @@ const HEADER_BYTES: usize = 9;
 /// Looking for what killed supervisors left takes longer with every sandbox that there is, so not every jail does it.
 const SWEEP_EVERY: Duration = Duration::from_secs(10);
 
-/// `order` is the word by which lists of processes tell launchers from supervisors.
-pub fn run(socket: &str, order: Option<FirstWord>) -> io::Result<()> {
+/// Words of this process by which lists of processes tell what it is; its children change their own copies.
+pub struct Labels {
+    /// By which launchers are told from supervisors.
+    pub order: Option<Word>,
+    /// Where a supervisor writes whose it is.
+    pub mark: Option<Word>,
+}
+
+pub fn run(socket: &str, labels: Labels) -> io::Result<()> {
     sys::set_name(c"ak-launcher");
     // Sandboxes that are built ahead or taken away take no processor from whom somebody waits for. Jails inherit it, and
     // commands are scheduled as usual again (native/guest).
@@ -56,7 +63,7 @@ pub fn run(socket: &str, order: Option<FirstWord>) -> io::Result<()> {
         null: File::options().read(true).write(true).open("/dev/null")?,
         swept: None,
         memory: memory(),
-        order,
+        labels,
     }
     .serve();
     let _ = fs::remove_file(socket);
@@ -88,7 +95,7 @@ struct Launcher {
     swept: Option<Instant>,
     /// What sandboxes before have read of projects, for those to come.
     memory: Option<OwnedFd>,
-    order: Option<FirstWord>,
+    labels: Labels,
 }
 
 impl Launcher {
@@ -186,11 +193,12 @@ impl Launcher {
         }
         let kept = [Some(control.as_fd()), Some(stream.as_fd()), memory.as_ref().map(AsFd::as_fd)];
         sys::close_all_but(&kept.into_iter().flatten().collect::<Vec<_>>());
-        if let Some(order) = &mut self.order {
+        if let Some(order) = &mut self.labels.order {
             order.replace("run");
         }
         let memory = memory.map(|shared| Memory::new(shared.into()));
-        let is_done = supervisor::run(control.into(), stream.into(), Chores { sweeps, memory });
+        let mark = self.labels.mark.take();
+        let is_done = supervisor::run(control.into(), stream.into(), Chores { sweeps, memory, mark });
         sys::exit_now(i32::from(!is_done))
     }
 

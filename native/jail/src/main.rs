@@ -26,7 +26,7 @@ use ak_jail::{
     supervisor::{self, Chores},
     sys, view,
 };
-use ak_words::FirstWord;
+use ak_words::Word;
 
 #[global_allocator]
 static HEAP: Heap = Heap;
@@ -38,13 +38,16 @@ const MISUSED: i32 = 2;
 #[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn main(count: c_int, words: *const *const c_char) -> i32 {
     // SAFETY: they come from the C library as they are, and nobody else has looked at them.
-    let (words, first) = unsafe { (ak_words::of_main(count, words), FirstWord::of_main(count, words)) };
+    let (given, word) = (unsafe { ak_words::of_main(count, words) }, |index| {
+        // SAFETY: as above; what was read of them are copies.
+        unsafe { Word::of_main(count, words, index) }
+    });
     // A reader that is gone is an error to look at, not the end of the one who cleans up.
     sys::ignore_broken_pipes();
-    match words.iter().map(|word| word.to_str().unwrap_or_default()).collect::<Vec<_>>()[..] {
-        ["run"] => run(),
+    match given.iter().map(|word| word.to_str().unwrap_or_default()).collect::<Vec<_>>()[..] {
+        ["run", ..] => run(word(2)),
         ["keep"] => keep(),
-        ["launch", socket] => launch(socket, first),
+        ["launch", socket, ..] => launch(socket, launcher::Labels { order: word(1), mark: word(3) }),
         ["inside", ref words @ ..] => {
             // The supervisor reads it, and tells it with the end.
             eprintln!("{}", gvisor::inside::become_guest(words));
@@ -57,7 +60,7 @@ extern "C" fn main(count: c_int, words: *const *const c_char) -> i32 {
         ["sweep", journal, killed] => sweep_after(Path::new(journal), killed),
         _ => {
             eprintln!(
-                "usage: ak-jail run (spec and control on descriptor 3, guest stream on 4)\n       ak-jail keep (spec and control on descriptor 3)\n       ak-jail launch SOCKET (answers on descriptor 1, until 0 ends)\n       ak-jail hold (what to hold on descriptor 0, what was found on 1)\n       ak-jail sweep JOURNAL PID\n       ak-jail sweep-kept FOLDER\n       ak-jail remove-kept FOLDER\n       ak-jail copy-kept FOLDER INTO"
+                "usage: ak-jail run [MARK] (spec and control on descriptor 3, guest stream on 4)\n       ak-jail keep (spec and control on descriptor 3)\n       ak-jail launch SOCKET [MARK] (answers on descriptor 1, until 0 ends)\n       ak-jail hold (what to hold on descriptor 0, what was found on 1)\n       ak-jail sweep JOURNAL PID\n       ak-jail sweep-kept FOLDER\n       ak-jail remove-kept FOLDER\n       ak-jail copy-kept FOLDER INTO"
             );
             MISUSED
         }
@@ -85,8 +88,8 @@ fn hold() -> i32 {
     }
 }
 
-fn launch(socket: &str, order: Option<FirstWord>) -> i32 {
-    match launcher::run(socket, order) {
+fn launch(socket: &str, labels: launcher::Labels) -> i32 {
+    match launcher::run(socket, labels) {
         Ok(()) => DONE,
         Err(error) => {
             eprintln!("ak-jail: the launcher failed: {error}");
@@ -95,12 +98,12 @@ fn launch(socket: &str, order: Option<FirstWord>) -> i32 {
     }
 }
 
-fn run() -> i32 {
+fn run(mark: Option<Word>) -> i32 {
     let (Ok(control), Ok(stream)) = (sys::inherited(3), sys::inherited(4)) else {
         eprintln!("ak-jail: descriptors 3 and 4 must be open; this program is started by agentkernel");
         return MISUSED;
     };
-    let is_done = supervisor::run(control, stream, Chores { sweeps: true, memory: None });
+    let is_done = supervisor::run(control, stream, Chores { sweeps: true, memory: None, mark });
     if is_done { DONE } else { FAILED }
 }
 

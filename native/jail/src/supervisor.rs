@@ -1,8 +1,12 @@
 //! The process outside the walls of a temporary sandbox: starts it, stays until it has ended, and leaves nothing behind.
 //! It ends the sandbox when the order comes or when whoever gave the orders is gone.
 
-use std::os::fd::OwnedFd;
+use std::{
+    os::{fd::OwnedFd, unix::ffi::OsStrExt},
+    path::Path,
+};
 
+use ak_words::Word;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::{
@@ -22,6 +26,8 @@ pub struct Chores {
     pub sweeps: bool,
     /// What those before it have read of projects.
     pub memory: Option<Memory>,
+    /// Where it writes for which state directory it works, for `stop --all`.
+    pub mark: Option<Word>,
 }
 
 /// A whole supervisor. False where there was no sandbox, and whoever gave the orders knows why.
@@ -43,6 +49,7 @@ fn supervise(control: &mut Control, stream: OwnedFd, mut chores: Chores) -> Outc
         return Ok(());
     };
     let spec = Spec::parse(&line)?;
+    show_mark(&mut chores, &spec);
     if spec.warm {
         // Whoever looks at the machine sees that it is nobody's yet.
         sys::set_name(c"ak-warm");
@@ -60,11 +67,29 @@ fn supervise(control: &mut Control, stream: OwnedFd, mut chores: Chores) -> Outc
         };
         sys::set_name(c"ak-jail");
         let spec = warm.spec_of(&line)?;
+        show_mark(&mut chores, &spec);
         let sandbox = warm.take(&spec, foreseen)?;
         return see_to_its_end(control, sandbox, &spec, chores);
     }
     let sandbox = Sandbox::start(&spec, Ties { stream, disk: None, since: None, born: &mut |_| Ok(()) })?;
     see_to_its_end(control, sandbox, &spec, chores)
+}
+
+/// The journal is in the state directory, and there is one for each.
+fn show_mark(chores: &mut Chores, spec: &Spec) {
+    if let Some(word) = &mut chores.mark {
+        word.replace(&state_mark(&spec.journal));
+    }
+}
+
+/// FNV-1a of the path, as the host computes it too (src/backends/linux/state-mark.ts).
+fn state_mark(journal: &Path) -> String {
+    let hash = journal
+        .as_os_str()
+        .as_bytes()
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
+    format!("{hash:016x}")
 }
 
 /// Waits until somebody wants it. None: nobody will, or it has died.
@@ -120,5 +145,15 @@ fn is_spoken_to(control: &Control, process: &OwnedFd, idle: &mut dyn FnMut()) ->
             Err(rustix::io::Errno::INTR) => continue,
             Err(e) => return Err(e).during("wait for the sandbox"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_directory_has_the_mark_that_the_host_computes() {
+        assert_eq!(state_mark(Path::new("/home/me/.local/state/agentkernel/journal")), "997fbb9450736f85");
     }
 }

@@ -20,21 +20,21 @@ pub unsafe fn of_main(count: c_int, words: *const *const c_char) -> Vec<OsString
     (1..count).map(word).collect()
 }
 
-/// The word behind the program's name, where lists of processes look for it.
-pub struct FirstWord {
+/// One of the words behind the program's name, where lists of processes look for it.
+pub struct Word {
     start: *mut u8,
     room: usize,
 }
 
-impl FirstWord {
+impl Word {
     /// # Safety
     /// Both must be what the C library called `main` with, and nobody may hold a reference to the word itself.
-    pub unsafe fn of_main(count: c_int, words: *const *const c_char) -> Option<Self> {
-        if count < 2 {
+    pub unsafe fn of_main(count: c_int, words: *const *const c_char, index: usize) -> Option<Self> {
+        if index >= usize::try_from(count).unwrap_or(0) {
             return None;
         }
-        // SAFETY: there are two words at least, each a string that ends with a zero and stays where it is.
-        let (start, room) = unsafe { (*words.add(1), CStr::from_ptr(*words.add(1)).count_bytes()) };
+        // SAFETY: there are so many words, each a string that ends with a zero and stays where it is.
+        let (start, room) = unsafe { (*words.add(index), CStr::from_ptr(*words.add(index)).count_bytes()) };
         Some(Self { start: start.cast_mut().cast(), room })
     }
 
@@ -63,11 +63,11 @@ mod tests {
         assert!(unsafe { of_main(0, pointers.as_ptr()) }.is_empty());
     }
     #[test]
-    fn the_first_word_is_replaced_where_it_is() {
+    fn a_word_is_replaced_where_it_is() {
         let (mut program, mut first, mut second) = (*b"program\0", *b"launch\0", *b"there\0");
         let pointers = [&mut program[..], &mut first, &mut second].map(|word| word.as_mut_ptr().cast_const().cast());
         // SAFETY: so many strings, as main gets them.
-        let word = unsafe { FirstWord::of_main(3, pointers.as_ptr()) };
+        let word = unsafe { Word::of_main(3, pointers.as_ptr(), 1) };
         let mut word = word.expect("there are words");
         word.replace("run");
         assert_eq!((&program, &second), (b"program\0", b"there\0"));
@@ -75,6 +75,6 @@ mod tests {
         word.replace("something longer");
         assert_eq!(&first, b"someth\0");
         // SAFETY: no word is looked at.
-        assert!(unsafe { FirstWord::of_main(1, pointers.as_ptr()) }.is_none());
+        assert!(unsafe { Word::of_main(1, pointers.as_ptr(), 1) }.is_none());
     }
 }

@@ -15,6 +15,8 @@ export interface AppleOptions {
   readonly program: string;
   /** A folder that has `ak-entry` and `ak-guest` for Linux on arm64, and nothing else. */
   readonly guestFolder: string;
+  /** In the state directory that its sandboxes work for. */
+  readonly folder: string;
 }
 
 export const appleLacks: readonly Lack[] = [
@@ -29,14 +31,14 @@ export const appleLacks: readonly Lack[] = [
   { capability: "limit-cpu", reason: "a machine has whole processors: parts of one are rounded up" },
 ];
 
-export function appleBackend({ program, guestFolder }: AppleOptions): Backend {
+export function appleBackend({ program, ...folders }: AppleOptions): Backend {
   const cli = new ContainerCli(program);
   let isSwept = false;
   return {
     name: "apple",
     lacks: appleLacks,
     async boot(spec, signal) {
-      const booted = await bootContainer(cli, guestFolder, spec, signal);
+      const booted = await bootContainer(cli, folders, spec, signal);
       // Beside the run: what others left does not keep this one waiting. The next one tries again where it fails.
       if (!isSwept) {
         isSwept = true;

@@ -8,12 +8,14 @@ import { CliRefusal, type ContainerCli } from "./cli.js";
 
 const KIND = "run";
 
-export function ownLabels(sandbox: string): Labels {
+/** `folder`: in the state directory that it works for. */
+export function ownLabels(sandbox: string, folder: string): Labels {
   return {
     [labels.kind]: KIND,
     [labels.sandbox]: sandbox,
     [labels.user]: userLabel(),
     [labels.owner]: String(process.pid),
+    [labels.folder]: folder,
   };
 }
 
@@ -37,9 +39,10 @@ export async function sweepOrphans(cli: ContainerCli): Promise<readonly string[]
   return orphans.map(({ id }) => id);
 }
 
-/** The kill switch: all of them at once. How many ran. */
-export async function endAllOnApple(cli: ContainerCli): Promise<number> {
-  const found = await ownContainers(cli);
+/** The kill switch: all that work for one state directory, or (null) for this user, at once. How many ran. */
+export async function endAllOnApple(cli: ContainerCli, folder: string | null): Promise<number> {
+  const own = await ownContainers(cli);
+  const found = own.filter((one) => folder === null || one.labels[labels.folder] === folder);
   await Promise.all(found.map(({ id }) => remove(cli, id)));
   return found.filter(({ isRunning }) => isRunning).length;
 }

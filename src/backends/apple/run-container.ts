@@ -20,7 +20,7 @@ const MAX_WORDS_CHARS = 4000;
 /** Nothing of it is left where this rejects. */
 export async function bootContainer(
   cli: ContainerCli,
-  guestFolder: string,
+  { guestFolder, folder }: { readonly guestFolder: string; readonly folder: string },
   boot: BootSpec,
   signal?: AbortSignal,
 ): Promise<BootedSandbox> {
@@ -30,7 +30,7 @@ export async function bootContainer(
   const container = new RunContainer(
     cli,
     boot.id,
-    containerWords({ boot, views, labels: ownLabels(boot.id), guestFolder }),
+    containerWords({ boot, views, labels: ownLabels(boot.id, folder), guestFolder }),
   );
   const { stream } = container;
   const giveUp = () => stream.destroy();

@@ -1,12 +1,25 @@
-/** The kill switch, on an engine: every container of ours and of this user ends at once. Kept ones keep their disk. */
+/**
+ * The kill switch, on an engine: every container of ours that works for one state directory, or for this user, ends at
+ * once. Kept ones keep their disk.
+ */
+import { dirname } from "node:path";
 import type { EngineClient } from "./client.js";
 import { Container } from "./container.js";
-import { labels } from "./labels.js";
+import { type Labels, labels } from "./labels.js";
 import { ownContainers } from "./sweep.js";
 
-/** How many ran. */
-export async function endAllContainers(client: EngineClient): Promise<number> {
-  const found = await ownContainers(client);
+/** Folders of one state directory. */
+export interface EngineScope {
+  /** What containers for runs are labelled with. */
+  readonly folder: string;
+  /** Of all kept sandboxes. */
+  readonly sandboxes: string;
+}
+
+/** How many ran. `scope` null: all of this user. */
+export async function endAllContainers(client: EngineClient, scope: EngineScope | null): Promise<number> {
+  const own = await ownContainers(client);
+  const found = own.filter((one) => scope === null || isWithin(one.labels, scope));
   const ended = await Promise.all(
     found.map(async ({ id, labels: { [labels.kind]: kind } }) => {
       const container = new Container(client, id);
@@ -18,4 +31,10 @@ export async function endAllContainers(client: EngineClient): Promise<number> {
     }),
   );
   return ended.filter(Boolean).length;
+}
+
+function isWithin(found: Labels, { folder, sandboxes }: EngineScope): boolean {
+  if (found[labels.kind] !== "kept") return found[labels.folder] === folder;
+  const stateDir = found[labels.state];
+  return stateDir !== undefined && dirname(dirname(stateDir)) === sandboxes;
 }

@@ -14,6 +14,8 @@ export const labels = {
   owner: "agentkernel.owner",
   /** The user on the host whose it is. */
   user: "agentkernel.user",
+  /** Of one for a run: the folder in the state directory that it works for. */
+  folder: "agentkernel.folder",
   /** Of a kept one: its state folder. */
   state: "agentkernel.state",
   /** Of an image that a copy of a kept one is: which copy. Its state is the folder that says who needs it. */
@@ -26,9 +28,10 @@ export function userLabel(): string {
   return String(process.getuid?.() ?? "any");
 }
 
-export function ownedLabels(kind: "run" | "warm", sandbox: string): Labels {
+export function ownedLabels(kind: "run" | "warm", sandbox: string, folder: string): Labels {
   const owner = process.platform === "linux" ? { [labels.owner]: ownMark() } : {};
-  return { [labels.kind]: kind, [labels.sandbox]: sandbox, [labels.user]: userLabel(), ...owner };
+  const own = { [labels.kind]: kind, [labels.sandbox]: sandbox, [labels.user]: userLabel(), ...owner };
+  return { ...own, [labels.folder]: folder };
 }
 
 export function keptLabels(sandbox: string, stateDir: string): Labels {

@@ -97,7 +97,7 @@ function create(engine: Engine, boot: BootSpec, kind: StartOptions["kind"]): Pro
     boot,
     views: copiedViews(boot),
     live: liveViews(boot),
-    labels: ownedLabels(kind, boot.id),
+    labels: ownedLabels(kind, boot.id, engine.folder),
     programs: engine.programs,
     files: engine.sharedFiles(),
     isKept: false,

@@ -1,6 +1,6 @@
 /**
- * The kill switch: ends every sandbox of this user and this installation, whoever owns it and whether or not that one
- * still answers. What is killed is the first process of each sandbox, so that its supervisor clears up and tells; a
+ * The kill switch: ends every sandbox of one state directory, or all of this user and this installation, whoever owns it
+ * and whether or not that one still answers. What is killed is the first process of each sandbox, so that its supervisor clears up and tells; a
  * supervisor that does not is killed as well. A supervisor is known by the program that it runs, which is ours.
  */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
@@ -35,6 +35,8 @@ interface Process {
 /** What supervisors are known by: the program of this installation, or that they hold a sandbox that stays. */
 export interface Known {
   readonly jailBinary: string;
+  /** Only those that work for the state directory of this mark; null: for any. */
+  readonly mark: string | null;
   /** Of an earlier version, whose program lay elsewhere. */
   readonly holders: () => ReadonlySet<number>;
 }
@@ -86,9 +88,9 @@ function supervisorsAmong(all: readonly Process[]): readonly Process[] {
   return candidates.filter(({ parent }) => !pids.has(parent));
 }
 
-function processes({ jailBinary, holders }: Known): readonly Process[] {
+function processes({ jailBinary, mark, holders }: Known): readonly Process[] {
   const held = holders();
-  const isOurs = (pid: number) => held.has(pid) || runsOurs(pid, jailBinary);
+  const isOurs = (pid: number) => held.has(pid) || runsOurs(pid, jailBinary, mark);
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => look(Number(name), isOurs) ?? []);
@@ -110,7 +112,7 @@ function look(pid: number, isOurs: (pid: number) => boolean): Process | null {
 }
 
 /** After an update the program that still runs may have been replaced. */
-function runsOurs(pid: number, jailBinary: string): boolean {
+function runsOurs(pid: number, jailBinary: string, mark: string | null): boolean {
   let program: string;
   try {
     program = readlinkSync(`/proc/${pid}/exe`);
@@ -120,8 +122,9 @@ function runsOurs(pid: number, jailBinary: string): boolean {
     throw error;
   }
   if (program !== jailBinary && program !== `${jailBinary} (deleted)`) return false;
-  const [, order] = readFileSync(`/proc/${pid}/cmdline`, "latin1").split("\0");
-  return (order === "run" || order === "keep") && isThisUsers(pid);
+  const [, order, ...words] = readFileSync(`/proc/${pid}/cmdline`, "latin1").split("\0");
+  const isMeant = mark === null || words.includes(mark);
+  return (order === "run" || order === "keep") && isMeant && isThisUsers(pid);
 }
 
 /** A superuser sees the programs of others too. */

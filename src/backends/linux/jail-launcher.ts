@@ -20,6 +20,7 @@ import {
   spawnFailure,
   startFailure,
 } from "./jail-start.js";
+import { NO_MARK } from "./state-mark.js";
 
 export interface LauncherPlace {
   /** Of this user alone. */
@@ -77,7 +78,7 @@ export class JailLauncher implements JailStarter {
   static async open(jailBinary: string, place: LauncherPlace): Promise<JailLauncher> {
     rmSync(join(place.folder, SOCKET_NAME), { force: true });
     // By its folder, since the launcher's path to it must be short too.
-    const child = spawn(jailBinary, ["launch", SOCKET_NAME], {
+    const child = spawn(jailBinary, ["launch", SOCKET_NAME, NO_MARK], {
       cwd: place.folder,
       detached: true,
       // Its jails have the same: only for finding newuidmap and newgidmap.

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import { AgentKernelError } from "../../core/errors.js";
 import { adoptStream } from "../../guest/index.js";
+import { NO_MARK } from "./state-mark.js";
 
 export interface Exit {
   readonly code: number | null;
@@ -33,7 +34,7 @@ const STREAM_FD = 4;
 
 /** A child of this process. */
 export async function spawnJail(jailBinary: string): Promise<StartedJail> {
-  const child = spawn(jailBinary, ["run"], {
+  const child = spawn(jailBinary, ["run", NO_MARK], {
     // An own session: a signal to our process group must not end the one who cleans up.
     detached: true,
     env: JAIL_ENVIRONMENT,

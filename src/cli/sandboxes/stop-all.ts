@@ -1,4 +1,4 @@
-/** `stop --all`: the kill switch. It asks nobody, so that it works whatever state the daemon is in. */
+/** `stop --all` and `stop --all-of-user`: the kill switch. It asks nobody, so that it works whatever state the daemon is in. */
 import { realpathSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,9 +9,10 @@ import { endAllContainers } from "../../backends/engine/end-all.js";
 import { probeEngine } from "../../backends/engine/probe.js";
 import { endAll } from "../../backends/linux/end-all.js";
 import { keptSupervisors } from "../../backends/linux/kept/supervisors.js";
+import { stateMark } from "../../backends/linux/state-mark.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { nativeBinary } from "../../core/native-binary.js";
-import { sandboxesFolder } from "../../core/state-folders.js";
+import { engineFolder, journalFolder, sandboxesFolder } from "../../core/state-folders.js";
 import { openBackend } from "../../runtime/open-backend.js";
 import { isSandboxName } from "../../runtime/sandboxes/name.js";
 import type { Invocation } from "../invocation/index.js";
@@ -20,24 +21,33 @@ import { writeJson, writeOut } from "../output.js";
 
 export async function stopAll(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
   if (parsed.rest.length > 0 || parsed.values.has("timeout")) {
-    throw new AgentKernelError("invalid_argument", "stop --all takes no names and no --timeout", {
-      hint: "it kills every sandbox at once; leave --all out to stop some in order",
+    const flag = parsed.flags.has("all-of-user") ? "--all-of-user" : "--all";
+    throw new AgentKernelError("invalid_argument", `stop ${flag} takes no names and no --timeout`, {
+      hint: `it kills every sandbox at once; leave ${flag} out to stop some in order`,
     });
   }
-  const ended = await endEverySandbox(invocation);
+  const ended = await endEverySandbox(invocation, parsed.flags.has("all-of-user") ? "user" : "state-directory");
   if (parsed.flags.has("json")) return await writeJson(invocation, { success: true, data: { ended } });
   return await writeOut(invocation, `${ended} ${ended === 1 ? "sandbox" : "sandboxes"} ended\n`);
 }
 
+/** Those of the caller's state directory, or all of the user that runs the caller, other homes and tests included. */
+export type KillScope = "state-directory" | "user";
+
 /** Returns how many there were. */
-export async function endEverySandbox(invocation: Invocation): Promise<number> {
-  const folder = sandboxesFolder(invocation.env, invocation.homeDir);
+export async function endEverySandbox(invocation: Invocation, scope: KillScope): Promise<number> {
+  const { env, homeDir } = invocation;
+  const folder = sandboxesFolder(env, homeDir);
   const {
     ended: jails,
     left,
     wasForced,
-  } = await endAll({ jailBinary: realpathSync(nativeBinary("ak-jail")), holders: () => keptSupervisors(folder) });
-  const ended = jails + (await endOnEngines(invocation));
+  } = await endAll({
+    jailBinary: realpathSync(nativeBinary("ak-jail")),
+    mark: scope === "user" ? null : stateMark(journalFolder(env, homeDir)),
+    holders: () => keptSupervisors(folder),
+  });
+  const ended = jails + (await endOnEngines(invocation, scope));
   if (wasForced) await clearUp(invocation);
   if (left.length > 0) {
     throw new AgentKernelError("internal", `${left.length} sandboxes could not be ended: process ${left.join(", ")}`, {
@@ -48,17 +58,19 @@ export async function endEverySandbox(invocation: Invocation): Promise<number> {
 }
 
 /** An engine that is not there, or does not answer, runs nothing of ours that could be ended. */
-async function endOnEngines({ env, homeDir }: Invocation): Promise<number> {
+async function endOnEngines({ env, homeDir }: Invocation, scope: KillScope): Promise<number> {
+  const folder = engineFolder(env, homeDir);
+  const within = scope === "user" ? null : { folder, sandboxes: sandboxesFolder(env, homeDir) };
   const ended = (["docker", "podman"] as const).map(async (kind) => {
     const { available, socket } = await probeEngine(kind, { ...env, HOME: homeDir });
-    return available && socket !== null ? await endAllContainers(new EngineClient(socket)) : 0;
+    return available && socket !== null ? await endAllContainers(new EngineClient(socket), within) : 0;
   });
-  const counts = await Promise.all([...ended, endOnApple(env)]);
+  const counts = await Promise.all([...ended, endOnApple(env, scope === "user" ? null : folder)]);
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
 /** A service that does not run has no machines either. */
-async function endOnApple(env: Invocation["env"]): Promise<number> {
+async function endOnApple(env: Invocation["env"], folder: string | null): Promise<number> {
   const program = process.platform === "darwin" ? containerPath(env) : null;
   if (program === null) return 0;
   const cli = new ContainerCli(program);
@@ -66,7 +78,7 @@ async function endOnApple(env: Invocation["env"]): Promise<number> {
     () => true,
     () => false,
   );
-  return answers ? await endAllOnApple(cli) : 0;
+  return answers ? await endAllOnApple(cli, folder) : 0;
 }
 
 /** After supervisors that could not do it themselves. */

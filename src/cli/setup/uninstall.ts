@@ -52,7 +52,7 @@ export async function uninstall({ flags }: ParsedOptions, invocation: Invocation
     makeChange(change);
   }
   entries.remove();
-  const ended = await endEverySandbox(invocation);
+  const ended = await endEverySandbox(invocation, "state-directory");
   // It starts none any more; what was being started meanwhile ends with it.
   await askDaemon(place, "POST", "/daemon/stop-all");
   await removeAll(folders.map(({ path }) => path));

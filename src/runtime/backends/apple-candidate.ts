@@ -5,6 +5,7 @@ import { appleBackend, appleLacks } from "../../backends/apple/index.js";
 import { type Machine, probeApple, thisMachine } from "../../backends/apple/probe.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { foreignGuestFolder } from "../../core/native-binary.js";
+import { engineFolder } from "../../core/state-folders.js";
 import type { RuntimeHost } from "../open-backend.js";
 import type { Candidate } from "./candidates.js";
 import { failing, working } from "./proof.js";
@@ -26,12 +27,12 @@ export function appleCandidateOn(machine: Machine): Candidate {
       if (!found.works) return failing(`${found.reason} (${UNVERIFIED})`, found.nextStep);
       return working(`container ${found.version} answers`, { program: program ?? "", remark: UNVERIFIED });
     },
-    open({ env }, { facts: { program } }) {
+    open({ env, homeDir }, { facts: { program } }) {
       const folder = guestFolder(env);
       if (program === undefined || folder === null) {
         throw new AgentKernelError("internal", "a proof of apple without its facts");
       }
-      return appleBackend({ program, guestFolder: folder });
+      return appleBackend({ program, guestFolder: folder, folder: engineFolder(env, homeDir) });
     },
   };
 }

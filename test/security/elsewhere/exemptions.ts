@@ -267,6 +267,12 @@ export const notThere: readonly NotThere[] = [
     reason: "answered on the host before any backend is asked, by code that knows of none",
   },
   {
+    on: ["gvisor", "microvm"],
+    ids: ["A9"],
+    reason: "their supervisors are the linux backend's, and known in the same way",
+  },
+  { on: ["podman"], ids: ["A9"], reason: "known by the same labels as on docker, and by the same code" },
+  {
     on: ["docker", "podman"],
     ids: ["A8", "F6"],
     reason: "images come from the engine's own store, which pulls and unpacks them itself",
