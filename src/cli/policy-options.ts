@@ -63,6 +63,13 @@ export const policyOptions: readonly OptionSpec[] = [
     help: "show a file or folder of the host (repeatable)",
   },
   {
+    long: "show",
+    value: "PATH",
+    repeats: true,
+    completes: "file",
+    help: "show a file of the project that built-in rules hide, or a folder with all in it (repeatable)",
+  },
+  {
     long: "config",
     short: "c",
     value: "FILE",

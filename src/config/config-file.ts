@@ -77,7 +77,7 @@ function imageOf(sandbox: ConfigValue["sandbox"], originOf: OriginOf): ConfigFil
   return null;
 }
 
-function layersOf({ resources, security }: ConfigValue, originOf: OriginOf): readonly PolicyLayer[] {
+function layersOf({ resources, security, files }: ConfigValue, originOf: OriginOf): readonly PolicyLayer[] {
   const layers: PolicyLayer[] = [];
   const add = (path: string, fields: PolicyFields) => layers.push({ origin: originOf(path), fields });
   if (resources?.vcpus !== undefined) add("resources.vcpus", { "resources.vcpus": resources.vcpus });
@@ -91,6 +91,7 @@ function layersOf({ resources, security }: ConfigValue, originOf: OriginOf): rea
   }
   if (security?.seccomp !== undefined) add("security.seccomp", { "proc.seccomp": security.seccomp });
   layers.push(...networkLayers(security, originOf));
+  if (files?.show) add("files.show", { "fs.show": files.show });
   const { commands } = security ?? {};
   if (commands?.allow) add("security.commands.allow", { "proc.commands.allow": commands.allow });
   if (commands?.deny) add("security.commands.deny", { "proc.commands.deny": commands.deny });

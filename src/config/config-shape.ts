@@ -4,6 +4,7 @@ import { compatibilityModes, profileNames, workspaceModes } from "../core/policy
 import { runtimeNames } from "../detect/runtimes.js";
 import { parseDurationMs, ranges } from "../policy/resources.js";
 import { domainOrPreset } from "./network-shapes.js";
+import { glob } from "./policy-shape.js";
 import { choice, flag, list, number, parsedText, text, type ValueOf } from "./shapes.js";
 import { dictionary, table } from "./table-shape.js";
 
@@ -114,6 +115,16 @@ export const configShape = table({
           allow: { shape: list(command), help: "Only these can be run." },
           deny: { shape: list(command), help: "These cannot be run." },
         }),
+      },
+    }),
+  },
+  files: {
+    help: "Hidden files.",
+    shape: table({
+      show: {
+        shape: list(glob),
+        help: "Shown although built-in rules hide them, with all below: paths or globs from the top of a project.",
+        userOnly: true,
       },
     }),
   },

@@ -7,7 +7,7 @@ import { egress, networkRule, secretBinding } from "./network-shapes.js";
 import { choice, flag, list, number, parsedText, text } from "./shapes.js";
 import { table } from "./table-shape.js";
 
-const glob = text({ expected: "a glob such as **/*.pem", why: whyInvalidGlob });
+export const glob = text({ expected: "a glob such as **/*.pem", why: whyInvalidGlob });
 const SIZE = "^[0-9]+(\\.[0-9]+)?[mgtMGT]([iI]?[bB])?$";
 
 const workspace = table({

@@ -31,6 +31,7 @@ const anyField: { readonly [K in FieldPath]: fc.Arbitrary<FieldValues[K]> } = {
   "fs.tmpMiB": count,
   "fs.rootReadonly": fc.boolean(),
   "fs.deny": fc.subarray(globs.map((glob) => ({ glob }))),
+  "fs.show": fc.subarray(globs),
   "fs.protect": fc.subarray(globs),
   "net.egress": oneOf(...egressModes),
   "net.allow": fc.subarray(rules),

@@ -9,6 +9,7 @@ export const defaultFields: FieldValues = {
   "fs.mounts": [],
   "fs.tmpMiB": 256,
   "fs.deny": builtInHideRules,
+  "fs.show": [],
   "fs.protect": builtInProtectGlobs,
   "net.allow": [],
   "net.deny": [],

@@ -32,6 +32,8 @@ export interface FieldValues {
   readonly "fs.tmpMiB": number;
   readonly "fs.rootReadonly": boolean;
   readonly "fs.deny": readonly HideRule[];
+  /** Paths that the user wants to see although built-in rules hide them. Only the user's own words set it. */
+  readonly "fs.show": readonly string[];
   readonly "fs.protect": readonly string[];
   readonly "net.egress": EgressMode;
   readonly "net.allow": readonly NetworkRule[];
@@ -75,6 +77,7 @@ export const fieldRules: { readonly [K in FieldPath]: FieldRule<FieldValues[K]> 
   "fs.tmpMiB": number(ranges.tmpMiB),
   "fs.rootReadonly": boolean(),
   "fs.deny": listOf(whyInvalidHideRule, hideRuleKey),
+  "fs.show": listOf(whyNotGlob, (glob) => glob),
   "fs.protect": listOf(whyNotGlob, (glob) => glob),
   "net.egress": oneOf(egressModes),
   "net.allow": listOf(whyInvalidRule, ruleKey),

@@ -85,7 +85,7 @@ const browsers = [
   "Library/Cookies",
 ];
 
-const system = ["etc/shadow*", "etc/gshadow*", "etc/sudoers*", "ssh_host_*_key"];
+const system = ["etc/shadow*", "etc/gshadow*", "etc/sudoers*"];
 
 const keyMaterial = [
   "*.pem",

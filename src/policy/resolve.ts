@@ -122,7 +122,7 @@ function toPolicy(
       mounts: values["fs.mounts"],
       tmpMiB: values["fs.tmpMiB"],
       rootReadonly: values["fs.rootReadonly"],
-      deny: values["fs.deny"],
+      deny: [...values["fs.deny"], ...values["fs.show"].map((glob) => ({ glob, shows: true as const }))],
       protect: values["fs.protect"],
     },
     net: {

@@ -94,6 +94,7 @@ export const bounds: { readonly [K in FieldPath]: Bound<FieldValues[K]> } = {
   "fs.tmpMiB": ordered("fs.tmpMiB"),
   "fs.rootReadonly": ordered("fs.rootReadonly"),
   "fs.deny": denying(hideRuleKey),
+  "fs.show": granting((glob, usual) => usual.includes(glob)),
   "fs.protect": denying(itself),
   "net.egress": ordered("net.egress"),
   "net.allow": granting(isRuleCovered),

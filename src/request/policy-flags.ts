@@ -37,6 +37,7 @@ export function policyInputs(parsed: Wishes, mounts: readonly Mount[], hostEnv: 
       ...networkFlags(parsed),
       ...secretFlags(parsed),
       ...mountFlags(mounts),
+      ...showFlags(parsed),
       ...envFlags(parsed, hostEnv),
     ],
   };
@@ -77,6 +78,14 @@ function secretFlags(parsed: Wishes): PolicyLayer[] {
 
 function mountFlags(mounts: readonly Mount[]): PolicyLayer[] {
   return mounts.length === 0 ? [] : [{ origin: "--mount", fields: { "fs.mounts": mounts } }];
+}
+
+/** Paths from the top of the project, as a user writes them: `./certs/` is `certs`. */
+function showFlags(parsed: Wishes): PolicyLayer[] {
+  const paths = parsed.values.get("show") ?? [];
+  if (paths.length === 0) return [];
+  const globs = paths.map((path) => path.replace(/^(?:\.\/+)+/, "").replace(/\/+$/, ""));
+  return [{ origin: "--show", fields: { "fs.show": globs } }];
 }
 
 function envFlags(parsed: Wishes, hostEnv: Surroundings["env"]): PolicyLayer[] {

@@ -32,8 +32,9 @@ const WORDS: [&[u8]; 30] = [
     b"0",
     b"1",
 ];
-const BEGINNINGS: [&[u8]; 22] = [
-    b"$",
+const BEGINNINGS: [&[u8]; 23] = [
+    b"${",
+    b"$(",
     b"{{",
     b"<",
     b"%(",
@@ -62,7 +63,13 @@ pub fn is_placeholder(value: &[u8]) -> bool {
     let value = value.to_ascii_lowercase();
     let is_one_byte = value.iter().all(|byte| Some(byte) == value.first());
     is_one_byte
+        || is_variable(&value)
         || WORDS.contains(&value.as_slice())
         || BEGINNINGS.iter().any(|beginning| value.starts_with(beginning))
         || PARTS.iter().any(|part| value.windows(part.len()).any(|window| window == *part))
+}
+
+/// `$NAME`; a hash of a password such as `$2y$10$…` has more dollar signs.
+fn is_variable(value: &[u8]) -> bool {
+    value.strip_prefix(b"$").is_some_and(|name| name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_'))
 }

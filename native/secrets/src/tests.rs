@@ -139,7 +139,8 @@ fn logins_and_remotes_have_a_password() {
     assert!(hides(login, ".netrc", "machine h login u password p4ss"));
     assert!(hides(login, ".pgpass", "db:5432:*:user:p4ss"));
     assert!(hides(login, ".git-credentials", "https://user:p4ss@host"));
-    assert!(hides(login, ".htpasswd", "user:$apr1$x") || hides(login, ".htpasswd", "user:{SHA}W6ph5Mm5"));
+    assert!(hides(login, ".htpasswd", "user:$apr1$x$y") && hides(login, ".htpasswd", "user:{SHA}W6ph5Mm5"));
+    assert!(!hides(login, ".netrc", "machine h login u password $PASSWORD"));
     assert!(!hides(login, ".netrc", "# nothing\n\n") && !hides(login, ".netrc", "machine h login u"));
     assert!(hides(remote, ".git/config", "[remote \"o\"]\n\turl = https://user:p4ss@host/x.git"));
     assert!(hides(remote, ".git/config", format!("\turl = https://{}@host/x.git", github_token())));

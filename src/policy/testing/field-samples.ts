@@ -21,6 +21,7 @@ export const fieldSamples: { readonly [K in Sampled]: Samples<FieldValues[K]> } 
   "fs.tmpMiB": { less: 64, more: 128 },
   "fs.rootReadonly": { less: true, more: false },
   "fs.deny": { less: [{ glob: "**/a" }, { glob: "**/b" }], more: [{ glob: "**/a" }] },
+  "fs.show": { less: [], more: ["certs"] },
   "fs.protect": { less: ["**/a", "**/b"], more: ["**/a"] },
   "net.egress": { less: "allowlist", more: "on" },
   "net.allow": { less: [rule], more: [rule, { domain: "b.example" }] },
