@@ -12,8 +12,9 @@ use ak_capture::{FIRST_FD, Listeners, Role};
 use ak_jail::{
     control::{Layer, LayerState},
     fault::{During, Outcome},
-    spec::{Capabilities, Network},
-    sys, walls,
+    spec::Network,
+    sys,
+    walls::{self, Filter, Kept, Walls, Writes},
 };
 
 use crate::{Said, order::Order, readonly, speech::Speech};
@@ -51,20 +52,17 @@ pub fn set_up_network(order: &Order, layers: &mut Vec<Layer>) -> Outcome<Option<
 pub fn raise_walls(order: &Order, layers: &mut Vec<Layer>) -> Outcome<()> {
     layers.push(own_ids());
     sys::close_on_exec_from(3).during("close descriptors")?;
-    walls::keep_only(order.capabilities, order.live)?;
-    if order.user.uid != 0 {
-        sys::set_ids(order.user.uid, order.user.gid, true).during("become the sandbox's user")?;
-    } else {
-        sys::set_ids(0, order.user.gid, true).during("become root of the sandbox and of nothing else")?;
-    }
-    if order.user.uid != 0 || order.capabilities == Capabilities::None {
-        sys::keep_capabilities(&[]).during("drop capabilities")?;
-    }
-    layers.push(Layer::applied("capabilities"));
-    walls::no_new_privileges()?;
-    layers.push(Layer::applied("no new privileges"));
-    layers.push(walls::landlock(&writable(order))?);
-    walls::filter_calls(order.seccomp, order.live)?;
+    let filter = Filter::OfSandbox { choice: order.seccomp, is_live: order.live };
+    let landlock = walls::raise(&Walls {
+        capabilities: Kept::OfSandbox { choice: order.capabilities, is_live: order.live },
+        user: Some(order.user),
+        // The engine's container is what ends.
+        dies_with_parent: false,
+        writes: Writes::Required(&writable(order)),
+        filter,
+    })?;
+    layers.extend([Layer::applied("capabilities"), Layer::applied("no new privileges")]);
+    layers.extend(landlock);
     layers.push(Layer::applied("seccomp"));
     Ok(())
 }

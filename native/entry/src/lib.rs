@@ -7,6 +7,7 @@ pub mod home;
 pub mod knock;
 pub mod live;
 pub mod order;
+pub mod programs;
 mod readonly;
 pub mod speech;
 pub mod trees;

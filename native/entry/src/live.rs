@@ -3,12 +3,7 @@
 //! protected closed, as the linux backend does it, and the engine's own mount goes. The rights that this takes are given
 //! up with all others.
 
-use std::{
-    env::set_current_dir,
-    fs::{self, File},
-    os::fd::AsFd,
-    path::Path,
-};
+use std::{env::set_current_dir, fs::File, os::fd::AsFd, path::Path};
 
 use ak_jail::{
     control::Layer,
@@ -26,7 +21,7 @@ use rustix::{
 
 use crate::{order::Order, speech::Speech};
 
-/// Where the engine's mounts are. While they are arranged, a filesystem of ours covers the place.
+/// A filesystem in memory that the engine has made for its mounts. While they are arranged, one of ours covers it.
 const PLACE: &str = "/.agentkernel/live";
 const SCRATCH_MIB: u64 = 16;
 const MAX_FOUND: usize = 1 << 30;
@@ -83,6 +78,7 @@ pub fn show(speech: &mut Speech, order: &Order) -> Outcome<Vec<Layer>> {
     set_current_dir("/").during("leave the scratch filesystem")?;
     // With it go the folders as they are. What is shown of them has mounts of its own.
     unmount(PLACE, UnmountFlags::DETACH).during("close the scratch filesystem")?;
+    unmount(PLACE, UnmountFlags::DETACH).during("close the engine's filesystem")?;
     Ok(live_layer(&order.views).into_iter().collect())
 }
 
@@ -100,7 +96,6 @@ fn map_ids(view: &View, source: &Source, owner: User, user: User) -> Outcome<()>
 
 /// A filesystem of ours over the engine's mount points, in which hidden files get their covers.
 fn cover_place() -> Outcome<()> {
-    fs::create_dir_all(PLACE).during("make a place for mounts")?;
     let scratch = filesystems::tmpfs(SCRATCH_MIB, "0755")?;
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let at = openat(CWD, PLACE, flags, Mode::empty()).during("open a place for mounts")?;

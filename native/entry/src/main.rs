@@ -10,7 +10,7 @@
 
 use std::env;
 
-use ak_entry::{Said, gather, guest, home, knock, live, order::Order, speech::Speech, tell_listing, trees};
+use ak_entry::{Said, gather, guest, home, knock, live, order::Order, programs, speech::Speech, tell_listing, trees};
 use ak_jail::{
     fault::{During, Outcome},
     sys,
@@ -72,6 +72,7 @@ fn boot() -> i32 {
 
 /// Does not come back, unless there was nothing to start.
 fn prepare(speech: &mut Speech) -> Outcome<()> {
+    programs::insist_on_fixed_place()?;
     let guest = guest::open_program()?;
     speech.say(&Said::Here).during("say that the container is there")?;
     let Some(text) = speech.hear()? else { return Ok(()) };

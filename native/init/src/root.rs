@@ -86,7 +86,7 @@ impl Root {
             image_root::own_folder(&tree, name, mode)?;
         }
         place::attach_at(&filesystems::tmpfs(1, "0755")?, Path::new("root/dev")).during("mount /dev")?;
-        filesystems::build(FIRST_MIB, &void)?;
+        filesystems::build(FIRST_MIB, &void, |_| Ok(()))?;
         close_to_root(&void)?;
         let programs = place::clone_readonly(Path::new(PROGRAMS)).during("show the programs")?;
         place::attach_at(&programs, Path::new("root/.agentkernel")).during("show the programs")?;

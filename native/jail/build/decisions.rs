@@ -28,20 +28,21 @@ pub type Range = (u32, Decision);
 
 /// All numbers, in order; neighbours that are decided alike are one range.
 pub fn ranges(filter: &Filter, architecture: &Architecture, calls: &Calls) -> Vec<Range> {
-    let mut all = vec![Decision::Allowed; NEWEST_KNOWN as usize + 1];
+    let unnamed = if calls.known.is_some() { Decision::Absent } else { Decision::Allowed };
+    let mut all = vec![unnamed; NEWEST_KNOWN as usize + 1];
     let mut decide = |numbers: &[u32], decision| numbers.iter().for_each(|&nr| all[nr as usize] = decision);
+    decide(calls.known.as_deref().unwrap_or_default(), Decision::Allowed);
     decide(&calls.judged, Decision::ByRules);
     decide(&calls.denied, Decision::Denied);
-    if !filter.namespaces {
-        let sockets = filter.families.then_some(("socket", Decision::ByFamily));
-        let flags =
-            [("clone", Decision::ByFlags(NEW_NAMESPACES)), ("unshare", Decision::ByFlags(NEW_NAMESPACES | NEW_TIME))];
-        for (name, decision) in flags.into_iter().chain(sockets) {
-            let number = architecture.number_of(name);
-            let is_listed = calls.judged.contains(&number) || calls.denied.contains(&number);
-            assert!(!is_listed, "{name} is decided by its arguments, and in a list of {}", filter.name);
-            decide(&[number], decision);
-        }
+    let sockets = [("socket", Decision::ByFamily), ("socketpair", Decision::ByFamily)];
+    let namespaces =
+        [("clone", Decision::ByFlags(NEW_NAMESPACES)), ("unshare", Decision::ByFlags(NEW_NAMESPACES | NEW_TIME))];
+    let by_arguments = sockets.into_iter().filter(|_| filter.families);
+    for (name, decision) in by_arguments.chain(namespaces.into_iter().filter(|_| !filter.namespaces)) {
+        let number = architecture.number_of(name);
+        let is_listed = calls.judged.contains(&number) || calls.denied.contains(&number);
+        assert!(!is_listed, "{name} is decided by its arguments, and in a list of {}", filter.name);
+        decide(&[number], decision);
     }
     decide(filter.absent, Decision::Absent);
     all.push(Decision::Absent);

@@ -8,12 +8,14 @@ use serde_json::{Value, json};
 pub struct Filter {
     pub name: &'static str,
     lists: &'static [&'static str],
+    /// The list of the calls that exist at all; without it, all do that these lists were written for.
+    known: Option<&'static str>,
     /// Calls that answer ENOSYS instead of EPERM because programs fall back to an older call then (the numbers are the
     /// same on both architectures).
     pub absent: &'static [u32],
     /// Whether clone and unshare may make namespaces.
     pub namespaces: bool,
-    /// Whether the usual families of sockets are allowed; else a list says which are.
+    /// Whether sockets and pairs of sockets are of the usual families only; else a list says which are denied.
     pub families: bool,
 }
 
@@ -22,11 +24,19 @@ const OPENAT2: u32 = 437;
 
 // clone3 and openat2 pass their flags in memory, where a filter cannot look.
 pub const FILTERS: &[Filter] = &[
-    Filter { name: "DEFAULT", lists: &["default"], absent: &[CLONE3], namespaces: false, families: true },
-    Filter { name: "STRICT", lists: &["default", "strict"], absent: &[CLONE3], namespaces: false, families: true },
+    Filter { name: "DEFAULT", lists: &["default"], known: None, absent: &[CLONE3], namespaces: false, families: true },
+    Filter {
+        name: "STRICT",
+        lists: &["default", "strict"],
+        known: Some("known"),
+        absent: &[CLONE3],
+        namespaces: false,
+        families: true,
+    },
     Filter {
         name: "MONITOR",
         lists: &["default", "strict", "monitor", "no-sockets"],
+        known: Some("known"),
         absent: &[CLONE3],
         namespaces: false,
         families: false,
@@ -34,12 +44,20 @@ pub const FILTERS: &[Filter] = &[
     Filter {
         name: "LISTENING_MONITOR",
         lists: &["default", "strict", "monitor", "unix-sockets"],
+        known: Some("known"),
         absent: &[CLONE3],
         namespaces: false,
         families: false,
     },
-    Filter { name: "RUNTIME", lists: &["runtime"], absent: &[], namespaces: true, families: false },
-    Filter { name: "SETID_BITS", lists: &["setid-bits"], absent: &[OPENAT2], namespaces: true, families: false },
+    Filter { name: "RUNTIME", lists: &["runtime"], known: None, absent: &[], namespaces: true, families: true },
+    Filter {
+        name: "SETID_BITS",
+        lists: &["setid-bits"],
+        known: None,
+        absent: &[OPENAT2],
+        namespaces: true,
+        families: false,
+    },
 ];
 
 pub struct Architecture {
@@ -77,6 +95,8 @@ impl Architecture {
 
 /// The calls of a filter's lists.
 pub struct Calls {
+    /// All others do not exist.
+    pub known: Option<Vec<u32>>,
     /// Denied whatever their arguments.
     pub denied: Vec<u32>,
     /// Denied by what seccompiler makes of these rules.
@@ -86,17 +106,14 @@ pub struct Calls {
 
 impl Calls {
     pub fn of(filter: &Filter, architecture: &Architecture) -> Self {
-        let mut all = Vec::new();
-        for list in filter.lists {
-            all.extend(read(list));
-            let own = format!("{list}-{}", architecture.name);
-            if Path::new(&path_of(&own)).exists() {
-                all.extend(read(&own));
-            }
-        }
+        let all: Vec<Value> = filter.lists.iter().flat_map(|list| read(list, architecture)).collect();
         let (rules, plain): (Vec<Value>, Vec<Value>) = all.into_iter().partition(|rule| rule.get("args").is_some());
         let number = |rule: &Value| architecture.number_of(rule["syscall"].as_str().expect("a call's name"));
-        Self { denied: plain.iter().map(number).collect(), judged: rules.iter().map(number).collect(), rules }
+        let known = filter.known.map(|list| {
+            let names = read(list, architecture);
+            names.iter().map(|name| architecture.number_of(name.as_str().expect("a call's name"))).collect()
+        });
+        Self { known, denied: plain.iter().map(number).collect(), judged: rules.iter().map(number).collect(), rules }
     }
 }
 
@@ -104,8 +121,18 @@ fn path_of(list: &str) -> String {
     format!("seccomp/{list}.json")
 }
 
-fn read(list: &str) -> Vec<Value> {
+/// With what this architecture alone has.
+fn read(list: &str, architecture: &Architecture) -> Vec<Value> {
+    let own = format!("{list}-{}", architecture.name);
+    let is_there = Path::new(&path_of(&own)).exists();
+    let lists = [list.to_owned()].into_iter().chain(is_there.then_some(own));
+    lists.flat_map(|list| read_one(&list)).collect()
+}
+
+/// Rules that deny, in the form of seccompiler's, or names alone.
+fn read_one(list: &str) -> Vec<Value> {
     let text = fs::read_to_string(path_of(list)).expect("read a seccomp list");
     let value: Value = serde_json::from_str(&text).expect("parse a seccomp list");
-    value["default"]["filter"].as_array().expect("a filter list").clone()
+    let entries = value["default"]["filter"].as_array().or_else(|| value["calls"].as_array());
+    entries.expect("a filter list").clone()
 }

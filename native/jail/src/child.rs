@@ -39,7 +39,7 @@ use crate::{
         source::Source,
         survey::Survey,
     },
-    walls,
+    walls::{self, Filter, Kept, Walls, Writes},
 };
 
 mod on_gvisor;
@@ -140,9 +140,10 @@ impl Child<'_> {
         Ok(())
     }
 
-    fn build(&self, sources: Vec<Source>, layers: Layers, disk: Option<Layers>) -> Outcome<Infallible> {
+    fn build(&mut self, sources: Vec<Source>, layers: Layers, disk: Option<Layers>) -> Outcome<Infallible> {
         let captured = self.begin(MountPropagationFlags::PRIVATE)?;
         // Before anything is mounted over the host's paths.
+        self.close_given()?;
         let trees = self.spec.views.iter().zip(sources);
         let programs = gvisor::Programs::open(self.spec)?;
         let trees = trees.map(|(v, s)| Ok((s.is_folder(), s.into_tree(v)?))).collect::<Outcome<Vec<_>>>()?;
@@ -243,7 +244,7 @@ impl Child<'_> {
         if let Some(certificate) = &self.spec.trusted_certificate {
             trust::install(&root, certificate)?;
         }
-        filesystems::build(self.spec.tmp_mib, &void)?;
+        filesystems::build(self.spec.tmp_mib, &void, walls::limit_shares)?;
         Ok(Base { root, home, void, uppers })
     }
 
@@ -323,27 +324,36 @@ impl Child<'_> {
     }
 
     fn raise_walls(&self, captured: bool, home: Option<PathBuf>) -> Outcome<Infallible> {
-        walls::drop_capabilities(self.spec)?;
-        walls::become_user(self.spec, self.identity)?;
-        walls::no_new_privileges()?;
         let mut writable = self.spec.landlock_writable.clone();
         if !writable.contains(&PathBuf::from("/")) {
             // An image that says its users live in the root folder, or in the project, must not open these.
             let is_view = |home: &Path| self.spec.views.iter().any(|view| home.starts_with(&view.target));
             writable.extend(home.filter(|home| home != Path::new("/") && !is_view(home)));
         }
-        let layer = walls::landlock(&writable)?;
-        self.channel.send(&Told::Layer(layer), None)?;
-        walls::filter_calls(self.spec.seccomp, walls::has_live_view(self.spec))?;
-        if !self.channel.peer_lives() {
-            return Err(Fault::start("the supervisor is gone"));
-        }
+        let (spec, is_live) = (self.spec, walls::has_live_view(self.spec));
+        self.raise(&Walls {
+            capabilities: Kept::OfSandbox { choice: spec.capabilities, is_live },
+            user: self.identity.has_range().then_some(spec.user),
+            dies_with_parent: true,
+            writes: Writes::Required(&writable),
+            filter: Filter::OfSandbox { choice: spec.seccomp, is_live },
+        })?;
         let told =
             [(captured, c"captured"), (self.manner == Manner::Kept, c"kept"), (self.manner == Manner::Warm, c"warm")];
         let words: Vec<&CStr> = std::iter::once(c"ak-guest")
             .chain(told.into_iter().filter(|(is_so, _)| *is_so).map(|(_, word)| word))
             .collect();
         Err(sys::exec_fd(self.guest.as_fd(), &words)).during("start the guest")
+    }
+}
+
+impl Child<'_> {
+    /// The supervisor hears what Landlock holds. If it is gone, nothing is started.
+    fn raise(&self, walls: &Walls<'_>) -> Outcome<()> {
+        if let Some(layer) = walls::raise(walls)? {
+            self.channel.send(&Told::Layer(layer), None)?;
+        }
+        if self.channel.peer_lives() { Ok(()) } else { Err(Fault::start("the supervisor is gone")) }
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
 };
 
 use rustix::{
-    fs::CWD,
+    fs::{Access, AtFlags, CWD, accessat},
     io::Errno,
     mount::{
         FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_flag, fsconfig_set_string, fsmount,
@@ -75,11 +75,14 @@ pub fn tmpfs_size(mib: u64) -> [(&'static str, String); 2] {
     [("size", format!("{mib}m")), ("nr_inodes", (mib * 256).max(4096).to_string())]
 }
 
-/// The current folder is the scratch filesystem, with the fresh root in it.
-pub fn build(tmp_mib: u64, void: &Void) -> Outcome<()> {
+/// The current folder is the scratch filesystem, with the fresh root in it. `configure` is called with /proc before its
+/// settings are closed.
+pub fn build(tmp_mib: u64, void: &Void, configure: impl FnOnce(&Path) -> Outcome<()>) -> Outcome<()> {
     build_dev(tmp_mib)?;
     attach(&tmpfs(tmp_mib, "1777")?, "tmp")?;
-    build_proc(void)
+    attach(&proc()?, "proc")?;
+    configure(Path::new("root/proc"))?;
+    close_proc(void)
 }
 
 fn attach(tree: &OwnedFd, path: &str) -> Outcome<()> {
@@ -94,8 +97,7 @@ pub fn proc() -> Outcome<OwnedFd> {
     })
 }
 
-fn build_proc(void: &Void) -> Outcome<()> {
-    attach(&proc()?, "proc")?;
+fn close_proc(void: &Void) -> Outcome<()> {
     for name in READONLY {
         let path = format!("proc/{name}");
         match place::clone_readonly(&Path::new("root").join(&path)) {
@@ -111,15 +113,29 @@ fn build_proc(void: &Void) -> Outcome<()> {
     };
     for name in MASKED {
         let path = format!("proc/{name}");
-        match fs::metadata(Path::new("root").join(&path)) {
-            // What only the host's root may open is out of reach for anyone in a user namespace.
-            Ok(m) if m.is_file() && m.mode() & 0o006 == 0 => {}
+        let at = Path::new("root").join(&path);
+        match fs::metadata(&at) {
+            // Most often it is for the host's root alone, who is nobody of this user namespace.
+            Ok(m) if m.is_file() && m.mode() & 0o006 == 0 && !can_anybody_open(&at)? => {}
             Ok(m) => attach(&cover(if m.is_dir() { &void.folder } else { &void.file })?, &path)?,
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             Err(e) => return Err(e).during("mask a part of /proc"),
         }
     }
     Ok(())
+}
+
+/// Of this user namespace. This process has all rights in it, so what it may not open nobody there may. Where the
+/// namespace maps the host's root, as one within an identity-mapped one can, that is everything.
+fn can_anybody_open(path: &Path) -> Outcome<bool> {
+    for access in [Access::READ_OK, Access::WRITE_OK] {
+        match accessat(CWD, path, access, AtFlags::EACCESS) {
+            Ok(()) => return Ok(true),
+            Err(Errno::ACCESS | Errno::PERM) => {}
+            Err(e) => return Err(e).during("look at a part of /proc"),
+        }
+    }
+    Ok(false)
 }
 
 fn build_dev(shm_mib: u64) -> Outcome<()> {

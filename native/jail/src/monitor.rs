@@ -4,11 +4,14 @@
 
 use std::{
     ffi::{CStr, CString},
-    os::fd::{AsFd, OwnedFd},
+    os::fd::{AsFd, AsRawFd, OwnedFd},
     path::{Path, PathBuf},
 };
 
-use rustix::fs::{CWD, Mode, OFlags, open};
+use rustix::{
+    fs::{CWD, FileType, Mode, OFlags, SealFlags, fcntl_get_seals, fstat, open},
+    mount::{OpenTreeFlags, open_tree},
+};
 use serde::Deserialize;
 
 use crate::{
@@ -21,6 +24,7 @@ use crate::{
 const FIRST_FD: i32 = 4;
 const MOST_FILES: usize = 16;
 const KVM: &str = "/dev/kvm";
+const CLONE: OpenTreeFlags = OpenTreeFlags::OPEN_TREE_CLONE.union(OpenTreeFlags::OPEN_TREE_CLOEXEC);
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -62,11 +66,26 @@ pub struct Given {
 }
 
 impl Given {
-    /// With what it will say.
-    pub fn open(monitor: &Monitor) -> Outcome<(Self, Said)> {
-        let files = monitor.files.iter().map(open_file).collect::<Outcome<Vec<_>>>()?;
+    /// With what it will say. Root closes here what is only to be read, a user's sandbox in its own mount namespace.
+    pub fn open(monitor: &Monitor, privileged: bool) -> Outcome<(Self, Said)> {
+        let open = |file: &MonitorFile| {
+            let fd = open_file(file)?;
+            if privileged {
+                closed(file, fd, |fd| open_tree(fd, "", CLONE | OpenTreeFlags::AT_EMPTY_PATH))
+            } else {
+                Ok(fd)
+            }
+        };
+        let files = monitor.files.iter().map(open).collect::<Outcome<Vec<_>>>()?;
         let (said, says) = Said::pair()?;
         Ok((Self { files, says }, said))
+    }
+
+    /// In the child, where root has not done so: as long as the host's paths lead to the host's files.
+    pub fn close(self, monitor: &Monitor) -> Outcome<Self> {
+        let close = |(file, fd): (&MonitorFile, OwnedFd)| closed(file, fd, |_| open_tree(CWD, &file.path, CLONE));
+        let files = monitor.files.iter().zip(self.files).map(close).collect::<Outcome<Vec<_>>>()?;
+        Ok(Self { files, says: self.says })
     }
 
     /// At numbers above those that its descriptors will have.
@@ -90,6 +109,30 @@ fn open_file(MonitorFile { path, writable }: &MonitorFile) -> Outcome<OwnedFd> {
     let access = if *writable { OFlags::RDWR } else { OFlags::RDONLY };
     open(path, access | OFlags::CLOEXEC, Mode::empty())
         .map_err(|e| Fault::start(format!("a file of the machine's cannot be opened: {}: {e}", path.display())))
+}
+
+/// Whoever has a descriptor for reading can open the file once more by /proc/self/fd, with its own rights: the monitor
+/// may have the caller's. So what is only to be read is opened on a read-only mount, or is sealed.
+fn closed(
+    MonitorFile { path, writable }: &MonitorFile,
+    fd: OwnedFd,
+    clone: impl FnOnce(&OwnedFd) -> rustix::io::Result<OwnedFd>,
+) -> Outcome<OwnedFd> {
+    let what = format_args!("close a file of the machine's, {}", path.display());
+    let opened = fstat(&fd).during(what)?;
+    let is_sealed = fcntl_get_seals(&fd).is_ok_and(|seals| seals.contains(SealFlags::WRITE));
+    if *writable || is_sealed || FileType::from_raw_mode(opened.st_mode) != FileType::RegularFile {
+        return Ok(fd);
+    }
+    let tree = clone(&fd).during(what)?;
+    place::readonly(&tree).during(what)?;
+    let reopened = open(format!("/proc/self/fd/{}", tree.as_raw_fd()), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+    let reopened = reopened.during(what)?;
+    let found = fstat(&reopened).during(what)?;
+    if (found.st_dev, found.st_ino) != (opened.st_dev, opened.st_ino) {
+        return Err(Fault::start(format!("{} was replaced while the machine started", path.display())));
+    }
+    Ok(reopened)
 }
 
 /// In the child, before its root is entered: the host's device, where it may use it.

@@ -80,10 +80,11 @@ impl<'a> Sandbox<'a> {
         let Ties { stream, disk, since, born: tell_of_birth } = ties;
         let guest = open_guest(spec)?;
         let (runtime, of_gvisor) = gvisor::Runtime::open(spec)?.unzip();
-        let (given, of_monitor) = spec.monitor.as_ref().map(Given::open).transpose()?.unzip();
-        let said = of_gvisor.or(of_monitor);
         let identity = Identity::choose(spec.ids, spec.user)?;
         let privileged = identity.is_host_roots();
+        let opened = spec.monitor.as_ref().map(|monitor| Given::open(monitor, privileged)).transpose()?;
+        let (given, of_monitor) = opened.unzip();
+        let said = of_gvisor.or(of_monitor);
         let mut sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
         let layers = Layers::open(spec.root.layers(), privileged)?;
         // A machine has a disk of its own among its files, and its monitor writes nothing else.

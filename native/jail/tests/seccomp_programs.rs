@@ -74,8 +74,8 @@ struct Lists<'a> {
     filter: &'a Filter,
     audit: u32,
     calls: &'a Calls,
-    /// Of clone, unshare and socket.
-    by_arguments: [u32; 3],
+    /// Of clone, unshare, socket and socketpair.
+    by_arguments: [u32; 4],
     /// Rules on arguments are seccompiler's to understand.
     judge: Vec<sock_filter>,
 }
@@ -86,7 +86,7 @@ impl<'a> Lists<'a> {
             filter,
             audit: architecture.audit,
             calls,
-            by_arguments: ["clone", "unshare", "socket"].map(|name| architecture.number_of(name)),
+            by_arguments: ["clone", "unshare", "socket", "socketpair"].map(|name| architecture.number_of(name)),
             judge: architecture.by_seccompiler(&calls.rules),
         }
     }
@@ -102,8 +102,12 @@ impl<'a> Lists<'a> {
         if self.calls.denied.contains(&call.number) {
             return EPERM;
         }
-        let [clone, unshare, socket] = self.by_arguments.map(|number| number == call.number && !self.filter.namespaces);
-        let socket = socket && self.filter.families;
+        if self.calls.known.as_ref().is_some_and(|known| !known.contains(&call.number)) {
+            return ENOSYS;
+        }
+        let [clone, unshare, socket, pair] = self.by_arguments.map(|number| number == call.number);
+        let [clone, unshare] = [clone, unshare].map(|is_it| is_it && !self.filter.namespaces);
+        let socket = (socket || pair) && self.filter.families;
         let first = call.arguments[0] as u32;
         let namespaces = 0x7E02_0000;
         if clone && first & namespaces != 0 || unshare && first & (namespaces | 0x80) != 0 {
@@ -161,13 +165,58 @@ fn every_call_is_decided_as_its_lists_say() {
     }
 }
 
+fn filter_named(name: &str) -> &'static Filter {
+    FILTERS.iter().find(|filter| filter.name == name).expect("the filter")
+}
+
+/// What a wall denies it denies by each call that does the same.
+#[test]
+fn no_call_is_left_that_does_what_a_denied_one_does() {
+    let [x86_64, _] = ARCHITECTURES else { panic!("two architectures") };
+    let call = |name: &str, arguments| Call { number: x86_64.number_of(name), audit: x86_64.audit, arguments };
+    for (name, is_monitors) in [("MONITOR", true), ("LISTENING_MONITOR", true), ("DEFAULT", false), ("STRICT", false)] {
+        let code = program::compile(filter_named(name), x86_64);
+        for family in [17, 30, 38, 40, 44] {
+            for socket in ["socket", "socketpair"] {
+                let found = answer(&code, &call(socket, [family, 1, 0, 0, 0, 0])).0;
+                assert_eq!(found, if is_monitors { EPERM } else { EAFNOSUPPORT }, "{name}: {socket} {family}");
+            }
+        }
+        for policy in ["mbind", "set_mempolicy", "set_mempolicy_home_node", "migrate_pages", "move_pages"] {
+            assert_eq!(answer(&code, &call(policy, [0; 6])).0, EPERM, "{name}: {policy}");
+        }
+        for mode in ["chmod", "fchmod", "fchmodat", "fchmodat2"].iter().filter(|_| is_monitors) {
+            assert_eq!(answer(&code, &call(mode, [0; 6])).0, EPERM, "{name}: {mode}");
+        }
+    }
+}
+
+/// A filter of known calls has none that somebody forgot: what no list names does not exist.
+#[test]
+fn a_call_that_no_list_names_does_not_exist_where_calls_are_listed() {
+    for architecture in ARCHITECTURES {
+        for name in ["STRICT", "MONITOR", "LISTENING_MONITOR"] {
+            let filter = filter_named(name);
+            let calls = Calls::of(filter, architecture);
+            let known = calls.known.as_ref().expect("a list of known calls");
+            assert!(calls.judged.iter().all(|number| known.contains(number)), "{name}: a rule about an unknown call");
+            let code = program::compile(filter, architecture);
+            let unnamed = (0..=462).filter(|number| !known.contains(number) && !calls.denied.contains(number));
+            let answers: Vec<u32> = unnamed
+                .map(|number| answer(&code, &Call { number, audit: architecture.audit, arguments: [0; 6] }).0)
+                .collect();
+            assert!(answers.len() > 8, "{name}: {} calls", answers.len());
+            assert!(answers.iter().all(|found| *found == ENOSYS), "{name}");
+        }
+    }
+}
+
 #[test]
 fn a_monitor_has_unix_sockets_or_none() {
     let [x86_64, _] = ARCHITECTURES else { panic!("two architectures") };
     let (denied, allowed) = (EPERM, 0x7FFF_0000);
     for (name, of_unix) in [("MONITOR", denied), ("LISTENING_MONITOR", allowed)] {
-        let filter = FILTERS.iter().find(|filter| filter.name == name).expect("the filter");
-        let code = program::compile(filter, x86_64);
+        let code = program::compile(filter_named(name), x86_64);
         let number = x86_64.number_of("socket");
         for (family, expected) in [(1, of_unix), (2, denied), (10, denied), (16, denied), (17, denied), (40, denied)] {
             let call = Call { number, audit: x86_64.audit, arguments: [family, 1, 0, 0, 0, 0] };

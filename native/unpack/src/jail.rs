@@ -24,7 +24,7 @@ use ak_jail::{
     spec::{IdChoice, User},
     sys::{self, Fork},
     view::mask,
-    walls,
+    walls::{self, Filter, Kept, Walls, Writes},
 };
 use rustix::{
     event::{PollFd, PollFlags, poll},
@@ -170,9 +170,14 @@ fn in_child<T>(
 fn close(channel: &Channel) -> Outcome<()> {
     sys::set_rlimit(libc::RLIMIT_DATA, MAX_MEMORY).during("limit memory")?;
     sys::set_rlimit(libc::RLIMIT_CORE, 0).during("forbid core files")?;
-    sys::keep_capabilities(&KEPT).during("drop capabilities")?;
-    walls::no_new_privileges()?;
-    walls::seccomp_default()?;
+    walls::raise(&Walls {
+        capabilities: Kept::Only(&KEPT),
+        // It is root of the jail already, where it has more than one id.
+        user: None,
+        dies_with_parent: true,
+        writes: Writes::ByMountsAlone,
+        filter: Filter::OfReader,
+    })?;
     if !channel.peer_lives() {
         return Err(Fault::start("whoever asked for the layer is gone"));
     }

@@ -4,13 +4,12 @@
  * program does, or a layer says that nobody does. Pure.
  */
 import type { BootSpec, Layer } from "../../core/backend.js";
-import { CAPABILITIES, engineImage, tmpMiB } from "../engine/container-spec.js";
+import { CAPABILITIES, ENTRY, engineImage, PROGRAMS, tmpMiB } from "../engine/container-spec.js";
 import type { Labels } from "../engine/labels.js";
 import type { CopiedView } from "../entry/views.js";
 
 /** What Apple's machines are, and so the guest's programs. */
 export const ARCHITECTURE = "arm64";
-const PROGRAMS = "/.agentkernel";
 
 export interface ContainerParts {
   readonly boot: BootSpec;
@@ -41,7 +40,7 @@ export function containerWords({ boot, views, labels, guestFolder }: ContainerPa
     ...(fs.rootReadonly ? ["--read-only"] : []),
     ...temporaryPlaces(boot, views).flatMap((place) => ["--tmpfs", place]),
     ...["--mount", `type=bind,source=${guestFolder},target=${PROGRAMS},readonly`],
-    ...["--user", "0:0", "--workdir", "/", "--entrypoint", `${PROGRAMS}/ak-entry`],
+    ...["--user", "0:0", "--workdir", "/", "--entrypoint", ENTRY],
     ...[engineImage(boot.image), "boot"],
   ];
 }

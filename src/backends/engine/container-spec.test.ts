@@ -17,7 +17,7 @@ function specOf(fields: PolicyFields, isKept = false): Readonly<Record<string, u
   const programs = { entryBinary: "/e", guestBinary: "/g" };
   const arranged = { "default-arranged": "the usual, arranged", "strict-arranged": "the strict, arranged" };
   const seccomp = { default: "the usual", strict: "the strict", ...arranged };
-  const files = { hosts: "/hosts", captured: "/captured", offline: "/offline", seccomp };
+  const files = { hosts: "/hosts", captured: "/captured", offline: "/offline", mountPoints: "/mount-points", seccomp };
   const live = liveViews(boot(fields));
   const parts = { boot: boot(fields), views: [], live, labels: {}, programs, files, maxProcesses: null, isKept };
   return Reflect.get(containerSpec(parts), "HostConfig") as Readonly<Record<string, unknown>>;

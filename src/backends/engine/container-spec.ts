@@ -5,7 +5,7 @@
 import type { BootSpec } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { Policy } from "../../core/policy.js";
-import { type CopiedView, type LiveView, liveSource } from "../entry/views.js";
+import { type CopiedView, LIVE_PLACE, type LiveView, liveSource } from "../entry/views.js";
 import { scratchMiB } from "../linux/jail-spec.js";
 import type { Labels } from "./labels.js";
 
@@ -23,6 +23,8 @@ export interface SharedFiles {
   readonly hosts: string;
   readonly captured: string;
   readonly offline: string;
+  /** A directory that has a mount point for each of our programs and for live folders, and nothing in them. */
+  readonly mountPoints: string;
   /** The value of the engine's option, by the policy's choice. */
   readonly seccomp: Readonly<Record<SeccompChoice, string>>;
 }
@@ -40,8 +42,14 @@ export interface ContainerParts {
 }
 
 const MIB = 1 << 20;
-export const ENTRY = "/.agentkernel/ak-entry";
-const GUEST = "/.agentkernel/ak-guest";
+/**
+ * Where our programs are in a container. The engine runs one of them by its path while the sandbox's own processes run,
+ * so no part of the path may be theirs to change: the directory is a read-only mount of its own, and the kernel renames
+ * and removes no mount point.
+ */
+export const PROGRAMS = "/.agentkernel";
+export const ENTRY = `${PROGRAMS}/ak-entry`;
+const GUEST = `${PROGRAMS}/ak-guest`;
 
 /** What root of a sandbox may do inside it; the first program gives up the last two, and all where the policy says so. */
 export const CAPABILITIES = [
@@ -120,7 +128,7 @@ export function containerSpec(parts: ContainerParts): object {
       // Without it some engines switch IPv6 off, also on loopback.
       Sysctls: { "net.ipv6.conf.all.disable_ipv6": "0", "net.ipv6.conf.lo.disable_ipv6": "0" },
       ReadonlyRootfs: fs.rootReadonly,
-      Tmpfs: temporaryPlaces(boot, views, isKept),
+      Tmpfs: { ...temporaryPlaces(boot, views, isKept), ...livePlace(live) },
       Mounts: live.map(({ source }, index) => ({
         Type: "bind",
         Source: source,
@@ -128,6 +136,7 @@ export function containerSpec(parts: ContainerParts): object {
         BindOptions: { Propagation: "rprivate" },
       })),
       Binds: [
+        `${files.mountPoints}:${PROGRAMS}:ro`,
         `${programs.entryBinary}:${ENTRY}:ro`,
         `${programs.guestBinary}:${GUEST}:ro`,
         ...(fs.rootReadonly ? [`${files.hosts}:/etc/hosts:ro`] : []),
@@ -171,6 +180,11 @@ function temporaryPlaces(boot: BootSpec, views: readonly CopiedView[], isKept: b
   places["/etc/agentkernel"] = place(16, "0755");
   if (!isKept) for (const { target } of views) places[target] ??= place(scratch, "0755");
   return places;
+}
+
+/** The engine makes the mount points of live folders in it; the first program unmounts it when it has shown them. */
+function livePlace(live: readonly LiveView[]): Record<string, string> {
+  return live.length === 0 ? {} : { [LIVE_PLACE]: "rw,noexec,nosuid,nodev,size=1m,mode=0700" };
 }
 
 function volumes(views: readonly CopiedView[]): Record<string, object> {

@@ -1,6 +1,7 @@
 /** One container at the engine, by its id: what can be asked of it and done with it. */
 import { AgentKernelError } from "../../core/errors.js";
 import { type EngineClient, EngineRefusal } from "./client.js";
+import { ENTRY, PROGRAMS } from "./container-spec.js";
 import type { Labels } from "./labels.js";
 import { MuxedStream } from "./muxed-stream.js";
 
@@ -12,6 +13,8 @@ export interface ContainerState {
   readonly labels: Labels;
   /** Some of what it writes is not in its root. */
   readonly hasVolumes: boolean;
+  /** Our programs lie where no process of the container can replace them. */
+  readonly hasFixedPrograms: boolean;
 }
 
 const NOT_FOUND = 404;
@@ -21,16 +24,18 @@ const NO_SUCH_IMAGE = 404;
 export class Container {
   readonly id: string;
   readonly #client: EngineClient;
+  #hasFixedPrograms: boolean;
 
-  constructor(client: EngineClient, id: string) {
+  constructor(client: EngineClient, id: string, hasFixedPrograms = false) {
     this.#client = client;
     this.id = id;
+    this.#hasFixedPrograms = hasFixedPrograms;
   }
 
   static async create(client: EngineClient, name: string, spec: object, signal?: AbortSignal): Promise<Container> {
     try {
       const made = await client.post("/containers/create", { query: { name }, body: spec, signal });
-      return new Container(client, textField(made, "Id"));
+      return new Container(client, textField(made, "Id"), true);
     } catch (error) {
       if (!(error instanceof EngineRefusal)) throw error;
       if (error.status === CONFLICT) {
@@ -100,9 +105,25 @@ export class Container {
     await this.#unlessGone(this.#client.post(`${this.#path}/wait`, { query: { condition: "removed" } }));
   }
 
-  /** Starts a program in it and carries its standard streams. */
-  async exec(words: readonly string[], user: string): Promise<MuxedStream> {
-    const body = { AttachStdin: true, AttachStdout: true, AttachStderr: true, Tty: false, Cmd: words, User: user };
+  /**
+   * Refuses a container that an earlier version made: it has our programs in a directory that its processes can rename,
+   * and what the engine would run there with every right of the container may be theirs.
+   */
+  async insistOnFixedPrograms(): Promise<void> {
+    this.#hasFixedPrograms ||= (await this.inspect())?.hasFixedPrograms ?? true;
+    if (this.#hasFixedPrograms) return;
+    const message =
+      "its container was made by an earlier version, and could replace the programs that we would run in it";
+    throw new AgentKernelError("unsupported", message, {
+      hint: `copy out what you need with the engine's own \`cp ${this.id.slice(0, 12)}:/workspace DIR\`, remove the sandbox, and create it again`,
+    });
+  }
+
+  /** Starts `ak-entry` in it with these words, and carries its standard streams. */
+  async execEntry(words: readonly string[], user: string): Promise<MuxedStream> {
+    await this.insistOnFixedPrograms();
+    const streams = { AttachStdin: true, AttachStdout: true, AttachStderr: true, Tty: false };
+    const body = { ...streams, Cmd: [ENTRY, ...words], User: user };
     const made = await this.#client.post(`${this.#path}/exec`, { body });
     const socket = await this.#client.hijack(`/exec/${textField(made, "Id")}/start`, {
       body: { Detach: false, Tty: false },
@@ -141,12 +162,14 @@ function stateOf(found: object): ContainerState {
     isPaused: Reflect.get(state, "Paused") === true,
     exitCode: typeof code === "number" ? code : null,
     labels: (labels ?? {}) as Labels,
-    hasVolumes: Array.isArray(mounts) && mounts.some((mount: unknown) => isVolume(mount)),
+    hasVolumes: hasMount(mounts, "Type", "volume"),
+    hasFixedPrograms: hasMount(mounts, "Destination", PROGRAMS),
   };
 }
 
-function isVolume(mount: unknown): boolean {
-  return typeof mount === "object" && mount !== null && Reflect.get(mount, "Type") === "volume";
+function hasMount(mounts: unknown, field: string, value: string): boolean {
+  if (!Array.isArray(mounts)) return false;
+  return mounts.some((one: unknown) => typeof one === "object" && one !== null && Reflect.get(one, field) === value);
 }
 
 function notStarted(error: unknown): unknown {

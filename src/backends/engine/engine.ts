@@ -1,6 +1,6 @@
 /** One engine: how it is spoken to, what is brought into its containers, and what is said of their walls. */
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BootSpec, Layer } from "../../core/backend.js";
 import type { EngineKind } from "../../core/engine-socket.js";
@@ -81,6 +81,7 @@ function writeFiles(folder: string, kind: EngineKind): SharedFiles {
     hosts: write("hosts", HOSTS),
     captured: write("resolv.captured", CAPTURED),
     offline: write("resolv.offline", ""),
+    mountPoints: writeMountPoints(join(folder, "programs")),
     seccomp: {
       default: seccomp("default"),
       strict: seccomp("strict"),
@@ -88,6 +89,13 @@ function writeFiles(folder: string, kind: EngineKind): SharedFiles {
       "strict-arranged": seccomp("strict-arranged"),
     },
   };
+}
+
+/** What an engine mounts over must be there: it can make nothing in a read-only directory. */
+function writeMountPoints(folder: string): string {
+  mkdirSync(join(folder, "live"), { recursive: true, mode: 0o755 });
+  for (const name of ["ak-entry", "ak-guest"]) closeSync(openSync(join(folder, name), "a", 0o644));
+  return folder;
 }
 
 function textOf(path: string): string | null {

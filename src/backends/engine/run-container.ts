@@ -21,7 +21,6 @@ import type { Preface } from "../entry/preface.js";
 import { type Begun, giveOrder } from "../entry/talk.js";
 import { type CopiedView, copiedViews, liveViews, trackedView } from "../entry/views.js";
 import type { Container } from "./container.js";
-import { ENTRY } from "./container-spec.js";
 import type { Engine } from "./engine.js";
 import { FirstProcess } from "./first-process.js";
 import { HeldFolders } from "./held-folders.js";
@@ -176,7 +175,7 @@ export class RunContainer {
   async #carry(): Promise<void> {
     const stateDir = this.#stateDir;
     if (stateDir === null || this.#asked !== null) return;
-    const stream = await this.#container.exec([ENTRY, "gather"], "0:0").catch(gone);
+    const stream = await this.#container.execEntry(["gather"], "0:0").catch(gone);
     try {
       await bringChanges(stateDir, stream, "last");
       this.#carried = await carryChanges(stateDir);

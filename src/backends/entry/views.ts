@@ -24,7 +24,8 @@ export interface LiveView {
 }
 
 /** Where an engine mounts what `ak-entry` is to show. */
-export const liveSource = (index: number) => `/.agentkernel/live/${index}`;
+export const LIVE_PLACE = "/.agentkernel/live";
+export const liveSource = (index: number) => `${LIVE_PLACE}/${index}`;
 
 export function copiedViews(boot: BootSpec): readonly CopiedView[] {
   const { policy, projectDir } = boot;

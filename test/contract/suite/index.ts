@@ -20,6 +20,7 @@ import { keptChangesContract } from "./kept-changes.js";
 import { keptCopiesContract } from "./kept-copies.js";
 import { keptMemoryContract } from "./kept-memory.js";
 import { keptNetworkContract } from "./kept-network.js";
+import { keptProgramsContract } from "./kept-programs.js";
 import { keptProjectContract } from "./kept-project.js";
 import { lifecycleContract } from "./lifecycle.js";
 import { limitsContract } from "./limits.js";
@@ -81,6 +82,7 @@ export function describeBackendContract({
     keptNetworkContract(contract);
     keptProjectContract(contract);
     keptChangesContract(contract);
+    keptProgramsContract(contract);
     keptCopiesContract(contract);
     keptMemoryContract(contract);
   });

@@ -58,6 +58,7 @@ export const attacks: readonly Attack[] = [
     file: "filesystem/f8-project-secrets",
     tests: ["by any path, as copy", "by any path, as mount", "command runs, as sync", "a mount beside the workspace"],
   },
+  { id: "F11", file: "filesystem/f11-own-programs", tests: ["inside, no later command"] },
   {
     id: "F9",
     file: "filesystem/f9-renamed-parents",
@@ -95,6 +96,7 @@ export const attacks: readonly Attack[] = [
     file: "process/p6-host-facts",
     tests: ["visible (copy, moderate)", "root of all cgroups", "closed (moderate)"],
   },
+  { id: "P9", file: "process/p9-around-the-filter", tests: ["by default, no pair"] },
   { id: "P7", file: "process/p7-descriptors", tests: ["holds the rest (with pipes)"] },
   { id: "P8", file: "process/p8-escape-sequences", tests: ["a command that is not there", "not carried over"] },
   {

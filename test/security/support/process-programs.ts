@@ -2,7 +2,7 @@
  * Attack programs and where they run: compiled once from the C files beside the tests, put into a project folder of
  * the actor, and run either outside, as the actor itself, or inside through the command line.
  */
-import { execFileSync, spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from "node:child_process";
 import { chmodSync, chownSync, copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -63,15 +63,14 @@ export interface OutsideOptions {
   readonly deadlineMs?: number;
 }
 
-/** The same attack without a sandbox, as the same actor. */
-export async function runOutside(
+/** A process without a sandbox, as the actor. */
+export function startOutside(
   actor: Actor,
-  argv: readonly [string, ...string[]],
+  [program, ...words]: readonly [string, ...string[]],
   options: OutsideOptions = {},
-): Promise<CliResult> {
+): ChildProcessWithoutNullStreams {
   const identity = process.getuid?.() === 0 ? { uid: actor.uid, gid: actor.gid } : {};
-  const [program, ...words] = argv;
-  const child = spawn(program, words, {
+  return spawn(program, words, {
     ...identity,
     cwd: options.cwd ?? actor.home,
     env: {
@@ -85,6 +84,15 @@ export async function runOutside(
     timeout: options.deadlineMs ?? 30_000,
     killSignal: "SIGKILL",
   });
+}
+
+/** The same attack without a sandbox, as the same actor. */
+export async function runOutside(
+  actor: Actor,
+  argv: readonly [string, ...string[]],
+  options: OutsideOptions = {},
+): Promise<CliResult> {
+  const child = startOutside(actor, argv, options);
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));

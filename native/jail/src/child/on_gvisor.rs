@@ -13,7 +13,8 @@ use crate::{
     fault::{During, Fault, Outcome},
     gvisor::{self, Programs},
     place::Root,
-    sys, walls,
+    sys,
+    walls::{Filter, Kept, Walls, Writes},
 };
 
 impl Child<'_> {
@@ -42,15 +43,16 @@ impl Child<'_> {
         sys::place_fd(&null, 1).during("place a descriptor")?;
         drop(null);
         sys::place_fd(&runtime.says, 2).during("place a descriptor")?;
-        walls::die_with_parent()?;
-        walls::no_new_privileges()?;
         for layer in gvisor::layers(self.spec, gvisor) {
             self.channel.send(&Told::Layer(layer), None)?;
         }
-        walls::seccomp_runtime()?;
-        if !self.channel.peer_lives() {
-            return Err(Fault::start("the supervisor is gone"));
-        }
+        self.raise(&Walls {
+            capabilities: Kept::All,
+            user: None,
+            dies_with_parent: true,
+            writes: Writes::ByMountsAlone,
+            filter: Filter::OfRuntime,
+        })?;
         gvisor::start(self.spec, gvisor, &runtime.program, self.identity.has_range())
     }
 }

@@ -3,12 +3,13 @@
 
 use std::{convert::Infallible, path::PathBuf};
 
-use super::{Child, Told, enter, set_root_attributes};
+use super::{Child, enter, set_root_attributes};
 use crate::{
     fault::{During, Fault, Outcome},
     monitor::{self, Monitor},
     place::Root,
-    sys, walls,
+    sys,
+    walls::{self, Filter, Kept, Walls, Writes},
 };
 
 /// Devices without a memory of their own.
@@ -17,6 +18,16 @@ const DEVICES: [&str; 2] = ["/dev/null", "/dev/kvm"];
 const SOCKETS: &str = "/tmp";
 
 impl Child<'_> {
+    /// What the monitor may only read it cannot open for writing either. Root has done so before this process began.
+    pub(super) fn close_given(&mut self) -> Outcome<()> {
+        if let Some(monitor) = &self.spec.monitor
+            && !self.identity.is_host_roots()
+        {
+            self.given = self.given.take().map(|given| given.close(monitor)?.above_placed()).transpose()?;
+        }
+        Ok(())
+    }
+
     pub(super) fn become_monitor(
         &self,
         monitor: &Monitor,
@@ -32,16 +43,15 @@ impl Child<'_> {
         }
         self.place_descriptors(None)?;
         given.place()?;
-        walls::drop_capabilities(self.spec)?;
-        walls::become_user(self.spec, self.identity)?;
-        walls::no_new_privileges()?;
         let sockets = monitor.unix_sockets.then_some(SOCKETS);
         let writable: Vec<PathBuf> = DEVICES.into_iter().chain(sockets).map(PathBuf::from).collect();
-        self.channel.send(&Told::Layer(walls::landlock_where_known(&writable)?), None)?;
-        walls::seccomp_monitor(monitor.unix_sockets)?;
-        if !self.channel.peer_lives() {
-            return Err(Fault::start("the supervisor is gone"));
-        }
+        self.raise(&Walls {
+            capabilities: Kept::OfSandbox { choice: self.spec.capabilities, is_live: walls::has_live_view(self.spec) },
+            user: self.identity.has_range().then_some(self.spec.user),
+            dies_with_parent: true,
+            writes: Writes::WhereKnown(&writable),
+            filter: Filter::OfMonitor { has_unix_sockets: monitor.unix_sockets },
+        })?;
         monitor::start(monitor, &self.guest)
     }
 }

@@ -14,7 +14,8 @@ use crate::{
     child::Manner,
     fault::{During, Fault, Outcome},
     spec::{Network, SeccompChoice, Spec},
-    sys, walls,
+    sys,
+    walls::{self, Filter, Kept, Walls, Writes},
 };
 
 /// What it is told. Words that the guest knows too are handed on.
@@ -63,9 +64,15 @@ fn build(words: &[&str]) -> Outcome<Infallible> {
         }
     }
     sys::place_fd(&stream, 3).during("place the stream")?;
-    walls::no_new_privileges()?;
     let choice = if is_told(STRICT) { SeccompChoice::Strict } else { SeccompChoice::Default };
-    walls::filter_calls(choice, is_told(LIVE))?;
+    // gVisor has given this process its ids and capabilities, and its kernel has no Landlock.
+    walls::raise(&Walls {
+        capabilities: Kept::All,
+        user: None,
+        dies_with_parent: false,
+        writes: Writes::ByMountsAlone,
+        filter: Filter::OfSandbox { choice, is_live: is_told(LIVE) },
+    })?;
     // gVisor gave us these three and nothing else. Errors are told on the last of them as long as there can be any.
     for number in 0..3 {
         sys::place_fd(&null, number).during("place a descriptor")?;

@@ -13,7 +13,6 @@ import { bringChanges, carryChanges } from "../../entry/copied-project.js";
 import { inTurn } from "../../entry/in-turn.js";
 import { awaitEntry } from "../../entry/talk.js";
 import { Container } from "../container.js";
-import { ENTRY } from "../container-spec.js";
 import type { Engine } from "../engine.js";
 import { explained } from "../start-container.js";
 import { readRecord, writeRecord } from "./record.js";
@@ -47,6 +46,7 @@ async function bringAll(engine: Engine, stateDir: string): Promise<void> {
   }
   if (state.isRunning) await bringLive(container, stateDir);
   else if (!record.isBrought) {
+    await container.insistOnFixedPrograms();
     writeRecord(stateDir, { ...record, gatherer: ownMark() });
     try {
       await bringStopped(container, stateDir);
@@ -58,7 +58,7 @@ async function bringAll(engine: Engine, stateDir: string): Promise<void> {
 }
 
 async function bringLive(container: Container, stateDir: string): Promise<void> {
-  const stream = await container.exec([ENTRY, "gather"], "0:0");
+  const stream = await container.execEntry(["gather"], "0:0");
   try {
     await bringChanges(stateDir, stream, "live");
   } catch (error) {

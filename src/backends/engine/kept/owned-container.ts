@@ -6,7 +6,6 @@ import { deferred } from "../../../core/deferred.js";
 import { AgentKernelError } from "../../../core/errors.js";
 import { within } from "../../../core/within.js";
 import type { Container } from "../container.js";
-import { ENTRY } from "../container-spec.js";
 import { nothingKnown, usageOf } from "../usage.js";
 import { Claim } from "./claim.js";
 import { endOf } from "./end.js";
@@ -58,7 +57,7 @@ export class OwnedContainer implements KeptSandbox {
     if (!this.#claim.isMine) return closedStream();
     const { uid, gid } = this.#user;
     this.#stream?.destroy();
-    const stream = await this.#container.exec([ENTRY, "knock"], `${uid}:${gid}`);
+    const stream = await this.#container.execEntry(["knock"], `${uid}:${gid}`);
     this.#stream = stream;
     return stream;
   }
@@ -86,7 +85,7 @@ export class OwnedContainer implements KeptSandbox {
     this.#refuseIfReplaced();
     await this.#wake();
     const { uid, gid } = this.#user;
-    const asked = await this.#container.exec([ENTRY, "stop", String(graceMs)], `${uid}:${gid}`);
+    const asked = await this.#container.execEntry(["stop", String(graceMs)], `${uid}:${gid}`);
     asked.on("error", () => {}).resume();
     this.#isStopping = true;
     await within(graceMs + LAST_WAIT_MS, this.#gone, () => this.#container.kill());

@@ -1,0 +1,52 @@
+//! Landlock: a second wall for writes, beside the mounts, and against changes of mounts, devices, and signals to the
+//! outside.
+
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
+    Scope, path_beneath_rules,
+};
+
+use crate::{
+    control::{Layer, LayerState},
+    fault::{During, Fault, Outcome},
+};
+
+pub fn required(writable: &[PathBuf]) -> Outcome<Layer> {
+    match restrict_writes(writable)? {
+        RulesetStatus::NotEnforced if writable != [Path::new("/")] => {
+            Err(Fault::new("layer_unavailable", "the policy limits writes by Landlock, and this kernel has none")
+                .hint("boot a kernel with Landlock (lsm=landlock,… on its command line), or use another profile"))
+        }
+        status => Ok(layer_of(&status)),
+    }
+}
+
+pub fn where_known(writable: &[PathBuf]) -> Outcome<Layer> {
+    restrict_writes(writable).map(|status| layer_of(&status))
+}
+
+fn layer_of(status: &RulesetStatus) -> Layer {
+    match status {
+        RulesetStatus::FullyEnforced => Layer::applied("landlock"),
+        RulesetStatus::PartiallyEnforced => {
+            Layer::new("landlock", LayerState::Partial, "this kernel knows only a part of the rules")
+        }
+        RulesetStatus::NotEnforced => Layer::new("landlock", LayerState::Absent, "this kernel has no Landlock"),
+    }
+}
+
+fn restrict_writes(writable: &[PathBuf]) -> Outcome<RulesetStatus> {
+    let writes = AccessFs::from_write(ABI::V3);
+    let granted: BitFlags<AccessFs> = writes & !(AccessFs::MakeChar | AccessFs::MakeBlock);
+    let status = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(writes)
+        .and_then(|r| r.scope(Scope::from_all(ABI::V6)))
+        .and_then(Ruleset::create)
+        .and_then(|r| r.add_rules(path_beneath_rules(writable, granted)))
+        .and_then(|r| r.restrict_self())
+        .during("restrict writes by Landlock")?;
+    Ok(status.ruleset)
+}
