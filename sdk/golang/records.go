@@ -210,6 +210,9 @@ type Changes struct {
 
 	// Paths that are not listed.
 	Omitted int64 `json:"omitted"`
+
+	// Why git repositories were left as they were.
+	Repositories []string `json:"repositories"`
 }
 
 // RunResultNetwork: Its way out.

@@ -54,6 +54,7 @@ function endSummary(end: SandboxEnded["end"]): object | null {
       conflicts: carried.conflicts,
       refused: carried.refused,
       omitted: carried.omitted,
+      repositories: carried.repositories,
     },
   };
 }

@@ -52,6 +52,8 @@ export interface CarryReport {
   readonly refused: readonly string[];
   /** How many paths of each list were cut from this report. */
   readonly omitted: number;
+  /** Why git repositories were left as they were, in sentences. */
+  readonly repositories: readonly string[];
 }
 
 export interface SandboxEnd {

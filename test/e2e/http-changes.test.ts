@@ -67,6 +67,7 @@ describe.each(actors)("as $name", (actor) => {
       conflicts: ["edited"],
       refused: [],
       omitted: 0,
+      repositories: [],
     });
     expect(readFileSync(join(dir, "edited"), "utf8")).toBe("of the host\n");
     expect(readFileSync(join(dir, "added"), "utf8")).toBe("new\n");

@@ -80,6 +80,7 @@ describe.each(actors)("as $name", (actor) => {
       conflicts: [],
       refused: [".git/config"],
       omitted: 0,
+      repositories: [],
     });
   });
 

@@ -46,6 +46,7 @@ pub struct Comparison {
     pub changes: Vec<Change>,
     /// Changes that are not listed, as far as they were seen.
     pub omitted: u64,
+    pub rules: Rules,
 }
 
 pub fn compare(state: &Path, project: &Project, record: &Record) -> Outcome<Comparison> {
@@ -59,7 +60,7 @@ pub fn compare(state: &Path, project: &Project, record: &Record) -> Outcome<Comp
         Err(Errno::NOENT) => None,
         Err(e) => return Err(e).during("open the sandbox's layer"),
     };
-    let rules = Rules::of(project, host.as_fd())?;
+    let rules = Rules::of(project, host.as_fd(), layer.as_ref().map(AsFd::as_fd))?;
     let mut walk = Walk {
         rules: &rules,
         record,
@@ -77,7 +78,7 @@ pub fn compare(state: &Path, project: &Project, record: &Record) -> Outcome<Comp
     walk.find_deleted();
     let Walk { mut changes, omitted, .. } = walk;
     changes.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(Comparison { layer, host, changes, omitted })
+    Ok(Comparison { layer, host, changes, omitted, rules })
 }
 
 struct Walk<'a> {

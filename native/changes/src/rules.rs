@@ -1,11 +1,16 @@
 //! What may not be touched, or not even looked at: hidden and protected paths, names that would mislead a reader, links
 //! that lead away.
 
-use std::{collections::HashSet, ffi::CStr, os::fd::BorrowedFd};
+use std::{
+    collections::HashSet,
+    ffi::CStr,
+    os::fd::{BorrowedFd, OwnedFd},
+};
 
 use ak_jail::{
     carry::{DEEPEST, has_control_characters, transfer::TEMPORARY},
     fault::Outcome,
+    git::carried::{Closed, cleared_index, is_index},
     keep::project::Project,
     view::{
         matcher::{Match, Matcher},
@@ -26,15 +31,30 @@ pub struct Rules {
     /// What of the host's files is hidden today, by its name, by what it contains or by another of its names.
     hidden: HashSet<Vec<u8>>,
     protected: HashSet<Vec<u8>>,
+    survey: Survey,
+    /// Repositories in which the sandbox has deleted what was hidden from it.
+    closed: Closed,
 }
 
 impl Rules {
-    pub fn of(project: &Project, folder: BorrowedFd<'_>) -> Outcome<Self> {
+    pub fn of(project: &Project, folder: BorrowedFd<'_>, layer: Option<BorrowedFd<'_>>) -> Outcome<Self> {
         let (hide, protect) = (Matcher::hiding(&project.hide), Matcher::of(&project.protect));
         let survey = Survey::of(folder, folder, &Surveyed::new(&hide, &protect))?;
-        let paths = |hits: Vec<Hit>| hits.into_iter().map(|hit| hit.path).collect();
-        let (hidden, protected) = (paths(survey.hidden), paths(survey.protected));
-        Ok(Self { hide, protect, hidden, protected })
+        let closed = layer.map(|layer| Closed::of(layer, folder, &survey)).transpose()?.unwrap_or_default();
+        let paths = |hits: &[Hit]| hits.iter().map(|hit| hit.path.clone()).collect();
+        let (hidden, protected) = (paths(&survey.hidden), paths(&survey.protected));
+        Ok(Self { hide, protect, hidden, protected, survey, closed })
+    }
+
+    /// What is applied instead of an index of git that the sandbox wrote.
+    pub fn cleared_index(
+        &self,
+        path: &[u8],
+        name: &CStr,
+        layer: BorrowedFd<'_>,
+        host: BorrowedFd<'_>,
+    ) -> Outcome<Option<OwnedFd>> {
+        if is_index(path, &self.survey) { cleared_index(layer, host, name) } else { Ok(None) }
     }
 
     /// Whether the host's file of that name is a secret, so that nothing about it may be told.
@@ -83,6 +103,8 @@ impl Rules {
         };
         if leads_in || self.is_protected(path) {
             Some("protected")
+        } else if self.closed.has(path) {
+            Some("the sandbox committed or staged in its repository that files which were hidden from it are deleted")
         } else if has_control_characters(name) {
             Some("its name has control characters")
         } else if is_too_deep(path) {
@@ -137,15 +159,17 @@ fn split(path: &[u8]) -> (&[u8], &[u8]) {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
-    fn rules() -> Rules {
+    pub fn rules() -> Rules {
         Rules {
             hide: Matcher::of(&["**/.env*".to_owned()]),
             protect: Matcher::of(&["**/.git/hooks".to_owned()]),
             hidden: HashSet::from([b"by-content".to_vec()]),
             protected: HashSet::new(),
+            survey: Survey::default(),
+            closed: Closed::default(),
         }
     }
 

@@ -6,13 +6,15 @@
 mod hidden;
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     env,
     io::{self, Read, Write},
+    os::fd::OwnedFd,
     path::PathBuf,
 };
 
 use ak_jail::{
+    git::work_trees::WorkTree,
     spec::HideRule,
     view::{matcher::Matcher, rules::Rules, survey::Survey},
 };
@@ -75,7 +77,8 @@ fn read(order: &ReadOrder) -> Result<(), Failure> {
     if order.holes {
         reader = reader.telling_holes();
     }
-    let hidden = hidden_in(&reader, order)?;
+    let (hidden, indexes) = hidden_in(&reader, order)?;
+    reader.send_instead(Box::new(move |path| indexes.get(path)?.try_clone().ok()));
     reader.skip_by(Box::new(move |path| hidden.contains(path).then_some("hidden; name it to copy it")));
     let mut out = io::stdout().lock();
     let mut portion = Vec::with_capacity(2 * PORTION);
@@ -89,16 +92,24 @@ fn read(order: &ReadOrder) -> Result<(), Failure> {
     }
 }
 
+/// What is left out, and indexes of git in which that is marked, so that git does not take it for deleted.
+type Hidden = (HashSet<Vec<u8>>, HashMap<Vec<u8>, OwnedFd>);
+
 /// A folder is searched as a project is; a file that is named is meant.
-fn hidden_in(reader: &Reader, order: &ReadOrder) -> Result<HashSet<Vec<u8>>, Failure> {
-    let Some(root) = reader.root().filter(|_| !order.hide.is_empty()) else { return Ok(HashSet::new()) };
+fn hidden_in(reader: &Reader, order: &ReadOrder) -> Result<Hidden, Failure> {
+    let Some(root) = reader.root().filter(|_| !order.hide.is_empty()) else { return Ok(Hidden::default()) };
     if !fstat(root).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory) {
-        return Ok(HashSet::new());
+        return Ok(Hidden::default());
     }
     let (hide, protect) = (Matcher::hiding(&order.hide), Matcher::of(&[]));
     let rules = Rules::new(&hide, &protect);
     let survey = Survey::of(root, root, &rules).map_err(|fault| Failure::new("io", fault.message))?;
-    Ok(survey.hidden.into_iter().map(|hit| hit.path).collect())
+    let mut indexes = HashMap::new();
+    for tree in WorkTree::of(root, &survey) {
+        let marked = tree.marked_index(root).map_err(|fault| Failure::new("io", fault.message))?;
+        indexes.extend(marked.map(|marked| (tree.index(), marked)));
+    }
+    Ok((survey.hidden.into_iter().map(|hit| hit.path).collect(), indexes))
 }
 
 fn write(order: WriteOrder) -> Result<(), Failure> {

@@ -12,6 +12,7 @@ pub mod etc_files;
 pub mod fault;
 pub mod filesystems;
 pub mod foresight;
+pub mod git;
 pub mod gvisor;
 pub mod host_image;
 pub mod identity;

@@ -20,6 +20,7 @@ use crate::{
     control::{End, Layer, LayerState},
     cpu_time,
     fault::{During, Fault, Outcome},
+    git,
     gvisor::{self, Said},
     identity::{Identity, is_host_root},
     layers::Layers,
@@ -146,6 +147,7 @@ impl<'a> Sandbox<'a> {
         walls.extend(cgroup_layers.freezer.clone());
         let upper = follow_child(&ours, &mut walls)?;
         walls.extend(live_layer(&spec.views));
+        walls.extend(git::live::layer(&prepared.surveys));
         walls.extend(on_disk.map(|_| disk_layer_of_kept()));
         let Some((cgroup, _)) = limited.take() else { return Err(Fault::new("internal", "the cgroup is gone")) };
         let Prepared { surveys, .. } = prepared;

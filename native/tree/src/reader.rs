@@ -21,6 +21,9 @@ pub type Skip = Box<dyn Fn(&[u8]) -> Option<&'static str>>;
 /// Hears of everything in the tree, and says of what is no folder whether it is left out without a word.
 pub type LeaveOut = Box<dyn FnMut(&[u8], &Stat) -> bool>;
 
+/// Another file whose contents are sent for a path in the tree.
+pub type Instead = Box<dyn Fn(&[u8]) -> Option<OwnedFd>>;
+
 pub struct Reader {
     /// Folders on the way down.
     levels: Vec<Level>,
@@ -29,6 +32,7 @@ pub struct Reader {
     device: u64,
     skip: Skip,
     leave_out: LeaveOut,
+    instead: Instead,
     tells_holes: bool,
     start: Option<(OwnedFd, Stat)>,
     is_over: bool,
@@ -67,6 +71,7 @@ impl Reader {
             device: stat.st_dev,
             skip,
             leave_out: Box::new(|_, _| false),
+            instead: Box::new(|_| None),
             tells_holes: false,
             start: Some((file, stat)),
             is_over: false,
@@ -84,6 +89,10 @@ impl Reader {
 
     pub fn leave_out_by(&mut self, leave_out: LeaveOut) {
         self.leave_out = leave_out;
+    }
+
+    pub fn send_instead(&mut self, instead: Instead) {
+        self.instead = instead;
     }
 
     /// For a receiver that knows of holes; they are sent as zeros otherwise.
@@ -196,7 +205,11 @@ impl Reader {
     }
 
     fn start_file(&mut self, file: OwnedFd, path: &[u8], stat: &Stat, out: &mut Vec<u8>) {
-        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        let (file, length) = match (self.instead)(path).and_then(|other| Some((fstat(&other).ok()?.st_size, other))) {
+            Some((length, other)) => (other, length),
+            None => (file, stat.st_size),
+        };
+        let size = u64::try_from(length).unwrap_or(0);
         Record::File { path, mode: stat.st_mode & 0o7777, mtime_ms: mtime_ms(stat), size }.write(out);
         let end = if size == 0 { u64::MAX } else { size };
         let solid = if size > 0 && self.tells_holes { 0 } else { end };

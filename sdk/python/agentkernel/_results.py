@@ -90,6 +90,8 @@ class Changes:
     """Hidden or protected, and left."""
     omitted: int
     """Paths that are not listed."""
+    repositories: list[str]
+    """Why git repositories were left as they were."""
 
 
 @dataclass(frozen=True, slots=True)

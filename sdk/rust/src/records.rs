@@ -220,6 +220,8 @@ pub struct Changes {
     pub refused: Vec<String>,
     /// Paths that are not listed.
     pub omitted: i64,
+    /// Why git repositories were left as they were.
+    pub repositories: Vec<String>,
 }
 
 /// Its way out.

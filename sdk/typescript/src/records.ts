@@ -153,6 +153,8 @@ export interface Changes {
   readonly refused: readonly string[];
   /** Paths that are not listed. */
   readonly omitted: number;
+  /** Why git repositories were left as they were. */
+  readonly repositories: readonly string[];
 }
 
 /** Its way out. */

@@ -73,6 +73,7 @@ export const changes = named(
     conflicts: field(list(text()), "Changed on the host meanwhile, and left."),
     refused: field(list(text()), "Hidden or protected, and left."),
     omitted: field(count, "Paths that are not listed."),
+    repositories: field(list(text()), "Why git repositories were left as they were."),
   }),
   "What was carried over to the project on the host.",
 );

@@ -126,5 +126,6 @@ function applyAnswer({ changes, omitted }: ApplyReport): ApplyAnswer {
     conflicts: paths(changes.filter(({ conflict, refused }) => conflict !== null && refused === null)),
     refused: paths(changes.filter(({ refused }) => refused !== null)),
     omitted,
+    repositories: [],
   };
 }

@@ -65,6 +65,7 @@ export function carryReport(fields: Fields): CarryReport {
     conflicts: paths("conflicts"),
     refused: paths("refused"),
     omitted: number(fields, "omitted"),
+    repositories: paths("repositories"),
   };
 }
 

@@ -2,6 +2,7 @@
 import { isIP } from "node:net";
 import { scratchMiB } from "../../backends/linux/jail-spec.js";
 import type { CarryReport, Layer, SandboxEnd } from "../../core/backend.js";
+import { escapeText } from "../../core/escape.js";
 import type { CommandEnd } from "../../runtime/command-end.js";
 import type { OpenPort } from "../../runtime/published-ports.js";
 import type { RunRequest } from "../../runtime/run-request.js";
@@ -67,6 +68,7 @@ function carriedRemarks(report: CarryReport): readonly string[] {
     ...listed("not carried over, changed on the host meanwhile", report.conflicts),
     ...listed("not carried over, hidden or protected", report.refused),
     ...(report.omitted > 0 ? [`${report.omitted} more paths are not listed`] : []),
+    ...report.repositories.map((reason) => `git: ${escapeText(reason)}`),
   ];
 }
 

@@ -35,6 +35,7 @@ export function carriedNotes(report: CarryReport): readonly string[] {
     ...listed("not carried over, changed on the host meanwhile", report.conflicts),
     ...listed("not carried over, hidden or protected", report.refused),
     ...(report.omitted > 0 ? [`${report.omitted} more paths are not listed`] : []),
+    ...report.repositories.map((reason) => `git: ${escapeText(reason)}`),
   ];
 }
 

@@ -103,6 +103,7 @@ export function workspaceContract(contract: Contract): void {
           conflicts: [],
           refused: [],
           omitted: 0,
+          repositories: [],
         });
       });
       expect(project.content()).toEqual(changed);

@@ -128,7 +128,7 @@ impl Work<'_> {
         }
         let done = match (&self.comparison.layer, &change.new) {
             (Some(layer), Some(_)) if change.is_folder() => put::folder(layer.as_fd(), host, change, self.privileged)?,
-            (Some(layer), Some(_)) => put::file(layer.as_fd(), host, change, self.privileged)?,
+            (Some(layer), Some(_)) => put::file(layer.as_fd(), host, change, &self.comparison.rules, self.privileged)?,
             _ => delete::delete(host, &change.path, change.old.as_ref())?,
         };
         if matches!(done, Done::Conflict(_)) || done == Done::NotEmpty && is_open {

@@ -19,6 +19,7 @@ use crate::{
     change::{Change, Kind, Node, PERMISSIONS, Side},
     contents,
     record::Print,
+    rules::Rules,
 };
 
 const BUSY: &str = "the sandbox is writing to it";
@@ -55,7 +56,13 @@ pub fn folder(layer: BorrowedFd<'_>, host: BorrowedFd<'_>, change: &Change, priv
     }
 }
 
-pub fn file(layer: BorrowedFd<'_>, host: BorrowedFd<'_>, change: &Change, privileged: bool) -> Outcome<Done> {
+pub fn file(
+    layer: BorrowedFd<'_>,
+    host: BorrowedFd<'_>,
+    change: &Change,
+    rules: &Rules,
+    privileged: bool,
+) -> Outcome<Done> {
     let Some(new) = &change.new else { return Ok(Done::Nothing) };
     let Ok((at, name)) = parent(host, &change.path) else { return Ok(Done::Conflict("its folder is not there")) };
     let Ok((from, _)) = parent(layer, &change.path) else { return Ok(Done::Conflict("gone from the sandbox")) };
@@ -67,7 +74,16 @@ pub fn file(layer: BorrowedFd<'_>, host: BorrowedFd<'_>, change: &Change, privil
         (Node::Link, None) => return Ok(Done::Conflict(BUSY)),
         _ => {
             let old = old.map(|old| &old.stat);
-            transfer::write_temporary(from.as_fd(), at.as_fd(), &name, &temporary, old, &new.stat, privileged)
+            let instead = rules.cleared_index(&change.path, &name, from.as_fd(), at.as_fd())?;
+            transfer::write_temporary(
+                (from.as_fd(), instead.as_ref()),
+                at.as_fd(),
+                &name,
+                &temporary,
+                old,
+                &new.stat,
+                privileged,
+            )
         }
     };
     let put = match written {
@@ -142,7 +158,7 @@ mod tests {
     use rustix::fs::OFlags;
 
     use super::*;
-    use crate::change::Verdict;
+    use crate::{change::Verdict, rules::tests::rules};
 
     fn open(path: &Path) -> OwnedFd {
         rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).expect("open")
@@ -161,8 +177,11 @@ mod tests {
         let stat = statat(&from, c"link", AtFlags::SYMLINK_NOFOLLOW).expect("look");
         let judged =
             |target: Option<&[u8]>| added("link", Side { node: Node::Link, stat, target: target.map(<[u8]>::to_vec) });
-        assert!(matches!(file(from.as_fd(), to.as_fd(), &judged(None), false), Ok(Done::Conflict(_))));
-        assert_eq!(file(from.as_fd(), to.as_fd(), &judged(Some(b"judged")), false).expect("put"), Done::Applied);
+        assert!(matches!(file(from.as_fd(), to.as_fd(), &judged(None), &rules(), false), Ok(Done::Conflict(_))));
+        assert_eq!(
+            file(from.as_fd(), to.as_fd(), &judged(Some(b"judged")), &rules(), false).expect("put"),
+            Done::Applied
+        );
         assert_eq!(fs::read_link(host.path().join("link")).expect("read"), Path::new("judged"));
     }
 
@@ -175,7 +194,7 @@ mod tests {
         fs::remove_file(layer.path().join("file")).expect("remove");
         for _ in 0..2 {
             let change = added("file", Side { node: Node::File, stat, target: None });
-            assert!(matches!(file(from.as_fd(), to.as_fd(), &change, false), Ok(Done::Conflict(_))));
+            assert!(matches!(file(from.as_fd(), to.as_fd(), &change, &rules(), false), Ok(Done::Conflict(_))));
             assert_eq!(fs::read_dir(host.path()).expect("read").count(), 0);
             symlink("/etc/passwd", layer.path().join("file")).ok();
         }

@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use crate::{
     fault::{During, Fault, Outcome},
+    git::carried::{Closed, cleared_index, is_index},
     view::{
         matcher::{Match, Matcher},
         repository::{Deed, Place},
@@ -37,6 +38,8 @@ pub struct Report {
     pub conflicts: Vec<String>,
     pub refused: Vec<String>,
     pub omitted: u64,
+    /// Why repositories were left as they were, in sentences.
+    pub repositories: Vec<String>,
 }
 
 pub struct Carrier<'a> {
@@ -44,6 +47,9 @@ pub struct Carrier<'a> {
     pub protect: &'a Matcher,
     /// What was hidden or protected when the sandbox started.
     listed: HashSet<&'a [u8]>,
+    survey: &'a Survey,
+    /// Repositories that stay as they are.
+    closed: Closed,
     /// Seconds and nanoseconds: what changed on the host at or after this moment was changed by somebody else.
     since: (i64, u64),
     /// Root gives new files the owner of the folder they are in.
@@ -68,11 +74,14 @@ impl<'a> Carrier<'a> {
         privileged: bool,
     ) -> Self {
         let listed = survey.hidden.iter().chain(&survey.protected).map(|h| h.path.as_slice()).collect();
-        Self { hide, protect, listed, since, privileged, place: Place::default(), report: Report::default() }
+        let (closed, place, report) = (Closed::default(), Place::default(), Report::default());
+        Self { hide, protect, listed, survey, closed, since, privileged, place, report }
     }
 
     /// Applies the writable layer `upper` to `project`.
     pub fn carry(mut self, upper: BorrowedFd<'_>, project: BorrowedFd<'_>) -> Outcome<Report> {
+        self.closed = Closed::of(upper, project, self.survey)?;
+        self.report.repositories = self.closed.reasons().map(str::to_owned).collect();
         self.folder(upper, project, &[])?;
         Ok(self.report)
     }
@@ -168,7 +177,8 @@ impl<'a> Carrier<'a> {
                 return Ok(());
             }
         }
-        let put = transfer::put(upper, target, name, old, new, self.privileged);
+        let cleared = if is_index(path, self.survey) { cleared_index(upper, target, name)? } else { None };
+        let put = transfer::put((upper, cleared.as_ref()), target, name, old, new, self.privileged);
         if put.map_err(|fault| not_carried(path, fault))? {
             self.note(path, |r| &mut r.written);
         }
@@ -180,6 +190,7 @@ impl<'a> Carrier<'a> {
         let (folder, name) = split(path);
         let is_protected = |(folder, name): (&[u8], &[u8])| matches!(self.protect.matches(folder, name), Match::Yes);
         self.listed.contains(path)
+            || self.closed.has(path)
             || matches!(self.hide.matches(folder, name), Match::Yes)
             || is_protected((folder, name))
             || self.place.as_in_git(path).is_some_and(|path| is_protected(split(&path)))

@@ -13,7 +13,7 @@ use rustix::{
     io::{Errno, pread, pwrite, read},
 };
 
-use crate::fault::{During, Outcome};
+use crate::fault::{During, Fault, Outcome};
 
 pub const TEMPORARY: &[u8] = b".agentkernel-carry-";
 const CHUNK: usize = 256 << 10;
@@ -31,9 +31,9 @@ pub fn clear_leftovers(target: BorrowedFd<'_>, names: &[CString]) -> Outcome<()>
     Ok(())
 }
 
-/// Puts `name` of the layer into the project; false if nothing differs.
+/// Puts `name` of the layer into the project, or `instead` of it the contents of another file; false if nothing differs.
 pub fn put(
-    upper: BorrowedFd<'_>,
+    (upper, instead): (BorrowedFd<'_>, Option<&OwnedFd>),
     target: BorrowedFd<'_>,
     name: &CStr,
     old: Option<&Stat>,
@@ -42,7 +42,7 @@ pub fn put(
 ) -> Outcome<bool> {
     let kind = FileType::from_raw_mode(new.st_mode);
     let alike = |o: &Stat| o.st_mode == new.st_mode && o.st_size == new.st_size && new.st_size <= COMPARED;
-    if old.is_some_and(alike) && same(upper, target, name, kind)? {
+    if instead.is_none() && old.is_some_and(alike) && same(upper, target, name, kind)? {
         return Ok(false);
     }
     let temporary = CString::new([TEMPORARY, std::process::id().to_string().as_bytes()].concat()).during("a name")?;
@@ -50,7 +50,7 @@ pub fn put(
         Ok(()) | Err(Errno::NOENT) => {}
         Err(e) => return Err(e).during("clear a temporary file"),
     }
-    let written = write_temporary(upper, target, name, &temporary, old, new, privileged)
+    let written = write_temporary((upper, instead), target, name, &temporary, old, new, privileged)
         .and_then(|()| renameat(target, temporary.as_c_str(), target, name).during("put a file in its place"));
     if written.is_err() {
         // The first error is the one to tell.
@@ -60,7 +60,7 @@ pub fn put(
 }
 
 pub fn write_temporary(
-    upper: BorrowedFd<'_>,
+    (upper, instead): (BorrowedFd<'_>, Option<&OwnedFd>),
     target: BorrowedFd<'_>,
     name: &CStr,
     temporary: &CStr,
@@ -73,10 +73,12 @@ pub fn write_temporary(
         symlinkat(link.as_c_str(), target, temporary).during("make a link")?;
         return if privileged { own_like(target, temporary) } else { Ok(()) };
     }
-    let from = open(upper, name, OFlags::RDONLY)?;
+    let opened = if instead.is_some() { None } else { Some(open(upper, name, OFlags::RDONLY)?) };
+    let from = instead.or(opened.as_ref()).ok_or_else(|| Fault::new("internal", "nothing to write"))?;
+    let size = if instead.is_some() { fstat(from).during("look at a file")?.st_size } else { new.st_size };
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let to = openat(target, temporary, flags, Mode::from_raw_mode(0o600)).during("write a file")?;
-    copy(&from, &to, new.st_size as u64)?;
+    copy(from, &to, size as u64)?;
     if privileged {
         let like = match old {
             Some(old) => *old,

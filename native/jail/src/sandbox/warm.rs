@@ -14,6 +14,7 @@ use crate::{
     control::{Layer, LayerState},
     fault::{During, Fault, Outcome},
     foresight::{self, Foreseen},
+    git,
     gvisor::{self, Said},
     host_image,
     identity::Identity,
@@ -180,6 +181,7 @@ impl Warm {
             return Err(Fault::start("the guest was killed while it waited"));
         }
         layers.extend(live_layer(&spec.views));
+        layers.extend(git::live::layer(&surveys));
         Ok(Sandbox {
             process,
             cgroup,

@@ -7,7 +7,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{Mode, OFlags, fstat, mkdir, open},
+    fs::{Mode, OFlags, Stat, fstat, mkdir, open},
     mount::{
         FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_flag, fsconfig_set_string, fsmount,
         fsopen,
@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     fault::{During, Fault, Outcome},
+    git::masked::mark_hidden,
     place,
     upper::Uppers,
 };
@@ -42,14 +43,21 @@ pub fn build(index: usize, source: OwnedFd, survey: &Survey, writable: Option<Up
     let mut layers = Vec::new();
     // Read-only views are overlays too, with an empty mask if need be: a bind mount would show the host's path in
     // the mount table and would let sockets that appear in the folder be connected to.
-    if writable.is_none() || !survey.hidden.is_empty() {
-        layers.push(masked(&name("m"), &lower, &survey.hidden)?);
-    }
+    let mask = if writable.is_none() || !survey.hidden.is_empty() {
+        layers.push(name("m"));
+        Some(masked(&name("m"), &lower, &survey.hidden)?)
+    } else {
+        None
+    };
     layers.push(name("l"));
     let fs = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC).during("open overlay")?;
     fsconfig_set_flag(&fs, "userxattr").during("overlay without trusted attributes")?;
     fsconfig_set_string(&fs, "lowerdir", layers.join(":").as_str()).during("overlay layers")?;
     let upper = writable.map(|uppers| uppers.add_to(&fs, &name("u"), &name("w"), &like)).transpose()?;
+    if let Some(mask) = &mask {
+        mark_hidden(lower.as_fd(), mask.as_fd(), upper.as_ref().map(AsFd::as_fd), survey)?;
+        resemble_root(mask, &like)?;
+    }
     fsconfig_create(&fs).map_err(|e| {
         Fault::new("layer_unavailable", format!("the copy-on-write view of a folder could not be made: {e}"))
             .hint("other filesystems mounted below the folder, and kernels before 6.6, do not allow this; see `agentkernel doctor`")
@@ -59,12 +67,15 @@ pub fn build(index: usize, source: OwnedFd, survey: &Survey, writable: Option<Up
     Ok(Built { tree, upper })
 }
 
-fn masked(name: &str, lower: &OwnedFd, hidden: &[Hit]) -> Outcome<String> {
+fn masked(name: &str, lower: &OwnedFd, hidden: &[Hit]) -> Outcome<OwnedFd> {
     let mask = folder(name)?;
     mask::build(mask.as_fd(), lower.as_fd(), hidden)?;
-    let like = fstat(lower).during("look at a view")?;
-    mask::resemble(mask.as_fd(), &CString::from(c"."), &like)?;
-    Ok(name.to_owned())
+    Ok(mask)
+}
+
+/// Last: its time changes when something is made in it.
+fn resemble_root(mask: &OwnedFd, like: &Stat) -> Outcome<()> {
+    mask::resemble(mask.as_fd(), &CString::from(c"."), like)
 }
 
 fn folder(name: &str) -> Outcome<OwnedFd> {

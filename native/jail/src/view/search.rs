@@ -14,6 +14,7 @@ use super::{
 use crate::{
     control::{Layer, LayerState},
     fault::Outcome,
+    git::live::protect_repositories,
     spec::{Spec, View},
 };
 
@@ -47,7 +48,10 @@ pub fn search(
     let rules = Rules::new(hide, protect);
     let found = sources.iter_mut().map(|source| source.surveyed.take().map_or_else(|| survey(source, &rules), Ok));
     let mut surveys = found.collect::<Outcome<Vec<_>>>()?;
-    for (view, survey) in shown.views.iter().zip(&mut surveys) {
+    for ((view, survey), source) in shown.views.iter().zip(&mut surveys).zip(&*sources) {
+        if view.is_live() {
+            protect_repositories(source.shown(), survey);
+        }
         if view.is_live() && !survey.repositories.is_empty() {
             let held: Vec<Hit> = placeholders.iter().flat_map(|p| p.hits(&view.source)).collect();
             // A folder that only holds the name is closed as a whole.

@@ -307,6 +307,8 @@ public struct Changes: Sendable, Codable {
     public let refused: [String]
     /// Paths that are not listed.
     public let omitted: Int
+    /// Why git repositories were left as they were.
+    public let repositories: [String]
 
     enum CodingKeys: String, CodingKey {
         case written = "written"
@@ -314,6 +316,7 @@ public struct Changes: Sendable, Codable {
         case conflicts = "conflicts"
         case refused = "refused"
         case omitted = "omitted"
+        case repositories = "repositories"
     }
 }
 

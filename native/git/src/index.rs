@@ -1,0 +1,230 @@
+//! The index (`.git/index`, versions 2 to 4), as far as flags of entries are concerned. All else is copied as it is.
+
+use std::{borrow::Cow, collections::HashMap};
+
+use sha1::{Digest, Sha1};
+use sha2::Sha256;
+
+use crate::{
+    hidden::HiddenPaths,
+    id::{Id, SHA1, SHA256},
+    malformed::{Malformed, Result},
+};
+
+const HEADER: usize = 12;
+/// Times, device, inode, mode, owner and size.
+const STATE: usize = 40;
+const ASSUME_VALID: u16 = 0x8000;
+const EXTENDED: u16 = 0x4000;
+const SKIP_WORKTREE: u16 = 0x4000;
+/// Extensions with offsets into the entries; git does without them.
+const OFFSETS: [&[u8]; 2] = [b"EOIE", b"IEOT"];
+/// The entries of a split index lie in another file.
+const SPLIT: &[u8] = b"link";
+
+#[derive(Debug)]
+pub struct Index<'a> {
+    version: u32,
+    hash: usize,
+    entries: Vec<Entry<'a>>,
+    extensions: Vec<(&'a [u8], &'a [u8])>,
+}
+
+#[derive(Debug)]
+pub struct Entry<'a> {
+    /// What comes before the flags.
+    state: &'a [u8],
+    flags: u16,
+    extended: u16,
+    /// As it is written: compressed against the path before it in version 4.
+    written_path: &'a [u8],
+    pub path: Cow<'a, [u8]>,
+}
+
+impl<'a> Index<'a> {
+    /// Of a repository with ids of either length; the index does not state it.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self> {
+        Self::with_hash(bytes, SHA1).or_else(|failed| Self::with_hash(bytes, SHA256).map_err(|_| failed))
+    }
+
+    fn with_hash(bytes: &'a [u8], hash: usize) -> Result<Self> {
+        let malformed = || Malformed::new("the index is malformed");
+        let body = bytes.len().checked_sub(hash).filter(|end| *end >= HEADER).ok_or_else(malformed)?;
+        let (bytes, number) = (&bytes[..body], |at: usize| u32_at(bytes, at).ok_or_else(malformed));
+        let version = number(4)?;
+        if &bytes[..4] != b"DIRC" || !(2..=4).contains(&version) {
+            return Err(Malformed::new("the index has a format that is not known"));
+        }
+        let count = number(8)? as usize;
+        if count > body / (STATE + hash + 2) {
+            return Err(malformed());
+        }
+        let mut index = Self { version, hash, entries: Vec::with_capacity(count), extensions: Vec::new() };
+        let mut at = HEADER;
+        for _ in 0..count {
+            at = index.read_entry(bytes, at).ok_or_else(malformed)?;
+        }
+        while at < body {
+            let (name, size) = (bytes.get(at..at + 4).ok_or_else(malformed)?, number(at + 4)? as usize);
+            let data = bytes.get(at + 8..(at + 8).saturating_add(size)).ok_or_else(malformed)?;
+            index.extensions.push((name, data));
+            at += 8 + size;
+        }
+        Ok(index)
+    }
+
+    /// Where the next one begins.
+    fn read_entry(&mut self, bytes: &'a [u8], start: usize) -> Option<usize> {
+        let flags_at = start + STATE + self.hash;
+        let state = bytes.get(start..flags_at)?;
+        let flags = u16_at(bytes, flags_at)?;
+        let mut at = flags_at + 2;
+        let mut extended = 0;
+        if flags & EXTENDED != 0 {
+            extended = u16_at(bytes, at)?;
+            at += 2;
+        }
+        let (written, path, next) = if self.version == 4 {
+            let before = self.entries.last().map_or(&b""[..], |entry| &entry.path);
+            let (strip, suffix) = offset(bytes, at)?;
+            let end = suffix + bytes.get(suffix..)?.iter().position(|byte| *byte == 0)?;
+            let kept = before.get(..before.len().checked_sub(strip)?)?;
+            // A path of ours must not grow with each entry.
+            (end - suffix <= LONGEST && kept.len() <= LONGEST).then_some(())?;
+            (&bytes[at..=end], Cow::Owned([kept, &bytes[suffix..end]].concat()), end + 1)
+        } else {
+            let end = at + bytes.get(at..)?.iter().position(|byte| *byte == 0)?;
+            let next = start + padded(end - start);
+            bytes.get(end..next)?;
+            (&bytes[at..end], Cow::Borrowed(&bytes[at..end]), next)
+        };
+        self.entries.push(Entry { state, flags, extended, written_path: written, path });
+        Some(next)
+    }
+
+    /// Where most entries are in a shared file, this one does not say what is tracked.
+    pub fn is_split(&self) -> bool {
+        self.extensions.iter().any(|(name, data)| *name == SPLIT && data.iter().take(self.hash).any(|b| *b != 0))
+    }
+
+    pub fn entries(&self) -> &[Entry<'a>] {
+        &self.entries
+    }
+
+    /// Has git look past the working tree for hidden files, so that it records none as deleted or emptied. How many
+    /// files are tracked and hidden.
+    pub fn skip(&mut self, hidden: &HiddenPaths) -> usize {
+        let mut tracked = 0;
+        for path in hidden.iter() {
+            // Sorted by git: a path, and later all that is below it, with other names in between.
+            let below = [path, b"/"].concat();
+            for start in [path, &below] {
+                let first = self.entries.partition_point(|entry| &*entry.path < start);
+                let is_meant = |entry: &&mut Entry<'_>| entry.path == path || entry.path.starts_with(&below);
+                for entry in self.entries[first..].iter_mut().take_while(is_meant) {
+                    entry.extended |= SKIP_WORKTREE;
+                    tracked += 1;
+                }
+            }
+        }
+        tracked
+    }
+
+    /// Takes back every "skip-worktree" and "assume-unchanged" that `before` does not have: these hide what is in the
+    /// working tree from whoever asks git. How many entries were changed.
+    pub fn take_marks_of(&mut self, before: Option<&Index<'_>>) -> usize {
+        let marked = before.into_iter().flat_map(|before| &before.entries).filter(|entry| entry.is_marked());
+        let marks: HashMap<&[u8], (bool, bool)> =
+            marked.map(|entry| (&*entry.path, (entry.skips(), entry.is_assumed()))).collect();
+        let mut changed = 0;
+        for entry in self.entries.iter_mut().filter(|entry| entry.is_marked() || marks.contains_key(&*entry.path)) {
+            let (skips, assumed) = marks.get(&*entry.path).copied().unwrap_or_default();
+            let (flags, extended) = (entry.flags, entry.extended);
+            entry.flags = flags & !ASSUME_VALID | if assumed { ASSUME_VALID } else { 0 };
+            entry.extended = extended & !SKIP_WORKTREE | if skips { SKIP_WORKTREE } else { 0 };
+            changed += usize::from((entry.flags, entry.extended) != (flags, extended));
+        }
+        changed
+    }
+
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let has_extended = self.entries.iter().any(|entry| entry.extended != 0);
+        let version = if self.version == 4 { 4 } else { 2 + u32::from(has_extended) };
+        let mut out = Vec::new();
+        out.extend_from_slice(b"DIRC");
+        out.extend_from_slice(&version.to_be_bytes());
+        out.extend_from_slice(&(self.entries.len() as u32).to_be_bytes());
+        for entry in &self.entries {
+            let start = out.len();
+            out.extend_from_slice(entry.state);
+            let flags = entry.flags & !EXTENDED | if entry.extended != 0 { EXTENDED } else { 0 };
+            out.extend_from_slice(&flags.to_be_bytes());
+            if entry.extended != 0 {
+                out.extend_from_slice(&entry.extended.to_be_bytes());
+            }
+            out.extend_from_slice(entry.written_path);
+            if version != 4 {
+                out.resize(start + padded(out.len() - start), 0);
+            }
+        }
+        for (name, data) in self.extensions.iter().filter(|(name, _)| !OFFSETS.contains(name)) {
+            out.extend_from_slice(name);
+            out.extend_from_slice(&(data.len() as u32).to_be_bytes());
+            out.extend_from_slice(data);
+        }
+        if self.hash == SHA1 {
+            let sum = Sha1::digest(&out);
+            out.extend_from_slice(&sum);
+        } else {
+            let sum = Sha256::digest(&out);
+            out.extend_from_slice(&sum);
+        }
+        out
+    }
+}
+
+impl Entry<'_> {
+    pub fn skips(&self) -> bool {
+        self.extended & SKIP_WORKTREE != 0
+    }
+
+    fn is_assumed(&self) -> bool {
+        self.flags & ASSUME_VALID != 0
+    }
+
+    fn is_marked(&self) -> bool {
+        self.skips() || self.is_assumed()
+    }
+
+    pub fn id(&self) -> Option<Id> {
+        Id::of(&self.state[STATE..])
+    }
+}
+
+/// No path that git could check out is longer.
+const LONGEST: usize = 1 << 16;
+
+/// Entries before version 4 end with one to eight zeros.
+fn padded(length: usize) -> usize {
+    (length + 8) & !7
+}
+
+/// git's variable-length offset, and where it ends.
+pub fn offset(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
+    let mut byte = *bytes.get(at)?;
+    let mut value = usize::from(byte & 0x7f);
+    while byte & 0x80 != 0 {
+        at += 1;
+        byte = *bytes.get(at)?;
+        value = value.checked_add(1)?.checked_mul(128)?.checked_add(usize::from(byte & 0x7f))?;
+    }
+    Some((value, at + 1))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at.checked_add(4)?).and_then(|part| part.try_into().ok()).map(u32::from_be_bytes)
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes.get(at..at.checked_add(2)?).and_then(|part| part.try_into().ok()).map(u16::from_be_bytes)
+}

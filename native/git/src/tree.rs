@@ -1,0 +1,86 @@
+//! Trees, and what one has lost in comparison with another.
+
+use std::collections::HashMap;
+
+use crate::{
+    hidden::HiddenPaths,
+    id::Id,
+    malformed::{Malformed, Result},
+    store::Store,
+};
+
+/// Directories in directories; a tree that is its own parent cannot be made, but a long chain can.
+const DEEPEST: usize = 1000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Item {
+    pub is_tree: bool,
+    pub id: Id,
+}
+
+pub fn parse(data: &[u8], hash: usize) -> Result<HashMap<Vec<u8>, Item>> {
+    let malformed = || Malformed::new("a tree is malformed");
+    let mut items = HashMap::new();
+    let mut rest = data;
+    while !rest.is_empty() {
+        let space = rest.iter().position(|byte| *byte == b' ').ok_or_else(malformed)?;
+        let end = rest.iter().position(|byte| *byte == 0).filter(|end| *end > space).ok_or_else(malformed)?;
+        let id = rest.get(end + 1..end + 1 + hash).and_then(Id::of).ok_or_else(malformed)?;
+        let is_tree = matches!(&rest[..space], b"40000" | b"040000");
+        items.insert(rest[space + 1..end].to_vec(), Item { is_tree, id });
+        rest = &rest[end + 1 + hash..];
+    }
+    Ok(items)
+}
+
+/// How a hidden file fared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    Deleted,
+    Emptied,
+}
+
+/// Hidden files that `old` has and `new` has no more, or has empty.
+pub fn lost(store: &Store, old: Id, new: Option<Id>, hidden: &HiddenPaths) -> Result<Vec<(Vec<u8>, Fate)>> {
+    let mut found = Vec::new();
+    compare(store, (Some(old), new), &[], hidden, &mut found, 0)?;
+    Ok(found)
+}
+
+fn compare(
+    store: &Store,
+    (old, new): (Option<Id>, Option<Id>),
+    directory: &[u8],
+    hidden: &HiddenPaths,
+    found: &mut Vec<(Vec<u8>, Fate)>,
+    depth: usize,
+) -> Result<()> {
+    if old == new {
+        return Ok(());
+    }
+    if depth > DEEPEST {
+        return Err(Malformed::new("a tree is too deep"));
+    }
+    let items = |id: Option<Id>| id.map_or_else(|| Ok(HashMap::new()), |id| store.tree(id));
+    let (old, new) = (items(old)?, items(new)?);
+    for (name, was) in &old {
+        let path = [directory, name].concat();
+        let is = new.get(name);
+        if is == Some(was) {
+            continue;
+        }
+        if was.is_tree {
+            if hidden.reach_into(&path) {
+                let inside = is.filter(|is| is.is_tree).map(|is| is.id);
+                compare(store, (Some(was.id), inside), &[&path[..], b"/"].concat(), hidden, found, depth + 1)?;
+            }
+        } else if hidden.contains(&path) {
+            match is.filter(|is| !is.is_tree) {
+                None => found.push((path, Fate::Deleted)),
+                Some(is) if is.id.is_empty_blob() && !was.id.is_empty_blob() => found.push((path, Fate::Emptied)),
+                Some(_) => {}
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! What a sandbox made of the user's repositories, looked at before it is carried over.
+
+use std::{
+    collections::BTreeMap,
+    ffi::CStr,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+};
+
+use ak_git::{Index, losses};
+use rustix::fs::OFlags;
+
+use super::work_trees::{INDEX, LARGEST_INDEX, WorkTree, file, in_memory, open};
+use crate::{
+    fault::{During, Outcome},
+    view::survey::Survey,
+};
+
+/// The sandbox's commits lie among them, unreachable, until the user asks for one by its id.
+const OBJECTS: &[u8] = b"objects";
+
+/// Repositories that keep what they had, and why: by their directory, with its `/`.
+#[derive(Debug, Default)]
+pub struct Closed(BTreeMap<Vec<u8>, String>);
+
+impl Closed {
+    /// Looks at all that the sandbox changed in repositories with hidden files.
+    pub fn of(layer: BorrowedFd<'_>, host: BorrowedFd<'_>, survey: &Survey) -> Outcome<Self> {
+        let mut closed = Self::default();
+        for tree in WorkTree::of(host, survey) {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+            let open = |root| open(root, &tree.git, flags).during("open a repository");
+            if let (Some(ours), Some(theirs)) = (open(host)?, open(layer)?)
+                && let Some(why) = refusal(ours.as_fd(), theirs.as_fd(), &tree)
+            {
+                closed.0.insert(tree.git, why);
+            }
+        }
+        Ok(closed)
+    }
+
+    /// Whether a path belongs to a repository that stays as it is. New objects are no change to it.
+    pub fn has(&self, path: &[u8]) -> bool {
+        self.0.keys().any(|git| {
+            let inside = path.strip_prefix(&git[..]);
+            inside.is_some_and(|inside| inside != OBJECTS && !inside.starts_with(b"objects/"))
+        })
+    }
+
+    pub fn reasons(&self) -> impl Iterator<Item = &str> {
+        self.0.values().map(String::as_str)
+    }
+}
+
+fn refusal(host: BorrowedFd<'_>, sandbox: BorrowedFd<'_>, tree: &WorkTree) -> Option<String> {
+    let git = String::from_utf8_lossy(&tree.git).into_owned();
+    let kept = "the repository stays as it was, and changed files are in the working tree";
+    match losses(host, sandbox, &tree.hidden) {
+        Ok(found) if found.is_empty() => None,
+        Ok(found) => {
+            let told: Vec<String> = found.iter().take(3).map(ToString::to_string).collect();
+            let more = if found.len() > told.len() { " and more" } else { "" };
+            Some(format!(
+                "{git}: {}{more}, which was hidden from the sandbox; {kept}. Commit them on the host, or let the sandbox \
+                 see the file and run it again",
+                told.join(", ")
+            ))
+        }
+        Err(malformed) => Some(format!("{git}: what the sandbox committed could not be checked: {malformed}; {kept}")),
+    }
+}
+
+/// The index that takes the place of one of the host's, as a file in memory, where it must not be the sandbox's as it is:
+/// without the marks of hidden files, and without all others that hide what is in the working tree and that the host's
+/// index does not have.
+pub fn cleared_index(layer: BorrowedFd<'_>, host: BorrowedFd<'_>, name: &CStr) -> Outcome<Option<OwnedFd>> {
+    let read = |root| file(root, name.to_bytes(), LARGEST_INDEX).during("read a git index");
+    let Some(new) = read(layer)? else { return Ok(None) };
+    let old = read(host)?;
+    let old = old.as_deref().and_then(|bytes| Index::parse(bytes).ok());
+    // One that git cannot read hides nothing.
+    let Ok(mut index) = Index::parse(&new) else { return Ok(None) };
+    if index.take_marks_of(old.as_ref()) == 0 {
+        return Ok(None);
+    }
+    in_memory(&index.to_bytes()).map(Some)
+}
+
+/// Whether a path is the index of a repository, under whatever name that has.
+pub fn is_index(path: &[u8], survey: &Survey) -> bool {
+    path.strip_suffix(INDEX).is_some_and(|git| survey.repositories.iter().any(|repository| repository == git))
+}
