@@ -11,7 +11,7 @@ export class HttpClient {
   #idle = [];
   #all = [];
 
-  /** A port of this machine's (`{ port }`), or a Unix socket (`{ path }`). */
+  /** A port of this machine's (`{ port, key }`), or a Unix socket (`{ path }`). */
   constructor(place) {
     this.#place = place;
   }
@@ -79,9 +79,10 @@ class Connection {
   }
 }
 
-function requestText({ port }, method, path, body = "") {
+function requestText({ port, key }, method, path, body = "") {
   const [type, text] = typeof body === "string" ? ["octet-stream", body] : ["json", JSON.stringify(body)];
   const host = port === undefined ? "localhost" : `127.0.0.1:${port}`;
   const about = `content-type: application/${type}\r\ncontent-length: ${Buffer.byteLength(text)}\r\n`;
-  return `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${text === "" ? "" : about}\r\n${text}`;
+  const who = key === undefined ? "" : `authorization: Bearer ${key}\r\n`;
+  return `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${who}${text === "" ? "" : about}\r\n${text}`;
 }

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { bwrapTrue } from "../bwrap.mjs";
 import { HttpClient } from "../http-client.mjs";
@@ -59,7 +59,8 @@ export async function withServer({ entry, folder }, work) {
   const port = await new Promise((resolve) => {
     server.stdout.once("data", (chunk) => resolve(Number(/:(\d+)\s*$/.exec(String(chunk))?.[1])));
   });
-  const client = new HttpClient({ port });
+  const key = readFileSync(join(env.XDG_STATE_HOME, "agentkernel", "api-tokens", String(port)), "utf8").trim();
+  const client = new HttpClient({ port, key });
   try {
     return await work((method, path, body) => client.ask(method, path, body), env);
   } finally {

@@ -17,7 +17,7 @@ type Config struct {
 	// BaseURL is http://host:port, https://host:port or unix:///path; otherwise AGENTKERNEL_BASE_URL, the socket of the
 	// user's daemon, or http://localhost:8080.
 	BaseURL string
-	// APIKey is an API key or a JWT; otherwise AGENTKERNEL_API_KEY.
+	// APIKey is an API key or a JWT; otherwise AGENTKERNEL_API_KEY, else the token of the user's own server on loopback.
 	APIKey string
 	// RequestTimeout is how long an answer may take beyond the time limits of its commands (2 minutes); of a stream, how
 	// long nothing at all may come.

@@ -139,8 +139,12 @@ func (c *connection) wire(ctx context.Context, r request) (*http.Request, error)
 	if kind != "" {
 		wire.Header.Set("Content-Type", kind)
 	}
-	if c.apiKey != "" {
-		wire.Header.Set("Authorization", "Bearer "+c.apiKey)
+	key := c.apiKey
+	if key == "" {
+		key = c.place.localToken()
+	}
+	if key != "" {
+		wire.Header.Set("Authorization", "Bearer "+key)
 	}
 	return wire, nil
 }

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 )
@@ -43,6 +44,26 @@ func findPlace(baseURL string) (place, error) {
 	)
 }
 
+var loopback = regexp.MustCompile(`^(localhost|127(\.\d{1,3}){3}|::1)$`)
+
+// localToken is what stands for the user at a server of theirs on loopback, which writes it to a file that only the user
+// can read. It is read for each request: a server makes a new one when it starts.
+func (p place) localToken() string {
+	parsed, err := url.Parse(p.url)
+	if p.socket != "" || err != nil || !loopback.MatchString(strings.ToLower(parsed.Hostname())) {
+		return ""
+	}
+	port := parsed.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[parsed.Scheme]
+	}
+	text, err := os.ReadFile(filepath.Join(stateFolder(), "agentkernel", "api-tokens", port))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
 func daemonSocket() string {
 	path := filepath.Join(daemonFolder(), "daemon.sock")
 	if found, err := os.Stat(path); err == nil && found.Mode()&os.ModeSocket != 0 {
@@ -55,12 +76,15 @@ func daemonFolder() string {
 	if runtime := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(runtime) && isOwnFolder(runtime) {
 		return filepath.Join(runtime, "agentkernel")
 	}
-	state := os.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(state) {
-		home, _ := os.UserHomeDir()
-		state = filepath.Join(home, ".local/state")
+	return filepath.Join(stateFolder(), "agentkernel", "daemon")
+}
+
+func stateFolder() string {
+	if state := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(state) {
+		return state
 	}
-	return filepath.Join(state, "agentkernel", "daemon")
+	home, _ := os.UserHomeDir()
+	return filepath.Join(home, ".local/state")
 }
 
 // Under sudo the variable may still name the folder of the user before.

@@ -26,7 +26,7 @@ export function openApiDocument(version: string): JsonSchema {
     openapi: "3.1.0",
     info: { ...about, version },
     servers: [{ url: "http://localhost:8080", description: "agentkernel serve" }],
-    security: [{ bearer: [] }, {}],
+    security: [{ bearer: [] }],
     paths,
     components: {
       securitySchemes: {
@@ -34,7 +34,7 @@ export function openApiDocument(version: string): JsonSchema {
           type: "http",
           scheme: "bearer",
           description:
-            "An API key (agentkernel keys create) or a JWT. Not needed by the same user on the same machine.",
+            "An API key (agentkernel keys create), a JWT, or over loopback what agentkernel keys token prints. Not needed on the daemon's Unix socket.",
         },
       },
       headers: {

@@ -71,4 +71,13 @@ export const apiVerbs: readonly VerbSpec[] = [
     rest: { kind: "words" },
     load: () => import("./verbs/keys-revoke.js"),
   },
+  {
+    name: "keys token",
+    summary: "print the token that stands for you on this machine, while serve runs",
+    usage: "keys token [options]",
+    examples: ["agentkernel keys token", "agentkernel keys token --port 8081"],
+    options: [{ long: "port", value: "PORT", help: "of the server that listens there (your daemon's)" }],
+    rest: { kind: "none" },
+    load: () => import("./verbs/keys-token.js"),
+  },
 ];

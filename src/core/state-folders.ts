@@ -81,6 +81,11 @@ export function apiKeysFolder(env: HostEnvironment, homeDir: string): string {
   return joinedPath(stateFolder(env, homeDir), "keys");
 }
 
+/** What stands for the user on a loopback port of the HTTP interface. SDKs read it by the same rule. */
+export function apiTokenFile(env: HostEnvironment, homeDir: string, port: number): string {
+  return joinedPath(stateFolder(env, homeDir), `api-tokens/${port}`);
+}
+
 /** Where the daemon's socket lies where there is no folder for such things that ends with the session. */
 export function daemonStateFolder(env: HostEnvironment, homeDir: string): string {
   return joinedPath(stateFolder(env, homeDir), "daemon");

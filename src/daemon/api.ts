@@ -6,11 +6,12 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import type { JwtSettings, JwtVerifier } from "../api/auth/jwt.js";
+import type { LocalToken } from "../api/auth/local-token.js";
 import type { TcpPlace } from "../api/http/listener.js";
 import type { Api, ApiLimits } from "../api/index.js";
 import { Metrics } from "../api/metrics/index.js";
 import { AgentKernelError } from "../core/errors.js";
-import { apiKeysFolder, stateFolder } from "../core/state-folders.js";
+import { apiKeysFolder, apiTokenFile, stateFolder } from "../core/state-folders.js";
 import type { Surroundings } from "../core/surroundings.js";
 import type { Resident } from "../runtime/resident.js";
 import type { Log } from "./log.js";
@@ -39,6 +40,7 @@ export class DaemonApi {
   readonly #resident: Omit<Resident, "meter">;
   #api: Promise<Api> | null = null;
   #tcp: Server | null = null;
+  #localToken: LocalToken | null = null;
   /** Where it listens on TCP; null where it does not. */
   url: string | null = null;
 
@@ -52,8 +54,12 @@ export class DaemonApi {
   async open(): Promise<void> {
     const { serve, log } = this.#parts;
     if (serve === null) return;
-    const { createTcpServer, listenOn } = await import("../api/http/listener.js");
+    const [{ createTcpServer, listenOn }, { LocalToken }] = await Promise.all([
+      import("../api/http/listener.js"),
+      import("../api/auth/local-token.js"),
+    ]);
     const { tcp } = serve;
+    const { env, homeDir } = this.#parts.own;
     await refuseWithoutKeys(serve, this.#parts.own);
     const api = await this.#ready();
     const { server, newcomers } = createTcpServer(tcp);
@@ -61,8 +67,11 @@ export class DaemonApi {
     server.on("request", (request, response) => void api.serve(request, response, door));
     server.on("checkContinue", (request, response) => void api.serve(request, response, door, true));
     server.on("upgrade", (request, socket, head) => void api.upgrade(request, socket, head, door));
-    this.url = await listenOn(server, tcp);
+    const { url, port } = await listenOn(server, tcp);
     this.#tcp = server;
+    // Only now is the port ours. Until then no token is accepted.
+    this.#localToken = LocalToken.write(apiTokenFile(env, homeDir, port));
+    this.url = url;
     log.say(`the HTTP interface listens on ${this.url}`);
   }
 
@@ -76,6 +85,7 @@ export class DaemonApi {
   }
 
   async close(): Promise<void> {
+    this.#localToken?.remove();
     this.#tcp?.close();
     this.#tcp?.closeIdleConnections();
     await (await this.#api)?.stop(STOP_GRACE_MS);
@@ -103,7 +113,7 @@ export class DaemonApi {
       own,
       resident: this.#resident,
       metrics: this.meter,
-      auth: new Authenticator({ keys, jwt, uid: process.geteuid?.() ?? -1 }),
+      auth: new Authenticator({ keys, jwt, localToken: () => this.#localToken }),
       access: new AccessLog(serve?.accessLogPath ?? join(stateFolder(own.env, own.homeDir), "access.log")),
       limits: { ...usualLimits, ...serve?.limits },
       mcp: new McpHttp({ onFault: (error) => log.say(`MCP: ${describe(error)}`) }),

@@ -58,6 +58,7 @@ export class DecisionRecord {
   #rule = "";
   #decided = false;
   #ended = false;
+  #onEnd: () => void = () => {};
 
   constructor(known: Known, report: (decision: EgressDecision) => void) {
     this.#known = known;
@@ -73,6 +74,11 @@ export class DecisionRecord {
     if (!known && this.#secrets.length < MAX_SECRET_USES) this.#secrets.push(use);
   }
 
+  /** Calls it when the connection has ended. */
+  whenEnded(call: () => void): void {
+    this.#onEnd = call;
+  }
+
   decide(verdict: "allowed" | "denied", rule: string): void {
     if (this.#decided) return;
     this.#decided = true;
@@ -85,6 +91,7 @@ export class DecisionRecord {
   end(bytes: { readonly sent: number; readonly received: number }, denied: string | null): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#onEnd();
     if (denied !== null) {
       this.#verdict = "denied";
       this.#rule = denied;

@@ -4,6 +4,7 @@
  */
 import { createServer } from "node:net";
 import { AgentKernelError } from "../core/errors.js";
+import { listenMarked } from "../core/own-ports.js";
 import { parseAddress } from "./address/address.js";
 import { whyNotPublic } from "./address/non-public.js";
 import { createGateway, type Gateway, type GatewayOptions } from "./gateway.js";
@@ -41,17 +42,12 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       (error: Error) => socket.destroy(error),
     );
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ host, port: options.port ?? 0 }, resolve);
-  }).catch((cause: unknown) => {
+  const port = await listenMarked(server, { host, port: options.port ?? 0 }).catch((cause: unknown) => {
     throw new AgentKernelError("resource_exhausted", `the proxy cannot listen on ${host}:${options.port ?? 0}`, {
       hint: "choose another port, or 0 for any that is free",
       cause,
     });
   });
-  const bound = server.address();
-  const port = typeof bound === "object" && bound !== null ? bound.port : 0;
   const close = () =>
     new Promise<void>((resolve) => {
       server.close(() => resolve());

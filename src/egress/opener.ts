@@ -11,6 +11,7 @@ import { type Dial, type Dialled, dialFirst } from "./dial.js";
 import { EgressFailure, failureOf, refusal } from "./failure.js";
 import { authorityText, type Host, hostText, type InvalidHost, isPort, parseHost, shown } from "./host.js";
 import { type GatewayLimits, Turns } from "./limits.js";
+import { refuseOwnListener, refuseOwnPort } from "./own-listeners.js";
 import type { Expectation } from "./peek/expectation.js";
 import type { NameCache } from "./resolver.js";
 import type { Rules, Verdict } from "./rules.js";
@@ -39,6 +40,11 @@ const OWN_ADDRESSES_MS = 1_000;
 
 /** To a sandbox: the log has the address, which may be one of the host's own network. */
 const RESOLVES_ELSEWHERE = "it resolves to an address that is not allowed";
+
+/** Who named the address itself learns nothing from the reason. */
+function told(host: Host, detail: string | undefined): string {
+  return host.kind === "name" || detail === undefined ? RESOLVES_ELSEWHERE : detail;
+}
 
 export interface Opened {
   readonly socket: Socket;
@@ -94,7 +100,7 @@ export class Opener {
     } catch (error) {
       const code = failureOf(error);
       const detail = error instanceof EgressFailure ? error.message : undefined;
-      if (code === "denied") return deny(destination, detail ?? "denied", RESOLVES_ELSEWHERE);
+      if (code === "denied") return deny(destination, detail ?? "denied", told(host, detail));
       record.note({ failure: code });
       record.decide("allowed", verdict.rule);
       return refusal(code, destination, detail);
@@ -208,6 +214,8 @@ export class Opener {
       dialFirst(addresses, port, this.#options.dial, deadline),
     );
     record.note({ dialled: address.text });
+    const mark = await refuseOwnListener(socket, this.#own());
+    if (mark !== null) record.whenEnded(mark.release);
     return socket;
   }
 
@@ -219,6 +227,7 @@ export class Opener {
     record: DecisionRecord,
     signal: AbortSignal,
   ): Promise<Socket> {
+    if (host.kind === "address") await refuseOwnPort(host.address, port, this.#own());
     const literal = parseAddress(proxy.host);
     const addresses = literal === null ? await this.#resolve(proxy.host) : [literal];
     record.note({ upstream: `${proxy.kind}://${proxy.host}:${proxy.port}` });

@@ -2,6 +2,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { AgentKernelError } from "../core/errors.js";
+import { listenMarked } from "../core/own-ports.js";
 
 export interface PublishedPort {
   /** An address of the host; loopback unless the user says otherwise. */
@@ -82,21 +83,15 @@ async function join(socket: Socket, connecting: Promise<Duplex>): Promise<void> 
   inside.pipe(socket);
 }
 
-function listen(server: Server, { address, hostPort }: PublishedPort): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (cause: NodeJS.ErrnoException) => {
-      const where = `${address}:${hostPort}`;
-      const why = cause.code === "EADDRINUSE" ? "it is in use" : cause.message;
-      reject(
-        new AgentKernelError("conflict", `the port ${where} cannot be published: ${why}`, {
-          hint: "choose another port of this machine, or 0 for any that is free",
-          cause,
-        }),
-      );
+async function listen(server: Server, { address, hostPort }: PublishedPort): Promise<number> {
+  try {
+    return await listenMarked(server, { host: address, port: hostPort });
+  } catch (cause) {
+    const isTaken = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE";
+    const why = isTaken ? "it is in use" : cause instanceof Error ? cause.message : String(cause);
+    throw new AgentKernelError("conflict", `the port ${address}:${hostPort} cannot be published: ${why}`, {
+      hint: "choose another port of this machine, or 0 for any that is free",
+      cause,
     });
-    server.listen({ host: address, port: hostPort, exclusive: true }, () => {
-      const bound = server.address();
-      resolve(typeof bound === "object" && bound !== null ? bound.port : hostPort);
-    });
-  });
+  }
 }

@@ -18,7 +18,9 @@ describe.each(actors)("as $name", (actor) => {
   });
 
   const asActor = process.getuid?.() === 0 ? { uid: actor.uid, gid: actor.gid } : {};
-  const curl = async (...words: readonly string[]) =>
+  const curl = (...words: readonly string[]) =>
+    curlWithoutKey("-H", `Authorization: Bearer ${server.localToken}`, ...words);
+  const curlWithoutKey = async (...words: readonly string[]) =>
     (await run("curl", ["-sS", ...words], { ...asActor, cwd: "/" })).stdout;
 
   it("the first call answers as it is printed", async () => {
@@ -126,9 +128,9 @@ describe.each(actors)("as $name", (actor) => {
   });
 
   it("requests of a user's own processes are served on the daemon's socket too", async () => {
-    const answer = await curl("--unix-socket", server.socketPath, "http://localhost/health");
+    const answer = await curlWithoutKey("--unix-socket", server.socketPath, "http://localhost/health");
     expect(JSON.parse(answer)).toEqual({ success: true, data: { status: "ok" } });
-    const ran = await curl(
+    const ran = await curlWithoutKey(
       ...["--unix-socket", server.socketPath, "http://localhost/run", "-H", "Content-Type: application/json"],
       ...["-d", '{"command":["id","-u"],"network":false}'],
     );

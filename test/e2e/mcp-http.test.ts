@@ -1,5 +1,7 @@
 /** The tools over Streamable HTTP, with the official client and the official conformance suite. */
 import { execFile } from "node:child_process";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -129,7 +131,9 @@ describe.each(actors)("as $name", (actor) => {
       format: "cjs",
       logLevel: "error",
     });
-    const words = ["server", "--url", `http://localhost:${server.port}/mcp`];
+    // The suite brings no key, so something between brings it.
+    await using bearer = await bringing(server.localToken, server.port);
+    const words = ["server", "--url", `http://localhost:${bearer.port}/mcp`];
     const baseline = ["--expected-failures", join(repository, "test/e2e/mcp-conformance-baseline.yml")];
     const results = ["-o", actor.folder("results")];
     const asActor = process.getuid?.() === 0 ? { uid: actor.uid, gid: actor.gid } : {};
@@ -142,3 +146,32 @@ describe.each(actors)("as $name", (actor) => {
     expect(ended.stdout).toMatch(/dns-rebinding-protection: 2 passed, 0 failed/);
   });
 });
+
+/** A server on loopback that passes requests on to this port, with a key. */
+async function bringing(key: string, port: number): Promise<AsyncDisposable & { readonly port: number }> {
+  const between = createServer((asked, answer) => {
+    const { method = "GET", url = "/", headers } = asked;
+    const passed = request({
+      host: "127.0.0.1",
+      port,
+      method,
+      path: url,
+      headers: { ...headers, authorization: `Bearer ${key}` },
+    });
+    passed.once("response", (response) => {
+      answer.writeHead(response.statusCode ?? 502, response.headers);
+      response.pipe(answer);
+    });
+    passed.once("error", () => answer.destroy());
+    answer.once("close", () => passed.destroy());
+    asked.pipe(passed);
+  });
+  await new Promise<void>((resolve) => between.listen(0, "localhost", resolve));
+  return {
+    port: (between.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      between.closeAllConnections();
+      await new Promise((resolve) => between.close(resolve));
+    },
+  };
+}

@@ -35,6 +35,8 @@ const places = [
   // No address is given: the socket of the user's daemon is found.
   { place: "the daemon's socket", kind: "unix", variables: () => ({}) },
   { place: "TCP, with a key", kind: "tcp", variables: byTcp },
+  // The token of the user's own server is found.
+  { place: "TCP, without a key", kind: "tcp-own", variables: () => ({ AGENTKERNEL_BASE_URL: server.url }) },
 ];
 
 const missing = sdks.filter((sdk) => sdk.missing !== undefined);
@@ -52,7 +54,7 @@ describe.each(sdks.filter((sdk) => !missing.includes(sdk)))("the SDK for $name",
     expect(await outputOf(sdk.example, env)).toBe("hello\none\ntwo\nkept\nnot there\n");
   });
 
-  const own = places.filter(({ kind }) => kind === "tcp" || !sdk.isTcpOnly);
+  const own = places.filter(({ kind }) => kind !== "unix" || !sdk.isTcpOnly);
   describe.each(own)("by $place", ({ kind, variables }) => {
     const names = { name: `${sdk.name}-${kind}`, dir: project() };
     let outcomes: readonly Outcome[];

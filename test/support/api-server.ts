@@ -1,5 +1,6 @@
 /** `agentkernel serve` of an actor's, on a free port of loopback, and requests to it. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
 import { type Actor, environmentOf, programOf } from "./actors.js";
 import { clientOf } from "./daemon.js";
@@ -17,7 +18,8 @@ export interface Answer {
 export interface Sending {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  readonly key?: string;
+  /** Null: none. Otherwise, where no header says it, what stands for the user who runs the server. */
+  readonly key?: string | null;
   readonly agent?: Agent;
 }
 
@@ -81,6 +83,11 @@ export class ApiServer {
     return `${this.actor.variables?.XDG_STATE_HOME}/agentkernel`;
   }
 
+  /** What stands for the user who runs it. */
+  get localToken(): string {
+    return readFileSync(`${this.stateFolder}/api-tokens/${this.port}`, "utf8").trim();
+  }
+
   /** A new key of this server's. */
   async key(name: string, words: readonly string[]): Promise<string> {
     const made = await runCli(this.actor, ["keys", "create", ...words, name]);
@@ -120,7 +127,7 @@ export class ApiServer {
             ...(bytes === undefined
               ? {}
               : { "content-type": "application/json", "content-length": Buffer.byteLength(bytes) }),
-            ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+            ...(key === null ? {} : { authorization: `Bearer ${key ?? this.localToken}` }),
             ...headers,
           },
         },

@@ -1,6 +1,7 @@
 """Which server is asked, and where the user's daemon listens."""
 
 import os
+import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,20 @@ class Place:
     url: str
     socket: str | None
     """Of a Unix socket; then the URL only stands for it."""
+
+    def local_token(self) -> str | None:
+        """
+        What stands for the user at a server of theirs on loopback, which writes it to a file that only the user can
+        read. Read for each request: a server makes a new one when it starts.
+        """
+        parts = urlsplit(self.url)
+        if self.socket is not None or not re.fullmatch(r"localhost|127(\.\d{1,3}){3}|::1", parts.hostname or ""):
+            return None
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        try:
+            return (_state_folder() / "agentkernel/api-tokens" / str(port)).read_text().strip() or None
+        except (FileNotFoundError, PermissionError):
+            return None
 
 
 def find_place(base_url: str | None) -> Place:
@@ -45,8 +60,12 @@ def _daemon_folder() -> Path:
     runtime = Path(os.environ.get("XDG_RUNTIME_DIR", ""))
     if runtime.is_absolute() and _is_own_folder(runtime):
         return runtime / "agentkernel"
+    return _state_folder() / "agentkernel/daemon"
+
+
+def _state_folder() -> Path:
     state = Path(os.environ.get("XDG_STATE_HOME", ""))
-    return (state if state.is_absolute() else Path.home() / ".local/state") / "agentkernel/daemon"
+    return state if state.is_absolute() else Path.home() / ".local/state"
 
 
 def _is_own_folder(path: Path) -> bool:

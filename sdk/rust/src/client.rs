@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::Method;
-use hyper::header::HeaderValue;
 use serde::{Deserialize, Serialize};
 
-use crate::connection::{Call, Connection};
+use crate::connection::{Call, Connection, bearer};
 use crate::error::{Error, WireError};
 use crate::link::Links;
 use crate::place::{Place, variable};
@@ -39,7 +38,7 @@ impl Builder {
         self
     }
 
-    /// An API key or a JWT; otherwise `AGENTKERNEL_API_KEY`.
+    /// An API key or a JWT; otherwise `AGENTKERNEL_API_KEY`, else the token of the user's own server on loopback.
     #[must_use]
     pub fn api_key(mut self, api_key: impl Into<String>) -> Self {
         self.api_key = Some(api_key.into());
@@ -80,13 +79,6 @@ impl Builder {
             connection,
         })
     }
-}
-
-fn bearer(key: &str) -> Result<HeaderValue, Error> {
-    let mut value = HeaderValue::from_str(&format!("Bearer {key}"))
-        .map_err(|_| Error::Request("the API key has letters that no key has".to_owned()))?;
-    value.set_sensitive(true);
-    Ok(value)
 }
 
 /// Cheap to clone; clones share their connections.

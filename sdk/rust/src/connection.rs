@@ -155,7 +155,15 @@ impl Connection {
             .method(call.method.clone())
             .uri(format!("{prefix}{}", call.path))
             .header(HOST, host);
-        if let Some(key) = &self.api_key {
+        let key = match &self.api_key {
+            Some(key) => Some(key.clone()),
+            None => self
+                .place
+                .local_token()
+                .map(|token| bearer(&token))
+                .transpose()?,
+        };
+        if let Some(key) = key {
             request = request.header(AUTHORIZATION, key);
         }
         if let Some(kind) = call.content_type {
@@ -165,6 +173,13 @@ impl Connection {
             .body(Full::new(call.body.clone()))
             .map_err(|cause| Error::Request(format!("it cannot be sent: {cause}")))
     }
+}
+
+pub fn bearer(key: &str) -> Result<HeaderValue, Error> {
+    let mut value = HeaderValue::from_str(&format!("Bearer {key}"))
+        .map_err(|_| Error::Request("the API key has letters that no key has".to_owned()))?;
+    value.set_sensitive(true);
+    Ok(value)
 }
 
 async fn whole(response: Response<Incoming>) -> Result<Bytes, Error> {

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs;
+use std::net::IpAddr;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -35,6 +36,27 @@ impl Place {
             (None, Some(socket)) => Ok(Self::Unix(socket)),
             (None, None) => Self::parse(DEFAULT_URL),
         }
+    }
+
+    /// What stands for the user at a server of theirs on loopback, which writes it to a file that only the user can
+    /// read. Read for each request: a server makes a new one when it starts.
+    pub fn local_token(&self) -> Option<String> {
+        let Self::Tcp { host, port, .. } = self else {
+            return None;
+        };
+        let is_loopback = host
+            .parse::<IpAddr>()
+            .map_or(host.eq_ignore_ascii_case("localhost"), |address| {
+                address.is_loopback()
+            });
+        if !is_loopback {
+            return None;
+        }
+        let path = state_folder()?
+            .join("agentkernel/api-tokens")
+            .join(port.to_string());
+        let text = fs::read_to_string(path).ok()?;
+        Some(text.trim().to_owned()).filter(|token| !token.is_empty())
     }
 
     fn parse(named: &str) -> Result<Self, Error> {
@@ -76,17 +98,20 @@ fn daemon_socket() -> Option<PathBuf> {
 }
 
 fn daemon_folder() -> Option<PathBuf> {
-    let absolute = |name: &str| {
-        variable(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
     if let Some(runtime) = absolute("XDG_RUNTIME_DIR").filter(|path| is_own_folder(path)) {
         return Some(runtime.join("agentkernel"));
     }
-    let state =
-        absolute("XDG_STATE_HOME").or_else(|| Some(env::home_dir()?.join(".local/state")))?;
-    Some(state.join("agentkernel/daemon"))
+    Some(state_folder()?.join("agentkernel/daemon"))
+}
+
+fn state_folder() -> Option<PathBuf> {
+    absolute("XDG_STATE_HOME").or_else(|| Some(env::home_dir()?.join(".local/state")))
+}
+
+fn absolute(name: &str) -> Option<PathBuf> {
+    variable(name)
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
 }
 
 /// Under sudo the variable may still name the folder of the user before.

@@ -1,14 +1,14 @@
 /** Requests to one server: with its key, within their time, sent again where that is safe, and answers taken apart. */
 import { Deadline } from "./deadline.js";
 import { ApiError, BadAnswerError } from "./errors.js";
-import { environment, openTransport, type PlaceOptions } from "./place.js";
+import { environment, openPlace, type Place, type PlaceOptions } from "./place.js";
 import { pauseBeforeRetry } from "./retry.js";
 import { EventParser, type ServerEvent } from "./sse.js";
-import type { MessageSocket, Transport, WireAnswer, WireRequest } from "./transport.js";
+import type { MessageSocket, WireAnswer, WireRequest } from "./transport.js";
 import { fromWire, isRecord } from "./wire.js";
 
 export interface ConnectionOptions extends PlaceOptions {
-  /** An API key or a JWT; otherwise AGENTKERNEL_API_KEY. */
+  /** An API key or a JWT; otherwise AGENTKERNEL_API_KEY, else the token of the user's own server on loopback. */
   readonly apiKey?: string | undefined;
   /**
    * How long an answer may take beyond the time limits of the commands that it is about (120000). Of a stream: how long
@@ -41,7 +41,7 @@ const REQUEST_TIMEOUT_MS = 120_000;
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #apiKey: string | undefined;
-  #transport: Promise<Transport> | undefined;
+  #place: Promise<Place> | undefined;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -79,16 +79,16 @@ export class Connection {
   /** A WebSocket, which lives for as long as its owner wants. */
   async socket(call: Call): Promise<MessageSocket> {
     using deadline = this.#deadline(call);
-    const transport = await this.#opened();
-    const answer = await transport.openSocket({ ...this.#wire(call), signal: deadline.signal });
+    const place = await this.#opened();
+    const answer = await place.transport.openSocket({ ...this.#wire(call, place), signal: deadline.signal });
     if ("status" in answer) throw await refusal(answer);
     return answer;
   }
 
   async close(): Promise<void> {
-    const transport = await this.#transport;
-    this.#transport = undefined;
-    transport?.close();
+    const place = await this.#place;
+    this.#place = undefined;
+    place?.transport.close();
   }
 
   async #ask<T>(call: Call, read: (answer: WireAnswer) => Promise<T>): Promise<T> {
@@ -116,20 +116,21 @@ export class Connection {
 
   async #send(call: Call, signal: AbortSignal): Promise<WireAnswer> {
     if (signal.aborted) throw signal.reason;
-    const transport = await this.#opened();
-    const answer = await transport.send({ ...this.#wire(call), signal });
+    const place = await this.#opened();
+    const answer = await place.transport.send({ ...this.#wire(call, place), signal });
     if (answer.status < 400) return answer;
     throw await refusal(answer);
   }
 
-  #opened(): Promise<Transport> {
-    this.#transport ??= openTransport(this.#options);
-    return this.#transport;
+  #opened(): Promise<Place> {
+    this.#place ??= openPlace(this.#options);
+    return this.#place;
   }
 
-  #wire({ method, path, query = {}, json, bytes }: Call): Omit<WireRequest, "signal"> {
+  #wire({ method, path, query = {}, json, bytes }: Call, { localToken }: Place): Omit<WireRequest, "signal"> {
     const headers: Record<string, string> = {};
-    if (this.#apiKey !== undefined) headers.authorization = `Bearer ${this.#apiKey}`;
+    const key = this.#apiKey ?? localToken();
+    if (key !== undefined) headers.authorization = `Bearer ${key}`;
     if (json !== undefined) headers["content-type"] = "application/json";
     if (bytes !== undefined) headers["content-type"] = "application/octet-stream";
     const body = json === undefined ? (bytes ?? null) : JSON.stringify(json);

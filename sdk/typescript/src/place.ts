@@ -15,18 +15,27 @@ export function environment(name: string): string | undefined {
   return value === "" ? undefined : value;
 }
 
+export interface Place {
+  readonly transport: Transport;
+  /** What stands for the user there where no key is given. Read for each request: a server makes a new one when it starts. */
+  readonly localToken: () => string | undefined;
+}
+
 /** What is said outright, else AGENTKERNEL_BASE_URL, else the socket of the user's daemon if there is one, else localhost:8080. */
-export async function openTransport({ baseUrl, fetch: given }: PlaceOptions): Promise<Transport> {
+export async function openPlace({ baseUrl, fetch: given }: PlaceOptions): Promise<Place> {
   const named = baseUrl ?? environment("AGENTKERNEL_BASE_URL");
   const node = isNode() ? await import("./node/index.js") : null;
   const socket = named === undefined && given === undefined ? (node?.daemonSocket(process.env) ?? null) : null;
   const place = socket === null ? checked(named ?? DEFAULT_URL) : `unix://${encodeURI(socket)}`;
   if (place.startsWith("unix:")) {
     if (node === null) throw new AgentKernelError("Unix sockets can only be used from Node, Bun or Deno");
-    return new node.NodeTransport(place);
+    return { transport: new node.NodeTransport(place), localToken: () => undefined };
   }
-  if (given === undefined && node !== null && !isBunOrDeno()) return new node.NodeTransport(place);
-  return new FetchTransport(place, given ?? globalThis.fetch.bind(globalThis));
+  const transport =
+    given === undefined && node !== null && !isBunOrDeno()
+      ? new node.NodeTransport(place)
+      : new FetchTransport(place, given ?? globalThis.fetch.bind(globalThis));
+  return { transport, localToken: () => node?.localToken(place, process.env) };
 }
 
 function checked(place: string): string {

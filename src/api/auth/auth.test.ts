@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -8,8 +7,7 @@ import { scopes } from "../operations/operation.js";
 import { maySee, noQuotas } from "./caller.js";
 import { KeyStore } from "./key-store.js";
 import { KeyWatch } from "./key-watch.js";
-import { type Owners, ownersIn, PeerTable } from "./peer-table.js";
-import { ownerIn, peerUser } from "./tcp-peer.js";
+import { LocalToken } from "./local-token.js";
 
 const folder = mkdtempSync(join(tmpdir(), "agentkernel-keys-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -84,46 +82,19 @@ describe("who may see a sandbox", () => {
   });
 });
 
-describe("the user at the other end", () => {
-  it.each(["127.0.0.1", "::1"])("is known for a connection over %s", async (host) => {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, host, resolve));
-    const { port } = server.address() as AddressInfo;
-    const accepted = new Promise<Socket>((resolve) => server.once("connection", resolve));
-    const client = connect(port, host);
-    expect(await peerUser(await accepted)).toBe(process.geteuid?.());
-    client.destroy();
-    server.close();
-  });
-
-  const ends = { localAddress: "127.0.0.1", localPort: 8080, remoteAddress: "127.0.0.1", remotePort: 40_000 };
-  const head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
-  const line = (fields: { uid?: number; inode?: number; state?: string; local?: string }) =>
-    `${head}   0: ${fields.local ?? "0100007F:9C40"} 0100007F:1F90 ${fields.state ?? "01"} 00000000:00000000 00:00000000 00000000  ${fields.uid ?? 1000}        0 ${fields.inode ?? 77} 1 0\n`;
-
-  it("is the one that the kernel names for exactly this connection", () => {
-    expect(ownerIn(ownersIn(line({})), ends)).toBe(1000);
-    expect(ownerIn(ownersIn(line({ local: "0100007F:9C41" })), ends)).toBeNull();
-    expect(ownerIn(ownersIn(line({ state: "06" })), ends)).toBeNull();
-    expect(ownerIn(ownersIn(head), ends)).toBeNull();
-  });
-
-  it("is looked up for all who come together in one reading, which began after they came", async () => {
-    const readings: ((owners: Owners) => void)[] = [];
-    const table = new PeerTable(() => new Promise((resolve) => readings.push(resolve)));
-    const first = table.now();
-    await Promise.resolve();
-    const later = Array.from({ length: 1000 }, () => table.now());
-    expect(readings).toHaveLength(1);
-    readings[0]?.(new Map([["one", 1]]));
-    expect((await first).get("one")).toBe(1);
-    while (readings.length < 2) await Promise.resolve();
-    readings[1]?.(new Map([["two", 2]]));
-    for (const owners of await Promise.all(later)) expect(owners.get("two")).toBe(2);
-    expect(readings).toHaveLength(2);
-  });
-
-  it("is nobody, and not root, where the socket belongs to no process any more", () => {
-    expect(ownerIn(ownersIn(line({ uid: 0, inode: 0 })), ends)).toBeNull();
+describe("the token of the machine's user", () => {
+  it("is in a file of its owner's alone, is new each time, and goes with the server that wrote it", () => {
+    const path = join(folder, "api-tokens", "8080");
+    const token = LocalToken.write(path);
+    const text = readFileSync(path, "utf8").trim();
+    expect([statSync(join(path, "..")).mode & 0o777, statSync(path).mode & 0o777]).toEqual([0o700, 0o600]);
+    expect(text).toMatch(/^akl_[A-Za-z0-9_-]{43}$/);
+    expect([token.is(text), token.is(`${text}x`), token.is("")]).toEqual([true, false, false]);
+    const later = LocalToken.write(path);
+    expect(later.is(text)).toBe(false);
+    token.remove();
+    expect(later.is(readFileSync(path, "utf8").trim())).toBe(true);
+    later.remove();
+    expect(existsSync(path)).toBe(false);
   });
 });

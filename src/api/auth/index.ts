@@ -9,22 +9,21 @@ import { type Door, refuseForeignPages } from "./browsers.js";
 import { type Caller, localUser, noQuotas } from "./caller.js";
 import type { JwtVerifier } from "./jwt.js";
 import type { KeyRecord, KeyStore } from "./key-store.js";
-import { isLoopback, peerUser } from "./tcp-peer.js";
+import type { LocalToken } from "./local-token.js";
+import { isGateway, isLoopback } from "./tcp-peer.js";
 
 export interface AuthOptions {
   readonly keys: KeyStore;
   /** Null where no tokens of others are taken. */
   readonly jwt: JwtVerifier | null;
-  /** Of this process. */
-  readonly uid: number;
+  /** What stands for the user over loopback; null where nothing listens on TCP. */
+  readonly localToken: () => LocalToken | null;
 }
-
-const forwarded = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
 
 export class Authenticator {
   readonly #options: AuthOptions;
-  /** The kernel is asked once a connection. */
-  readonly #peers = new WeakMap<object, Promise<boolean>>();
+  /** Looked up once per connection. */
+  readonly #gateways = new WeakMap<object, Promise<boolean>>();
 
   constructor(options: AuthOptions) {
     this.#options = options;
@@ -32,14 +31,12 @@ export class Authenticator {
 
   /** Who asks. Rejects with `unauthorized` where nobody that is known does, and with `forbidden` for pages of others. */
   async callerOf(request: IncomingMessage, door: Door): Promise<Caller> {
+    if (door.kind === "tcp") await this.#refuseGateways(request);
     refuseForeignPages(request.headers, door, request.socket.localAddress);
     const { authorization } = request.headers;
-    if (authorization !== undefined) return await this.#bearer(authorization);
+    if (authorization !== undefined) return await this.#bearer(authorization, request.socket);
     if (door.kind === "unix") return localUser;
-    // A proxy of the user's own would lend its rights to everybody whom it passes on.
-    if (forwarded.some((name) => request.headers[name] !== undefined))
-      throw unauthorized("a key is needed: a proxy asks");
-    if (await this.#isSameUser(request)) return localUser;
+    // An address proves nothing: proxies and forwarders of the user's connect from loopback, too.
     throw unauthorized("a key is needed");
   }
 
@@ -49,25 +46,26 @@ export class Authenticator {
     return validUntilMs === undefined || validUntilMs > Date.now();
   }
 
-  async #bearer(authorization: string): Promise<Caller> {
+  async #bearer(authorization: string, socket: Socket): Promise<Caller> {
     const token = /^Bearer +([\x21-\x7e]+)$/i.exec(authorization)?.[1];
     if (token === undefined) throw unauthorized("the Authorization header is not of the form Bearer KEY");
     const record = this.#options.keys.find(token);
     if (record !== null) return callerOfKey(record);
+    const isLocal = isLoopback(socket.localAddress) && isLoopback(socket.remoteAddress);
+    if (isLocal && this.#options.localToken()?.is(token) === true) return localUser;
     const caller = token.split(".").length === 3 ? await this.#options.jwt?.verify(token) : null;
     if (caller) return caller;
     throw unauthorized("the key is not valid");
   }
 
-  #isSameUser({ socket }: IncomingMessage): Promise<boolean> {
-    const known = this.#peers.get(socket) ?? this.#askKernel(socket);
-    this.#peers.set(socket, known);
-    return known;
-  }
-
-  async #askKernel(socket: Socket): Promise<boolean> {
-    if (!isLoopback(socket.localAddress) || !isLoopback(socket.remoteAddress)) return false;
-    return (await peerUser(socket)) === this.#options.uid;
+  /** Whatever key it brings: code in a sandbox never speaks to this interface. */
+  async #refuseGateways({ socket }: IncomingMessage): Promise<void> {
+    const known = this.#gateways.get(socket) ?? isGateway(socket);
+    this.#gateways.set(socket, known);
+    if (!(await known)) return;
+    throw new AgentKernelError("forbidden", "sandboxes may not use the interface that runs them", {
+      hint: "ask from outside of the sandbox",
+    });
   }
 }
 
@@ -85,6 +83,6 @@ function callerOfKey({ id, scopes, sandboxes, quotas }: KeyRecord): Caller {
 
 function unauthorized(why: string): AgentKernelError {
   return new AgentKernelError("unauthorized", why, {
-    hint: "send the header Authorization with Bearer KEY and a key of agentkernel keys create, or ask as the same user on the same machine",
+    hint: "send the header Authorization: Bearer KEY with a key of agentkernel keys create; on this machine, with what agentkernel keys token prints, or use the daemon's Unix socket, which needs none",
   });
 }

@@ -2,9 +2,10 @@
 import { lookup } from "node:dns/promises";
 import { createServer as createHttpServer, type Server } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import { type AddressInfo, isIP, type Socket } from "node:net";
+import { isIP, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { AgentKernelError } from "../../core/errors.js";
+import { listenMarked } from "../../core/own-ports.js";
 import { Newcomers } from "./newcomers.js";
 import { serverOptions } from "./server-options.js";
 import { readTlsFiles, type TlsFiles } from "./tls-files.js";
@@ -78,14 +79,17 @@ export async function checkName({ host, port }: TcpPlace): Promise<void> {
   });
 }
 
-/** Where it listens, as a URL. */
-export async function listenOn(server: Server, { host, port, tls }: TcpPlace): Promise<string> {
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (cause: NodeJS.ErrnoException) => reject(notListening(host, port, cause)));
-    server.listen({ host, port }, () => resolve());
+export interface Listening {
+  readonly url: string;
+  readonly port: number;
+}
+
+export async function listenOn(server: Server, { host, port, tls }: TcpPlace): Promise<Listening> {
+  const actual = await listenMarked(server, { host, port }).catch((cause: NodeJS.ErrnoException) => {
+    throw notListening(host, port, cause);
   });
-  const { port: actual } = server.address() as AddressInfo;
-  return `${tls === null ? "http" : "https"}://${isIP(host) === 6 ? `[${host}]` : host}:${actual}`;
+  const url = `${tls === null ? "http" : "https"}://${isIP(host) === 6 ? `[${host}]` : host}:${actual}`;
+  return { url, port: actual };
 }
 
 function notListening(host: string, port: number, cause: NodeJS.ErrnoException): AgentKernelError {

@@ -27,7 +27,7 @@ export const version = operation({
   path: "/version",
   tag,
   summary: "Which version it is",
-  scope: ["run", "read", "sandboxes", "metrics"],
+  scope: null,
   answers: [
     answer(
       200,

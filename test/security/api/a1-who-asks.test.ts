@@ -1,19 +1,40 @@
 /** Requests by those who may not ask. Each is first shown to be served for those who may. */
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { createSign, generateKeyPairSync, type KeyObject } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { actors, root, user } from "../../support/actors.js";
+import { type Actor, actors, root, user } from "../../support/actors.js";
 import { ApiServer } from "../../support/api-server.js";
 import { runCli } from "../../support/run-cli.js";
+import { holdCli } from "../support/process-answers.js";
 
 const run = promisify(execFile);
 const command = { command: ["true"], network: false };
 
-async function statusOf(actor: { uid: number; gid: number }, words: readonly string[]): Promise<number> {
-  const identity = process.getuid?.() === 0 ? { uid: actor.uid, gid: actor.gid } : {};
+/** Listens, says where, and joins each connection to one to this port. */
+const FORWARDER = `
+import socket, sys, threading
+def pump(a, b):
+    while data := a.recv(65536): b.sendall(data)
+    b.shutdown(socket.SHUT_WR)
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+while True:
+    near, _ = listener.accept()
+    far = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    for pair in ((near, far), (far, near)): threading.Thread(target=pump, args=pair, daemon=True).start()
+`;
+
+const bearer = (key: string): readonly string[] => ["-H", `Authorization: Bearer ${key}`];
+
+function identityOf({ uid, gid }: Pick<Actor, "uid" | "gid">) {
+  return process.getuid?.() === 0 ? { uid, gid } : {};
+}
+
+async function statusOf(actor: Pick<Actor, "uid" | "gid">, words: readonly string[]): Promise<number> {
+  const identity = identityOf(actor);
   const { stdout } = await run("curl", ["-sS", "-o", "/dev/null", "-w", "%{http_code}", ...words], {
     ...identity,
     cwd: "/",
@@ -35,17 +56,46 @@ describe("A1 requests of strangers, pages and forgers", () => {
 
     const words = () => ["-H", "Content-Type: application/json", "-d", JSON.stringify(command), `${server.url}/run`];
 
-    it("the same user on the same machine needs no key", async () => {
-      expect(await statusOf(actor, words())).toBe(200);
+    it("the same user on the same machine needs what only that user can read", async () => {
+      expect(await statusOf(actor, words())).toBe(401);
+      expect(await statusOf(actor, [...bearer(server.localToken), ...words()])).toBe(200);
+      const { stdout } = await runCli(server.actor, ["keys", "token"]);
+      expect(stdout.trim()).toBe(server.localToken);
+      const file = statSync(`${server.stateFolder}/api-tokens/${server.port}`);
+      expect([file.mode & 0o777, file.uid]).toEqual([0o600, actor.uid]);
     });
 
-    it("a proxy of the same user does not lend its rights to those whom it passes on", async () => {
-      for (const header of ["X-Forwarded-For: 192.0.2.1", "Forwarded: for=192.0.2.1", "Via: 1.1 proxy"]) {
-        expect(await statusOf(actor, ["-H", header, ...words()]), header).toBe(401);
-        expect(await statusOf(actor, ["-H", header, "-H", `Authorization: Bearer ${key}`, ...words()]), header).toBe(
-          200,
-        );
+    it("what is open to all stays so", async () => {
+      expect(await statusOf(actor, [`${server.url}/health`])).toBe(200);
+      expect(await statusOf(actor, [`${server.url}/version`])).toBe(200);
+    });
+
+    it("a forwarder of the same user does not lend its rights to those whom it passes on", async () => {
+      // As plain `socat` does: bytes, and no header that tells of it.
+      const forwarder = holdCli(
+        spawn("python3", ["-c", FORWARDER, String(server.port)], { ...identityOf(actor), cwd: "/" }),
+      );
+      try {
+        await forwarder.saw(/^\d+\n/);
+        const url = `http://127.0.0.1:${forwarder.stdout().trim()}/run`;
+        const through = (more: readonly string[]) => [...more, ...words().slice(0, -1), url];
+        expect(await statusOf(actor, through(bearer(key)))).toBe(200);
+        expect(await statusOf(actor, through([]))).toBe(401);
+        for (const header of ["CF-Connecting-IP: 192.0.2.1", "X-Forwarded-Proto: https", "Via: 1.1 proxy"]) {
+          expect(await statusOf(actor, through(["-H", header])), header).toBe(401);
+        }
+      } finally {
+        forwarder.child.kill("SIGKILL");
+        await forwarder.ended();
       }
+    });
+
+    it("the token of a server before, or of another port, is none", async () => {
+      const other = await ApiServer.start(actor);
+      const { localToken } = other;
+      expect(await statusOf(actor, [...bearer(localToken), ...words()])).toBe(401);
+      await other.stop();
+      expect(existsSync(`${other.stateFolder}/api-tokens/${other.port}`)).toBe(false);
     });
 
     const stranger = actor === root ? user : root;
@@ -143,7 +193,7 @@ describe("A1 requests of strangers, pages and forgers", () => {
     });
 
     it("a name that leads here (DNS rebinding) is refused, whatever else is right", async () => {
-      const as = (host: string) => statusOf(actor, ["-H", `Host: ${host}`, ...words()]);
+      const as = (host: string) => statusOf(actor, ["-H", `Host: ${host}`, ...bearer(server.localToken), ...words()]);
       for (const host of [`localhost:${server.port}`, "127.0.0.1", `[::1]:${server.port}`]) {
         expect(await as(host), host).toBe(200);
       }

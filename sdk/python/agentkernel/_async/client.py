@@ -26,7 +26,8 @@ from .stream import AsyncCommandStream
 class AsyncAgentKernel:
     """
     `base_url` is http://host:port, https://host:port or unix:///path; otherwise AGENTKERNEL_BASE_URL, the socket of the
-    user's daemon, or http://localhost:8080. `api_key` is otherwise AGENTKERNEL_API_KEY. `request_timeout_ms` is how long
+    user's daemon, or http://localhost:8080. `api_key` is otherwise AGENTKERNEL_API_KEY, else the token
+    of the user's own server on loopback. `request_timeout_ms` is how long
     an answer may take beyond the time limits of its commands; of a stream, how long nothing at all may come.
     `max_retries` is how often a request is sent again where that is safe.
     """

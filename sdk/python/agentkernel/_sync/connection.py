@@ -18,14 +18,13 @@ T = TypeVar("T")
 
 class Connection:
     def __init__(self, base_url: str | None, api_key: str | None, request_timeout_ms: float, max_retries: int) -> None:
-        place = find_place(base_url)
-        key = api_key or os.environ.get("AGENTKERNEL_API_KEY")
+        self._place = find_place(base_url)
+        self._key = api_key or os.environ.get("AGENTKERNEL_API_KEY")
         self._request_timeout_ms = request_timeout_ms
         self._max_retries = max_retries
         self._http = httpx.Client(
-            base_url=place.url,
-            headers={"authorization": f"Bearer {key}"} if key else {},
-            transport=httpx.HTTPTransport(uds=place.socket, limits=httpx.Limits(keepalive_expiry=4)),
+            base_url=self._place.url,
+            transport=httpx.HTTPTransport(uds=self._place.socket, limits=httpx.Limits(keepalive_expiry=4)),
             # A redirect would take the key elsewhere.
             follow_redirects=False,
         )
@@ -80,6 +79,8 @@ class Connection:
             content=request.content,
             timeout=(request.command_ms + own_ms) / 1000,
         )
+        if key := self._key or self._place.local_token():
+            wire.headers["authorization"] = f"Bearer {key}"
         if request.content is not None:
             wire.headers["content-type"] = "application/octet-stream"
         with _own_errors():

@@ -9,7 +9,7 @@ public struct AgentKernel: Sendable {
     let connection: Connection
 
     /// `baseURL` is http://host:port or https://host:port; otherwise AGENTKERNEL_BASE_URL or http://localhost:8080.
-    /// `apiKey` is otherwise AGENTKERNEL_API_KEY. `requestTimeoutMs` is how long an answer may take beyond the time limits
+    /// `apiKey` is otherwise AGENTKERNEL_API_KEY, else the token of the user's own server on loopback. `requestTimeoutMs` is how long an answer may take beyond the time limits
     /// of its commands; of a stream, how long nothing at all may come. `maxRetries` is how often a request is sent again
     /// where that is safe.
     public init(

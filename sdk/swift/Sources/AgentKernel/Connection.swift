@@ -136,7 +136,9 @@ struct Connection: Sendable {
         request.httpMethod = call.method
         request.httpBody = call.body
         if let contentType = call.contentType { request.setValue(contentType, forHTTPHeaderField: "Content-Type") }
-        if let apiKey { request.setValue("Bearer \(apiKey)", forHTTPHeaderField: "Authorization") }
+        if let key = apiKey ?? localToken(url) {
+            request.setValue("Bearer \(key)", forHTTPHeaderField: "Authorization")
+        }
         return request
     }
 }
