@@ -112,16 +112,7 @@ function whyBadRest(verb: VerbSpec, rest: readonly string[], hasImage: boolean):
   return choices.includes(first) ? null : `${verb.name}: "${first}" is not one of ${choices.join(", ")}`;
 }
 
-/** Options of one verb that are often looked for at another. */
-const elsewhere: Readonly<Record<string, string>> = {
-  "policy explain --dir": "it is about the current folder: change to the project first (cd)",
-};
-
 function unknownOption(verb: VerbSpec, shown: string): AgentKernelError {
-  const hint = elsewhere[`${verb.name} ${shown}`];
-  if (hint !== undefined) {
-    return new AgentKernelError("invalid_argument", `${verb.name} has no option ${shown}`, { hint });
-  }
   const known = optionsOf(verb).map((option) => `--${option.long}`);
   return new AgentKernelError("invalid_argument", `${verb.name} has no option ${shown}`, {
     hint: didYouMean(shown, known, verb),
