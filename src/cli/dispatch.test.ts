@@ -91,7 +91,7 @@ describe("verbs that only print", () => {
     printed.out = "";
     expect(await dispatch(["policy", "explain", "--json", "--no-network"])).toBe(0);
     const { data } = JSON.parse(printed.out) as { data: unknown[] };
-    expect(data).toContainEqual({ field: "net.egress", value: "off", origin: "--no-network" });
+    expect(data).toContainEqual({ field: "net.egress", value: "off", origin: "--no-network", authority: ["flag"] });
   });
 });
 

@@ -12,6 +12,7 @@ import type { OptionSpec, VerbSpec } from "./option-spec.js";
 import { policyOptions } from "./policy-options.js";
 import { lifeOptions, sandboxVerbs } from "./sandbox-options.js";
 import { setupVerb } from "./setup-options.js";
+import { trustVerb } from "./trust/verb-table.js";
 
 const jsonOption: OptionSpec = { long: "json", help: "print the result as JSON" };
 
@@ -85,6 +86,7 @@ export const verbs: readonly VerbSpec[] = [
     rest: { kind: "command", optional: true },
     load: () => import("./verbs/policy-explain.js"),
   },
+  trustVerb,
   ...imageVerbs,
   {
     name: "policy check",

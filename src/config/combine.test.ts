@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { AuthorityOrigin } from "../policy/authority.js";
 import type { PolicyInputs } from "../policy/layers.js";
 import { type ResolvedPolicy, resolve } from "../policy/resolve.js";
 import { combine } from "./combine.js";
@@ -11,7 +12,12 @@ interface Texts {
   readonly policy?: string;
 }
 
-async function resolved({ user, project, policy }: Texts, flags: PolicyInputs = {}): Promise<ResolvedPolicy> {
+/** With a project that the user trusts, unless another party vouches for it. */
+async function resolved(
+  { user, project, policy }: Texts,
+  flags: PolicyInputs = {},
+  projectBy: AuthorityOrigin = "answer",
+): Promise<ResolvedPolicy> {
   const config = async (name: string, text: string | undefined, owner: "user" | "project") =>
     text === undefined ? null : (await readConfigFile({ name, bytes: Buffer.from(text) }, owner)).value;
   const layers =
@@ -20,6 +26,7 @@ async function resolved({ user, project, policy }: Texts, flags: PolicyInputs = 
     userWide: await config("user.toml", user, "user"),
     project: await config("project.toml", project, "project"),
     policy: layers,
+    projectBy,
   };
   return resolve(combine(files, flags));
 }
@@ -146,6 +153,77 @@ describe("a ceiling", () => {
 test("the preset of MCP servers becomes their names", async () => {
   const policy = "version: 1\nnet: { allow: [ { preset: mcp-servers } ], deny: [ { preset: openai } ] }";
   const mcpServers = [{ domain: "mcp.example", ports: [443] }];
-  const whole = await resolved({ policy }, { mcpServers });
+  const whole = await resolved({ policy }, { mcpServers, mcpServersBy: "answer" });
   expect(whole.policy.net).toMatchObject({ allow: mcpServers, deny: [{ preset: "openai" }] });
+});
+
+describe("a project that nobody vouches for", () => {
+  const untrusted = (texts: Texts, flags?: PolicyInputs) => resolved(texts, flags, "project-file");
+  const refusedFields = ({ refused }: ResolvedPolicy) => refused.map(({ field }) => field);
+  const widening =
+    "[resources]\nmemory_mb = 4096\n[security]\nprofile = 'permissive'\nmount_cwd = true\ndomains.allow = ['evil.example']";
+
+  test("gets nothing beyond the defaults, and what it asked for is known with its lines", async () => {
+    const found = await untrusted({ project: widening });
+    const usual = resolve({}).policy;
+    expect(found.policy).toMatchObject({ fs: usual.fs, proc: usual.proc, resources: usual.resources });
+    expect(found.policy.net).toMatchObject({ egress: "allowlist", allow: [{ domain: "evil.example" }] });
+    expect(found.refused.map(({ field, by }) => [field, by.map(({ name, namedIn }) => namedIn ?? name)])).toEqual([
+      ["fs.workspace.mode", ["project.toml:5"]],
+      ["fs.home", ["project.toml:4"]],
+      ["proc.passHostEnv", ["project.toml:4"]],
+      ["resources.memoryMiB", ["project.toml:2"]],
+    ]);
+  });
+
+  test.each<[string, Texts, PolicyInputs]>([
+    [
+      "--allow-domain",
+      {},
+      {
+        flags: [
+          { origin: "--allow-domain", fields: { "net.egress": "allowlist", "net.allow": [{ domain: "ok.example" }] } },
+        ],
+      },
+    ],
+    ["--network allowlist", {}, { flags: [{ origin: "--network", fields: { "net.egress": "allowlist" } }] }],
+    ["the hook's own mode", {}, { mode: { name: "claude", origin: "--compatibility-mode" } }],
+    ["the user's file", { user: "security.domains.allow = ['ok.example']" }, {}],
+    ["a policy file", { policy: "version: 1\nnet: { allow: [ { domain: ok.example } ] }" }, {}],
+  ])("adds nothing to the allowlist of %s", async (_name, texts, flags) => {
+    const found = await untrusted({ ...texts, project: "security.domains.allow = ['evil.example']" }, flags);
+    expect(found.policy.net).toEqual((await untrusted(texts, flags)).policy.net);
+    expect(JSON.stringify(found.policy.net.allow)).not.toContain("evil");
+  });
+
+  test("makes everything stricter without a question", async () => {
+    const project =
+      "[resources]\npids = 20\n[security]\nprofile = 'restrictive'\ncommands.allow = ['ls']\ndomains.deny = ['no.example']";
+    const found = await untrusted({ project });
+    expect(found.refused).toEqual([]);
+    expect(found.policy).toEqual((await resolved({ project })).policy);
+    expect(found.policy).toMatchObject({ profile: "restrictive", resources: { pids: 20 }, net: { egress: "off" } });
+  });
+
+  test("does not fill the user's preset of MCP servers, and the user's answer does", async () => {
+    const policy = "version: 1\nnet: { allow: [ { preset: mcp-servers } ] }";
+    const mcpServers = [{ domain: "evil.example", ports: [443] }];
+    const found = await untrusted({ policy }, { mcpServers });
+    expect(found.policy.net.allow).toEqual([]);
+    expect(refusedFields(found)).toEqual(["net.allow"]);
+    const denying = await untrusted({ policy: policy.replace("allow", "deny") }, { mcpServers });
+    expect(denying.policy.net.deny).toEqual(mcpServers);
+  });
+
+  test("does not replace the mode that the user has", async () => {
+    const user = "agent.compatibility_mode = 'codex'";
+    const found = await untrusted({ user, project: "agent.compatibility_mode = 'gemini'" });
+    expect(found.policy).toEqual((await untrusted({ user })).policy);
+  });
+
+  test("chooses a mode where the user has none, without its ways to write the project", async () => {
+    const found = await untrusted({ project: "agent.compatibility_mode = 'claude'" });
+    expect(found.policy).toMatchObject({ net: { egress: "allowlist" }, fs: { workspace: { mode: "copy" } } });
+    expect(refusedFields(found)).toEqual(["fs.workspace.mode"]);
+  });
 });

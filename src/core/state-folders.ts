@@ -76,6 +76,11 @@ export function toolModulesFolder(env: HostEnvironment, homeDir: string): string
   return joinedPath(stateFolder(env, homeDir), "tool-modules");
 }
 
+/** What the user decided about projects' own settings, a file for each project. */
+export function trustFolder(env: HostEnvironment, homeDir: string): string {
+  return joinedPath(stateFolder(env, homeDir), "trust");
+}
+
 /** Who may ask over the network. */
 export function apiKeysFolder(env: HostEnvironment, homeDir: string): string {
   return joinedPath(stateFolder(env, homeDir), "keys");

@@ -13,18 +13,20 @@ export interface RegistrySettings {
   readonly privateRedirects?: boolean;
   /** Somebody else than the user asks: what only the user reaches, or has a login for, is not for them. */
   readonly publicOnly?: boolean | undefined;
+  /** Without the user's logins. */
+  readonly anonymous?: boolean | undefined;
 }
 
 /** Among the mirrors: registries themselves are not asked. */
 const ONLY = "only";
 
 export function registryOptions(settings: RegistrySettings): TagOptions {
-  const { mirrors, env, homeDir, privateRedirects = false, publicOnly = false } = settings;
+  const { mirrors, env, homeDir, privateRedirects = false, publicOnly = false, anonymous = false } = settings;
   return {
     mirrors: parseMirrors(mirrors.filter((word) => word !== ONLY)),
     mirrorsOnly: mirrors.includes(ONLY),
     publicOnly,
-    credentials: publicOnly ? noCredentials : dockerConfigCredentials(dockerConfigPath(env, homeDir), env),
+    credentials: publicOnly || anonymous ? noCredentials : dockerConfigCredentials(dockerConfigPath(env, homeDir), env),
     // What a proxy dials for us nobody could check.
     proxy: publicOnly ? noProxy : proxyFromEnvironment(env),
     privateRedirects: privateRedirects && !publicOnly,

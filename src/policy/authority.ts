@@ -34,6 +34,8 @@ export interface Authority {
   readonly origin: AuthorityOrigin;
   /** The input for people: `--network`, `agentkernel.toml:3`, `mode claude`. */
   readonly name: string;
+  /** Where a profile or mode was named: `--profile`, `agentkernel.toml:2`. */
+  readonly namedIn?: string;
 }
 
 export function mayWiden({ origin }: Authority): boolean {

@@ -16,9 +16,10 @@ test("every field has one row with its value and what set it", () => {
   const rows = explain(resolved);
   expect(rows.map((row) => row.field)).toEqual(["profile", "mode", ...fieldPaths]);
   const row = (field: string) => rows.find((candidate) => candidate.field === field);
-  expect(row("resources.memoryMiB")).toEqual({ field: "resources.memoryMiB", value: 256, origin: "--memory" });
-  expect(row("proc.noRoot")).toEqual({ field: "proc.noRoot", value: true, origin: "mode codex" });
-  expect(row("resources.pids")).toEqual({ field: "resources.pids", value: 512, origin: "default" });
+  const memory = { field: "resources.memoryMiB", value: 256, origin: "--memory", authority: ["flag"] };
+  expect(row("resources.memoryMiB")).toEqual(memory);
+  expect(row("proc.noRoot")).toMatchObject({ value: true, origin: "mode codex", authority: ["flag"] });
+  expect(row("resources.pids")).toMatchObject({ value: 512, origin: "default", authority: ["default"] });
   expect(row("mode")).toEqual({ field: "mode", value: "codex", origin: "--compatibility-mode" });
 });
 
@@ -32,4 +33,16 @@ test("every value is made safe before it is put into a line", () => {
   expect(text).toContain("/a<newline>b at /deps, read-only");
   expect(text).toMatch(/^resources\.memoryMiB +256 {2}\(--memory\)$/m);
   expect(text).toMatch(/^ +- api\.openai\.com$/m);
+});
+
+test("what a project asked for and did not get is shown beside what holds", () => {
+  const project = [{ origin: "agentkernel.toml:3", fields: { "net.allow": [{ domain: "evil.example" }] } }];
+  const flags = [{ origin: "--network", fields: { "net.egress": "allowlist" } }] as const;
+  const rows = explain(resolve({ project, flags }));
+  const row = rows.find(({ field }) => field === "net.allow");
+  expect(row).toMatchObject({
+    value: [],
+    refused: { asked: [{ domain: "evil.example" }], by: ["agentkernel.toml:3"] },
+  });
+  expect(explainText(rows, String)).toMatch(/^ +refused: evil\.example, asked for by agentkernel\.toml:3;/m);
 });

@@ -6,6 +6,7 @@ import {
   type ProfileName,
   profileNames,
 } from "../core/policy.js";
+import { type Authority, type AuthorityOrigin, mayWiden } from "./authority.js";
 import { defaultFields } from "./defaults.js";
 import { type FieldPath, isFieldPath, type PolicyFields } from "./fields.js";
 import { atMostFields, type Limit, type ProfileFloor } from "./limits.js";
@@ -23,9 +24,16 @@ export interface PolicyLayer {
   readonly limits?: readonly Limit[];
 }
 
+/** A layer and the party that it speaks for. */
+export interface AuthorizedLayer extends PolicyLayer {
+  readonly authority: Authority;
+}
+
 export interface Choice<T> {
   readonly name: T;
   readonly origin: string;
+  /** Without it: a flag where `origin` is one, else the user's own file. */
+  readonly by?: AuthorityOrigin;
 }
 
 export interface PolicyInputs {
@@ -35,6 +43,8 @@ export interface PolicyInputs {
   readonly mode?: Choice<CompatibilityMode>;
   readonly userWide?: readonly PolicyLayer[];
   readonly project?: readonly PolicyLayer[];
+  /** Who vouches for the project's layers: the project alone, unless the user named the file or trusts it. */
+  readonly projectBy?: AuthorityOrigin;
   readonly policyFile?: readonly PolicyLayer[];
   readonly flags?: readonly PolicyLayer[];
   /** What nothing goes beyond: the user's ceiling. */
@@ -42,22 +52,70 @@ export interface PolicyInputs {
   readonly profileFloor?: ProfileFloor;
   /** What the preset `mcp-servers` stands for; without it the preset stays as it is. */
   readonly mcpServers?: readonly NetworkRule[];
+  /** Who vouches for these: the project alone, unless the user trusts them. */
+  readonly mcpServersBy?: AuthorityOrigin;
+  /**
+   * The same without what other parties than the user bring, which never goes beyond it. Without it: these inputs
+   * without layers and choices of other parties.
+   */
+  readonly usual?: Omit<PolicyInputs, "usual">;
 }
 
 /** Lowest first: defaults, user-wide, profile, mode, project, policy file, flags. */
-export function orderLayers(inputs: PolicyInputs): readonly PolicyLayer[] {
+export function orderLayers(inputs: PolicyInputs): readonly AuthorizedLayer[] {
   const { baseProfile } = inputs;
   const chosen = profileAndMode(inputs.profile, inputs.mode);
   const held = heldByFlags(inputs, chosen);
   return [
-    { origin: "default", fields: defaultFields },
-    ...(baseProfile ? [{ origin: `profile ${baseProfile.name}`, fields: profiles[baseProfile.name] }] : []),
-    ...(inputs.userWide ?? []),
+    ...authorized("default", [{ origin: "default", fields: defaultFields }]),
+    ...(baseProfile ? [chosenLayer("profile", baseProfile, profiles[baseProfile.name])] : []),
+    ...authorized("user-file", inputs.userWide),
     ...chosen,
-    ...(inputs.project ?? []).map((layer) => ({ ...layer, limits: held })),
-    ...(inputs.policyFile ?? []),
-    ...(inputs.flags ?? []),
+    ...authorized(inputs.projectBy ?? "project-file", inputs.project).map((layer) => ({ ...layer, limits: held })),
+    ...authorized("named-file", inputs.policyFile),
+    ...authorized("flag", inputs.flags),
   ];
+}
+
+function authorized(by: AuthorityOrigin, layers: readonly PolicyLayer[] = []): readonly AuthorizedLayer[] {
+  return layers.map((layer) => ({ ...layer, authority: { origin: by, name: layer.origin } }));
+}
+
+/** The layer of a profile or mode speaks for the party that named it. */
+function chosenLayer(kind: "profile" | "mode", choice: Choice<string>, fields: PolicyFields): AuthorizedLayer {
+  const origin = `${kind} ${choice.name}`;
+  return { origin, fields, authority: { origin: authorityOf(choice), name: origin, namedIn: choice.origin } };
+}
+
+/** What the user alone asks for; null where nobody else asks for anything. */
+export function usualInputs(inputs: PolicyInputs): Omit<PolicyInputs, "usual"> | null {
+  const usual = inputs.usual ?? withoutOthers(inputs);
+  const { mcpServers, mcpServersBy = "project-file" } = inputs;
+  if (mcpServers === undefined || isUsers(mcpServersBy)) return usual;
+  return { ...(usual ?? inputs), mcpServers: [] };
+}
+
+function withoutOthers(inputs: Omit<PolicyInputs, "usual">): Omit<PolicyInputs, "usual"> | null {
+  const { profile, baseProfile, mode, project = [], projectBy = "project-file", ...rest } = inputs;
+  const isOfUser = (choice: Choice<unknown>) => isUsers(authorityOf(choice));
+  const areLayersOfUser = project.length === 0 || isUsers(projectBy);
+  const choices = [profile, baseProfile, mode].filter((choice) => choice !== undefined);
+  if (areLayersOfUser && choices.every(isOfUser)) return null;
+  return {
+    ...rest,
+    ...(profile && isOfUser(profile) ? { profile } : {}),
+    ...(baseProfile && isOfUser(baseProfile) ? { baseProfile } : {}),
+    ...(mode && isOfUser(mode) ? { mode } : {}),
+    ...(areLayersOfUser ? { project, projectBy } : {}),
+  };
+}
+
+function isUsers(origin: AuthorityOrigin): boolean {
+  return mayWiden({ origin, name: "" });
+}
+
+function authorityOf({ by, origin }: Choice<unknown>): AuthorityOrigin {
+  return by ?? (isFlag(origin) ? "flag" : "user-file");
 }
 
 export function isFlag(origin: string | undefined): boolean {
@@ -65,7 +123,7 @@ export function isFlag(origin: string | undefined): boolean {
 }
 
 /** A profile or mode that the user named on the command line cannot be loosened by a file that a project brings. */
-function heldByFlags({ profile, mode }: PolicyInputs, chosen: readonly PolicyLayer[]): readonly Limit[] {
+function heldByFlags({ profile, mode }: PolicyInputs, chosen: readonly AuthorizedLayer[]): readonly Limit[] {
   if (isFlag(profile?.origin)) {
     return chosen.flatMap(({ origin, fields }) => atMostFields(fields, origin));
   }
@@ -79,9 +137,9 @@ function heldByFlags({ profile, mode }: PolicyInputs, chosen: readonly PolicyLay
 function profileAndMode(
   profile: Choice<ProfileName> | undefined,
   mode: Choice<CompatibilityMode> | undefined,
-): PolicyLayer[] {
-  const profileLayer = profile && { origin: `profile ${profile.name}`, fields: profiles[profile.name] };
-  const modeLayer = mode && { origin: `mode ${mode.name}`, fields: modes[mode.name] };
+): AuthorizedLayer[] {
+  const profileLayer = profile && chosenLayer("profile", profile, profiles[profile.name]);
+  const modeLayer = mode && chosenLayer("mode", mode, modes[mode.name]);
   if (!profileLayer || !modeLayer) return [profileLayer, modeLayer].filter((layer) => layer !== undefined);
   const ofProfile = networkOf(profileLayer);
   const ofMode = networkOf(modeLayer);
@@ -92,11 +150,15 @@ function profileAndMode(
   return [
     ...(isHeld ? [{ ...modeLayer, fields: withoutNetwork(modeLayer.fields) }] : []),
     {
-      origin: profileLayer.origin,
+      ...profileLayer,
       fields: withoutNetwork(profileLayer.fields),
       ...(isHeld ? { limits: atMostFields(modeLayer.fields, modeLayer.origin) } : {}),
     },
-    { origin, fields: { "net.egress": egress, "net.allow": allow } },
+    {
+      origin,
+      fields: { "net.egress": egress, "net.allow": allow },
+      authority: (origin === ofMode.origin ? modeLayer : profileLayer).authority,
+    },
   ];
 }
 

@@ -1,7 +1,8 @@
-/** Joins layers into one value for each field, with the input that set it and what limits did not let through. */
+/** Joins layers into one value for each field, with the authorities that set it and what limits did not let through. */
 import { AgentKernelError, type ErrorCode } from "../core/errors.js";
+import type { Authority } from "./authority.js";
 import { type FieldPath, type FieldValues, fieldPaths, fieldRules, isFieldPath } from "./fields.js";
-import { isFlag, type PolicyLayer } from "./layers.js";
+import { type AuthorizedLayer, isFlag } from "./layers.js";
 import type { Limit } from "./limits.js";
 import { nearest } from "./nearest.js";
 
@@ -14,15 +15,24 @@ export interface Narrowing {
   readonly held: unknown;
 }
 
+export type Authorities = Readonly<Record<FieldPath, readonly Authority[]>>;
+
 export interface Merged {
   readonly values: FieldValues;
-  readonly origins: Readonly<Record<FieldPath, string>>;
+  /** Who set each field, the one that counts least first. */
+  readonly authorities: Authorities;
   readonly narrowed: readonly Narrowing[];
 }
 
-export function mergeLayers(layers: readonly PolicyLayer[], limits: readonly Limit[]): Merged {
+export function originText(authorities: readonly Authority[]): string {
+  return authorities.map(({ name }) => name).join(", ");
+}
+
+const built: readonly Authority[] = [{ origin: "default", name: "default" }];
+
+export function mergeLayers(layers: readonly AuthorizedLayer[], limits: readonly Limit[]): Merged {
   const values: Partial<Record<FieldPath, unknown>> = {};
-  const origins: Partial<Record<FieldPath, string>> = {};
+  const authorities: Partial<Record<FieldPath, readonly Authority[]>> = {};
   const narrowed: Narrowing[] = [];
   for (const layer of layers) {
     for (const [key, asked] of Object.entries(layer.fields)) {
@@ -32,35 +42,38 @@ export function mergeLayers(layers: readonly PolicyLayer[], limits: readonly Lim
       narrowed.push(...own.narrowed);
       if (isFlag(layer.origin)) refuseBeyond(field, asked, layer.origin, limits);
       // What a limit leaves of a layer's value is the limit's word, not the layer's.
-      const origin = own.narrowed.at(-1)?.heldBy ?? layer.origin;
+      const heldBy = own.narrowed.at(-1)?.heldBy;
+      const authority: Authority = heldBy === undefined ? layer.authority : { origin: "flag", name: heldBy };
       const { value } = own;
       const lower = values[field];
       const rule = fieldRules[field];
       const join = rule.join as ((lower: unknown, higher: unknown) => unknown) | undefined;
       if (!join || lower === undefined || layer.replaces?.includes(field)) {
         values[field] = value;
-        origins[field] = origin;
+        authorities[field] = [authority];
       } else if (rule.isEmptyMeant || !isEmpty(value)) {
         values[field] = join(lower, value);
-        origins[field] = isEmpty(lower) || lower === null ? origin : `${origins[field]}, ${origin}`;
+        authorities[field] =
+          isEmpty(lower) || lower === null ? [authority] : [...(authorities[field] ?? []), authority];
       }
     }
   }
   const missing = fieldPaths.find((path) => values[path] === undefined);
   if (missing !== undefined) throw new AgentKernelError("internal", `no layer of the policy sets ${missing}`);
   for (const field of fieldPaths) {
-    const result = held(field, values[field], origins[field] ?? "default", limits);
+    const setBy = authorities[field] ?? built;
+    const result = held(field, values[field], originText(setBy), limits);
     if (result.narrowed.length === 0) continue;
     values[field] = result.value;
-    const by = result.narrowed.map(({ heldBy }) => heldBy).join(", ");
-    origins[field] = isListOfRules(field) && !isEmpty(values[field]) ? `${origins[field]}, ${by}` : by;
+    const by = result.narrowed.map(({ heldBy }): Authority => ({ origin: "user-file", name: heldBy }));
+    authorities[field] = isListOfRules(field) && !isEmpty(values[field]) ? [...setBy, ...by] : by;
     narrowed.push(...result.narrowed);
   }
   if (values["net.egress"] === "off") {
     values["net.allow"] = [];
-    origins["net.allow"] = origins["net.egress"] ?? "default";
+    authorities["net.allow"] = authorities["net.egress"] ?? built;
   }
-  return { values: values as unknown as FieldValues, origins: origins as Record<FieldPath, string>, narrowed };
+  return { values: values as unknown as FieldValues, authorities: authorities as Authorities, narrowed };
 }
 
 function isListOfRules(field: FieldPath): boolean {

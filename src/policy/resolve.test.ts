@@ -99,13 +99,14 @@ describe("resolve", () => {
     const all = {
       userWide: [{ origin: "user-wide", fields: { "resources.pids": 1, "net.egress": "allowlist" } as const }],
       project: set("project", 2),
+      projectBy: "answer" as const,
       policyFile: set("policy file", 3),
       flags: set("--pids", 4),
     };
     const winner = (inputs: PolicyInputs) => resolve(inputs).origins["resources.pids"];
     expect(winner({})).toBe("default");
     expect(winner({ userWide: all.userWide })).toBe("user-wide");
-    expect(winner({ userWide: all.userWide, project: all.project })).toBe("project");
+    expect(winner({ userWide: all.userWide, project: all.project, projectBy: all.projectBy })).toBe("project");
     expect(winner({ ...all, flags: [] })).toBe("policy file");
     expect(winner(all)).toBe("--pids");
 

@@ -1,37 +1,114 @@
 /**
  * src/policy turns every input (flags, files, mode, profile, defaults) into one immutable Policy and remembers
  * which input set each field. It is pure: it reads no file, no variable and no clock, and nothing else in
- * agentkernel may decide what a sandbox is allowed.
+ * agentkernel may decide what a sandbox is allowed. Only the user's own words widen a policy: what anybody else asks
+ * for counts as far as it lies within what the user alone would get.
  */
 import { AgentKernelError } from "../core/errors.js";
 import type { CompatibilityMode, NetworkRule, Policy, ProfileName } from "../core/policy.js";
-import type { FieldPath, FieldValues } from "./fields.js";
-import { isFlag, orderLayers, type PolicyInputs } from "./layers.js";
+import { type Authority, mayWiden } from "./authority.js";
+import { type FieldPath, type FieldValues, fieldPaths } from "./fields.js";
+import { isFlag, orderLayers, type PolicyInputs, usualInputs } from "./layers.js";
 import { approvableUnder, isLooserProfile } from "./limits.js";
-import { beyondLimit, codeFor, type Merged, mergeLayers, type Narrowing } from "./merge.js";
+import { type Authorities, beyondLimit, codeFor, mergeLayers, type Narrowing, originText } from "./merge.js";
 import { defaultMode } from "./modes.js";
 import { defaultProfile } from "./profiles.js";
 import { isRootUser } from "./users.js";
+import { narrowedTo, widerValues } from "./wider.js";
 
 export type Origins = Readonly<Record<FieldPath | "profile" | "mode", string>>;
+
+/** What somebody other than the user asked for beyond what the user gives. */
+export interface Refusal {
+  readonly field: FieldPath;
+  /** Those who asked: files and lines. */
+  readonly by: readonly Authority[];
+  /** The value, or of a list the entries, that do not count. */
+  readonly asked: unknown;
+  readonly held: unknown;
+}
 
 export interface ResolvedPolicy {
   readonly policy: Policy;
   readonly origins: Origins;
+  readonly authorities: Authorities;
   readonly narrowed: readonly Narrowing[];
+  readonly refused: readonly Refusal[];
 }
 
 export function resolve(inputs: PolicyInputs): ResolvedPolicy {
-  const floor = holdProfile(inputs);
-  const { values, origins, narrowed } = mergeLayers(orderLayers(floor.inputs), inputs.limits ?? []);
-  expandMcpServers(values, inputs.mcpServers);
-  refuseImpossible(values, origins);
-  const profile = floor.inputs.profile ?? floor.inputs.baseProfile;
+  const { usual, ...all } = inputs;
+  const asked = merged(all);
+  const least = usualInputs(inputs);
+  const found = least === null ? { ...asked, refused: [] } : within(asked, merged(least));
+  refuseImpossible(found.values, found.authorities);
+  const { profile, mode, values, authorities, narrowed, refused } = found;
+  const origins = Object.fromEntries(fieldPaths.map((field) => [field, originText(authorities[field])]));
   return deepFreeze({
-    policy: toPolicy(profile?.name ?? defaultProfile, inputs.mode?.name ?? defaultMode, values, inputs.limits),
-    origins: { profile: profile?.origin ?? "default", mode: inputs.mode?.origin ?? "default", ...origins },
-    narrowed: [...floor.narrowed, ...narrowed],
+    policy: toPolicy(profile.name, mode.name, values, inputs.limits),
+    origins: { profile: profile.origin, mode: mode.origin, ...origins } as Origins,
+    authorities,
+    narrowed,
+    refused,
   });
+}
+
+interface Whole {
+  readonly profile: { readonly name: ProfileName; readonly origin: string };
+  readonly mode: { readonly name: CompatibilityMode; readonly origin: string };
+  readonly values: FieldValues;
+  readonly authorities: Authorities;
+  readonly narrowed: readonly Narrowing[];
+}
+
+function merged(inputs: Omit<PolicyInputs, "usual">): Whole {
+  const floor = holdProfile(inputs);
+  const { values, authorities, narrowed } = mergeLayers(orderLayers(floor.inputs), inputs.limits ?? []);
+  expandMcpServers(values, inputs.mcpServers);
+  return {
+    profile: floor.inputs.profile ?? floor.inputs.baseProfile ?? { name: defaultProfile, origin: "default" },
+    mode: inputs.mode ?? { name: defaultMode, origin: "default" },
+    values,
+    authorities,
+    narrowed: [...floor.narrowed, ...narrowed],
+  };
+}
+
+/** What all inputs ask for, as far as it lies within what the user alone asks for. */
+function within(asked: Whole, usual: Whole): Whole & { readonly refused: readonly Refusal[] } {
+  const wider = widerValues(asked.values, usual.values);
+  if (wider.length === 0) return { ...asked, refused: [] };
+  const values = consistent(narrowedTo(asked.values, usual.values));
+  const authorities = { ...asked.authorities };
+  for (const { field } of wider) authorities[field] = usual.authorities[field];
+  const refused = wider.map(({ field, wanted }) => ({
+    field,
+    by: othersIn(asked.authorities[field]),
+    asked: wanted,
+    held: values[field],
+  }));
+  const isOf = (kind: "profile" | "mode") =>
+    refused.some(({ by }) => by.some(({ name }) => name === `${kind} ${asked[kind].name}`));
+  return {
+    ...asked,
+    profile: isOf("profile") ? usual.profile : asked.profile,
+    mode: isOf("mode") ? usual.mode : asked.mode,
+    values,
+    authorities,
+    refused,
+  };
+}
+
+/** The preset `mcp-servers` may be the user's; the names that it stands for are the project's. */
+function othersIn(authorities: readonly Authority[]): readonly Authority[] {
+  const others = authorities.filter((authority) => !mayWiden(authority));
+  return others.length > 0 ? others : [{ origin: "project-file", name: "preset mcp-servers", namedIn: "mcp-servers" }];
+}
+
+/** Two parties' narrower values can be ones that no sandbox could have together. */
+function consistent(values: FieldValues): FieldValues {
+  if (values["fs.workspace.mode"] !== "sync" || !values["fs.workspace.readonly"]) return values;
+  return { ...values, "fs.workspace.mode": "copy" };
 }
 
 const remembered = new Map<string, ResolvedPolicy>();
@@ -51,12 +128,20 @@ export function resolveAgain(inputs: PolicyInputs): ResolvedPolicy {
 }
 
 /** What a limit allows is a function, which says nothing of itself: such inputs cannot be compared. */
-function hasLimits({ limits = [], userWide = [], project = [], policyFile = [], flags = [] }: PolicyInputs): boolean {
+function hasLimits({
+  limits = [],
+  usual,
+  userWide = [],
+  project = [],
+  policyFile = [],
+  flags = [],
+}: PolicyInputs): boolean {
+  if (usual !== undefined && hasLimits(usual)) return true;
   return limits.length > 0 || [...userWide, ...project, ...policyFile, ...flags].some((layer) => layer.limits);
 }
 
 /** A profile looser than the user's floor: refused where the user names it outright, replaced where a file does. */
-function holdProfile(inputs: PolicyInputs): { inputs: PolicyInputs; narrowed: readonly Narrowing[] } {
+function holdProfile(inputs: Omit<PolicyInputs, "usual">): { inputs: PolicyInputs; narrowed: readonly Narrowing[] } {
   const { profileFloor: floor, profile, baseProfile } = inputs;
   if (floor === undefined) return { inputs, narrowed: [] };
   const asked = profile ?? baseProfile;
@@ -82,25 +167,26 @@ function expandMcpServers(values: FieldValues, servers: readonly NetworkRule[] |
 }
 
 /** Combinations in which every field is fine by itself, but no sandbox could be both. */
-function refuseImpossible(values: FieldValues, origins: Merged["origins"]): void {
+function refuseImpossible(values: FieldValues, authorities: Authorities): void {
+  const originOf = (field: FieldPath) => originText(authorities[field]);
   const user = values["proc.user"];
   if (values["proc.noRoot"] && user !== null && isRootUser(user)) {
-    const message = `${origins["proc.user"]} asks for user ${user}, but ${origins["proc.noRoot"]} allows no root`;
-    throw new AgentKernelError(codeFor(origins["proc.user"]), message, {
+    const message = `${originOf("proc.user")} asks for user ${user}, but ${originOf("proc.noRoot")} allows no root`;
+    throw new AgentKernelError(codeFor(originOf("proc.user")), message, {
       hint: "name another user, or choose the profile moderate",
     });
   }
   if (values["fs.workspace.mode"] === "sync" && values["fs.workspace.readonly"]) {
-    const origin = origins["fs.workspace.mode"];
-    const message = `${origin} asks for the workspace "sync", but ${origins["fs.workspace.readonly"]} makes the project read-only: there would be nothing to carry over`;
+    const origin = originOf("fs.workspace.mode");
+    const message = `${origin} asks for the workspace "sync", but ${originOf("fs.workspace.readonly")} makes the project read-only: there would be nothing to carry over`;
     throw new AgentKernelError(codeFor(origin), message, {
       hint: "use --workspace copy to only read the project, or the profile moderate to change it",
     });
   }
   const overWorkspace = values["fs.mounts"].find((mount) => mount.guest === "/workspace");
   if (overWorkspace && values["fs.workspace.mode"] !== "none") {
-    const message = `${origins["fs.mounts"]} mounts ${overWorkspace.host} at /workspace, where the project is`;
-    throw new AgentKernelError(codeFor(origins["fs.mounts"]), message, {
+    const message = `${originOf("fs.mounts")} mounts ${overWorkspace.host} at /workspace, where the project is`;
+    throw new AgentKernelError(codeFor(originOf("fs.mounts")), message, {
       hint: "choose another guest path, or add --workspace none",
     });
   }

@@ -3,14 +3,19 @@
  * What they mean is for src/config, which is loaded only where there is a file: most runs have none.
  */
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import type { ConfigFile } from "../config/index.js";
+import type { ConfigFile, SourceFile } from "../config/index.js";
+import { backendStrength } from "../core/backend-strength.js";
 import { AgentKernelError } from "../core/errors.js";
 import { joinedPath } from "../core/joined-path.js";
 import type { NetworkRule } from "../core/policy.js";
 import type { Surroundings } from "../core/surroundings.js";
-import type { PolicyInputs, PolicyLayer } from "../policy/layers.js";
+import { type AuthorityOrigin, mayWiden } from "../policy/authority.js";
+import type { Choice, PolicyInputs, PolicyLayer } from "../policy/layers.js";
 import { realMountSource } from "./mount-argument.js";
 import { exists, type FoundFile, pathsOf, sourceOf } from "./steering-files.js";
+import { type ProjectTrust, type TrustPart, trustPart, trustRecordOf, voucher } from "./trust/index.js";
+import { digestOf } from "./trust/record.js";
+import { requestLines, serverLines } from "./trust/requests.js";
 import type { Wishes } from "./wishes.js";
 
 export const projectFileName = "agentkernel.toml";
@@ -20,8 +25,10 @@ const USER_WIDE_NAME = "agentkernel/config.toml";
 export interface Configuration {
   /** What the files say, joined to what the flags say. */
   readonly combine: (flags: PolicyInputs) => PolicyInputs;
-  readonly image: ConfigFile["image"];
+  readonly image: (NonNullable<ConfigFile["image"]> & { readonly by: AuthorityOrigin }) | null;
   readonly backend: ConfigFile["backend"];
+  /** A project asks for a weaker backend than the user's, and did not get it. */
+  readonly weakerBackend: boolean;
   readonly images: ConfigFile["images"];
   readonly audit: ConfigFile["audit"];
   readonly daemon: ConfigFile["daemon"];
@@ -31,31 +38,47 @@ export interface Configuration {
   /** Said on stderr before the run. */
   readonly notes: readonly string[];
   /** What the preset `mcp-servers` stands for in this project. */
-  readonly mcpServers: () => readonly NetworkRule[];
+  readonly mcpServers: () => { readonly rules: readonly NetworkRule[]; readonly by: AuthorityOrigin };
+  /** What the project's own files ask for, and what the user said about it. Null where no file was found at all. */
+  readonly trust: ProjectTrust | null;
 }
 
 export const noConfiguration: Configuration = {
   combine: (flags) => flags,
   image: null,
   backend: null,
+  weakerBackend: false,
   images: {},
   audit: {},
   daemon: {},
   api: {},
   inUse: [],
   notes: [],
-  mcpServers: () => [],
+  mcpServers: () => ({ rules: [], by: "project-file" }),
+  trust: null,
 };
 
 export async function readConfiguration(parsed: Wishes, surroundings: Surroundings): Promise<Configuration> {
+  const found = findFiles(parsed, surroundings);
+  const { userWide, project, policy, notes } = found;
+  if (userWide === null && project === null && policy === null) return { ...noConfiguration, notes };
+  return await understand(found, surroundings);
+}
+
+/** What the project in the current directory asks for, whatever else has a say in a run there. */
+export async function readProjectTrust(surroundings: Surroundings): Promise<ProjectTrust | null> {
+  const nothingNamed: Wishes = { flags: new Set(), values: new Map(), rest: [] };
+  return (await understand(findFiles(nothingNamed, surroundings), surroundings)).trust;
+}
+
+function findFiles(parsed: Wishes, surroundings: Surroundings): Found {
   const { cwd } = surroundings;
   const userWide = ifThere(userWidePath(surroundings));
   const project = named(parsed, "config", cwd) ?? ifThere(joinedPath(cwd, projectFileName), projectFileName);
   const policy = named(parsed, "policy", cwd);
   const notes = policy === null && exists(joinedPath(cwd, POLICY_FILE_NAME)) ? [unusedPolicyNote] : [];
-  if (userWide === null && project === null && policy === null) return { ...noConfiguration, notes };
-  const found = [userWide, project, policy].filter((file) => file !== null);
-  return await understand({ userWide, project, policy, notes, cwd, inUse: found.flatMap(pathsOf) });
+  const inUse = [userWide, project, policy].filter((file) => file !== null).flatMap(pathsOf);
+  return { userWide, project, policy, notes, inUse, isProjectNamed: parsed.values.has("config") };
 }
 
 const unusedPolicyNote = `${POLICY_FILE_NAME} is here but was not named, and has no effect: use --policy ${POLICY_FILE_NAME}`;
@@ -65,36 +88,59 @@ interface Found {
   readonly project: FoundFile | null;
   readonly policy: FoundFile | null;
   readonly notes: readonly string[];
-  readonly cwd: string;
   readonly inUse: readonly string[];
+  /** By the user, on the command line. */
+  readonly isProjectNamed: boolean;
 }
 
-async function understand({ userWide, project, policy, notes, cwd, inUse }: Found): Promise<Configuration> {
+async function understand(found: Found, surroundings: Surroundings): Promise<Configuration> {
+  const { userWide, project, policy, notes, inUse, isProjectNamed } = found;
   const config = await import("../config/index.js");
-  const read = async (file: FoundFile | null, owner: "user" | "project"): Promise<ConfigFile | null> => {
-    if (file === null) return null;
-    const result = await config.readConfigFile(sourceOf(file), owner);
+  const read = async (source: SourceFile | null, owner: "user" | "project"): Promise<ConfigFile | null> => {
+    if (source === null) return null;
+    const result = await config.readConfigFile(source, owner);
     config.throwFaults(result.faults);
     return result.value;
   };
+  const projectSource = project && sourceOf(project);
   const files = {
-    userWide: await read(userWide, "user"),
-    project: await read(project, "project"),
+    userWide: await read(userWide && sourceOf(userWide), "user"),
+    project: await read(projectSource, "project"),
     policy: await readPolicy(),
   };
+  const record = trustRecordOf(surroundings);
+  const part =
+    projectSource === null || files.project === null || isProjectNamed
+      ? null
+      : trustPart(record, "agentkernel.toml", digestOf(projectSource.bytes), requestLines(files.project));
+  const projectBy = isProjectNamed ? "named-file" : part === null ? "project-file" : voucher(part);
   const both = [files.userWide, files.project].filter((file) => file !== null);
+  const backend = chosenBackend(files.project?.backend, files.userWide?.backend, projectBy);
   return {
-    combine: (flags) => config.combine(files, flags),
-    image: files.project?.image ?? files.userWide?.image ?? null,
-    backend: files.project?.backend ?? files.userWide?.backend ?? null,
+    combine: (flags) => config.combine({ ...files, projectBy }, flags),
+    image: imageOf(files.project, projectBy) ?? imageOf(files.userWide, "user-file"),
+    backend: backend.chosen,
+    weakerBackend: backend.notes.length > 0,
     images: Object.assign({}, ...both.map(({ images }) => images)),
     audit: files.userWide?.audit ?? {},
     daemon: files.userWide?.daemon ?? {},
     api: files.userWide?.api ?? {},
     inUse,
-    notes: [...notes, ...both.flatMap(noEffectNotes)],
-    mcpServers: () => config.mcpConfigFiles.flatMap((name) => serversIn(name)),
+    notes: [...notes, ...both.flatMap(noEffectNotes), ...backend.notes],
+    mcpServers: () => {
+      const rules = serverRules();
+      return { rules, by: voucher(serverPart(rules)) };
+    },
+    trust: { dir: record.dir, config: part, servers: () => serverPart(serverRules()) },
   };
+
+  function serverRules(): readonly NetworkRule[] {
+    return config.mcpConfigFiles.flatMap((name) => serversIn(name));
+  }
+
+  function serverPart(rules: readonly NetworkRule[]): TrustPart {
+    return trustPart(record, "mcp-servers", digestOf(JSON.stringify(rules)), serverLines(rules));
+  }
 
   async function readPolicy(): Promise<readonly PolicyLayer[] | null> {
     if (policy === null) return null;
@@ -104,7 +150,7 @@ async function understand({ userWide, project, policy, notes, cwd, inUse }: Foun
   }
 
   function serversIn(name: string): readonly NetworkRule[] {
-    const file = ifThere(join(cwd, name), name);
+    const file = ifThere(join(surroundings.cwd, name), name);
     if (file === null) return [];
     try {
       return config.mcpServerHosts(Buffer.from(sourceOf(file).bytes).toString()).rules;
@@ -116,6 +162,29 @@ async function understand({ userWide, project, policy, notes, cwd, inUse }: Foun
       });
     }
   }
+}
+
+function imageOf(file: ConfigFile | null, by: AuthorityOrigin): Configuration["image"] {
+  return file?.image ? { ...file.image, by } : null;
+}
+
+interface ChosenBackend {
+  readonly chosen: Choice<string> | null;
+  readonly notes: readonly string[];
+}
+
+/** A project chooses among walls that are as strong as the user's own choice; only the user chooses a weaker one. */
+function chosenBackend(
+  projects: Choice<string> | null | undefined,
+  users: Choice<string> | null | undefined,
+  by: AuthorityOrigin,
+): ChosenBackend {
+  if (!projects) return { chosen: users ?? null, notes: [] };
+  const usual = users?.name ?? "auto";
+  const isFine = mayWiden({ origin: by, name: "" }) || backendStrength(projects.name) >= backendStrength(usual);
+  if (isFine) return { chosen: projects, notes: [] };
+  const note = `${projects.origin} asks for the backend ${projects.name}, which may isolate less than yours (${usual}). Yours holds; to allow it: agentkernel trust`;
+  return { chosen: users ?? null, notes: [note] };
 }
 
 function withRealMounts(layer: PolicyLayer): PolicyLayer {

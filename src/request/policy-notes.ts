@@ -2,9 +2,17 @@
 import type { Narrowing } from "../policy/merge.js";
 import type { ResolvedPolicy } from "../policy/resolve.js";
 import { projectFileName } from "./configuration.js";
+import { refusalText } from "./trust/requests.js";
 
 export function policyNotes(resolved: ResolvedPolicy): readonly string[] {
-  return [...heldBack(resolved.narrowed), ...takenByProject(resolved)];
+  return [...heldBack(resolved.narrowed), ...refusedToProject(resolved), ...takenByProject(resolved)];
+}
+
+/** One line, whatever the project asked for. */
+function refusedToProject({ refused }: ResolvedPolicy): readonly string[] {
+  if (refused.length === 0) return [];
+  const what = refused.map(refusalText).join("; ");
+  return [`this project asks for more than you allow, and did not get it: ${what}. To allow it: agentkernel trust`];
 }
 
 /** Defaults that a limit narrows are no news to whoever wrote the limit; what was asked for outright is. */

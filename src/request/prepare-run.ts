@@ -21,6 +21,7 @@ import { explainModule, wishedModule } from "./module-wish.js";
 import { parseMount } from "./mount-argument.js";
 import { policyInputs } from "./policy-flags.js";
 import { policyNotes } from "./policy-notes.js";
+import { projectImageSettings } from "./project-image.js";
 import { parsePublished } from "./publish-argument.js";
 import { refuseUnlessShowable } from "./shown-paths.js";
 import type { Wishes } from "./wishes.js";
@@ -82,8 +83,13 @@ function resolveWhole(inputs: PolicyInputs, configuration: Configuration, cwd: s
   return resolveAgain({
     ...inputs,
     policyFile: [...(inputs.policyFile ?? []), ...protecting],
-    ...(isAboutMcp ? { mcpServers: configuration.mcpServers() } : {}),
+    ...(isAboutMcp ? mcpInputs(configuration) : {}),
   });
+}
+
+function mcpInputs({ mcpServers }: Configuration): Pick<PolicyInputs, "mcpServers" | "mcpServersBy"> {
+  const { rules, by } = mcpServers();
+  return { mcpServers: rules, mcpServersBy: by };
 }
 
 export function prepareRun(
@@ -107,17 +113,21 @@ export function prepareRun(
   const command = module?.command ?? parsed.rest[0];
   if (command !== undefined) refuseUnlessAllowed(command, policy.proc.commands, origins);
   const homeDir = policy.fs.home === "readonly" ? showableHome(surroundings.homeDir) : null;
+  const image =
+    module === null
+      ? checkedImage(wantedImage(parsed, surroundings, configuration), policy, surroundings)
+      : { name: module.command, why: "the module itself", named: true };
   return {
     argv: module?.argv ?? parsed.rest,
     backend,
     module: module?.wish ?? null,
     policy,
     origins,
-    image:
-      module === null
-        ? checkedImage(wantedImage(parsed, surroundings, configuration), policy, surroundings)
-        : { name: module.command, why: "the module itself", named: true },
-    imageSettings: imageSettings(surroundings, parsed.values.get("pull")?.[0], configuration.images),
+    image,
+    imageSettings: {
+      ...imageSettings(surroundings, parsed.values.get("pull")?.[0], configuration.images),
+      ...projectImageSettings(image, configuration.image),
+    },
     audit: configuration.audit,
     projectDir: policy.fs.workspace.mode === "none" ? null : surroundings.cwd,
     homeDir,

@@ -44,6 +44,8 @@ export interface FetchSettings {
   readonly homeDir: string;
   /** Somebody else than the user named the image: public registries only, and none of the user's logins. */
   readonly publicOnly?: boolean;
+  /** A project named the image: none of the user's logins. */
+  readonly anonymous?: boolean;
 }
 
 export type ImageProgress =

@@ -49,6 +49,10 @@ for (const actor of actors) {
       expect(backendOf(byVariable.stdout)).toBe("gvisor");
       const project = actor.folder();
       writeFileSync(join(project, "agentkernel.toml"), '[sandbox]\nbackend = "gvisor"\n');
+      expect(backendOf((await runIn(actor, ["--json", "--no-network", "true"], { cwd: project })).stdout)).toBe(
+        "linux",
+      );
+      expect((await runCli(actor, ["trust", project])).status).toBe(0);
       const byFile = await runIn(actor, ["--json", "--no-network", "true"], { cwd: project });
       expect(backendOf(byFile.stdout)).toBe("gvisor");
       expect(backendOf((await runIn(actor, ["--backend", "linux", ...words])).stdout)).toBe("linux");

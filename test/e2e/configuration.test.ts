@@ -37,6 +37,7 @@ describe.each(actors)("as $name", (actor) => {
       "p.policy.yaml": "version: 1\nproc:\n  mem_limit: 67m\n  cpu_quota: 3\n",
     });
     const words = ["--policy", "p.policy.yaml", "--vcpus", "4"];
+    expect((await runCli(actor, ["trust"], { cwd: project.path, env })).status).toBe(0);
     const row = await explained(actor, project.path, words, env);
     expect(row("resources.vcpus")).toEqual([4, "--vcpus"]);
     expect(row("resources.memoryMiB")).toEqual([67, "p.policy.yaml:3"]);
@@ -127,6 +128,9 @@ describe.each(actors)("as $name", (actor) => {
       ".mcp.json": '{"mcpServers": {"a": {"url": "https://mcp.example.com/sse"}}}',
       "p.yaml": "version: 1\nnet: { allow: [ { preset: mcp-servers } ] }\n",
     });
+    const untrusted = await explained(actor, project.path, ["--policy", "p.yaml"]);
+    expect(untrusted("net.allow")[0]).toEqual([]);
+    expect((await runCli(actor, ["trust"], { cwd: project.path })).stdout).toContain("mcp.example.com");
     const row = await explained(actor, project.path, ["--policy", "p.yaml"]);
     expect(row("net.allow")).toEqual([[{ domain: "mcp.example.com", ports: [443] }], "p.yaml:2"]);
     const broken = makeProject(actor, {
@@ -209,7 +213,7 @@ describe.each(actors)("as $name", (actor) => {
     [
       "a backend that is not there",
       { "agentkernel.toml": "sandbox.backend = 'kubernetes'\n" },
-      [],
+      ["-c", "agentkernel.toml"],
       /the backend kubernetes is not in this version/,
       /./,
     ],

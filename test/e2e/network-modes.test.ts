@@ -151,8 +151,22 @@ describe.skipIf(whyNoWorld() !== null)("the network", () => {
       const cwd = withPolicy("  egress: allowlist\n  allow: [ { preset: mcp-servers } ]\n", {
         ".mcp.json": JSON.stringify(servers),
       });
+      const untrusted = await probe(world, actor, byPolicy, [MCP_NAME, OVER_IPV4], cwd);
+      expect(untrusted.found).toEqual(none([MCP_NAME, OVER_IPV4]));
+      expect((await world.runCli(actor, ["trust"], { cwd })).stdout).toContain(MCP_NAME);
       const seen = await probe(world, actor, byPolicy, [MCP_NAME, OVER_IPV4], cwd);
       expect(seen.found).toEqual({ [MCP_NAME]: WORLD.otherPublic4, [OVER_IPV4]: "no" });
+    });
+
+    it.each([
+      ["--allow-domain", ["--allow-domain", "api.anthropic.com"]],
+      ["--network allowlist", ["--network", "allowlist"]],
+      ["the mode that the hook names", ["--compatibility-mode", "claude"]],
+    ])("A5: a project's domains.allow adds nothing to %s, until the user trusts it", async (_how, words) => {
+      const { path } = makeProject(actor, { "agentkernel.toml": `security.domains.allow = ["${MCP_NAME}"]\n` });
+      expect((await probe(world, actor, words, [MCP_NAME], path)).found).toEqual({ [MCP_NAME]: "no" });
+      expect((await world.runCli(actor, ["trust"], { cwd: path })).stdout).toContain(MCP_NAME);
+      expect((await probe(world, actor, words, [MCP_NAME], path)).found).toEqual({ [MCP_NAME]: WORLD.otherPublic4 });
     });
 
     it("an allowed name of a private address is denied; a cidr opens it, by name and by address", async () => {

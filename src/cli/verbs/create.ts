@@ -1,5 +1,4 @@
 /** `create`: a sandbox that stays. It is not started. */
-import { readConfiguration } from "../../request/configuration.js";
 import { prepareRun } from "../../request/prepare-run.js";
 import { wordsOf } from "../images/words.js";
 import { inProject } from "../invocation/in-project.js";
@@ -9,12 +8,13 @@ import { writeJson, writeOut } from "../output.js";
 import { create } from "../sandboxes/create.js";
 import { lifeOf } from "../sandboxes/life-options.js";
 import { shownSummary } from "../sandboxes/shown.js";
+import { withTrust } from "../trust/ask.js";
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
   const [name = ""] = wordsOf(parsed, "create", "the name of the new sandbox", 1, 1);
   const surroundings = inProject(parsed, invocation);
   const wishes = { ...parsed, rest: [] };
-  const request = prepareRun(wishes, surroundings, await readConfiguration(wishes, surroundings));
+  const request = prepareRun(wishes, surroundings, await withTrust(wishes, surroundings, invocation));
   const sandbox = await create({ name, run: request, ...lifeOf(parsed) }, invocation);
   if (parsed.flags.has("json"))
     return await writeJson(invocation, { success: true, data: shownSummary(sandbox.summary()) });

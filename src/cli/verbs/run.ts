@@ -1,13 +1,13 @@
 /** `run`: a temporary sandbox for one command. */
 import { AgentKernelError } from "../../core/errors.js";
 import { withAgentInside } from "../../request/agent-inside.js";
-import { readConfiguration } from "../../request/configuration.js";
 import { prepareRun } from "../../request/prepare-run.js";
 import { isPlace } from "../../runtime/root-image.js";
 import { inProject } from "../invocation/in-project.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { poolSettings } from "../pool-settings.js";
+import { withTrust } from "../trust/ask.js";
 
 /** Questions need the terminal itself, and a place may be a pipe that somebody has to wait at. */
 export function runsApart({ flags, values }: ParsedOptions): boolean {
@@ -21,7 +21,7 @@ export function needsDaemon({ flags }: ParsedOptions): boolean {
 export async function execute(parsed: ParsedOptions, caller: Invocation): Promise<number> {
   const invocation = inProject(parsed, caller);
   const wishes = withAgentInside(parsed, invocation);
-  const configuration = await readConfiguration(wishes, invocation);
+  const configuration = await withTrust(wishes, invocation, invocation);
   invocation.resident?.pool.configure(poolSettings(configuration.daemon));
   const request = prepareRun(wishes, invocation, configuration);
   if (parsed.flags.has("keep")) {

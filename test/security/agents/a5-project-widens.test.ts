@@ -32,10 +32,12 @@ async function lookFrom(
   actor: Actor,
   words: readonly string[],
   limits: string | null,
+  isTrusted = false,
 ): Promise<{ result: CliResult; onHost: string[] }> {
   const project = makeProject(actor, { "agentkernel.toml": greedyConfig, "greedy.policy.yaml": greedyPolicy });
   const home = makeProject(actor, { mark: "mine\n" });
   const env = { HOME: home.path, ...userWide(actor, limits ?? "") };
+  if (isTrusted) expect((await runCli(actor, ["trust"], { cwd: project.path, env })).status).toBe(0);
   const result = await runCli(actor, ["run", "-e", `REAL_HOME=${home.path}`, ...words, "sh", "-c", look], {
     cwd: project.path,
     env,
@@ -44,24 +46,75 @@ async function lookFrom(
 }
 
 describe.each(actors)("A5 as $name: a project's own files widen what the user allows", (actor) => {
-  it("works where the user has no limits: the project has its way, and the run says so", async () => {
-    const { result, onHost } = await lookFrom(actor, [], null);
+  const openFlags = ["--profile", "permissive", "--memory", "2g"];
+
+  it("works where the user asks for it: the home folder is shown and the project is written", async () => {
+    const { result, onHost } = await lookFrom(actor, openFlags, null);
     expect(result.stdout).toBe("2000\nhome\n0\n");
     expect(onHost).toContain("stolen.txt");
-    expect(result.stderr).toMatch(/agentkernel\.toml:5 lets the sandbox read your home folder/);
-    expect(result.stderr).toMatch(/agentkernel\.toml:6 lets the sandbox change this folder itself/);
+  });
+
+  it("a project that nobody trusts gets none of it, and one line says what it asked for", async () => {
+    const { result, onHost } = await lookFrom(actor, [], null);
+    expect(result.stdout).toBe("2000\n0\n");
+    expect(onHost).not.toContain("stolen.txt");
+    const lines = result.stderr.split("\n").filter((line) => line.includes("asks for more than you allow"));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(
+      /fs\.workspace\.mode mount \(agentkernel\.toml:6\); fs\.home readonly \(agentkernel\.toml:5\)/,
+    );
   });
 
   it.each([
     ["by its agentkernel.toml", []],
     ["by a policy file", ["--policy", "greedy.policy.yaml"]],
     ["by a file that is named as configuration", ["--config", "agentkernel.toml"]],
-  ])("%s: the ceiling holds, seen from inside", async (_how, words) => {
+  ])("%s: the ceiling holds where the project is trusted, seen from inside", async (_how, words) => {
     const limits = '[limits]\nprofile = "restrictive"\nopen_files = 64\ntimeout_ms = 20000\n';
-    const { result, onHost } = await lookFrom(actor, words, limits);
+    const { result, onHost } = await lookFrom(actor, words, limits, true);
     expect(result.stdout).toBe("64\n1000\n");
     expect(onHost).toEqual(["agentkernel.toml", "greedy.policy.yaml"]);
     expect(result.stderr).toMatch(/is beyond the limit in .*config\.toml:3; 64 holds/);
+  });
+
+  it("trusting it gives what it asks for, until the file changes or the answer is taken back", async () => {
+    const project = makeProject(actor, { "agentkernel.toml": greedyConfig });
+    const env = userWide(actor, "");
+    const isWritten = async (name: string) => {
+      const { stderr } = await runCli(actor, ["run", "touch", name], { cwd: project.path, env });
+      const isWidened = Object.hasOwn(project.content(), name);
+      expect(stderr.includes("asks for more than you allow")).toBe(!isWidened);
+      return isWidened;
+    };
+    const trusting = (...words: readonly string[]) => runCli(actor, ["trust", ...words], { cwd: project.path, env });
+    expect(await isWritten("before")).toBe(false);
+    const shown = await trusting();
+    expect(shown.stdout).toContain("agentkernel.toml:5: profile permissive\n");
+    expect(shown.stdout).toContain("agentkernel.toml:6: fs.workspace.mode mount\n");
+    expect(await isWritten("trusted")).toBe(true);
+    expect((await trusting("--list")).stdout).toContain(project.path);
+
+    writeFileSync(join(project.path, "agentkernel.toml"), `${greedyConfig}domains.allow = ["evil.example"]\n`);
+    expect(await isWritten("changed")).toBe(false);
+    expect((await trusting()).stdout).toMatch(/^ {2}\+ agentkernel\.toml:7: net\.allow evil\.example$/m);
+    expect(await isWritten("trusted-again")).toBe(true);
+    expect((await trusting("--revoke")).status).toBe(0);
+    expect(await isWritten("revoked")).toBe(false);
+  });
+
+  it("another project with the same file is not trusted by it", async () => {
+    const [first, second] = [0, 1].map(() => makeProject(actor, { "agentkernel.toml": greedyConfig }));
+    const env = userWide(actor, "");
+    await runCli(actor, ["trust"], { cwd: first?.path ?? "", env });
+    await runCli(actor, ["run", "touch", "x"], { cwd: second?.path ?? "", env });
+    expect(second?.content()).not.toHaveProperty("x");
+  });
+
+  it("settings that only narrow ask nothing and say nothing", async () => {
+    const text = "[resources]\nmemory_mb = 512\npids = 100\n[security]\nnetwork = false\ncommands.deny = ['rm']\n";
+    const project = makeProject(actor, { "agentkernel.toml": text });
+    const { status, stderr } = await runCli(actor, ["run", "true"], { cwd: project.path });
+    expect({ status, asked: stderr.includes("asks for more") }).toEqual({ status: 0, asked: false });
   });
 
   it("a limit of time ends a command whose project asked for more", async () => {

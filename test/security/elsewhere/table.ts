@@ -111,7 +111,11 @@ export const attacks: readonly Attack[] = [
   },
   { id: "G2", file: "protocol/g2-nobody-reads", tests: ["on stream 1"] },
   { id: "G3", file: "protocol/g3-other-sandboxes", tests: ["cannot end or answer", "prints frames"] },
-  { id: "A5", file: "agents/a5-project-widens", tests: ["agentkernel.toml: the ceiling", "sync none of those in use"] },
+  {
+    id: "A5",
+    file: "agents/a5-project-widens",
+    tests: ["agentkernel.toml: the ceiling holds", "sync none of those in use"],
+  },
 ];
 
 /** What a run of the tests opens at all. */
