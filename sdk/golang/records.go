@@ -208,6 +208,12 @@ type Changes struct {
 	// Hidden or protected, and left.
 	Refused []string `json:"refused"`
 
+	// Waits for the user's review, since it steers what the user runs later, and left.
+	Held []string `json:"held"`
+
+	// The name under which `agentkernel apply` finds what is held, where it is not in a sandbox.
+	HeldAs *string `json:"held_as"`
+
 	// Paths that are not listed.
 	Omitted int64 `json:"omitted"`
 
@@ -510,6 +516,9 @@ type Change struct {
 
 	// Why it is never applied.
 	Refused *string `json:"refused"`
+
+	// It steers what the user runs later, and is applied only after a yes to it.
+	Review bool `json:"review"`
 }
 
 // Diff is a record of the API.

@@ -102,6 +102,15 @@ export interface FileAccess {
   readonly reason?: string;
 }
 
+/** What reached the user's project from a sandbox: carried over by `sync`, or applied by the user's order. */
+export interface ProjectWrite {
+  readonly type: "project.write";
+  readonly sandbox: string;
+  readonly by: "sync" | "apply";
+  readonly written: readonly string[];
+  readonly deleted: readonly string[];
+}
+
 /** One decision of the gateway, as it gives it. */
 export interface EgressDecision {
   /** Decided, or over: only then the bytes are known. */
@@ -179,6 +188,7 @@ export type AuditEvent =
   | ExecStart
   | ExecEnd
   | FileAccess
+  | ProjectWrite
   | Egress
   | ToolCall
   | PolicyChange
@@ -197,6 +207,7 @@ export const recordTypes = [
   "exec.start",
   "exec.end",
   "file",
+  "project.write",
   "egress",
   "tool",
   "policy.change",

@@ -53,6 +53,7 @@ function endSummary(end: SandboxEnded["end"]): object | null {
       deleted: count(carried.deleted),
       conflicts: carried.conflicts,
       refused: carried.refused,
+      held: carried.held,
       omitted: carried.omitted,
       repositories: carried.repositories,
     },

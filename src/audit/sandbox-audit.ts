@@ -1,10 +1,20 @@
 /** The records of one sandbox's life, from whoever takes part in it: the runtime, the gateway, the file interface. */
+import type { AppliedPaths } from "../core/applied-paths.js";
 import type { BackendName, Layer, SandboxEnd } from "../core/backend.js";
 import { isAgentKernelError } from "../core/errors.js";
 import type { ExecExit, ExecRequest } from "../core/exec.js";
 import type { Policy } from "../core/policy.js";
 import { secretValues } from "../core/secret-names.js";
-import type { Approval, CopyOrigin, EgressDecision, FileAccess, LimitName, SandboxStart, ToolCall } from "./events.js";
+import type {
+  Approval,
+  CopyOrigin,
+  EgressDecision,
+  FileAccess,
+  LimitName,
+  ProjectWrite,
+  SandboxStart,
+  ToolCall,
+} from "./events.js";
 import type { AuditTrail } from "./trail.js";
 
 export interface SandboxFacts {
@@ -18,6 +28,9 @@ export interface ExecResult {
   readonly exit: ExecExit;
   readonly timedOut: boolean;
 }
+
+/** In one record: no list is cut there, and paths of the usual length are not either. */
+const PATHS_EACH = 100;
 
 /** An event as its maker knows it: the type and the sandbox are added here. */
 type Bare<T> = Omit<T, "type" | "sandbox">;
@@ -104,6 +117,7 @@ export class SandboxAudit {
       ...(end !== null && end.pidsDenied > 0 ? ["pids" as const] : []),
       ...(this.#timedOut ? ["timeout" as const] : []),
     ];
+    if (end?.carried) this.wrote("sync", end.carried.written, end.carried.deleted);
     this.#trail?.record({ type: "sandbox.end", sandbox: this.#sandbox, end, limits }, this.#secrets);
   }
 
@@ -111,8 +125,20 @@ export class SandboxAudit {
     this.#trail?.record({ type: "egress", sandbox: this.#sandbox, ...decision }, this.#secrets);
   }
 
-  file(access: Bare<FileAccess>): void {
-    this.#trail?.record({ type: "file", sandbox: this.#sandbox, ...access }, this.#secrets);
+  /** One operation, or what an `apply` changed. */
+  file(access: Bare<FileAccess> | AppliedPaths): void {
+    if ("written" in access) this.wrote("apply", access.written, access.deleted);
+    else this.#trail?.record({ type: "file", sandbox: this.#sandbox, ...access }, this.#secrets);
+  }
+
+  /** All of it, in as many records as that takes. */
+  wrote(by: ProjectWrite["by"], written: readonly string[], deleted: readonly string[]): void {
+    const most = Math.max(written.length, deleted.length);
+    for (let at = 0; at < most; at += PATHS_EACH) {
+      const part = (paths: readonly string[]) => paths.slice(at, at + PATHS_EACH);
+      const parts = { by, written: part(written), deleted: part(deleted) };
+      this.#trail?.record({ type: "project.write", sandbox: this.#sandbox, ...parts }, this.#secrets);
+    }
   }
 
   tool(call: Bare<ToolCall>): void {

@@ -14,6 +14,8 @@ const tellers: Readonly<Record<string, (fields: Fields) => string>> = {
   "exec.start": (f) => list(f.argv).map(word).join(" "),
   "exec.end": (f) => `${outcome(f)} after ${text(f.durationMs)} ms`,
   file: (f) => `${text(f.verdict)}: ${text(f.operation)} ${text(f.path)}${reason(f)}`,
+  "project.write": (f) =>
+    `by ${text(f.by)}: ${[...list(f.written).map(text), ...list(f.deleted).map(deleted)].join(", ")}`,
   egress: (f) => `${text(f.verdict)}: ${text(f.asked)}:${text(f.port)} by ${ruleWords(f)}${traffic(f)}`,
   tool: (f) => `${text(f.verdict)}: ${text(f.server)}/${text(f.tool)} by ${ruleWords(f)}${toolTraffic(f)}`,
   "policy.change": (f) => `${text(f.change)}, by ${text(f.by)}; ${text(at(f, "policy", "digest"))}`,
@@ -27,6 +29,10 @@ const tellers: Readonly<Record<string, (fields: Fields) => string>> = {
 export function summary({ time, type, sandbox, fields }: AuditRecord): string {
   const told = tellers[type]?.(fields) ?? "";
   return `${time}  ${type.padEnd(14)}  ${sandbox ?? "-"}${told === "" ? "" : `  ${told}`}`;
+}
+
+function deleted(path: unknown): string {
+  return `-${text(path)}`;
 }
 
 function policyWords(fields: Fields): string {

@@ -20,6 +20,12 @@ export const applyOptions: readonly OptionSpec[] = [
     short: "f",
     help: "also where the host changed the same files since; only for paths that are named",
   },
+  {
+    long: "yes-to",
+    value: "PATH|all",
+    repeats: true,
+    help: "also what waits for a review (CLAUDE.md, .github/workflows, ...) at or below PATH (repeatable)",
+  },
   { long: "json", help: "print what was done as JSON" },
 ];
 
@@ -56,6 +62,7 @@ export const fileVerbs: readonly VerbSpec[] = [
       "agentkernel apply --dry-run box",
       "agentkernel apply box src test",
       "agentkernel apply --force box src/main.c",
+      "agentkernel apply --yes-to CLAUDE.md box",
     ],
     options: applyOptions,
     rest: { kind: "words", completes: "sandbox-then-files" },

@@ -55,6 +55,12 @@ export const policyOptions: readonly OptionSpec[] = [
     help: "the project as /workspace: a copy, carried back, the real folder, or none",
   },
   {
+    long: "yes-to",
+    value: "NAME|all",
+    repeats: true,
+    help: "let changes of such files (CLAUDE.md, .github/workflows, ...) reach the project without a review (repeatable)",
+  },
+  {
     long: "mount",
     short: "v",
     value: "HOST:GUEST[:ro]",

@@ -1,4 +1,5 @@
 /** A named sandbox, as the verbs about its files need it: `diff`, `apply` and `cp`. */
+import type { AppliedPaths } from "../core/applied-paths.js";
 import type { KeptChanges } from "../core/changes.js";
 import { AgentKernelError } from "../core/errors.js";
 import { escapeText } from "../core/escape.js";
@@ -23,6 +24,8 @@ export interface SandboxFiles {
   readonly hide: readonly HideRule[];
   /** Puts a file operation on record, before it is done. */
   record(access: FileOperation): Promise<void>;
+  /** Puts on record what was applied to the project. */
+  recordApplied(applied: AppliedPaths): Promise<void>;
   /** Its files for as long as `use` takes. Rejects with `conflict` where it does not run. */
   withFiles<T>(use: (files: GuestFiles) => Promise<T>): Promise<T>;
 }

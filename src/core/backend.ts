@@ -28,6 +28,8 @@ export interface BootSpec {
   readonly homeDir: string | null;
   /** PEM of a certificate that programs in the sandbox are to trust, at `trustPaths`. */
   readonly trustedCertificate?: string;
+  /** Folder for what is not carried over from a synced project, until the user decides. */
+  readonly setAside?: string;
   /** The number of a look ahead at the project that was made for this one. */
   readonly foreseen?: number;
 }
@@ -50,6 +52,10 @@ export interface CarryReport {
   readonly conflicts: readonly string[];
   /** Hidden, protected, or not a file, folder or link. */
   readonly refused: readonly string[];
+  /** Set aside until the user has said yes: they steer what the user runs later. */
+  readonly held: readonly string[];
+  /** The name under which `diff` and `apply` find what was set aside; null where nothing was. */
+  readonly heldAs: string | null;
   /** How many paths of each list were cut from this report. */
   readonly omitted: number;
   /** Why git repositories were left as they were, in sentences. */

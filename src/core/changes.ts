@@ -30,6 +30,8 @@ export interface ProjectChange {
   readonly conflict: string | null;
   /** Why it is never applied. */
   readonly refused: string | null;
+  /** It steers what the user runs later, and is applied only after a yes to it. */
+  readonly review: boolean;
 }
 
 interface About {
@@ -52,11 +54,21 @@ export interface ApplyReport extends About {
   readonly applied: number;
   readonly conflicts: number;
   readonly refused: number;
+  /** They wait for a yes. */
+  readonly held: number;
 }
 
 export interface ChangeSelection {
   /** Relative to the project, each with all below it; empty for everything. */
   readonly paths: readonly string[];
+}
+
+export interface ApplyOptions {
+  readonly isRehearsal?: boolean;
+  readonly overridesHost?: boolean;
+  /** Paths at or below which what waits for a review is applied too. */
+  readonly yesTo?: readonly string[];
+  readonly yesToAll?: boolean;
 }
 
 /** Of a sandbox that runs as of one that does not. Rejects with `unsupported` where it has no copy of a project. */
@@ -73,9 +85,5 @@ export interface KeptChanges {
     note: (text: string) => void,
     signal?: AbortSignal,
   ): AsyncIterable<Buffer>;
-  apply(
-    stateDir: string,
-    options: ChangeSelection & { readonly isRehearsal?: boolean; readonly overridesHost?: boolean },
-    signal?: AbortSignal,
-  ): Promise<ApplyReport>;
+  apply(stateDir: string, options: ChangeSelection & ApplyOptions, signal?: AbortSignal): Promise<ApplyReport>;
 }

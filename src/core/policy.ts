@@ -46,6 +46,8 @@ export interface FilesystemPolicy {
   readonly deny: readonly HideRule[];
   /** Never changed by a sandbox, also where everything around is writable. */
   readonly protect: readonly string[];
+  /** Changes wait until the user has said yes: agents edit these legitimately, and they steer what the user runs later. */
+  readonly review: readonly string[];
 }
 
 export type NetworkRule =

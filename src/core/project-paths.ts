@@ -27,3 +27,10 @@ function refused(word: string, why: string): AgentKernelError {
     hint: "name files and folders from the project's own folder on, such as src/main.c, or as /workspace/src/main.c",
   });
 }
+
+/** What a review is answered with: `all`, or paths of the project. */
+export function agreedTo(words: readonly string[]): { readonly yesTo: readonly string[]; readonly yesToAll: boolean } {
+  const yesTo = projectPaths(words.filter((word) => word !== "all"));
+  // A path that is the project itself leaves none.
+  return { yesTo, yesToAll: words.includes("all") || (words.length > 0 && yesTo.length === 0) };
+}

@@ -66,6 +66,11 @@ export function sandboxesFolder(env: HostEnvironment, homeDir: string): string {
   return joinedPath(stateFolder(env, homeDir), "sandboxes");
 }
 
+/** What was not carried over from synced projects and waits for the user, a folder for each run. */
+export function heldFolder(env: HostEnvironment, homeDir: string): string {
+  return joinedPath(stateFolder(env, homeDir), "held");
+}
+
 /** Snapshots of kept sandboxes, a folder each. */
 export function snapshotsFolder(env: HostEnvironment, homeDir: string): string {
   return joinedPath(stateFolder(env, homeDir), "snapshots");

@@ -33,6 +33,7 @@ const anyField: { readonly [K in FieldPath]: fc.Arbitrary<FieldValues[K]> } = {
   "fs.deny": fc.subarray(globs.map((glob) => ({ glob }))),
   "fs.show": fc.subarray(globs),
   "fs.protect": fc.subarray(globs),
+  "fs.review": fc.subarray(globs),
   "net.egress": oneOf(...egressModes),
   "net.allow": fc.subarray(rules),
   "net.deny": fc.subarray(rules),

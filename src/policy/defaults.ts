@@ -3,6 +3,7 @@ import type { FieldValues } from "./fields.js";
 import { builtInHideRules } from "./hidden.js";
 import { defaultProfile, profiles } from "./profiles.js";
 import { builtInProtectGlobs } from "./protected.js";
+import { builtInReviewGlobs } from "./review.js";
 
 export const defaultFields: FieldValues = {
   ...profiles[defaultProfile],
@@ -11,6 +12,7 @@ export const defaultFields: FieldValues = {
   "fs.deny": builtInHideRules,
   "fs.show": [],
   "fs.protect": builtInProtectGlobs,
+  "fs.review": builtInReviewGlobs,
   "net.allow": [],
   "net.deny": [],
   "net.secrets": [],

@@ -13,6 +13,7 @@ export function fieldsOf({ fs, net, proc, resources }: Policy): FieldValues {
     "fs.deny": fs.deny.filter((rule) => !rule.shows),
     "fs.show": fs.deny.filter((rule) => rule.shows).map((rule) => rule.glob),
     "fs.protect": fs.protect,
+    "fs.review": fs.review,
     "net.egress": net.egress,
     "net.allow": net.allow,
     "net.deny": net.deny,

@@ -35,6 +35,7 @@ export interface FieldValues {
   /** Paths that the user wants to see although built-in rules hide them. Only the user's own words set it. */
   readonly "fs.show": readonly string[];
   readonly "fs.protect": readonly string[];
+  readonly "fs.review": readonly string[];
   readonly "net.egress": EgressMode;
   readonly "net.allow": readonly NetworkRule[];
   readonly "net.deny": readonly NetworkRule[];
@@ -79,6 +80,7 @@ export const fieldRules: { readonly [K in FieldPath]: FieldRule<FieldValues[K]> 
   "fs.deny": listOf(whyInvalidHideRule, hideRuleKey),
   "fs.show": listOf(whyNotGlob, (glob) => glob),
   "fs.protect": listOf(whyNotGlob, (glob) => glob),
+  "fs.review": listOf(whyNotGlob, (glob) => glob),
   "net.egress": oneOf(egressModes),
   "net.allow": listOf(whyInvalidRule, ruleKey),
   "net.deny": listOf(whyInvalidRule, ruleKey),

@@ -11,6 +11,7 @@ import {
 } from "./glob.js";
 import { builtInHideRules } from "./hidden.js";
 import { builtInProtectGlobs } from "./protected.js";
+import { builtInReviewGlobs } from "./review.js";
 
 const path = (text: string) => text.split("/");
 
@@ -36,7 +37,7 @@ describe("the grammar", () => {
   });
 
   test("accepts every built-in glob, and each of those reaches any depth", () => {
-    for (const glob of [...builtInHideRules.map((rule) => rule.glob), ...builtInProtectGlobs]) {
+    for (const glob of [...builtInHideRules.map((rule) => rule.glob), ...builtInProtectGlobs, ...builtInReviewGlobs]) {
       expect(whyInvalidGlob(glob)).toBeNull();
       expect(glob.startsWith("**/")).toBe(true);
     }

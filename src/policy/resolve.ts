@@ -210,6 +210,7 @@ function toPolicy(
       rootReadonly: values["fs.rootReadonly"],
       deny: [...values["fs.deny"], ...values["fs.show"].map((glob) => ({ glob, shows: true as const }))],
       protect: values["fs.protect"],
+      review: values["fs.review"],
     },
     net: {
       egress: values["net.egress"],

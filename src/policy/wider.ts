@@ -96,6 +96,7 @@ export const bounds: { readonly [K in FieldPath]: Bound<FieldValues[K]> } = {
   "fs.deny": denying(hideRuleKey),
   "fs.show": granting((glob, usual) => usual.includes(glob)),
   "fs.protect": denying(itself),
+  "fs.review": denying(itself),
   "net.egress": ordered("net.egress"),
   "net.allow": granting(isRuleCovered),
   "net.deny": denying(ruleKey),

@@ -7,6 +7,7 @@ import { isEnvName, type PolicyFields } from "../policy/fields.js";
 import { isCompatibilityMode, isProfileName, type PolicyInputs, type PolicyLayer } from "../policy/layers.js";
 import { parseDomain } from "../policy/network-rules.js";
 import { parseCount, parseDurationMs, parseSizeMiB, parseVcpus, ranges } from "../policy/resources.js";
+import { isReviewName, reviewAfterYesTo } from "../policy/review.js";
 import { isValidUser } from "../policy/users.js";
 import type { Wishes } from "./wishes.js";
 
@@ -38,6 +39,7 @@ export function policyInputs(parsed: Wishes, mounts: readonly Mount[], hostEnv: 
       ...secretFlags(parsed),
       ...mountFlags(mounts),
       ...showFlags(parsed),
+      ...reviewFlags(parsed),
       ...envFlags(parsed, hostEnv),
     ],
   };
@@ -86,6 +88,19 @@ function showFlags(parsed: Wishes): PolicyLayer[] {
   if (paths.length === 0) return [];
   const globs = paths.map((path) => path.replace(/^(?:\.\/+)+/, "").replace(/\/+$/, ""));
   return [{ origin: "--show", fields: { "fs.show": globs } }];
+}
+
+function reviewFlags(parsed: Wishes): PolicyLayer[] {
+  const names = parsed.values.get("yes-to") ?? [];
+  if (names.length === 0) return [];
+  const unknown = names.find((name) => !isReviewName(name));
+  if (unknown !== undefined) {
+    throw new AgentKernelError("invalid_argument", `--yes-to: no change of "${unknown}" waits for a review`, {
+      hint: "name one of the files in docs/files.md, for example CLAUDE.md or .github/workflows, or all",
+    });
+  }
+  const fields = { "fs.review": reviewAfterYesTo(names) };
+  return [{ origin: "--yes-to", fields, replaces: ["fs.review"] }];
 }
 
 function envFlags(parsed: Wishes, hostEnv: Surroundings["env"]): PolicyLayer[] {

@@ -5,6 +5,7 @@
 import type { Backend } from "../core/backend.js";
 import { isAgentKernelError } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
+import { heldFolder } from "../core/state-folders.js";
 import { type Choice, forImage } from "./backends/choice.js";
 import { chooseAnother, chooseBackend } from "./backends/choose.js";
 import { type CommandStart, type PlannedStart, startOf } from "./command-start.js";
@@ -160,7 +161,9 @@ async function startSandbox(
     const certificate = egress?.trustedCertificate ?? null;
     const trust = certificate === null ? {} : { trustedCertificate: certificate };
     const foreseen = typeof host.foreseen === "number" ? { foreseen: host.foreseen } : {};
-    const spec = { id, hostname: id, policy, image: image.source, projectDir, homeDir, ...trust, ...foreseen };
+    const aside = policy.fs.workspace.mode === "sync" ? { setAside: heldFolder(host.env, host.homeDir) } : {};
+    const own = { id, hostname: id, ...trust, ...foreseen, ...aside };
+    const spec = { ...own, policy, image: image.source, projectDir, homeDir };
     const sandbox = await TemporarySandbox.start(backend, spec, signal, egress?.port, ahead);
     records.ready(sandbox.layers);
     meter?.started({ kind: "run", isWarm: sandbox.isWarm, ms: performance.now() - askedAt });

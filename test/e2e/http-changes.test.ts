@@ -66,6 +66,8 @@ describe.each(actors)("as $name", (actor) => {
       deleted: ["gone"],
       conflicts: ["edited"],
       refused: [],
+      held: [],
+      held_as: null,
       omitted: 0,
       repositories: [],
     });

@@ -79,6 +79,8 @@ describe.each(actors)("as $name", (actor) => {
       deleted: ["b.txt"],
       conflicts: [],
       refused: [".git/config"],
+      held: [],
+      held_as: null,
       omitted: 0,
       repositories: [],
     });

@@ -8,7 +8,7 @@ use std::{
 };
 
 use ak_jail::{
-    carry::{Carrier, Report},
+    carry::{Carrier, Report, aside::Aside},
     fault::{During, Fault, Outcome},
     identity::is_host_root,
     keep::project::{Copied, Project, begin_copied, forget_changes},
@@ -47,8 +47,10 @@ pub fn carry(state: &Path, out: &mut impl Write) -> Outcome<()> {
             let layer = layer.during("open the sandbox's layer")?;
             let (hide, protect) = (Matcher::hiding(&project.hide), Matcher::of(&project.protect));
             let survey = Survey::of(host.as_fd(), host.as_fd(), &Rules::new(&hide, &protect))?;
+            let review = Matcher::of(&project.review);
+            let aside = Aside::new(project.set_aside.as_deref(), Project::of(state)?);
             let carrier = Carrier::new(&hide, &protect, &survey, project.since, is_host_root());
-            carrier.carry(layer.as_fd(), host.as_fd())?
+            carrier.reviewing(&review, aside).carry(layer.as_fd(), host.as_fd())?
         }
     };
     forget_changes(state, &project)?;

@@ -58,6 +58,8 @@ pub enum Verdict {
     Conflict(String),
     /// Never applied.
     Refused(String),
+    /// Only said by `apply`: the user has not said yes to it.
+    Held,
 }
 
 #[derive(Debug, Clone)]
@@ -71,6 +73,8 @@ pub struct Change {
     /// The sandbox's side; none for what is gone.
     pub new: Option<Side>,
     pub verdict: Verdict,
+    /// It steers what the user runs later, so it is applied only after a yes to it.
+    pub awaits_review: bool,
 }
 
 impl Side {

@@ -346,7 +346,9 @@ impl Walk<'_> {
 
     fn push(&mut self, kind: Kind, path: &[u8], old: Option<Side>, new: Option<Side>, verdict: Verdict) {
         if self.changes.len() < MAX_CHANGES {
-            self.changes.push(Change { kind, path: path.to_vec(), from: None, old, new, verdict });
+            let is_link = new.as_ref().is_some_and(|side| side.node == Node::Link);
+            let awaits_review = self.rules.awaits_review(path, is_link);
+            self.changes.push(Change { kind, path: path.to_vec(), from: None, old, new, verdict, awaits_review });
         } else {
             self.omitted += 1;
         }
@@ -376,7 +378,7 @@ fn stricter(above: &Verdict, own: Verdict) -> Verdict {
         (Verdict::Refused(_), _) => above.clone(),
         (_, Verdict::Refused(why)) => Verdict::Refused(why),
         (Verdict::Conflict(_), _) => above.clone(),
-        (Verdict::Ready, own) => own,
+        (Verdict::Ready | Verdict::Held, own) => own,
     }
 }
 

@@ -37,6 +37,9 @@ pub struct Told<'a> {
     conflict: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<&'a str>,
+    /// It waits for a yes.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    review: bool,
 }
 
 #[derive(Serialize)]
@@ -112,6 +115,7 @@ pub fn tell<'a>(comparison: &Comparison, change: &'a Change, counts_lines: bool)
             Verdict::Refused(why) => Some(why),
             _ => None,
         },
+        review: change.awaits_review && matches!(change.verdict, Verdict::Ready | Verdict::Held),
     })
 }
 

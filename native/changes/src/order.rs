@@ -18,6 +18,9 @@ pub struct Order {
     pub is_rehearsal: bool,
     /// `apply`: also where the host changed the same file since.
     pub overrides_host: bool,
+    /// `apply`: also what waits for a review, at or below these paths.
+    pub yes_to: Vec<String>,
+    pub yes_to_all: bool,
 }
 
 impl Order {
@@ -29,6 +32,10 @@ impl Order {
 
     pub fn wants(&self, path: &[u8]) -> bool {
         self.paths.is_empty() || self.paths.iter().any(|wanted| is_at_or_below(path, wanted.as_bytes()))
+    }
+
+    pub fn says_yes_to(&self, path: &[u8]) -> bool {
+        self.yes_to_all || self.yes_to.iter().any(|agreed| is_at_or_below(path, agreed.as_bytes()))
     }
 }
 

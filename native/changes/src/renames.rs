@@ -62,7 +62,7 @@ pub fn pair(comparison: &mut Comparison) -> Outcome<()> {
 fn is_candidate(change: &Change, kind: Kind) -> bool {
     let side = change.new.as_ref().or(change.old.as_ref());
     let is_fit = |side: &Side| side.node == Node::File && side.stat.st_size > 0 && side.stat.st_size <= COMPARED;
-    change.kind == kind && change.is_ready() && side.is_some_and(is_fit)
+    change.kind == kind && change.is_ready() && !change.awaits_review && side.is_some_and(is_fit)
 }
 
 /// None where the budget is used up, and for what cannot be read, which may be gone by now: it is told as two changes.

@@ -28,6 +28,7 @@ const LONGEST: usize = 4000;
 pub struct Rules {
     hide: Matcher,
     protect: Matcher,
+    review: Matcher,
     /// What of the host's files is hidden today, by its name, by what it contains or by another of its names.
     hidden: HashSet<Vec<u8>>,
     protected: HashSet<Vec<u8>>,
@@ -43,7 +44,8 @@ impl Rules {
         let closed = layer.map(|layer| Closed::of(layer, folder, &survey)).transpose()?.unwrap_or_default();
         let paths = |hits: &[Hit]| hits.iter().map(|hit| hit.path.clone()).collect();
         let (hidden, protected) = (paths(&survey.hidden), paths(&survey.protected));
-        Ok(Self { hide, protect, hidden, protected, survey, closed })
+        let review = Matcher::of(&project.review);
+        Ok(Self { hide, protect, review, hidden, protected, survey, closed })
     }
 
     /// What is applied instead of an index of git that the sandbox wrote.
@@ -116,6 +118,16 @@ impl Rules {
         }
     }
 
+    /// Whether a path, itself or through a folder above it, is applied only after a yes to it.
+    pub fn awaits_review(&self, path: &[u8], is_link: bool) -> bool {
+        let matches = |path: &[u8]| {
+            let (folder, name) = split(path);
+            matches!(self.review.matches(folder, name), Match::Yes)
+        };
+        let (folder, name) = split(path);
+        ancestors(path).chain([path]).any(matches) || is_link && self.review.leads_in(folder, name, true)
+    }
+
     fn is_protected(&self, path: &[u8]) -> bool {
         let (folder, name) = split(path);
         self.protected.contains(path) || matches!(self.protect.matches(folder, name), Match::Yes)
@@ -166,6 +178,7 @@ pub mod tests {
         Rules {
             hide: Matcher::of(&["**/.env*".to_owned()]),
             protect: Matcher::of(&["**/.git/hooks".to_owned()]),
+            review: Matcher::of(&["**/CLAUDE.md".to_owned(), "**/.github/workflows".to_owned()]),
             hidden: HashSet::from([b"by-content".to_vec()]),
             protected: HashSet::new(),
             survey: Survey::default(),
@@ -191,6 +204,17 @@ pub mod tests {
             ("a", ""),
         ] {
             assert!(refuses(path, target), "{path} -> {target}");
+        }
+    }
+
+    #[test]
+    fn what_waits_for_a_review_is_known_by_its_name_or_by_a_folder_above() {
+        for (path, is_link) in [("CLAUDE.md", false), ("a/CLAUDE.md", false), (".github/workflows/x/ci.yml", false)] {
+            assert!(rules().awaits_review(path.as_bytes(), is_link), "{path}");
+        }
+        assert!(rules().awaits_review(b".github", true), "a link in the place of the folder above");
+        for path in [".github", ".github/x", "CLAUDE.md.txt", "a"] {
+            assert!(!rules().awaits_review(path.as_bytes(), false), "{path}");
         }
     }
 

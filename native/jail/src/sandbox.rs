@@ -13,7 +13,7 @@ use rustix::{
 use serde::Serialize;
 
 use crate::{
-    carry::{self, Carrier, Report},
+    carry::{self, Carrier, Report, aside::Aside},
     cgroup::{self, Cgroup, Usage},
     channel::Channel,
     child::{Child, Manner, Prepared, READONLY, Told, WRITABLE},
@@ -23,6 +23,7 @@ use crate::{
     git,
     gvisor::{self, Said},
     identity::{Identity, is_host_root},
+    keep::project::Project,
     layers::Layers,
     monitor::Given,
     spec::{Spec, ViewForm},
@@ -53,7 +54,6 @@ pub struct Sandbox<'a> {
     spec: &'a Spec,
     upper: Option<OwnedFd>,
     hide: Matcher,
-    protect: Matcher,
     surveys: Vec<Survey>,
     sources: Vec<Source>,
     placeholders: Vec<Placeholders>,
@@ -124,7 +124,7 @@ impl<'a> Sandbox<'a> {
         // From here on the child builds; what follows is done beside it and needed only at its end.
         map_ids(spec, &identity, &sources, pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
         let hide = Matcher::hiding(&spec.hide);
-        let protect = Matcher::of(&spec.protect);
+        let protect = spec.guarded();
         let made = match limited.take() {
             Some(made) => made,
             None => create()?,
@@ -159,7 +159,6 @@ impl<'a> Sandbox<'a> {
             spec,
             upper,
             hide,
-            protect,
             surveys,
             sources,
             placeholders,
@@ -203,9 +202,7 @@ impl<'a> Sandbox<'a> {
 
     /// Ends it, carries changes over if that is asked for and the spec has where to, and undoes what was made for it.
     pub fn end(self, carries: bool) -> Outcome<End> {
-        let Self {
-            mut process, cgroup, spec, upper, hide, protect, surveys, sources, placeholders, since, said, ..
-        } = self;
+        let Self { mut process, cgroup, spec, upper, hide, surveys, sources, placeholders, since, said, .. } = self;
         // A machine's monitor is killed however its sandbox ended.
         let is_killed = !carries || spec.monitor.is_some();
         let used_us = if is_killed { cpu_time::of_tree_us(process.pid) } else { 0 };
@@ -213,7 +210,7 @@ impl<'a> Sandbox<'a> {
         let stats = cgroup.stats();
         drop(cgroup);
         let carried = match upper {
-            Some(upper) if carries => Some(carry_over(spec, &sources, &surveys, upper, (&hide, &protect), since)?),
+            Some(upper) if carries => Some(carry_over(spec, &sources, &surveys, upper, &hide, since)?),
             _ => None,
         };
         // Whoever hears of the end may unmount or remove the project at once.
@@ -329,14 +326,16 @@ fn carry_over(
     sources: &[Source],
     surveys: &[Survey],
     upper: OwnedFd,
-    rules: (&Matcher, &Matcher),
+    hide: &Matcher,
     since: (i64, u64),
 ) -> Outcome<Report> {
     let index = spec.views.iter().position(|v| v.form == ViewForm::Sync);
     let index = index.ok_or_else(|| Fault::new("internal", "nothing to carry over to"))?;
     let project = openat(&sources[index].fd, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
         .during("open the project")?;
-    let carrier = Carrier::new(rules.0, rules.1, &surveys[index], since, is_host_root());
+    let (protect, review) = (Matcher::of(&spec.protect), Matcher::of(&spec.review));
+    let aside = Aside::new(spec.set_aside.as_deref(), Project::synced(spec, &spec.views[index], since));
+    let carrier = Carrier::new(hide, &protect, &surveys[index], since, is_host_root()).reviewing(&review, aside);
     carrier.carry(upper.as_fd(), project.as_fd())
 }
 

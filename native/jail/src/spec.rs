@@ -10,6 +10,7 @@ use crate::{
     fault::{Fault, Outcome},
     gvisor,
     monitor::Monitor,
+    view::matcher::Matcher,
 };
 
 #[derive(Debug, Clone, Deserialize)]
@@ -30,6 +31,11 @@ pub struct Spec {
     pub views: Vec<View>,
     pub hide: Vec<HideRule>,
     pub protect: Vec<String>,
+    /// Changes to these wait until the user has said yes.
+    #[serde(default)]
+    pub review: Vec<String>,
+    /// Where what is not carried over is kept.
+    pub set_aside: Option<PathBuf>,
     pub capabilities: Capabilities,
     pub seccomp: SeccompChoice,
     /// Where Landlock lets the sandbox write.
@@ -203,7 +209,16 @@ impl Spec {
 
     /// Whether the same is hidden and protected.
     pub fn has_rules_of(&self, other: &Self) -> bool {
-        self.hide == other.hide && self.protect == other.protect
+        self.hide == other.hide && self.protect == other.protect && self.review == other.review
+    }
+
+    /// What no shown folder lets the sandbox change.
+    pub fn guarded(&self) -> Matcher {
+        if self.views.iter().any(View::is_live) {
+            Matcher::guarding(&self.protect, &self.review)
+        } else {
+            Matcher::of(&self.protect)
+        }
     }
 
     /// What the cgroup holds: the sandbox, and what runs it.

@@ -88,6 +88,10 @@ class Changes:
     """Changed on the host meanwhile, and left."""
     refused: list[str]
     """Hidden or protected, and left."""
+    held: list[str]
+    """Waits for the user's review, since it steers what the user runs later, and left."""
+    held_as: str | None
+    """The name under which `agentkernel apply` finds what is held, where it is not in a sandbox."""
     omitted: int
     """Paths that are not listed."""
     repositories: list[str]
@@ -318,6 +322,8 @@ class Change:
     """What the host did to it meanwhile, for which it is not applied."""
     refused: str | None
     """Why it is never applied."""
+    review: bool
+    """It steers what the user runs later, and is applied only after a yes to it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -218,6 +218,10 @@ pub struct Changes {
     pub conflicts: Vec<String>,
     /// Hidden or protected, and left.
     pub refused: Vec<String>,
+    /// Waits for the user's review, since it steers what the user runs later, and left.
+    pub held: Vec<String>,
+    /// The name under which `agentkernel apply` finds what is held, where it is not in a sandbox.
+    pub held_as: Option<String>,
     /// Paths that are not listed.
     pub omitted: i64,
     /// Why git repositories were left as they were.
@@ -455,6 +459,8 @@ pub struct Change {
     pub conflict: Option<String>,
     /// Why it is never applied.
     pub refused: Option<String>,
+    /// It steers what the user runs later, and is applied only after a yes to it.
+    pub review: bool,
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize)]

@@ -151,6 +151,10 @@ export interface Changes {
   readonly conflicts: readonly string[];
   /** Hidden or protected, and left. */
   readonly refused: readonly string[];
+  /** Waits for the user's review, since it steers what the user runs later, and left. */
+  readonly held: readonly string[];
+  /** The name under which `agentkernel apply` finds what is held, where it is not in a sandbox. */
+  readonly heldAs: string | null;
   /** Paths that are not listed. */
   readonly omitted: number;
   /** Why git repositories were left as they were. */
@@ -367,6 +371,8 @@ export interface Change {
   readonly conflict: string | null;
   /** Why it is never applied. */
   readonly refused: string | null;
+  /** It steers what the user runs later, and is applied only after a yes to it. */
+  readonly review: boolean;
 }
 
 export interface Diff {

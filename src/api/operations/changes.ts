@@ -18,6 +18,7 @@ const change = named(
     size_bytes: field(nullable(count), "Of its content now; null where it was deleted."),
     conflict: field(nullable(text()), "What the host did to it meanwhile, for which it is not applied."),
     refused: field(nullable(text()), "Why it is never applied."),
+    review: field(flag(), "It steers what the user runs later, and is applied only after a yes to it."),
   }),
 );
 export type ChangeAnswer = ValueOf<typeof change>;
@@ -57,6 +58,10 @@ export const applyRequest = named(
   object({
     paths: optional(list(projectPath, { minItems: 1 }), "Only these, and what is below them (all)."),
     force: optional(flag(), "Take the sandbox's version where the host changed the same; needs `paths` (false)."),
+    yes_to: optional(
+      list(projectPath, { minItems: 1 }),
+      "Also what waits for a review at or below these paths, or `all` (none).",
+    ),
     dry_run: optional(flag(), "Say what would be done, and do nothing (false)."),
   }),
 );

@@ -1,10 +1,11 @@
 /** What named sandboxes changed in their copies of a project: listed, as a patch, and taken over into the project. */
 import type { Buffer } from "node:buffer";
 import { Readable } from "node:stream";
+import { appliedPaths } from "../../core/applied-paths.js";
 import type { ApplyReport, KeptChanges, ProjectChange } from "../../core/changes.js";
 import { deferred } from "../../core/deferred.js";
 import { AgentKernelError } from "../../core/errors.js";
-import { projectPaths } from "../../core/project-paths.js";
+import { agreedTo, projectPaths } from "../../core/project-paths.js";
 import { refuseToApplyToHome } from "../../request/home-folders.js";
 import type { Sandbox } from "../../runtime/sandboxes/index.js";
 import { type Backing, type HandlerFor, sandboxFor } from "../asked.js";
@@ -68,7 +69,12 @@ export const applySandbox: HandlerFor<"applySandbox"> = async ({ body, caller, p
       hint: "use a key with the scope admin, or ask as the same user on the same machine",
     });
   }
-  const { paths: words = [], force: overridesHost = false, dry_run: isRehearsal = false } = body ?? {};
+  const {
+    paths: words = [],
+    yes_to: agreed = [],
+    force: overridesHost = false,
+    dry_run: isRehearsal = false,
+  } = body ?? {};
   const paths = inField("paths", () => projectPaths(words));
   if (overridesHost && paths.length === 0) {
     throw new AgentKernelError("invalid_argument", "force overwrites changes of the host, and so needs paths", {
@@ -82,7 +88,11 @@ export const applySandbox: HandlerFor<"applySandbox"> = async ({ body, caller, p
     if (!isRehearsal) {
       await sandbox.recordFile({ operation: "read", path: "/workspace", bytes: null, verdict: "allowed" });
     }
-    return await changes.apply(sandbox.stateDir, { paths, isRehearsal, overridesHost }, signal);
+    const yes = inField("yes_to", () => agreedTo(agreed));
+    const options = { paths, isRehearsal, overridesHost, ...yes };
+    const done = await changes.apply(sandbox.stateDir, options, signal);
+    if (!isRehearsal) await sandbox.recordFile(appliedPaths(done));
+    return done;
   });
   return data(applyAnswer(report));
 };
@@ -110,21 +120,30 @@ function inField<T>(field: string, read: () => T): T {
   }
 }
 
-function changeAnswer({ path, change, from: earlier, now, before, conflict, refused }: ProjectChange): ChangeAnswer {
+function changeAnswer({
+  path,
+  change,
+  from: earlier,
+  now,
+  before,
+  conflict,
+  refused,
+  review,
+}: ProjectChange): ChangeAnswer {
   const type = (now ?? before)?.type ?? "other";
-  return { path, change, renamed_from: earlier, type, size_bytes: now?.sizeBytes ?? null, conflict, refused };
+  return { path, change, renamed_from: earlier, type, size_bytes: now?.sizeBytes ?? null, conflict, refused, review };
 }
 
 function applyAnswer({ changes, omitted }: ApplyReport): ApplyAnswer {
-  const done = changes.filter(({ conflict, refused }) => conflict === null && refused === null);
+  const { written, deleted } = appliedPaths({ changes });
   const paths = (some: readonly ProjectChange[]) => some.map(({ path }) => path).sort();
   return {
-    written: paths(done.filter(({ change }) => change !== "deleted")),
-    deleted: done
-      .flatMap(({ change, path, from: earlier }) => (change === "deleted" ? [path] : (earlier ?? [])))
-      .sort(),
+    written: [...written],
+    deleted: [...deleted],
     conflicts: paths(changes.filter(({ conflict, refused }) => conflict !== null && refused === null)),
     refused: paths(changes.filter(({ refused }) => refused !== null)),
+    held: paths(changes.filter(({ review }) => review)),
+    held_as: null,
     omitted,
     repositories: [],
   };

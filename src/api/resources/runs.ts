@@ -1,6 +1,7 @@
 /** Commands in temporary sandboxes: at once, or as events. */
 import { deferred } from "../../core/deferred.js";
 import type { Redactor } from "../../core/redact.js";
+import { shownCarry } from "../../core/shown-carry.js";
 import { exitStatus } from "../../runtime/command-end.js";
 import { type RanOnce, runOnce } from "../../runtime/run-once.js";
 import type { RunRequest } from "../../runtime/run-request.js";
@@ -103,7 +104,7 @@ function aboutSandbox({ policy, notes }: RunRequest, ran: RanOnce, redact: Redac
     layers: sandbox.layers.map(({ name, state, detail = null }) => ({ name, state, detail })),
     usage: usageOf(ran),
     network: { mode: policy.net.egress, blocked: ran.blocked },
-    changes: ran.carried,
+    changes: shownCarry(ran.carried),
     notes: [...notes, ...image.notes, ...ran.notes].map((note) => redact.value(inFields(note))),
   };
 }

@@ -52,7 +52,7 @@ export class HeldFolders {
     });
     child.stdin.on("error", () => {});
     const said = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-    child.stdin.write(`${JSON.stringify({ views, hide: fs.deny, protect: fs.protect, journal })}\n`);
+    child.stdin.write(`${JSON.stringify({ views, hide: fs.deny, protect: fs.protect, review: fs.review, journal })}\n`);
     const answer = await next(said);
     return new HeldFolders(child, said, Buffer.from(JSON.stringify(Reflect.get(answer, "views"))), ended);
   }

@@ -19,8 +19,9 @@ const OWNER = "owner";
 
 /** Before anything is read of it: what the host changes from now on is the host's doing. */
 export async function beginProject(stateDir: string, { source, isSynced }: CopiedView, boot: BootSpec): Promise<void> {
-  const { deny, protect } = boot.policy.fs;
-  const job = await startChangesJob({}, ["begin", stateDir], { source, isSynced, hide: deny, protect });
+  const { deny, protect, review } = boot.policy.fs;
+  const order = { source, isSynced, hide: deny, protect, review, setAside: boot.setAside ?? null };
+  const job = await startChangesJob({}, ["begin", stateDir], order);
   await job.finished();
 }
 

@@ -64,6 +64,8 @@ export function carryReport(fields: Fields): CarryReport {
     deleted: paths("deleted"),
     conflicts: paths("conflicts"),
     refused: paths("refused"),
+    held: paths("held"),
+    heldAs: typeof fields.heldAs === "string" ? fields.heldAs : null,
     omitted: number(fields, "omitted"),
     repositories: paths("repositories"),
   };

@@ -40,6 +40,9 @@ export interface JailSpec {
   readonly views: readonly JailView[];
   readonly hide: readonly HideRule[];
   readonly protect: readonly string[];
+  readonly review: readonly string[];
+  /** Where what is not carried over is kept. */
+  readonly setAside?: string;
   readonly capabilities: "default" | "none";
   readonly seccomp: "default" | "strict";
   readonly landlockWritable: readonly string[];
@@ -106,7 +109,7 @@ export function takeText(boot: BootSpec, paths: JailPaths, basis: SpecBasis): st
   return JSON.stringify({ take: { ...ownPart(boot), sources: basis.views.map(({ source }) => source) } });
 }
 
-interface KnownBasis extends Pick<BootSpec, "image" | "projectDir" | "homeDir"> {
+interface KnownBasis extends Pick<BootSpec, "image" | "projectDir" | "homeDir" | "setAside"> {
   readonly paths: JailPaths;
   readonly basis: SpecBasis;
 }
@@ -116,20 +119,27 @@ const knownBases = new WeakMap<Policy, KnownBasis>();
 
 /** The same value for the same folders and the same image of one policy. */
 export function specBasis(boot: BootSpec, paths: JailPaths): SpecBasis {
-  const { policy, image, projectDir, homeDir } = boot;
+  const { policy, image, projectDir, homeDir, setAside } = boot;
   const known = knownBases.get(policy);
-  const isSame = known?.paths === paths && known.image === image;
+  const isSame = known?.paths === paths && known.image === image && known.setAside === setAside;
   if (isSame && known.projectDir === projectDir && known.homeDir === homeDir) return known.basis;
   const basis = makeBasis(boot, paths);
   // Only what cannot change any more is what it was.
   if (Object.isFrozen(policy) && Object.isFrozen(image)) {
-    knownBases.set(policy, { paths, image, projectDir, homeDir, basis });
+    knownBases.set(policy, {
+      paths,
+      image,
+      projectDir,
+      homeDir,
+      basis,
+      ...(setAside === undefined ? {} : { setAside }),
+    });
   }
   return basis;
 }
 
 function makeBasis(boot: BootSpec, paths: JailPaths): SpecBasis {
-  const { policy } = boot;
+  const { policy, setAside } = boot;
   return {
     version: 1,
     guest: paths.guestBinary,
@@ -142,6 +152,8 @@ function makeBasis(boot: BootSpec, paths: JailPaths): SpecBasis {
     views: views(boot),
     hide: policy.fs.deny,
     protect: policy.fs.protect,
+    review: policy.fs.review,
+    ...(setAside === undefined ? {} : { setAside }),
     capabilities: policy.proc.capabilities,
     seccomp: policy.proc.seccomp,
     landlockWritable: writablePaths(policy),

@@ -60,6 +60,7 @@ export function monitorJail({ shape, start, vcpus, vmmBinary, journalDir, keeps 
     views: [],
     hide: [],
     protect: [],
+    review: [],
     capabilities: "none",
     seccomp: "strict",
     landlockWritable: [],

@@ -7,7 +7,16 @@ import { statText } from "./stat-text.js";
 import { forTerminal } from "./terminal-patch.js";
 
 const file: FileShape = { type: "file", mode: 0o644, sizeBytes: 3, target: null };
-const none = { from: null, now: null, before: null, binary: false, lines: null, conflict: null, refused: null };
+const none = {
+  from: null,
+  now: null,
+  before: null,
+  binary: false,
+  lines: null,
+  conflict: null,
+  refused: null,
+  review: false,
+};
 const change = (given: Partial<ProjectChange>): ProjectChange => ({
   ...none,
   change: "modified",
@@ -32,6 +41,7 @@ describe("a change as a line", () => {
     expect(changeLine(change({ change: "added", before: null, now: folder, binary: null }))).toBe("A a/\n");
     expect(changeLine(change({ conflict: "changed" }))).toBe("M a (conflict: changed)\n");
     expect(changeLine(change({ change: "added", before: null, refused: "hidden" }))).toBe("A a (refused: hidden)\n");
+    expect(changeLine(change({ review: true }))).toBe("M a (waits for review)\n");
   });
 
   it("lets no name steer a terminal", () => {

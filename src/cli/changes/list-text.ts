@@ -13,7 +13,7 @@ export function changeLine(change: ProjectChange): string {
   return `${letters[change.change]} ${names}${folder}${remark}\n`;
 }
 
-function specialsOf({ now, before, binary, conflict, refused }: ProjectChange): readonly string[] {
+function specialsOf({ now, before, binary, conflict, refused, review }: ProjectChange): readonly string[] {
   const special: string[] = [];
   if (now !== null && before !== null && now.type !== before.type) special.push(`${nounOf(before)} -> ${nounOf(now)}`);
   else if (now?.type === "symlink") special.push(`symlink to ${escapeText(now.target ?? "")}`);
@@ -26,6 +26,7 @@ function specialsOf({ now, before, binary, conflict, refused }: ProjectChange): 
   if (binary === true) special.push("binary");
   if (conflict !== null) special.push(`conflict: ${escapeText(conflict)}`);
   if (refused !== null) special.push(`refused: ${escapeText(refused)}`);
+  if (review) special.push("waits for review");
   return special;
 }
 

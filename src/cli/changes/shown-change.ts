@@ -11,6 +11,7 @@ export function shownChange({
   lines,
   conflict,
   refused,
+  review,
 }: ProjectChange): object {
   return {
     change,
@@ -22,6 +23,7 @@ export function shownChange({
     ...(lines === null ? {} : { lines_added: lines.added, lines_removed: lines.removed }),
     ...(conflict === null ? {} : { conflict }),
     ...(refused === null ? {} : { refused }),
+    ...(review ? { review } : {}),
   };
 }
 

@@ -1,5 +1,6 @@
 /** What `run --json` prints. */
 import type { SandboxEnd } from "../../core/backend.js";
+import { shownCarry } from "../../core/shown-carry.js";
 import { type CommandEnd, exitStatus } from "../../runtime/command-end.js";
 import type { RootImage } from "../../runtime/root-image.js";
 import type { RunRequest } from "../../runtime/run-request.js";
@@ -48,7 +49,7 @@ export function answer({ request, image, backendWhy, sandbox, ran, blocked, ms }
       processes_denied: sandboxEnd.pidsDenied,
     },
     network: { mode: request.policy.net.egress, blocked },
-    changes: sandboxEnd.carried,
+    changes: shownCarry(sandboxEnd.carried),
     notes: [...request.notes, ...image.notes],
   };
 }

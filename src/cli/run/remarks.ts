@@ -65,11 +65,31 @@ export function remarksAtEnd(request: RunRequest, command: CommandEnd, end: Sand
 
 function carriedRemarks(report: CarryReport): readonly string[] {
   return [
+    ...writtenRemarks(report),
     ...listed("not carried over, changed on the host meanwhile", report.conflicts),
     ...listed("not carried over, hidden or protected", report.refused),
+    ...heldRemarks(report),
     ...(report.omitted > 0 ? [`${report.omitted} more paths are not listed`] : []),
     ...report.repositories.map((reason) => `git: ${escapeText(reason)}`),
   ];
+}
+
+/** What reached the user's own files: how many, once; `--json` and the audit log have all. */
+function writtenRemarks({ written, deleted, omitted }: CarryReport): readonly string[] {
+  const [more, files] = [omitted > 0 ? "at least " : "", (n: number) => `${n} ${n === 1 ? "path" : "paths"}`];
+  const done = [
+    ...(written.length > 0 ? [`wrote ${more}${files(written.length)}`] : []),
+    ...(deleted.length > 0 ? [`deleted ${more}${files(deleted.length)}`] : []),
+  ];
+  return done.length === 0 ? [] : [`sync: ${done.join(", ")} in the project`];
+}
+
+function heldRemarks({ held, heldAs }: CarryReport): readonly string[] {
+  const name =
+    heldAs === null
+      ? ""
+      : `; look with agentkernel diff ${heldAs}, take over with agentkernel apply ${heldAs} --yes-to all`;
+  return listed("held for review, since it steers what you run later", held).map((line) => `${line}${name}`);
 }
 
 function listed(what: string, paths: readonly string[]): readonly string[] {

@@ -3,10 +3,12 @@ import type { KeptChanges } from "../../core/changes.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { Invocation } from "../invocation/index.js";
 import type { FindSandbox } from "../sandbox-files.js";
+import { isHeldName } from "./held-name.js";
 import { sandboxOf } from "./residents.js";
 
-export function sandboxFiles(invocation: Pick<Invocation, "resident">): FindSandbox {
+export function sandboxFiles(invocation: Pick<Invocation, "resident" | "env" | "homeDir">): FindSandbox {
   return async (name) => {
+    if (isHeldName(name)) return await (await import("./held.js")).heldFiles(name, invocation);
     const sandbox = sandboxOf(invocation, name);
     const { policy, hasRun, projectDir } = sandbox.record;
     const { mode } = policy.fs.workspace;
@@ -22,6 +24,7 @@ export function sandboxFiles(invocation: Pick<Invocation, "resident">): FindSand
       },
       hide: policy.fs.deny,
       record: (access) => sandbox.recordFile(access),
+      recordApplied: (applied) => sandbox.recordFile(applied),
       async withFiles(use) {
         const { files } = sandbox;
         const over = sandbox.use();

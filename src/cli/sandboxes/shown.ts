@@ -1,4 +1,5 @@
 /** Sandboxes that stay, as `--json` shows them. */
+import { shownCarry } from "../../core/shown-carry.js";
 import type { ExecInfo, SandboxInfo, SandboxSummary, TerminalInfo } from "../../runtime/sandboxes/index.js";
 
 export function shownSummary(summary: SandboxSummary): object {
@@ -46,7 +47,7 @@ export function shownInfo(info: SandboxInfo): object {
             at: new Date(lastEnd.atMs).toISOString(),
             lost: lastEnd.lost,
             reason: endReason(info),
-            changes: lastEnd.end.carried,
+            changes: shownCarry(lastEnd.end.carried),
           },
     notes: info.notes,
   };

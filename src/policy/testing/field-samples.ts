@@ -23,6 +23,7 @@ export const fieldSamples: { readonly [K in Sampled]: Samples<FieldValues[K]> } 
   "fs.deny": { less: [{ glob: "**/a" }, { glob: "**/b" }], more: [{ glob: "**/a" }] },
   "fs.show": { less: [], more: ["certs"] },
   "fs.protect": { less: ["**/a", "**/b"], more: ["**/a"] },
+  "fs.review": { less: ["**/a", "**/b"], more: ["**/a"] },
   "net.egress": { less: "allowlist", more: "on" },
   "net.allow": { less: [rule], more: [rule, { domain: "b.example" }] },
   "net.deny": { less: [rule], more: [] },

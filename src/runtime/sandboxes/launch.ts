@@ -1,5 +1,6 @@
 /** Starts a kept sandbox from its record: its way out first, then the sandbox, each on record. */
 import type { BootSpec, KeptSandbox } from "../../core/backend.js";
+import { heldFolder } from "../../core/state-folders.js";
 import type { RunAudit } from "../run-audit.js";
 import type { Asker, RunEgress } from "../run-egress.js";
 import type { SandboxFolder } from "./folder.js";
@@ -37,7 +38,9 @@ export async function launch(parts: LaunchParts, hostEnv: HostEnv, signal?: Abor
     await audit.insist();
     const certificate = egress?.trustedCertificate ?? null;
     const trust = certificate === null ? {} : { trustedCertificate: certificate };
-    const spec: BootSpec = { id, hostname: name, policy, image: image.source, projectDir, homeDir, ...trust };
+    const aside = policy.fs.workspace.mode === "sync" ? { setAside: heldFolder(home.env, home.homeDir) } : {};
+    const own = { id, hostname: name, ...trust, ...aside };
+    const spec: BootSpec = { ...own, policy, image: image.source, projectDir, homeDir };
     return { kept: await backend.kept.start(spec, folder.jail, signal), egress };
   } catch (error) {
     audit.records.failed(error);

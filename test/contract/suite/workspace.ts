@@ -102,6 +102,8 @@ export function workspaceContract(contract: Contract): void {
           deleted: ["gone.txt"],
           conflicts: [],
           refused: [],
+          held: [],
+          heldAs: null,
           omitted: 0,
           repositories: [],
         });

@@ -29,6 +29,7 @@ function monitorJail(actor: Actor, program: string, paths: readonly string[]): J
     views: [],
     hide: [],
     protect: [],
+    review: [],
     capabilities: "none",
     seccomp: "strict",
     landlockWritable: [],

@@ -44,6 +44,7 @@ struct Summary<'a> {
     applied: usize,
     conflicts: usize,
     refused: usize,
+    held: usize,
     omitted: u64,
     unmatched: Vec<&'a str>,
 }
@@ -78,13 +79,16 @@ impl Work<'_> {
     fn run(mut self, project: &Project, out: &mut impl Write) -> Outcome<()> {
         let changes = std::mem::take(&mut self.comparison.changes);
         let full: HashSet<&[u8]> = changes.iter().flat_map(|change| ancestors(&change.path)).collect();
-        let (mut applied, mut conflicts, mut refused) = (0, 0, 0);
+        let (mut applied, mut conflicts, mut refused, mut held) = (0, 0, 0, 0);
         // Folders above what is not settled are not settled either.
         let mut open: HashSet<Vec<u8>> = HashSet::new();
         for change in in_order(&changes) {
             let mut change = change.clone();
             if self.order.overrides_host && matches!(change.verdict, Verdict::Conflict(_)) {
                 change.verdict = Verdict::Ready;
+            }
+            if change.is_ready() && change.awaits_review && !self.order.says_yes_to(&change.path) {
+                change.verdict = Verdict::Held;
             }
             if change.is_ready() {
                 match self.carry_out(&change, open.contains(&change.path))? {
@@ -93,7 +97,7 @@ impl Work<'_> {
                     Done::Applied | Done::Nothing => {}
                 }
             }
-            if matches!(change.verdict, Verdict::Conflict(_)) {
+            if matches!(change.verdict, Verdict::Conflict(_) | Verdict::Held) {
                 open.extend(ancestors(&change.path).map(<[u8]>::to_vec));
             }
             if change.is_folder() && full.contains(change.path.as_slice()) {
@@ -103,7 +107,9 @@ impl Work<'_> {
                 Verdict::Ready => applied += 1,
                 Verdict::Conflict(_) => conflicts += 1,
                 Verdict::Refused(_) => refused += 1,
+                Verdict::Held => held += 1,
             }
+            change.awaits_review &= change.verdict == Verdict::Held;
             write_line(out, &tell(&self.comparison, &change, false)?)?;
         }
         let is_unmatched = |path: &&String| !changes.iter().any(|c| is_at_or_below(&c.path, path.as_bytes()));
@@ -112,6 +118,7 @@ impl Work<'_> {
             applied,
             conflicts,
             refused,
+            held,
             omitted: self.comparison.omitted,
             unmatched: self.order.paths.iter().filter(is_unmatched).map(String::as_str).collect(),
         };

@@ -166,7 +166,7 @@ mod tests {
 
     fn added(name: &str, new: Side) -> Change {
         let (path, verdict) = (name.into(), Verdict::Ready);
-        Change { kind: Kind::Added, path, from: None, old: None, new: Some(new), verdict }
+        Change { kind: Kind::Added, path, from: None, old: None, new: Some(new), verdict, awaits_review: false }
     }
 
     #[test]

@@ -48,6 +48,8 @@ impl World {
             "version": 1, "source": self.project(), "is_synced": false, "layer": "u0",
             "hide": [{ "glob": "**/.env*" }, { "glob": "**/.npmrc", "holds": "credential", "reason": "credentials" }],
             "protect": ["**/.git/hooks", "**/.git/config", "**/.claude"],
+            "review": ["**/CLAUDE.md", "**/.github/workflows", "**/.claude"],
+            "set_aside": self.set_aside(),
             "since": self.since,
         });
         fs::write(self.state().join("project.json"), project.to_string()).expect("write");
@@ -69,6 +71,17 @@ impl World {
 
     pub fn state(&self) -> PathBuf {
         self.folder.path().join("state")
+    }
+
+    pub fn set_aside(&self) -> PathBuf {
+        self.folder.path().join("held")
+    }
+
+    /// What a stop did not carry over, as the state folder that it was set aside in.
+    pub fn held(self, name: &str) -> Self {
+        fs::remove_dir_all(self.state()).expect("forget the sandbox");
+        fs::rename(self.set_aside().join(name), self.state()).expect("take its place");
+        self
     }
 
     pub fn layer(&self) -> PathBuf {
@@ -144,7 +157,7 @@ impl Told {
             .map(|line| {
                 let letter = text(&line["change"])[..1].to_uppercase();
                 let from = line.get("from").map(|from| format!("{} -> ", text(from))).unwrap_or_default();
-                let stands = ["conflict", "refused"].into_iter().find(|word| line.get(word).is_some());
+                let stands = ["conflict", "refused", "review"].into_iter().find(|word| line.get(word).is_some());
                 let stands = stands.map(|word| format!(" {word}")).unwrap_or_default();
                 format!("{letter} {from}{}{stands}", text(&line["path"]))
             })

@@ -6,4 +6,5 @@ mod killed;
 mod list;
 mod patch;
 mod repository;
+mod review;
 mod swapped;

@@ -34,6 +34,10 @@ impl Carrier<'_> {
             self.note(path, |r| &mut r.refused);
             return Ok(false);
         }
+        if self.awaits_review(path, FileType::from_raw_mode(old.st_mode)) {
+            self.hold_deletion(path)?;
+            return Ok(false);
+        }
         if FileType::from_raw_mode(old.st_mode) != FileType::Directory {
             if self.changed_on_host(&old) {
                 self.note(path, |r| &mut r.conflicts);

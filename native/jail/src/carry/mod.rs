@@ -2,7 +2,10 @@
 //! deletions, file by file and atomically. The sandbox chose every name and byte here, so nothing is followed,
 //! hidden and protected paths are never touched, and what the host changed meanwhile is left as the host has it.
 
+pub mod aside;
 mod delete;
+mod hold;
+mod report;
 pub mod transfer;
 
 use std::{
@@ -11,13 +14,8 @@ use std::{
     os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
 
-use rustix::{
-    fs::{AtFlags, Dir, FileType, Mode, OFlags, RawMode, Stat, fgetxattr, mkdirat, openat, statat},
-    io::Errno,
-};
-use serde::Serialize;
-
 use crate::{
+    carry::aside::Aside,
     fault::{During, Fault, Outcome},
     git::carried::{Closed, cleared_index, is_index},
     view::{
@@ -26,25 +24,19 @@ use crate::{
         survey::Survey,
     },
 };
+pub use report::Report;
+use rustix::{
+    fs::{AtFlags, Dir, FileType, Mode, OFlags, RawMode, Stat, fgetxattr, mkdirat, openat, statat},
+    io::Errno,
+};
 
-const LISTED: usize = 1000;
 /// Folders in folders. Each takes descriptors and stack while it is carried, and the sandbox can nest without end.
 pub const DEEPEST: usize = 200;
-
-#[derive(Debug, Default, Serialize)]
-pub struct Report {
-    pub written: Vec<String>,
-    pub deleted: Vec<String>,
-    pub conflicts: Vec<String>,
-    pub refused: Vec<String>,
-    pub omitted: u64,
-    /// Why repositories were left as they were, in sentences.
-    pub repositories: Vec<String>,
-}
 
 pub struct Carrier<'a> {
     pub hide: &'a Matcher,
     pub protect: &'a Matcher,
+    review: Option<(&'a Matcher, Aside)>,
     /// What was hidden or protected when the sandbox started.
     listed: HashSet<&'a [u8]>,
     survey: &'a Survey,
@@ -75,7 +67,12 @@ impl<'a> Carrier<'a> {
     ) -> Self {
         let listed = survey.hidden.iter().chain(&survey.protected).map(|h| h.path.as_slice()).collect();
         let (closed, place, report) = (Closed::default(), Place::default(), Report::default());
-        Self { hide, protect, listed, survey, closed, since, privileged, place, report }
+        Self { hide, protect, review: None, listed, survey, closed, since, privileged, place, report }
+    }
+
+    /// Changes to what `review` names are set aside.
+    pub fn reviewing(self, review: &'a Matcher, aside: Aside) -> Self {
+        Self { review: Some((review, aside)), ..self }
     }
 
     /// Applies the writable layer `upper` to `project`.
@@ -83,6 +80,7 @@ impl<'a> Carrier<'a> {
         self.closed = Closed::of(upper, project, self.survey)?;
         self.report.repositories = self.closed.reasons().map(str::to_owned).collect();
         self.folder(upper, project, &[])?;
+        self.report.held_as = self.review.and_then(|(_, aside)| aside.name());
         Ok(self.report)
     }
 
@@ -117,6 +115,9 @@ impl<'a> Carrier<'a> {
         }
         let new = statat(upper, name, AtFlags::SYMLINK_NOFOLLOW).during("look at a changed file")?;
         let kind = FileType::from_raw_mode(new.st_mode);
+        if self.awaits_review(path, kind) {
+            return self.hold(upper, Some(target), name, path);
+        }
         if kind == FileType::CharacterDevice && new.st_rdev == 0 {
             return self.delete(target, name, path);
         }
@@ -227,12 +228,7 @@ impl<'a> Carrier<'a> {
     }
 
     fn note(&mut self, path: &[u8], list: impl Fn(&mut Report) -> &mut Vec<String>) {
-        let list = list(&mut self.report);
-        if list.len() < LISTED {
-            list.push(String::from_utf8_lossy(path).into_owned());
-        } else {
-            self.report.omitted += 1;
-        }
+        self.report.note(path, list);
     }
 }
 

@@ -40,9 +40,7 @@ pub fn put(
     new: &Stat,
     privileged: bool,
 ) -> Outcome<bool> {
-    let kind = FileType::from_raw_mode(new.st_mode);
-    let alike = |o: &Stat| o.st_mode == new.st_mode && o.st_size == new.st_size && new.st_size <= COMPARED;
-    if instead.is_none() && old.is_some_and(alike) && same(upper, target, name, kind)? {
+    if instead.is_none() && is_unchanged(upper, target, name, old, new)? {
         return Ok(false);
     }
     let temporary = CString::new([TEMPORARY, std::process::id().to_string().as_bytes()].concat()).during("a name")?;
@@ -57,6 +55,18 @@ pub fn put(
         let _ = unlinkat(target, temporary.as_c_str(), AtFlags::empty());
     }
     written.map(|()| true)
+}
+
+/// Whether the layer has what the project has.
+pub fn is_unchanged(
+    upper: BorrowedFd<'_>,
+    target: BorrowedFd<'_>,
+    name: &CStr,
+    old: Option<&Stat>,
+    new: &Stat,
+) -> Outcome<bool> {
+    let alike = |o: &Stat| o.st_mode == new.st_mode && o.st_size == new.st_size && new.st_size <= COMPARED;
+    Ok(old.is_some_and(alike) && same(upper, target, name, FileType::from_raw_mode(new.st_mode))?)
 }
 
 pub fn write_temporary(

@@ -24,6 +24,7 @@ use rustix::{
 };
 
 use crate::{
+    carry::Report,
     cgroup,
     control::{Control, Event},
     fault::{During, Fault, Outcome},
@@ -115,7 +116,10 @@ impl Kept<'_> {
         let cause = server.run();
         let Server { sandbox, mut clients, .. } = server;
         let end = match sandbox.end(matches!(cause, Ok(serve::Cause::Stopped))) {
-            Ok(end) => end,
+            Ok(mut end) => {
+                end.carried.iter_mut().for_each(Report::shorten);
+                end
+            }
             Err(fault) => {
                 folder.write_lost().and_then(|()| folder.forget())?;
                 drop(folder);

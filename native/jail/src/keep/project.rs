@@ -3,7 +3,8 @@
 //! with. That moment stays for as long as the sandbox's layer has anything in it.
 
 use std::{
-    fs,
+    fs::{self, DirBuilder},
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
 };
 
@@ -13,7 +14,7 @@ use super::folder::{DISK, StateFolder};
 use crate::{
     carry,
     fault::{During, Fault, Outcome},
-    spec::{HideRule, Spec, ViewForm},
+    spec::{HideRule, Spec, View, ViewForm},
 };
 
 pub(super) const FILE: &str = "project.json";
@@ -21,6 +22,8 @@ pub const APPLIED: &str = "applied";
 /// Beside the layer: what is to become of it, until it is whole.
 pub const FRESH: &str = "fresh";
 const VERSION: u32 = 1;
+/// Where there is only one.
+const LAYER: &str = "u0";
 
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Project {
@@ -32,6 +35,11 @@ pub struct Project {
     layer: String,
     pub hide: Vec<HideRule>,
     pub protect: Vec<String>,
+    #[serde(default)]
+    pub review: Vec<String>,
+    /// Where what a stop does not carry over is kept.
+    #[serde(default)]
+    pub set_aside: Option<PathBuf>,
     /// Seconds and nanoseconds.
     pub since: (i64, u64),
 }
@@ -54,6 +62,8 @@ pub(super) fn begin(folder: &StateFolder, spec: &Spec, disk: &Path) -> Outcome<(
         layer,
         hide: spec.hide.clone(),
         protect: spec.protect.clone(),
+        review: spec.review.clone(),
+        set_aside: spec.set_aside.clone(),
         since: earlier.map_or_else(carry::now, |earlier| earlier.since),
     };
     folder.write(FILE, &project)
@@ -67,16 +77,18 @@ pub struct Copied {
     is_synced: bool,
     hide: Vec<HideRule>,
     protect: Vec<String>,
+    #[serde(default)]
+    review: Vec<String>,
+    set_aside: Option<PathBuf>,
 }
 
 /// Notes it, before anything is read of it. What was known of changes before is forgotten.
-pub fn begin_copied(state: &Path, Copied { source, is_synced, hide, protect }: Copied) -> Outcome<()> {
-    let project =
-        Project { version: VERSION, source, is_synced, layer: "u0".into(), hide, protect, since: carry::now() };
+pub fn begin_copied(state: &Path, copied: Copied) -> Outcome<()> {
+    let Copied { source, is_synced, hide, protect, review, set_aside } = copied;
+    let (version, layer, since) = (VERSION, LAYER.into(), carry::now());
+    let project = Project { version, source, is_synced, layer, hide, protect, review, set_aside, since };
     forget_changes(state, &project)?;
-    let text = serde_json::to_vec(&project).during("note the project")?;
-    let fresh = state.join(format!("{FILE}.new"));
-    fs::write(&fresh, text).and_then(|()| fs::rename(&fresh, state.join(FILE))).during("note the project")
+    project.write(state)
 }
 
 /// What was carried over is no change any more.
@@ -101,6 +113,46 @@ fn has_changes(layer: &Path) -> bool {
 }
 
 impl Project {
+    /// Of a sandbox whose changes are about to be carried over into `view`.
+    pub fn synced(spec: &Spec, view: &View, since: (i64, u64)) -> Self {
+        Self {
+            version: VERSION,
+            source: view.source.clone(),
+            is_synced: true,
+            layer: LAYER.into(),
+            hide: spec.hide.clone(),
+            protect: spec.protect.clone(),
+            review: spec.review.clone(),
+            set_aside: spec.set_aside.clone(),
+            since,
+        }
+    }
+
+    /// The same project in a state folder of its own, whose changes are applied by the user's order.
+    pub fn set_aside_in(&self, state: &Path) -> Outcome<PathBuf> {
+        let project = Self {
+            version: VERSION,
+            source: self.source.clone(),
+            is_synced: false,
+            layer: LAYER.into(),
+            hide: self.hide.clone(),
+            protect: self.protect.clone(),
+            review: self.review.clone(),
+            set_aside: None,
+            since: self.since,
+        };
+        let layer = project.layer(state);
+        DirBuilder::new().recursive(true).mode(0o700).create(&layer).during("make room for what is set aside")?;
+        project.write(state)?;
+        Ok(layer)
+    }
+
+    fn write(&self, state: &Path) -> Outcome<()> {
+        let text = serde_json::to_vec(self).during("note the project")?;
+        let fresh = state.join(format!("{FILE}.new"));
+        fs::write(&fresh, text).and_then(|()| fs::rename(&fresh, state.join(FILE))).during("note the project")
+    }
+
     /// Of the sandbox in a state folder, whether it runs or not.
     pub fn of(state: &Path) -> Outcome<Self> {
         let text = match fs::read(state.join(FILE)) {

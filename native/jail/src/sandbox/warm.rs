@@ -118,7 +118,7 @@ impl Warm {
         } else {
             Some(ours)
         };
-        let (hide, protect) = (Matcher::hiding(&spec.hide), Matcher::of(&spec.protect));
+        let (hide, protect) = (Matcher::hiding(&spec.hide), spec.guarded());
         let layers = walls;
         Ok(Self { spec, hide, protect, process, cgroup, layers, identity, placer, builder, entrance, copied, said })
     }
@@ -150,7 +150,7 @@ impl Warm {
             return Err(Fault::new("conflict", "what the sandbox has of /etc has changed on the host"));
         }
         if !spec.has_rules_of(&built) {
-            (hide, protect) = (Matcher::hiding(&spec.hide), Matcher::of(&spec.protect));
+            (hide, protect) = (Matcher::hiding(&spec.hide), spec.guarded());
             foreseen.iter_mut().for_each(Foreseen::forget_search);
         }
         // Beside the search.
@@ -189,7 +189,6 @@ impl Warm {
             spec,
             upper,
             hide,
-            protect,
             surveys,
             sources,
             placeholders,

@@ -32,6 +32,8 @@ struct Order {
     views: Vec<View>,
     hide: Vec<HideRule>,
     protect: Vec<String>,
+    #[serde(default)]
+    review: Vec<String>,
     journal: PathBuf,
 }
 
@@ -68,7 +70,7 @@ fn hold(input: &mut impl BufRead, output: &mut impl Write) -> Outcome<()> {
     let shown = Shown { views: &order.views, protect: &order.protect, journal: &order.journal };
     let mut placeholders = make_placeholders(shown)?;
     let mut sources = order.views.iter().map(|view| Source::open(view, false)).collect::<Outcome<Vec<_>>>()?;
-    let rules = (&Matcher::hiding(&order.hide), &Matcher::of(&order.protect));
+    let rules = (&Matcher::hiding(&order.hide), &Matcher::guarding(&order.protect, &order.review));
     let surveys = search(shown, &mut sources, rules, &mut placeholders)?;
     let found: Vec<Found> = sources
         .iter()

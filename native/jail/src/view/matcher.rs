@@ -94,6 +94,13 @@ impl Matcher {
         Self { above: Some(Box::new(above)), ..Self::new(globs.iter().map(|glob| (glob.as_str(), None))) }
     }
 
+    /// What a live folder holds read-only: what is protected, and what waits for a review. What leads in to the latter is
+    /// not held: a `.config` that is a file is nothing to a rule on `.config/autostart`.
+    pub fn guarding(protect: &[String], review: &[String]) -> Self {
+        let Self { above, .. } = Self::of(protect);
+        Self { above, ..Self::new(protect.iter().chain(review).map(|g| (g.as_str(), None))) }
+    }
+
     /// Whether a file (or link) of this name stands where the globs expect a folder. It could lead to another folder
     /// and so give the names in it a new content.
     pub fn leads_in(&self, folder: &[u8], name: &[u8], is_link: bool) -> bool {

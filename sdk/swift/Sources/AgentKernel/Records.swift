@@ -305,6 +305,10 @@ public struct Changes: Sendable, Codable {
     public let conflicts: [String]
     /// Hidden or protected, and left.
     public let refused: [String]
+    /// Waits for the user's review, since it steers what the user runs later, and left.
+    public let held: [String]
+    /// The name under which `agentkernel apply` finds what is held, where it is not in a sandbox.
+    public let heldAs: String?
     /// Paths that are not listed.
     public let omitted: Int
     /// Why git repositories were left as they were.
@@ -315,6 +319,8 @@ public struct Changes: Sendable, Codable {
         case deleted = "deleted"
         case conflicts = "conflicts"
         case refused = "refused"
+        case held = "held"
+        case heldAs = "held_as"
         case omitted = "omitted"
         case repositories = "repositories"
     }
@@ -639,6 +645,8 @@ public struct Change: Sendable, Codable {
     public let conflict: String?
     /// Why it is never applied.
     public let refused: String?
+    /// It steers what the user runs later, and is applied only after a yes to it.
+    public let review: Bool
 
     enum CodingKeys: String, CodingKey {
         case path = "path"
@@ -648,6 +656,7 @@ public struct Change: Sendable, Codable {
         case sizeBytes = "size_bytes"
         case conflict = "conflict"
         case refused = "refused"
+        case review = "review"
     }
 }
 

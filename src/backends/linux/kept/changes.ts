@@ -32,7 +32,8 @@ export function linuxChanges(programs: ChangesProgram): KeptChanges {
     async apply(stateDir, options, signal) {
       const { changes, end } = await askChanges(programs, "apply", stateDir, options, signal);
       const counts = { applied: number(end, "applied"), conflicts: number(end, "conflicts") };
-      return { ...about(end), changes, ...counts, refused: number(end, "refused") } satisfies ApplyReport;
+      const rest = { refused: number(end, "refused"), held: number(end, "held") };
+      return { ...about(end), changes, ...counts, ...rest } satisfies ApplyReport;
     },
   };
 }
@@ -175,6 +176,7 @@ function projectChange(fields: Fields): ProjectChange {
     lines: Array.isArray(lines) ? { added: Number(lines[0]), removed: Number(lines[1]) } : null,
     conflict: text(fields.conflict),
     refused: text(fields.refused),
+    review: fields.review === true,
   };
 }
 
