@@ -28,7 +28,7 @@ impl Id {
     pub fn parse(hex: &[u8]) -> Option<Self> {
         let digit = |byte: &u8| char::from(*byte).to_digit(16).map(|digit| digit as u8);
         let digits: Vec<u8> = hex.iter().map(digit).collect::<Option<_>>()?;
-        if digits.len() % 2 != 0 {
+        if !digits.len().is_multiple_of(2) {
             return None;
         }
         Self::of(&digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect::<Vec<_>>())

@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn whatever_a_rule_finds_is_of_its_concern() {
-        let hide = HIDDEN.map(|glob| HideRule::named(glob));
+        let hide = HIDDEN.map(HideRule::named);
         let (hide, protect) = (Matcher::hiding(&hide), Matcher::of(&PROTECTED.map(String::from)));
         let rules = Rules::new(&hide, &protect);
         let mut met = 0;

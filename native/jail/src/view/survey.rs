@@ -4,7 +4,7 @@
 use std::{
     collections::HashSet,
     ffi::{CStr, CString},
-    os::fd::{AsFd, BorrowedFd},
+    os::fd::BorrowedFd,
 };
 
 use rustix::fs::{AtFlags, FileType, Stat, statat};
@@ -260,7 +260,11 @@ fn inode(stat: &Stat) -> Inode {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, os::unix::fs::symlink, path::PathBuf};
+    use std::{
+        fs,
+        os::{fd::AsFd, unix::fs::symlink},
+        path::PathBuf,
+    };
 
     use ak_secrets::Content;
 
