@@ -9,9 +9,12 @@ export interface VitestReport {
     readonly name: string;
     readonly status: string;
     readonly message: string;
+    readonly startTime?: number;
+    readonly endTime?: number;
     readonly assertionResults: readonly {
       readonly status: string;
       readonly fullName: string;
+      readonly duration?: number;
       readonly failureMessages: readonly string[];
     }[];
   }[];

@@ -6,19 +6,22 @@
 //   npm test -- unit src/policy   the same, only files whose path has that text
 //   npm test -- static | rust     the checks that run no test | cargo's tests
 //   npm test -- bench             the watch over promises in figures
+//   npm test -- times             where the time of the last whole run went; runs nothing
 //
 // It needs nothing but Node until the set-up has run. A step that dies counts as a failure, and so does a run in which
 // no test ran: silence is never success.
 import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { filesToTryAgain, unsteadyOf, withSecondTry } from "./second-try.mjs";
+import { filesOf, processorClock, timesTable } from "./test-times.mjs";
 import { cargoTotals, failuresOf, noTotals, vitestTotals } from "./test-totals.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const native = join(root, "native");
-const stepTimeoutMinutes = 60;
+/** Of everything, so that a hang fails the run while there is time to say where it was. */
+const stepTimeoutMinutes = 40;
 const colours = process.stdout.isTTY ? { FORCE_COLOR: "1", CARGO_TERM_COLOR: "always" } : { NO_COLOR: "1" };
 const elsewhere = ["security-docker", "security-podman", "security-gvisor", "security-microvm"];
 const projects = ["unit", "contract", "security", ...elsewhere, "faults", "e2e"];
@@ -31,6 +34,10 @@ const lanes = [
 /** Said again at the end, where they are found. */
 const failures = [];
 const unsteady = [];
+/** Where the time went, a step each. */
+const steps = [];
+const timesPath = join(root, ".build", "test-times.json");
+const processorMs = processorClock();
 /** The status of `scripts/test-lane.sh` on a machine that has no lanes. */
 const NO_LANES = 125;
 
@@ -80,7 +87,8 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
 }
 
 /** Runs a command to its end. `show` passes its output on while it runs; it is kept for reading in any case. */
-function execute(cwd, command, args, show) {
+function execute(name, cwd, command, args, show) {
+  const startedMs = Date.now();
   return new Promise((resolve) => {
     const child = spawn(command, args, {
       cwd,
@@ -94,9 +102,15 @@ function execute(cwd, command, args, show) {
       say(`FAIL ${command} ${args.join(" ")}: not done after ${stepTimeoutMinutes} minutes`);
       process.kill(-child.pid, "SIGKILL");
     }, stepTimeoutMinutes * 60_000);
+    const step = { name, elapsedMs: 0, processorMs: null };
+    child.on("exit", () => {
+      step.processorMs = processorMs();
+    });
     const over = () => {
       clearTimeout(impatience);
       running.delete(child.pid);
+      step.elapsedMs = Date.now() - startedMs;
+      steps.push(step);
     };
     let output = "";
     const take = (target) => (chunk) => {
@@ -107,20 +121,19 @@ function execute(cwd, command, args, show) {
     child.stderr.setEncoding("utf8").on("data", take(process.stderr));
     child.on("error", (error) => {
       over();
-      resolve({ ok: false, status: null, output: `${output}${error.message}\n` });
+      resolve({ ok: false, status: null, step, output: `${output}${error.message}\n` });
     });
     child.on("close", (code, signal) => {
       over();
       if (signal !== null) output += `${command} was ended by ${signal}\n`;
-      resolve({ ok: code === 0, status: code, output });
+      resolve({ ok: code === 0, status: code, step, output });
     });
   });
 }
 
 async function runStaticCheck([name, cwd, command, args]) {
-  const startedMs = Date.now();
-  const { ok, output } = await execute(cwd, command, args, false);
-  say(`${ok ? "ok  " : "FAIL"} ${name} (${((Date.now() - startedMs) / 1000).toFixed(1)} s)`);
+  const { ok, step, output } = await execute(name, cwd, command, args, false);
+  say(`${ok ? "ok  " : "FAIL"} ${name} (${(step.elapsedMs / 1000).toFixed(1)} s)`);
   if (!ok) say(output.trimEnd());
   return { ...noTotals, [ok ? "passed" : "failed"]: 1 };
 }
@@ -129,13 +142,19 @@ async function runCargoTests() {
   // The worker for WebAssembly has no tests of its own: those that call modules are its tests, and building its
   // engine once more takes minutes.
   say("\n== cargo test");
-  const { ok, output } = await execute(native, "cargo", cargo("test", "--exclude", "ak-wasm", "--no-fail-fast"), true);
+  const { ok, output } = await execute(
+    "cargo test",
+    native,
+    "cargo",
+    cargo("test", "--exclude", "ak-wasm", "--no-fail-fast"),
+    true,
+  );
   return cargoTotals(output, ok);
 }
 
 /** Everything in lanes side by side where the machine has them, one after another elsewhere. */
 async function runAllVitest() {
-  const offered = await execute(root, "sh", [join("scripts", "test-lane.sh"), "probe", "true"], false);
+  const offered = await execute("lanes", root, "sh", [join("scripts", "test-lane.sh"), "probe", "true"], false);
   if (!offered.ok && offered.status !== NO_LANES) return { ...noTotals, failed: 1 };
   if (!offered.ok) {
     say(`\n== vitest, one project at a time: ${offered.output.trim()}`);
@@ -171,8 +190,10 @@ async function runVitestOnce(chosenProjects, filters, lane) {
   const args = ["run", ...reporters, `--outputFile.json=${reportPath}`];
   for (const project of chosenProjects) args.push("--project", project);
   const [command, ...words] = [...lane.map(String), bin("vitest"), ...args, ...filters];
-  const { ok, output } = await execute(root, command, words, true);
-  return { ok, output, report: readReport(reportPath) };
+  const { ok, step, output } = await execute(`vitest ${chosenProjects.join(" ")}`, root, command, words, true);
+  const report = readReport(reportPath);
+  step.files = filesOf(report, root);
+  return { ok, output, report };
 }
 
 function readReport(reportPath) {
@@ -198,7 +219,8 @@ async function main(words) {
     totals = sum(totals, more);
   };
 
-  const setup = await execute(root, "sh", [join(root, "scripts", "setup.sh"), "test"], true);
+  const startedMs = Date.now();
+  const setup = await execute("set-up", root, "sh", [join(root, "scripts", "setup.sh"), "test"], true);
   if (!setup.ok) {
     say("FAIL set-up");
     add({ ...noTotals, failed: 1 });
@@ -211,6 +233,7 @@ async function main(words) {
     if (everything || parts.includes("bench")) add(await runStaticCheck(benchGuard));
   }
 
+  if (everything) keepTimes({ elapsedMs: Date.now() - startedMs, steps });
   if (unsteady.length > 0) say(`\n${unsteady.join("\n")}`);
   if (failures.length > 0) say(`\n${failures.join("\n")}`);
   if (totals.passed + totals.failed === 0) say("\nNo test ran.");
@@ -218,4 +241,18 @@ async function main(words) {
   process.exitCode = totals.failed > 0 || totals.passed === 0 ? 1 : 0;
 }
 
-await main(process.argv.slice(2));
+function keepTimes(times) {
+  mkdirSync(dirname(timesPath), { recursive: true });
+  writeFileSync(timesPath, `${JSON.stringify(times)}\n`);
+  say(`\n${timesTable(times).join("\n")}`);
+}
+
+function showTimes() {
+  if (existsSync(timesPath)) return say(timesTable(JSON.parse(readFileSync(timesPath, "utf8"))).join("\n"));
+  say("No whole run has been timed in this checkout: run npm test first.");
+  process.exitCode = 1;
+}
+
+const asked = process.argv.slice(2);
+if (asked.length === 1 && asked[0] === "times") showTimes();
+else await main(asked);

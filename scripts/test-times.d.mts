@@ -1,0 +1,24 @@
+import type { VitestReport } from "./test-totals.mjs";
+
+export interface FileTime {
+  readonly file: string;
+  readonly elapsedMs: number;
+  readonly setupMs: number;
+  readonly tests: readonly { readonly name: string; readonly ms: number }[];
+}
+
+export interface StepTime {
+  readonly name: string;
+  readonly elapsedMs: number;
+  readonly processorMs: number | null;
+  readonly files?: readonly FileTime[];
+}
+
+export interface TestTimes {
+  readonly elapsedMs: number;
+  readonly steps: readonly StepTime[];
+}
+
+export function filesOf(report: VitestReport | undefined, root: string): FileTime[];
+export function timesTable(times: TestTimes): string[];
+export function processorClock(readStat?: () => string): () => number;

@@ -1,0 +1,61 @@
+import { spawnSync } from "node:child_process";
+import { expect, it } from "vitest";
+import { filesOf, processorClock, timesTable } from "./test-times.mjs";
+
+const test = (fullName: string, duration: number, status = "passed") => ({
+  fullName,
+  duration,
+  status,
+  failureMessages: [],
+});
+const report = {
+  testResults: [
+    {
+      name: "/checkout/test/a.test.ts",
+      status: "passed",
+      message: "",
+      startTime: 1000,
+      endTime: 4500,
+      assertionResults: [test("slow", 2000), test("quick", 10.4), test("left out", 900, "skipped")],
+    },
+  ],
+};
+
+it("tells set-up apart from tests", () => {
+  expect(filesOf(report, "/checkout")).toEqual([
+    {
+      file: "test/a.test.ts",
+      elapsedMs: 3500,
+      setupMs: 1490,
+      tests: [
+        { name: "slow", ms: 2000 },
+        { name: "quick", ms: 10 },
+      ],
+    },
+  ]);
+  expect(filesOf(undefined, "/checkout")).toEqual([]);
+});
+
+it("lists the slowest first", () => {
+  const lines = timesTable({
+    elapsedMs: 60_000,
+    steps: [
+      { name: "biome", elapsedMs: 2_000, processorMs: null },
+      { name: "e2e", elapsedMs: 58_000, processorMs: 30_000, files: filesOf(report, "/checkout") },
+    ],
+  });
+  expect(lines[0]).toBe("Where the time went (60.0 s in all)");
+  expect(lines).toContain("      58.0 s      30.0 s  e2e");
+  const tests = lines.slice(lines.indexOf("The 2 slowest tests") + 1);
+  expect(tests.map((line) => line.trim())).toEqual([
+    "2.0 s  slow (test/a.test.ts, e2e)",
+    "0.0 s  quick (test/a.test.ts, e2e)",
+  ]);
+});
+
+it("asks the kernel how long children computed", () => {
+  const clock = processorClock();
+  spawnSync(process.execPath, ["-e", "const end = Date.now() + 300; while (Date.now() < end);"]);
+  expect(clock()).toBeGreaterThan(100);
+  expect(clock()).toBe(0);
+});
