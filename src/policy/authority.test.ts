@@ -14,10 +14,14 @@ const origins = Object.keys(rankByOrigin) as AuthorityOrigin[];
 const isUsers = (origin: AuthorityOrigin) => mayWiden({ origin, name: "" });
 const others = origins.filter((origin) => !isUsers(origin));
 
-/** Fields whose entries take something away: no layer can widen them, whoever asks. */
+/** Fields whose entries take something away: no layer adds to what is allowed, whoever asks. */
 const neverWidened = new Set<FieldPath>(
   sampledFields.filter(
-    (field) => field.endsWith(".deny") || field.endsWith(".protect") || field.endsWith("commands.allow"),
+    (field) =>
+      field.endsWith(".deny") ||
+      field.endsWith(".protect") ||
+      field.endsWith(".review") ||
+      field.endsWith("commands.allow"),
   ),
 );
 

@@ -1,7 +1,9 @@
-/** Keeps a sandbox from changing the files that decided about it, and would decide about the next one. */
+/** Keeps a sandbox from changing the files that decided about it, and from agentkernel's own. */
 import { isAbsolute, relative } from "node:path";
 import { AgentKernelError } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";
+import { cacheFolder, dataFolder, stateFolder } from "../core/state-folders.js";
+import type { Surroundings } from "../core/surroundings.js";
 import type { PolicyLayer } from "../policy/layers.js";
 
 /** A layer that protects the files in use where a folder that the sandbox may write holds one. */
@@ -17,12 +19,29 @@ export function protectInUse(inUse: readonly string[], cwd: string, { fs }: Poli
       },
     );
   }
-  const globs = [cwd, ...mounts].flatMap((folder) =>
-    inUse
+  const globs = globsBelow([cwd, ...mounts], inUse);
+  return globs.length === 0 ? [] : [{ origin: "files in use", fields: { "fs.protect": globs } }];
+}
+
+/**
+ * A layer that hides the audit log, records, keys and caches where a shown folder holds them. Where they are usually,
+ * a built-in rule hides them; the XDG variables can name any other place.
+ */
+export function hideOwnFolders({ cwd, env, homeDir }: Surroundings, { fs }: Policy): PolicyLayer[] {
+  const own = [stateFolder(env, homeDir), dataFolder(env, homeDir), cacheFolder(env, homeDir)];
+  const globs = globsBelow([cwd, ...fs.mounts.map((mount) => mount.host)], own);
+  const deny = globs.map((glob) => ({ glob, reason: "agentkernel's own files" }));
+  return deny.length === 0 ? [] : [{ origin: "own files", fields: { "fs.deny": deny } }];
+}
+
+/** Globs, relative to the folder that it is in, for each path that is in one. */
+function globsBelow(folders: readonly string[], paths: readonly string[]): readonly string[] {
+  const globs = folders.flatMap((folder) =>
+    paths
       .map((path) => relative(folder, path))
       .filter((path) => path !== "" && !path.startsWith("..") && !isAbsolute(path))
       // A character that a glob cannot have is matched by one that stands for any.
       .map((path) => path.replace(/[[\]{}\\*?]|\p{Cc}/gu, "?")),
   );
-  return globs.length === 0 ? [] : [{ origin: "files in use", fields: { "fs.protect": [...new Set(globs)] } }];
+  return [...new Set(globs)];
 }

@@ -14,7 +14,7 @@ import { type ImageWish, isPlace, rootFolder } from "../runtime/root-image.js";
 import type { RunRequest } from "../runtime/run-request.js";
 import { BACKEND_VARIABLE, backendWish, chooseImage } from "./choices.js";
 import { type Configuration, noConfiguration } from "./configuration.js";
-import { protectInUse } from "./files-in-use.js";
+import { hideOwnFolders, protectInUse } from "./files-in-use.js";
 import { refuseHome } from "./home-folders.js";
 import { imageSettings } from "./image-settings.js";
 import { explainModule, wishedModule } from "./module-wish.js";
@@ -53,6 +53,7 @@ export function wantedBackend(
 }
 
 interface KnownPolicy {
+  readonly cwd: string;
   readonly env: Surroundings["env"];
   readonly resolved: ResolvedPolicy;
 }
@@ -60,24 +61,28 @@ interface KnownPolicy {
 /** Of wishes that were understood once and are asked for again. */
 const knownPolicies = new WeakMap<Wishes, KnownPolicy>();
 
-/** Where no file has a say, the same wishes in the same environment make the same policy. */
-function resolveWishes(parsed: Wishes, { cwd, env }: Surroundings, configuration: Configuration): ResolvedPolicy {
+/** Where no file has a say, the same wishes in the same place and environment make the same policy. */
+function resolveWishes(parsed: Wishes, surroundings: Surroundings, configuration: Configuration): ResolvedPolicy {
+  const { cwd, env } = surroundings;
   const isPure = configuration.combine === noConfiguration.combine && !parsed.values.has("mount");
   const known = isPure ? knownPolicies.get(parsed) : undefined;
-  if (known?.env === env) return known.resolved;
+  if (known?.env === env && known.cwd === cwd) return known.resolved;
   const mounts = (parsed.values.get("mount") ?? []).map((text) => parseMount(text, cwd));
   const inputs = configuration.combine(policyInputs(parsed, mounts, env));
-  const resolved = resolveWhole(inputs, configuration, cwd);
+  const resolved = resolveWhole(inputs, configuration, surroundings);
   // Only what cannot change any more is what it was.
-  if (isPure && Object.isFrozen(env)) knownPolicies.set(parsed, { env, resolved });
+  if (isPure && Object.isFrozen(env)) knownPolicies.set(parsed, { cwd, env, resolved });
   return resolved;
 }
 
 /** Twice where it must: what is shown writable, and whether MCP servers matter, is known only from a policy. */
-function resolveWhole(inputs: PolicyInputs, configuration: Configuration, cwd: string): ResolvedPolicy {
+function resolveWhole(inputs: PolicyInputs, configuration: Configuration, surroundings: Surroundings): ResolvedPolicy {
   const first = resolveAgain(inputs);
   const { net } = first.policy;
-  const protecting = protectInUse(configuration.inUse, cwd, first.policy);
+  const protecting = [
+    ...protectInUse(configuration.inUse, surroundings.cwd, first.policy),
+    ...hideOwnFolders(surroundings, first.policy),
+  ];
   const isAboutMcp = [...net.allow, ...net.deny].some((rule) => "preset" in rule && rule.preset === "mcp-servers");
   if (protecting.length === 0 && !isAboutMcp) return first;
   return resolveAgain({

@@ -152,8 +152,10 @@ describe.skipIf(whyNoSession() !== null)("Claude Code with the hook", () => {
         env: { ...env, PATH: `${other.project}/node_modules/.bin:${other.environment().PATH}` },
       });
       expect(seen.results[1]).toMatch(/^run-/);
-      expect(existsSync(join(other.project, "node_modules/.bin/node"))).toBe(true);
+      // Ours is never carried over, and an interpreter waits for a review.
       expect(existsSync(join(other.project, "node_modules/.bin/agentkernel"))).toBe(false);
+      expect(existsSync(join(other.project, "node_modules/.bin/node"))).toBe(false);
+      expect(existsSync(join(other.project, "node_modules/.bin/readlink"))).toBe(true);
       expect(existsSync(escaped)).toBe(false);
     },
   );

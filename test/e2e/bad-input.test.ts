@@ -41,7 +41,7 @@ const misuses: readonly [string, readonly string[], RegExp, RegExp][] = [
   ["a nonsense user", ["run", "--user", "a b", "true"], /"a b" is not a user/, /1000:1000/],
   ["a nonsense variable", ["run", "-e", "1A=b", "true"], /"1A" is not a name of a variable/, /NAME=value/],
   ["a variable that is not set", ["run", "-e", "NOT_SET_HERE", "true"], /NOT_SET_HERE is not set/, /NOT_SET_HERE=/],
-  ["a relative workdir", ["run", "-w", "src", "true"], /"src" is not an absolute path/, /\/workspace\/src/],
+  ["a workdir that is not there", ["run", "-w", "src", "true"], /\/workspace\/src does not exist/, /--workdir/],
   [
     "a mount of something missing",
     ["run", "-v", "/no/such:/x", "true"],

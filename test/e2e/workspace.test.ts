@@ -36,7 +36,7 @@ describe.each(actors)("as $name", (actor) => {
     const result = await runIn(actor, ["--workspace", "sync", "sh", "-c", script], { cwd: project.path });
     expect(result.stdout).toBe("a\na\nmore\n");
     expect(project.content()).toEqual(changed);
-    expect(result.stderr).toMatch(/not carried over, hidden or protected: .*\.mcp\.json/);
+    expect(result.stderr).toMatch(/not carried over \(hidden, protected, .*\): .*\.mcp\.json/);
   });
 
   it("sync: names with control characters stay inside, as with apply", async () => {

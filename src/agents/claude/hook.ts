@@ -150,7 +150,7 @@ interface CommandPlace {
  * shells the better one: models write for bash.
  */
 const inside = [
-  '{ [ ! -e "$2" ] && mkdir -p "$(dirname "$2")" && ln -s /workspace "$2"; } 2>/dev/null && cd "$2/$3" || cd "/workspace/$3" || exit 125',
+  'cd "$2/$3" 2>/dev/null || cd "/workspace/$3" || exit 125',
   'if command -v bash >/dev/null; then exec bash -c "$1"; else exec sh -c "$1"; fi',
 ].join("; ");
 

@@ -83,6 +83,6 @@ function callerOfKey({ id, scopes, sandboxes, quotas }: KeyRecord): Caller {
 
 function unauthorized(why: string): AgentKernelError {
   return new AgentKernelError("unauthorized", why, {
-    hint: "send the header Authorization: Bearer KEY with a key of agentkernel keys create; on this machine, with what agentkernel keys token prints, or use the daemon's Unix socket, which needs none",
+    hint: "send the header Authorization with Bearer KEY and a key of agentkernel keys create; on this machine what agentkernel keys token prints is one too, and the daemon's Unix socket needs none",
   });
 }

@@ -67,7 +67,7 @@ function carriedRemarks(report: CarryReport): readonly string[] {
   return [
     ...writtenRemarks(report),
     ...listed("not carried over, changed on the host meanwhile", report.conflicts),
-    ...listed("not carried over, hidden or protected", report.refused),
+    ...listed("not carried over (hidden, protected, or a name with control characters)", report.refused),
     ...heldRemarks(report),
     ...(report.omitted > 0 ? [`${report.omitted} more paths are not listed`] : []),
     ...report.repositories.map((reason) => `git: ${escapeText(reason)}`),

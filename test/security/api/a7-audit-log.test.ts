@@ -1,4 +1,4 @@
-import { chownSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Actor, actors } from "../../support/actors.js";
@@ -66,20 +66,23 @@ describe("A7 the audit log edited or cut", () => {
     });
 
     it.each([
-      ["live in the home folder", ["--workspace", "mount"]],
-      ["with the home folder shown", ["--profile", "permissive"]],
-    ])("a sandbox, %s, cannot reach it", async (_title, options) => {
+      ["live around it", "state", ["--workspace", "mount"]],
+      ["with the home folder shown", "../.local/state", ["--profile", "permissive"]],
+    ])("a sandbox, %s, cannot reach it", async (_title, state, options) => {
       const home = actor.folder("home");
-      const env = { HOME: home };
-      await runIn(actor, ["--workspace", "none", "true"], { env, cwd: home });
-      const file = join(home, ".local/state/agentkernel/audit/00000001.jsonl");
-      const attack = `for f in "${file}" .local/state/agentkernel/audit/*.jsonl; do (: > "$f") 2>/dev/null; rm -f "$f"; done; true`;
+      const project = join(home, "project");
+      mkdirSync(project);
+      chownSync(project, actor.uid, actor.gid);
+      const env = { HOME: home, XDG_STATE_HOME: join(project, state) };
+      await runIn(actor, ["--workspace", "none", "true"], { env, cwd: project });
+      const file = join(project, state, "agentkernel/audit/00000001.jsonl");
+      const attack = `for f in "${file}" ${state}/agentkernel/audit/*.jsonl; do (: > "$f") 2>/dev/null; rm -f "$f"; done; true`;
       const copy = join(home, "copy");
       writeFileSync(copy, readFileSync(file));
       chownSync(copy, actor.uid, actor.gid);
       expect(await runOutside(actor, ["sh", "-c", `: > "${copy}"`])).toMatchObject({ status: 0 });
       expect(readFileSync(copy, "utf8")).toBe("");
-      const ran = await runIn(actor, [...options, "sh", "-c", attack], { env, cwd: home });
+      const ran = await runIn(actor, [...options, "sh", "-c", attack], { env, cwd: project });
       expect(ran.status).toBe(0);
       expect(await runCli(actor, ["audit", "verify"], { env })).toMatchObject({ status: 0 });
       expect(readFileSync(file, "utf8").split("\n").length).toBeGreaterThan(10);

@@ -3,18 +3,18 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { actors } from "../../support/actors.js";
 import { runIn } from "../../support/run-cli.js";
+import { privateKeyHolding } from "../../support/secret-files.js";
 import { attackInside, attackOutside, leaking, successful } from "../support/fs-attack.js";
 import { plant, snapshot } from "../support/fs-tree.js";
 
 const SECRET = "planted-secret-with-capitals";
-const KEY = `-----BEGIN PRIVATE KEY-----\n${SECRET}\n-----END PRIVATE KEY-----\n`;
 const forms = ["copy", "sync", "mount"] as const;
 
 const secrets: Readonly<Record<string, string>> = {
   ".ENV": `KEY=${SECRET}\n`,
   "sub/.Env.Local": `KEY=${SECRET}\n`,
-  "certs/server.PEM": KEY,
-  ID_RSA: KEY.replace("PRIVATE", "OPENSSH PRIVATE"),
+  "certs/server.PEM": privateKeyHolding(SECRET),
+  ID_RSA: privateKeyHolding(SECRET),
   ".AWS/credentials": `[default]\naws_secret_access_key = ${SECRET}\n`,
   "home/.Docker/Config.json": `{"auths":{"https://index.docker.io/v1/":{"auth":"${SECRET}"}}}`,
   ".\u212aube/config": `token: ${SECRET}\n`,
