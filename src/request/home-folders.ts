@@ -3,7 +3,7 @@
  * of every program lie there, and whatever is not known by name would be writable.
  */
 import { readFileSync, realpathSync } from "node:fs";
-import { homedir, userInfo } from "node:os";
+import { account, homeDirOrNull } from "../core/account.js";
 import { AgentKernelError } from "../core/errors.js";
 
 const PASSWD = "/etc/passwd";
@@ -21,12 +21,12 @@ export interface WritableFolder {
 /** Where changes are about to be applied to. */
 export function refuseToApplyToHome(projectDir: string): void {
   const hint = "copy single files out with agentkernel cp; next time run in the project's own folder";
-  refuseHome({ what: "the project", path: real(projectDir), hint }, homedir());
+  refuseHome({ what: "the project", path: real(projectDir), hint }, ownHome());
 }
 
 /** Refuses the caller's home, whatever contains it, and the home of any other user. */
 export function refuseHome({ what, path, hint }: WritableFolder, homeDir: string): void {
-  const own = [...new Set([homeDir, homedir(), accountHome()].map(real))].filter((home) => home !== "/");
+  const own = [...new Set([homeDir, ownHome(), account()?.homeDir ?? ""].map(real))].filter((home) => home !== "/");
   const isAbove = (home: string) => `${home}/`.startsWith(path === "/" ? "/" : `${path}/`);
   const above = own.find(isAbove);
   if (above === undefined && !otherHomes().some((home) => home === path)) return;
@@ -34,14 +34,9 @@ export function refuseHome({ what, path, hint }: WritableFolder, homeDir: string
   throw new AgentKernelError("policy_denied", `${what} (${path}) is ${which}, which no sandbox may write to`, { hint });
 }
 
-/** Also where HOME says something else. */
-function accountHome(): string {
-  try {
-    return userInfo().homedir;
-  } catch {
-    // The user has no entry in the list of accounts.
-    return "";
-  }
+/** Of this process, which may be a daemon with another HOME than the caller's. `real` takes "" for no home. */
+function ownHome(): string {
+  return homeDirOrNull(process.env) ?? "";
 }
 
 function otherHomes(): readonly string[] {

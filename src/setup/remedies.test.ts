@@ -63,6 +63,7 @@ describe("what repairs a layer", () => {
     const assign = probeTexts().find((text) => text.includes("--add-subuids")) ?? "";
     expect(commands("subids", assign)).toEqual(["usermod --add-subuids 100000-165535 --add-subgids 100000-165535 ada"]);
     expect(commands("subids", assign, { ...debian, userName: "a'; rm -rf /" })[0]).toMatch(/ 'a'\\''; rm -rf \/'$/);
+    expect(commands("subids", assign, { ...debian, userName: null })).toEqual([]);
   });
 
   it("delegates cgroups for a user, and says only words to root", () => {

@@ -1,12 +1,13 @@
 /** From what `doctor` found to commands that repair it, as a person would type them. Pure but for `machineFacts`. */
 import { readFileSync } from "node:fs";
-import { userInfo } from "node:os";
+import { account, userId } from "../core/account.js";
 import type { Check } from "../doctor/index.js";
 
 export interface MachineFacts {
   /** `ID` and `ID_LIKE` of /etc/os-release. */
   readonly systems: readonly string[];
-  readonly userName: string;
+  /** Null for a user id without an entry in the list of accounts, to which no range can be assigned. */
+  readonly userName: string | null;
   readonly isRoot: boolean;
 }
 
@@ -69,7 +70,7 @@ function commandsFor(layer: Check["name"], nextStep: string, { systems, userName
     return known === undefined ? [] : [known];
   }
   const [, ranges] = /`usermod ([-A-Za-z0-9 ]+) <user>`/.exec(nextStep) ?? [];
-  if (ranges !== undefined) return [`usermod ${ranges} ${quoted(userName)}`];
+  if (ranges !== undefined) return userName === null ? [] : [`usermod ${ranges} ${quoted(userName)}`];
   if (layer === "cgroup" && !isRoot && nextStep.includes("Delegate=cpu memory pids")) {
     return [
       `mkdir -p ${DELEGATE_FOLDER}`,
@@ -85,7 +86,7 @@ function quoted(word: string): string {
 }
 
 export function machineFacts(): MachineFacts {
-  return { systems: systemsIn(osRelease()), userName: userInfo().username, isRoot: process.geteuid?.() === 0 };
+  return { systems: systemsIn(osRelease()), userName: account()?.name ?? null, isRoot: userId() === 0 };
 }
 
 export function systemsIn(text: string): readonly string[] {

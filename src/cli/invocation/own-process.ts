@@ -1,5 +1,5 @@
 /** The invocation of a command line that serves only its own process. Everything is looked up when it is asked for. */
-import { homedir } from "node:os";
+import { homeDirIn } from "../../core/account.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { type EndingSignal, endingSignals, type Invocation, type SignalSource } from "./index.js";
 import { OwnInput } from "./own-input.js";
@@ -11,7 +11,7 @@ export function ownInvocation(): Invocation {
       return currentFolder();
     },
     get homeDir() {
-      return homedir();
+      return homeDirIn(process.env);
     },
     env: process.env,
     stdin: new OwnInput(),

@@ -3,12 +3,13 @@
  * the same user, so it is trusted with everything but this process's health: what makes no sense ends its connection.
  */
 import { Buffer } from "node:buffer";
-import { constants, userInfo } from "node:os";
+import { constants } from "node:os";
 import type { Duplex } from "node:stream";
 import { dispatch } from "../../cli/dispatch.js";
 import { Departure } from "../../cli/invocation/departure.js";
 import type { Invocation } from "../../cli/invocation/index.js";
 import { isStanding } from "../../cli/verbs.js";
+import { homeDirIn } from "../../core/account.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { TerminalSize } from "../../core/exec.js";
 import type { Resident } from "../../runtime/resident.js";
@@ -97,7 +98,9 @@ export class ClientSession implements FrameReceiver {
         });
       },
       env,
-      homeDir: env.HOME ?? userInfo().homedir,
+      get homeDir() {
+        return homeDirIn(env);
+      },
       stdin: this.#stdin,
       stdout: this.#stdout,
       stderr: this.#stderr,

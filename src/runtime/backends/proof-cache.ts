@@ -3,7 +3,7 @@
  * a while; a failure for a short one, since it may be repaired at any time.
  */
 import { readFileSync } from "node:fs";
-import { userInfo } from "node:os";
+import { userId } from "../../core/account.js";
 import type { BackendName } from "../../core/backend.js";
 import { buildId } from "../../core/build-id.js";
 import { type Kept, readKept } from "./kept-proof.js";
@@ -42,7 +42,7 @@ export function remember(place: Place, name: BackendName, identity: string, proo
 let unchanging: string | null = null;
 
 function keyOf(identity: string): string {
-  unchanging ??= [buildId(), bootId(), userInfo().uid].join("\n");
+  unchanging ??= [buildId(), bootId(), userId()].join("\n");
   return `${unchanging}\n${identity}`;
 }
 
