@@ -47,6 +47,8 @@ function securityOn(backend: string, groupOrder: number): TestProjectInlineConfi
 export default defineConfig({
   test: {
     passWithNoTests: true,
+    // `--changed` follows the module graph; a script more in package.json changes no module.
+    forceRerunTriggers: ["**/vitest.config.*/**"],
     env: testEnvironment,
     projects: [
       {

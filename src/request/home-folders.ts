@@ -50,7 +50,7 @@ function otherHomes(): readonly string[] {
   return text.split("\n").flatMap((line) => {
     const [, , uid, , , home] = line.split(":");
     const isUser = uid !== undefined && (uid === "0" || Number(uid) >= FIRST_USER_ID);
-    return isUser && home !== undefined && home.startsWith("/") && home !== "/" ? [real(home)] : [];
+    return isUser && home?.startsWith("/") && home !== "/" ? [real(home)] : [];
   });
 }
 
