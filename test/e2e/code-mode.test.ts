@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { ElicitRequestSchema, type ElicitResult } from "@modelcontextprotocol/sdk/types.js";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { callers, usesDaemon } from "../support/daemon.js";
 import { call, startMcp } from "../support/mcp-client.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
@@ -62,11 +62,17 @@ describe(`code mode, ${caller.title}`, () => {
       });
     }));
   };
-  const toolRecords = async (sandbox: string) => {
-    const { stdout } = await runCli(caller, ["audit", "list", "--json"]);
-    const all: readonly Record<string, unknown>[] = JSON.parse(stdout).data;
-    return all.filter((record) => record.type === "tool" && record.sandbox === sandbox);
-  };
+  /** The daemon writes a record after the call's answer has left, so the last one may still be on its way. */
+  const toolRecords = (sandbox: string, count: number) =>
+    vi.waitUntil(
+      async () => {
+        const { stdout } = await runCli(caller, ["audit", "list", "--json"]);
+        const all: readonly Record<string, unknown>[] = JSON.parse(stdout).data;
+        const records = all.filter((record) => record.type === "tool" && record.sandbox === sandbox);
+        return records.length >= count && records;
+      },
+      { timeout: 20_000, interval: 200 },
+    );
   const run = (code: string, more: object = {}) => call(client, "code_run", { code, ...more });
 
   it("finds tools, shows their types, and runs programs of three languages against them", async () => {
@@ -139,7 +145,7 @@ writeFileSync("/tmp/code/left", "");`;
     const [path = ""] = /\/tmp\/code\/outputs\/\w+\.txt/.exec(text) ?? [];
     const again = `import { readFileSync } from "node:fs"; console.log(readFileSync("${path}", "utf8").length)`;
     expect((await run(again, { language: "javascript" })).data.stdout).toBe(`${100_001 + data.stderr.length}\n`);
-    expect(await toolRecords(data.sandbox)).toMatchObject([
+    expect(await toolRecords(data.sandbox, 2)).toMatchObject([
       { server: "demo", tool: "large", verdict: "allowed", outcome: "result", bytesIn: 100_002, untrusted: true },
       { server: "demo", tool: "whoami", verdict: "denied", rule: "no rule allows it", outcome: null },
     ]);
@@ -162,7 +168,7 @@ await demo.environment({});`;
     expect(questions).toHaveLength(3);
     expect(questions[0]).toContain('demo/delete_all with {"n":0}');
     const rule = (words: string) => `ask demo/delete_all: the user ${words}`;
-    const records = await toolRecords(data.sandbox);
+    const records = await toolRecords(data.sandbox, 4);
     expect(records).toMatchObject([
       { tool: "delete_all", verdict: "allowed", rule: rule("agreed"), outcome: "result", bytesIn: 9 },
       { tool: "delete_all", verdict: "denied", rule: rule("refused"), outcome: null, bytesIn: 0 },
