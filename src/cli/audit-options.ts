@@ -43,7 +43,7 @@ function checkType(type: string): void {
 function moment(parsed: ParsedOptions, option: string, nowMs: number): number | undefined {
   const [text] = parsed.values.get(option) ?? [];
   if (text === undefined) return undefined;
-  if (/^\d+(\.\d+)?(ms|s|m|h)$/.test(text)) return nowMs - parseDurationMs(`--${option}`, text);
+  if (/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) return nowMs - parseDurationMs(`--${option}`, text);
   const days = /^(\d{1,5})d$/.exec(text)?.[1];
   if (days !== undefined) return nowMs - Number(days) * 24 * 60 * 60 * 1000;
   const atMs = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;

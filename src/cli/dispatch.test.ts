@@ -32,8 +32,18 @@ afterEach(() => {
 describe("help", () => {
   test("lists every verb, and no others", async () => {
     expect(await dispatch(["--help"])).toBe(0);
-    const listed = /Verbs:\n([\s\S]*?)\n\n/.exec(printed.out)?.[1]?.split("\n") ?? [];
-    expect(listed.map((line) => line.trim().split(/ {2,}/)[0])).toEqual(shownVerbs.map(({ name }) => name));
+    const listed = [...printed.out.matchAll(/^ {2}([a-z][a-z -]*?) {2,}/gm)].map(([, name]) => name);
+    expect(listed.toSorted()).toEqual(shownVerbs.map(({ name }) => name).toSorted());
+    expect(printed.out.indexOf("Every day:\n  run ")).toBeGreaterThan(0);
+  });
+
+  test("is what a call without words gets", async () => {
+    expect(await dispatch([])).toBe(0);
+    const alone = printed.out;
+    printed.out = "";
+    await dispatch(["--help"]);
+    expect(alone).toBe(printed.out);
+    expect(printed.err).toBe("");
   });
 
   test.each(verbs.map(({ name }) => name))("%s has help with an example and all its options", async (name) => {
@@ -96,7 +106,7 @@ describe("verbs that only print", () => {
 });
 
 describe("errors", () => {
-  test.each([[[]], [["rnu"]], [["run"]], [["run", "--bogus"]], [["policy", "explain", "--memory", "1"]]])(
+  test.each([[["rnu"]], [["run"]], [["run", "--bogus"]], [["policy", "explain", "--memory", "1"]]])(
     "%j ends with 125, one sentence and a hint on stderr, nothing on stdout",
     async (words) => {
       expect(await dispatch(words)).toBe(125);

@@ -12,9 +12,9 @@ export async function dispatch(words: readonly string[], invocation: Invocation)
   try {
     const [first] = words;
     if (first === "--version" || first === "-V") return await writeOut(invocation, `agentkernel ${version}\n`);
-    if (first === "--help" || first === "-h")
+    if (first === undefined || first === "--help" || first === "-h") {
       return await writeOut(invocation, (await import("./help.js")).overviewHelp());
-    if (first === undefined) throw new AgentKernelError("invalid_argument", "no verb is given", { hint: helpHint });
+    }
     const family = words[1] === "--help" || words[1] === "-h" ? familyOf(first) : [];
     if (family.length > 0) return await writeOut(invocation, (await import("./help.js")).familyHelp(family));
     refuseSetting(invocation.env);
@@ -35,8 +35,6 @@ export async function dispatch(words: readonly string[], invocation: Invocation)
     );
   }
 }
-
-const helpHint = "agentkernel --help lists the verbs; a first one to try: agentkernel run echo hello";
 
 /** A word that means nothing must not pass for the one that it was meant to be. */
 function refuseSetting({ AGENTKERNEL_DAEMON: setting = "" }: Invocation["env"]): void {

@@ -1,6 +1,7 @@
 /** Help, made from the option tables. */
 import type { OptionSpec, VerbSpec } from "./option-spec.js";
 import { optionsOf } from "./parse-options.js";
+import { verbGroups, verbsOf } from "./verb-groups.js";
 import { shownVerbs } from "./verbs.js";
 
 export function overviewHelp(): string {
@@ -9,9 +10,7 @@ export function overviewHelp(): string {
     "",
     "Usage: agentkernel <verb> [options]",
     "",
-    "Verbs:",
-    ...columns(shownVerbs.map(({ name, summary }) => [name, summary])),
-    "",
+    ...verbGroups.flatMap((group) => [`${group.title}:`, ...verbLines(verbsOf(group, shownVerbs)), ""]),
     "Options:",
     ...columns([
       ["-h, --help", "show this help; after a verb, the verb's"],
@@ -21,6 +20,12 @@ export function overviewHelp(): string {
     "Example:",
     "  agentkernel run echo hello",
   ]);
+}
+
+/** All groups have their texts in one column. */
+function verbLines(some: readonly VerbSpec[]): string[] {
+  const width = Math.max(...shownVerbs.map(({ name }) => name.length));
+  return some.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
 }
 
 export function verbHelp(verb: VerbSpec): string {

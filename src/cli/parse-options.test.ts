@@ -95,12 +95,6 @@ describe("verbs", () => {
     ["docter", "did you mean agentkernel doctor?"],
     ["polciy", "did you mean agentkernel policy?"],
     ["policy", "write agentkernel policy explain, or agentkernel policy check"],
-    ["rm", "did you mean agentkernel remove?"],
-    ["delete", "did you mean agentkernel remove?"],
-    ["ls", "did you mean agentkernel list?"],
-    ["ps", "did you mean agentkernel list?"],
-    ["shell", "did you mean agentkernel attach?"],
-    ["kill", "did you mean agentkernel stop?"],
     ["zzzzzz", "agentkernel --help lists the verbs"],
   ])("%s is answered with %s", (word, hint) => {
     expect(() => findVerb([word])).toThrow(expect.objectContaining({ code: "invalid_argument", hint }));
@@ -111,5 +105,41 @@ describe("verbs", () => {
       verb: { name: "policy explain" },
       rest: ["--json"],
     });
+  });
+
+  test.each([
+    [["ps"], "list", []],
+    [["rm", "--force", "box"], "remove", ["--force", "box"]],
+    [["shell", "box"], "attach", ["box"]],
+    [["kill", "box"], "stop", ["box"]],
+    [["snapshot", "list"], "snapshots list", []],
+    [["images", "ls", "--json"], "images list", ["--json"]],
+    [["rmi", "app:1"], "images remove", ["app:1"]],
+    // Of a sandbox that is called "list", a snapshot can still be had.
+    [["snapshot", "--", "list"], "snapshot", ["--", "list"]],
+  ])("%j is %s", (words, name, rest) => {
+    expect(findVerb(words)).toMatchObject({ verb: { name }, rest });
+  });
+});
+
+describe("habits of other tools", () => {
+  test.each([["run"], ["exec"]])("%s -it gives a terminal", (verb) => {
+    const parsed = parse(verb, "-it", "box", "bash");
+    expect(parsed.problem).toBeNull();
+    expect([...parsed.flags]).toEqual(["tty"]);
+  });
+
+  test.each([
+    [["run", "--rm", "true"], /always removes/],
+    [["run", "--name", "box", "true"], /agentkernel create NAME/],
+    [["run", "-d", "true"], /exec --detach/],
+    [["exec", "-i", "box", "sh"], /standard input/],
+    [["create", "--cpus", "2", "box"], /--vcpus/],
+  ])("%j has a hint of its own", (words, hint) => {
+    expect(parse(...words).problem?.hint).toMatch(hint);
+  });
+
+  test("an option is never the value of the one before", () => {
+    expect(parse("run", "--image", "-t", "bash").problem?.message).toBe("--image needs a value: IMAGE");
   });
 });

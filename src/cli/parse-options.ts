@@ -4,6 +4,7 @@
  */
 import { AgentKernelError } from "../core/errors.js";
 import { nearest } from "../policy/nearest.js";
+import { inOurWords, optionHint } from "./docker-habits.js";
 import type { OptionSpec, ParsedOptions, VerbSpec } from "./option-spec.js";
 
 export const helpOption: OptionSpec = { long: "help", short: "h", help: "show this help" };
@@ -43,7 +44,7 @@ export function parseOptions(verb: VerbSpec, words: readonly string[]): ParsedOp
     values.set(option.long, [...(earlier ?? []), value]);
   };
   while (index < words.length) {
-    const word = words[index] ?? "";
+    const word = inOurWords(verb.name, words[index] ?? "");
     if (word === "--") {
       index++;
       break;
@@ -93,7 +94,10 @@ export function parseOptions(verb: VerbSpec, words: readonly string[]): ParsedOp
 }
 
 function isOptionWord(verb: VerbSpec, word: string): boolean {
-  return word === "--" || optionsOf(verb).some((o) => word === `--${o.long}` || word.startsWith(`--${o.long}=`));
+  return (
+    word === "--" ||
+    optionsOf(verb).some((o) => word === `--${o.long}` || word.startsWith(`--${o.long}=`) || word === `-${o.short}`)
+  );
 }
 
 function whyBadRest(verb: VerbSpec, rest: readonly string[], hasImage: boolean): string | null {
@@ -115,7 +119,7 @@ function whyBadRest(verb: VerbSpec, rest: readonly string[], hasImage: boolean):
 function unknownOption(verb: VerbSpec, shown: string): AgentKernelError {
   const known = optionsOf(verb).map((option) => `--${option.long}`);
   return new AgentKernelError("invalid_argument", `${verb.name} has no option ${shown}`, {
-    hint: didYouMean(shown, known, verb),
+    hint: optionHint(verb.name, shown) ?? didYouMean(shown, known, verb),
   });
 }
 

@@ -42,7 +42,7 @@ export const policyOptions: readonly OptionSpec[] = [
     value: "PATH",
     help: "where the command starts, absolute or in the project (/workspace)",
   },
-  { long: "timeout", value: "TIME", help: "kill everything after this long, for example 30s, 1500ms, 10m" },
+  { long: "timeout", value: "TIME", help: "kill everything after this long, for example 30s, 10m, 1h30m" },
   { long: "vcpus", value: "N", help: "processor cores, 0.1 to 256 (2)" },
   { long: "memory", value: "SIZE", help: "memory, for example 512m, 1.5g (1g)" },
   { long: "pids", value: "N", help: "processes and threads at once (512)" },

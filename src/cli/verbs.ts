@@ -5,6 +5,7 @@ import { nearest } from "../policy/nearest.js";
 import { agentVerbs } from "./agents/verb-table.js";
 import { apiVerbs } from "./api-options.js";
 import { daemonVerbs } from "./daemon-options.js";
+import { withOurVerb } from "./docker-habits.js";
 import { fileVerbs } from "./file-verbs.js";
 import { imageVerbs } from "./images/verb-table.js";
 import { mcpVerbs } from "./mcp-options.js";
@@ -188,21 +189,10 @@ export function familyOf(first: string): readonly VerbSpec[] {
   return shownVerbs.filter(({ name }) => name.startsWith(`${first} `));
 }
 
-/** What other tools call it. */
-const everydayWords: Readonly<Record<string, string>> = {
-  rm: "remove",
-  delete: "remove",
-  ls: "list",
-  ps: "list",
-  shell: "attach",
-  ssh: "attach",
-  kill: "stop",
-  inspect: "info",
-  copy: "cp",
-};
-
 /** The verb that the first word or two name, and the words after it. */
 export function findVerb(words: readonly string[]): { readonly verb: VerbSpec; readonly rest: readonly string[] } {
+  const ours = withOurVerb(words);
+  if (ours !== null) return findVerb(ours);
   const [first = "", second] = words;
   const verb = verbs.find(({ name }) => name === first || name === `${first} ${second}`);
   if (verb) return { verb, rest: words.slice(verb.name === first ? 1 : 2) };
@@ -219,7 +209,7 @@ export function findVerb(words: readonly string[]): { readonly verb: VerbSpec; r
     });
   }
   const known = shownVerbs.map(({ name }) => name.split(" ", 1)[0] ?? name);
-  const near = (Object.hasOwn(everydayWords, first) ? everydayWords[first] : undefined) ?? nearest(first, known);
+  const near = nearest(first, known);
   throw new AgentKernelError("invalid_argument", `there is no verb "${first}"`, {
     hint: near === null ? "agentkernel --help lists the verbs" : `did you mean agentkernel ${near}?`,
   });

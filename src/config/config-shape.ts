@@ -139,7 +139,7 @@ export const configShape = table({
     help: "The daemon and its warm pool.",
     shape: table({
       linger: {
-        shape: parsedText("a time such as 5m", "^[0-9.]+(ms|s|m|h)$", parseDurationMs),
+        shape: parsedText("a time such as 5m", "^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", parseDurationMs),
         help: "How long a daemon that a verb started owns nothing before it ends (5m).",
         userOnly: true,
       },

@@ -69,7 +69,7 @@ export const policyShape = table({
         help: "Memory, for example 512m or 1g.",
       },
       wall_timeout: {
-        shape: parsedText("a time such as 10m", "^[0-9]+(\\.[0-9]+)?(ms|s|m|h)$", parseDurationMs),
+        shape: parsedText("a time such as 10m", "^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", parseDurationMs),
         help: "Time that a command has, for example 30s or 10m.",
       },
       fork_limit: {

@@ -1,12 +1,21 @@
 import { describe, expect, test } from "vitest";
 import { isAgentKernelError } from "../core/errors.js";
-import { parseCount, parseDurationMs, parseLifeMs, parseSizeMiB, parseVcpus, ranges } from "./resources.js";
+import {
+  parseCount,
+  parseDurationMs,
+  parseLifeMs,
+  parseSizeMiB,
+  parseTypedDurationMs,
+  parseVcpus,
+  ranges,
+} from "./resources.js";
 
 const memory = (text: string) => parseSizeMiB("--memory", text, ranges.memoryMiB);
 const vcpus = (text: string) => parseVcpus("--vcpus", text);
 const pids = (text: string) => parseCount("--pids", text, ranges.pids);
 const life = (text: string) => parseLifeMs("--ttl", text);
 const timeout = (text: string) => parseDurationMs("--timeout", text);
+const typed = (text: string) => parseTypedDurationMs("--timeout", text);
 
 describe("values are read", () => {
   test.each([
@@ -28,6 +37,12 @@ describe("values are read", () => {
     [timeout, "10m", 600_000],
     [timeout, "1h", 3_600_000],
     [timeout, "0.5s", 500],
+    [timeout, "1h30m", 5_400_000],
+    [timeout, "1m2s3ms", 62_003],
+    [typed, "5", 5000],
+    [typed, "0.5", 500],
+    [typed, "5m", 300_000],
+    [life, "1d12h", 129_600_000],
     [life, "90m", 5_400_000],
     [life, "30d", 30 * 86_400_000],
     [life, "1000h", 3_600_000_000],
@@ -46,8 +61,13 @@ describe("everything else is refused with the field, a reason and an example", (
     ],
     [vcpus, "--vcpus", ["", "0", "0.09", "256.1", "-1", "1e2", "two", "Infinity", "1,5"]],
     [pids, "--pids", ["", "0", "32769", "1.5", "-1", "+1", "0x1"]],
-    [timeout, "--timeout", ["", "0s", "0ms", "0.0001s", "-1s", "30", "1d", "s", "577h", "30S", "1h30m"]],
-    [life, "--ttl", ["", "0d", "30", "4000d", "1w", "1d2h"]],
+    [
+      timeout,
+      "--timeout",
+      ["", "0s", "0ms", "0.0001s", "-1s", "30", "1d", "s", "577h", "30S", "30m1h", "1h1h", "576h1ms"],
+    ],
+    [typed, "--timeout", ["", "0", "-1", "5 ", "1e2", "99999999"]],
+    [life, "--ttl", ["", "0d", "30", "4000d", "1w", "2h1d"]],
   ] as const)("%o %s", (parse, field, texts) => {
     for (const text of texts) {
       let caught: unknown;

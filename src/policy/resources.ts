@@ -53,25 +53,38 @@ export function parseCount(field: string, text: string, range: Range): number {
   return checked(field, text, Number(text), range);
 }
 
-/** `1500ms`, `30s`, `10m`, `1h`, in milliseconds. */
+/** `1500ms`, `30s`, `10m`, `1h30m`, in milliseconds. */
 export function parseDurationMs(field: string, text: string): number {
-  const range = ranges.timeoutMs;
-  const match = /^(\d{1,10}(?:\.\d{1,3})?)(ms|s|m|h)$/.exec(text);
-  const unit = match?.[2];
-  if (match?.[1] === undefined || (unit !== "ms" && unit !== "s" && unit !== "m" && unit !== "h")) {
-    throw refused(field, text, "is not a number with the unit ms, s, m or h", range);
-  }
-  return checked(field, text, Math.round(Number(match[1]) * MS_PER[unit]), range);
+  const timeMs = sumOfParts(text, MS_PER);
+  if (timeMs === null) throw refused(field, text, "is not a number with the unit ms, s, m or h", ranges.timeoutMs);
+  return checked(field, text, timeMs, ranges.timeoutMs);
+}
+
+/** As people type it: a bare number is seconds, as everywhere on a command line. */
+export function parseTypedDurationMs(field: string, text: string): number {
+  if (!/^\d{1,10}(\.\d{1,3})?$/.test(text)) return parseDurationMs(field, text);
+  return checked(field, text, Math.round(Number(text) * MS_PER.s), ranges.timeoutMs);
 }
 
 /** Of things that stay: as a duration, and also in days, `7d`. */
 export function parseLifeMs(field: string, text: string): number {
-  const match = /^(\d{1,10}(?:\.\d{1,3})?)(ms|s|m|h|d)$/.exec(text);
-  const unit = match?.[2];
-  if (match?.[1] === undefined || !isLifeUnit(unit)) {
-    throw refused(field, text, "is not a number with the unit ms, s, m, h or d", lifeRange);
+  const timeMs = sumOfParts(text, LIFE_MS_PER);
+  if (timeMs === null) throw refused(field, text, "is not a number with the unit ms, s, m, h or d", lifeRange);
+  return checked(field, text, timeMs, lifeRange);
+}
+
+/** `1h30m`: each part has a unit smaller than the one before. Null where it is written otherwise. */
+function sumOfParts(text: string, msPer: Readonly<Record<string, number>>): number | null {
+  if (!/^(\d{1,10}(\.\d{1,3})?(ms|s|m|h|d))+$/.test(text)) return null;
+  let sumMs = 0;
+  let before = Number.POSITIVE_INFINITY;
+  for (const [, amount, unit = ""] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) {
+    const unitMs = Object.hasOwn(msPer, unit) ? msPer[unit] : undefined;
+    if (unitMs === undefined || unitMs >= before) return null;
+    before = unitMs;
+    sumMs += Number(amount) * unitMs;
   }
-  return checked(field, text, Math.round(Number(match[1]) * LIFE_MS_PER[unit]), lifeRange);
+  return Math.round(sumMs);
 }
 
 const LIFE_MS_PER = { ...MS_PER, d: 24 * MS_PER.h } as const;
@@ -82,10 +95,6 @@ const lifeRange: Range = {
   text: "1ms to 3650d",
   example: "30m, 8h or 7d",
 };
-
-function isLifeUnit(unit: string | undefined): unit is keyof typeof LIFE_MS_PER {
-  return unit !== undefined && Object.hasOwn(LIFE_MS_PER, unit);
-}
 
 function checked(field: string, text: string, value: number, range: Range): number {
   if (!inRange(value, range)) throw refused(field, text, `is not within ${range.text}`, range);

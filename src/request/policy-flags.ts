@@ -6,7 +6,7 @@ import { parseSecretArgument } from "../egress/secrets/argument.js";
 import { isEnvName, type PolicyFields } from "../policy/fields.js";
 import { isCompatibilityMode, isProfileName, type PolicyInputs, type PolicyLayer } from "../policy/layers.js";
 import { parseDomain } from "../policy/network-rules.js";
-import { parseCount, parseDurationMs, parseSizeMiB, parseVcpus, ranges } from "../policy/resources.js";
+import { parseCount, parseSizeMiB, parseTypedDurationMs, parseVcpus, ranges } from "../policy/resources.js";
 import { isReviewName, reviewAfterYesTo } from "../policy/review.js";
 import { isValidUser } from "../policy/users.js";
 import type { Wishes } from "./wishes.js";
@@ -17,7 +17,7 @@ type FlagReader = (value: string) => PolicyFields;
 const readers: Readonly<Record<string, FlagReader>> = {
   workspace: (value) => ({ "fs.workspace.mode": value as WorkspaceMode }),
   user: (value) => ({ "proc.user": parseUser(value) }),
-  timeout: (value) => ({ "resources.timeoutMs": parseDurationMs("--timeout", value) }),
+  timeout: (value) => ({ "resources.timeoutMs": parseTypedDurationMs("--timeout", value) }),
   vcpus: (value) => ({ "resources.vcpus": parseVcpus("--vcpus", value) }),
   memory: (value) => ({ "resources.memoryMiB": parseSizeMiB("--memory", value, ranges.memoryMiB) }),
   pids: (value) => ({ "resources.pids": parseCount("--pids", value, ranges.pids) }),

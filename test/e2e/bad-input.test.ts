@@ -9,7 +9,6 @@ import { runCli, runIn } from "../support/run-cli.js";
 
 /** What is written, what it is called, and what is suggested. */
 const misuses: readonly [string, readonly string[], RegExp, RegExp][] = [
-  ["no verb", [], /no verb is given/, /--help/],
   ["an unknown verb", ["rum"], /there is no verb "rum"/, /did you mean agentkernel run\?/],
   ["half a verb", ["policy"], /policy needs a word after it/, /policy explain/],
   ["an unknown flag", ["run", "--netwrok", "off", "true"], /no option --netwrok/, /did you mean --network\?/],
@@ -35,7 +34,7 @@ const misuses: readonly [string, readonly string[], RegExp, RegExp][] = [
   ["half a process", ["run", "--pids", "1.5", "true"], /--pids: "1.5"/, /1 to 32768/],
   ["no processor", ["run", "--vcpus", "0", "true"], /--vcpus: "0"/, /0.1 to 256/],
   ["not a number", ["run", "--open-files", "many", "true"], /--open-files: "many"/, /64 to/],
-  ["a time without a unit", ["run", "--timeout", "30", "true"], /--timeout: "30"/, /30s/],
+  ["a time with no such unit", ["run", "--timeout", "30x", "true"], /--timeout: "30x"/, /30s/],
   ["no time", ["run", "--timeout", "0s", "true"], /--timeout: "0s"/, /1ms to 576h/],
   ["no disk", ["run", "--disk", "x", "true"], /--disk: "x"/, /4g/],
   ["a nonsense user", ["run", "--user", "a b", "true"], /"a b" is not a user/, /1000:1000/],

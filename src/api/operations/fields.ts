@@ -32,7 +32,7 @@ export const insidePath = text({
 
 export const duration = text({
   expected: "a time such as 30s, 10m, 8h or 7d",
-  pattern: /^\d{1,10}(\.\d{1,3})?(ms|s|m|h|d)$/,
+  pattern: /^(\d{1,10}(\.\d{1,3})?(ms|s|m|h|d))+$/,
 });
 
 export const timeoutMs = whole(ranges.timeoutMs);

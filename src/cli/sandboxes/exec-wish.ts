@@ -1,6 +1,6 @@
 /** The words of `exec` into what is wished for. */
 import { AgentKernelError } from "../../core/errors.js";
-import { parseDurationMs } from "../../policy/resources.js";
+import { parseTypedDurationMs } from "../../policy/resources.js";
 import { parseEnv } from "../../request/policy-flags.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
@@ -42,7 +42,7 @@ export function execWishOf(parsed: ParsedOptions, { env }: Pick<Invocation, "env
     env: Object.fromEntries((values.get("env") ?? []).map((word) => parseEnv(word, env))),
     cwd: values.get("workdir")?.[0] ?? null,
     user: values.get("user")?.[0] ?? null,
-    timeoutMs: timeout === undefined ? undefined : parseDurationMs("--timeout", timeout),
+    timeoutMs: timeout === undefined ? undefined : parseTypedDurationMs("--timeout", timeout),
   };
 }
 

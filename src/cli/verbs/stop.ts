@@ -1,5 +1,5 @@
 /** `stop`: ends what runs in sandboxes that stay; with `--all` or `--all-of-user`, every sandbox at once. */
-import { parseDurationMs } from "../../policy/resources.js";
+import { parseTypedDurationMs } from "../../policy/resources.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { forEach } from "../sandboxes/each.js";
@@ -19,7 +19,7 @@ export function needsDaemon({ flags }: ParsedOptions): boolean {
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
   if (isKillSwitch(parsed.flags)) return await (await import("../sandboxes/stop-all.js")).stopAll(parsed, invocation);
   const text = parsed.values.get("timeout")?.[0];
-  const graceMs = text === undefined ? USUAL_GRACE_MS : parseDurationMs("--timeout", text);
+  const graceMs = text === undefined ? USUAL_GRACE_MS : parseTypedDurationMs("--timeout", text);
   return await forEach(parsed, invocation, "stop", async (name) => {
     await sandboxOf(invocation, name).stop({ graceMs });
   });
