@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { parseAddress } from "./address/address.js";
+import { parseAddress } from "../core/address/address.js";
 import { type Dial, dialFirst, dialTcp, interleave } from "./dial.js";
 import { createGateway } from "./gateway.js";
 import { NameCache, systemResolver } from "./resolver.js";

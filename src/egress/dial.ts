@@ -3,7 +3,7 @@
  * when the one before failed or was slow, the first to connect wins and the others are ended. Never given a name.
  */
 import { connect, type Socket } from "node:net";
-import type { Address } from "./address/address.js";
+import type { Address } from "../core/address/address.js";
 
 export interface DialTarget {
   readonly address: string;

@@ -3,8 +3,8 @@
  * resolved, dialled and logged in this form, so that two spellings of one destination cannot be judged differently.
  */
 import { domainToASCII } from "node:url";
+import { type Address, endsInNumber, parseAddress, parseOddIpv4 } from "../core/address/address.js";
 import { escapeText } from "../core/escape.js";
-import { type Address, endsInNumber, parseAddress, parseOddIpv4 } from "./address/address.js";
 
 export type Host =
   | { readonly kind: "name"; readonly name: string }

@@ -3,10 +3,10 @@
  * Whoever can connect there has what the policy allows and nothing else.
  */
 import { createServer } from "node:net";
+import { parseAddress } from "../core/address/address.js";
+import { whyNotPublic } from "../core/address/non-public.js";
 import { AgentKernelError } from "../core/errors.js";
 import { listenMarked } from "../core/own-ports.js";
-import { parseAddress } from "./address/address.js";
-import { whyNotPublic } from "./address/non-public.js";
 import { createGateway, type Gateway, type GatewayOptions } from "./gateway.js";
 
 export interface ListenerOptions extends Omit<GatewayOptions, "external"> {

@@ -3,8 +3,8 @@
  * approval where nothing covers it, resolution, policy on every address, and a dial of exactly those addresses.
  */
 import type { Socket } from "node:net";
+import { type Address, parseAddress } from "../core/address/address.js";
 import type { NameFamilies, OutgoingRefusal } from "../core/egress.js";
-import { type Address, parseAddress } from "./address/address.js";
 import type { Approvals } from "./approval.js";
 import { DecisionRecord, type EgressDecision, type Via } from "./decision.js";
 import { type Dial, type Dialled, dialFirst } from "./dial.js";

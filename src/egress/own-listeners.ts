@@ -4,9 +4,9 @@
  * the connection that was made, not the address that was asked for, and nothing is sent on it before it is judged.
  */
 import type { Socket } from "node:net";
+import { type Address, parseAddress } from "../core/address/address.js";
+import { whyNotPublic } from "../core/address/non-public.js";
 import { isMarked, markPort, type PortMark } from "../core/own-ports.js";
-import { type Address, parseAddress } from "./address/address.js";
-import { whyNotPublic } from "./address/non-public.js";
 import { EgressFailure } from "./failure.js";
 
 const OWN_LISTENER = "a port on which agentkernel itself listens";

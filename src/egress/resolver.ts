@@ -1,6 +1,6 @@
 /** Names to addresses: the system's way of doing it, and a small memory of the answers. Only allowed names get here. */
 import { lookup } from "node:dns/promises";
-import { type Address, parseAddress } from "./address/address.js";
+import { type Address, parseAddress } from "../core/address/address.js";
 import { Turns } from "./limits.js";
 
 export interface ResolvedName {

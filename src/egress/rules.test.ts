@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { parseAddress } from "../core/address/address.js";
 import type { NetworkRule, NetworkRules } from "../core/policy.js";
 import { whyInvalidDomain } from "../policy/network-rules.js";
 import { presetDomains } from "../policy/presets.js";
-import { parseAddress } from "./address/address.js";
 import { Rules } from "./rules.js";
 
 const none = new Set<string>();

@@ -2,13 +2,14 @@
  * A network policy made ready for judging. Pure: it knows names, addresses and ports, and asks nobody. Deny is looked
  * at before allow; a domain opens public addresses only, a `cidr` whatever lies in it.
  */
+
+import type { Address } from "../core/address/address.js";
+import { whyNotPublic } from "../core/address/non-public.js";
+import { contains, embeddedIpv4, parseRange, type Range } from "../core/address/range.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { EgressMode, NetworkRule, NetworkRules } from "../core/policy.js";
 import { whyInvalidRule } from "../policy/network-rules.js";
 import { expandPresets } from "../policy/presets.js";
-import type { Address } from "./address/address.js";
-import { whyNotPublic } from "./address/non-public.js";
-import { contains, embeddedIpv4, parseRange, type Range } from "./address/range.js";
 
 export type Verdict =
   | { readonly allowed: true; readonly rule: string }

@@ -1,8 +1,8 @@
 /** SOCKS 5 (RFC 1928): no login, CONNECT only, for names and for addresses of both families. */
 import { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
+import { ipv4, parseAddress } from "../../core/address/address.js";
 import type { OutgoingFailure } from "../../core/egress.js";
-import { ipv4, parseAddress } from "../address/address.js";
 import { readExactly } from "../byte-reader.js";
 import { type Host, type InvalidHost, parseHost } from "../host.js";
 import { isOpened } from "../opener.js";

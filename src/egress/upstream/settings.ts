@@ -2,8 +2,9 @@
  * The user's own proxies, as the environment of the host names them. Which destinations go through one is decided
  * here; what a sandbox may reach is not: the policy has spoken before.
  */
+
+import { contains, parseRange, type Range } from "../../core/address/range.js";
 import { AgentKernelError } from "../../core/errors.js";
-import { contains, parseRange, type Range } from "../address/range.js";
 import { type Host, hostText, parseHost } from "../host.js";
 
 export interface UpstreamProxy {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseHost } from "../host.js";
+import { parseHost } from "../../egress/host.js";
 import { parseAddress } from "./address.js";
 import { whyNotPublic } from "./non-public.js";
 import { contains, embeddedIpv4, parseRange } from "./range.js";

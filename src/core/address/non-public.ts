@@ -2,8 +2,11 @@
 import type { Address } from "./address.js";
 import { contains, embeddedIpv4, isWellKnownNat64, parseRange, type Range } from "./range.js";
 
+/** What a range of addresses is for, other than the public internet. */
+export type SpecialUse = (typeof table)[number][1];
+
 /** The first that contains an address names it. */
-const table: readonly (readonly [string, string])[] = [
+const table = [
   ["169.254.169.254/32", "cloud metadata"],
   ["100.100.100.200/32", "cloud metadata"],
   ["168.63.129.16/32", "cloud metadata"],
@@ -35,19 +38,24 @@ const table: readonly (readonly [string, string])[] = [
   ["2001:db8::/32", "documentation"],
   ["2002::/16", "6to4"],
   ["3fff::/20", "documentation"],
-];
+] as const;
 
-const ranges: readonly (readonly [Range, string])[] = table.flatMap(([text, words]) => {
+const ranges: readonly (readonly [Range, SpecialUse])[] = table.flatMap(([text, words]) => {
   const range = parseRange(text);
   return range === null ? [] : [[range, words] as const];
 });
 
 const globalUnicast = parseRange("2000::/3");
 
+/** By the address itself, whatever a translator would make of it. */
+export function specialUse(address: Address): SpecialUse | null {
+  return ranges.find(([range]) => contains(range, address))?.[1] ?? null;
+}
+
 /** What the address is, in words, or null where it is public. */
 export function whyNotPublic(address: Address): string | null {
-  const found = ranges.find(([range]) => contains(range, address));
-  if (found !== undefined) return found[1];
+  const use = specialUse(address);
+  if (use !== null) return use;
   if (address.family === 4) return null;
   for (const inner of embeddedIpv4(address)) {
     const why = whyNotPublic(inner);
