@@ -11,6 +11,8 @@ import type { AuditWriter, PreparedRecord } from "./writer.js";
 
 export interface AuditTrailOptions extends Partial<RetentionOptions> {
   readonly folder: string;
+  /** Where it is noted, outside the folder, that a log was begun. */
+  readonly beginnings?: string | undefined;
   /** Records are written together with others, at the latest after this. */
   readonly lingerMs?: number;
 }
@@ -44,7 +46,7 @@ interface Patient {
 }
 
 export class AuditTrail {
-  readonly #options: RetentionOptions & { readonly folder: string; readonly lingerMs: number };
+  readonly #options: RetentionOptions & AuditTrailOptions & { readonly lingerMs: number };
   readonly #redactors = new WeakMap<readonly string[], Redactor>();
   #waiting: Waiting[] = [];
   #dropped = 0;

@@ -24,7 +24,12 @@ export interface Verdict {
   readonly notes: readonly string[];
 }
 
-export async function verify(folder: string, expectedHash: string | null = null): Promise<Verdict> {
+/** `beginnings`: when logs were begun in this folder, as far as that is noted elsewhere. */
+export async function verify(
+  folder: string,
+  expectedHash: string | null = null,
+  beginnings: readonly string[] = [],
+): Promise<Verdict> {
   // Read first: whatever is written meanwhile comes after it.
   const { head } = peekHead(folder);
   const files = logFileNumbers(folder);
@@ -64,6 +69,10 @@ export async function verify(folder: string, expectedHash: string | null = null)
   notes.push(...judgeLate(late, passedOver, chain));
   if (pruned !== null) notes.push(`lines up to number ${pruned} were removed for their age, which is on record`);
   compareHead(folder, head, chain, files.length);
+  if (files.length === 0 && beginnings.length > 0) {
+    const message = `the log is gone: one was begun here at ${beginnings.at(-1)}`;
+    chain.problem("missing", { file: null, line: null }, message);
+  }
   if (!chain.hasSeenExpected) {
     const message = `no line has the hash ${expectedHash}: what was there when it was noted is not there now`;
     chain.problem("missing", { file: null, line: null }, message);

@@ -4,6 +4,7 @@
  */
 import { closeSync, fdatasync, fsync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { type ProcessMark, processMark } from "../core/process-mark.js";
+import { beginningsOf, noteBeginning } from "./beginnings.js";
 import type { Head } from "./head.js";
 import { encodeLine } from "./line.js";
 import { logFile, logFileName, logFileNumbers } from "./log-files.js";
@@ -20,6 +21,8 @@ export interface PreparedRecord {
 
 export interface WriterOptions extends RetentionOptions {
   readonly folder: string;
+  /** Where it is noted, outside the folder, that a log was begun. */
+  readonly beginnings?: string | undefined;
 }
 
 /** Null: written. */
@@ -78,13 +81,24 @@ export class AuditWriter {
     closeSync(openSync(logFile(folder, file), "wx", 0o600));
     if (before.file > 0) this.#sync(logFile(folder, before.file), fdatasync);
     this.#sync(folder, fsync);
+    const missed = file === 1 ? this.#noteBeginning() : [];
     const after = before.file === 0 ? null : { file: logFileName(before.file), bytes: before.bytes };
     const first = this.#record("audit.file", { version: 1, file: logFileName(file), after });
     const begun = { ...before, file, bytes: 0, begun: Date.now() };
-    const head = this.#write(begun, [first, ...findings], false);
+    const head = this.#write(begun, [first, ...missed, ...findings], false);
     const pruned = pruning(folder, file, this.#options, Date.now());
     if (pruned === null) return { head, gone: [] };
     return { head: this.#write(head, [this.#record("audit.pruned", pruned.fields)], true), gone: pruned.numbers };
+  }
+
+  /** A log of which nothing is left is missed by the one that takes its place. */
+  #noteBeginning(): readonly PreparedRecord[] {
+    const { folder, beginnings } = this.#options;
+    if (beginnings === undefined) return [];
+    const earlier = beginningsOf(beginnings, folder);
+    noteBeginning(beginnings, folder, new Date().toISOString());
+    if (earlier.length === 0) return [];
+    return [this.#record("audit.recovered", { reason: "the head and every file were gone", begun: earlier })];
   }
 
   #record(type: string, fields: object): PreparedRecord {

@@ -52,6 +52,11 @@ export function auditFolder(env: HostEnvironment, homeDir: string): string {
   return joinedPath(stateFolder(env, homeDir), "audit");
 }
 
+/** That audit logs were begun, and where: noted outside them. */
+export function auditBeginningsFile(env: HostEnvironment, homeDir: string): string {
+  return joinedPath(stateFolder(env, homeDir), "audit-begun.jsonl");
+}
+
 export function journalFolder(env: HostEnvironment, homeDir: string): string {
   return joinedPath(stateFolder(env, homeDir), "journal");
 }

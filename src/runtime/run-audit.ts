@@ -1,7 +1,7 @@
 /** The audit log as a run uses it: on, off or required, by AGENTKERNEL_AUDIT, else by the user's configuration. */
 import { AuditTrail, type AuditTrailOptions, defaultRetention, SandboxAudit, secretsIn } from "../audit/index.js";
 import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
-import { auditFolder } from "../core/state-folders.js";
+import { auditBeginningsFile, auditFolder } from "../core/state-folders.js";
 import type { Surroundings } from "../core/surroundings.js";
 import type { RunRequest } from "./run-request.js";
 import type { SharedAudit } from "./shared-audit.js";
@@ -93,6 +93,7 @@ function trailOptions(
   const maxFileBytes = (audit.max_mb ?? 0) * 2 ** 20;
   return {
     folder: audit.path ?? auditFolder(env, homeDir),
+    beginnings: auditBeginningsFile(env, homeDir),
     ...(maxFileBytes > 0 ? { maxFileBytes } : {}),
     ...(audit.keep === undefined ? {} : { keepBytes: audit.keep * (maxFileBytes || defaultRetention.maxFileBytes) }),
   };

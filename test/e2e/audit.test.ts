@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { actors } from "../support/actors.js";
@@ -111,13 +111,25 @@ describe.each(actors)("as $name", (actor) => {
     expect(await tail.end).toMatchObject({ signal: "SIGINT" });
   });
 
-  it("an empty log is whole", async () => {
+  it("where nothing has been recorded yet, nothing is missed", async () => {
     const options = surroundings();
     expect(await runCli(actor, ["audit", "verify"], options)).toMatchObject({
       status: 0,
-      stdout: "whole: 0 lines in 0 files\n",
+      stdout: "nothing has been recorded yet\n",
     });
     expect(await list(options)).toEqual([]);
+  });
+
+  it("a log that is gone with its folder is missed, also by the one that takes its place", async () => {
+    const options = surroundings();
+    const verify = () => runCli(actor, ["audit", "verify"], options);
+    await runIn(actor, ["true"], options);
+    expect(await verify()).toMatchObject({ status: 0, stdout: expect.stringMatching(/^whole: /) });
+    rmSync(join(options.env.XDG_STATE_HOME, "agentkernel", "audit"), { recursive: true });
+    expect(await verify()).toMatchObject({ status: 1, stdout: expect.stringMatching(/missing: the log is gone/) });
+    await runIn(actor, ["true"], options);
+    expect(await verify()).toMatchObject({ status: 1, stdout: expect.stringMatching(/lines may be missing here/) });
+    expect((await list(options)).map(({ type }) => type)).toContain("audit.recovered");
   });
 
   it("off means off, and nonsense is refused", async () => {

@@ -1,7 +1,9 @@
 /** `audit verify`: whether the log is as it was written. Status 0 if it is, 1 if not. */
+import { beginningsOf } from "../../audit/beginnings.js";
 import { type Verdict, verify } from "../../audit/verify.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
+import { auditBeginningsFile } from "../../core/state-folders.js";
 import { openAuditFolder } from "../audit-options.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
@@ -16,7 +18,9 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
       hint: "it is the one that an earlier audit verify printed: 64 digits 0-9a-f",
     });
   }
-  const verdict = await verify(await openAuditFolder(parsed, invocation), expected);
+  const folder = await openAuditFolder(parsed, invocation);
+  const begun = beginningsOf(auditBeginningsFile(invocation.env, invocation.homeDir), folder);
+  const verdict = await verify(folder, expected, begun);
   if (parsed.flags.has("json")) await writeJson(invocation, { success: true, data: answer(verdict) });
   else
     await writeOut(
@@ -36,7 +40,7 @@ function lines(verdict: Verdict): readonly string[] {
   const { isWhole, files, lines: count, head, problems, omittedProblems, torn, notes } = verdict;
   const size = `${count} ${count === 1 ? "line" : "lines"} in ${files} ${files === 1 ? "file" : "files"}`;
   return [
-    isWhole ? `whole: ${size}` : `damaged: ${size}`,
+    files === 0 && isWhole ? "nothing has been recorded yet" : `${isWhole ? "whole" : "damaged"}: ${size}`,
     ...problems.map(({ kind, file, line, message }) => `${place(file, line)}${kind}: ${message}`),
     ...(omittedProblems > 0 ? [`${omittedProblems} more problems are not listed`] : []),
     ...(torn === null
