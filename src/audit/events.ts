@@ -30,11 +30,19 @@ export interface CopyOrigin {
   readonly name: string;
 }
 
-/** A snapshot of it is asked for, or one is removed. */
+/** A snapshot of it is asked for, then there (`create`) or not (`failed`); or one is removed. */
 export interface SnapshotEvent {
-  readonly type: "snapshot.create" | "snapshot.remove";
+  readonly type: "snapshot.start" | "snapshot.create" | "snapshot.remove";
   readonly sandbox: string;
   readonly snapshot: string;
+}
+
+export interface SnapshotFailed {
+  readonly type: "snapshot.failed";
+  readonly sandbox: string;
+  readonly snapshot: string;
+  readonly code: string;
+  readonly message: string;
 }
 
 /** With everything that it had written. */
@@ -174,13 +182,25 @@ export interface Approval {
   readonly verdict: "allowed" | "denied";
   /** For how long it holds. `none`: nobody answered. */
   readonly answer: "once" | "sandbox" | "never" | "none";
-  readonly by: string;
+  /** How it was put: on the terminal, or through the client of an agent. */
+  readonly by: "terminal" | "mcp";
+}
+
+/** What a project's own settings ask for was allowed or refused by the user, or their answer was forgotten. */
+export interface TrustDecided {
+  readonly type: "trust";
+  readonly project: string;
+  readonly verdict: "allowed" | "refused" | "forgotten";
+  /** Digests of what it was about, by what that was. */
+  readonly about: Readonly<Record<string, string>>;
+  readonly lines: readonly string[];
 }
 
 export type AuditEvent =
   | SandboxCreated
   | SandboxRemoved
   | SnapshotEvent
+  | SnapshotFailed
   | SandboxStart
   | SandboxReady
   | SandboxFailed
@@ -192,6 +212,7 @@ export type AuditEvent =
   | Egress
   | ToolCall
   | PolicyChange
+  | TrustDecided
   | Approval;
 
 /** Types of lines, those that the log writes about itself included. */
@@ -202,7 +223,9 @@ export const recordTypes = [
   "sandbox.ready",
   "sandbox.failed",
   "sandbox.end",
+  "snapshot.start",
   "snapshot.create",
+  "snapshot.failed",
   "snapshot.remove",
   "exec.start",
   "exec.end",
@@ -212,6 +235,7 @@ export const recordTypes = [
   "tool",
   "policy.change",
   "approval",
+  "trust",
   "audit.file",
   "audit.torn",
   "audit.recovered",
@@ -221,7 +245,6 @@ export type RecordType = (typeof recordTypes)[number];
 
 /** Must survive a power cut: what was refused, and what changed the rules. Everything else waits for the kernel. */
 export function isUrgent(event: AuditEvent): boolean {
-  return (
-    event.type === "approval" || event.type === "policy.change" || ("verdict" in event && event.verdict === "denied")
-  );
+  const isRule = event.type === "approval" || event.type === "policy.change" || event.type === "trust";
+  return isRule || ("verdict" in event && event.verdict === "denied");
 }

@@ -28,6 +28,7 @@ function shaped(event: AuditEvent, redactor: Redactor): Readonly<Record<string, 
     case "exec.end":
       return event.error === undefined ? { ...event } : { ...event, error: redactor.text(event.error) };
     case "sandbox.failed":
+    case "snapshot.failed":
       return { ...event, message: redactor.text(event.message) };
     case "sandbox.end":
       return { ...event, end: endSummary(event.end) };

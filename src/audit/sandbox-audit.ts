@@ -59,8 +59,13 @@ export class SandboxAudit {
     this.#trail?.record({ type: "sandbox.create", sandbox: this.#sandbox, ...facts, owner, ...origin }, this.#secrets);
   }
 
-  snapshot(what: "create" | "remove", snapshot: string): void {
+  snapshot(what: "start" | "create" | "remove", snapshot: string): void {
     this.#trail?.record({ type: `snapshot.${what}`, sandbox: this.#sandbox, snapshot }, this.#secrets);
+  }
+
+  snapshotFailed(snapshot: string, error: unknown): void {
+    const why = { code: codeOf(error), message: messageOf(error) };
+    this.#trail?.record({ type: "snapshot.failed", sandbox: this.#sandbox, snapshot, ...why }, this.#secrets);
   }
 
   removed(): void {
@@ -76,11 +81,8 @@ export class SandboxAudit {
   }
 
   failed(error: unknown): void {
-    const code = isAgentKernelError(error) ? error.code : "internal";
-    this.#trail?.record(
-      { type: "sandbox.failed", sandbox: this.#sandbox, code, message: messageOf(error) },
-      this.#secrets,
-    );
+    const why = { code: codeOf(error), message: messageOf(error) };
+    this.#trail?.record({ type: "sandbox.failed", sandbox: this.#sandbox, ...why }, this.#secrets);
   }
 
   /**
@@ -152,6 +154,10 @@ export class SandboxAudit {
   policyChanged(policy: Policy, by: string, change: string): void {
     this.#trail?.record({ type: "policy.change", sandbox: this.#sandbox, policy, by, change }, this.#secrets);
   }
+}
+
+function codeOf(error: unknown): string {
+  return isAgentKernelError(error) ? error.code : "internal";
 }
 
 function messageOf(error: unknown): string {

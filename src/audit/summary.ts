@@ -9,7 +9,9 @@ const tellers: Readonly<Record<string, (fields: Fields) => string>> = {
   "sandbox.ready": (f) => `walls: ${list(f.layers).map(layerWords).join(", ")}`,
   "sandbox.failed": (f) => `${text(f.code)}: ${text(f.message)}`,
   "sandbox.end": (f) => (list(f.limits).length === 0 ? "" : `limits reached: ${list(f.limits).map(text).join(", ")}`),
+  "snapshot.start": (f) => text(f.snapshot),
   "snapshot.create": (f) => text(f.snapshot),
+  "snapshot.failed": (f) => `${text(f.snapshot)}: ${text(f.message)}`,
   "snapshot.remove": (f) => text(f.snapshot),
   "exec.start": (f) => list(f.argv).map(word).join(" "),
   "exec.end": (f) => `${outcome(f)} after ${text(f.durationMs)} ms`,
@@ -19,10 +21,11 @@ const tellers: Readonly<Record<string, (fields: Fields) => string>> = {
   egress: (f) => `${text(f.verdict)}: ${text(f.asked)}:${text(f.port)} by ${ruleWords(f)}${traffic(f)}`,
   tool: (f) => `${text(f.verdict)}: ${text(f.server)}/${text(f.tool)} by ${ruleWords(f)}${toolTraffic(f)}`,
   "policy.change": (f) => `${text(f.change)}, by ${text(f.by)}; ${text(at(f, "policy", "digest"))}`,
-  approval: (f) => `${text(f.verdict)} (${text(f.answer)}): ${text(f.asked)}:${text(f.port)}, by ${text(f.by)}`,
+  approval: (f) => `${text(f.verdict)} (${text(f.answer)}): ${text(f.asked)}:${text(f.port)}, ${approvedBy(f)}`,
+  trust: (f) => `${text(f.verdict)}: ${text(f.project)}: ${list(f.lines).map(text).join("; ")}`,
   "audit.file": (f) => text(f.file),
   "audit.torn": (f) => `${text(f.bytes)} bytes of an unfinished line were cut off ${text(f.file)}`,
-  "audit.recovered": (f) => `${text(f.reason)}: ${text(f.file)}`,
+  "audit.recovered": (f) => `${text(f.reason)}${typeof f.file === "string" ? `: ${f.file}` : ""}`,
   "audit.pruned": (f) => `removed for their age or size: ${list(f.files).map(text).join(", ")}`,
 };
 
@@ -75,6 +78,10 @@ function traffic({ dialled, bytesIn, bytesOut }: Fields): string {
 function toolTraffic({ outcome: how, bytesIn, bytesOut, untrusted }: Fields): string {
   if (typeof how !== "string") return "";
   return `, ${how}, ${text(bytesOut)} bytes asked, ${text(bytesIn)} answered${untrusted === true ? ", untrusted" : ""}`;
+}
+
+function approvedBy({ by }: Fields): string {
+  return by === "mcp" ? "through the agent's client" : "on the terminal";
 }
 
 function reason({ reason: why }: Fields): string {

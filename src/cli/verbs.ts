@@ -27,7 +27,7 @@ const auditFilterOptions: readonly OptionSpec[] = [
     long: "type",
     value: "TYPE",
     repeats: true,
-    help: "only these: sandbox, snapshot, exec, egress, file, policy, approval, audit, or exactly, as exec.start (repeatable)",
+    help: "only these: sandbox, snapshot, exec, egress, file, project, policy, approval, trust, audit, or exactly, as exec.start (repeatable)",
   },
   { long: "denied", help: "only what was refused" },
 ];

@@ -4,9 +4,11 @@
  * open the sandbox further by themselves enters, that is the user of this machine: another's yes would be their own leave.
  */
 import type { Ask } from "../egress/index.js";
-import type { Asker } from "./run-egress.js";
+import type { Asker } from "./asker.js";
 
 export class Attendance implements Asker {
+  /** Only clients of agents come and go. */
+  readonly by = "mcp";
   readonly #present: Ask[] = [];
 
   readonly ask: Ask = async (question) => {

@@ -1,5 +1,12 @@
 /** The audit log as a run uses it: on, off or required, by AGENTKERNEL_AUDIT, else by the user's configuration. */
-import { AuditTrail, type AuditTrailOptions, defaultRetention, SandboxAudit, secretsIn } from "../audit/index.js";
+import {
+  type AuditEvent,
+  AuditTrail,
+  type AuditTrailOptions,
+  defaultRetention,
+  SandboxAudit,
+  secretsIn,
+} from "../audit/index.js";
 import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
 import { auditBeginningsFile, auditFolder } from "../core/state-folders.js";
 import type { Surroundings } from "../core/surroundings.js";
@@ -80,6 +87,25 @@ export function openRunAudit(
     settle: () => settleBy((log) => (isCall && !isRequired ? log.written() : log.flush())),
     settleLater: () => settleBy((log) => (shared === null || isRequired ? log.flush() : log.written())),
   };
+}
+
+/** Outside every sandbox. Returns what the user should know; rejects where the log is required. */
+export async function recordAlone(
+  event: AuditEvent,
+  audit: RunRequest["audit"],
+  surroundings: Pick<Surroundings, "env" | "homeDir">,
+): Promise<readonly string[]> {
+  const setting = auditSetting(surroundings.env, audit.enabled !== false);
+  if (setting === "off") return [];
+  const trail = new AuditTrail(trailOptions(audit, surroundings));
+  trail.record(event, secretsIn([surroundings.env]));
+  try {
+    await trail.flush();
+    return [];
+  } catch (error) {
+    if (setting === "required" || !isAgentKernelError(error)) throw error;
+    return [error.message];
+  }
 }
 
 function secretsOf({ net }: RunRequest["policy"], hostEnv: RunRequest["hostEnv"]): readonly string[] {

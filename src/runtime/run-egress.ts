@@ -3,8 +3,10 @@
 import { trustPaths } from "../core/backend.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { NetworkRules, SecretBinding } from "../core/policy.js";
-import type { Ask, EgressDecision, SandboxSecrets } from "../egress/index.js";
+import type { EgressDecision, SandboxSecrets } from "../egress/index.js";
+import type { Asker } from "./asker.js";
 import type { Meter } from "./meter.js";
+import { recordedAsk } from "./recorded-ask.js";
 import type { RunAudit } from "./run-audit.js";
 import type { RunRequest } from "./run-request.js";
 import { SandboxEgress } from "./sandbox-egress.js";
@@ -15,14 +17,6 @@ export interface RunEgress {
   readonly env: Readonly<Record<string, string>>;
   readonly trustedCertificate: string | null;
   close(): Promise<void>;
-}
-
-/** Somebody who answers questions about destinations, for as long as the sandbox may ask. */
-export interface Asker {
-  readonly ask: Ask;
-  /** Whether anybody is there to answer now; always, where absent. */
-  readonly mayAsk?: () => boolean;
-  close(): void;
 }
 
 /** Where decisions are recorded and counted. */
@@ -47,7 +41,7 @@ export async function openEgress(
     rules: rules ?? (() => net),
     env: request.hostEnv,
     onDecision: (decision) => record(audit, decision),
-    ask: asker?.ask,
+    ask: asker === undefined ? undefined : recordedAsk(asker, audit.records),
     mayAsk: asker?.mayAsk,
     secrets: secrets?.held,
   });

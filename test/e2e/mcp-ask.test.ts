@@ -9,6 +9,7 @@ import { clientOf } from "../support/daemon.js";
 import { call, ProcessTransport } from "../support/mcp-client.js";
 import { EVERYWHERE, NetworkWorld, WORLD, whyNoWorld } from "../support/network-world.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
+import { runCli } from "../support/run-cli.js";
 
 const NAME = "asked.example.com";
 const OTHER = "other.example.com";
@@ -65,6 +66,19 @@ describe.skipIf(whyNoWorld() !== null)("a destination that no rule covers", () =
       expect(questions).toHaveLength(2);
       expect(questions[0]).toContain(`wants to reach ${NAME}:80`);
       expect(data.notes.join("\n")).toContain(`refused ${NAME}:80: the user refused it`);
+      const { stdout } = await runCli(actor, [
+        "audit",
+        "list",
+        "--type",
+        "approval",
+        "--sandbox",
+        data.sandbox,
+        "--json",
+      ]);
+      expect(JSON.parse(stdout).data).toMatchObject([
+        { asked: NAME, port: 80, verdict: "allowed", answer: "once", by: "mcp" },
+        { asked: NAME, port: 80, verdict: "denied", answer: "never", by: "mcp" },
+      ]);
     });
 
     it("allowed for a session's sandbox, is allowed in all its commands, and in no other sandbox", async () => {

@@ -4,6 +4,7 @@ import { actors } from "../support/actors.js";
 import { EVERYWHERE, NetworkWorld, WORLD, whyNoWorld } from "../support/network-world.js";
 import { leavesNothingBehind } from "../support/nothing-left.js";
 import { onTerminal } from "../support/on-terminal.js";
+import { runCli } from "../support/run-cli.js";
 
 const NAME = "asked.example.com";
 const question =
@@ -33,7 +34,13 @@ describe.skipIf(whyNoWorld() !== null)("a destination that no rule covers", () =
     const outcomes = (output: string) => output.match(/^(reached|kept out)(?=\r$)/gm);
     const questions = (output: string) => output.match(/wants to reach/g)?.length ?? 0;
 
-    it("allowed once, is asked for again", async () => {
+    const approvals = async (): Promise<readonly unknown[]> => {
+      const { stdout } = await runCli(actor, ["audit", "list", "--type", "approval", "--limit", "1000", "--json"]);
+      return JSON.parse(stdout).data;
+    };
+
+    it("allowed once, is asked for again, and each answer is on record", async () => {
+      const before = (await approvals()).length;
       const session = await ask(
         `${fetchOnce}; ${fetchOnce}`,
         { expect: question },
@@ -43,6 +50,10 @@ describe.skipIf(whyNoWorld() !== null)("a destination that no rule covers", () =
       );
       expect(outcomes(session.output), session.output).toEqual(["reached", "kept out"]);
       expect(session).toMatchObject({ status: 0, restored: true });
+      expect((await approvals()).slice(before)).toMatchObject([
+        { asked: NAME, port: 80, verdict: "allowed", answer: "once", by: "terminal" },
+        { asked: NAME, port: 80, verdict: "denied", answer: "never", by: "terminal" },
+      ]);
     });
 
     it("allowed for this sandbox, is not asked for again", async () => {
@@ -60,10 +71,11 @@ describe.skipIf(whyNoWorld() !== null)("a destination that no rule covers", () =
       expect(await world.takeRecord()).toEqual({ queries: [], connections: [], requests: [] });
     });
 
-    it("is refused at once when the input ends", async () => {
+    it("is refused at once when the input ends, which is on record too", async () => {
       const session = await ask(fetchOnce, { expect: question }, { type: "\u0004" });
       expect(outcomes(session.output), session.output).toEqual(["kept out"]);
       expect(session.output).toContain("blocked: asked.example.com:80, allow with --allow-domain asked.example.com");
+      expect((await approvals()).at(-1)).toMatchObject({ asked: NAME, verdict: "denied", answer: "none" });
     });
 
     it("is asked for again when the answer is none of the three", async () => {

@@ -50,7 +50,7 @@ describe.each(actors)("as $name", (actor) => {
       expect(readdirSync(join(world.folder(""), "../snapshots"))).toEqual([]);
       expect(await world.ok(["exec", "third", "cat", "/opt/x"])).toBe("root\n");
       const records = await world.ok(["audit", "list", "--type", "snapshot"]);
-      expect(records).toMatch(/snapshot\.create.*before\n.*snapshot\.remove.*before\n/);
+      expect(records).toMatch(/snapshot\.start.*before\n.*snapshot\.create.*before\n.*snapshot\.remove.*before\n/);
       expect(await world.ok(["audit", "list", "--type", "sandbox.create"])).toMatch(
         /third.*a copy of the snapshot before/,
       );

@@ -5,7 +5,7 @@ import { ReadStream, WriteStream } from "node:tty";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import type { Answer, Question } from "../../egress/index.js";
-import type { Asker } from "../../runtime/run-egress.js";
+import type { Asker } from "../../runtime/asker.js";
 
 const answers: ReadonlyMap<string, Answer> = new Map<string, Answer>([
   ["o", "once"],
@@ -34,6 +34,7 @@ export function terminalAsker(path = "/dev/tty"): Asker {
   // One question at a time: two on one terminal could not be told apart.
   let last: Promise<unknown> = Promise.resolve();
   return {
+    by: "terminal",
     ask: (question) => {
       const answer = last.then(() => Promise.race([put(lines, question), gone]));
       last = answer.catch(() => {});

@@ -2,9 +2,10 @@
 import { escapeText } from "../../core/escape.js";
 import type { Surroundings } from "../../core/surroundings.js";
 import { type Configuration, preparePolicy, readConfiguration, type Wishes } from "../../request/index.js";
-import { changedLines, decide, type TrustPart } from "../../request/trust/index.js";
+import { changedLines, type TrustPart } from "../../request/trust/index.js";
 import type { Invocation } from "../invocation/index.js";
 import { writeErr } from "../output.js";
+import { decided } from "./decided.js";
 import { readLine } from "./read-line.js";
 
 /** The configuration after the user was asked, where a question was due. */
@@ -24,7 +25,8 @@ export async function withTrust(
   const line = await readLine(input);
   // Without an answer the question is still open.
   if (line === null) return configuration;
-  decide(trust, parts, /^y(es)?$/i.test(line.trim()) ? "allowed" : "refused", surroundings);
+  const verdict = /^y(es)?$/i.test(line.trim()) ? "allowed" : "refused";
+  await decided(trust, parts, verdict, configuration.audit, invocation);
   return await readConfiguration(wishes, surroundings);
 }
 

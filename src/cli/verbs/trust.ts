@@ -3,14 +3,15 @@ import { existsSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
-import { readProjectTrust } from "../../request/configuration.js";
+import { type Configuration, readConfiguration, readProjectTrust } from "../../request/configuration.js";
 import { projectFolder } from "../../request/project-folder.js";
-import { changedLines, decide, type ProjectTrust, type TrustPart } from "../../request/trust/index.js";
+import { changedLines, type ProjectTrust, type TrustPart } from "../../request/trust/index.js";
 import { listTrust, revokeTrust, type TrustRecord } from "../../request/trust/record.js";
 import { wordsOf } from "../images/words.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
+import { decided, forgotten } from "../trust/decided.js";
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
   const { flags } = parsed;
@@ -24,24 +25,26 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   }
   const [name = "."] = wordsOf(parsed, "trust", "one directory", 0, 1);
   const path = resolve(invocation.cwd, name);
-  if (flags.has("revoke")) return await revoke(path, name, invocation, json);
+  const { audit } = await readConfiguration(parsed, invocation);
+  if (flags.has("revoke")) return await revoke(path, name, audit, invocation, json);
   const dir = projectFolder({ path, field: "the directory", shown: name });
-  return await allow({ ...invocation, cwd: dir }, invocation, json);
+  return await allow(dir, audit, invocation, json);
 }
 
 async function allow(
-  surroundings: Pick<Invocation, "cwd" | "env" | "homeDir">,
+  cwd: string,
+  audit: Configuration["audit"],
   invocation: Invocation,
   json: boolean,
 ): Promise<number> {
-  const { cwd, env, homeDir } = surroundings;
+  const { env, homeDir } = invocation;
   const trust = await readProjectTrust({ cwd, env, homeDir });
   const parts = trust === null ? [] : askingParts(trust);
   if (trust === null || parts.length === 0) {
     if (json) return await writeJson(invocation, { success: true, data: { dir: cwd, allowed: [] } });
     return await writeOut(invocation, `${escapeText(cwd)} asks for nothing that you would have to allow\n`);
   }
-  decide(trust, parts, "allowed", { env, homeDir });
+  await decided(trust, parts, "allowed", audit, invocation);
   const allowed = parts.flatMap(({ lines }) => lines);
   if (json) return await writeJson(invocation, { success: true, data: { dir: trust.dir, allowed } });
   const shown = parts.flatMap(changedLines).map((line) => `  ${escapeText(line)}\n`);
@@ -55,7 +58,13 @@ function askingParts({ config, servers }: ProjectTrust): readonly TrustPart[] {
   return [config, servers()].filter((part) => part !== null).filter(({ lines }) => lines.length > 0);
 }
 
-async function revoke(path: string, name: string, invocation: Invocation, json: boolean): Promise<number> {
+async function revoke(
+  path: string,
+  name: string,
+  audit: Configuration["audit"],
+  invocation: Invocation,
+  json: boolean,
+): Promise<number> {
   // A project that is gone can still be forgotten.
   const dir = existsSync(path) ? realpathSync(path) : path;
   const isRevoked = revokeTrust(dir, invocation);
@@ -64,6 +73,7 @@ async function revoke(path: string, name: string, invocation: Invocation, json: 
       hint: "agentkernel trust --list shows the projects that have one",
     });
   }
+  await forgotten(dir, audit, invocation);
   if (json) return await writeJson(invocation, { success: true, data: { dir, revoked: true } });
   return await writeOut(invocation, `forgotten: ${escapeText(dir)}\n`);
 }

@@ -45,7 +45,7 @@ export const sandboxRun = defineTool({
           signal,
           stdin: null,
           timeoutMs: request.policy.resources.timeoutMs ?? DEFAULT_TIMEOUT_MS,
-          asker: ask === null ? undefined : { ask, close: () => {} },
+          asker: ask === null ? undefined : { by: "mcp", ask, close: () => {} },
           connect: (exec) => output.connect(exec),
           onNamed: host.noteRun,
           onKilled: (cpuUs) => host.places.used(host.caller, cpuUs),

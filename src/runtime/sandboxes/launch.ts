@@ -1,8 +1,9 @@
 /** Starts a kept sandbox from its record: its way out first, then the sandbox, each on record. */
 import type { BootSpec, KeptSandbox } from "../../core/backend.js";
 import { heldFolder } from "../../core/state-folders.js";
+import type { Asker } from "../asker.js";
 import type { RunAudit } from "../run-audit.js";
-import type { Asker, RunEgress } from "../run-egress.js";
+import type { RunEgress } from "../run-egress.js";
 import type { SandboxFolder } from "./folder.js";
 import type { SandboxHome } from "./home.js";
 import type { SandboxRecord } from "./record.js";

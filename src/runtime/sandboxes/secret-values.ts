@@ -3,8 +3,9 @@
  * known: what they were bound to is then out of reach, so that no placeholder is ever sent where a secret was meant.
  */
 import type { NetworkRules, SecretBinding } from "../../core/policy.js";
+import type { Asker } from "../asker.js";
 import type { RunAudit } from "../run-audit.js";
-import { type Asker, openEgress, type RunEgress } from "../run-egress.js";
+import { openEgress, type RunEgress } from "../run-egress.js";
 import type { SandboxRecord } from "./record.js";
 import type { HostEnv } from "./types.js";
 

@@ -108,9 +108,14 @@ export class Snapshots {
     if (this.#isTaken(name)) throw snapshotTaken(name);
     this.#coming.add(name);
     try {
-      sandbox.audit.records.snapshot("create", name);
+      sandbox.audit.records.snapshot("start", name);
       await sandbox.audit.insist();
-      return this.#add(await this.#folders.make(name, (copy) => this.#fill(name, sandbox, wish, copy)));
+      const taken = this.#add(await this.#folders.make(name, (copy) => this.#fill(name, sandbox, wish, copy)));
+      sandbox.audit.records.snapshot("create", name);
+      return taken;
+    } catch (error) {
+      sandbox.audit.records.snapshotFailed(name, error);
+      throw error;
     } finally {
       this.#coming.delete(name);
       sandbox.audit.writeSoon();
