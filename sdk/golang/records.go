@@ -202,7 +202,7 @@ type Changes struct {
 	// Deleted there.
 	Deleted []string `json:"deleted"`
 
-	// Changed on the host meanwhile, and left.
+	// Changed on the host meanwhile, and left. The sandbox's version is kept.
 	Conflicts []string `json:"conflicts"`
 
 	// Hidden or protected, and left.
@@ -211,7 +211,7 @@ type Changes struct {
 	// Waits for the user's review, since it steers what the user runs later, and left.
 	Held []string `json:"held"`
 
-	// The name under which `agentkernel apply` finds what is held, where it is not in a sandbox.
+	// The name under which `agentkernel diff` and `apply` find what is held or in conflict, where it is not in a sandbox.
 	HeldAs *string `json:"held_as"`
 
 	// Paths that are not listed.

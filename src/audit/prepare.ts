@@ -55,6 +55,7 @@ function endSummary(end: SandboxEnded["end"]): object | null {
       conflicts: carried.conflicts,
       refused: carried.refused,
       held: carried.held,
+      heldAs: carried.heldAs,
       omitted: carried.omitted,
       repositories: carried.repositories,
     },

@@ -8,6 +8,11 @@ const startOption: OptionSpec = { long: "start", help: "start it at once (exec a
 
 const noMemoryOption: OptionSpec = { long: "no-memory", help: "files alone, also of a machine that runs" };
 
+export const failOnConflictOption: OptionSpec = {
+  long: "fail-on-conflict",
+  help: "with --workspace sync: status 1 where something was not carried over, since the host changed it meanwhile",
+};
+
 /** How long a sandbox that stays may. */
 export const lifeOptions: readonly OptionSpec[] = [
   { long: "ttl", value: "TIME", help: "remove it after this long, for example 30m, 8h, 7d" },
@@ -119,6 +124,7 @@ export const sandboxVerbs: readonly VerbSpec[] = [
       { long: "all", help: "kill every sandbox of this state directory at once, those of run too" },
       { long: "all-of-user", help: "the same for all of this user, those of other homes and state directories too" },
       { long: "timeout", value: "TIME", help: "how long commands may take to end in order (10s)" },
+      failOnConflictOption,
       jsonOption,
     ],
     rest: { kind: "words", completes: "sandbox" },

@@ -11,7 +11,7 @@ import { imageVerbs } from "./images/verb-table.js";
 import { mcpVerbs } from "./mcp-options.js";
 import type { OptionSpec, VerbSpec } from "./option-spec.js";
 import { policyOptions } from "./policy-options.js";
-import { lifeOptions, sandboxVerbs } from "./sandbox-options.js";
+import { failOnConflictOption, lifeOptions, sandboxVerbs } from "./sandbox-options.js";
 import { setupVerb } from "./setup-options.js";
 import { trustVerb } from "./trust/verb-table.js";
 
@@ -56,6 +56,7 @@ export const verbs: readonly VerbSpec[] = [
       },
       { long: "keep", short: "k", help: "let the sandbox stay, under a name that is told" },
       ...lifeOptions,
+      failOnConflictOption,
       { long: "tty", short: "t", help: "give the command a terminal" },
       { long: "json", help: "print output and exit status as one JSON object" },
     ],

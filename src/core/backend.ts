@@ -48,7 +48,7 @@ export interface Layer {
 export interface CarryReport {
   readonly written: readonly string[];
   readonly deleted: readonly string[];
-  /** Changed on the host meanwhile: left as the host has them. */
+  /** Changed on the host meanwhile: left as the host has them. The sandbox's version is set aside. */
   readonly conflicts: readonly string[];
   /** Hidden, protected, or not a file, folder or link. */
   readonly refused: readonly string[];

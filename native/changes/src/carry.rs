@@ -50,7 +50,7 @@ pub fn carry(state: &Path, out: &mut impl Write) -> Outcome<()> {
             let review = Matcher::of(&project.review);
             let aside = Aside::new(project.set_aside.as_deref(), Project::of(state)?);
             let carrier = Carrier::new(&hide, &protect, &survey, project.since, is_host_root());
-            carrier.reviewing(&review, aside).carry(layer.as_fd(), host.as_fd())?
+            carrier.keeping(&review, aside).carry(layer.as_fd(), host.as_fd())?
         }
     };
     forget_changes(state, &project)?;

@@ -335,7 +335,7 @@ fn carry_over(
         .during("open the project")?;
     let (protect, review) = (Matcher::of(&spec.protect), Matcher::of(&spec.review));
     let aside = Aside::new(spec.set_aside.as_deref(), Project::synced(spec, &spec.views[index], since));
-    let carrier = Carrier::new(hide, &protect, &surveys[index], since, is_host_root()).reviewing(&review, aside);
+    let carrier = Carrier::new(hide, &protect, &surveys[index], since, is_host_root()).keeping(&review, aside);
     carrier.carry(upper.as_fd(), project.as_fd())
 }
 

@@ -85,13 +85,13 @@ class Changes:
     deleted: list[str]
     """Deleted there."""
     conflicts: list[str]
-    """Changed on the host meanwhile, and left."""
+    """Changed on the host meanwhile, and left. The sandbox's version is kept."""
     refused: list[str]
     """Hidden or protected, and left."""
     held: list[str]
     """Waits for the user's review, since it steers what the user runs later, and left."""
     held_as: str | None
-    """The name under which `agentkernel apply` finds what is held, where it is not in a sandbox."""
+    """The name under which `agentkernel diff` and `apply` find what is held or in conflict, where it is not in a sandbox."""
     omitted: int
     """Paths that are not listed."""
     repositories: list[str]

@@ -214,13 +214,13 @@ pub struct Changes {
     pub written: Vec<String>,
     /// Deleted there.
     pub deleted: Vec<String>,
-    /// Changed on the host meanwhile, and left.
+    /// Changed on the host meanwhile, and left. The sandbox's version is kept.
     pub conflicts: Vec<String>,
     /// Hidden or protected, and left.
     pub refused: Vec<String>,
     /// Waits for the user's review, since it steers what the user runs later, and left.
     pub held: Vec<String>,
-    /// The name under which `agentkernel apply` finds what is held, where it is not in a sandbox.
+    /// The name under which `agentkernel diff` and `apply` find what is held or in conflict, where it is not in a sandbox.
     pub held_as: Option<String>,
     /// Paths that are not listed.
     pub omitted: i64,

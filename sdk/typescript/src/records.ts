@@ -147,13 +147,13 @@ export interface Changes {
   readonly written: readonly string[];
   /** Deleted there. */
   readonly deleted: readonly string[];
-  /** Changed on the host meanwhile, and left. */
+  /** Changed on the host meanwhile, and left. The sandbox's version is kept. */
   readonly conflicts: readonly string[];
   /** Hidden or protected, and left. */
   readonly refused: readonly string[];
   /** Waits for the user's review, since it steers what the user runs later, and left. */
   readonly held: readonly string[];
-  /** The name under which `agentkernel apply` finds what is held, where it is not in a sandbox. */
+  /** The name under which `agentkernel diff` and `apply` find what is held or in conflict, where it is not in a sandbox. */
   readonly heldAs: string | null;
   /** Paths that are not listed. */
   readonly omitted: number;

@@ -70,12 +70,12 @@ export const changes = named(
   answerObject({
     written: field(list(text()), "Written to the folder on the host."),
     deleted: field(list(text()), "Deleted there."),
-    conflicts: field(list(text()), "Changed on the host meanwhile, and left."),
+    conflicts: field(list(text()), "Changed on the host meanwhile, and left. The sandbox's version is kept."),
     refused: field(list(text()), "Hidden or protected, and left."),
     held: field(list(text()), "Waits for the user's review, since it steers what the user runs later, and left."),
     held_as: field(
       nullable(text()),
-      "The name under which `agentkernel apply` finds what is held, where it is not in a sandbox.",
+      "The name under which `agentkernel diff` and `apply` find what is held or in conflict, where it is not in a sandbox.",
     ),
     omitted: field(count, "Paths that are not listed."),
     repositories: field(list(text()), "Why git repositories were left as they were."),

@@ -16,6 +16,7 @@ import { temporaryId } from "../../runtime/temporary-sandbox.js";
 import type { Invocation } from "../invocation/index.js";
 import { writeErr, writeJson } from "../output.js";
 import { answer, type Ran } from "./answer.js";
+import { statusWith } from "./carried.js";
 import { waitInForeground } from "./foreground.js";
 import { imageProgress } from "./image-progress.js";
 import { blockedRemarks, publishedRemark, remarksAtEnd, remarksAtStart } from "./remarks.js";
@@ -33,9 +34,14 @@ interface Run {
   readonly abort: AbortSignal;
   /** The caller has its answer, and hears nothing more. */
   isReleased: boolean;
+  readonly failsOnConflict: boolean;
 }
 
-export async function execute(request: RunRequest, invocation: Invocation): Promise<number> {
+export async function execute(
+  request: RunRequest,
+  invocation: Invocation,
+  { failsOnConflict }: Pick<Run, "failsOnConflict">,
+): Promise<number> {
   await say(invocation, request.notes);
   const together = invocation.resident?.runAudit;
   const shared = together === undefined ? null : ({ audit: together, what: "run" } as const);
@@ -43,7 +49,7 @@ export async function execute(request: RunRequest, invocation: Invocation): Prom
   const abort = new AbortController();
   const signals = new EndingSignals(invocation.signals, () => abort.abort());
   invocation.gone?.onGone(() => abort.abort());
-  const run: Run = { request, invocation, audit, signals, abort: abort.signal, isReleased: false };
+  const run: Run = { request, invocation, audit, signals, abort: abort.signal, isReleased: false, failsOnConflict };
   try {
     return await executeWith(run);
   } catch (error) {
@@ -88,7 +94,7 @@ async function executeWith(run: Run): Promise<number> {
     } else {
       await say(invocation, blockedRemarks(blocked));
     }
-    return exitStatus(ran.command);
+    return statusWith(exitStatus(ran.command), ran.sandboxEnd.carried, run.failsOnConflict);
   } finally {
     (streams as RunStreams | null)?.close();
     await opened?.close();

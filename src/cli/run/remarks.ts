@@ -1,12 +1,12 @@
 /** What the user should know about a run that its output does not tell. */
 import { isIP } from "node:net";
 import { scratchMiB } from "../../backends/linux/jail-spec.js";
-import type { CarryReport, Layer, SandboxEnd } from "../../core/backend.js";
-import { escapeText } from "../../core/escape.js";
+import type { Layer, SandboxEnd } from "../../core/backend.js";
 import type { CommandEnd } from "../../runtime/command-end.js";
 import type { OpenPort } from "../../runtime/published-ports.js";
 import type { RunRequest } from "../../runtime/run-request.js";
 import type { Blocked } from "../../runtime/sandbox-egress.js";
+import { carriedRemarks } from "./carried.js";
 
 const LISTED = 10;
 
@@ -61,39 +61,4 @@ export function remarksAtEnd(request: RunRequest, command: CommandEnd, end: Sand
       : []),
     ...(end.carried ? carriedRemarks(end.carried) : []),
   ];
-}
-
-function carriedRemarks(report: CarryReport): readonly string[] {
-  return [
-    ...writtenRemarks(report),
-    ...listed("not carried over, changed on the host meanwhile", report.conflicts),
-    ...listed("not carried over (hidden, protected, or a name with control characters)", report.refused),
-    ...heldRemarks(report),
-    ...(report.omitted > 0 ? [`${report.omitted} more paths are not listed`] : []),
-    ...report.repositories.map((reason) => `git: ${escapeText(reason)}`),
-  ];
-}
-
-/** What reached the user's own files: how many, once; `--json` and the audit log have all. */
-function writtenRemarks({ written, deleted, omitted }: CarryReport): readonly string[] {
-  const [more, files] = [omitted > 0 ? "at least " : "", (n: number) => `${n} ${n === 1 ? "path" : "paths"}`];
-  const done = [
-    ...(written.length > 0 ? [`wrote ${more}${files(written.length)}`] : []),
-    ...(deleted.length > 0 ? [`deleted ${more}${files(deleted.length)}`] : []),
-  ];
-  return done.length === 0 ? [] : [`sync: ${done.join(", ")} in the project`];
-}
-
-function heldRemarks({ held, heldAs }: CarryReport): readonly string[] {
-  const name =
-    heldAs === null
-      ? ""
-      : `; look with agentkernel diff ${heldAs}, take over with agentkernel apply ${heldAs} --yes-to all`;
-  return listed("held for review, since it steers what you run later", held).map((line) => `${line}${name}`);
-}
-
-function listed(what: string, paths: readonly string[]): readonly string[] {
-  if (paths.length === 0) return [];
-  const more = paths.length > LISTED ? ` and ${paths.length - LISTED} more` : "";
-  return [`${what}: ${paths.slice(0, LISTED).join(", ")}${more}`];
 }

@@ -14,7 +14,7 @@ export async function forEach(
   invocation: Invocation,
   verb: string,
   act: (name: string) => Promise<void>,
-  what = "the name of a sandbox",
+  { what = "the name of a sandbox", more = () => ({}) }: { what?: string; more?: () => object } = {},
 ): Promise<number> {
   const names = [...new Set(wordsOf(parsed, verb, what, 1, MOST))];
   const isJson = parsed.flags.has("json");
@@ -31,9 +31,10 @@ export async function forEach(
       }
     }),
   );
-  const [first, ...more] = failures;
-  if (first === undefined) return isJson ? await writeJson(invocation, { success: true, data: { names: done } }) : 0;
-  if (isJson && more.length > 0 && first instanceof AgentKernelError) throw first;
-  for (const failure of isJson ? [] : more) await reportError(invocation, failure, { json: false });
+  const [first, ...others] = failures;
+  if (first === undefined)
+    return isJson ? await writeJson(invocation, { success: true, data: { names: done, ...more() } }) : 0;
+  if (isJson && others.length > 0 && first instanceof AgentKernelError) throw first;
+  for (const failure of isJson ? [] : others) await reportError(invocation, failure, { json: false });
   throw first;
 }

@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { escapeText } from "../../core/escape.js";
 import type { ExecInfo, SandboxInfo, TerminalInfo } from "../../runtime/sandboxes/index.js";
 import { ageText, leftText, sizeText } from "../images/text.js";
+import { carriedRemarks } from "../run/carried.js";
 import { endReason } from "./shown.js";
 
 export function infoText(info: SandboxInfo, nowMs: number): string {
@@ -38,6 +39,7 @@ export function infoText(info: SandboxInfo, nowMs: number): string {
     ),
     ...info.execs.map((exec) => ["Command", execText(exec, nowMs)] as const),
     ...info.terminals.map((terminal) => ["Terminal", terminalText(terminal, nowMs)] as const),
+    ...syncedRemarks(info).map((remark) => ["Synced", remark] as const),
     ...info.notes.map((note) => ["Note", note] as const),
   ];
   const width = Math.max(...rows.map(([head]) => head.length));
@@ -51,6 +53,12 @@ function stateText(info: SandboxInfo, nowMs: number): string {
   const reason = endReason(info);
   const why = reason === null ? "" : `: ${reason}`;
   return `${state} ${ageText(nowMs - lastEnd.atMs)} ago${lastEnd.lost ? ", killed from outside" : ""}${why}`;
+}
+
+/** What the last stop carried over, which nobody may have been there to hear of. */
+function syncedRemarks({ state, lastEnd }: SandboxInfo): readonly string[] {
+  const carried = state === "stopped" ? lastEnd?.end.carried : null;
+  return carried ? carriedRemarks(carried) : [];
 }
 
 function networkText({ policy: { net } }: SandboxInfo): string {

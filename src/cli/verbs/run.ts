@@ -24,12 +24,20 @@ export async function execute(parsed: ParsedOptions, caller: Invocation): Promis
   const configuration = await withTrust(wishes, invocation, invocation);
   invocation.resident?.pool.configure(poolSettings(configuration.daemon));
   const request = prepareRun(wishes, invocation, configuration);
+  const failsOnConflict = parsed.flags.has("fail-on-conflict");
   if (parsed.flags.has("keep")) {
+    if (failsOnConflict) throw tooEarly();
     const { lifeOf } = await import("../sandboxes/life-options.js");
     return await (await import("../sandboxes/run-kept.js")).runKept(request, lifeOf(parsed), invocation);
   }
   refuseLife(parsed);
-  return await (await import("../run/execute.js")).execute(request, invocation);
+  return await (await import("../run/execute.js")).execute(request, invocation, { failsOnConflict });
+}
+
+function tooEarly(): AgentKernelError {
+  return new AgentKernelError("invalid_argument", "--fail-on-conflict contradicts --keep", {
+    hint: "a sandbox that stays is synced by its stop: agentkernel stop --fail-on-conflict NAME",
+  });
 }
 
 function refuseLife({ values }: ParsedOptions): void {

@@ -6,5 +6,5 @@ import { sandboxesOf } from "../sandboxes/residents.js";
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
   const remove = (name: string) => sandboxesOf(invocation).snapshots.remove(name);
-  return await forEach(parsed, invocation, "snapshots remove", remove, "the name of a snapshot");
+  return await forEach(parsed, invocation, "snapshots remove", remove, { what: "the name of a snapshot" });
 }

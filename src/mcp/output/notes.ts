@@ -32,7 +32,10 @@ export function carriedNotes(report: CarryReport): readonly string[] {
   return [
     ...listed("written to the project on the host", report.written),
     ...listed("deleted from the project on the host", report.deleted),
-    ...listed("not carried over, changed on the host meanwhile", report.conflicts),
+    ...listed(
+      `not carried over, changed on the host meanwhile${report.heldAs === null ? "" : ` (kept for the user as ${report.heldAs})`}`,
+      report.conflicts,
+    ),
     ...listed("not carried over (hidden, protected, or a name with control characters)", report.refused),
     ...listed("not carried over, waits for the user's review", report.held),
     ...(report.omitted > 0 ? [`${report.omitted} more paths are not listed`] : []),

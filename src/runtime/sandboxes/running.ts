@@ -3,7 +3,7 @@
  * published ports. It ends with the sandbox, or is let go of while the sandbox runs on.
  */
 import type { Duplex } from "node:stream";
-import type { KeptOver, KeptSandbox, Layer } from "../../core/backend.js";
+import type { KeptOver, KeptSandbox, Layer, SandboxEnd } from "../../core/backend.js";
 import type { AgentKernelError } from "../../core/errors.js";
 import { within } from "../../core/within.js";
 import { GuestSession, KEPT_WINDOW_BYTES } from "../../guest/index.js";
@@ -31,6 +31,7 @@ export class RunningSandbox {
   readonly #onConnection: () => () => void;
   #ports: readonly OpenPort[] = [];
   #isReleased = false;
+  #isStopping = false;
 
   private constructor({ kept, egress, onConnection }: RunningParts, stream: Duplex) {
     this.kept = kept;
@@ -105,8 +106,18 @@ export class RunningSandbox {
     });
   }
 
+  /** In order. The guest's end is what was asked for, and no reason to kill it: a killed sandbox carries nothing over. */
+  async stop(graceMs: number): Promise<SandboxEnd> {
+    this.#isStopping = true;
+    try {
+      return await this.kept.stop(graceMs);
+    } finally {
+      this.#isStopping = false;
+    }
+  }
+
   async #endWith(error: AgentKernelError | null): Promise<void> {
-    if (this.#isReleased) return;
+    if (this.#isReleased || this.#isStopping) return;
     // One that has ended needs no reason of ours.
     await this.kept.kill(this.session.wasLost ? undefined : error?.message);
   }

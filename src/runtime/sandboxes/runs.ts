@@ -94,7 +94,7 @@ export class Runs {
     this.#reason ??= reason;
     this.#isStopping = true;
     try {
-      await this.#await(running, running.kept.stop(graceMs));
+      await this.#await(running, running.stop(graceMs));
     } finally {
       this.#isStopping = false;
     }

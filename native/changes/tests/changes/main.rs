@@ -1,6 +1,7 @@
 //! The program itself, on layers made by hand.
 
 mod apply;
+mod conflict;
 mod harness;
 mod killed;
 mod list;

@@ -84,7 +84,7 @@ impl Aside {
         if self.made.is_none() {
             let Some(parent) = &self.parent else { return Ok(None) };
             self.made = Some(make(parent, &self.project).map_err(|fault| {
-                fault.hint("changes that wait for a review are kept in the state folder; make room, and run it again")
+                fault.hint("what is not carried over is kept in the state folder; make room, and run it again")
             })?);
         }
         Ok(self.made.as_ref().map(|made| &made.layer))
@@ -114,6 +114,6 @@ fn unless_there(done: rustix::io::Result<()>) -> rustix::io::Result<()> {
 }
 
 fn not_kept(path: &[u8], fault: Fault) -> Fault {
-    let message = format!("{} could not be set aside for review: {}", String::from_utf8_lossy(path), fault.message);
+    let message = format!("{} could not be set aside: {}", String::from_utf8_lossy(path), fault.message);
     Fault { message, ..fault }
 }

@@ -1,6 +1,7 @@
 //! Carries what a sandbox wrote into the host's project, after the sandbox is gone: new and changed files, links,
 //! deletions, file by file and atomically. The sandbox chose every name and byte here, so nothing is followed,
-//! hidden and protected paths are never touched, and what the host changed meanwhile is left as the host has it.
+//! hidden and protected paths are never touched, and what the host changed meanwhile is left as the host has it: the
+//! sandbox's version is set aside then.
 
 pub mod aside;
 mod delete;
@@ -15,7 +16,7 @@ use std::{
 };
 
 use crate::{
-    carry::aside::Aside,
+    carry::{aside::Aside, delete::Clearing, hold::Why, transfer::Put},
     fault::{During, Fault, Outcome},
     git::carried::{Closed, cleared_index, is_index},
     view::{
@@ -36,7 +37,9 @@ pub const DEEPEST: usize = 200;
 pub struct Carrier<'a> {
     pub hide: &'a Matcher,
     pub protect: &'a Matcher,
-    review: Option<(&'a Matcher, Aside)>,
+    review: Option<&'a Matcher>,
+    /// Keeps what is not carried over.
+    aside: Option<Aside>,
     /// What was hidden or protected when the sandbox started.
     listed: HashSet<&'a [u8]>,
     survey: &'a Survey,
@@ -67,12 +70,12 @@ impl<'a> Carrier<'a> {
     ) -> Self {
         let listed = survey.hidden.iter().chain(&survey.protected).map(|h| h.path.as_slice()).collect();
         let (closed, place, report) = (Closed::default(), Place::default(), Report::default());
-        Self { hide, protect, review: None, listed, survey, closed, since, privileged, place, report }
+        Self { hide, protect, review: None, aside: None, listed, survey, closed, since, privileged, place, report }
     }
 
-    /// Changes to what `review` names are set aside.
-    pub fn reviewing(self, review: &'a Matcher, aside: Aside) -> Self {
-        Self { review: Some((review, aside)), ..self }
+    /// Changes to what `review` names are set aside, and so are conflicts.
+    pub fn keeping(self, review: &'a Matcher, aside: Aside) -> Self {
+        Self { review: Some(review), aside: Some(aside), ..self }
     }
 
     /// Applies the writable layer `upper` to `project`.
@@ -80,7 +83,7 @@ impl<'a> Carrier<'a> {
         self.closed = Closed::of(upper, project, self.survey)?;
         self.report.repositories = self.closed.reasons().map(str::to_owned).collect();
         self.folder(upper, project, &[])?;
-        self.report.held_as = self.review.and_then(|(_, aside)| aside.name());
+        self.report.held_as = self.aside.and_then(Aside::name);
         Ok(self.report)
     }
 
@@ -116,7 +119,7 @@ impl<'a> Carrier<'a> {
         let new = statat(upper, name, AtFlags::SYMLINK_NOFOLLOW).during("look at a changed file")?;
         let kind = FileType::from_raw_mode(new.st_mode);
         if self.awaits_review(path, kind) {
-            return self.hold(upper, Some(target), name, path);
+            return self.hold(upper, Some(target), name, path, Why::Review);
         }
         if kind == FileType::CharacterDevice && new.st_rdev == 0 {
             return self.delete(target, name, path);
@@ -147,8 +150,8 @@ impl<'a> Carrier<'a> {
     ) -> Outcome<()> {
         let there = old.is_some_and(|s| FileType::from_raw_mode(s.st_mode) == FileType::Directory);
         if !there {
-            if old.is_some() && !self.clear(target, name, path)? {
-                return Ok(());
+            if old.is_some() && !self.clear(target, name, path, Clearing::Replacement)? {
+                return self.hold(upper, None, name, path, Why::Conflict);
             }
             mkdirat(target, name, Mode::from_raw_mode(mode & 0o777)).during("make a folder")?;
             self.own(target, name)?;
@@ -170,18 +173,20 @@ impl<'a> Carrier<'a> {
     ) -> Outcome<()> {
         if let Some(old) = old {
             if FileType::from_raw_mode(old.st_mode) == FileType::Directory {
-                if !self.clear(target, name, path)? {
-                    return Ok(());
+                if !self.clear(target, name, path, Clearing::Replacement)? {
+                    return self.hold(upper, None, name, path, Why::Conflict);
                 }
             } else if self.changed_on_host(old) {
-                self.note(path, |r| &mut r.conflicts);
-                return Ok(());
+                return self.hold(upper, Some(target), name, path, Why::Conflict);
             }
         }
         let cleared = if is_index(path, self.survey) { cleared_index(upper, target, name)? } else { None };
+        let old = old.filter(|old| FileType::from_raw_mode(old.st_mode) != FileType::Directory);
         let put = transfer::put((upper, cleared.as_ref()), target, name, old, new, self.privileged);
-        if put.map_err(|fault| not_carried(path, fault))? {
-            self.note(path, |r| &mut r.written);
+        match put.map_err(|fault| not_carried(path, fault))? {
+            Put::Written => self.note(path, |r| &mut r.written),
+            Put::Same => {}
+            Put::Overtaken => self.hold(upper, Some(target), name, path, Why::Conflict)?,
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::{
 use rustix::{
     fs::{
         AtFlags, FileType, Gid, Mode, OFlags, SeekFrom, Stat, Timespec, Timestamps, Uid, chownat, fchmod, fchown,
-        fstat, ftruncate, futimens, openat, readlinkat, renameat, seek, symlinkat, unlinkat,
+        fstat, ftruncate, futimens, openat, readlinkat, renameat, seek, statat, symlinkat, unlinkat,
     },
     io::{Errno, pread, pwrite, read},
 };
@@ -31,7 +31,16 @@ pub fn clear_leftovers(target: BorrowedFd<'_>, names: &[CString]) -> Outcome<()>
     Ok(())
 }
 
-/// Puts `name` of the layer into the project, or `instead` of it the contents of another file; false if nothing differs.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Put {
+    Written,
+    /// Nothing differs.
+    Same,
+    /// The host has something else there by now.
+    Overtaken,
+}
+
+/// Puts `name` of the layer into the project, or `instead` of it the contents of another file. `old` is what is there.
 pub fn put(
     (upper, instead): (BorrowedFd<'_>, Option<&OwnedFd>),
     target: BorrowedFd<'_>,
@@ -39,9 +48,9 @@ pub fn put(
     old: Option<&Stat>,
     new: &Stat,
     privileged: bool,
-) -> Outcome<bool> {
+) -> Outcome<Put> {
     if instead.is_none() && is_unchanged(upper, target, name, old, new)? {
-        return Ok(false);
+        return Ok(Put::Same);
     }
     let temporary = CString::new([TEMPORARY, std::process::id().to_string().as_bytes()].concat()).during("a name")?;
     match unlinkat(target, temporary.as_c_str(), AtFlags::empty()) {
@@ -49,12 +58,26 @@ pub fn put(
         Err(e) => return Err(e).during("clear a temporary file"),
     }
     let written = write_temporary((upper, instead), target, name, &temporary, old, new, privileged)
-        .and_then(|()| renameat(target, temporary.as_c_str(), target, name).during("put a file in its place"));
-    if written.is_err() {
+        .and_then(|()| place(target, &temporary, name, old).during("put a file in its place"));
+    if !matches!(written, Ok(Put::Written)) {
         // The first error is the one to tell.
         let _ = unlinkat(target, temporary.as_c_str(), AtFlags::empty());
     }
-    written.map(|()| true)
+    written
+}
+
+/// The host may have changed it while it was written beside its place.
+fn place(target: BorrowedFd<'_>, temporary: &CStr, name: &CStr, old: Option<&Stat>) -> rustix::io::Result<Put> {
+    let now = match statat(target, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(now) => Some(now),
+        Err(Errno::NOENT) => None,
+        Err(e) => return Err(e),
+    };
+    let print = |stat: &Stat| (stat.st_dev, stat.st_ino, stat.st_ctime, stat.st_ctime_nsec);
+    if now.as_ref().map(print) != old.map(print) {
+        return Ok(Put::Overtaken);
+    }
+    renameat(target, temporary, target, name).map(|()| Put::Written)
 }
 
 /// Whether the layer has what the project has.

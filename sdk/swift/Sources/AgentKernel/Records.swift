@@ -301,13 +301,13 @@ public struct Changes: Sendable, Codable {
     public let written: [String]
     /// Deleted there.
     public let deleted: [String]
-    /// Changed on the host meanwhile, and left.
+    /// Changed on the host meanwhile, and left. The sandbox's version is kept.
     public let conflicts: [String]
     /// Hidden or protected, and left.
     public let refused: [String]
     /// Waits for the user's review, since it steers what the user runs later, and left.
     public let held: [String]
-    /// The name under which `agentkernel apply` finds what is held, where it is not in a sandbox.
+    /// The name under which `agentkernel diff` and `apply` find what is held or in conflict, where it is not in a sandbox.
     public let heldAs: String?
     /// Paths that are not listed.
     public let omitted: Int

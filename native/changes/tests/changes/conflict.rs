@@ -1,0 +1,74 @@
+//! What a stop does not carry over since the host changed it is never lost: the sandbox's version is set aside.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::harness::World;
+
+#[test]
+fn a_stop_keeps_the_sandboxs_version_of_what_the_host_changed() {
+    let world = World::new(&[
+        ("both", "old"),
+        ("alike", "old"),
+        ("gone", "old"),
+        ("folder/a", "old"),
+        ("folder/b", "old"),
+        ("file", "old"),
+        ("fine", "old"),
+    ]);
+    world.wrote("both", "sandbox");
+    world.wrote("new/both", "sandbox");
+    world.wrote("alike", "same");
+    world.removed("gone");
+    // A file in the place of a folder, and a folder in the place of a file.
+    world.wrote("folder", "sandbox");
+    world.wrote("file/x/y", "sandbox");
+    world.linked("file/link", "x/y");
+    world.wrote("fine", "sandbox");
+    for (path, text) in [
+        ("both", "host"),
+        ("alike", "same"),
+        ("gone", "host"),
+        ("folder/a", "host"),
+        ("file", "host"),
+        ("new/both", "host"),
+    ] {
+        fs::create_dir_all(world.project().join("new")).expect("make");
+        fs::write(world.project().join(path), text).expect("write");
+    }
+    let told = world.ask("carry", json!({}));
+    assert_eq!(told.code, Some(0), "{}", told.stderr);
+    let end = told.end().clone();
+    let conflicts = ["both", "file", "file/link", "file/x", "file/x/y", "folder", "gone", "new/both"];
+    assert_eq!((&end["conflicts"], &end["held"]), (&json!(conflicts), &json!([])));
+    assert_eq!((&end["written"], &end["refused"]), (&json!(["fine"]), &json!([])));
+    let read = |world: &World, path: &str| world.on_host(path);
+    for path in ["both", "gone", "folder/a", "file", "new/both"] {
+        assert_eq!(read(&world, path).as_deref(), Some("host"), "{path}");
+    }
+    let world = world.held(end["heldAs"].as_str().expect("a name"));
+    let mut waiting = world.list();
+    waiting.sort();
+    let conflict = |line: &&String| line.ends_with(" conflict");
+    assert!(waiting.iter().all(|line| conflict(&line)), "{waiting:?}");
+    assert_eq!(world.apply(json!({})).end()["applied"], 0);
+    let paths = ["both", "file", "folder", "gone", "new"];
+    world.apply(json!({ "paths": paths, "overridesHost": true }));
+    for path in ["both", "file/x/y", "file/link", "folder", "new/both"] {
+        assert_eq!(read(&world, path).as_deref(), Some("sandbox"), "{path}");
+    }
+    assert_eq!(read(&world, "gone"), None);
+    assert_eq!(world.list(), [""; 0]);
+}
+
+#[test]
+fn what_waits_for_a_review_says_so_also_where_the_host_has_something_else() {
+    let world = World::new(&[("docs", "old")]);
+    world.wrote("docs/CLAUDE.md", "evil");
+    world.wrote("docs/a", "fine");
+    fs::write(world.project().join("docs"), "host").expect("write");
+    let end = world.ask("carry", json!({})).end().clone();
+    assert_eq!((&end["conflicts"], &end["held"]), (&json!(["docs", "docs/a"]), &json!(["docs/CLAUDE.md"])));
+    assert_eq!(world.on_host("docs").as_deref(), Some("host"));
+}
