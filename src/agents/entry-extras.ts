@@ -4,7 +4,7 @@
  * all of it is the user's.
  */
 import type { Scope } from "./agent.js";
-import { askedTools, calmTools, fieldsOf } from "./mcp-entry.js";
+import { askedTools, calmTools, fieldsOf, serverOptions } from "./mcp-entry.js";
 
 type Check = (value: unknown) => boolean;
 
@@ -12,7 +12,7 @@ const anything: Check = () => true;
 const names: Check = (value) => Array.isArray(value) && value.every((item) => typeof item === "string");
 
 const harmless: Readonly<Record<string, Check>> = {
-  ...{ command: anything, args: anything, description: anything, timeout: anything },
+  ...{ command: isPlain, args: isPlain, description: anything, timeout: anything },
   ...{ startup_timeout_sec: anything, tool_timeout_sec: anything, enabled: anything, disabled: anything },
   ...{ includeTools: names, excludeTools: names, enabled_tools: names, disabled_tools: names },
   type: (value) => value === "stdio" || value === "local",
@@ -29,6 +29,11 @@ export function objectionTo(scope: Scope): (value: unknown) => string | null {
     const bad = Object.entries(fieldsOf(value)).filter(([key, inner]) => !isHarmless(key, inner));
     return bad.length === 0 ? null : `says ${bad.map(([key]) => key).join(", ")}, which a project must not decide`;
   };
+}
+
+/** Options of the server widen what every call may ask for: they are the user's to give. */
+function isPlain(value: unknown): boolean {
+  return !Array.isArray(value) || serverOptions(value).length === 0;
 }
 
 function isHarmless(key: string, value: unknown): boolean {

@@ -8,8 +8,9 @@ Run shell commands in a sandbox, with the tool \`${tool("sandbox_run")}\`, inste
 package installs, scripts, and everything that comes from outside the project.
 
 - \`command\` is a list of words; for a shell line use \`["sh", "-c", "npm ci && npm test"]\`. The project is \`/workspace\`.
-- Each call is a new sandbox. With \`"compatibility_mode": "${mode}"\` the files that it changes in the project are carried
-  over when the command ends; without it, and everywhere else, changes are gone. For several commands in one place use \`${tool("sandbox_session_create")}\`, then \`${tool("sandbox_exec")}\`.
+- Each call is a new sandbox, and what it changes is gone afterwards. With \`"compatibility_mode": "${mode}"\` the files that it
+  changes in the project are carried over when the command ends: the user is asked, or has allowed it before. If that is
+  refused, leave it out, and change files with your own tools. For several commands in one place use \`${tool("sandbox_session_create")}\`, then \`${tool("sandbox_exec")}\`.
 - A destination that is not allowed is refused, and the answer says which. Ask the user instead of working around it.
 - Secrets (\`.env\`, keys, credentials) are not there. Do not ask for them.
 - Files that steer agents and git (\`.claude/\`, \`.codex/\`, \`.gemini/\`, \`.mcp.json\`, \`.git/hooks\`) cannot be changed from inside.

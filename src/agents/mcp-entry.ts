@@ -28,14 +28,24 @@ export const calmTools = [
 /** These make, change or destroy what stays. */
 export const askedTools = ["sandbox_create", "sandbox_session_create", "sandbox_file_write", "sandbox_remove"] as const;
 
-/** A command that starts our MCP server, from wherever. */
+/** A command that starts our MCP server, from wherever, with whatever options its user has added. */
 export function startsServer(words: readonly unknown[]): boolean {
   const [program, ...args] = words;
-  return (
-    typeof program === "string" &&
-    args.slice(-SERVER_WORDS.length).join(" ") === SERVER_WORDS.join(" ") &&
-    (args.length > SERVER_WORDS.length || basename(program) === SERVER_NAME)
-  );
+  const at = serverWordsAt(args);
+  return typeof program === "string" && at >= 0 && (at > 0 || basename(program) === SERVER_NAME);
+}
+
+/** What the command has besides: options of `mcp server`. */
+export function serverOptions(words: readonly unknown[]): readonly unknown[] {
+  const at = serverWordsAt(words);
+  return at < 0 ? [] : words.slice(at + SERVER_WORDS.length);
+}
+
+function serverWordsAt(words: readonly unknown[]): number {
+  const isAt = (at: number) => SERVER_WORDS.every((word, index) => words[at + index] === word);
+  const at = words.findIndex((_, index) => isAt(index));
+  const [next] = at < 0 ? [] : words.slice(at + SERVER_WORDS.length);
+  return next === undefined || String(next).startsWith("-") ? at : -1;
 }
 
 /** Of the form that most agents have: `{ command, args }`. */
@@ -44,10 +54,14 @@ export function isServerEntry(value: unknown): boolean {
   return Array.isArray(args) && startsServer([command, ...args]);
 }
 
-/** The entry starts exactly this, whatever the user has added to it. */
+/** The entry starts this, whatever the user has added to it. */
 export function startsBy(value: unknown, wanted: ServerCommand): boolean {
   const { command, args } = fieldsOf(value);
-  return command === wanted.command && JSON.stringify(args) === JSON.stringify(wanted.args);
+  return Array.isArray(args) && areWords([command, ...args], [wanted.command, ...wanted.args]);
+}
+
+export function areWords(words: readonly unknown[], wanted: readonly string[]): boolean {
+  return startsServer(words) && wanted.every((word, index) => words[index] === word);
 }
 
 export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {

@@ -5,7 +5,7 @@ import type { Agent, Setting } from "./agent.js";
 import { OWN_MARK } from "./edit/whole-file.js";
 import { objectionTo } from "./entry-extras.js";
 import { instructions } from "./instructions.js";
-import { askedTools, fieldsOf, SERVER_NAME, serverCommand, startsServer } from "./mcp-entry.js";
+import { areWords, askedTools, fieldsOf, SERVER_NAME, serverCommand, startsServer } from "./mcp-entry.js";
 
 const ADVICE_FILE = "agentkernel.md";
 const TOOL_TIMEOUT_MS = 600_000;
@@ -32,7 +32,7 @@ export const opencode: Agent = {
             path: ["mcp", SERVER_NAME],
             value: { type: "local", command: words, enabled: true, timeout: TOOL_TIMEOUT_MS },
             isOurs: (value) => startsServer(commandOf(value)),
-            suffices: (value) => JSON.stringify(commandOf(value)) === JSON.stringify(words),
+            suffices: (value) => areWords(commandOf(value), words),
             objection: objectionTo(scope),
           },
           ...askedTools.map((tool) => ({

@@ -213,6 +213,18 @@ describe("an entry of a project's that starts our server", () => {
     ["claude", ".mcp.json", json("mcpServers", { ...command, env: { NODE_OPTIONS: "--require ./evil.js" } }), "env"],
     ["claude", ".mcp.json", json("mcpServers", { ...command, type: "http", url: "http://x" }), "type, url"],
     ["claude", ".mcp.json", json("mcpServers", { ...command, headers: {} }), "headers"],
+    [
+      "claude",
+      ".mcp.json",
+      json("mcpServers", { command: "agentkernel", args: ["mcp", "server", "--workspace", "mount"] }),
+      "args",
+    ],
+    [
+      "opencode",
+      "opencode.json",
+      json("mcp", { type: "local", command: [...words.command, "--profile", "permissive"] }),
+      "command",
+    ],
     ["gemini", ".gemini/settings.json", json("mcpServers", { ...command, trust: true, cwd: "evil" }), "trust, cwd"],
     ["opencode", "opencode.json", json("mcp", { ...words, environment: { A: "b" } }), "environment"],
     [
@@ -240,8 +252,12 @@ describe("an entry of a project's that starts our server", () => {
 
   test("is the user's own in the user's files", () => {
     const path = "/home/ada/.claude.json";
-    const text = json("mcpServers", { ...command, env: { AGENTKERNEL_IMAGE: "host" } });
+    const args = [...command.args, "--compatibility-mode", "claude"];
+    const text = json("mcpServers", { ...command, args, env: { AGENTKERNEL_IMAGE: "host" } });
     expect(at("claude", path, text, "user")().map((change) => change.path)).not.toContain(path);
+    // Another command that only has our words in it is none of ours.
+    const other = json("mcpServers", { command: "wrapper", args: ["mcp", "server", "evil"] });
+    expect(at("claude", path, other, "user")).toThrow(/is there already/);
   });
 });
 

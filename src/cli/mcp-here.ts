@@ -1,4 +1,5 @@
 /** A connection of the Model Context Protocol that this process serves itself. */
+import { realpathSync } from "node:fs";
 import { localUser } from "../api/auth/caller.js";
 import { OutputBudget } from "../api/limits/output-budget.js";
 import { Places } from "../api/limits/places.js";
@@ -11,6 +12,7 @@ import type { Opening } from "../mcp/stdio/opening.js";
 import { tools } from "../mcp/tools/index.js";
 import type { CodeModeWish } from "./code-mode.js";
 import type { Invocation } from "./invocation/index.js";
+import type { SaidOnce } from "./mcp-said.js";
 
 /** Of one client: commands at once, and such as wait for their turn. */
 const PLACES = 32;
@@ -20,6 +22,7 @@ const OUTPUT_BYTES = 128 << 20;
 
 interface ServedHere {
   readonly invocation: Invocation;
+  readonly said: SaidOnce;
   readonly code: CodeModeWish | null;
   readonly instructions: string;
 }
@@ -29,7 +32,7 @@ export async function serveHere(
   opening: Opening,
   output: LineOutput,
   gone: AbortSignal,
-  { invocation, code, instructions }: ServedHere,
+  { invocation, said, code, instructions }: ServedHere,
   onFault: (error: unknown) => void,
 ): Promise<void> {
   const mode = code === null ? null : (await import("../codemode/index.js")).openCodeMode(code.options);
@@ -41,7 +44,7 @@ export async function serveHere(
   const atWork = new RequestsAtWork();
   const transport = new LineTransport({ ...opening, output, atWork });
   const connection = await McpConnection.open(transport, {
-    host: hostOf(invocation, settleLater),
+    host: hostOf(invocation, said, settleLater),
     onFault,
     atWork,
     instructions,
@@ -55,11 +58,12 @@ export async function serveHere(
   await Promise.all(later);
 }
 
-function hostOf(invocation: Invocation, settleLater: McpHost["settleLater"]): McpHost {
+function hostOf(invocation: Invocation, { said }: SaidOnce, settleLater: McpHost["settleLater"]): McpHost {
   const { env, homeDir, resident } = invocation;
   return {
     caller: localUser,
     own: { env, homeDir },
+    said,
     project: projectOf(invocation),
     runtime: { env, homeDir, resident },
     sandboxes: resident?.sandboxes ?? null,
@@ -74,5 +78,15 @@ function hostOf(invocation: Invocation, settleLater: McpHost["settleLater"]): Mc
 
 /** Clients that have no project start their servers at the root, which no sandbox is ever shown. */
 function projectOf({ cwd }: Invocation): string | null {
-  return cwd === "/" ? null : cwd;
+  return cwd === "/" ? null : realPath(cwd);
+}
+
+/** As records of sandboxes have it. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    // Each call says so then.
+    return path;
+  }
 }

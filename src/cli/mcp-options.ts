@@ -1,14 +1,17 @@
 /** The verbs of the MCP server. */
 import type { VerbSpec } from "./option-spec.js";
+import { serverPolicyOptions } from "./policy-options.js";
 
 const server: Omit<VerbSpec, "name" | "summary" | "usage"> = {
   examples: [
     "agentkernel mcp server",
+    "agentkernel mcp server --compatibility-mode claude --memory 2g",
     "agentkernel mcp server --mcp-config .mcp.json --allow-tool 'github/list_*' --tools code",
     "claude mcp add agentkernel -- agentkernel mcp server",
     'a configuration file: {"mcpServers": {"agentkernel": {"command": "agentkernel", "args": ["mcp", "server"]}}}',
   ],
   options: [
+    ...serverPolicyOptions,
     {
       long: "mcp-config",
       value: "FILE",

@@ -93,3 +93,11 @@ export const policyOptions: readonly OptionSpec[] = [
   { long: "ask", help: "put destinations that are not allowed to you: once, for this sandbox, never" },
   { long: "backend", short: "B", value: "NAME", help: "what isolates the sandbox: auto, linux, wasm (auto)" },
 ];
+
+/** What `mcp server` leaves to its client, and to questions through it. */
+const ofOneCall: readonly string[] = ["dir", "workdir", "publish", "ask"];
+
+/** The same for every sandbox of an MCP server, as its user gives them. */
+export const serverPolicyOptions: readonly OptionSpec[] = policyOptions
+  .filter(({ long }) => !ofOneCall.includes(long))
+  .map(({ short: _, ...option }) => option);

@@ -188,6 +188,11 @@ export const configShape = table({
         help: "Registries that are asked before the one named in the key.",
         userOnly: true,
       },
+      registries: {
+        shape: list(registry()),
+        help: "Registries beside the public ones that models and callers with keys may name images of.",
+        userOnly: true,
+      },
       disk_ceiling_mb: {
         shape: number(sizeMb),
         help: "The most that the image store may take.",

@@ -16,9 +16,15 @@ const strengths: Readonly<Record<BackendName, number>> = {
   wasm: 3,
 };
 
-/** `auto` counts as the strongest that it may choose. */
-export function backendStrength(name: string): number {
-  if (name === "auto") return strengths.microvm;
+/** Whether `asked` may isolate less than `usual`. `auto` may turn out to be any of those that it chooses from. */
+export function isWeakerBackend(asked: string, usual: string): boolean {
+  if (asked === usual) return false;
+  const least = asked === "auto" ? strengths.linux : strengthOf(asked);
+  const most = usual === "auto" ? strengths.microvm : strengthOf(usual);
+  return least < most;
+}
+
+function strengthOf(name: string): number {
   if (name === "hyperlight") return strengths.wasm;
   return Object.hasOwn(strengths, name) ? strengths[name as BackendName] : 0;
 }

@@ -7,14 +7,14 @@ import { bareHost, connectedPair } from "./testing/connected.js";
 import { type Call, defineTool, type Told } from "./tool.js";
 
 const output = answerObject({ said: field(text(), "What was said.") });
-const tool = (call: (args: { word: string; fail?: boolean }, call: Call) => Promise<Told>) =>
+const tool = (call: (args: { query: string; project?: boolean }, call: Call) => Promise<Told>) =>
   defineTool({
     name: "say",
     title: "Say",
     description: "Says a word.",
     effects: { readOnly: true },
     scope: ["run"],
-    input: { word: field(text(), "What."), fail: optional(flag(), "Whether it fails.") },
+    input: { query: field(text(), "What."), project: optional(flag(), "Whether it fails.") },
     output,
     call,
   });
@@ -35,8 +35,8 @@ const initialize = (capabilities: object) => ({
 
 describe("a call of a tool", () => {
   it("is answered as text and as data", async () => {
-    const { ask, close } = await connectedPair([tool(async ({ word }) => said(word))]);
-    expect(await ask(request(1, { word: "hello" }))).toMatchObject({
+    const { ask, close } = await connectedPair([tool(async ({ query: word }) => said(word))]);
+    expect(await ask(request(1, { query: "hello" }))).toMatchObject({
       id: 1,
       result: { content: [{ type: "text", text: "hello" }], structuredContent: { said: "hello" } },
     });
@@ -51,9 +51,9 @@ describe("a call of a tool", () => {
     });
     const { ask, close, faults } = await connectedPair([counting]);
     const wrong = async (args: unknown) => JSON.stringify(await ask(request(1, args)));
-    expect(await wrong({})).toContain("word is missing");
-    expect(await wrong({ word: 5 })).toContain("word is a number, not a text");
-    expect(await wrong({ word: "a", fial: true })).toContain("did you mean fail?");
+    expect(await wrong({})).toContain("query is missing");
+    expect(await wrong({ query: 5 })).toContain("query is a number, not a text");
+    expect(await wrong({ query: "a", projcet: true })).toContain("did you mean project?");
     const deep = JSON.parse(`{"word": ${"[".repeat(1000)}${"]".repeat(1000)}}`);
     expect(await wrong(deep)).toContain("nested deeper than");
     expect(calls).toBe(0);
@@ -69,7 +69,7 @@ describe("a call of a tool", () => {
       throw new AgentKernelError("conflict", "the key hunter2secret is taken", { hint: "use another" });
     });
     const { ask, close } = await connectedPair([failing], bareHost({ redact: redactor(["hunter2secret"]) }));
-    const answer = JSON.stringify(await ask(request(1, { word: "a" })));
+    const answer = JSON.stringify(await ask(request(1, { query: "a" })));
     expect(answer).toContain("conflict: the key [redacted] is taken\\nNext: use another");
     expect(answer).toContain('"isError":true');
     expect(answer).not.toContain("hunter2secret");
@@ -78,7 +78,7 @@ describe("a call of a tool", () => {
 
   it("that fails by a fault of ours says no more than that, and the fault is told to the log", async () => {
     const { ask, close, faults } = await connectedPair([tool(() => Promise.reject(new TypeError("at /home/me/x")))]);
-    expect(JSON.stringify(await ask(request(1, { word: "a" })))).not.toContain("/home/me");
+    expect(JSON.stringify(await ask(request(1, { query: "a" })))).not.toContain("/home/me");
     expect(faults).toMatchObject([new TypeError("at /home/me/x")]);
     await close();
   });
@@ -92,15 +92,15 @@ describe("a call of a tool", () => {
   it("without the scope that it needs is refused", async () => {
     const caller = { ...bareHost().caller, scopes: ["read"] as const, isTrusted: false };
     const { ask, close } = await connectedPair([tool(async () => said(""))], bareHost({ caller }));
-    expect(JSON.stringify(await ask(request(1, { word: "a" })))).toContain("forbidden: this needs the scope run");
+    expect(JSON.stringify(await ask(request(1, { query: "a" })))).toContain("forbidden: this needs the scope run");
     await close();
   });
 
   it("is given up when it is cancelled, and when the client goes; the end waits for it", async () => {
     const ends: string[] = [];
     const { send, close } = await connectedPair([untilGivenUp(ends)]);
-    await send(request(1, { word: "cancelled" }));
-    await send(request(2, { word: "left" }));
+    await send(request(1, { query: "cancelled" }));
+    await send(request(2, { query: "left" }));
     await new Promise(setImmediate);
     await send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } });
     await new Promise(setImmediate);
@@ -112,9 +112,9 @@ describe("a call of a tool", () => {
   it("ends with the connection also where another has come by its id", async () => {
     const ends: string[] = [];
     const { send, close } = await connectedPair([untilGivenUp(ends)]);
-    await send(request(1, { word: "first" }));
+    await send(request(1, { query: "first" }));
     await new Promise(setImmediate);
-    await send(request(1, { word: "second" }));
+    await send(request(1, { query: "second" }));
     await new Promise(setImmediate);
     await close();
     expect(ends.sort()).toEqual(["first", "second"]);
@@ -129,21 +129,21 @@ describe("a call of a tool", () => {
     const caller = { ...bareHost().caller, id: "key:other", scopes: ["run"] as const, isTrusted: false };
     const pair = await connectedPair([asking], bareHost({ caller }));
     await pair.ask(initialize({ elicitation: {} }));
-    await pair.ask(request(1, { word: "box" }));
+    await pair.ask(request(1, { query: "box" }));
     expect(asked).toBeNull();
     await pair.close();
   });
 
   it("can ask the user through a client that offers it, and only then", async () => {
     const asks: (Call["ask"] | undefined)[] = [];
-    const asking = tool(async ({ word }, { ask }) => {
+    const asking = tool(async ({ query: word }, { ask }) => {
       asks.push(ask);
       const signal = new AbortController().signal;
       return said((await ask?.({ sandbox: word, host: "new.example", port: 443, via: "capture", signal })) ?? "nobody");
     });
     const silent = await connectedPair([asking]);
     await silent.ask(initialize({}));
-    expect(JSON.stringify(await silent.ask(request(1, { word: "box" })))).toContain('"nobody"');
+    expect(JSON.stringify(await silent.ask(request(1, { query: "box" })))).toContain('"nobody"');
     await silent.close();
 
     const pair = await connectedPair([asking]);
@@ -154,7 +154,7 @@ describe("a call of a tool", () => {
       [{ action: "cancel" }, '"isError":true'],
     ] as const;
     for (const [index, [answer, expected]] of answers.entries()) {
-      const called = pair.ask(request(index + 1, { word: "box" }));
+      const called = pair.ask(request(index + 1, { query: "box" }));
       while (pair.received.length === 0) await new Promise(setImmediate);
       const question = pair.received.shift() as unknown as { readonly id: number; readonly params: object };
       expect(JSON.stringify(question)).toContain("the sandbox box wants to reach new.example:443");
@@ -168,7 +168,7 @@ describe("a call of a tool", () => {
 /** Waits for ever; who is given up is noted. */
 function untilGivenUp(ends: string[]): ReturnType<typeof tool> {
   return tool(
-    ({ word }, { signal }) =>
+    ({ query: word }, { signal }) =>
       new Promise((_, reject) =>
         signal.addEventListener("abort", () => {
           ends.push(word);

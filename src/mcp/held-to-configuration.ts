@@ -1,14 +1,19 @@
 /**
- * What a model asks for is held to what the user's configuration gives: arguments of a call can make a sandbox narrower,
- * and wider only by the user's own word, here or in a file. Somebody who writes what the model reads must not be able to
- * open what the user has not opened.
+ * What a model asks for is held to what the user gives: the flags that the server was started with, the user's
+ * configuration, and the project's as far as it lies within. Arguments of a call make a sandbox narrower, and wider only
+ * by the user's own word, here or there. Somebody who writes what the model reads must not be able to open what the user
+ * has not opened.
  */
+import { realpathSync } from "node:fs";
 import type { PolicyBody } from "../api/commands/prepare.js";
+import { isWeakerBackend } from "../core/backend-strength.js";
 import { AgentKernelError } from "../core/errors.js";
 import { escapeText } from "../core/escape.js";
 import type { Policy } from "../core/policy.js";
-import { type Wider, widerFields } from "../policy/wider.js";
+import { fieldsOf } from "../policy/fields-of.js";
+import { bounds, type Wider, widerFields } from "../policy/wider.js";
 import { isPlace } from "../runtime/root-image.js";
+import type { RunRequest } from "../runtime/run-request.js";
 import type { Call } from "./tool.js";
 
 /** Nobody reads through more, and what matters could be hidden in it. */
@@ -16,38 +21,46 @@ const MOST_ASKED_CHARS = 1000;
 
 export type Arguments = Omit<PolicyBody, "dir">;
 
-/** The same, without whatever could open more than the configuration does. */
-export function usualArguments({ profile: _p, compatibility_mode: _m, network: _n, image, ...rest }: Arguments) {
-  return image === undefined || isHostPlace(image) ? rest : { ...rest, image };
+/** What decides, of a request. */
+export type Compared = Pick<RunRequest, "policy" | "backend"> & { readonly module?: RunRequest["module"] };
+
+interface Excess {
+  readonly words: string;
+  readonly argument: keyof Arguments;
+  /** What the user would have to say, as a flag of `mcp server` or a line of the configuration. */
+  readonly remedy: string;
 }
 
-/** Whether anything in them has to be held against the configuration at all. */
-export function mayWiden({ profile, compatibility_mode: mode, network, image }: Arguments): boolean {
-  return profile !== undefined || mode !== undefined || network !== undefined || isHostPlace(image);
-}
-
-/** Resolves where nothing is wider, or the user agrees. */
+/** Resolves where nothing is wider, or the user agrees. A module has no user. */
 export async function refuseWider(
   asked: Arguments,
-  wanted: Policy,
-  usual: Policy,
+  wanted: Compared,
+  usual: Compared,
   { confirm }: Pick<Call, "confirm">,
 ): Promise<void> {
-  const wider = widerFields(wanted, usual).filter((one) => !isCarryingOver(one, asked, usual));
-  const what = [...wider.map(words), ...(isHostPlace(asked.image) ? [`image: ${asked.image}`] : [])].map(escapeText);
-  if (what.length === 0) return;
-  const [first = ""] = what;
-  const all = what.join("; ");
+  const excess = [
+    ...widerFields(wanted.policy, usual.policy)
+      .filter(({ field }) => field !== "proc.user" || !wanted.module)
+      .map((wider) => ofField(wider, asked)),
+    ...ofBackend(wanted, usual),
+    ...ofImage(asked),
+  ];
+  const [first] = excess;
+  if (first === undefined) return;
+  const all = escapeText(excess.map(({ words }) => words).join("; "));
   if (confirm !== null && all.length <= MOST_ASKED_CHARS) {
     const question = `A tool call asks for a sandbox that is more open than your configuration makes it (${all}). Allow it for this call?`;
     if (await agrees(confirm, question)) return;
-    throw new AgentKernelError("policy_denied", `the user refused what your configuration does not give: ${first}`, {
+    const words = escapeText(first.words);
+    throw new AgentKernelError("policy_denied", `the user refused what your configuration does not give: ${words}`, {
       hint: "ask for less",
+      details: { field: first.argument },
     });
   }
+  const remedies = [...new Set(excess.map(({ remedy }) => remedy))].map(escapeText).join(" and ");
   throw new AgentKernelError("policy_denied", `a call may not go beyond the user's configuration: ${all}`, {
-    hint: `leave it out, or have the user write ${lineFor(asked, wider)} in agentkernel/config.toml or the project's agentkernel.toml`,
-    details: { field: fieldOf(asked) },
+    hint: `leave it out; only the user can give it, with ${remedies}`,
+    details: { field: first.argument },
   });
 }
 
@@ -62,39 +75,93 @@ async function agrees(confirm: NonNullable<Call["confirm"]>, question: string): 
   }
 }
 
-/** A mode's way to treat the project: its files are the agent's to change, and changes are told. */
-function isCarryingOver({ field, wanted }: Wider, { compatibility_mode: mode }: Arguments, { fs }: Policy): boolean {
-  const { workspace } = fs;
-  if (field !== "fs.workspace.mode" || wanted !== "sync") return false;
-  return mode !== undefined && workspace.mode === "copy" && !workspace.readonly;
+function ofBackend({ backend: wanted }: Compared, { backend: usual }: Compared): readonly Excess[] {
+  if (!isWeakerBackend(wanted.name, usual.name)) return [];
+  const words = `backend ${JSON.stringify(wanted.name)} instead of ${JSON.stringify(usual.name)}, which may isolate more`;
+  return [{ words, argument: "backend", remedy: `sandbox.backend = ${JSON.stringify(wanted.name)} ${IN_FILE}` }];
 }
 
-function isHostPlace(image: string | undefined): boolean {
-  return image !== undefined && image !== "host" && isPlace(image);
+function ofImage({ image }: Arguments): readonly Excess[] {
+  if (image === undefined || image === "host" || !isPlace(image)) return [];
+  return [{ words: `image: ${image}, a place of this machine`, argument: "image", remedy: flag(`--image ${image}`) }];
 }
 
-function words({ field, wanted, usual }: Wider): string {
-  return `${field} ${JSON.stringify(wanted)} instead of ${JSON.stringify(usual)}`;
+function ofField({ field, wanted, usual }: Wider, asked: Arguments): Excess {
+  const argument = argumentOf(field, asked);
+  const words = `${field} ${JSON.stringify(wanted)} instead of ${JSON.stringify(usual)}`;
+  return { words, argument, remedy: remedyFor(argument, field, asked) };
 }
 
-function fieldOf({ profile, network, compatibility_mode: mode }: Arguments): string {
-  if (profile !== undefined) return "profile";
-  if (network !== undefined) return "network";
-  return mode === undefined ? "image" : "compatibility_mode";
+/** The argument that set the field: what speaks of it alone counts before what brings many. */
+function argumentOf(field: Wider["field"], asked: Arguments): keyof Arguments {
+  const has = (name: keyof Arguments) => asked[name] !== undefined;
+  if (field === "resources.timeoutMs" && has("timeout_ms")) return "timeout_ms";
+  if (field.startsWith("resources.") && has("resources")) return "resources";
+  if (field.startsWith("net.") && has("network")) return "network";
+  if (field === "proc.user" && has("user")) return "user";
+  if (field === "fs.workspace.mode" && has("workspace")) return "workspace";
+  if (has("profile")) return "profile";
+  return has("compatibility_mode") ? "compatibility_mode" : "backend";
 }
 
-/** What would give it. */
-function lineFor(asked: Arguments, wider: readonly Wider[]): string {
-  const lines: string[] = [];
-  const { profile, network, compatibility_mode: mode, image } = asked;
-  const isAboutNetwork = wider.some(({ field }) => field.startsWith("net."));
-  if (profile !== undefined) lines.push(`security.profile = ${JSON.stringify(profile)}`);
-  if (mode !== undefined && profile === undefined) lines.push(`agent.compatibility_mode = ${JSON.stringify(mode)}`);
-  if (network !== undefined && isAboutNetwork) {
-    const domains = typeof network === "object" ? (network.allowed_domains ?? []) : [];
-    lines.push("security.network = true");
-    if (domains.length > 0) lines.push(`security.domains.allow = ${JSON.stringify(domains)}`);
+const IN_FILE = "in agentkernel/config.toml";
+
+function flag(words: string): string {
+  return `agentkernel mcp server ${words}`;
+}
+
+/** In the words of the configuration, where it has some. */
+function remedyFor(argument: keyof Arguments, field: Wider["field"], asked: Arguments): string {
+  const { profile, network, compatibility_mode: mode, resources, timeout_ms: time, user } = asked;
+  if (argument === "profile") return `security.profile = ${JSON.stringify(profile)} ${IN_FILE}`;
+  if (argument === "compatibility_mode") {
+    return `agent.compatibility_mode = ${JSON.stringify(mode)} ${IN_FILE}, or ${flag(`--compatibility-mode ${mode}`)}`;
   }
-  if (isHostPlace(image)) lines.push(`sandbox.base_image = ${JSON.stringify(image)}`);
-  return lines.join(" and ");
+  if (argument === "network") {
+    const domains = typeof network === "object" ? (network.allowed_domains ?? []) : [];
+    const listed = domains.length > 0 ? ` and security.domains.allow = ${JSON.stringify(domains)}` : "";
+    return `security.network = true${listed} ${IN_FILE}`;
+  }
+  if (argument === "timeout_ms") return `resources.timeout_ms = ${time} ${IN_FILE}`;
+  const key = resourceKeys[field];
+  if (argument === "resources" && key !== undefined) return `resources.${key} = ${resources?.[key]} ${IN_FILE}`;
+  return flag(argument === "user" ? `--user ${user}` : `--${argument}`);
+}
+
+const resourceKeys: Partial<Record<Wider["field"], keyof NonNullable<Arguments["resources"]>>> = {
+  "resources.vcpus": "vcpus",
+  "resources.memoryMiB": "memory_mb",
+  "resources.pids": "pids",
+  "resources.diskMiB": "disk_mb",
+  "resources.openFiles": "open_files",
+};
+
+/** A module is read on the host: only one of the project's own files, however its path is written. */
+export function refuseModuleElsewhere({ module }: RunRequest, project: string | null): void {
+  if (module?.source.kind !== "file" || isBelow(module.source.path, project)) return;
+  throw new AgentKernelError("policy_denied", "command: the module is not a file of this project", {
+    hint: "name a module in the project's directory, by its path from there",
+    details: { field: "command" },
+  });
+}
+
+function isBelow(path: string, project: string | null): boolean {
+  if (project === null) return false;
+  try {
+    return realpathSync(path).startsWith(`${realpathSync(project)}/`);
+  } catch {
+    // One that is not there is told by whoever reads it.
+    return path.startsWith(`${project}/`);
+  }
+}
+
+/** A sandbox that was made for one user runs nobody else's commands. */
+export function refuseOtherUser(asked: string | undefined, policy: Policy): void {
+  if (asked === undefined) return;
+  const { user } = policy.proc;
+  if (bounds["proc.user"].beyond(asked, user, fieldsOf(policy)) === undefined) return;
+  throw new AgentKernelError("policy_denied", `user: the sandbox was made for the user ${user}`, {
+    hint: "leave user out",
+    details: { field: "user" },
+  });
 }

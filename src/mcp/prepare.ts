@@ -1,11 +1,12 @@
 /** Arguments of a tool into a checked request of the runtime, by the way that bodies of the HTTP interface go. */
-import { prepare } from "../api/commands/prepare.js";
+import { prepare, preparedUsual } from "../api/commands/prepare.js";
 import { env, network, timeoutMs } from "../api/operations/fields.js";
 import { optional } from "../api/schema/object-shape.js";
 import { choice, text } from "../api/schema/shapes.js";
 import { compatibilityModes, profileNames } from "../core/policy.js";
 import type { RunRequest } from "../runtime/run-request.js";
-import { type Arguments, mayWiden, refuseWider, usualArguments } from "./held-to-configuration.js";
+import { argumentRules } from "./argument-rules.js";
+import { type Arguments, refuseModuleElsewhere, refuseWider } from "./held-to-configuration.js";
 import type { Call } from "./tool.js";
 
 export { DEFAULT_TIMEOUT_MS } from "../api/commands/prepare.js";
@@ -21,7 +22,10 @@ export const policyFields = {
     choice(profileNames),
     "How much is allowed; more than the user's configuration gives needs the user's word.",
   ),
-  compatibility_mode: optional(choice(compatibilityModes), "Defaults that fit one agent (native)."),
+  compatibility_mode: optional(
+    choice(compatibilityModes),
+    "Defaults that fit one agent (native); more than the user's configuration gives needs the user's word.",
+  ),
   network: optional(
     network,
     "true: every public address; false: nothing; or {enabled, allowed_domains}: only these domains. More than the user's configuration gives needs the user's word.",
@@ -31,7 +35,7 @@ export const policyFields = {
 
 export const timeout = optional(timeoutMs, "After so many milliseconds the command is ended (30000).");
 
-/** Rejects where it asks for more than the user's configuration gives and the user does not agree. */
+/** Rejects where it asks for more than the user gives and the user does not agree. */
 export async function prepareFor(
   call: Pick<Call, "host" | "confirm">,
   command: readonly string[],
@@ -39,10 +43,13 @@ export async function prepareFor(
 ): Promise<RunRequest> {
   const { host } = call;
   const dir = host.project === null ? {} : { dir: host.project };
-  const prepared = (args: Arguments) => prepare(command, { ...args, ...dir }, host.caller, host.own);
-  const wanted = await prepared(body);
-  if (!mayWiden(body)) return wanted;
-  const usual = await prepared(usualArguments(body));
-  await refuseWider(body, wanted.policy, usual.policy, call);
+  const wanted = await prepare(command, { ...body, ...dir }, { ...host, isModel: true });
+  refuseModuleElsewhere(wanted, host.project);
+  if (!Object.keys(body).some(isHeld)) return wanted;
+  await refuseWider(body, wanted, await preparedUsual(dir, host), call);
   return wanted;
+}
+
+function isHeld(name: string): boolean {
+  return argumentRules[name as keyof Arguments] !== "data";
 }

@@ -1,5 +1,5 @@
-/** A sandbox by its name: one of this connection's own, or one that stays and that the caller may see. */
-import { maySee, refuseUnlessScoped } from "../api/auth/caller.js";
+/** A sandbox by its name: one of this connection's own, or one of its project that stays and that the caller may see. */
+import { maySee, ownerOf, refuseUnlessScoped } from "../api/auth/caller.js";
 import type { Scope } from "../api/operations/operation.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { Sandbox, Sandboxes } from "../runtime/sandboxes/index.js";
@@ -20,14 +20,25 @@ export function reach(
   if (own !== null) return { kind: "session", name, sandbox: own };
   if (host.sandboxes === null) throw notFound(name);
   const sandbox = host.sandboxes.list().find((one) => one.name === name);
-  if (sandbox !== undefined && maySee(host.caller, sandbox)) {
+  if (sandbox !== undefined && isInReach(sandbox, host)) {
     refuseUnlessScoped(host.caller, scope);
     return { kind: "named", name, sandbox };
   }
-  // One whose record cannot be used says so, to whoever could have seen it.
-  const broken = host.sandboxes.unreadable().find((one) => one.name === name);
-  if (broken !== undefined && maySee(host.caller, { name, owner: null })) throw broken.error;
   throw notFound(name);
+}
+
+/**
+ * What a key may see, its scope says. The user may see everything; a model that works for the user in one project has no
+ * business in another's sandboxes.
+ */
+export function isInReach(
+  { name, owner, record }: Pick<Sandbox, "name" | "owner" | "record">,
+  { caller, project }: Pick<Call["host"], "caller" | "project">,
+): boolean {
+  if (!maySee(caller, { name, owner })) return false;
+  if (!caller.isTrusted || caller.sandboxes?.includes(name)) return true;
+  const { projectDir, madeIn } = record;
+  return owner === ownerOf(caller) && (madeIn === project || (projectDir !== null && projectDir === project));
 }
 
 /** Those that stay. */

@@ -4,6 +4,7 @@ import type { Scope } from "../api/operations/operation.js";
 import { object } from "../api/schema/object-shape.js";
 import type { Shape } from "../api/schema/shapes.js";
 import type { Ask } from "../egress/index.js";
+import type { ArgumentName } from "./argument-rules.js";
 import type { McpHost } from "./host.js";
 import type { KeptOutputs } from "./output/kept-outputs.js";
 import { readArguments, standalone } from "./schema.js";
@@ -36,7 +37,10 @@ export interface Told {
 /** What the tool does to its surroundings. */
 export interface Effects {
   readonly readOnly: boolean;
-  /** It may remove or overwrite what was there before. */
+  /**
+   * It may remove or overwrite what was there before: files of the user's where the configuration or the user's word
+   * lets a sandbox write them, or what a sandbox that stays has.
+   */
   readonly destructive?: boolean;
   readonly idempotent?: boolean;
   /** It may reach beyond this machine. */
@@ -65,14 +69,15 @@ interface ToolParts<Fields extends Parameters<typeof object>[0]> {
   readonly description: string;
   readonly effects: Effects;
   readonly scope: readonly Scope[];
-  readonly input: Fields;
+  /** An argument without a rule does not compile. */
+  readonly input: Fields & Readonly<Record<Exclude<keyof Fields, ArgumentName>, never>>;
   readonly output: Shape<unknown>;
   readonly call: (args: ReturnType<ReturnType<typeof object<Fields>>["read"]>, call: Call) => Promise<Told>;
 }
 
 export function defineTool<Fields extends Parameters<typeof object>[0]>(parts: ToolParts<Fields>): Tool {
   const { name, title, effects } = parts;
-  const input = object(parts.input);
+  const input = object<Fields>(parts.input);
   return {
     description: {
       name,

@@ -22,6 +22,12 @@ export interface ProfileFloor {
   readonly origin: string;
 }
 
+/** What limits leave of a value. */
+export function mostUnder<K extends FieldPath>(field: K, value: FieldValues[K], limits: readonly Limit[]) {
+  const own = limits.filter((limit) => limit.field === field);
+  return own.reduce((held, { narrow }) => narrow(held) as FieldValues[K], value);
+}
+
 /** At most as open as `most`. */
 export function atMost<K extends OrderedField>(field: K, most: FieldValues[K], origin: string): Limit {
   return { origin, field, narrow: (value) => stricter(field, value as FieldValues[K], most) };

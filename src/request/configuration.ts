@@ -4,13 +4,14 @@
  */
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import type { ConfigFile, SourceFile } from "../config/index.js";
-import { backendStrength } from "../core/backend-strength.js";
+import { isWeakerBackend } from "../core/backend-strength.js";
 import { AgentKernelError } from "../core/errors.js";
 import { joinedPath } from "../core/joined-path.js";
 import type { NetworkRule } from "../core/policy.js";
 import type { Surroundings } from "../core/surroundings.js";
 import { type AuthorityOrigin, mayWiden } from "../policy/authority.js";
 import type { Choice, PolicyInputs, PolicyLayer } from "../policy/layers.js";
+import { mostUnder } from "../policy/limits.js";
 import { realMountSource } from "./mount-argument.js";
 import { exists, type FoundFile, pathsOf, sourceOf } from "./steering-files.js";
 import { type ProjectTrust, type TrustPart, trustPart, trustRecordOf, voucher } from "./trust/index.js";
@@ -30,6 +31,8 @@ export interface Configuration {
   /** A project asks for a weaker backend than the user's, and did not get it. */
   readonly weakerBackend: boolean;
   readonly images: ConfigFile["images"];
+  /** Whether images that others than the user name are fetched: not where the user's limits leave no network. */
+  readonly fetchesForOthers: boolean;
   readonly audit: ConfigFile["audit"];
   readonly daemon: ConfigFile["daemon"];
   readonly api: ConfigFile["api"];
@@ -49,6 +52,7 @@ export const noConfiguration: Configuration = {
   backend: null,
   weakerBackend: false,
   images: {},
+  fetchesForOthers: true,
   audit: {},
   daemon: {},
   api: {},
@@ -122,6 +126,7 @@ async function understand(found: Found, surroundings: Surroundings): Promise<Con
     backend: backend.chosen,
     weakerBackend: backend.notes.length > 0,
     images: Object.assign({}, ...both.map(({ images }) => images)),
+    fetchesForOthers: mostUnder("net.egress", "on", files.userWide?.limits ?? []) !== "off",
     audit: files.userWide?.audit ?? {},
     daemon: files.userWide?.daemon ?? {},
     api: files.userWide?.api ?? {},
@@ -181,7 +186,7 @@ function chosenBackend(
 ): ChosenBackend {
   if (!projects) return { chosen: users ?? null, notes: [] };
   const usual = users?.name ?? "auto";
-  const isFine = mayWiden({ origin: by, name: "" }) || backendStrength(projects.name) >= backendStrength(usual);
+  const isFine = mayWiden({ origin: by, name: "" }) || !isWeakerBackend(projects.name, usual);
   if (isFine) return { chosen: projects, notes: [] };
   const note = `${projects.origin} asks for the backend ${projects.name}, which may isolate less than yours (${usual}). Yours holds; to allow it: agentkernel trust`;
   return { chosen: users ?? null, notes: [note] };

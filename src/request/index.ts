@@ -4,5 +4,6 @@
  * can be checked without a sandbox. It starts nothing.
  */
 export { type Configuration, noConfiguration, readConfiguration, userWidePath } from "./configuration.js";
-export { preparePolicy, prepareRun } from "./prepare-run.js";
-export type { Wishes } from "./wishes.js";
+export { callersImageSettings } from "./image-origin.js";
+export { preparePolicy, prepareRun, wantedBackend } from "./prepare-run.js";
+export { besideSaid, nothingSaid, type Said, type Wishes } from "./wishes.js";

@@ -5,7 +5,7 @@ import type { BackendWish } from "../core/backend-wish.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { Surroundings } from "../core/surroundings.js";
 import type { ModuleWish } from "../runtime/run-request.js";
-import type { Wishes } from "./wishes.js";
+import { ofPrograms, type Wishes } from "./wishes.js";
 
 /** A run of a module, as words: the module's own name first. */
 export interface WishedModule {
@@ -15,8 +15,6 @@ export interface WishedModule {
   readonly command: string;
 }
 
-/** Options that say something about programs, which a module has none of. */
-const inapplicable = ["image", "user", "allow-domain", "secret", "publish"] as const;
 const inapplicableFlags = ["tty", "ask", "keep"] as const;
 
 export function wishedModule(
@@ -74,7 +72,7 @@ function languageOf({ values }: Wishes): Language | null {
 
 function refuseInapplicable({ values, flags }: Wishes): void {
   const option =
-    inapplicable.find((name) => values.has(name)) ?? inapplicableFlags.find((name) => flags.has(name)) ?? null;
+    ofPrograms.find((name) => values.has(name)) ?? inapplicableFlags.find((name) => flags.has(name)) ?? null;
   if (option !== null) throw contradiction(option, "it means nothing to a WebAssembly module");
   const network = values.get("network")?.[0];
   if (network !== undefined && network !== "off") {

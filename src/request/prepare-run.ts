@@ -16,12 +16,12 @@ import { BACKEND_VARIABLE, backendWish, chooseImage } from "./choices.js";
 import { type Configuration, noConfiguration } from "./configuration.js";
 import { hideOwnFolders, protectInUse } from "./files-in-use.js";
 import { refuseHome } from "./home-folders.js";
+import { projectImageSettings } from "./image-origin.js";
 import { imageSettings } from "./image-settings.js";
 import { explainModule, wishedModule } from "./module-wish.js";
 import { parseMount } from "./mount-argument.js";
 import { policyInputs } from "./policy-flags.js";
 import { policyNotes } from "./policy-notes.js";
-import { projectImageSettings } from "./project-image.js";
 import { parsePublished } from "./publish-argument.js";
 import { refuseUnlessShowable } from "./shown-paths.js";
 import type { Wishes } from "./wishes.js";
@@ -131,7 +131,7 @@ export function prepareRun(
     image,
     imageSettings: {
       ...imageSettings(surroundings, parsed.values.get("pull")?.[0], configuration.images),
-      ...projectImageSettings(image, configuration.image),
+      ...projectImageSettings(image, configuration),
     },
     audit: configuration.audit,
     projectDir: policy.fs.workspace.mode === "none" ? null : surroundings.cwd,

@@ -33,7 +33,7 @@ describe.skipIf(whyNoWorld() !== null)("a destination that no rule covers", () =
     let client: Client;
     let questions: string[];
     let answers: ElicitResult[];
-    const connect = async (capabilities: object, caller: Actor = alone) => {
+    const connect = async (capabilities: object, caller: Actor = alone, cwd = actor.folder()) => {
       questions = [];
       answers = [];
       client = new Client({ name: "tests", version: "1" }, { capabilities });
@@ -43,7 +43,7 @@ describe.skipIf(whyNoWorld() !== null)("a destination that no rule covers", () =
           return answers.shift() ?? { action: "cancel" };
         });
       }
-      const options = { cwd: actor.folder(), env: caller.variables ?? {} };
+      const options = { cwd, env: caller.variables ?? {} };
       await client.connect(new ProcessTransport(world.startCli(caller, ["mcp", "server"], options)));
     };
     beforeEach(() => connect({ elicitation: {} }));
@@ -129,7 +129,8 @@ describe.skipIf(whyNoWorld() !== null)("a destination that no rule covers", () =
       const { variables } = clientOf(actor);
       const caller = { ...actor, variables: { ...variables, XDG_STATE_HOME: actor.folder("state") } };
       try {
-        await connect({ elicitation: {} }, caller);
+        const project = actor.folder();
+        await connect({ elicitation: {} }, caller, project);
         expect((await call(client, "sandbox_create", { name: "stays", network: allowlist })).isError).toBe(false);
         answers = [accept("sandbox")];
         const exec = async (name: string) => {
@@ -140,7 +141,7 @@ describe.skipIf(whyNoWorld() !== null)("a destination that no rule covers", () =
         expect(questions).toHaveLength(1);
         await client.close();
         // Nobody can be asked now; what was allowed for the sandbox still is.
-        await connect({}, caller);
+        await connect({}, caller, project);
         expect(await exec(NAME)).toBe("reached\n");
         expect(await exec(OTHER)).toBe("kept out\n");
       } finally {

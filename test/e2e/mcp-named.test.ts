@@ -18,8 +18,10 @@ describe.each(actors)("as $name", (actor) => {
     for (const client of clients.splice(0)) await client.close();
     await runCli(caller, ["daemon", "stop", "--all"]);
   });
+  // A session has the sandboxes of its project.
+  const project = caller.folder();
   const start = async (words?: readonly string[]): Promise<Client> => {
-    const { client } = await startMcp(caller, { cwd: caller.folder(), ...(words === undefined ? {} : { words }) });
+    const { client } = await startMcp(caller, { cwd: project, ...(words === undefined ? {} : { words }) });
     clients.push(client);
     return client;
   };

@@ -20,7 +20,8 @@ allowed-tools: ${granted}
 # Sandboxes
 
 If a command stands between the marks, run it with the tool \`${tool("sandbox_run")}\` as \`["sh", "-c", "<the command>"]\` with
-\`compatibility_mode\` "claude", and show its output and exit code. If there is nothing, this page is for reading.
+\`compatibility_mode\` "claude", and show its output and exit code; if the user refuses that mode, run it without. If there is
+nothing, this page is for reading.
 
 >>>$ARGUMENTS<<<
 
@@ -34,7 +35,8 @@ Call \`${tool("sandbox_run")}\` with \`command\` as a list of words:
     {"command": ["sh", "-c", "npm ci && npm test"], "compatibility_mode": "claude"}
 
 The project is \`/workspace\`. With \`compatibility_mode: "claude"\` changes in the project are carried over when the command
-ends; without it they are dropped. The result has stdout, stderr and exit_code; a non-zero exit_code is a result.
+ends: the user is asked, or has allowed it before. Without it, or where that is refused, they are dropped: change files
+with your own tools then. The result has stdout, stderr and exit_code; a non-zero exit_code is a result.
 
 ## Several commands in one place
 \`${tool("sandbox_session_create")}\` makes a sandbox that lives as long as this session; then \`${tool("sandbox_exec")}\` with its name,
@@ -48,7 +50,7 @@ Where the hook is installed, Bash commands run in a sandbox too, and look the sa
 
 ## When something is refused
 - \`blocked: example.com:443\` means that the policy does not allow this destination. Tell the user which one and why it is
-  needed; they can allow it in agentkernel.toml (\`[security] domains.allow\`). Do not look for a way around it.
+  needed; they can allow it in their own agentkernel/config.toml (\`[security] domains.allow\`). Do not look for a way around it.
 - Files with secrets (\`.env\`, keys, credentials) do not exist inside. Do not ask for their contents.
 - Files that steer agents and git (\`.claude/\`, \`.mcp.json\`, \`.git/hooks\`, \`.git/config\`) cannot be changed from inside.
 - Do not set \`dangerouslyDisableSandbox\`: the user is asked each time, or it is refused.

@@ -2,7 +2,18 @@
 import { AgentKernelError } from "../../core/errors.js";
 import type { Surroundings } from "../../core/surroundings.js";
 import { atMostFields, type Limit } from "../../policy/limits.js";
-import { type Configuration, prepareRun, readConfiguration, type Wishes } from "../../request/index.js";
+import {
+  besideSaid,
+  type Configuration,
+  callersImageSettings,
+  nothingSaid,
+  preparePolicy,
+  prepareRun,
+  readConfiguration,
+  type Said,
+  type Wishes,
+  wantedBackend,
+} from "../../request/index.js";
 import { projectFolder } from "../../request/project-folder.js";
 import { isPlace } from "../../runtime/root-image.js";
 import type { RunRequest } from "../../runtime/run-request.js";
@@ -19,12 +30,41 @@ export const DEFAULT_TIMEOUT_MS = 30_000;
 /** No file can be here, so no project has a say where none was named. */
 const NO_PROJECT = "/proc/self/no-project";
 
-export async function prepare(
+/** On whose behalf something is prepared, and what the user said once for all of it. */
+export interface Asker {
+  readonly caller: Caller;
+  readonly own: Pick<Surroundings, "env" | "homeDir">;
+  readonly said?: Said;
+  /** What is asked for comes from a model, whoever it works for. */
+  readonly isModel?: boolean;
+}
+
+export async function prepare(command: readonly string[], body: PolicyBody, asker: Asker): Promise<RunRequest> {
+  const { caller, said = nothingSaid, isModel = false } = asker;
+  const { wishes, surroundings, configuration } = await understood(command, body, asker);
+  const request = prepareRun(wishes, surroundings, configuration);
+  refuseHostModule(request, body, command, caller);
+  const isUsers = caller.isTrusted && !isModel;
+  if (isUsers || request.image.name === said.values.get("image")?.[0]) return request;
+  const restrictions = callersImageSettings(request.image, body.image, configuration);
+  return { ...request, imageSettings: { ...request.imageSettings, ...restrictions } };
+}
+
+/** What the user gives there, whatever is asked for. */
+export async function preparedUsual(
+  { dir }: Pick<PolicyBody, "dir">,
+  asker: Asker,
+): Promise<Pick<RunRequest, "policy" | "backend">> {
+  const { wishes, surroundings, configuration } = await understood([], dir === undefined ? {} : { dir }, asker);
+  const { policy } = preparePolicy(wishes, surroundings, configuration);
+  return { policy, backend: wantedBackend(wishes, surroundings, configuration) };
+}
+
+async function understood(
   command: readonly string[],
   body: PolicyBody,
-  caller: Caller,
-  own: Pick<Surroundings, "env" | "homeDir">,
-): Promise<RunRequest> {
+  { caller, own, said = nothingSaid }: Asker,
+): Promise<{ readonly wishes: Wishes; readonly surroundings: Surroundings; readonly configuration: Configuration }> {
   refuseUnlessTrusted(body, caller);
   const cwd = body.dir === undefined ? NO_PROJECT : projectFolder({ path: body.dir, field: "dir" });
   if (body.image?.startsWith(".")) {
@@ -33,15 +73,10 @@ export async function prepare(
       details: { field: "image" },
     });
   }
-  const wishes = withModule(wishesOf(command, body), body, caller);
+  const wishes = withModule(besideSaid(said, wishesOf(command, body)), body, caller);
   const surroundings = { ...own, cwd };
   const configuration = await readConfiguration(wishes, surroundings);
-  const request = prepareRun(wishes, surroundings, caller.isTrusted ? configuration : withoutHost(configuration));
-  refuseHostModule(request, body, command, caller);
-  if (caller.isTrusted) return request;
-  // What the user's own file names is the user's choice.
-  if (body.image === undefined) return request;
-  return { ...request, imageSettings: { ...request.imageSettings, publicOnly: true } };
+  return { wishes, surroundings, configuration: caller.isTrusted ? configuration : withoutHost(configuration) };
 }
 
 /** Somebody who is not the user of this machine names nothing of it. */

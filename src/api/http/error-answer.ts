@@ -58,8 +58,9 @@ const fieldNames: Readonly<Record<string, string>> = {
   "idle-timeout": "idle_timeout",
 };
 
+/** Of a command line that is shown as one, options stay what they are. */
 const OPTION =
-  /(?<![\w-])--(allow-domain|no-network|network|workdir|timeout|vcpus|memory|pids|disk|open-files|compatibility-mode|idle-timeout|image|profile|env|user|workspace|ttl)\b/g;
+  /(?<!\b(?:mcp server|keys create)\b[^;\n]*)(?<![\w-])--(allow-domain|no-network|network|workdir|timeout|vcpus|memory|pids|disk|open-files|compatibility-mode|idle-timeout|image|profile|env|user|workspace|ttl)\b/g;
 
 /** What the command line would say next, as this interface has it. */
 const phrases: readonly (readonly [RegExp, string])[] = [

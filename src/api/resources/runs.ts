@@ -35,7 +35,7 @@ export async function runCaptured({ body, caller, signal, backing, room }: Run):
   try {
     const startedAt = performance.now();
     const stdin = stdinOf(body);
-    const request = await prepare(body.command, body, caller, backing.own);
+    const request = await prepare(body.command, body, { caller, own: backing.own });
     const output = capture(request.policy.resources.outputMiB, body.encoding ?? "utf8", room);
     const ran = await atPlace({ caller, signal, backing }, request, {
       stdin,
@@ -121,7 +121,7 @@ function usageOf({ used }: RanOnce): RunResult["usage"] {
 export const runStream: HandlerFor<"runStream"> = async ({ body, caller, signal }, backing) => {
   const startedAt = performance.now();
   const stdin = stdinOf(body);
-  const request = await prepare(body.command, body, caller, backing.own);
+  const request = await prepare(body.command, body, { caller, own: backing.own });
   return {
     kind: "events",
     write: (response) =>

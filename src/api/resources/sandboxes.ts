@@ -25,7 +25,7 @@ export const listSandboxes: HandlerFor<"listSandboxes"> = async ({ caller, query
 export const createSandbox: HandlerFor<"createSandbox"> = async ({ body, caller, signal }, backing) => {
   const { name } = body;
   refuseOtherNames(caller, name);
-  const run = await prepare([], body, caller, backing.own);
+  const run = await prepare([], body, { caller, own: backing.own });
   const sandbox = await backing.places.at(caller, signal, async () => {
     const giveBack = backing.places.reserveSandbox(caller, everything(backing));
     const wish = { ttlMs: durationOf("ttl", body.ttl), idleTimeoutMs: durationOf("idle_timeout", body.idle_timeout) };
@@ -103,7 +103,7 @@ async function networkFor({ record }: Sandbox, network: NetworkWish, { own }: Ba
   const { policy, projectDir } = record;
   const wanted = { profile: policy.profile, compatibility_mode: policy.mode, network };
   const where = projectDir === null ? {} : { dir: projectDir };
-  const { net } = (await prepare([], { ...wanted, ...where }, localUser, own)).policy;
+  const { net } = (await prepare([], { ...wanted, ...where }, { caller: localUser, own })).policy;
   return { egress: net.egress, allow: net.allow, deny: net.deny };
 }
 

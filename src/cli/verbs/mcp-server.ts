@@ -10,10 +10,12 @@ import type { LineOutput } from "../../mcp/stdio/line-transport.js";
 import { type Opening, openLines } from "../../mcp/stdio/opening.js";
 import { type CodeModeWish, codeModeOf } from "../code-mode.js";
 import type { Invocation } from "../invocation/index.js";
+import { type SaidOnce, saidOnce } from "../mcp-said.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr } from "../output.js";
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
+  const said = await saidOnce(parsed, invocation);
   const code = await codeModeOf(parsed, invocation);
   const instructions = instructionsFor(code);
   const gone = new AbortController();
@@ -33,7 +35,7 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
       if (gone.signal.aborted) return null;
       throw error;
     });
-    if (opening !== null) await serve(opening, stdout.sink, gone.signal, { invocation, code, instructions });
+    if (opening !== null) await serve(opening, stdout.sink, gone.signal, { invocation, said, code, instructions });
     return signal === 0 ? 0 : 128 + signal;
   } finally {
     stopListening();
@@ -49,16 +51,18 @@ function instructionsFor(code: CodeModeWish | null): string {
 
 interface Served {
   readonly invocation: Invocation;
+  readonly said: SaidOnce;
   readonly code: CodeModeWish | null;
   readonly instructions: string;
 }
 
 async function serve(opening: Opening, output: LineOutput, gone: AbortSignal, served: Served): Promise<void> {
-  const { invocation, code } = served;
+  const { invocation, said, code } = served;
   const mayRelay = invocation.resident === null && invocation.env.AGENTKERNEL_DAEMON !== "off";
   if (mayRelay && opening.answered !== null) {
     const { mcpThroughDaemon } = await import("../../daemon/mcp-through-daemon.js");
-    if (await mcpThroughDaemon(opening, output, gone, invocation, code?.words ?? [])) return;
+    const words = [...said.words, ...(code?.words ?? [])];
+    if (await mcpThroughDaemon(opening, output, gone, invocation, words)) return;
   }
   const { serveHere } = await import("../mcp-here.js");
   await serveHere(opening, output, gone, served, (error) => {

@@ -22,7 +22,8 @@ export function codeRun(mode: CodeMode): Tool {
     title: "Run a program that calls tools",
     description:
       'Runs a program in a fresh sandbox without network. It calls tools of the MCP servers through typed modules (import * as github from "tools/github"; await github.listIssues({…}); in Python: from tools import github) and prints with console.log or print what is wanted back: filter and count in the program, and print the answer, not the data. Types are checked before anything runs. What a tool without an output type gives is its text, or the value where the text is a JSON object or list. A failed call throws ToolError (code, message), from "tools/runtime".',
-    effects: { readOnly: false, openWorld: true },
+    // The tools that it calls may do anything that they do.
+    effects: { readOnly: false, destructive: true, openWorld: true },
     scope: ["run"],
     input: {
       code: field(

@@ -14,7 +14,7 @@ export const sandboxCreate = defineTool({
   title: "Make a sandbox that stays",
   description:
     "Makes and starts a named sandbox that stays after this connection ends, until sandbox_remove. For one that is only needed now, sandbox_session_create is cheaper and cleans up after itself.",
-  effects: { readOnly: false, openWorld: true },
+  effects: { readOnly: false, destructive: true, openWorld: true },
   scope: ["sandboxes"],
   input: {
     name: field(sandboxName, "How it will be called.", "work"),
@@ -40,7 +40,8 @@ export const sandboxCreate = defineTool({
     const sandbox = await host.places.at(caller, signal, async () => {
       const giveBack = host.places.reserveSandbox(caller, sandboxes.list());
       const life = { ttlMs: durationOf("ttl", ttl), idleTimeoutMs: durationOf("idle_timeout", idle) };
-      const made = await sandboxes.create({ name, run, ...life, owner: ownerOf(caller), signal }).finally(giveBack);
+      const whose = { owner: ownerOf(caller), madeIn: host.project };
+      const made = await sandboxes.create({ name, run, ...life, ...whose, signal }).finally(giveBack);
       try {
         await made.start({ hostEnv: hostEnvFor(host), signal });
       } catch (error) {

@@ -1,5 +1,4 @@
 /** `sandbox_exec`: a command in a sandbox that is there before and after. */
-import { refuseOtherUser } from "../../api/commands/ceilings.js";
 import { command, env, insidePath, sandboxName } from "../../api/operations/fields.js";
 import { field, optional } from "../../api/schema/object-shape.js";
 import { flag, text } from "../../api/schema/shapes.js";
@@ -7,6 +6,7 @@ import type { Policy } from "../../core/policy.js";
 import type { CommandEnd } from "../../runtime/command-end.js";
 import { attended } from "../../runtime/run-once.js";
 import type { ExecWish } from "../../runtime/sandboxes/index.js";
+import { refuseOtherUser } from "../held-to-configuration.js";
 import { commandAnswer, commandTold } from "../output/answer.js";
 import { CommandOutput, withRoom } from "../output/command-output.js";
 import { DEFAULT_TIMEOUT_MS, timeout } from "../prepare.js";
@@ -18,7 +18,7 @@ export const sandboxExec = defineTool({
   title: "Run a command in an existing sandbox",
   description:
     "Runs a command in a sandbox made by sandbox_create or sandbox_session_create. Files, installed packages and background processes of earlier commands are still there. A sandbox that stays and is not running is started first.",
-  effects: { readOnly: false, destructive: false, openWorld: true },
+  effects: { readOnly: false, destructive: true, openWorld: true },
   scope: ["sandboxes", "run"],
   input: {
     name: field(sandboxName, "Of the sandbox.", "work"),
@@ -35,7 +35,7 @@ export const sandboxExec = defineTool({
     const { host, signal } = call;
     const reached = reach(args.name, call);
     const policy = reached.kind === "session" ? reached.sandbox.policy : reached.sandbox.record.policy;
-    refuseOtherUser(host.caller, args.user, policy);
+    refuseOtherUser(args.user, policy);
     const wish: ExecWish = {
       argv: args.command,
       hostEnv: hostEnvFor(host),

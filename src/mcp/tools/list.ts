@@ -1,14 +1,15 @@
 /** `sandbox_list`: the sandboxes that the caller may see. */
-import { isAdmin, maySee } from "../../api/auth/caller.js";
+import { isAdmin } from "../../api/auth/caller.js";
 import { answerObject, field } from "../../api/schema/object-shape.js";
 import { list } from "../../api/schema/shapes.js";
+import { isInReach } from "../reach.js";
 import { namedAnswer, sandboxAnswer, sandboxLine, sessionAnswer } from "../sandbox-answer.js";
 import { defineTool } from "../tool.js";
 
 export const sandboxList = defineTool({
   name: "sandbox_list",
   title: "List sandboxes",
-  description: "Lists the sandboxes of this session and those that stay, with their states.",
+  description: "Lists the sandboxes of this session and those of its project that stay, with their states.",
   effects: { readOnly: true },
   scope: ["read", "sandboxes", "run"],
   input: {},
@@ -18,7 +19,7 @@ export const sandboxList = defineTool({
     const { caller } = host;
     const mayList = isAdmin(caller) || caller.scopes.includes("read") || caller.scopes.includes("sandboxes");
     const all = mayList ? (host.sandboxes?.list() ?? []) : [];
-    const seen = all.filter((sandbox) => maySee(caller, sandbox));
+    const seen = all.filter((sandbox) => isInReach(sandbox, host));
     const sandboxes = [...own, ...(await Promise.all(seen.map((sandbox) => namedAnswer(sandbox, host.redact))))];
     const text = sandboxes.length === 0 ? "There are no sandboxes." : sandboxes.map(sandboxLine).join("\n");
     return { text, data: { sandboxes } };

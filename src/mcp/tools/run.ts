@@ -16,8 +16,8 @@ export const sandboxRun = defineTool({
   name: "sandbox_run",
   title: "Run a command in a sandbox",
   description:
-    'Runs one command in a fresh, isolated sandbox on this machine and removes the sandbox afterwards. The project is /workspace, as a copy: what the command changes there does not reach the user\'s files unless compatibility_mode says so. No shell is put between: for pipes or variables use ["sh", "-c", "…"]. An exit code other than 0 is a result, not an error.',
-  effects: { readOnly: false, destructive: false, openWorld: true },
+    'Runs one command in a fresh, isolated sandbox on this machine and removes the sandbox afterwards. The project is /workspace, as a copy: what the command changes there does not reach the user\'s files, unless the user has set it up so, or agrees to a compatibility_mode that carries changes over. No shell is put between: for pipes or variables use ["sh", "-c", "…"]. An exit code other than 0 is a result, not an error.',
+  effects: { readOnly: false, destructive: true, openWorld: true },
   scope: ["run"],
   input: {
     command: field(command, "The program and its arguments.", ["npm", "test"]),

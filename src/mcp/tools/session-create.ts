@@ -12,7 +12,7 @@ export const sandboxSessionCreate = defineTool({
   title: "Make a sandbox for this session",
   description:
     "Makes a sandbox for several commands that build on each other. It belongs to this connection: when the client goes, so does the sandbox with everything in it. What it writes is kept in memory. The answer has its name, for sandbox_exec and the file tools.",
-  effects: { readOnly: false, openWorld: true },
+  effects: { readOnly: false, destructive: true, openWorld: true },
   scope: ["run"],
   input: {
     name: optional(sandboxName, "How it will be called; otherwise a name is made up.", "scratch"),

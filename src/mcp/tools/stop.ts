@@ -14,7 +14,7 @@ export const sandboxStop = defineTool({
   title: "Stop a sandbox",
   description:
     "Ends everything that runs in a sandbox that stays; its files are kept, and sandbox_start starts it again. A sandbox of this session keeps nothing: end it with sandbox_remove.",
-  effects: { readOnly: false, destructive: false, idempotent: true },
+  effects: { readOnly: false, destructive: true, idempotent: true },
   scope: ["sandboxes"],
   input: { name: field(sandboxName, "Of the sandbox.", "work") },
   output: sandboxAnswer,

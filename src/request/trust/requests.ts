@@ -1,6 +1,6 @@
 /** What a project's files ask for that could go beyond what the user gives, as lines for people. */
 import type { ConfigFile } from "../../config/index.js";
-import { backendStrength } from "../../core/backend-strength.js";
+import { isWeakerBackend } from "../../core/backend-strength.js";
 import type { NetworkRule } from "../../core/policy.js";
 import { defaultFields } from "../../policy/defaults.js";
 import { valueTexts } from "../../policy/explain.js";
@@ -30,12 +30,12 @@ export function requestLines({ layers, profile, mode, preferredMode, image, back
     ...(mode ? [`${mode.origin}: compatibility mode ${mode.name}`] : []),
     ...(preferredMode && !mode ? [`${preferredMode.origin}: compatibility mode ${preferredMode.name}`] : []),
     ...(image ? [`${image.origin}: image ${image.reference}, with your registry logins`] : []),
-    ...(backend && backendStrength(backend.name) < STRONGEST ? [`${backend.origin}: backend ${backend.name}`] : []),
+    ...(backend && isWeakerBackend(backend.name, STRONGEST) ? [`${backend.origin}: backend ${backend.name}`] : []),
   ];
   return [...chosen, ...layers.flatMap(({ origin, fields }) => fieldLines(origin, fields))];
 }
 
-const STRONGEST = backendStrength("auto");
+const STRONGEST = "microvm";
 
 function fieldLines(origin: string, fields: PolicyFields): readonly string[] {
   return widerValues({ ...strictest, ...fields }, strictest).map(

@@ -274,7 +274,7 @@ export class Sandboxes {
   /** A sandbox with another name that begins with what a sandbox or a snapshot has. Made, and not started. */
   async createCopy(origin: CopySource, wish: CopyWish): Promise<Sandbox> {
     return await this.#reserving(wish.name, async (name) => {
-      const { version, policyVersion: _, from: __, ...kept } = origin.record;
+      const { version, policyVersion: _, from: __, madeIn: ___, ...kept } = origin.record;
       const now = this.#home.clock.now();
       const fresh = { id: newId(name), name, owner: wish.owner, created: now, ttlFrom: now, hasRun: false };
       const record: SandboxRecord = { ...kept, version, ...fresh, policyVersion: 1, from: origin.from };
@@ -289,7 +289,7 @@ export class Sandboxes {
   }
 
   async #create(name: string, request: CreateRequest): Promise<Sandbox> {
-    const { run, ttlMs, idleTimeoutMs, owner, signal, watcher } = request;
+    const { run, ttlMs, idleTimeoutMs, owner, madeIn, signal, watcher } = request;
     const wished = await this.#wished(run.backend, run, signal);
     const image = await rootImage(run.image, run.imageSettings, { ...watcher, signal }, this.#keeper(wished.backend));
     try {
@@ -302,6 +302,7 @@ export class Sandboxes {
         id: newId(name),
         name,
         owner,
+        ...(madeIn === undefined ? {} : { madeIn }),
         ...(backend.name === this.#options.backend.name ? {} : { backend: backend.name }),
         backendWhy: why,
         ...(notes.length === 0 ? {} : { backendNotes: notes }),

@@ -27,6 +27,8 @@ export interface SandboxRecord {
   readonly name: string;
   /** Who made it, for those who serve many: a client sees its own. Null: the user. */
   readonly owner: string | null;
+  /** The project of the MCP session that made it, null where that had none. Not there: no such session made it. */
+  readonly madeIn?: string | null;
   /** The one that it was made for; not there: the usual one. */
   readonly backend?: BackendName;
   /** Why it is on that one, for people; not there in older records. */

@@ -23,6 +23,8 @@ export interface CreateRequest {
   readonly idleTimeoutMs: number | null;
   /** Null: the user's own. */
   readonly owner: string | null;
+  /** The project of the MCP session that makes it, null where that has none. */
+  readonly madeIn?: string | null;
   readonly signal?: AbortSignal | undefined;
   readonly watcher?: Omit<ImageWatcher, "signal">;
 }

@@ -152,6 +152,25 @@ describe.each(actors)("as $name", (actor) => {
       await session.end();
     });
 
+    it("a session of an admin key has its own sandboxes, and none that the user made elsewhere", async () => {
+      const admin = await server.key("everything", ["--scope", "admin"]);
+      const body = { name: "users-own", network: false, start: false };
+      expect((await server.ask("POST", "/sandboxes", { body })).status).toBe(201);
+      const session = await begun(admin);
+      const listed = async (id: number) => {
+        const { messages } = await session.call(id, "sandbox_list", {});
+        return messages.at(-1)?.result.structuredContent.sandboxes.map(({ name }: { name: string }) => name);
+      };
+      expect(await listed(1)).toEqual([]);
+      const { text } = await session.call(2, "sandbox_exec", { name: "users-own", command: ["true"] });
+      expect(text).toContain("there is no sandbox users-own");
+      await session.call(3, "sandbox_create", { name: "sessions-own", network: false });
+      expect(await listed(4)).toEqual(["sessions-own"]);
+      await session.call(5, "sandbox_remove", { name: "sessions-own" });
+      await session.end();
+      expect((await server.ask("DELETE", "/sandboxes/users-own")).status).toBe(200);
+    });
+
     it("a key that only reads does not start what is stopped", async () => {
       const reader = await server.key("reader", ["--scope", "read", "--sandbox", "idle"]);
       const owner = await begun();

@@ -140,6 +140,8 @@ describe.each(actors)("as $name", (actor) => {
     const made = await call(client, "sandbox_session_create", { name: "box" });
     expect(made.data?.network, made.text).toBe("off");
     const command = sh("echo '[security]' > agentkernel.toml; echo new > a.txt");
+    // Changes are carried over where the user has said so.
+    configure('[agent]\ncompatibility_mode = "claude"\n[limits]\nnetwork = "off"\n');
     const ran = await call(client, "sandbox_run", { compatibility_mode: "claude", command, network: false });
     expect(ran.data?.notes, ran.text).toContain("written to the project on the host: a.txt");
     expect(runOutside(actor, ["cat", join(project, "a.txt")]).stdout).toBe("new\n");
