@@ -5,7 +5,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import { parseAddress } from "../core/address/address.js";
 import { type Dial, dialFirst, dialTcp, interleave } from "./dial.js";
 import { createGateway } from "./gateway.js";
-import { NameCache, systemResolver } from "./resolver.js";
+import { NameCache } from "./names/cache.js";
+import { systemResolver } from "./names/system.js";
 import { portOf, readAll } from "./testing/world.js";
 
 const addresses = (...texts: string[]) => texts.flatMap((text) => parseAddress(text) ?? []);
@@ -81,22 +82,25 @@ describe("a race of dials", () => {
 });
 
 describe("names", () => {
+  const never = new AbortController().signal;
+
   it("are resolved as the system does it, the hosts file among it", async () => {
-    const { addresses: found } = await systemResolver()("localhost");
+    const { addresses: found } = await systemResolver()("localhost", never);
     expect(found.length).toBeGreaterThan(0);
     expect(found.filter((address) => address !== "127.0.0.1" && address !== "::1")).toEqual([]);
   });
 
   it("are asked for once at a time and remembered for their time; failures are not remembered", async () => {
     let asked = 0;
-    const cache = new NameCache(async (name) => {
+    const ask = async (name: string) => {
       asked++;
       if (name === "broken.example") throw new Error("no answer");
       return {
         addresses: ["8.8.8.8", "8.8.8.8", "nonsense", "fe80::1%eth0"],
         ttlMs: name === "short.example" ? 0 : 60_000,
       };
-    });
+    };
+    const cache = new NameCache(ask, never);
     const [one, two] = await Promise.all([cache.addresses("long.example"), cache.addresses("long.example")]);
     await cache.addresses("long.example");
     expect([asked, one, two]).toEqual([1, addresses("8.8.8.8"), addresses("8.8.8.8")]);

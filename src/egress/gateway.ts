@@ -11,11 +11,13 @@ import { type Dial, dialTcp } from "./dial.js";
 import { refusal } from "./failure.js";
 import { type Host, type InvalidHost, parseHost, shown } from "./host.js";
 import { Allowance, defaultLimits, type GatewayLimits } from "./limits.js";
+import { NameCache } from "./names/cache.js";
+import type { Resolve } from "./names/resolve.js";
+import { systemResolver } from "./names/system.js";
 import { isOpened, type Opened, Opener } from "./opener.js";
 import { Inspector } from "./peek/inspector.js";
 import type { ProxyHome } from "./proxy/home.js";
 import type { ProxySpeaker } from "./proxy/speaker.js";
-import { NameCache, type Resolve, systemResolver } from "./resolver.js";
 import { Rules } from "./rules.js";
 import type { SandboxSecrets } from "./secrets/bound-secret.js";
 import type { TlsEnding } from "./secrets/ending.js";
@@ -71,7 +73,7 @@ class SandboxGateway implements Gateway {
   #proxy: Promise<ProxySpeaker> | null = null;
   #ending: Promise<TlsEnding> | null = null;
   #rules: { readonly policy: NetworkRules; readonly rules: Rules } | null = null;
-  #closed = false;
+  readonly #closing = new AbortController();
 
   constructor(options: GatewayOptions) {
     this.#options = options;
@@ -83,7 +85,7 @@ class SandboxGateway implements Gateway {
       sandbox: options.sandbox,
       limits: this.#limits,
       dial: options.dial ?? dialTcp,
-      names: new NameCache(options.resolve ?? systemResolver()),
+      names: new NameCache(options.resolve ?? systemResolver(), this.#closing.signal),
       approvals: options.ask === undefined ? null : new Approvals(options.ask, this.#limits, options.mayAsk),
       upstream: options.upstream ?? null,
       rules: () => this.#currentRules(),
@@ -105,12 +107,12 @@ class SandboxGateway implements Gateway {
   }
 
   close(): void {
-    this.#closed = true;
+    this.#closing.abort(new Error("the sandbox is gone"));
     for (const stream of this.#streams) stream.destroy();
   }
 
   async lookup(name: string): Promise<NameFamilies | OutgoingRefusal> {
-    if (this.#closed || !this.#lookups.take(1)) return refusal("limit", shown(name));
+    if (this.#closing.signal.aborted || !this.#lookups.take(1)) return refusal("limit", shown(name));
     try {
       return await this.#opener.lookup(name);
     } finally {
@@ -119,7 +121,7 @@ class SandboxGateway implements Gateway {
   }
 
   async connect(target: OutgoingTarget, stream: Duplex): Promise<OutgoingRefusal | null> {
-    if (this.#closed || !this.#slots.take(1)) return refusal("limit", "this");
+    if (this.#closing.signal.aborted || !this.#slots.take(1)) return refusal("limit", "this");
     if (target.kind === "proxy") return this.#serveProxy(stream);
     const gone = new AbortController();
     const leave = () => gone.abort(new Error("the client is gone"));
@@ -160,7 +162,7 @@ class SandboxGateway implements Gateway {
     };
     if (stream.closed) free();
     else stream.once("close", free);
-    if (this.#closed) stream.destroy();
+    if (this.#closing.signal.aborted) stream.destroy();
   }
 
   #carry(client: Duplex, opened: Opened, first?: Buffer): void {

@@ -24,7 +24,7 @@ export { type Dial, type DialTarget, dialTcp } from "./dial.js";
 export { createGateway, type Gateway, type GatewayOptions, interfaceAddresses } from "./gateway.js";
 export { defaultLimits, type GatewayLimits } from "./limits.js";
 export { type Listener, type ListenerOptions, startListener } from "./listener.js";
-export { type Resolve, type ResolvedName, systemResolver } from "./resolver.js";
+export type { Resolve, ResolvedName } from "./names/resolve.js";
 /** Making them is in `secrets/index.js`, which is loaded where there are any. */
 export type { BoundSecret, SandboxSecrets } from "./secrets/bound-secret.js";
 export { type UpstreamSettings, upstreamFromEnvironment } from "./upstream/settings.js";

@@ -7,6 +7,7 @@ const TYPE_A = 1;
 const TYPE_AAAA = 28;
 const TYPE_CNAME = 5;
 const CNAME = "cname:";
+const SILENT = "silent";
 const NAME_ERROR = 3;
 const LARGEST_UDP = 512;
 const TRUNCATED = 0x0200;
@@ -79,12 +80,13 @@ export class NameServer {
     const { name, type } = question;
     const typeName = type === TYPE_A ? "A" : type === TYPE_AAAA ? "AAAA" : (`${type}` as const);
     this.queries.push({ name, type: typeName, transport });
-    const lists = this.#names.get(name);
+    const lists = this.#names.get(name) ?? this.#names.get(name.replace(/^[^.]+/, "*"));
     if (lists === undefined) return response(question, NAME_ERROR, []);
     const key = `${name} ${type}`;
     const turn = this.#asked.get(key) ?? 0;
     this.#asked.set(key, turn + 1);
     const addresses = lists[Math.min(turn, lists.length - 1)] ?? [];
+    if (addresses.includes(SILENT)) return null;
     return response(question, 0, this.#records(addresses, type));
   }
 

@@ -20,8 +20,9 @@ export interface TlsSpec {
 }
 
 /**
- * What a name resolves to: addresses, or `cname:` and another name that has them. Several lists: the first question of each type gets the first list, and so on; the last one
- * stays.
+ * What a name resolves to: addresses, `cname:` and another name that has them, or `silent` for no answer at all. A name
+ * may begin with `*` for any one label. Several lists: the first question of each type gets the first list, and so on;
+ * the last one stays.
  */
 export type NameAnswers = readonly string[] | readonly (readonly string[])[];
 
