@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { chmodSync, existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { actors } from "../support/actors.js";
@@ -47,6 +47,33 @@ describe.each(actors)("as $name", (actor) => {
     expect(result.stderr).toContain("not carried over");
     expect(result.stderr).not.toContain("\u001b");
   });
+
+  it("sync: files and directories that the sandbox closed to their owner come over with all that is in them", async () => {
+    const project = makeProject(actor, {});
+    const script = "mkdir a b; echo x > a/f; echo x > b/f; echo x > c; echo x > d; chmod 555 a; chmod 0 b c";
+    const result = await runIn(actor, ["--workspace", "sync", "sh", "-c", script], { cwd: project.path });
+    expect(result.stderr).toContain("wrote 6 paths");
+    const mode = (name: string) => statSync(join(project.path, name)).mode & 0o777;
+    expect(["a", "b", "c"].map(mode)).toEqual([0o555, 0, 0]);
+    for (const name of ["a", "b", "c"]) chmodSync(join(project.path, name), 0o700);
+    expect(project.content()).toEqual({ "a/": "", "a/f": "x\n", "b/": "", "b/f": "x\n", c: "x\n", d: "x\n" });
+  });
+
+  // For root no directory is closed.
+  it.skipIf(actor.uid === 0)(
+    "sync: where something cannot be written, all else is, and nothing is deleted",
+    async () => {
+      const project = makeProject(actor, { "a.txt": "work\n", "locked/b.txt": "b\n" });
+      chmodSync(join(project.path, "locked"), 0o555);
+      const script = "mv a.txt z.txt; echo x > locked/c.txt; echo x > locked/d.txt";
+      const result = await runIn(actor, ["--workspace", "sync", "sh", "-c", script], { cwd: project.path });
+      expect(result.status).toBe(125);
+      expect(result.stderr).toMatch(/locked\/c\.txt could not be carried over: .*, and 1 other path neither/);
+      expect(result.stderr).toContain("nothing was deleted");
+      expect(project.content()).toMatchObject({ "a.txt": "work\n", "z.txt": "work\n" });
+      expect(existsSync(join(project.path, "locked/c.txt"))).toBe(false);
+    },
+  );
 
   it("a home directory is no project that a sandbox may write to", async () => {
     const project = makeProject(actor, { ".bashrc": "mine\n" });

@@ -224,7 +224,12 @@ impl Walk<'_> {
         above: &Verdict,
     ) -> Outcome<()> {
         if let (Some(host), Some(Node::Folder)) = (host, old.as_ref().map(|old| old.node)) {
+            let start = self.changes.len();
             let verdict = stricter(above, self.gone(host, name, path, above)?);
+            // Where something in a folder stays, nothing goes from it for what cannot take its place.
+            for gone in &mut self.changes[start..] {
+                gone.verdict = stricter(&gone.verdict, verdict.clone());
+            }
             self.push(Kind::Added, path, None, Some(new), verdict);
             return Ok(());
         }

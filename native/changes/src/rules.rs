@@ -24,6 +24,8 @@ use crate::change::{Node, ancestors};
 
 /// Longer paths cannot be named in one call.
 const LONGEST: usize = 4000;
+const CLOSED: &str =
+    "the sandbox committed or staged in its repository that files which were hidden from it are deleted";
 
 pub struct Rules {
     hide: Matcher,
@@ -92,6 +94,9 @@ impl Rules {
                 Deed::Put(..) => "git would take its folder for a repository, or no longer for the one it is",
             });
         }
+        if matches!(deed, Deed::Delete) && self.closed.surrounds(path) {
+            return Some(CLOSED);
+        }
         place.as_in_git(path).and_then(|path| self.refusal(&path, node))
     }
 
@@ -106,7 +111,7 @@ impl Rules {
         if leads_in || self.is_protected(path) {
             Some("protected")
         } else if self.closed.has(path) {
-            Some("the sandbox committed or staged in its repository that files which were hidden from it are deleted")
+            Some(CLOSED)
         } else if has_control_characters(name) {
             Some("its name has control characters")
         } else if is_too_deep(path) {

@@ -72,3 +72,48 @@ fn what_waits_for_a_review_says_so_also_where_the_host_has_something_else() {
     assert_eq!((&end["conflicts"], &end["held"]), (&json!(["docs", "docs/a"]), &json!(["docs/CLAUDE.md"])));
     assert_eq!(world.on_host("docs").as_deref(), Some("host"));
 }
+
+#[test]
+fn a_folder_in_which_something_stays_is_not_emptied_for_a_file() {
+    let world = World::new(&[("folder/a", "old"), ("folder/b", "old"), ("other/.env", "old"), ("other/b", "old")]);
+    world.wrote("folder", "sandbox");
+    world.wrote("other", "sandbox");
+    fs::write(world.project().join("folder/b"), "host").expect("write");
+    let end = world.ask("carry", json!({})).end().clone();
+    assert_eq!(end["conflicts"], json!(["folder", "other"]));
+    for (path, text) in [("folder/a", "old"), ("folder/b", "host"), ("other/.env", "old"), ("other/b", "old")] {
+        assert_eq!(world.on_host(path).as_deref(), Some(text), "{path}");
+    }
+}
+
+#[test]
+fn what_goes_from_a_folder_that_stays_is_told() {
+    let world = World::new(&[("folder/.env", "old"), ("folder/b", "old"), ("folder/c/d", "old"), ("whole/a/b", "old")]);
+    world.removed("folder");
+    world.removed("whole");
+    let end = world.ask("carry", json!({})).end().clone();
+    assert_eq!(
+        (&end["deleted"], &end["refused"]),
+        (&json!(["folder/b", "folder/c", "whole"]), &json!(["folder/.env"]))
+    );
+}
+
+#[test]
+fn references_stay_where_the_host_has_another_list_of_them() {
+    let world = World::new(&[
+        (".git/HEAD", "ref: refs/heads/main\n"),
+        (".git/objects/", ""),
+        (".git/refs/heads/main", "1"),
+        (".git/refs/tags/gone", "1"),
+        (".git/packed-refs", "old"),
+        ("fine", "old"),
+    ]);
+    world.wrote(".git/packed-refs", "sandbox");
+    world.removed(".git/refs/heads/main");
+    world.removed("fine");
+    fs::write(world.project().join(".git/packed-refs"), "host").expect("write");
+    let end = world.ask("carry", json!({})).end().clone();
+    assert_eq!(end["conflicts"], json!([".git/packed-refs", ".git/refs/heads/main"]));
+    assert_eq!(end["deleted"], json!(["fine"]));
+    assert_eq!(world.on_host(".git/refs/heads/main").as_deref(), Some("1"));
+}

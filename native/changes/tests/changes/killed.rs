@@ -53,3 +53,22 @@ fn walk(folder: &std::path::Path) -> Vec<String> {
     }
     names
 }
+
+#[test]
+fn a_carry_that_is_killed_has_moved_files_in_both_places_rather_than_in_none() {
+    let names = |folder: &str| (0..FILES).map(|n| format!("{folder}/f{n:03}")).collect::<Vec<_>>();
+    let (old, new) = (names("a"), names("z"));
+    let files: Vec<(&str, &str)> = old.iter().map(|path| (path.as_str(), "work")).collect();
+    let world = World::new(&files);
+    for (old, new) in old.iter().zip(&new) {
+        world.removed(old);
+        world.wrote(new, &"work".repeat(50_000));
+    }
+    let mut carrying = world.start("carry", json!({}));
+    while carrying.try_wait().expect("look").is_none() && world.project().join(&old[0]).exists() {
+        std::hint::spin_loop();
+    }
+    carrying.kill().expect("kill");
+    carrying.wait().expect("end");
+    assert!(new.iter().all(|path| world.project().join(path).exists()));
+}

@@ -6,72 +6,111 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, FileType, unlinkat},
+    fs::{AtFlags, FileType, Stat, unlinkat},
     io::Errno,
 };
 
 use super::{Carrier, hold::Why, join, names, open_folder};
 use crate::{
     fault::{During, Outcome},
-    view::repository::{Deed, Place},
+    view::repository::Deed,
 };
 
-/// Why something of the host's is to go.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Clearing {
-    /// The sandbox deleted it. What stays is noted, and the deletion set aside.
-    Deletion,
-    /// The sandbox has something else in its place, which is set aside as a whole if anything stays.
-    Replacement,
-}
-
 impl Carrier<'_> {
-    /// Deletes what is at `name` and notes it.
+    /// Deletes what is at `name` and notes it. What stays is noted, and its deletion set aside.
     pub(super) fn delete(&mut self, target: BorrowedFd<'_>, name: &CStr, path: &[u8]) -> Outcome<()> {
-        if self.clear(target, name, path, Clearing::Deletion)? {
-            self.note(path, |r| &mut r.deleted);
-        }
-        Ok(())
-    }
-
-    /// True if the name is free now, and something was there.
-    pub(super) fn clear(&mut self, target: BorrowedFd<'_>, name: &CStr, path: &[u8], why: Clearing) -> Outcome<bool> {
-        let Some(old) = self.on_host(target, name)? else {
-            return Ok(false);
-        };
-        if self.untouchable(path) || self.leads_in(path, &old) || self.place.refuses(name, &Deed::Delete) {
-            self.note(path, |r| &mut r.refused);
-            return Ok(false);
-        }
-        if self.awaits_review(path, FileType::from_raw_mode(old.st_mode)) {
-            self.stays(path, why, Why::Review)?;
-            return Ok(false);
+        let Some(old) = self.on_host(target, name)? else { return Ok(()) };
+        match self.why_it_stays(name, path, &old) {
+            None => {}
+            Some(Stays::Refused) => {
+                self.note(path, |r| &mut r.refused);
+                return Ok(());
+            }
+            Some(Stays::Held(why)) => return self.hold_deletion(path, why),
         }
         if FileType::from_raw_mode(old.st_mode) != FileType::Directory {
-            if self.changed_on_host(&old) {
-                self.stays(path, why, Why::Conflict)?;
-                return Ok(false);
-            }
             unlinkat(target, name, AtFlags::empty()).during("delete a file")?;
-            return Ok(true);
+            self.note(path, |r| &mut r.deleted);
+            return Ok(());
         }
         let folder = open_folder(target, name)?;
-        let there = names(folder.as_fd())?;
-        let inner = Place::of(self.protect, path, self.place, Some(folder.as_fd()), None);
-        let outer = std::mem::replace(&mut self.place, inner);
-        let cleared =
-            there.iter().try_for_each(|name| self.clear(folder.as_fd(), name, &join(path, name), why).map(drop));
-        self.place = outer;
-        cleared?;
+        let noted = self.report.mark();
+        self.within(path, folder.as_fd(), None, |this| {
+            names(folder.as_fd())?.iter().try_for_each(|name| this.delete(folder.as_fd(), name, &join(path, name)))
+        })?;
         match unlinkat(target, name, AtFlags::REMOVEDIR) {
-            Ok(()) => Ok(true),
+            Ok(()) => {
+                // All that was in it went with it.
+                self.report.take_back(noted);
+                self.note(path, |r| &mut r.deleted);
+                Ok(())
+            }
             // Something in it stays, and was noted.
-            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
+            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(()),
             Err(e) => Err(e).during("delete a folder"),
         }
     }
 
-    fn stays(&mut self, path: &[u8], clearing: Clearing, why: Why) -> Outcome<()> {
-        if clearing == Clearing::Deletion { self.hold_deletion(path, why) } else { Ok(()) }
+    /// Makes room for something else, if nothing of what is there has to stay. True if the name is free.
+    pub(super) fn clear(&mut self, target: BorrowedFd<'_>, name: &CStr, path: &[u8]) -> Outcome<bool> {
+        if self.keeps_some(target, name, path)? {
+            return Ok(false);
+        }
+        let noted = self.report.mark();
+        self.delete(target, name, path)?;
+        let is_free = self.on_host(target, name)?.is_none();
+        if is_free {
+            // What takes its place is told.
+            self.report.take_back(noted);
+        }
+        Ok(is_free)
     }
+
+    /// Whether anything at or below a path stays. What is refused is noted.
+    fn keeps_some(&mut self, target: BorrowedFd<'_>, name: &CStr, path: &[u8]) -> Outcome<bool> {
+        let Some(old) = self.on_host(target, name)? else { return Ok(false) };
+        match self.why_it_stays(name, path, &old) {
+            Some(Stays::Refused) => {
+                self.note(path, |r| &mut r.refused);
+                return Ok(true);
+            }
+            Some(Stays::Held(_)) => return Ok(true),
+            None => {}
+        }
+        if FileType::from_raw_mode(old.st_mode) != FileType::Directory {
+            return Ok(false);
+        }
+        let folder = open_folder(target, name)?;
+        let mut keeps = false;
+        self.within(path, folder.as_fd(), None, |this| {
+            for name in names(folder.as_fd())? {
+                keeps |= this.keeps_some(folder.as_fd(), &name, &join(path, &name))?;
+            }
+            Ok(())
+        })?;
+        Ok(keeps)
+    }
+
+    fn why_it_stays(&self, name: &CStr, path: &[u8], old: &Stat) -> Option<Stays> {
+        let kind = FileType::from_raw_mode(old.st_mode);
+        if self.untouchable(path)
+            || self.closed.surrounds(path)
+            || self.leads_in(path, old)
+            || self.place.refuses(name, &Deed::Delete)
+        {
+            Some(Stays::Refused)
+        } else if self.awaits_review(path, kind) {
+            Some(Stays::Held(Why::Review))
+        } else if kind != FileType::Directory && self.changed_on_host(old) || self.is_contested(path) {
+            Some(Stays::Held(Why::Conflict))
+        } else {
+            None
+        }
+    }
+}
+
+/// Why something of the host's is not deleted.
+enum Stays {
+    Refused,
+    Held(Why),
 }

@@ -47,6 +47,7 @@ impl Carrier<'_> {
             return Ok(());
         }
         let new = statat(upper, name, AtFlags::SYMLINK_NOFOLLOW).during("look at a changed file")?;
+        Self::make_readable(upper, name, &new)?;
         let old = host.map(|host| self.on_host(host, name)).transpose()?.flatten();
         let kind = FileType::from_raw_mode(new.st_mode);
         let why = if self.awaits_review(path, kind) { Why::Review } else { why };
@@ -87,6 +88,9 @@ impl Carrier<'_> {
     }
 
     fn note_held(&mut self, path: &[u8], why: Why) {
+        if let Some(git) = path.strip_suffix(b"packed-refs").filter(|_| why == Why::Conflict) {
+            self.contested.push(git.to_vec());
+        }
         self.note(path, |report| match why {
             Why::Review => &mut report.held,
             Why::Conflict => &mut report.conflicts,

@@ -2,10 +2,14 @@
 //! deletions, file by file and atomically. The sandbox chose every name and byte here, so nothing is followed,
 //! hidden and protected paths are never touched, and what the host changed meanwhile is left as the host has it: the
 //! sandbox's version is set aside then.
+//!
+//! What is new comes first and deletions last, and none where something new could not be written: a file that was moved
+//! is in both places rather than in none if the carry is killed or the disk is full.
 
 pub mod aside;
 mod delete;
 mod hold;
+mod later;
 mod report;
 pub mod transfer;
 
@@ -16,8 +20,8 @@ use std::{
 };
 
 use crate::{
-    carry::{aside::Aside, delete::Clearing, hold::Why, transfer::Put},
-    fault::{During, Fault, Outcome},
+    carry::{aside::Aside, hold::Why, later::Failures, transfer::Put},
+    fault::{During, Outcome},
     git::carried::{Closed, cleared_index, is_index},
     view::{
         matcher::{Match, Matcher},
@@ -27,12 +31,14 @@ use crate::{
 };
 pub use report::Report;
 use rustix::{
-    fs::{AtFlags, Dir, FileType, Mode, OFlags, RawMode, Stat, fgetxattr, mkdirat, openat, statat},
+    fs::{AtFlags, Dir, FileType, Mode, OFlags, RawMode, Stat, chmodat, fchmod, fgetxattr, mkdirat, openat, statat},
     io::Errno,
 };
 
 /// Folders in folders. Each takes descriptors and stack while it is carried, and the sandbox can nest without end.
 pub const DEEPEST: usize = 200;
+/// A folder that the sandbox closed is closed when all is in it.
+const FILLABLE: RawMode = 0o700;
 
 pub struct Carrier<'a> {
     pub hide: &'a Matcher,
@@ -51,6 +57,11 @@ pub struct Carrier<'a> {
     pub privileged: bool,
     /// The folder that is being carried.
     place: Place,
+    /// Deletions, and what takes the place of something else, until all that is new is in its place.
+    later: Option<Vec<Vec<u8>>>,
+    /// Repositories whose list of references the host changed as well.
+    contested: Vec<Vec<u8>>,
+    failures: Failures,
     report: Report,
 }
 
@@ -69,8 +80,22 @@ impl<'a> Carrier<'a> {
         privileged: bool,
     ) -> Self {
         let listed = survey.hidden.iter().chain(&survey.protected).map(|h| h.path.as_slice()).collect();
-        let (closed, place, report) = (Closed::default(), Place::default(), Report::default());
-        Self { hide, protect, review: None, aside: None, listed, survey, closed, since, privileged, place, report }
+        Self {
+            hide,
+            protect,
+            review: None,
+            aside: None,
+            listed,
+            survey,
+            closed: Closed::default(),
+            since,
+            privileged,
+            place: Place::default(),
+            later: None,
+            contested: Vec::new(),
+            failures: Failures::default(),
+            report: Report::default(),
+        }
     }
 
     /// Changes to what `review` names are set aside, and so are conflicts.
@@ -82,17 +107,35 @@ impl<'a> Carrier<'a> {
     pub fn carry(mut self, upper: BorrowedFd<'_>, project: BorrowedFd<'_>) -> Outcome<Report> {
         self.closed = Closed::of(upper, project, self.survey)?;
         self.report.repositories = self.closed.reasons().map(str::to_owned).collect();
+        self.later = Some(Vec::new());
         self.folder(upper, project, &[])?;
+        let later = self.later.take().unwrap_or_default();
+        if self.failures.are_none() {
+            self.carry_later(upper, project, later)?;
+        }
         self.report.held_as = self.aside.and_then(Aside::name);
+        self.failures.told(self.report.held_as.as_deref())?;
+        self.report.sort();
         Ok(self.report)
     }
 
     fn folder(&mut self, upper: BorrowedFd<'_>, target: BorrowedFd<'_>, path: &[u8]) -> Outcome<()> {
-        let inner = Place::of(self.protect, path, self.place, Some(target), Some(upper));
+        self.within(path, target, Some(upper), |this| this.contents(upper, target, path))
+    }
+
+    /// Works on the folder `path` of the project, and what the layer has of it.
+    fn within(
+        &mut self,
+        path: &[u8],
+        target: BorrowedFd<'_>,
+        upper: Option<BorrowedFd<'_>>,
+        work: impl FnOnce(&mut Self) -> Outcome<()>,
+    ) -> Outcome<()> {
+        let inner = Place::of(self.protect, path, self.place, Some(target), upper);
         let outer = std::mem::replace(&mut self.place, inner);
-        let carried = self.contents(upper, target, path);
+        let done = work(self);
         self.place = outer;
-        carried
+        done
     }
 
     fn contents(&mut self, upper: BorrowedFd<'_>, target: BorrowedFd<'_>, path: &[u8]) -> Outcome<()> {
@@ -102,11 +145,16 @@ impl<'a> Carrier<'a> {
         if is_opaque(upper) {
             let kept: HashSet<&CStr> = names.iter().map(CString::as_c_str).collect();
             for name in there.iter().filter(|n| !kept.contains(n.as_c_str())) {
-                self.delete(target, name, &join(path, name))?;
+                let path = join(path, name);
+                if !self.puts_off(&path) {
+                    self.delete(target, name, &path)?;
+                }
             }
         }
         for name in &names {
-            self.entry(upper, target, name, &join(path, name))?;
+            let path = join(path, name);
+            let carried = self.entry(upper, target, name, &path);
+            self.failures.note(&path, carried);
         }
         Ok(())
     }
@@ -122,12 +170,13 @@ impl<'a> Carrier<'a> {
             return self.hold(upper, Some(target), name, path, Why::Review);
         }
         if kind == FileType::CharacterDevice && new.st_rdev == 0 {
-            return self.delete(target, name, path);
+            return if self.puts_off(path) { Ok(()) } else { self.delete(target, name, path) };
         }
         if self.leads_in(path, &new) || self.place.refuses(name, &Deed::Put(upper, kind)) {
             self.note(path, |r| &mut r.refused);
             return Ok(());
         }
+        Self::make_readable(upper, name, &new)?;
         let old = self.on_host(target, name)?;
         match kind {
             FileType::Directory => self.enter(upper, target, name, path, old.as_ref(), new.st_mode),
@@ -150,16 +199,23 @@ impl<'a> Carrier<'a> {
     ) -> Outcome<()> {
         let there = old.is_some_and(|s| FileType::from_raw_mode(s.st_mode) == FileType::Directory);
         if !there {
-            if old.is_some() && !self.clear(target, name, path, Clearing::Replacement)? {
+            if old.is_some() && self.puts_off(path) {
+                return Ok(());
+            }
+            if old.is_some() && !self.clear(target, name, path)? {
                 return self.hold(upper, None, name, path, Why::Conflict);
             }
-            mkdirat(target, name, Mode::from_raw_mode(mode & 0o777)).during("make a folder")?;
+            mkdirat(target, name, Mode::from_raw_mode(mode & 0o777 | FILLABLE)).during("make a folder")?;
             self.own(target, name)?;
             self.note(path, |r| &mut r.written);
         }
         let from = open_folder(upper, name)?;
         let to = open_folder(target, name)?;
-        self.folder(from.as_fd(), to.as_fd(), path)
+        self.folder(from.as_fd(), to.as_fd(), path)?;
+        if !there && mode & FILLABLE != FILLABLE {
+            fchmod(&to, Mode::from_raw_mode(mode & 0o777)).during("set a folder's mode")?;
+        }
+        Ok(())
     }
 
     fn replace(
@@ -173,7 +229,10 @@ impl<'a> Carrier<'a> {
     ) -> Outcome<()> {
         if let Some(old) = old {
             if FileType::from_raw_mode(old.st_mode) == FileType::Directory {
-                if !self.clear(target, name, path, Clearing::Replacement)? {
+                if self.puts_off(path) {
+                    return Ok(());
+                }
+                if !self.clear(target, name, path)? {
                     return self.hold(upper, None, name, path, Why::Conflict);
                 }
             } else if self.changed_on_host(old) {
@@ -183,7 +242,7 @@ impl<'a> Carrier<'a> {
         let cleared = if is_index(path, self.survey) { cleared_index(upper, target, name)? } else { None };
         let old = old.filter(|old| FileType::from_raw_mode(old.st_mode) != FileType::Directory);
         let put = transfer::put((upper, cleared.as_ref()), target, name, old, new, self.privileged);
-        match put.map_err(|fault| not_carried(path, fault))? {
+        match put? {
             Put::Written => self.note(path, |r| &mut r.written),
             Put::Same => {}
             Put::Overtaken => self.hold(upper, Some(target), name, path, Why::Conflict)?,
@@ -216,6 +275,26 @@ impl<'a> Carrier<'a> {
         leads_in(split(path)) || self.place.as_in_git(path).is_some_and(|path| leads_in(split(&path)))
     }
 
+    /// Whether a reference may only be in a list that the sandbox wrote and that is not carried over.
+    fn is_contested(&self, path: &[u8]) -> bool {
+        let is_in = |git: &Vec<u8>| path.strip_prefix(&git[..]).is_some_and(|inside| inside.starts_with(b"refs/"));
+        self.contested.iter().any(is_in)
+    }
+
+    /// The sandbox is over, and its files are the user's; these may have been closed to their owner.
+    fn make_readable(upper: BorrowedFd<'_>, name: &CStr, stat: &Stat) -> Outcome<()> {
+        let needed = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory => 0o500,
+            FileType::RegularFile => 0o400,
+            _ => return Ok(()),
+        };
+        if stat.st_mode & needed == needed {
+            return Ok(());
+        }
+        let mode = Mode::from_raw_mode(stat.st_mode & 0o777 | needed);
+        chmodat(upper, name, mode, AtFlags::empty()).during("open what the sandbox closed")
+    }
+
     fn changed_on_host(&self, old: &Stat) -> bool {
         (old.st_ctime, old.st_ctime_nsec) >= self.since
     }
@@ -235,12 +314,6 @@ impl<'a> Carrier<'a> {
     fn note(&mut self, path: &[u8], list: impl Fn(&mut Report) -> &mut Vec<String>) {
         self.report.note(path, list);
     }
-}
-
-fn not_carried(path: &[u8], fault: Fault) -> Fault {
-    let message = format!("{} could not be carried over: {}", String::from_utf8_lossy(path), fault.message);
-    Fault { message, ..fault }
-        .hint("what comes before it by name is in the project, the rest is not; make room, and run it again")
 }
 
 /// Such a name can mislead whoever reads it in a list, a terminal or a script. `apply` refuses the same.

@@ -28,11 +28,29 @@ pub struct Report {
 
 impl Report {
     pub(super) fn note(&mut self, path: &[u8], list: impl Fn(&mut Self) -> &mut Vec<String>) {
+        let path = String::from_utf8_lossy(path);
         if self.bytes + path.len() > MOST_BYTES {
             self.omitted += 1;
         } else {
             self.bytes += path.len();
-            list(self).push(String::from_utf8_lossy(path).into_owned());
+            list(self).push(path.into_owned());
+        }
+    }
+
+    /// How much is noted as deleted.
+    pub(super) fn mark(&self) -> usize {
+        self.deleted.len()
+    }
+
+    /// Forgets what was noted as deleted since.
+    pub(super) fn take_back(&mut self, mark: usize) {
+        self.bytes -= self.deleted.drain(mark..).map(|path| path.len()).sum::<usize>();
+    }
+
+    /// By name, whatever was done first.
+    pub(super) fn sort(&mut self) {
+        for list in [&mut self.held, &mut self.conflicts, &mut self.refused, &mut self.deleted, &mut self.written] {
+            list.sort_unstable();
         }
     }
 

@@ -24,7 +24,15 @@ pub const COMPARED: i64 = 64 << 20;
 pub fn clear_leftovers(target: BorrowedFd<'_>, names: &[CString]) -> Outcome<()> {
     for name in names {
         let owner = name.to_bytes().strip_prefix(TEMPORARY).and_then(|pid| std::str::from_utf8(pid).ok());
-        if owner.is_some_and(|pid| !std::path::Path::new("/proc").join(pid).exists()) {
+        // Whatever else begins like that is the user's own.
+        let owner = owner.filter(|pid| !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()));
+        if owner.is_none_or(|pid| std::path::Path::new("/proc").join(pid).exists()) {
+            continue;
+        }
+        let kind = FileType::from_raw_mode(
+            statat(target, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW).map_or(0, |stat| stat.st_mode),
+        );
+        if matches!(kind, FileType::RegularFile | FileType::Symlink) {
             unlinkat(target, name.as_c_str(), AtFlags::empty()).during("clear a temporary file")?;
         }
     }
@@ -203,14 +211,18 @@ mod tests {
         fs::create_dir_all(&folder).expect("make");
         let temporary = String::from_utf8_lossy(TEMPORARY);
         let (left, own) = (format!("{temporary}999999999"), format!("{temporary}{}", std::process::id()));
-        let names: Vec<CString> = [left.as_str(), &own, "plain"].map(|n| CString::new(n).expect("a name")).into();
-        for name in [left.as_str(), &own, "plain"] {
+        let (users, folders) = (format!("{temporary}x"), format!("{temporary}999999998"));
+        let all = [left.as_str(), &own, &users, &temporary, "plain"];
+        let names = all.into_iter().chain([folders.as_str()]);
+        let names: Vec<CString> = names.map(|n| CString::new(n).expect("a name")).collect();
+        for name in all {
             fs::write(folder.join(name), "x").expect("write");
         }
+        fs::create_dir(folder.join(&folders)).expect("make");
         let fd = rustix::fs::open(&folder, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).expect("open");
         clear_leftovers(fd.as_fd(), &names).expect("clear");
         assert!(!folder.join(&left).exists());
-        assert!(folder.join(&own).exists() && folder.join("plain").exists());
+        assert!([&own, &users, &*temporary, "plain", &folders].iter().all(|name| folder.join(name).exists()));
         fs::remove_dir_all(&folder).expect("remove");
     }
 }

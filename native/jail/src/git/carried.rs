@@ -38,6 +38,12 @@ impl Closed {
         Ok(closed)
     }
 
+    /// Whether a path is in a repository that stays as it is. What is deleted of its objects may be all that it has of a
+    /// commit.
+    pub fn surrounds(&self, path: &[u8]) -> bool {
+        self.0.keys().any(|git| path.starts_with(git))
+    }
+
     /// Whether a path belongs to a repository that stays as it is. New objects are no change to it.
     pub fn has(&self, path: &[u8]) -> bool {
         self.0.keys().any(|git| {
