@@ -85,6 +85,11 @@ const lossy = [
     name: "a tag",
     script: "rm .git/index; git reset -q; git checkout -q --detach; git add -A; git commit -qm lossy; git tag -am x v1",
   },
+  {
+    name: "a history written anew whose old objects are gone",
+    script: `first=$(git rev-parse HEAD); rm .git/index; git checkout -q --orphan other; git add -A; git commit -qm lossy
+      git branch -qM other main; rm -rf .git/logs; git gc -q --prune=now; if git cat-file -e "$first"; then exit 1; fi`,
+  },
   { name: "something staged", script: "git update-index --force-remove .env deploy/id_rsa" },
   { name: "no index", script: "rm .git/index" },
 ];
