@@ -1,52 +1,17 @@
 import Foundation
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
-struct Call {
-    var method: String
-    var path: String
-    var query: [URLQueryItem] = []
-    var contentType: String?
-    var body: Data?
-    /// Time limits of the commands that it is about.
-    var commandMs = 0.0
-
-    init(_ method: String, _ path: String, query: [URLQueryItem] = []) {
-        self.method = method
-        self.path = path
-        self.query = query
-    }
-
-    func json(_ value: some Encodable) throws -> Call {
-        var call = self
-        call.body = try JSONEncoder().encode(value)
-        call.contentType = "application/json"
-        return call
-    }
-
-    func bytes(_ content: Data) -> Call {
-        var call = self
-        call.body = content
-        call.contentType = "application/octet-stream"
-        return call
-    }
-
-    func taking(_ commandMs: Double) -> Call {
-        var call = self
-        call.commandMs = commandMs
-        return call
-    }
-}
 
 /// Requests to one server: with its key, within their time, sent again where that is safe, and answers taken apart.
-struct Connection: Sendable {
-    let baseURL: String
-    let apiKey: String?
-    let requestTimeoutMs: Double
-    let maxRetries: Int
+final class Connection: Sendable {
+    private let place: Result<Place, AgentKernelError>
+    private let transport: any Transport
+    private let folders: LocalFolders
+    private let prefix: String
+    private let apiKey: String?
+    private let requestTimeout: Duration
+    private let maxRetries: Int
 
     private struct Envelope<T: Decodable>: Decodable {
+        let success: Bool
         let data: T
     }
 
@@ -54,97 +19,104 @@ struct Connection: Sendable {
         let error: ApiError
     }
 
+    init(baseURL: String?, apiKey: String?, requestTimeout: Duration, maxRetries: Int, folders: LocalFolders) {
+        place = Result { try Place.find(baseURL, folders) }
+            .mapError { $0 as? AgentKernelError ?? .request("\($0)") }
+        self.folders = folders
+        self.apiKey = apiKey ?? folders.variable("AGENTKERNEL_API_KEY")
+        self.requestTimeout = requestTimeout
+        self.maxRetries = maxRetries
+        switch place {
+        case .success(.unix(let path)):
+            prefix = ""
+            transport = SocketTransport(.unix(path: path), authority: "localhost")
+        case .success(.tcp(let host, let port, let authority, let own)):
+            prefix = own
+            transport = SocketTransport(.tcp(host: host, port: port), authority: authority)
+        case .success(.tls(_, _, let base)):
+            prefix = ""
+            transport = SessionTransport(base: base)
+        case .failure(let error):
+            prefix = ""
+            transport = NoTransport(error: error)
+        }
+    }
+
+    deinit {
+        (transport as? SessionTransport)?.close()
+    }
+
     /// What is in the envelope.
     func data<T: Decodable>(_ type: T.Type, _ call: Call) async throws -> T {
         let body = try await content(call)
         do {
-            return try JSONDecoder().decode(Envelope<T>.self, from: body).data
-        } catch {
+            let envelope = try JSONDecoder().decode(Envelope<T>.self, from: body)
+            guard envelope.success else { throw AgentKernelError.badAnswer("the answer has no data") }
+            return envelope.data
+        } catch let error as DecodingError {
             throw AgentKernelError.badAnswer("the answer is not in the form that it should be: \(error)")
         }
     }
 
     func content(_ call: Call) async throws -> Data {
-        var whole = Data()
-        for try await piece in try await open(call) { whole.append(piece) }
-        return whole
+        let limit = Limit.total(until: .now + requestTimeout + call.commandTime)
+        return try await open(call, limit).whole(limit)
     }
 
-    func events(_ call: Call) -> AsyncThrowingStream<CommandEvent, any Error> {
-        AsyncThrowingStream { continuation in
-            let reading = Task {
-                do {
-                    var parser = EventParser()
-                    for try await piece in try await open(call) {
-                        for (event, data) in parser.push(piece) {
-                            guard let read = try CommandEvent.read(event, data) else { continue }
-                            continuation.yield(read)
-                            if case .exit = read { return continuation.finish() }
-                        }
-                    }
-                    try Task.checkCancellation()
-                    throw AgentKernelError.transport("the stream ended before the command did", unsent: false)
-                } catch {
-                    continuation.finish(throwing: error)
-                }
-            }
-            // Whoever leaves the loop ends the command.
-            continuation.onTermination = { _ in reading.cancel() }
-        }
+    func events(_ call: Call) -> CommandEvents {
+        CommandEvents(connection: self, call: call, limit: .idle(requestTimeout))
     }
 
-    private func open(_ call: Call) async throws -> AsyncThrowingStream<Data, any Error> {
+    /// The body of an answer that is no error.
+    func open(_ call: Call, _ limit: Limit) async throws -> any AnswerBody {
         var attempt = 0
         while true {
             do {
-                return try await send(call)
+                return try await send(call, limit)
             } catch let error as AgentKernelError {
-                guard attempt < maxRetries,
-                    let pauseMs = Retry.pauseMs(after: error, method: call.method, attempt: attempt)
+                guard attempt < maxRetries, let pause = Retry.pause(after: error, method: call.method, attempt: attempt)
                 else { throw error }
-                try await Task.sleep(nanoseconds: UInt64(pauseMs * 1_000_000))
+                try await sleep(pause, within: limit)
             }
             attempt += 1
         }
     }
 
-    private func send(_ call: Call) async throws -> AsyncThrowingStream<Data, any Error> {
-        let limit = (requestTimeoutMs + call.commandMs) / 1000
-        let (response, body) = try await Transfer.send(try request(call, limit), idleSeconds: limit)
-        if response.statusCode < 300 { return body }
-        var whole = Data()
-        for try await piece in body { whole.append(piece) }
+    private func sleep(_ pause: Duration, within limit: Limit) async throws {
+        let end = ContinuousClock.now + pause
+        guard end < limit.deadline else { throw AgentKernelError.timeout }
+        try await Task.sleep(until: end, clock: .continuous)
+    }
+
+    private func send(_ call: Call, _ limit: Limit) async throws -> any AnswerBody {
+        let answer = try await transport.send(request(call), limit)
+        if (200..<300).contains(answer.status) { return answer.body }
+        let whole = try await answer.body.whole(limit)
         guard var failure = try? JSONDecoder().decode(Failure.self, from: whole).error else {
-            throw AgentKernelError.badAnswer(
-                "the answer was \(response.statusCode), and not in the form of agentkernel's errors")
+            throw AgentKernelError.badAnswer("the answer was \(answer.status), and not in the form of agentkernel's errors")
         }
-        failure.status = response.statusCode
-        failure.retryAfterMs = response.value(forHTTPHeaderField: "Retry-After").flatMap(Double.init).map { $0 * 1000 }
+        failure.status = answer.status
+        if let seconds = answer.headers["retry-after"].flatMap(Double.init), seconds >= 0, seconds < 1e9 {
+            failure.retryAfter = .seconds(seconds)
+        }
         throw AgentKernelError.api(failure)
     }
 
-    private func request(_ call: Call, _ limit: Double) throws -> URLRequest {
-        guard var parts = URLComponents(string: baseURL), ["http", "https"].contains(parts.scheme), parts.host != nil
-        else {
-            throw AgentKernelError.request(
-                "the base URL \(baseURL) is of no kind that is known: give http://host:port or https://host:port")
-        }
-        parts.percentEncodedPath += call.path
-        if !call.query.isEmpty { parts.queryItems = call.query }
-        guard let url = parts.url else { throw AgentKernelError.request("\(call.path) is not a path") }
-        var request = URLRequest(url: url, timeoutInterval: limit)
-        request.httpMethod = call.method
-        request.httpBody = call.body
-        if let contentType = call.contentType { request.setValue(contentType, forHTTPHeaderField: "Content-Type") }
-        if let key = apiKey ?? localToken(url) {
-            request.setValue("Bearer \(key)", forHTTPHeaderField: "Authorization")
-        }
-        return request
+    private func request(_ call: Call) throws -> Outgoing {
+        var headers: [(name: String, value: String)] = []
+        if let contentType = call.contentType { headers.append(("Content-Type", contentType)) }
+        if let key = try apiKey ?? place.get().localToken(folders) { headers.append(("Authorization", "Bearer \(key)")) }
+        // A body of length 0 is one as well; without its length some servers wait for it.
+        let body = call.body ?? (["POST", "PUT"].contains(call.method) ? Data() : nil)
+        return Outgoing(method: call.method, target: prefix + call.target, headers: headers, body: body)
     }
 }
 
-/// One segment of a path.
-func encoded(_ word: String) -> String {
-    let plain = CharacterSet(charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-    return word.addingPercentEncoding(withAllowedCharacters: plain) ?? word
+/// In place of one where the base URL makes no sense, which the first call tells.
+private struct NoTransport: Transport {
+    let error: AgentKernelError
+
+    func send(_ request: Outgoing, _ limit: Limit) async throws -> Answer {
+        throw error
+    }
 }

@@ -7,6 +7,7 @@ public struct Files: Sendable {
 
     private struct Nothing: Decodable {}
 
+    /// All of a file.
     public func read(_ path: String) async throws -> Data {
         try await connection.content(at("GET", path, ["format": "raw"]))
     }
@@ -21,10 +22,12 @@ public struct Files: Sendable {
         return try await connection.data(Written.self, at("PUT", path, query).bytes(content))
     }
 
+    /// Makes a folder, and those on the way.
     public func makeFolder(_ path: String) async throws -> Written {
         try await connection.data(Written.self, at("PUT", path, ["type": "dir"]))
     }
 
+    /// What is in a folder.
     public func list(_ path: String = "/workspace") async throws -> FolderListing {
         try await connection.data(FolderListing.self, at("GET", path, ["format": "json"]))
     }
@@ -37,7 +40,7 @@ public struct Files: Sendable {
     private func at(_ method: String, _ path: String, _ query: [String: String]) -> Call {
         let absolute = path.hasPrefix("/") ? String(path.dropFirst()) : "workspace/\(path)"
         let words = absolute.split(separator: "/", omittingEmptySubsequences: false).map { encoded(String($0)) }
-        let items = query.map { URLQueryItem(name: $0.key, value: $0.value) }
+        let items = query.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
         return Call(method, "\(sandbox)/files/\(words.joined(separator: "/"))", query: items)
     }
 }

@@ -1,232 +1,6 @@
 // Written by `npm run sdk:sources` from spec/errors.json and spec/openapi.json; changes belong there.
 
-/// Limits of a sandbox.
-public struct Resources: Sendable, Encodable {
-    /// Processor cores (2).
-    public var vcpus: Double?
-    /// Memory in MiB (1024).
-    public var memoryMb: Int?
-    /// Processes and threads at once (512).
-    public var pids: Int?
-    /// What may be written, in MiB (4096).
-    public var diskMb: Int?
-    /// Open files of one process (4096).
-    public var openFiles: Int?
-
-    public init() {}
-
-    enum CodingKeys: String, CodingKey {
-        case vcpus = "vcpus"
-        case memoryMb = "memory_mb"
-        case pids = "pids"
-        case diskMb = "disk_mb"
-        case openFiles = "open_files"
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encodeIfPresent(vcpus, forKey: .vcpus)
-        try container.encodeIfPresent(memoryMb, forKey: .memoryMb)
-        try container.encodeIfPresent(pids, forKey: .pids)
-        try container.encodeIfPresent(diskMb, forKey: .diskMb)
-        try container.encodeIfPresent(openFiles, forKey: .openFiles)
-    }
-}
-
-public struct RunOptions: Sendable, Encodable {
-    /// The working directory, inside the sandbox (/workspace).
-    public var cwd: String?
-    /// What the command reads on its standard input.
-    public var stdin: Input?
-    /// After so long the command is ended with all it started (30000).
-    public var timeoutMs: Int?
-    /// How output is written in the answer; base64 keeps every byte (utf8). One of utf8, base64.
-    public var encoding: String?
-    /// What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments. One of auto, linux, wasm, hyperlight.
-    public var backend: String?
-    /// With the backend `wasm`: the first word of the command is a program's text. One of js, python.
-    public var lang: String?
-    /// With the backend `wasm`: the module itself, in base64; the first word of the command is then only its name.
-    public var module: String?
-    /// Where the root filesystem comes from; otherwise it is detected from the command.
-    public var image: String?
-    /// How much is allowed (moderate). One of permissive, moderate, restrictive.
-    public var profile: String?
-    /// Defaults that fit one agent (native). One of native, claude, codex, gemini.
-    public var compatibilityMode: String?
-    /// What can be reached.
-    public var network: Network?
-    /// Variables for every command.
-    public var env: [String: String]?
-    /// Who commands run as: name, uid, name:group or uid:gid.
-    public var user: String?
-    /// Limits of the sandbox.
-    public var resources: Resources?
-    /// A folder of the host, shown as /workspace. Only for the user of the same machine, or an admin key.
-    public var dir: String?
-    /// How `dir` is shown: as a copy (default), carried over after the end, live, or not at all. One of copy, sync, mount, none.
-    public var workspace: String?
-
-    public init() {}
-
-    enum CodingKeys: String, CodingKey {
-        case cwd = "cwd"
-        case stdin = "stdin"
-        case timeoutMs = "timeout_ms"
-        case encoding = "encoding"
-        case backend = "backend"
-        case lang = "lang"
-        case module = "module"
-        case image = "image"
-        case profile = "profile"
-        case compatibilityMode = "compatibility_mode"
-        case network = "network"
-        case env = "env"
-        case user = "user"
-        case resources = "resources"
-        case dir = "dir"
-        case workspace = "workspace"
-        case stdinEncoding = "stdin_encoding"
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encodeIfPresent(cwd, forKey: .cwd)
-        try stdin?.encode(to: &container, text: .stdin, encoding: .stdinEncoding)
-        try container.encodeIfPresent(timeoutMs, forKey: .timeoutMs)
-        try container.encodeIfPresent(encoding, forKey: .encoding)
-        try container.encodeIfPresent(backend, forKey: .backend)
-        try container.encodeIfPresent(lang, forKey: .lang)
-        try container.encodeIfPresent(module, forKey: .module)
-        try container.encodeIfPresent(image, forKey: .image)
-        try container.encodeIfPresent(profile, forKey: .profile)
-        try container.encodeIfPresent(compatibilityMode, forKey: .compatibilityMode)
-        try container.encodeIfPresent(network, forKey: .network)
-        try container.encodeIfPresent(env, forKey: .env)
-        try container.encodeIfPresent(user, forKey: .user)
-        try container.encodeIfPresent(resources, forKey: .resources)
-        try container.encodeIfPresent(dir, forKey: .dir)
-        try container.encodeIfPresent(workspace, forKey: .workspace)
-    }
-}
-
-public struct ExecOptions: Sendable, Encodable {
-    /// The working directory, inside the sandbox (/workspace).
-    public var cwd: String?
-    /// What the command reads on its standard input.
-    public var stdin: Input?
-    /// After so long the command is ended with all it started (30000).
-    public var timeoutMs: Int?
-    /// How output is written in the answer; base64 keeps every byte (utf8). One of utf8, base64.
-    public var encoding: String?
-    /// Variables for this command.
-    public var env: [String: String]?
-    /// Who it runs as: name, uid, name:group or uid:gid.
-    public var user: String?
-
-    public init() {}
-
-    enum CodingKeys: String, CodingKey {
-        case cwd = "cwd"
-        case stdin = "stdin"
-        case timeoutMs = "timeout_ms"
-        case encoding = "encoding"
-        case env = "env"
-        case user = "user"
-        case stdinEncoding = "stdin_encoding"
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encodeIfPresent(cwd, forKey: .cwd)
-        try stdin?.encode(to: &container, text: .stdin, encoding: .stdinEncoding)
-        try container.encodeIfPresent(timeoutMs, forKey: .timeoutMs)
-        try container.encodeIfPresent(encoding, forKey: .encoding)
-        try container.encodeIfPresent(env, forKey: .env)
-        try container.encodeIfPresent(user, forKey: .user)
-    }
-}
-
-public struct CreateOptions: Sendable, Encodable {
-    /// Where the root filesystem comes from; otherwise it is detected from the command.
-    public var image: String?
-    /// How much is allowed (moderate). One of permissive, moderate, restrictive.
-    public var profile: String?
-    /// Defaults that fit one agent (native). One of native, claude, codex, gemini.
-    public var compatibilityMode: String?
-    /// What can be reached.
-    public var network: Network?
-    /// Variables for every command.
-    public var env: [String: String]?
-    /// Who commands run as: name, uid, name:group or uid:gid.
-    public var user: String?
-    /// Limits of the sandbox.
-    public var resources: Resources?
-    /// A folder of the host, shown as /workspace. Only for the user of the same machine, or an admin key.
-    public var dir: String?
-    /// How `dir` is shown: as a copy (default), carried over after the end, live, or not at all. One of copy, sync, mount, none.
-    public var workspace: String?
-    /// It is removed so long after its creation.
-    public var ttl: String?
-    /// It is stopped after so long without work.
-    public var idleTimeout: String?
-    /// false: it is made and not started (true).
-    public var start: Bool?
-
-    public init() {}
-
-    enum CodingKeys: String, CodingKey {
-        case image = "image"
-        case profile = "profile"
-        case compatibilityMode = "compatibility_mode"
-        case network = "network"
-        case env = "env"
-        case user = "user"
-        case resources = "resources"
-        case dir = "dir"
-        case workspace = "workspace"
-        case ttl = "ttl"
-        case idleTimeout = "idle_timeout"
-        case start = "start"
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encodeIfPresent(image, forKey: .image)
-        try container.encodeIfPresent(profile, forKey: .profile)
-        try container.encodeIfPresent(compatibilityMode, forKey: .compatibilityMode)
-        try container.encodeIfPresent(network, forKey: .network)
-        try container.encodeIfPresent(env, forKey: .env)
-        try container.encodeIfPresent(user, forKey: .user)
-        try container.encodeIfPresent(resources, forKey: .resources)
-        try container.encodeIfPresent(dir, forKey: .dir)
-        try container.encodeIfPresent(workspace, forKey: .workspace)
-        try container.encodeIfPresent(ttl, forKey: .ttl)
-        try container.encodeIfPresent(idleTimeout, forKey: .idleTimeout)
-        try container.encodeIfPresent(start, forKey: .start)
-    }
-}
-
-public struct CopyOptions: Sendable, Encodable {
-    /// false: it is made and not started (true).
-    public var start: Bool?
-    /// false: files alone, also where memory could be had (true).
-    public var memory: Bool?
-
-    public init() {}
-
-    enum CodingKeys: String, CodingKey {
-        case start = "start"
-        case memory = "memory"
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encodeIfPresent(start, forKey: .start)
-        try container.encodeIfPresent(memory, forKey: .memory)
-    }
-}
-
+/// Where the root filesystem came from.
 public struct ImageUsed: Sendable, Codable {
     /// As it is called.
     public let name: String
@@ -246,8 +20,8 @@ public struct ImageUsed: Sendable, Codable {
 public struct Layer: Sendable, Codable {
     /// Which wall.
     public let name: String
-    /// Whether it stands. One of applied, partial, absent.
-    public let state: String
+    /// Whether it stands.
+    public let state: LayerState
     /// What is missing.
     public let detail: String?
 
@@ -277,6 +51,7 @@ public struct Blocked: Sendable, Codable {
     }
 }
 
+/// What a command used.
 public struct Usage: Sendable, Codable {
     /// Processor time.
     public let cpuUs: Int?
@@ -328,8 +103,8 @@ public struct Changes: Sendable, Codable {
 
 /// Its way out.
 public struct RunResultNetwork: Sendable, Codable {
-    /// What could be reached. One of off, on, allowlist.
-    public let mode: String
+    /// What could be reached.
+    public let mode: NetworkMode
     /// What was refused.
     public let blocked: [Blocked]
 
@@ -339,6 +114,7 @@ public struct RunResultNetwork: Sendable, Codable {
     }
 }
 
+/// How a command in a sandbox of its own ended.
 public struct RunResult: Sendable, Codable {
     /// Both streams in order of arrival.
     public let output: String
@@ -354,18 +130,18 @@ public struct RunResult: Sendable, Codable {
     public let timedOut: Bool
     /// The sandbox that it ran in.
     public let sandbox: String
-    /// How output, stdout and stderr are written. One of utf8, base64.
-    public let encoding: String
+    /// How output, stdout and stderr are written.
+    public let encoding: OutputEncoding
     /// Output beyond the limit, which is not here.
     public let droppedBytes: Int
-    /// What isolated it. One of linux, docker, podman, gvisor, microvm, wasm, apple, kubernetes.
-    public let backend: String
+    /// What isolated it.
+    public let backend: Backend
     /// Its root filesystem.
     public let image: ImageUsed
-    /// How much is allowed. One of permissive, moderate, restrictive.
-    public let profile: String
-    /// The agent whose defaults hold. One of native, claude, codex, gemini.
-    public let compatibilityMode: String
+    /// How much is allowed.
+    public let profile: Profile
+    /// The agent whose defaults hold.
+    public let compatibilityMode: CompatibilityMode
     /// Its walls.
     public let layers: [Layer]
     /// What it used.
@@ -376,6 +152,9 @@ public struct RunResult: Sendable, Codable {
     public let changes: Changes?
     /// What the caller should know besides.
     public let notes: [String]
+
+    /// From the request to the end.
+    public var duration: Duration { .milliseconds(durationMs) }
 
     enum CodingKeys: String, CodingKey {
         case output = "output"
@@ -399,6 +178,7 @@ public struct RunResult: Sendable, Codable {
     }
 }
 
+/// How a command in a sandbox that stays ended.
 public struct ExecResult: Sendable, Codable {
     /// Both streams in order of arrival.
     public let output: String
@@ -414,12 +194,15 @@ public struct ExecResult: Sendable, Codable {
     public let timedOut: Bool
     /// The sandbox that it ran in.
     public let sandbox: String
-    /// How output, stdout and stderr are written. One of utf8, base64.
-    public let encoding: String
+    /// How output, stdout and stderr are written.
+    public let encoding: OutputEncoding
     /// Output beyond the limit, which is not here.
     public let droppedBytes: Int
     /// The command, among all of this sandbox.
     public let exec: String
+
+    /// From the request to the end.
+    public var duration: Duration { .milliseconds(durationMs) }
 
     enum CodingKeys: String, CodingKey {
         case output = "output"
@@ -435,6 +218,7 @@ public struct ExecResult: Sendable, Codable {
     }
 }
 
+/// A command that runs on.
 public struct DetachedExec: Sendable, Codable {
     /// By which its output and end are found.
     public let exec: String
@@ -447,13 +231,14 @@ public struct DetachedExec: Sendable, Codable {
     }
 }
 
+/// Output and end of a detached command.
 public struct ExecLog: Sendable, Codable {
     /// The command, among all of this sandbox.
     public let exec: String
     /// Its words.
     public let command: [String]
-    /// `failed`: it never ran; `lost`: nobody saw how it ended. One of running, ended, failed, lost.
-    public let state: String
+    /// `failed`: it never ran; `lost`: nobody saw how it ended.
+    public let state: ExecState
     /// When it was started.
     public let startedAt: String
     /// When it ended.
@@ -464,8 +249,8 @@ public struct ExecLog: Sendable, Codable {
     public let stdout: String
     /// The newest of its standard error.
     public let stderr: String
-    /// How stdout and stderr are written. One of utf8, base64.
-    public let encoding: String
+    /// How stdout and stderr are written.
+    public let encoding: OutputEncoding
     /// Older output, which is not kept.
     public let droppedBytes: Int
 
@@ -505,21 +290,22 @@ public struct SandboxInfoResources: Sendable, Codable {
     }
 }
 
+/// A sandbox that stays.
 public struct SandboxInfo: Sendable, Codable {
     /// How it is called.
     public let name: String
-    /// What it does now. One of created, running, paused, stopped.
-    public let state: String
-    /// What isolates it. One of linux, docker, podman, gvisor, microvm, wasm, apple, kubernetes.
-    public let backend: String
+    /// What it does now.
+    public let state: SandboxState
+    /// What isolates it.
+    public let backend: Backend
     /// Its root filesystem; null where that is not known yet.
     public let image: ImageUsed?
-    /// How much is allowed. One of permissive, moderate, restrictive.
-    public let profile: String
-    /// The agent whose defaults hold. One of native, claude, codex, gemini.
-    public let compatibilityMode: String
-    /// What can be reached. One of off, on, allowlist.
-    public let network: String
+    /// How much is allowed.
+    public let profile: Profile
+    /// The agent whose defaults hold.
+    public let compatibilityMode: CompatibilityMode
+    /// What can be reached.
+    public let network: NetworkMode
     /// Its limits.
     public let resources: SandboxInfoResources
     /// The folder of the host that it shows as /workspace.
@@ -538,6 +324,12 @@ public struct SandboxInfo: Sendable, Codable {
     public let layers: [Layer]
     /// What its user should know.
     public let notes: [String]
+
+    /// How long after its creation it is removed.
+    public var ttl: Duration? { ttlMs.map { .milliseconds($0) } }
+
+    /// After so long without work it is stopped.
+    public var idleTimeout: Duration? { idleTimeoutMs.map { .milliseconds($0) } }
 
     enum CodingKeys: String, CodingKey {
         case name = "name"
@@ -565,8 +357,8 @@ public struct Snapshot: Sendable, Codable {
     public let name: String
     /// The sandbox that it was made of, which may be gone.
     public let sandbox: String
-    /// What isolates a sandbox that is made of it. One of linux, docker, podman, gvisor, microvm, wasm, apple, kubernetes.
-    public let backend: String
+    /// What isolates a sandbox that is made of it.
+    public let backend: Backend
     /// What the files lie on.
     public let image: ImageUsed
     /// The folder of the host that the sandbox showed as /workspace.
@@ -594,8 +386,8 @@ public struct Snapshot: Sendable, Codable {
 public struct Stats: Sendable, Codable {
     /// Of the sandbox.
     public let name: String
-    /// What it does now. One of created, running, paused, stopped.
-    public let state: String
+    /// What it does now.
+    public let state: SandboxState
     /// Memory in use.
     public let memoryBytes: Int?
     /// The most since it was started.
@@ -630,15 +422,16 @@ public struct Stats: Sendable, Codable {
     }
 }
 
+/// One change of a project.
 public struct Change: Sendable, Codable {
     /// Relative to the project.
     public let path: String
-    /// What was done to it. One of added, modified, deleted, renamed.
-    public let change: String
+    /// What was done to it.
+    public let change: ChangeKind
     /// Its name before, where it was renamed.
     public let renamedFrom: String?
-    /// What it is; of what was deleted, what it was. One of file, symlink, dir, other.
-    public let type: String
+    /// What it is; of what was deleted, what it was.
+    public let type: FileType
     /// Of its content now; null where it was deleted.
     public let sizeBytes: Int?
     /// What the host did to it meanwhile, for which it is not applied.
@@ -660,6 +453,7 @@ public struct Change: Sendable, Codable {
     }
 }
 
+/// What a sandbox changed in the project.
 public struct Diff: Sendable, Codable {
     /// Sorted by path.
     public let changes: [Change]
@@ -672,17 +466,21 @@ public struct Diff: Sendable, Codable {
     }
 }
 
+/// One file of a folder.
 public struct FileEntry: Sendable, Codable {
     /// In its folder.
     public let name: String
-    /// What it is. One of file, dir, symlink, other.
-    public let type: String
+    /// What it is.
+    public let type: FileType
     /// Of its content.
     public let sizeBytes: Int
     /// Permission bits.
     public let mode: Int
     /// When it was changed, since 1970.
     public let modifiedMs: Double
+
+    /// When it was changed, since 1970.
+    public var modified: Duration { .milliseconds(modifiedMs) }
 
     enum CodingKeys: String, CodingKey {
         case name = "name"
@@ -693,11 +491,12 @@ public struct FileEntry: Sendable, Codable {
     }
 }
 
+/// What is in a folder.
 public struct FolderListing: Sendable, Codable {
     /// Absolute, inside the sandbox.
     public let path: String
-    /// A folder. One of dir.
-    public let type: String
+    /// A folder.
+    public let type: FileType
     /// Sorted by name.
     public let entries: [FileEntry]
     /// There are more than are listed.
@@ -711,6 +510,7 @@ public struct FolderListing: Sendable, Codable {
     }
 }
 
+/// What was written.
 public struct Written: Sendable, Codable {
     /// Absolute, inside the sandbox.
     public let path: String
@@ -723,15 +523,17 @@ public struct Written: Sendable, Codable {
     }
 }
 
+/// Whether the server takes requests.
 public struct Health: Sendable, Codable {
-    /// `stopping`: it takes no new work. One of ok, stopping.
-    public let status: String
+    /// `stopping`: it takes no new work.
+    public let status: HealthStatus
 
     enum CodingKeys: String, CodingKey {
         case status = "status"
     }
 }
 
+/// Which version the server is.
 public struct Version: Sendable, Codable {
     /// Of agentkernel.
     public let version: String

@@ -1,18 +1,18 @@
 /// When a request may be sent once more: where nothing of it reached the server, where the server refused it before doing
 /// anything, and where it only reads. Never a command that may have run.
 enum Retry {
-    private static let firstPauseMs = 100.0
+    private static let firstPause = Duration.milliseconds(100)
     /// Whoever is told to wait for longer decides about it.
-    private static let maxPauseMs = 30_000.0
+    private static let longestPause = Duration.seconds(30)
 
-    /// How many milliseconds to wait before the next attempt; nil: there is none.
-    static func pauseMs(after error: AgentKernelError, method: String, attempt: Int) -> Double? {
+    /// How long to wait before the next attempt; nil: there is none.
+    static func pause(after error: AgentKernelError, method: String, attempt: Int) -> Duration? {
         switch error {
         case .transport(_, let unsent):
-            return unsent || method == "GET" ? backOffMs(attempt) : nil
+            return unsent || method == "GET" ? backOff(attempt) : nil
         case .api(let refused) where mayRepeat(refused, method: method):
-            let pauseMs = refused.retryAfterMs ?? backOffMs(attempt)
-            return pauseMs > maxPauseMs ? nil : pauseMs
+            let pause = refused.retryAfter ?? backOff(attempt)
+            return pause > longestPause ? nil : pause
         default:
             return nil
         }
@@ -23,7 +23,7 @@ enum Retry {
         return method == "GET" && [429, 502, 503, 504].contains(refused.status ?? 0)
     }
 
-    private static func backOffMs(_ attempt: Int) -> Double {
-        firstPauseMs * Double(1 << attempt) * Double.random(in: 0.5...1)
+    private static func backOff(_ attempt: Int) -> Duration {
+        firstPause * Double(1 << min(attempt, 8)) * Double.random(in: 0.5...1)
     }
 }

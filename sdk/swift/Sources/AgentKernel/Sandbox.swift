@@ -1,5 +1,11 @@
 import Foundation
 
+/// The sandboxes that stay, by their names.
+///
+/// ```swift
+/// let box = try await client.sandboxes.create("box", CreateOptions(image: "alpine:3.20"))
+/// _ = try await box.exec(["touch", "kept"])
+/// ```
 public struct Sandboxes: Sendable {
     let connection: Connection
 
@@ -20,8 +26,8 @@ public struct Sandboxes: Sendable {
     }
 
     /// Sorted by name: all, or those in one state.
-    public func list(state: String? = nil) async throws -> [SandboxInfo] {
-        let query = state.map { [URLQueryItem(name: "state", value: $0)] } ?? []
+    public func list(state: SandboxState? = nil) async throws -> [SandboxInfo] {
+        let query = state.map { [("state", $0.rawValue)] } ?? []
         return try await connection.data(List.self, Call("GET", "/sandboxes", query: query)).sandboxes
     }
 }
@@ -45,7 +51,14 @@ private struct CreateBody: Encodable {
 public struct Sandbox: Sendable {
     /// As it was when this was made.
     public let info: SandboxInfo
+    /// Its files.
+    ///
+    /// ```swift
+    /// _ = try await sandbox.files.write("notes.txt", Data("kept".utf8))
+    /// let bytes = try await sandbox.files.read("notes.txt")
+    /// ```
     public let files: Files
+    /// Its name.
     public var name: String { info.name }
     private let connection: Connection
     private let path: String
@@ -71,13 +84,13 @@ public struct Sandbox: Sendable {
     /// Runs a command. One that fails is a result too.
     public func exec(_ command: [String], _ options: ExecOptions = ExecOptions()) async throws -> ExecResult {
         let call = try Call("POST", "\(path)/exec").json(CommandBody(command, options))
-        return try await connection.data(ExecResult.self, call.taking(commandMs(options.timeoutMs)))
+        return try await connection.data(ExecResult.self, call.taking(commandTime(options.timeout)))
     }
 
     /// The same, heard while it runs. Leaving the loop ends the command.
     public func execStream(
         _ command: [String], _ options: ExecOptions = ExecOptions()
-    ) throws -> AsyncThrowingStream<CommandEvent, any Error> {
+    ) throws -> CommandEvents {
         connection.events(try Call("POST", "\(path)/exec/stream").json(CommandBody(command, options)))
     }
 
@@ -91,17 +104,20 @@ public struct Sandbox: Sendable {
 
     /// Output and end of detached commands, oldest first: of all, or of one.
     public func logs(exec: String? = nil) async throws -> [ExecLog] {
-        let query = exec.map { [URLQueryItem(name: "exec", value: $0)] } ?? []
+        let query = exec.map { [("exec", $0)] } ?? []
         return try await connection.data(Logs.self, Call("GET", "\(path)/logs", query: query)).execs
     }
 
+    /// Starts it again, with the files that it has.
     public func start() async throws -> SandboxInfo { try await act("start") }
 
     /// Ends all that runs in it; its files stay.
     public func stop() async throws -> SandboxInfo { try await act("stop") }
 
+    /// Holds all that runs in it.
     public func pause() async throws -> SandboxInfo { try await act("pause") }
 
+    /// Lets it go on.
     public func resume() async throws -> SandboxInfo { try await act("resume") }
 
     /// Keeps what it has written, under this name or one of the server's; of a machine that runs, its memory too,
@@ -119,10 +135,11 @@ public struct Sandbox: Sendable {
 
     /// With all that is in it; `force`: also where it runs.
     public func remove(force: Bool = false) async throws {
-        let query = force ? [URLQueryItem(name: "force", value: "true")] : []
+        let query = force ? [("force", "true")] : []
         _ = try await connection.data(Nothing.self, Call("DELETE", path, query: query))
     }
 
+    /// What it uses now.
     public func stats() async throws -> Stats {
         try await connection.data(Stats.self, Call("GET", "\(path)/stats"))
     }
@@ -134,7 +151,7 @@ public struct Sandbox: Sendable {
 
     /// The same, as a patch that `git apply` takes.
     public func patch() async throws -> Data {
-        try await connection.content(Call("GET", "\(path)/diff", query: [URLQueryItem(name: "format", value: "patch")]))
+        try await connection.content(Call("GET", "\(path)/diff", query: [("format", "patch")]))
     }
 
     /// Takes its changes over into the project on the host: all, or those at and below the paths.
