@@ -70,6 +70,7 @@ export default defineConfig({
       securityOn("microvm", 6),
       serialProject("faults", 7),
       serialProject("e2e", 8),
+      serialProject("swift", 9),
     ],
   },
 });

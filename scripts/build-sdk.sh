@@ -3,7 +3,7 @@
 #
 #   scripts/build-sdk.sh typescript|claude-agent|python|golang|rust|swift [check]
 #
-#   check   build, and run the linters and type checkers of the language
+#   check   build, and run the linters and type checkers of the language; of Swift, its own tests
 #
 # Everything that is made lies under .build and dist folders; a second time only what changed is made again.
 set -eu
@@ -44,7 +44,8 @@ case $1 in
     cargo build --locked --quiet --examples --target-dir "$root/.build/target-sdk"
     ;;
   swift)
-    swift build --scratch-path "$built/swift"
+    sh "$root/scripts/swift.sh" toolchain
+    sh "$root/scripts/swift.sh" build --build-tests
     ;;
   *)
     echo "build-sdk: unknown language '$1'" >&2
@@ -71,5 +72,9 @@ case $1 in
   rust)
     cargo fmt --check
     cargo clippy --locked --quiet --all-targets --target-dir "$root/.build/target-sdk" -- -D warnings
+    ;;
+  swift)
+    sh "$root/scripts/swift.sh" test --skip-build
+    sh "$root/scripts/swift.sh" describe | grep -q "Name: AgentKernel"
     ;;
 esac

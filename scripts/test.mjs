@@ -2,6 +2,7 @@
 //
 //   npm test                      everything
 //   npm test -- unit              one vitest project: unit, contract, security, faults, e2e
+//   npm test -- swift             the SDK for Swift: toolchain, build, its own tests, the scenarios of all SDKs
 //   npm test -- security-docker   the security suite on another backend; also -podman, -gvisor and -microvm
 //   npm test -- unit src/policy   the same, only files whose path has that text
 //   npm test -- static | rust     the checks that run no test | cargo's tests
@@ -24,7 +25,7 @@ const native = join(root, "native");
 const stepTimeoutMinutes = 40;
 const colours = process.stdout.isTTY ? { FORCE_COLOR: "1", CARGO_TERM_COLOR: "always" } : { NO_COLOR: "1" };
 const elsewhere = ["security-docker", "security-podman", "security-gvisor", "security-microvm"];
-const projects = ["unit", "contract", "security", ...elsewhere, "faults", "e2e"];
+const projects = ["unit", "contract", "security", ...elsewhere, "faults", "e2e", "swift"];
 /** What may run side by side when everything does; about as long as each other. */
 const lanes = [
   ["e2e"],
@@ -40,6 +41,8 @@ const timesPath = join(root, ".build", "test-times.json");
 const processorMs = processorClock();
 /** The status of `scripts/test-lane.sh` on a machine that has no lanes. */
 const NO_LANES = 125;
+/** The status of `scripts/build-sdk.sh swift` where no toolchain can be had. */
+const NO_SWIFT = 3;
 
 const staticChecks = [
   ["biome", root, bin("biome"), ["check", "."]],
@@ -60,6 +63,9 @@ const staticChecks = [
     [join("scripts", "build-sdk.sh"), name, "check"],
   ]),
 ];
+
+/** Not among the static checks: its compiler runs in a sandbox, beside the other lanes. */
+const swiftCheck = ["sh", join("scripts", "build-sdk.sh"), "swift", "check"];
 
 const benchGuard = ["promises in figures", root, process.execPath, [join("bench", "guard.mjs")]];
 
@@ -161,14 +167,42 @@ async function runAllVitest() {
     return await runVitest(projects, []);
   }
   const inLane = (index) => ["sh", "scripts/test-lane.sh", index];
-  const runs = await Promise.all(lanes.map((lane, index) => runVitestOnce(lane, [], inLane(index))));
-  let totals = noTotals;
+  const [swift, ...runs] = await Promise.all([
+    runSwift([], inLane("swift")),
+    ...lanes.map((lane, index) => runVitestOnce(lane, [], inLane(index))),
+  ]);
+  let totals = swift;
   for (const [index, first] of runs.entries()) totals = sum(totals, await judged(first, lanes[index], inLane(index)));
   return totals;
 }
 
 async function runVitest(chosenProjects, filters) {
-  return await judged(await runVitestOnce(chosenProjects, filters, []), chosenProjects, []);
+  const others = chosenProjects.filter((name) => name !== "swift");
+  const isSwift = others.length < chosenProjects.length;
+  let totals = noTotals;
+  if (others.length + (isSwift ? 0 : filters.length) > 0) {
+    totals = await judged(await runVitestOnce(others, filters, []), others, []);
+  }
+  return isSwift ? sum(totals, await runSwift(filters, [])) : totals;
+}
+
+/** Builds the SDK for Swift and runs its own tests; then what holds it to the scenarios. */
+async function runSwift(filters, lane) {
+  const [command, ...words] = [...lane, ...swiftCheck];
+  const { ok, status, step, output } = await execute("SDK for swift", root, command, words, false);
+  const took = `(${(step.elapsedMs / 1000).toFixed(1)} s)`;
+  if (status === NO_SWIFT) {
+    say(`\nNOT TRIED: the SDK for Swift: ${output.trim()}`);
+    return { ...noTotals, skipped: 1 };
+  }
+  say(`\n${ok ? "ok  " : "FAIL"} SDK for swift ${took}`);
+  if (ok) {
+    const tried = await judged(await runVitestOnce(["swift"], filters, lane), ["swift"], lane);
+    return sum({ ...noTotals, passed: 1 }, tried);
+  }
+  say(output.trimEnd());
+  failures.push(`FAIL SDK for swift: scripts/build-sdk.sh swift check ended with ${status}`);
+  return { ...noTotals, failed: 1 };
 }
 
 /** The totals of a run, after what may run again has. */
