@@ -162,7 +162,7 @@ impl Search<'_> {
             return Err(Malformed::new("its index is split, and cannot be looked into (core.splitIndex)"));
         }
         let Some(commit) = self.store.commit(head)? else { return Ok(()) };
-        let entries = index.iter().flat_map(|index| index.entries());
+        let entries = index.iter().flat_map(|index| index.entries()).filter(|entry| self.hidden.contains(&entry.path));
         let staged: HashMap<&[u8], bool> =
             entries.map(|entry| (&*entry.path, entry.id().is_some_and(|id| id.is_empty_blob()))).collect();
         let mut lost_now = Vec::new();

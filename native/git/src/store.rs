@@ -11,7 +11,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use crate::{
     commit::Commit,
-    id::{Id, SHA1, SHA256},
+    id::Id,
     loose::{self, Kind, Object},
     malformed::{Malformed, Result},
     pack::Pack,
@@ -25,11 +25,15 @@ const MOST_ALTERNATES: usize = 16;
 const LONGEST_LIST: u64 = 1 << 20;
 /// Bases of packed objects that lie in other packs.
 const MOST_HOPS: usize = 64;
+/// Of all objects together: what a sandbox has made of a few bytes must not keep the host at it for hours.
+const MOST_BYTES: usize = 8 << 30;
 
 pub struct Store {
     sandbox: Option<Directory>,
     host: Vec<Directory>,
     hops: RefCell<usize>,
+    /// Bytes of objects that may still be read.
+    room: RefCell<usize>,
 }
 
 /// One directory of objects.
@@ -92,7 +96,7 @@ impl Store {
             looked_into += 1;
         }
         let sandbox = objects(sandbox)?;
-        Ok(Self { sandbox, host: all, hops: RefCell::new(0) })
+        Ok(Self { sandbox, host: all, hops: RefCell::new(0), room: RefCell::new(MOST_BYTES) })
     }
 
     pub fn object(&self, id: Id) -> Result<Option<Object>> {
@@ -109,6 +113,11 @@ impl Store {
             }
         }
         *self.hops.borrow_mut() -= 1;
+        if let Ok(Some(object)) = &found {
+            let left = self.room.borrow().checked_sub(object.data.len());
+            let left = left.ok_or_else(|| Malformed::new("there is too much in it to be looked into"))?;
+            self.room.replace(left);
+        }
         found
     }
 
@@ -122,10 +131,21 @@ impl Store {
     }
 
     pub fn tree(&self, id: Id) -> Result<HashMap<Vec<u8>, Item>> {
+        self.read_tree(id, tree::parse)
+    }
+
+    /// What is `wanted` of a tree.
+    pub fn some_of_tree(&self, id: Id, wanted: &dyn Fn(&[u8]) -> bool) -> Result<HashMap<Vec<u8>, Item>> {
+        self.read_tree(id, |data, hash| tree::parse_some(data, hash, wanted))
+    }
+
+    fn read_tree(
+        &self,
+        id: Id,
+        parse: impl Fn(&[u8], usize) -> Result<HashMap<Vec<u8>, Item>>,
+    ) -> Result<HashMap<Vec<u8>, Item>> {
         match self.object(id)? {
-            Some(Object { kind: Kind::Tree, data }) => {
-                tree::parse(&data, if id.bytes().len() == SHA1 { SHA1 } else { SHA256 })
-            }
+            Some(Object { kind: Kind::Tree, data }) => parse(&data, id.bytes().len()),
             // git has it without writing it.
             None if id.to_string() == EMPTY_TREE => Ok(HashMap::new()),
             None => Err(Malformed::new(format!("the tree {id} is missing"))),

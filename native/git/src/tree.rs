@@ -19,6 +19,11 @@ pub struct Item {
 }
 
 pub fn parse(data: &[u8], hash: usize) -> Result<HashMap<Vec<u8>, Item>> {
+    parse_some(data, hash, &|_| true)
+}
+
+/// Only what is `wanted` is kept: a sandbox can make a tree with millions of names in it of a few thousand bytes.
+pub fn parse_some(data: &[u8], hash: usize, wanted: &dyn Fn(&[u8]) -> bool) -> Result<HashMap<Vec<u8>, Item>> {
     let malformed = || Malformed::new("a tree is malformed");
     let mut items = HashMap::new();
     let mut rest = data;
@@ -27,7 +32,10 @@ pub fn parse(data: &[u8], hash: usize) -> Result<HashMap<Vec<u8>, Item>> {
         let end = rest.iter().position(|byte| *byte == 0).filter(|end| *end > space).ok_or_else(malformed)?;
         let id = rest.get(end + 1..end + 1 + hash).and_then(Id::of).ok_or_else(malformed)?;
         let is_tree = matches!(&rest[..space], b"40000" | b"040000");
-        items.insert(rest[space + 1..end].to_vec(), Item { is_tree, id });
+        let name = &rest[space + 1..end];
+        if wanted(name) {
+            items.insert(name.to_vec(), Item { is_tree, id });
+        }
         rest = &rest[end + 1 + hash..];
     }
     Ok(items)
@@ -61,7 +69,8 @@ fn compare(
     if depth > DEEPEST {
         return Err(Malformed::new("a tree is too deep"));
     }
-    let items = |id: Option<Id>| id.map_or_else(|| Ok(HashMap::new()), |id| store.tree(id));
+    let wanted = |name: &[u8]| hidden.reach_into(&[directory, name].concat());
+    let items = |id: Option<Id>| id.map_or_else(|| Ok(HashMap::new()), |id| store.some_of_tree(id, &wanted));
     let (old, new) = (items(old)?, items(new)?);
     for (name, was) in &old {
         let path = [directory, name].concat();
@@ -83,4 +92,22 @@ fn compare(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_wanted_of_a_tree_is_kept() {
+        let item = |mode: &str, name: &str| [mode.as_bytes(), b" ", name.as_bytes(), b"\0", &[7; 20]].concat();
+        let data = [item("100644", ".env"), item("40000", "deploy"), item("100644", "code.txt")].concat();
+        let items = parse_some(&data, 20, &|name| name != b"code.txt").expect("parse");
+        let mut names: Vec<_> = items.iter().map(|(name, item)| (name.as_slice(), item.is_tree)).collect();
+        names.sort_unstable();
+        assert_eq!(names, [(&b".env"[..], false), (b"deploy", true)]);
+        for end in 1..data.len() {
+            assert_eq!(parse(&data[..end], 20).is_ok(), [32, 65].contains(&end), "{end}");
+        }
+    }
 }
