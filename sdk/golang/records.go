@@ -64,7 +64,7 @@ type RunOptions struct {
 	// Limits of the sandbox.
 	Resources *Resources `json:"resources,omitempty"`
 
-	// A folder of the host, shown as /workspace. Only for the user of the same machine, or an admin key.
+	// A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it.
 	Dir string `json:"dir,omitempty"`
 
 	// How `dir` is shown: as a copy (default), carried over after the end, live, or not at all. One of copy, sync, mount, none.
@@ -115,7 +115,7 @@ type CreateOptions struct {
 	// Limits of the sandbox.
 	Resources *Resources `json:"resources,omitempty"`
 
-	// A folder of the host, shown as /workspace. Only for the user of the same machine, or an admin key.
+	// A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it.
 	Dir string `json:"dir,omitempty"`
 
 	// How `dir` is shown: as a copy (default), carried over after the end, live, or not at all. One of copy, sync, mount, none.

@@ -11,6 +11,7 @@ import type { Duplex } from "node:stream";
 import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
 import { redactor } from "../core/redact.js";
 import { secretValues } from "../core/secret-names.js";
+import { apiUsageFile } from "../core/state-folders.js";
 import type { Surroundings } from "../core/surroundings.js";
 import type { Resident } from "../runtime/resident.js";
 import type { Asked, Backing } from "./asked.js";
@@ -27,6 +28,7 @@ import { hidingPaths } from "./http/host-paths.js";
 import { readQuery } from "./http/query.js";
 import type { Reply } from "./http/reply.js";
 import { type Match, matchRoute } from "./http/router.js";
+import { CpuLedger } from "./limits/cpu-ledger.js";
 import { OutputBudget, type OutputLimits } from "./limits/output-budget.js";
 import { Places } from "./limits/places.js";
 import { RateLimiter } from "./limits/rate.js";
@@ -81,6 +83,7 @@ export class Api {
   readonly #abandon = new AbortController();
   readonly #metrics: Metrics;
   readonly #watch: KeyWatch;
+  readonly #ledger: CpuLedger;
   readonly #later = new Set<Promise<void>>();
   #isStopping = false;
   #now = 0;
@@ -92,7 +95,12 @@ export class Api {
     // Each request listens.
     setMaxListeners(0, this.#abandon.signal);
     const { own, limits, resident } = parts;
-    const places = new Places(limits);
+    this.#ledger = new CpuLedger({
+      path: apiUsageFile(own.env, own.homeDir),
+      leftOut: localUser.id,
+      onFault: (error) => parts.onFault(error, "of the account of processor time"),
+    });
+    const places = new Places({ ...limits, ledger: this.#ledger });
     const redact = redactor(secretValues(own.env));
     const hiding = hidingPaths(redact, own);
     this.#metrics = parts.metrics;
@@ -135,6 +143,7 @@ export class Api {
       clearTimeout(timer);
     }
     await Promise.all(this.#later);
+    this.#ledger.save();
     await this.#parts.access.flush();
   }
 
@@ -315,6 +324,7 @@ const nobody: Caller = {
   isTrusted: false,
   sandboxes: [],
   quotas: noQuotas,
+  ceiling: null,
 };
 
 function countBy(words: readonly string[]): Readonly<Record<string, number>> {

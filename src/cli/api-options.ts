@@ -1,10 +1,53 @@
 /** The verbs of the HTTP interface, and their options. */
+import { backendNames } from "../core/backend.js";
 import type { OptionSpec, VerbSpec } from "./option-spec.js";
 
 const jsonOption: OptionSpec = { long: "json", help: "print the result as JSON" };
 
 /** The same words as in src/api/operations/operation.ts; a test holds that. */
 export const keyScopes = ["run", "read", "sandboxes", "metrics", "admin"] as const;
+
+/** The most that a key may ask for: src/api/auth/key-ceiling.ts. */
+const ceilingOptions: readonly OptionSpec[] = [
+  { long: "vcpus", value: "N", help: "at most so many processor cores of a sandbox (2)" },
+  { long: "memory", value: "SIZE", help: "at most so much memory of a sandbox (1g)" },
+  { long: "pids", value: "N", help: "at most so many processes of a sandbox (512)" },
+  { long: "disk", value: "SIZE", help: "at most so much disk of a sandbox (4g)" },
+  { long: "open-files", value: "N", help: "at most so many open files of a process (4096)" },
+  { long: "timeout", value: "TIME", help: "at most so long for one command (1h)" },
+  {
+    long: "network",
+    value: "WHICH",
+    choices: ["off", "on"],
+    help: "whether its sandboxes may reach the network (off)",
+  },
+  {
+    long: "allow-domain",
+    value: "DOMAIN",
+    repeats: true,
+    help: "its sandboxes may reach this name and nothing else (repeatable)",
+  },
+  {
+    long: "image",
+    value: "IMAGE",
+    repeats: true,
+    help: "only this image, all tags of a name, or NAME/*; repeatable (those of public registries)",
+  },
+  {
+    long: "backend",
+    value: "NAME",
+    repeats: true,
+    choices: backendNames,
+    help: "only this backend; repeatable (those that isolate as much as yours)",
+  },
+  {
+    long: "dir",
+    value: "DIR",
+    completes: "folder",
+    repeats: true,
+    help: "it may show copies of this directory and those below it; repeatable (none)",
+  },
+];
 
 export const apiVerbs: readonly VerbSpec[] = [
   {
@@ -39,6 +82,7 @@ export const apiVerbs: readonly VerbSpec[] = [
     examples: [
       "agentkernel keys create ci --scope run --rate 600",
       "agentkernel keys create helper --scope sandboxes --sandbox work --expires 24h",
+      "agentkernel keys create builder --memory 4g --allow-domain registry.example.com --dir ~/project",
     ],
     options: [
       { long: "scope", value: "SCOPE", choices: keyScopes, repeats: true, help: "what it may do (run); repeatable" },
@@ -46,8 +90,9 @@ export const apiVerbs: readonly VerbSpec[] = [
       { long: "expires", value: "TIME", help: "it is valid for so long, such as 24h or 90d" },
       { long: "concurrency", value: "N", help: "commands at once" },
       { long: "rate", value: "N", help: "requests a minute" },
-      { long: "max-sandboxes", value: "N", help: "sandboxes at once (100)" },
+      { long: "max-sandboxes", value: "N", help: "sandboxes at once (10)" },
       { long: "cpu-seconds", value: "N", help: "processor time of its commands within an hour" },
+      ...ceilingOptions,
       jsonOption,
     ],
     rest: { kind: "words" },

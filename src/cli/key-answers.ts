@@ -1,4 +1,5 @@
 /** API keys as the command line tells of them: never the key, and never its hash. */
+import { ceilingJson } from "../api/auth/key-ceiling.js";
 import { type KeyRecord, KeyStore } from "../api/auth/key-store.js";
 import { apiKeysFolder } from "../core/state-folders.js";
 import type { Surroundings } from "../core/surroundings.js";
@@ -7,7 +8,16 @@ export function keyStore({ env, homeDir }: Pick<Surroundings, "env" | "homeDir">
   return new KeyStore(apiKeysFolder(env, homeDir));
 }
 
-export function keyAnswer({ id, name, scopes, sandboxes, quotas, createdAtMs, expiresAtMs }: KeyRecord): object {
+export function keyAnswer({
+  id,
+  name,
+  scopes,
+  sandboxes,
+  quotas,
+  ceiling,
+  createdAtMs,
+  expiresAtMs,
+}: KeyRecord): object {
   return {
     id,
     name,
@@ -17,6 +27,7 @@ export function keyAnswer({ id, name, scopes, sandboxes, quotas, createdAtMs, ex
     requests_per_minute: quotas.requestsPerMinute,
     cpu_seconds_per_hour: quotas.cpuSecondsPerHour,
     max_sandboxes: quotas.sandboxes ?? null,
+    ceiling: ceiling === null ? null : ceilingJson(ceiling),
     created_at: new Date(createdAtMs).toISOString(),
     expires_at: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
   };

@@ -96,6 +96,11 @@ export function apiKeysFolder(env: HostEnvironment, homeDir: string): string {
   return joinedPath(stateFolder(env, homeDir), "keys");
 }
 
+/** Processor time that callers over the network have used within the last hour. */
+export function apiUsageFile(env: HostEnvironment, homeDir: string): string {
+  return joinedPath(stateFolder(env, homeDir), "api-usage.json");
+}
+
 /** What stands for the user on a loopback port of the HTTP interface. SDKs read it by the same rule. */
 export function apiTokenFile(env: HostEnvironment, homeDir: string, port: number): string {
   return joinedPath(stateFolder(env, homeDir), `api-tokens/${port}`);

@@ -13,6 +13,8 @@ export interface Limit {
   readonly field: FieldPath;
   /** The value itself where it is within the limit, else the nearest that is. */
   readonly narrow: (value: unknown) => unknown;
+  /** What to do where a request names more, if that is not in the user-wide file. */
+  readonly remedy?: string;
   /** Of a limit on rules: those that all others lie within. */
   readonly outer?: readonly NetworkRule[];
 }

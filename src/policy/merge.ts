@@ -13,6 +13,8 @@ export interface Narrowing {
   readonly asked: unknown;
   readonly heldBy: string;
   readonly held: unknown;
+  /** What to do about it, if that is not in the user-wide file. */
+  readonly remedy?: string;
 }
 
 export type Authorities = Readonly<Record<FieldPath, readonly Authority[]>>;
@@ -86,7 +88,11 @@ function held(field: FieldPath, asked: unknown, askedBy: string, limits: readonl
   for (const limit of limits) {
     if (limit.field !== field) continue;
     const next = limit.narrow(value);
-    if (next !== value) narrowed.push({ field, askedBy, asked: value, heldBy: limit.origin, held: next });
+    if (next !== value) {
+      const { origin: heldBy, remedy } = limit;
+      const news = { field, askedBy, asked: value, heldBy, held: next };
+      narrowed.push(remedy === undefined ? news : { ...news, remedy });
+    }
     value = next;
   }
   return { value, narrowed };
@@ -99,10 +105,10 @@ function refuseBeyond(field: FieldPath, asked: unknown, origin: string, limits: 
   if (first !== undefined) throw beyondLimit(first);
 }
 
-export function beyondLimit({ field, askedBy, asked, heldBy, held: most }: Narrowing): AgentKernelError {
+export function beyondLimit({ field, askedBy, asked, heldBy, held: most, remedy }: Narrowing): AgentKernelError {
   const message = `${askedBy}: ${field} ${shortJson(asked)} is more than ${heldBy} allows (${shortJson(most)})`;
   return new AgentKernelError("policy_denied", message, {
-    hint: "ask for less, or raise the limit in your user-wide configuration file",
+    hint: remedy ?? "ask for less, or raise the limit in your user-wide configuration file",
     details: { field },
   });
 }

@@ -50,7 +50,7 @@ class RunOptions(TypedDict, total=False):
     resources: Resources
     """Limits of the sandbox."""
     dir: str
-    """A folder of the host, shown as /workspace. Only for the user of the same machine, or an admin key."""
+    """A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it."""
     workspace: Literal["copy", "sync", "mount", "none"]
     """How `dir` is shown: as a copy (default), carried over after the end, live, or not at all."""
 
@@ -86,7 +86,7 @@ class CreateOptions(TypedDict, total=False):
     resources: Resources
     """Limits of the sandbox."""
     dir: str
-    """A folder of the host, shown as /workspace. Only for the user of the same machine, or an admin key."""
+    """A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it."""
     workspace: Literal["copy", "sync", "mount", "none"]
     """How `dir` is shown: as a copy (default), carried over after the end, live, or not at all."""
     ttl: str

@@ -73,7 +73,7 @@ pub struct RunOptions {
     /// Limits of the sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<Resources>,
-    /// A folder of the host, shown as /workspace. Only for the user of the same machine, or an admin key.
+    /// A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dir: Option<String>,
     /// How `dir` is shown: as a copy (default), carried over after the end, live, or not at all. One of copy, sync, mount, none.
@@ -128,7 +128,7 @@ pub struct CreateOptions {
     /// Limits of the sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<Resources>,
-    /// A folder of the host, shown as /workspace. Only for the user of the same machine, or an admin key.
+    /// A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dir: Option<String>,
     /// How `dir` is shown: as a copy (default), carried over after the end, live, or not at all. One of copy, sync, mount, none.

@@ -44,7 +44,7 @@ export interface RunOptions {
   user?: string | undefined;
   /** Limits of the sandbox. */
   resources?: Resources | undefined;
-  /** A folder of the host, shown as /workspace. Only for the user of the same machine, or an admin key. */
+  /** A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it. */
   dir?: string | undefined;
   /** How `dir` is shown: as a copy (default), carried over after the end, live, or not at all. */
   workspace?: "copy" | "sync" | "mount" | "none" | undefined;
@@ -80,7 +80,7 @@ export interface CreateOptions {
   user?: string | undefined;
   /** Limits of the sandbox. */
   resources?: Resources | undefined;
-  /** A folder of the host, shown as /workspace. Only for the user of the same machine, or an admin key. */
+  /** A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it. */
   dir?: string | undefined;
   /** How `dir` is shown: as a copy (default), carried over after the end, live, or not at all. */
   workspace?: "copy" | "sync" | "mount" | "none" | undefined;

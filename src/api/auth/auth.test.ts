@@ -5,6 +5,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { keyScopes } from "../../cli/api-options.js";
 import { scopes } from "../operations/operation.js";
 import { maySee, noQuotas } from "./caller.js";
+import { smallCeiling } from "./key-ceiling.js";
 import { KeyStore } from "./key-store.js";
 import { KeyWatch } from "./key-watch.js";
 import { LocalToken } from "./local-token.js";
@@ -12,7 +13,14 @@ import { LocalToken } from "./local-token.js";
 const folder = mkdtempSync(join(tmpdir(), "agentkernel-keys-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const wanted = { name: "ci", scopes: ["run"], sandboxes: null, quotas: noQuotas, expiresAtMs: null } as const;
+const wanted = {
+  name: "ci",
+  scopes: ["run"],
+  sandboxes: null,
+  quotas: noQuotas,
+  ceiling: smallCeiling,
+  expiresAtMs: null,
+} as const;
 
 describe("keys", () => {
   const path = join(folder, "deep", "keys");
@@ -56,7 +64,14 @@ describe("keys", () => {
 
 describe("what goes on for a key", () => {
   it("ends when the key does, and that of others goes on", async () => {
-    const caller = (id: string) => ({ id, scopes: [], isTrusted: false, sandboxes: null, quotas: noQuotas });
+    const caller = (id: string) => ({
+      id,
+      scopes: [],
+      isTrusted: false,
+      sandboxes: null,
+      quotas: noQuotas,
+      ceiling: null,
+    });
     const invalid = new Set<string>();
     const watch = new KeyWatch(({ id }) => !invalid.has(id), 1);
     const ended: string[] = [];
@@ -70,7 +85,14 @@ describe("what goes on for a key", () => {
 });
 
 describe("who may see a sandbox", () => {
-  const caller = { id: "key:a", scopes: ["sandboxes"], isTrusted: false, sandboxes: null, quotas: noQuotas } as const;
+  const caller = {
+    id: "key:a",
+    scopes: ["sandboxes"],
+    isTrusted: false,
+    sandboxes: null,
+    quotas: noQuotas,
+    ceiling: null,
+  } as const;
 
   it("is its owner, an admin, or whoever it was named for", () => {
     expect(maySee(caller, { name: "x", owner: "key:a" })).toBe(true);

@@ -1,6 +1,7 @@
 /** Whoever asks, as far as the API is concerned: what they may do, and whose sandboxes are theirs. */
 import { AgentKernelError } from "../../core/errors.js";
 import type { Scope } from "../operations/operation.js";
+import type { KeyCeiling } from "./key-ceiling.js";
 
 export interface Quotas {
   /** Commands at once; null: only the server's own limit holds. */
@@ -28,6 +29,8 @@ export interface Caller {
   /** Only these sandboxes, whoever made them; null: those that are theirs. */
   readonly sandboxes: readonly string[] | null;
   readonly quotas: Quotas;
+  /** The most that a request may ask for. Null for the user; of others it is the small one then. */
+  readonly ceiling: KeyCeiling | null;
   /** Of a token: when it runs out. A key's record says it for keys. */
   readonly validUntilMs?: number;
 }
@@ -39,6 +42,7 @@ export const localUser: Caller = {
   isTrusted: true,
   sandboxes: null,
   quotas: noQuotas,
+  ceiling: null,
 };
 
 export function isAdmin({ scopes }: Caller): boolean {

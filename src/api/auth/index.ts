@@ -71,13 +71,14 @@ export class Authenticator {
 
 const KEY = "key:";
 
-function callerOfKey({ id, scopes, sandboxes, quotas }: KeyRecord): Caller {
+function callerOfKey({ id, scopes, sandboxes, quotas, ceiling }: KeyRecord): Caller {
   return {
     id: `${KEY}${id}`,
     scopes,
     isTrusted: scopes.includes("admin"),
     sandboxes,
     quotas: { ...noQuotas, ...quotas },
+    ceiling: scopes.includes("admin") ? null : ceiling,
   };
 }
 

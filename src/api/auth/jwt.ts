@@ -4,6 +4,7 @@ import { createLocalJWKSet, createRemoteJWKSet, type JWTPayload, type JWTVerifyG
 import { AgentKernelError } from "../../core/errors.js";
 import { type Scope, scopes } from "../operations/operation.js";
 import { type Caller, noQuotas } from "./caller.js";
+import { readCeiling, smallCeiling } from "./key-ceiling.js";
 
 export interface JwtSettings {
   /** A file, or an address of HTTPS (or of this machine). */
@@ -15,6 +16,7 @@ export interface JwtSettings {
 /** Signatures by a key pair only: with a shared secret, or none, whoever can check could also sign. */
 const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
 const CLOCK_SLACK_S = 30;
+const CEILING_CLAIM = "agentkernel_ceiling";
 
 export class JwtVerifier {
   readonly #settings: JwtSettings;
@@ -37,12 +39,18 @@ export class JwtVerifier {
       if (isTokenFault(error)) return null;
       throw new AgentKernelError("internal", "the keys that tokens are checked by could not be had", { cause: error });
     }
+    const { [CEILING_CLAIM]: stated } = payload;
+    const ceiling = stated === undefined ? smallCeiling : readCeiling(stated);
+    // One that is not understood must not be taken for a wider one, nor for none.
+    if (ceiling === null) return null;
+    const isAdmin = scopesIn(payload).includes("admin");
     return {
       id: `jwt:${payload.sub ?? ""}`,
       scopes: scopesIn(payload),
-      isTrusted: scopesIn(payload).includes("admin"),
+      isTrusted: isAdmin,
       sandboxes: null,
       quotas: noQuotas,
+      ceiling: isAdmin ? null : ceiling,
       validUntilMs: ((payload.exp ?? 0) + CLOCK_SLACK_S) * 1000,
     };
   }

@@ -10,6 +10,7 @@ import { AgentKernelError } from "../../core/errors.js";
 import { textIfThere } from "../../core/text-if-there.js";
 import { type Scope, scopes } from "../operations/operation.js";
 import type { Quotas } from "./caller.js";
+import { ceilingJson, type KeyCeiling, readCeiling, smallCeiling } from "./key-ceiling.js";
 
 export interface KeyRecord {
   readonly id: string;
@@ -19,6 +20,8 @@ export interface KeyRecord {
   readonly scopes: readonly Scope[];
   readonly sandboxes: readonly string[] | null;
   readonly quotas: Quotas;
+  /** Null for the scope `admin`, which acts as the user. */
+  readonly ceiling: KeyCeiling | null;
   readonly createdAtMs: number;
   readonly expiresAtMs: number | null;
 }
@@ -106,7 +109,10 @@ export class KeyStore {
     const text = textIfThere(this.#fileOf(id));
     if (text === null) return null;
     const { version, key } = JSON.parse(text) as { version: unknown; key: unknown };
-    if (version === VERSION && isRecord(key) && key.id === id) return key;
+    if (version === VERSION && isRecord(key) && key.id === id) {
+      const ceiling = ceilingIn(key);
+      if (ceiling !== undefined) return { ...key, ceiling };
+    }
     throw new AgentKernelError("conflict", `${this.#fileOf(id)} is not a key that this version knows`, {
       hint: "it was written by another version, or edited; move it away",
     });
@@ -119,13 +125,22 @@ export class KeyStore {
   #write(record: KeyRecord): void {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     const fresh = join(this.#folder, `${record.id}.new`);
-    writeFileSync(fresh, `${JSON.stringify({ version: VERSION, key: record })}\n`, { mode: 0o600, flush: true });
+    const ceiling = record.ceiling === null ? null : ceilingJson(record.ceiling);
+    const text = JSON.stringify({ version: VERSION, key: { ...record, ceiling } });
+    writeFileSync(fresh, `${text}\n`, { mode: 0o600, flush: true });
     renameSync(fresh, this.#fileOf(record.id));
   }
 }
 
 function hashOf(key: string): Buffer {
   return createHash("sha256").update(key).digest();
+}
+
+/** A key of a version without ceilings has the small one. Undefined where it is not a ceiling. */
+function ceilingIn({ scopes: given, ceiling }: KeyRecord): KeyCeiling | null | undefined {
+  if (given.includes("admin")) return null;
+  if (ceiling === undefined || ceiling === null) return smallCeiling;
+  return readCeiling(ceiling) ?? undefined;
 }
 
 function isRecord(value: unknown): value is KeyRecord {

@@ -1,7 +1,6 @@
 /** The fields of a body into a checked request of the runtime, by the same way as the words of a command line. */
 import { AgentKernelError } from "../../core/errors.js";
 import type { Surroundings } from "../../core/surroundings.js";
-import { atMostFields, type Limit } from "../../policy/limits.js";
 import {
   besideSaid,
   type Configuration,
@@ -18,9 +17,11 @@ import { projectFolder } from "../../request/project-folder.js";
 import { isPlace } from "../../runtime/root-image.js";
 import type { RunRequest } from "../../runtime/run-request.js";
 import type { Caller } from "../auth/caller.js";
+import type { KeyCeiling } from "../auth/key-ceiling.js";
 import type { NetworkWish } from "../operations/fields.js";
 import type { RunBody } from "../operations/runs.js";
 import { decodeContent } from "./captured.js";
+import { backendWithin, ceilingOfCaller, folderWithin, heldToKey, imageWithin } from "./key-limits.js";
 
 export type PolicyBody = Omit<RunBody, "command" | "stdin" | "stdin_encoding" | "encoding">;
 
@@ -42,12 +43,18 @@ export interface Asker {
 export async function prepare(command: readonly string[], body: PolicyBody, asker: Asker): Promise<RunRequest> {
   const { caller, said = nothingSaid, isModel = false } = asker;
   const { wishes, surroundings, configuration } = await understood(command, body, asker);
-  const request = prepareRun(wishes, surroundings, configuration);
+  const request = imageHeld(prepareRun(wishes, surroundings, configuration), caller);
   refuseHostModule(request, body, command, caller);
   const isUsers = caller.isTrusted && !isModel;
   if (isUsers || request.image.name === said.values.get("image")?.[0]) return request;
   const restrictions = callersImageSettings(request.image, body.image, configuration);
   return { ...request, imageSettings: { ...request.imageSettings, ...restrictions } };
+}
+
+function imageHeld(request: RunRequest, caller: Caller): RunRequest {
+  const ceiling = ceilingOfCaller(caller);
+  if (ceiling === null || request.module !== null) return request;
+  return { ...request, image: imageWithin(ceiling, request.image) };
 }
 
 /** What the user gives there, whatever is asked for. */
@@ -66,7 +73,8 @@ async function understood(
   { caller, own, said = nothingSaid }: Asker,
 ): Promise<{ readonly wishes: Wishes; readonly surroundings: Surroundings; readonly configuration: Configuration }> {
   refuseUnlessTrusted(body, caller);
-  const cwd = body.dir === undefined ? NO_PROJECT : projectFolder({ path: body.dir, field: "dir" });
+  const ceiling = ceilingOfCaller(caller);
+  const cwd = folderOf(body, ceiling);
   if (body.image?.startsWith(".")) {
     throw new AgentKernelError("invalid_argument", "image is a path that does not start at the root", {
       hint: "write it out: there is no current folder here",
@@ -76,19 +84,30 @@ async function understood(
   const wishes = withModule(besideSaid(said, wishesOf(command, body)), body, caller);
   const surroundings = { ...own, cwd };
   const configuration = await readConfiguration(wishes, surroundings);
-  return { wishes, surroundings, configuration: caller.isTrusted ? configuration : withoutHost(configuration) };
+  if (ceiling === null) return { wishes, surroundings, configuration };
+  const wanted = wantedBackend(wishes, surroundings, configuration);
+  const usual = wantedBackend(without(wishes, "backend"), surroundings, configuration);
+  const backend = backendWithin(ceiling, body.backend, wanted, usual);
+  return {
+    wishes: backend === null ? wishes : { ...wishes, values: new Map([...wishes.values, ["backend", [backend]]]) },
+    surroundings,
+    configuration: heldToKey(configuration, ceiling, body),
+  };
 }
 
-/** Somebody who is not the user of this machine names nothing of it. */
-function refuseUnlessTrusted({ dir, image }: PolicyBody, { isTrusted }: Caller): void {
+function without(wishes: Wishes, option: string): Wishes {
+  return { ...wishes, values: new Map([...wishes.values].filter(([name]) => name !== option)) };
+}
+
+function folderOf({ dir }: PolicyBody, ceiling: KeyCeiling | null): string {
+  if (dir === undefined) return NO_PROJECT;
+  return ceiling === null ? projectFolder({ path: dir, field: "dir" }) : folderWithin(ceiling, dir);
+}
+
+/** Somebody who is not the user of this machine names no places of it. */
+function refuseUnlessTrusted({ image }: PolicyBody, { isTrusted }: Caller): void {
   if (isTrusted) return;
   const hint = "use a key with the scope admin, or ask as the same user on the same machine";
-  if (dir !== undefined) {
-    throw new AgentKernelError("forbidden", "dir: this caller may not name folders of the host", {
-      hint,
-      details: { field: "dir" },
-    });
-  }
   if (image !== undefined && image !== "host" && isPlace(image)) {
     throw new AgentKernelError("forbidden", "image: this caller may not name places of the host", {
       hint,
@@ -118,21 +137,6 @@ function withModule(wishes: Wishes, { module }: PolicyBody, caller: Caller): Wis
     ...wishes,
     caller: caller.id,
     ...(module === undefined ? {} : { module: decodeContent(module, "base64", "module") }),
-  };
-}
-
-/** Whatever a profile or the user's own file would show of the machine stays hidden from others. */
-function withoutHost(configuration: Configuration): Configuration {
-  const limits: readonly Limit[] = atMostFields(
-    { "fs.workspace.mode": "none", "fs.home": "none", "proc.passHostEnv": false },
-    "what callers over the network may",
-  );
-  return {
-    ...configuration,
-    combine: (flags) => {
-      const inputs = configuration.combine(flags);
-      return { ...inputs, limits: [...(inputs.limits ?? []), ...limits] };
-    },
   };
 }
 

@@ -1,3 +1,6 @@
+import { mkdtempSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { localUser, noQuotas } from "../auth/caller.js";
 import { CpuLedger } from "./cpu-ledger.js";
@@ -7,7 +10,7 @@ import { Places } from "./places.js";
 import { RateLimiter } from "./rate.js";
 import { SandboxQuota } from "./sandbox-quota.js";
 
-const stranger = { id: "key:a", scopes: [], isTrusted: false, sandboxes: null, quotas: noQuotas };
+const stranger = { id: "key:a", scopes: [], isTrusted: false, sandboxes: null, quotas: noQuotas, ceiling: null };
 
 const forever = new AbortController().signal;
 
@@ -139,7 +142,7 @@ describe("a rate", () => {
 describe("an account of processor time", () => {
   it("is used up, and comes back after an hour", () => {
     let now = 1_000_000_000;
-    const ledger = new CpuLedger(() => now);
+    const ledger = new CpuLedger({ now: () => now });
     ledger.add("a", 4_000_000);
     ledger.refuseBeyond("a", 5);
     ledger.add("a", 1_000_000);
@@ -149,6 +152,25 @@ describe("an account of processor time", () => {
     now += 3_700_000;
     expect(ledger.usedSeconds("a")).toBe(0);
     ledger.refuseBeyond("a", 5);
+  });
+
+  it("goes on where the server before ended, and is not forgotten where it cannot be read", () => {
+    const path = join(mkdtempSync(join(tmpdir(), "agentkernel-usage-")), "state", "usage.json");
+    let now = 1_000_000_000;
+    const first = new CpuLedger({ now: () => now, path, leftOut: "local" });
+    first.add("key:a", 6_000_000);
+    first.add("local", 9_000_000);
+    first.save();
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    const next = new CpuLedger({ now: () => now, path });
+    expect(() => next.refuseBeyond("key:a", 5)).toThrow(expect.objectContaining({ code: "too_many_requests" }));
+    expect(next.usedSeconds("local")).toBe(0);
+    now += 3_700_000;
+    expect(new CpuLedger({ now: () => now, path }).usedSeconds("key:a")).toBe(0);
+    for (const text of ["{", '{"version":2,"accounts":{}}', '{"version":1,"accounts":{"key:a":{"1":"much"}}}']) {
+      writeFileSync(path, text);
+      expect(() => new CpuLedger({ path })).toThrow(/no account of processor time/);
+    }
   });
 });
 

@@ -8,17 +8,20 @@ import { SandboxQuota } from "./sandbox-quota.js";
 export interface PlacesOptions extends QueueOptions {
   /** Of a caller that is not trusted and whose key says nothing of it. */
   readonly sandboxesOfCaller: number;
+  /** Where processor time is accounted for; without it the account ends with this process. */
+  readonly ledger?: CpuLedger;
 }
 
 export class Places {
   readonly #options: PlacesOptions;
   readonly #queue: FairQueue;
   readonly #sandboxes: SandboxQuota;
-  readonly #ledger = new CpuLedger();
+  readonly #ledger: CpuLedger;
 
   constructor(options: PlacesOptions) {
     this.#options = options;
     this.#queue = new FairQueue(options);
+    this.#ledger = options.ledger ?? new CpuLedger();
     this.#sandboxes = new SandboxQuota(options.sandboxesOfCaller);
   }
 

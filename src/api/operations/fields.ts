@@ -89,7 +89,7 @@ export const policyFields = {
   resources: optional(resources, "Limits of the sandbox."),
   dir: optional(
     text({ expected: "an absolute path on the host", pattern: ABSOLUTE, maxLength: 4096 }),
-    "A folder of the host, shown as /workspace. Only for the user of the same machine, or an admin key.",
+    "A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it.",
   ),
   workspace: optional(
     choice(workspaceModes),

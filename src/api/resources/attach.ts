@@ -6,6 +6,7 @@ import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { exitStatus } from "../../runtime/command-end.js";
 import type { SandboxExec } from "../../runtime/sandboxes/index.js";
 import { type Asked, type Backing, type HandlerFor, sandboxFor } from "../asked.js";
+import { timeWithin } from "../commands/key-limits.js";
 import type { attach as attachOperation } from "../operations/execs.js";
 import { parseJson } from "../schema/json-text.js";
 import { field, object } from "../schema/object-shape.js";
@@ -54,7 +55,7 @@ export async function serveTerminal(
       hostEnv,
       stdin: false,
       tty: { cols: query.cols ?? 80, rows: query.rows ?? 24 },
-      timeoutMs: sandbox.record.policy.resources.timeoutMs,
+      timeoutMs: timeWithin(caller, { asked: undefined, own: sandbox.record.policy.resources.timeoutMs, usual: null }),
       detached: false,
     });
     backing.places.charge(caller, exec.guest);

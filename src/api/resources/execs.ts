@@ -7,6 +7,7 @@ import { type Asked, type Backing, type HandlerFor, sandboxFor } from "../asked.
 import { type CapturedField, capture, stdinOf, succeeded } from "../commands/captured.js";
 import { refuseOtherUser } from "../commands/ceilings.js";
 import { EventsOfCommand } from "../commands/command-events.js";
+import { timeWithin } from "../commands/key-limits.js";
 import { DEFAULT_TIMEOUT_MS } from "../commands/prepare.js";
 import { data } from "../http/reply.js";
 import type { ExecAnswer, ExecStreamBody } from "../operations/execs.js";
@@ -114,6 +115,9 @@ async function execAttended(asked: ExecAsked, sandbox: Sandbox, backing: Backing
 async function start(asked: ExecAsked, sandbox: Sandbox, backing: Backing, detached: boolean, stdin: boolean) {
   const { body, caller, signal } = asked;
   refuseOtherUser(caller, body.user, sandbox.record.policy);
+  // A limit of the sandbox's own holds for every command in it.
+  const own = sandbox.record.policy.resources.timeoutMs;
+  const timeoutMs = timeWithin(caller, { asked: body.timeout_ms, own, usual: detached ? null : DEFAULT_TIMEOUT_MS });
   const { hostEnv } = hostEnvFor(caller, backing);
   if (sandbox.state === "created" || sandbox.state === "stopped") await sandbox.start({ hostEnv, signal });
   const command = await sandbox.exec({
@@ -123,16 +127,9 @@ async function start(asked: ExecAsked, sandbox: Sandbox, backing: Backing, detac
     env: Object.fromEntries(body.env ?? []),
     user: body.user ?? null,
     stdin,
-    timeoutMs: timeLimit(sandbox, body, detached),
+    timeoutMs,
     detached,
   });
   backing.places.charge(caller, command.guest);
   return command;
-}
-
-/** A limit of the sandbox's own holds for every command in it. */
-function timeLimit({ record }: Sandbox, { timeout_ms: asked }: ExecStreamBody, detached: boolean): number | null {
-  const own = record.policy.resources.timeoutMs;
-  if (asked === undefined) return own ?? (detached ? null : DEFAULT_TIMEOUT_MS);
-  return own === null ? asked : Math.min(own, asked);
 }

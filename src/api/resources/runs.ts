@@ -9,6 +9,7 @@ import type { Backing, HandlerFor } from "../asked.js";
 import type { Caller } from "../auth/caller.js";
 import { type CapturedField, capture, stdinOf, succeeded } from "../commands/captured.js";
 import { EventsOfCommand } from "../commands/command-events.js";
+import { timeWithin } from "../commands/key-limits.js";
 import { DEFAULT_TIMEOUT_MS, prepare } from "../commands/prepare.js";
 import { inFields } from "../http/error-answer.js";
 import type { OutputRoom } from "../limits/output-budget.js";
@@ -37,7 +38,9 @@ export async function runCaptured({ body, caller, signal, backing, room }: Run):
     const stdin = stdinOf(body);
     const request = await prepare(body.command, body, { caller, own: backing.own });
     const output = capture(request.policy.resources.outputMiB, body.encoding ?? "utf8", room);
+    const timeoutMs = timeOf(body, caller, request);
     const ran = await atPlace({ caller, signal, backing }, request, {
+      timeoutMs,
       stdin,
       connect: output.connect,
     });
@@ -55,7 +58,11 @@ export async function runCaptured({ body, caller, signal, backing, room }: Run):
   }
 }
 
-type Streams = Pick<Parameters<typeof runOnce>[1], "stdin" | "connect" | "onNamed" | "onStarted">;
+type Streams = Pick<Parameters<typeof runOnce>[1], "timeoutMs" | "stdin" | "connect" | "onNamed" | "onStarted">;
+
+function timeOf({ timeout_ms: asked }: RunBody, caller: Caller, { policy }: RunRequest): number | null {
+  return timeWithin(caller, { asked, own: policy.resources.timeoutMs, usual: DEFAULT_TIMEOUT_MS });
+}
 
 async function atPlace(
   { caller, signal, backing }: Pick<Run, "caller" | "signal" | "backing">,
@@ -63,14 +70,12 @@ async function atPlace(
   streams: Streams,
 ): Promise<RanOnce> {
   const { host, places, runs, settleLater } = backing;
-  const timeoutMs = request.policy.resources.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   const answered = deferred<RanOnce>();
   // The place is free when the sandbox has really ended, which the answer need not wait for.
   const held = places.at(caller, signal, async () => {
     const ran = await runOnce(request, {
       host,
       signal,
-      timeoutMs,
       settleLater,
       onKilled: (cpuUs) => places.used(caller, cpuUs),
       ...streams,
@@ -122,11 +127,13 @@ export const runStream: HandlerFor<"runStream"> = async ({ body, caller, signal 
   const startedAt = performance.now();
   const stdin = stdinOf(body);
   const request = await prepare(body.command, body, { caller, own: backing.own });
+  const timeoutMs = timeOf(body, caller, request);
   return {
     kind: "events",
     write: (response) =>
       EventsOfCommand.tell(response, body.encoding ?? "utf8", backing.redactFor(caller), async (events) => {
         const ran = await atPlace({ caller, signal, backing }, request, {
+          timeoutMs,
           stdin,
           connect: (exec) => events.connect(exec),
           onNamed: (sandbox) => events.named({ sandbox }),

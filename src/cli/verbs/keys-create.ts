@@ -1,14 +1,19 @@
 /** `keys create`: an API key, shown once. */
+import { ceilingText } from "../../api/auth/key-ceiling.js";
 import { AgentKernelError } from "../../core/errors.js";
+import { escapeText } from "../../core/escape.js";
 import { parseCount, parseLifeMs } from "../../policy/resources.js";
 import { checkSandboxName } from "../../runtime/sandboxes/name.js";
 import { keyScopes } from "../api-options.js";
 import type { Invocation } from "../invocation/index.js";
 import { keyAnswer, keyStore } from "../key-answers.js";
+import { ceilingFrom } from "../key-ceiling-options.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
+/** Of a key that acts as somebody else than the user and whose maker says nothing of it. */
+const USUAL_SANDBOXES = 10;
 const range = { min: 1, max: 1_000_000_000, whole: true, text: "1 to 1000000000", example: "60" };
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
@@ -26,15 +31,23 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   const chosen = parsed.values.get("scope") ?? ["run"];
   const sandboxes = parsed.values.get("sandbox")?.map(checkSandboxName) ?? null;
   const expires = value("expires");
+  const isAdmin = chosen.includes("admin");
+  const ceiling = ceilingFrom(parsed, invocation.cwd);
+  if (isAdmin && ceiling.named.length > 0) {
+    throw new AgentKernelError("invalid_argument", `--${ceiling.named[0]}: a key with the scope admin acts as you`, {
+      hint: "leave it out, or give the key only the scopes that it needs",
+    });
+  }
   const { key, record } = keyStore(invocation).create({
     name,
     scopes: keyScopes.filter((scope) => chosen.includes(scope)),
     sandboxes,
+    ceiling: isAdmin ? null : ceiling.value,
     quotas: {
       concurrency: count("concurrency"),
       requestsPerMinute: count("rate"),
       cpuSecondsPerHour: count("cpu-seconds"),
-      sandboxes: count("max-sandboxes"),
+      sandboxes: count("max-sandboxes") ?? (isAdmin ? null : USUAL_SANDBOXES),
     },
     expiresAtMs: expires === undefined ? null : Date.now() + parseLifeMs("--expires", expires),
   });
@@ -43,5 +56,8 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   }
   const may = `it may ${record.scopes.join(", ")} (--scope says what)`;
   await writeErr(invocation, `agentkernel: keep it now: only its hash is stored, and it is not shown again; ${may}\n`);
+  const most =
+    record.ceiling === null ? "it acts as you: no ceiling holds for it" : `at most: ${ceilingText(record.ceiling)}`;
+  await writeErr(invocation, `agentkernel: ${escapeText(most)}\n`);
   return await writeOut(invocation, `${key}\n`);
 }

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Backing } from "../../api/asked.js";
 import { type Caller, noQuotas } from "../../api/auth/caller.js";
+import { smallCeiling } from "../../api/auth/key-ceiling.js";
 import { Exchange } from "../../api/http/exchange.js";
 import { OutputBudget } from "../../api/limits/output-budget.js";
 import { answerObject, field } from "../../api/schema/object-shape.js";
@@ -17,6 +18,7 @@ const someone: Caller = {
   isTrusted: false,
   sandboxes: null,
   quotas: noQuotas,
+  ceiling: null,
 };
 
 let caller: Caller;
@@ -99,6 +101,7 @@ describe("a session", () => {
     ["of fewer scopes", { scopes: ["read"] as const }],
     ["of more scopes", { scopes: ["run", "read", "admin"] as const }],
     ["of other trust", { isTrusted: true }],
+    ["with another ceiling", { ceiling: smallCeiling }],
     ["for other sandboxes", { sandboxes: ["one"] }],
     ["with other quotas", { quotas: { ...noQuotas, concurrency: 1 } }],
     ["of another name", { id: "jwt:other" }],

@@ -45,8 +45,8 @@ export class HttpSession {
   }
 }
 
-function rightsOf({ id, scopes, isTrusted, sandboxes, quotas }: Caller): string {
+function rightsOf({ id, scopes, isTrusted, sandboxes, quotas, ceiling }: Caller): string {
   const { concurrency, requestsPerMinute, cpuSecondsPerHour, sandboxes: most } = quotas;
   const counted = [concurrency, requestsPerMinute, cpuSecondsPerHour, most];
-  return JSON.stringify([id, [...scopes].sort(), isTrusted, sandboxes && [...sandboxes].sort(), counted]);
+  return JSON.stringify([id, [...scopes].sort(), isTrusted, sandboxes && [...sandboxes].sort(), counted, ceiling]);
 }

@@ -1,8 +1,8 @@
 /** `sandbox_exec`: a command in a sandbox that is there before and after. */
+import { timeWithin } from "../../api/commands/key-limits.js";
 import { command, env, insidePath, sandboxName } from "../../api/operations/fields.js";
 import { field, optional } from "../../api/schema/object-shape.js";
 import { flag, text } from "../../api/schema/shapes.js";
-import type { Policy } from "../../core/policy.js";
 import type { CommandEnd } from "../../runtime/command-end.js";
 import { attended } from "../../runtime/run-once.js";
 import type { ExecWish } from "../../runtime/sandboxes/index.js";
@@ -43,7 +43,11 @@ export const sandboxExec = defineTool({
       env: Object.fromEntries(args.env ?? []),
       user: args.user ?? null,
       stdin: false,
-      timeoutMs: timeLimit(policy, args.timeout_ms),
+      timeoutMs: timeWithin(host.caller, {
+        asked: args.timeout_ms,
+        own: policy.resources.timeoutMs,
+        usual: DEFAULT_TIMEOUT_MS,
+      }),
       detached: false,
     };
     return await withRoom(call, async (room) => {
@@ -86,10 +90,4 @@ async function execIn(
   } finally {
     leave?.();
   }
-}
-
-/** A limit of the sandbox's own holds for every command in it. */
-function timeLimit({ resources }: Policy, asked: number | undefined): number {
-  const wanted = asked ?? resources.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-  return resources.timeoutMs === null ? wanted : Math.min(wanted, resources.timeoutMs);
 }

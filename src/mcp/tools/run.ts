@@ -1,5 +1,5 @@
 /** `sandbox_run`: one command in a sandbox of its own. */
-
+import { timeWithin } from "../../api/commands/key-limits.js";
 import { inFields } from "../../api/http/error-answer.js";
 import { command, insidePath } from "../../api/operations/fields.js";
 import { field, optional } from "../../api/schema/object-shape.js";
@@ -36,6 +36,8 @@ export const sandboxRun = defineTool({
     const startedAt = performance.now();
     const { host, signal, ask } = call;
     const request = await prepareFor(call, argv, body);
+    const own = request.policy.resources.timeoutMs;
+    const timeoutMs = timeWithin(host.caller, { asked: body.timeout_ms, own, usual: DEFAULT_TIMEOUT_MS });
     return await withRoom(call, async (room) => {
       const progress = streaming === true ? call.progress : null;
       const output = new CommandOutput(request.policy.resources.outputMiB, room, progress);
@@ -44,7 +46,7 @@ export const sandboxRun = defineTool({
           host: host.runtime,
           signal,
           stdin: null,
-          timeoutMs: request.policy.resources.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+          timeoutMs,
           asker: ask === null ? undefined : { by: "mcp", ask, close: () => {} },
           connect: (exec) => output.connect(exec),
           onNamed: host.noteRun,

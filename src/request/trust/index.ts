@@ -28,7 +28,17 @@ export interface ProjectTrust {
 }
 
 export function trustRecordOf({ cwd, env, homeDir }: Surroundings): TrustRecord {
-  return readTrust(realpathSync(cwd), { env, homeDir });
+  return readTrust(realFolder(cwd), { env, homeDir });
+}
+
+/** A caller over HTTP that names no folder has a project that is not there. */
+function realFolder(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return path;
+    throw error;
+  }
 }
 
 export function trustPart(

@@ -263,7 +263,7 @@ export interface NotThere {
 export const notThere: readonly NotThere[] = [
   {
     on: ["docker", "podman", "gvisor", "microvm"],
-    ids: ["A1", "A2", "A3", "A4", "A6", "A7", "A10"],
+    ids: ["A1", "A2", "A3", "A4", "A6", "A7", "A10", "A11"],
     reason: "answered on the host before any backend is asked, by code that knows of none",
   },
   {
