@@ -16,6 +16,27 @@ function bash(command: string, more: Readonly<Record<string, unknown>> = {}): St
   return { tool: "Bash", input: { command, ...more } };
 }
 
+/** An MCP server that answers every question of Claude Code's with yes, and writes it down. */
+const asker = `
+import { appendFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+const inputSchema = { type: "object", properties: {}, additionalProperties: true };
+const results = {
+  initialize: ({ protocolVersion }) => ({
+    protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "asker", version: "1" },
+  }),
+  "tools/list": () => ({ tools: [{ name: "ask", description: "asks", inputSchema }] }),
+  "tools/call": ({ arguments: { input } }) => {
+    appendFileSync(import.meta.filename + ".log", input.command + "\\n");
+    return { content: [{ type: "text", text: JSON.stringify({ behavior: "allow", updatedInput: input }) }] };
+  },
+};
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, result: results[method]?.(params) ?? {} }));
+});
+`;
+
 describe.skipIf(whyNoSession() !== null)("Claude Code with the hook", () => {
   const actor = root;
   if (actor === undefined) return;
@@ -34,7 +55,8 @@ describe.skipIf(whyNoSession() !== null)("Claude Code with the hook", () => {
     words: readonly string[] = [],
     more: Readonly<Record<string, string>> = {},
   ) {
-    const argv = ["claude", "-p", "go", ...words];
+    const isModeNamed = words.some((word) => word.includes("permission"));
+    const argv = ["claude", "-p", "go", ...(isModeNamed ? [] : ["--permission-mode", "acceptEdits"]), ...words];
     return (await place.work({ protocol: "anthropic", script, argv, env: { ...env, ...more } })).seen.results;
   }
 
@@ -59,6 +81,27 @@ describe.skipIf(whyNoSession() !== null)("Claude Code with the hook", () => {
     expect(readFileSync(join(place.project, "made"), "utf8")).toBe("it's made\n");
     // A new sandbox each time: a change of folder does not last, files do.
     expect(second).toBe(`${place.project}\nit's made`);
+  });
+
+  test("in the mode that asks, reading needs no question, and nothing is written without an answer", async () => {
+    const [refused, read] = await claude(
+      [bash("uname -n > unasked"), bash("uname -n; cat sub/file.txt")],
+      ["--permission-mode", "default"],
+    );
+    expect(refused).toMatch(/carried over to your files/);
+    expect(read).toMatch(/^run-[0-9a-f]+\nin sub$/);
+    expect(existsSync(join(place.project, "unasked"))).toBe(false);
+  });
+
+  test("after a yes to the agent's question, the command runs in a sandbox", async () => {
+    const server = place.write("home", "asker.mjs", asker);
+    const servers = { mcpServers: { asker: { command: process.execPath, args: [server] } } };
+    const config = place.write("home", "asker.json", JSON.stringify(servers));
+    const words = ["--mcp-config", config, "--permission-prompt-tool", "mcp__asker__ask"];
+    await claude([bash("uname -n > asked")], ["--permission-mode", "default", ...words]);
+    expect(readFileSync(join(place.project, "asked"), "utf8")).toMatch(/^run-/);
+    const questions = readFileSync(`${server}.log`, "utf8");
+    expect(questions).toMatch(/agentkernel run --compatibility-mode claude -- .*uname -n > asked/);
   });
 
   test("a status other than 0, and both streams, come back", async () => {
@@ -147,7 +190,7 @@ describe.skipIf(whyNoSession() !== null)("Claude Code with the hook", () => {
       const { seen } = await other.work({
         protocol: "anthropic",
         script: [bash(`${plant("agentkernel")}; ${plant("node")}; ${plant("readlink")}`), bash("uname -n")],
-        argv: ["claude", "-p", "go"],
+        argv: ["claude", "-p", "go", "--permission-mode", "acceptEdits"],
         // As npx and npm scripts set it.
         env: { ...env, PATH: `${other.project}/node_modules/.bin:${other.environment().PATH}` },
       });

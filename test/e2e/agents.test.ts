@@ -156,7 +156,7 @@ describe.each(callers)("the hook, $title", (caller) => {
       hook_event_name: "PreToolUse",
       tool_name: "Bash",
       cwd: project.path,
-      permission_mode: "default",
+      permission_mode: "acceptEdits",
       tool_input: { command: "cat 'file.txt'; uname -n" },
     };
     const env = { CLAUDE_PROJECT_DIR: project.path };

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { bashRules, judge } from "./bash-rules.js";
 
-const denies = (pattern: string, command: string) => judge({ deny: [pattern], ask: [] }, command).verdict;
+const denies = (pattern: string, command: string) => judge({ deny: [pattern], ask: [], allow: [] }, command).verdict;
 
 describe("a rule", () => {
   test.each([
@@ -40,7 +40,7 @@ describe("a rule", () => {
     ["ls *", "lsof"],
     ["a.c*", "abc"],
   ])("%s does not match %j", (pattern, command) => {
-    expect(judge({ deny: [pattern], ask: [pattern] }, command)).toMatchObject({ verdict: "none" });
+    expect(judge({ deny: [pattern], ask: [pattern], allow: [] }, command)).toMatchObject({ verdict: "none" });
   });
 });
 
@@ -187,8 +187,8 @@ test("an expansion that cannot be what a rule names is not asked about", () => {
 });
 
 test("a rule that asks does so in doubt too", () => {
-  expect(judge({ deny: [], ask: ["git push:*"] }, "git $x")).toMatchObject({ verdict: "ask" });
-  expect(judge({ deny: [], ask: ["git push:*"] }, "echo $(git push)")).toMatchObject({ verdict: "ask" });
+  expect(judge({ deny: [], ask: ["git push:*"], allow: [] }, "git $x")).toMatchObject({ verdict: "ask" });
+  expect(judge({ deny: [], ask: ["git push:*"], allow: [] }, "echo $(git push)")).toMatchObject({ verdict: "ask" });
 });
 
 test("whatever a command is, it is judged soon; and a denied command is found behind it", () => {
@@ -246,7 +246,7 @@ test.each(["watch ", "env -u ", "(", "`", "a ", "bash -c ", "<<", "$((", "{a,", 
   "many of %j take no time",
   (piece) => {
     const started = performance.now();
-    judge({ deny: ["git push:*", "a*b*c"], ask: [] }, piece.repeat(Math.floor(60_000 / piece.length)));
+    judge({ deny: ["git push:*", "a*b*c"], ask: [], allow: [] }, piece.repeat(Math.floor(60_000 / piece.length)));
     expect(performance.now() - started).toBeLessThan(5000);
   },
 );
@@ -258,5 +258,12 @@ test("rules come from all settings, and only those for single commands", () => {
     "not JSON",
     '{"permissions":[]}',
   ];
-  expect(bashRules(settings)).toEqual({ deny: ["curl:*", "wget *", "tail:*"], ask: ["git push:*"] });
+  const texts = settings.map((text) => ({ text, isUsers: true }));
+  expect(bashRules(texts)).toEqual({ deny: ["curl:*", "wget *", "tail:*"], ask: ["git push:*"], allow: [] });
+});
+
+test("rules that allow are the user's alone", () => {
+  const text = '{"permissions":{"allow":["Bash","Bash(npm test:*)","Read"],"deny":["Bash(curl:*)"]}}';
+  expect(bashRules([{ text, isUsers: true }])).toEqual({ deny: ["curl:*"], ask: [], allow: ["npm test:*", "*"] });
+  expect(bashRules([{ text, isUsers: false }])).toEqual({ deny: ["curl:*"], ask: [], allow: [] });
 });

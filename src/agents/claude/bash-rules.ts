@@ -1,16 +1,19 @@
 /**
- * The user's own rules for single shell commands, `Bash(git push:*)` in `deny` or `ask` of Claude Code's settings. Claude
- * Code holds them against the command that the hook gives back, in which it cannot find them any more; so the hook holds
- * them against the command that was asked for. Pure. In doubt a rule matches, or somebody is asked: it only ever makes
- * things stricter.
+ * The user's own rules for single shell commands, `Bash(git push:*)` in `deny`, `ask` or `allow` of Claude Code's settings.
+ * Claude Code holds them against the command that the hook gives back, in which it cannot find them any more; so the hook
+ * holds them against the command that was asked for. Pure. In doubt a rule that denies or asks matches, and one that
+ * allows does not.
  */
 import { fieldsOf } from "../mcp-entry.js";
+import { isReader, writesByRedirection } from "./reading-commands.js";
 import { commandLines } from "./shell-commands.js";
-import { ANYTHING } from "./shell-reader.js";
+import { ANYTHING, readScript } from "./shell-reader.js";
 
 export interface BashRules {
   readonly deny: readonly string[];
   readonly ask: readonly string[];
+  /** Only the user's own files and managed ones: a project does not answer in the user's place. */
+  readonly allow: readonly string[];
 }
 
 /** What the rules say of a command. */
@@ -20,15 +23,42 @@ export interface Judgement {
   readonly reason: string;
 }
 
-/** From texts of settings files. One that is no JSON has no rules for Claude Code either. */
-export function bashRules(settings: readonly string[]): BashRules {
-  const lists = settings.map((text) => fieldsOf(fieldsOf(parse(text)).permissions));
+/** A settings file, and whether the user (or whoever manages the machine) wrote it, not the project. */
+export interface SettingsText {
+  readonly text: string;
+  readonly isUsers: boolean;
+}
+
+/** One that is no JSON has no rules for Claude Code either. */
+export function bashRules(settings: readonly SettingsText[]): BashRules {
+  const lists = settings.map(({ text, isUsers }) => ({ isUsers, ...permissionsIn(text) }));
   const patterns = (list: unknown): readonly string[] =>
     Array.isArray(list) ? list.flatMap((rule) => (typeof rule === "string" ? patternOf(rule) : [])) : [];
   return {
     deny: lists.flatMap(({ deny }) => patterns(deny)),
     ask: lists.flatMap(({ ask }) => patterns(ask)),
+    allow: lists.flatMap(({ allow, isUsers }) => (isUsers ? [...patterns(allow), ...wholeTool(allow)] : [])),
   };
+}
+
+function permissionsIn(text: string): { readonly deny?: unknown; readonly ask?: unknown; readonly allow?: unknown } {
+  return fieldsOf(fieldsOf(parse(text)).permissions);
+}
+
+function wholeTool(list: unknown): readonly string[] {
+  return Array.isArray(list) && list.includes("Bash") ? ["*"] : [];
+}
+
+/** Whether the user allows each of its commands that does more than read. No rule allows what is known only when it runs. */
+export function isAllowed({ allow }: Pick<BashRules, "allow">, script: string): boolean {
+  if (allow.includes("*")) return true;
+  if (allow.length === 0 || writesByRedirection(script)) return false;
+  const { commands, unclear } = readScript(script);
+  if (unclear !== null || commands.length === 0) return false;
+  return commands.every((one) => {
+    const line = one.words.join(" ");
+    return isReader(one) || (!line.includes(ANYTHING) && allow.some((pattern) => matches(pattern, line)));
+  });
 }
 
 export function judge({ deny, ask }: BashRules, command: string): Judgement {

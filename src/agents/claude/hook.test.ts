@@ -9,7 +9,7 @@ const setting: HookSetting = {
   projectDir: "/home/ada/it's mine",
   realPath: (path) => path,
   leaving: "ask",
-  rules: { deny: ["curl:*"], ask: ["git push:*"] },
+  rules: { deny: ["curl:*"], ask: ["git push:*"], allow: [] },
 };
 
 function input(toolInput: unknown, more: Readonly<Record<string, unknown>> = {}): string {
@@ -17,13 +17,13 @@ function input(toolInput: unknown, more: Readonly<Record<string, unknown>> = {})
     hook_event_name: "PreToolUse",
     tool_name: "Bash",
     cwd: "/home/ada/it's mine",
-    permission_mode: "default",
+    permission_mode: "acceptEdits",
     tool_input: toolInput,
     ...more,
   });
 }
 
-const withoutRules: HookSetting = { ...setting, rules: { deny: [], ask: [] } };
+const withoutRules: HookSetting = { ...setting, rules: { deny: [], ask: [], allow: [] } };
 
 /** The words that a real shell makes of the command that the hook gives back, from `run` on. */
 function wordsOf(text: string, using = withoutRules): string[] {
@@ -102,6 +102,61 @@ describe("a command", () => {
   test("is started from where agentkernel lies", () => {
     const answer = decide(input({ command: "ls" }), { ...setting, launch: ["/opt/a b/agentkernel"] });
     expect(answer).toMatchObject({ input: { command: expect.stringMatching(/^'\/opt\/a b\/agentkernel' run /) } });
+  });
+});
+
+describe("Claude Code's own question", () => {
+  const inMode = (mode: unknown, command: string, allow: readonly string[] = []) =>
+    decide(input({ command }, { permission_mode: mode }), { ...setting, rules: { deny: [], ask: [], allow } });
+  const kinds = (mode: unknown, command: string, allow: readonly string[] = []) => {
+    const answer = inMode(mode, command, allow);
+    const isCopy = "input" in answer && String(answer.input?.command).includes(" --workspace copy ");
+    return isCopy ? `${answer.kind}, dropped` : answer.kind;
+  };
+  const writing = [
+    "touch x",
+    "echo x > src/a.ts",
+    "npm test",
+    "ls; rm x",
+    "sed -i s/a/b/ x",
+    "find . -delete",
+    "$x",
+    "sh -c ls",
+  ];
+  const reading = ["ls -la", "git status --short && git diff | head -50", "cat a 2>/dev/null", "grep -rn x . 2>&1"];
+
+  test.each(["default", "manual", undefined])("is put in mode %s before a command that may change files", (mode) => {
+    for (const command of writing) expect(kinds(mode, command), command).toBe("ask");
+    expect(inMode(mode, "touch x")).toMatchObject({
+      reason: expect.stringMatching(/carried over to your files/),
+      input: { command: expect.stringMatching(/ run --compatibility-mode claude -- /) },
+    });
+  });
+
+  test.each(["default", "dontAsk", undefined])("is not needed in mode %s for one that reads, on a copy", (mode) => {
+    for (const command of reading) expect(kinds(mode, command), command).toBe("route, dropped");
+  });
+
+  test.each(["acceptEdits", "bypassPermissions", "auto"])("is answered by mode %s", (mode) => {
+    for (const command of [...writing, ...reading]) expect(kinds(mode, command), command).toBe("route");
+  });
+
+  test("is answered with no where only rules allow", () => {
+    for (const command of writing) expect(kinds("dontAsk", command), command).toBe("deny");
+    expect(kinds("dontAsk", "npm test", ["npm test:*"])).toBe("route");
+  });
+
+  test.each([
+    ["npm test", ["npm test:*"], "route"],
+    ["cd sub && npm test -- x | tail -5", ["npm test:*"], "route"],
+    ["anything --at-all > a", ["*"], "route"],
+    ["npm testing", ["npm test:*"], "ask"],
+    ["npm test; touch x", ["npm test:*"], "ask"],
+    ["npm test > src/a.ts", ["npm test:*"], "ask"],
+    ["npm test $(touch x)", ["npm test:*"], "ask"],
+    ["npm test `touch x`", ["npm test:*"], "ask"],
+  ])("about %s with the rules %j: %s", (command, allow, kind) => {
+    expect(kinds("default", command, allow)).toBe(kind);
   });
 });
 

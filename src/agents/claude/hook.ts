@@ -6,7 +6,8 @@ import { isAbsolute, relative } from "node:path";
 import type { Launch } from "../agent.js";
 import { fieldsOf } from "../mcp-entry.js";
 import { isWithin } from "../real-path.js";
-import { type BashRules, judge } from "./bash-rules.js";
+import { type BashRules, isAllowed, judge } from "./bash-rules.js";
+import { onlyReads } from "./reading-commands.js";
 import { shellQuote } from "./shell-quote.js";
 import { isShellTool, whyNotRouted } from "./shell-tools.js";
 
@@ -76,11 +77,31 @@ export function decide(text: string, setting: HookSetting): HookAnswer {
       `agentkernel itself lies in the project (${exposed}), where sandboxes can change it: install it elsewhere`,
     );
   }
-  const place = { folder, cwd, below, isPlanning: mode === "plan" };
+  const own = ownQuestion(mode, command, rules);
+  const place = { folder, cwd, below, isDropped: mode === "plan" || own === "drop" };
   const rewritten = { ...fields, command: routed(command, place, setting) };
   if (judged.verdict === "unclear" && !isAsking(mode)) return deny(`${judged.reason}; nobody is asked in this mode`);
   if (judged.verdict !== "none") return { kind: "ask", reason: judged.reason, input: rewritten };
+  if (own === "deny") return deny(`${MAY_WRITE}, and this mode allows only what a rule of yours allows`);
+  if (own === "ask") return { kind: "ask", reason: `${MAY_WRITE}; it runs in a sandbox`, input: rewritten };
   return { kind: "route", input: rewritten };
+}
+
+const MAY_WRITE = "what this command changes in the project is carried over to your files";
+
+/** Modes in which Claude Code itself asks before a command that may change something. */
+const modesWithQuestion = new Set<unknown>([undefined, "default", "manual"]);
+
+/**
+ * What becomes of Claude Code's own question, which a routed command would skip. A command that only reads needs none,
+ * and runs on a copy. Where somebody has said that edits are fine, or that nothing is asked, there is no question.
+ */
+function ownQuestion(mode: unknown, command: string, rules: BashRules): "none" | "drop" | "ask" | "deny" {
+  const isStrict = mode === "dontAsk";
+  if (!isStrict && !modesWithQuestion.has(mode)) return "none";
+  if (isAllowed(rules, command)) return "none";
+  if (onlyReads(command)) return "drop";
+  return isStrict ? "deny" : "ask";
 }
 
 /** What Claude Code reads from the hook's stdout. */
@@ -141,8 +162,8 @@ interface CommandPlace {
   readonly cwd: string;
   /** From the one to the other. */
   readonly below: string;
-  /** Then nothing that it changes is carried over. */
-  readonly isPlanning: boolean;
+  /** Nothing that it changes is carried over. */
+  readonly isDropped: boolean;
 }
 
 /**
@@ -154,8 +175,8 @@ const inside = [
   'if command -v bash >/dev/null; then exec bash -c "$1"; else exec sh -c "$1"; fi',
 ].join("; ");
 
-function routed(command: string, { folder, cwd, below, isPlanning }: CommandPlace, setting: HookSetting): string {
-  const run = ["run", "--compatibility-mode", "claude", ...(isPlanning ? ["--workspace", "copy"] : []), "--"];
+function routed(command: string, { folder, cwd, below, isDropped }: CommandPlace, setting: HookSetting): string {
+  const run = ["run", "--compatibility-mode", "claude", ...(isDropped ? ["--workspace", "copy"] : []), "--"];
   const words = [...setting.launch, ...run, "sh", "-c", inside, "sh", command, folder, below];
   const path = setting.searchPath === null ? "" : `PATH=${shellQuote(setting.searchPath)} `;
   const line = path + words.map((word) => (/^[A-Za-z0-9_./=:-]+$/.test(word) ? word : shellQuote(word))).join(" ");

@@ -1,7 +1,7 @@
 /** `hook claude`: reads what Claude Code tells its PreToolUse hook, and answers. */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { bashRules } from "../../agents/claude/bash-rules.js";
+import { bashRules, type SettingsText } from "../../agents/claude/bash-rules.js";
 import { answerText, decide, type Leaving } from "../../agents/claude/hook.js";
 import { CLEANED_VARIABLE } from "../../agents/claude/hook-entry.js";
 import { pathOutside, runningProgram } from "../../agents/launch.js";
@@ -28,24 +28,21 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
 
 const MAX_SETTINGS_BYTES = 4 << 20;
 
-type Settings = readonly string[] | { readonly unreadable: string };
+type Settings = readonly SettingsText[] | { readonly unreadable: string };
 
 /** The texts of the settings that Claude Code reads. What it cannot read itself has no rules for it either. */
 function readSettings({ env, homeDir, cwd }: Invocation, projectDir: string | null): Settings {
   const project = join(projectDir ?? cwd, ".claude");
-  const texts: string[] = [];
-  for (const path of [
-    join(env.CLAUDE_CONFIG_DIR ?? join(homeDir, ".claude"), "settings.json"),
-    join(project, "settings.json"),
-    join(project, "settings.local.json"),
-    ...managedSettings(),
-  ]) {
+  const texts: SettingsText[] = [];
+  const ofProject = [join(project, "settings.json"), join(project, "settings.local.json")];
+  const users = join(env.CLAUDE_CONFIG_DIR ?? join(homeDir, ".claude"), "settings.json");
+  for (const path of [users, ...ofProject, ...managedSettings()]) {
     try {
       const bytes = readRegularFile(path, MAX_SETTINGS_BYTES + 1);
       if (bytes.length > MAX_SETTINGS_BYTES) {
         return { unreadable: `${path} is larger than ${MAX_SETTINGS_BYTES >> 20} MiB` };
       }
-      texts.push(bytes.toString("utf8"));
+      texts.push({ text: bytes.toString("utf8"), isUsers: !ofProject.includes(path) });
     } catch (error) {
       const { code = "", message } = error as NodeJS.ErrnoException;
       if (!["ENOENT", "ENOTDIR", "EACCES"].includes(code)) return { unreadable: `${path}: ${message}` };
