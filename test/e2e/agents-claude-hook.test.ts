@@ -101,7 +101,7 @@ describe.skipIf(whyNoSession() !== null)("Claude Code with the hook", () => {
     await claude([bash("uname -n > asked")], ["--permission-mode", "default", ...words]);
     expect(readFileSync(join(place.project, "asked"), "utf8")).toMatch(/^run-/);
     const questions = readFileSync(`${server}.log`, "utf8");
-    expect(questions).toMatch(/agentkernel run --compatibility-mode claude -- .*uname -n > asked/);
+    expect(questions).toMatch(/ run --compatibility-mode claude -- .*uname -n > asked/);
   });
 
   test("a status other than 0, and both streams, come back", async () => {

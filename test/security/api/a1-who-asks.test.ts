@@ -242,6 +242,17 @@ describe("A1 requests of strangers, pages and forgers", () => {
       expect((await server.ask("POST", "/sandboxes", { body: { name: "x" }, key: token })).status).toBe(403);
     });
 
+    it("one asks for no more than its ceiling, which is small unless the issuer states another", async () => {
+      const asked = async (resources: object, more: object = {}) => {
+        const key = signed(pair.privateKey, { ...claims, ...more });
+        return (await server.ask("POST", "/run", { body: { ...command, resources }, key })).status;
+      };
+      expect(await asked({ memory_mb: 2048 })).toBe(403);
+      expect(await asked({ memory_mb: 2048 }, { agentkernel_ceiling: { memory_mb: 2048 } })).toBe(200);
+      expect(await asked({ memory_mb: 2049 }, { agentkernel_ceiling: { memory_mb: 2048 } })).toBe(403);
+      expect(await asked({}, { agentkernel_ceiling: { memory: "all" } })).toBe(401);
+    });
+
     it.each([
       ["expired", { ...claims, exp: now - 3600 }],
       ["not yet valid", { ...claims, nbf: now + 3600 }],
