@@ -87,7 +87,7 @@ public struct RunOptions: Sendable, Codable {
     public var user: String?
     /// Limits of the sandbox.
     public var resources: Resources?
-    /// A folder of the host, shown as /workspace. Only for the user of the same machine, or an admin key.
+    /// A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it.
     public var dir: String?
     /// How `dir` is shown: as a copy (default), carried over after the end, live, or not at all.
     public var workspace: Workspace?
@@ -273,7 +273,7 @@ public struct CreateOptions: Sendable, Codable {
     public var user: String?
     /// Limits of the sandbox.
     public var resources: Resources?
-    /// A folder of the host, shown as /workspace. Only for the user of the same machine, or an admin key.
+    /// A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it.
     public var dir: String?
     /// How `dir` is shown: as a copy (default), carried over after the end, live, or not at all.
     public var workspace: Workspace?
