@@ -1,6 +1,6 @@
 //! `password = …` in any of the usual notations: `KEY=value`, YAML, TOML, INI, JSON, XML, properties, netrc.
 
-use crate::{placeholders::is_placeholder, sample::Sample};
+use crate::{logins::has_address_with_password, placeholders::is_placeholder, sample::Sample};
 
 /// Parts of names that something secret is called by. Without regard to case, and to `-`, `_` and `.` between words.
 const SECRET_NAMES: [&[u8]; 26] = [
@@ -66,7 +66,8 @@ const LONGEST_NAME: usize = 80;
 const SHORTEST_VALUE: usize = 4;
 
 pub fn are_in(sample: &Sample) -> bool {
-    sample.is_text() && sample.lines().any(|line| !is_comment(line) && has_assignment(line))
+    let is_secret = |line: &[u8]| has_assignment(line) || has_address_with_password(line);
+    sample.is_text() && sample.lines().any(|line| !is_comment(line) && is_secret(line))
 }
 
 fn is_comment(line: &[u8]) -> bool {
@@ -75,7 +76,7 @@ fn is_comment(line: &[u8]) -> bool {
 
 /// All names of the line are tried: several may stand on one in JSON.
 fn has_assignment(line: &[u8]) -> bool {
-    let is_definition = line.starts_with(b"define");
+    let (is_definition, is_element) = (line.starts_with(b"define"), line.starts_with(b"<"));
     let mut at = 0;
     while at < line.len() {
         let start = line[at..].iter().position(|byte| is_name_byte(*byte)).map_or(line.len(), |offset| at + offset);
@@ -85,7 +86,11 @@ fn has_assignment(line: &[u8]) -> bool {
             return false;
         }
         let name = &line[start..end];
-        if is_secret_name(name) && value_behind(&line[end..], is_definition).is_some_and(is_secret_value) {
+        // In XML it says what is called so: key="packages".
+        let is_attribute = is_element && name == b"key";
+        if (is_secret_name(name) && !is_attribute || is_login_of_bundler(name))
+            && value_behind(&line[end..], is_definition).is_some_and(|value| value.is_secret())
+        {
             return true;
         }
         at = end;
@@ -109,8 +114,32 @@ fn is_secret_name(name: &[u8]) -> bool {
             || SECRET_NAMES.iter().any(|part| plain.windows(part.len()).any(|window| window == *part)))
 }
 
+/// `BUNDLE_GEMS__EXAMPLE__COM: "user:password"`: a host's name in capitals, with two underscores for a dot.
+fn is_login_of_bundler(name: &[u8]) -> bool {
+    const OTHERS: [&[u8]; 4] = [b"BUILD__", b"LOCAL__", b"MIRROR__", b"DISABLE_"];
+    let host = name.strip_prefix(b"BUNDLE_").filter(|host| !OTHERS.iter().any(|other| host.starts_with(other)));
+    host.is_some_and(|host| host.windows(2).any(|part| part == b"__"))
+}
+
+#[derive(Clone, Copy)]
+struct Value<'a> {
+    text: &'a [u8],
+    is_quoted: bool,
+}
+
+impl Value<'_> {
+    /// A call or a path of names is program text, not a value.
+    fn is_secret(self) -> bool {
+        const NAMESPACES: [&[u8]; 5] = [b"process.", b"os.", b"var.", b"local.", b"data."];
+        let is_code = !self.is_quoted
+            && (self.text.iter().any(|byte| b"([".contains(byte))
+                || NAMESPACES.iter().any(|name| self.text.starts_with(name)));
+        self.text.len() >= SHORTEST_VALUE && !is_code && !is_placeholder(self.text)
+    }
+}
+
 /// The value that a name gets, without its quotes. None where nothing is assigned.
-fn value_behind(behind: &[u8], is_definition: bool) -> Option<&[u8]> {
+fn value_behind(behind: &[u8], is_definition: bool) -> Option<Value<'_>> {
     let behind = behind.strip_prefix(b"\"").or(behind.strip_prefix(b"'")).unwrap_or(behind).trim_ascii_start();
     let value = match behind {
         [b':', b'=' | b':', rest @ ..] | [b'=', b'>', rest @ ..] => rest,
@@ -119,26 +148,23 @@ fn value_behind(behind: &[u8], is_definition: bool) -> Option<&[u8]> {
         [b'=' | b':' | b'>', rest @ ..] => rest,
         // PHP: define('NAME', 'value').
         [b',', rest @ ..] if is_definition => rest,
-        _ => return None,
-    };
-    let value = value.trim_ascii_start();
-    let value = match value {
-        [quote @ (b'"' | b'\'' | b'`'), rest @ ..] => rest.split(|byte| byte == quote).next().unwrap_or(rest),
-        bare => {
-            let end = bare.iter().position(|byte| b" \t,;<#}]".contains(byte)).unwrap_or(bare.len());
-            &bare[..end]
+        // XML: key="NAME" value="value"; with %VARIABLE% in some.
+        _ => {
+            let rest = behind.strip_prefix(b"value")?.trim_ascii_start().strip_prefix(b"=")?;
+            return Some(value_in(rest)).filter(|value| !matches!(value.text, [b'%', .., b'%']));
         }
     };
-    Some(value)
+    Some(value_in(value))
 }
 
-/// A call or a path of names is program text, not a value.
-fn is_secret_value(value: &[u8]) -> bool {
-    let is_code = value.iter().any(|byte| b"([".contains(byte))
-        || value.starts_with(b"process.")
-        || value.starts_with(b"os.")
-        || value.starts_with(b"var.")
-        || value.starts_with(b"local.")
-        || value.starts_with(b"data.");
-    value.len() >= SHORTEST_VALUE && !is_code && !is_placeholder(value)
+fn value_in(text: &[u8]) -> Value<'_> {
+    match text.trim_ascii_start() {
+        [quote @ (b'"' | b'\'' | b'`'), rest @ ..] => {
+            Value { text: rest.split(|byte| byte == quote).next().unwrap_or(rest), is_quoted: true }
+        }
+        bare => {
+            let end = bare.iter().position(|byte| b" \t,;<#}]".contains(byte)).unwrap_or(bare.len());
+            Value { text: &bare[..end], is_quoted: false }
+        }
+    }
 }

@@ -8,10 +8,8 @@ pub fn is_in(sample: &Sample) -> bool {
 }
 
 /// Texts that only stand in files with a private key.
-const MARKS: [&[u8]; 6] = [
+const MARKS: [&[u8]; 4] = [
     b"PuTTY-User-Key-File-",
-    b"AGE-SECRET-KEY-1",
-    b"AGE-SECRET-KEY-PQ-1",
     b"AGE-PLUGIN-",
     b"SSH PRIVATE KEY FILE FORMAT 1.1\n",
     b"untrusted comment: minisign encrypted secret key",
@@ -19,7 +17,8 @@ const MARKS: [&[u8]; 6] = [
 
 fn is_armoured(text: &[u8]) -> bool {
     MARKS.iter().any(|mark| text.starts_with(mark))
-        || find(text, b"\nAGE-SECRET-KEY-").is_some()
+        || has_age_key(text)
+        || find(text, b"\nAGE-PLUGIN-").is_some()
         || find(text, b"\nPuTTY-User-Key-File-").is_some()
         || has_pem(text)
         || has_wireguard_key(text)
@@ -59,7 +58,9 @@ fn is_body(behind: &[u8]) -> bool {
     let mut rest = &behind[behind.iter().take_while(|byte| **byte == b'-').count()..];
     loop {
         rest = match rest {
-            [b' ' | b'\t' | b'\r' | b'\n' | b'|' | b'>' | b'#', tail @ ..] => tail,
+            // A text of several lines in a program has quotes, and something that joins them.
+            [b' ' | b'\t' | b'\r' | b'\n' | b'|' | b'>' | b'#' | b'"' | b'\'' | b',' | b'.', tail @ ..] => tail,
+            [b'+', b' ' | b'\t' | b'\r' | b'\n', tail @ ..] => tail,
             [b'\\', b'n' | b'r' | b'\\', tail @ ..] => tail,
             _ => break,
         };
@@ -75,11 +76,34 @@ fn is_body(behind: &[u8]) -> bool {
     digits >= SHORTEST && is_varied || headers.iter().any(|header| rest.starts_with(header))
 }
 
+/// Wherever it stands: in a file of its own, or as the value of a variable.
+fn has_age_key(text: &[u8]) -> bool {
+    const BEGIN: &[u8] = b"AGE-SECRET-KEY-";
+    let mut rest = text;
+    while let Some(at) = find(rest, BEGIN) {
+        let is_first = at == 0 && rest.len() == text.len() || at > 0 && rest[at - 1] == b'\n';
+        rest = &rest[at + BEGIN.len()..];
+        let is_digit = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'-';
+        let digits = rest.iter().take_while(|byte| is_digit(byte)).count();
+        if is_first && digits > 0 || digits >= AGE_KEY {
+            return true;
+        }
+    }
+    false
+}
+
+const AGE_KEY: usize = 50;
+
 fn has_wireguard_key(text: &[u8]) -> bool {
     const DIGITS: usize = 44;
     lines(text).any(|line| {
-        let Some(value) = line.strip_prefix(b"PrivateKey") else { return false };
+        let Some((name, value)) = line.split_at_checked(b"PrivateKey".len()) else { return false };
+        if !name.eq_ignore_ascii_case(b"PrivateKey") {
+            return false;
+        }
         let value = value.trim_ascii_start().strip_prefix(b"=").map_or(&b""[..], <[u8]>::trim_ascii);
+        let end = value.iter().position(|byte| b" \t#;".contains(byte)).unwrap_or(value.len());
+        let value = &value[..end];
         value.len() == DIGITS && value.ends_with(b"=")
     })
 }
@@ -100,6 +124,8 @@ fn is_key_store(sample: &Sample) -> bool {
     match sample.head() {
         // Java's own stores: JKS and JCEKS.
         [0xfe, 0xed, 0xfe, 0xed, rest @ ..] | [0xce, 0xce, 0xce, 0xce, rest @ ..] => !has_only_certificates(rest),
+        // Bouncy Castle's: a version, and a salt of twenty bytes.
+        [0, 0, 0, 1 | 2, 0, 0, 0, 20, ..] => true,
         // KeePass.
         [0x03, 0xd9, 0xa2, 0x9a, ..] => true,
         // GnuPG's key box holds public keys; its secret keys are S-expressions.
@@ -217,5 +243,13 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 pub fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
-    text.windows(wanted.len()).position(|part| part == wanted)
+    let first = wanted.first()?;
+    let mut from = 0;
+    while let Some(at) = text[from..].iter().position(|byte| byte == first) {
+        if text[from + at..].starts_with(wanted) {
+            return Some(from + at);
+        }
+        from += at + 1;
+    }
+    None
 }

@@ -16,8 +16,8 @@ fn is_login(line: &[u8]) -> bool {
     }
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     while let Some(word) = words.next() {
-        if word == b"password" || word == b"account" {
-            return words.next().is_none_or(|value| !is_placeholder(value));
+        if (word == b"password" || word == b"account") && words.next().is_none_or(|value| !is_placeholder(value)) {
+            return true;
         }
     }
     line.split(|&byte| byte == b':').skip(1).any(|value| !value.is_empty() && !is_placeholder(value))

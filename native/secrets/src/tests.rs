@@ -36,6 +36,10 @@ fn what_cannot_be_read_is_hidden_and_what_is_no_file_is_not() {
     assert_eq!(tests.settle(Ok(None)), None);
 }
 
+fn wide(text: &str, bytes: impl Fn(u16) -> [u8; 2]) -> Vec<u8> {
+    text.encode_utf16().flat_map(bytes).collect()
+}
+
 #[test]
 fn private_keys_are_told_by_what_is_in_them() {
     let hex = |text: &str| -> Vec<u8> {
@@ -52,6 +56,14 @@ fn private_keys_are_told_by_what_is_in_them() {
         format!("{{\"private_key\": \"-----BEGIN PRIVATE KEY-----\\n{body}\\n\"}}").into_bytes(),
         b"PuTTY-User-Key-File-3: ssh-ed25519\n".to_vec(),
         b"# created: 2024\nAGE-SECRET-KEY-1QQPQQQ".to_vec(),
+        format!("export SOPS_AGE_KEY=AGE-SECRET-KEY-1{}", "QPZRY9X8".repeat(8)).into_bytes(),
+        b"# of a token\nAGE-PLUGIN-YUBIKEY-1QQPQQQ".to_vec(),
+        format!("text = '-----BEGIN PRIVATE KEY-----\\n' +\n  '{body}\\n'").into_bytes(),
+        b"privatekey=yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk= # mine\n".to_vec(),
+        b"\0\0\0\x02\0\0\0\x14salt".to_vec(),
+        wide(&format!("-----BEGIN PRIVATE KEY-----\r\n{body}\r\n"), u16::to_le_bytes),
+        wide(&format!("\u{feff}-----BEGIN PRIVATE KEY-----\n{body}\n"), u16::to_be_bytes),
+        [b"\xef\xbb\xbfPuTTY-User-Key-File-3: ssh-ed25519\n".as_slice()].concat(),
         b"[Interface]\nPrivateKey = yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=\n".to_vec(),
         br#"{"kty":"EC","crv":"P-256","x":"a","y":"b","d":"jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI"}"#.to_vec(),
         b"\x03\xd9\xa2\x9a\x67\xfb\x4b\xb5".to_vec(),
@@ -76,6 +88,7 @@ fn private_keys_are_told_by_what_is_in_them() {
         b"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ me@example\n".to_vec(),
         b"HEADER = '-----BEGIN PRIVATE KEY-----'\nFOOTER = '-----END PRIVATE KEY-----'\n".to_vec(),
         b"text = '-----BEGIN RSA PRIVATE KEY-----\\n' + body\n".to_vec(),
+        b"if line.startswith('AGE-SECRET-KEY-1'): raise ValueError\n".to_vec(),
         b"-----BEGIN PRIVATE KEY-----\nxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n".to_vec(),
         b"import uuid\ndef next_id(): ...\n".to_vec(),
         // A store of one certificate; a certificate in DER; a zip (Keynote's `.key`).
@@ -103,6 +116,12 @@ fn credentials_are_values_of_what_is_called_so() {
         "[pypi]\nusername = __token__\npassword = pa55w0rd\n",
         "aws_secret_access_key = wJalrXUtnFEMIK7MDENGbPxRfiCY",
         "{\"refresh_token\":\"1//0gabcdef\"}",
+        "[global]\nindex-url = https://me:pa55word@pypi.example.org/simple",
+        "BUNDLE_GEMS__EXAMPLE__COM: \"me:pa55word\"",
+        "<add key=\"ClearTextPassword\" value=\"33f!!lloppa\" />",
+        "password = \"pa(ss[word\"",
+        "# a comment\rpassword=hunter22",
+        "\u{feff}password=hunter22",
     ] {
         assert!(credential(text), "{text}");
     }
@@ -118,6 +137,11 @@ fn credentials_are_values_of_what_is_called_so() {
         "token = secrets.token_hex(16)",
         "region = \"eu-west-1\"",
         "{\"auths\": {}, \"credsStore\": \"desktop\"}",
+        "<add key=\"ClearTextPassword\" value=\"%NUGET_PASSWORD%\" />",
+        "<add key=\"packages\" value=\"https://packages.example.org/index.json\" protocolVersion=\"3\" />",
+        "BUNDLE_BUILD__NOKOGIRI: \"--use-system-libraries\"",
+        "index-url = https://pypi.example.org/simple",
+        "index-url = https://me:${PASSWORD}@pypi.example.org/simple",
     ] {
         assert!(!credential(text), "{text}");
     }
@@ -140,6 +164,7 @@ fn logins_and_remotes_have_a_password() {
     assert!(hides(login, ".pgpass", "db:5432:*:user:p4ss"));
     assert!(hides(login, ".git-credentials", "https://user:p4ss@host"));
     assert!(hides(login, ".htpasswd", "user:$apr1$x$y") && hides(login, ".htpasswd", "user:{SHA}W6ph5Mm5"));
+    assert!(hides(login, ".netrc", "machine h login u account default password p4ss"));
     assert!(!hides(login, ".netrc", "machine h login u password $PASSWORD"));
     assert!(!hides(login, ".netrc", "# nothing\n\n") && !hides(login, ".netrc", "machine h login u"));
     assert!(hides(remote, ".git/config", "[remote \"o\"]\n\turl = https://user:p4ss@host/x.git"));
@@ -174,11 +199,16 @@ fn a_huge_file_is_read_at_both_ends_and_a_pipe_not_at_all() {
     file.set_len(1 << 30).expect("grow");
     assert!(!key_material::is_in(&Sample::of(file.as_fd()).expect("read").expect("a file")));
     file = tempfile::tempfile().expect("file");
-    file.set_len(2 << 20).expect("grow");
+    file.set_len(16 << 20).expect("grow");
     std::io::Seek::seek(&mut file, std::io::SeekFrom::End(0)).expect("seek");
     file.write_all(KEY.as_bytes()).expect("write");
     let sample = Sample::of(file.as_fd()).expect("read").expect("a file");
-    assert!(key_material::is_in(&sample) && sample.parts().map(<[u8]>::len).sum::<usize>() <= 128 << 10);
+    assert!(key_material::is_in(&sample) && sample.parts().map(<[u8]>::len).sum::<usize>() <= (128 << 10) + 1);
+    file = tempfile::tempfile().expect("file");
+    file.set_len(3 << 20).expect("grow");
+    std::io::Seek::seek(&mut file, std::io::SeekFrom::Start(2 << 20)).expect("seek");
+    file.write_all(KEY.as_bytes()).expect("write");
+    assert!(key_material::is_in(&Sample::of(file.as_fd()).expect("read").expect("a file")));
     let (reader, _writer) = std::io::pipe().expect("pipe");
     assert!(Sample::of(reader.as_fd()).expect("a look").is_none());
 }
