@@ -1,7 +1,12 @@
 #!/bin/sh
-# Compiles native programs for release: scripts/compile-native.sh TARGET_FOLDER [words for cargo build | --lint-worker]
+# Compiles native programs for release: scripts/compile-native.sh TARGET_FOLDER [words for cargo build]
 # Where the checkout and cargo's own folder lie leaves no trace in the programs, so that everyone gets the same bytes.
-# Prints, as its last line, the folder that has them.
+# Prints, as its last line, the folder that has them. In place of words for cargo:
+#
+#   --release       all programs but the worker for WebAssembly
+#   --worker        that worker alone
+#   --checkout      all but the worker, soon: profile `checkout`, with the paths of this machine in messages of a panic
+#   --lint-worker   clippy over the worker
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd -P)
@@ -43,16 +48,30 @@ if [ "${1:-}" = --lint-worker ]; then
     build "$worker" --profile worker --package ak-wasm
   exit
 fi
+if [ "${1:-}" = --checkout ]; then
+  # No crate is fetched that these do not need: the engine's are the most.
+  cargo build --target "$triple" --target-dir "$target" --profile checkout --workspace --exclude ak-wasm --bins
+  echo "$target/$triple/checkout"
+  exit
+fi
+
+# The worker has settings of its own: see native/Cargo.toml.
+build_worker() {
+  build "$worker" --profile worker --package ak-wasm "$@"
+  mkdir -p "$target/$triple/release"
+  cp "$target/$worker/worker/ak-wasm" "$target/$triple/release/.ak-wasm.new"
+  mv -f "$target/$triple/release/.ak-wasm.new" "$target/$triple/release/ak-wasm"
+}
+
 # Fetched first: where crates lie is part of the flags.
 cargo fetch --target "$triple"
-build "$triple" --release --workspace --exclude ak-wasm "$@"
-# The worker for WebAssembly has settings of its own: see native/Cargo.toml. Whoever names one program wants that alone.
 case " $* " in
-  *" --bin "*) ;;
+  " --worker ") build_worker --bins ;;
+  " --release ") build "$triple" --release --workspace --exclude ak-wasm --bins ;;
   *)
-    build "$worker" --profile worker --package ak-wasm "$@"
-    cp "$target/$worker/worker/ak-wasm" "$target/$triple/release/.ak-wasm.new"
-    mv -f "$target/$triple/release/.ak-wasm.new" "$target/$triple/release/ak-wasm"
+    build "$triple" --release --workspace --exclude ak-wasm "$@"
+    # Whoever names one program wants that alone.
+    case " $* " in *" --bin "*) ;; *) build_worker "$@" ;; esac
     ;;
 esac
 echo "$target/$triple/release"

@@ -1,11 +1,12 @@
 #!/bin/sh
 # Brings a checkout to a state in which it runs: tools, Debian packages, npm packages, native binaries, bundle.
 #
-#   scripts/setup.sh [runtime|test|build] [--quiet]
+#   scripts/setup.sh [runtime|wasm|test|build] [--quiet]
 #
-#   runtime   what `agentkernel run` needs (the default)
-#   test      runtime, and what `npm test` needs beside it
-#   build     compile only; install no Debian package
+#   runtime   what `agentkernel run` needs (the default), compiled to be there soon
+#   wasm      the worker for WebAssembly, which the first call of a module makes too; an engine of minutes
+#   test      everything, compiled as for a release, and what `npm test` needs beside it
+#   build     everything, compiled as for a release and never taken from a cache; install no Debian package
 #
 # Each step carries a stamp beside its output, with a hash of its inputs, and is skipped while that hash holds; so a
 # removed output or a killed set-up is always made again. One set-up runs at a time; the lock is a kernel lock on
@@ -18,10 +19,10 @@ quiet=
 announced=
 for word in "$@"; do
   case $word in
-    runtime | test | build) mode=$word ;;
+    runtime | wasm | test | build) mode=$word ;;
     --quiet) quiet=yes ;;
     *)
-      echo "setup: unknown word '$word'; use: scripts/setup.sh [runtime|test|build] [--quiet]" >&2
+      echo "setup: unknown word '$word'; use: scripts/setup.sh [runtime|wasm|test|build] [--quiet]" >&2
       exit 2
       ;;
   esac
@@ -34,15 +35,6 @@ node_floor=20.16
 rust_floor=1.88
 log=$root/.build/setup.log
 logging=
-
-say() { [ -n "$quiet" ] || echo "setup: $*"; }
-
-# Whoever waits for a minute is told why, once, also where stderr is no terminal.
-announce() {
-  [ -n "$quiet" ] && [ -z "$announced" ] || return 0
-  announced=yes
-  echo "agentkernel: setting up this checkout, which happens once: $*"
-}
 
 die() {
   echo "agentkernel: $1"
@@ -57,23 +49,6 @@ version_at_least() {
   [ "$found_major" -gt "${2%%.*}" ] || { [ "$found_major" -eq "${2%%.*}" ] && [ "${found_minor:-0}" -ge "${2#*.}" ]; }
 }
 
-# step NAME COMMAND…: output goes to the log; the log's end is shown when the command fails.
-step() {
-  name=$1
-  shift
-  say "$name"
-  # The log is that of the last set-up that did something.
-  [ -n "$logging" ] || : >"$log"
-  logging=yes
-  echo "== $name: $*" >>"$log"
-  # Commands inherit the lock: if this script is killed, it holds until the npm or cargo that it left behind ends.
-  if ! "$@" >>"$log" 2>&1; then
-    echo "The end of $log:"
-    tail -n 20 "$log" | sed 's/^/  | /'
-    die "set-up failed at: $name" "repair what the log names, then run: $root/scripts/setup.sh $mode"
-  fi
-}
-
 hash_files() { sort -z | xargs -0 sha256sum -- | sha256sum | cut -c1-64; }
 
 # done_with STAMP HASH: is this output already made from these inputs?
@@ -84,45 +59,22 @@ write_stamp() {
   mv -f "$1.new" "$1"
 }
 
+. "$root/scripts/setup-steps.sh"
 . "$root/scripts/setup-tools.sh"
+. "$root/scripts/setup-native.sh"
 
+# A run needs those that are bundled, and what bundles them; a checkout that has had all keeps all.
 npm_packages() {
-  hash=$(cat package.json package-lock.json | sha256sum | cut -c1-64)
+  which=$1
+  case $(cat node_modules/.setup-stamp 2>/dev/null) in '' | *' run') ;; *) which=all ;; esac
+  hash="$(cat package.json package-lock.json | sha256sum | cut -c1-64) $which"
   ! done_with node_modules/.setup-stamp "$hash" || return 0
-  announce "npm packages and native binaries, a few minutes"
-  step "installing npm packages" npm ci --ignore-scripts --no-audit --no-fund
+  announce "about a minute the first time"
+  omit=
+  [ "$which" = all ] || omit=--omit=dev
+  # shellcheck disable=SC2086
+  step "npm packages" npm ci --ignore-scripts --no-audit --no-fund $omit
   write_stamp node_modules/.setup-stamp "$hash"
-}
-
-native_binaries() {
-  hash=$(find native -path native/target -prune -o -type f -print0 | hash_files)
-  if done_with dist/native/.setup-stamp "$hash" && [ -x dist/native/ak-guest ] && [ -x dist/native/ak-jail ] &&
-    [ -x dist/native/ak-probe ] && [ -x dist/native/ak-unpack ] && [ -x dist/native/ak-pack ] &&
-    [ -x dist/native/ak-client ] && [ -x dist/native/ak-changes ] &&
-    [ -x dist/native/ak-copy ] && [ -x dist/native/ak-entry ] && [ -x dist/native/ak-wasm ] &&
-    [ -x dist/native/ak-vmm ] && [ -x dist/native/ak-init ]; then
-    return 0
-  fi
-  announce "compiling native binaries, a few minutes"
-  step "compiling native binaries" compile_native
-  # Compiling may have brought Cargo.lock up to date.
-  hash=$(find native -path native/target -prune -o -type f -print0 | hash_files)
-  write_stamp dist/native/.setup-stamp "$hash"
-}
-
-compile_native() {
-  compiled=$(sh scripts/compile-native.sh "$root/.build/target" --bins | tail -n 1) && [ -d "$compiled" ] || return 1
-  mkdir -p dist/native || return 1
-  for binary in ak-client ak-guest ak-jail ak-changes ak-copy ak-entry ak-probe ak-unpack ak-pack ak-wasm ak-vmm ak-init; do
-    # A dynamic binary names its loader by path; a guest with one cannot start in a root filesystem that has none.
-    if LC_ALL=C grep -q '/lib[0-9]*/ld-linux' "$compiled/$binary"; then
-      echo "$binary is not static: native/.cargo/config.toml was not applied"
-      return 1
-    fi
-    # By rename: a binary that is running keeps its file, and no reader sees half of one.
-    cp "$compiled/$binary" "dist/native/.$binary.new" || return 1
-    mv -f "dist/native/.$binary.new" "dist/native/$binary" || return 1
-  done
 }
 
 bundle() {
@@ -135,7 +87,7 @@ bundle() {
   )
   ! done_with dist/.setup-stamp "$hash" || [ ! -f dist/agentkernel.js ] || [ ! -f dist/build-id ] || [ ! -f dist/wasm/quickjs.wasm ] ||
     return 0
-  step "bundling the command line" "$node" scripts/build.mjs
+  step "the command line" "$node" scripts/build.mjs
   write_stamp dist/.setup-stamp "$hash"
 }
 
@@ -171,9 +123,23 @@ flock -n 9 || {
 : >.build/started
 
 check_tools
-npm_packages
-[ "$mode" != test ] || machine_kernel
-native_binaries
+if [ "$mode" = wasm ]; then
+  wasm_worker
+  say_total
+  exit 0
+fi
+if [ "$mode" = runtime ]; then
+  npm_packages run
+  native_programs checkout
+  # One that is there is kept in step with its sources.
+  ! all_there "$worker" || wasm_worker
+else
+  npm_packages all
+  [ "$mode" != test ] || machine_kernel
+  native_programs release
+  wasm_worker
+fi
 bundle
 list_sources
 mv -f .build/started dist/.built
+say_total

@@ -31,17 +31,23 @@ export function nativeBinary(name: NativeName): string {
   return path;
 }
 
+export function hasNativeBinary(name: NativeName): boolean {
+  return placesOf(name).some((candidate) => existsSync(candidate));
+}
+
 /** Where the guest's programs for another machine's Linux are; null where this package has none. */
 export function foreignGuestFolder(platform: "linux-arm64"): string | null {
   const here = dirname(fileURLToPath(import.meta.url));
   return PLACES.map((place) => join(here, place, platform)).find((candidate) => existsSync(candidate)) ?? null;
 }
 
-function findBinary(name: NativeName): string {
+function placesOf(name: NativeName): readonly string[] {
   const here = dirname(fileURLToPath(import.meta.url));
-  const found = [...PLACES.map((place) => join(here, place)), ...packageFolders(here)]
-    .map((folder) => join(folder, name))
-    .find((candidate) => existsSync(candidate));
+  return [...PLACES.map((place) => join(here, place)), ...packageFolders(here)].map((folder) => join(folder, name));
+}
+
+function findBinary(name: NativeName): string {
+  const found = placesOf(name).find((candidate) => existsSync(candidate));
   if (found !== undefined) return found;
   throw new AgentKernelError("backend_unavailable", `${name} is not here for ${process.platform} on ${process.arch}`, {
     hint:

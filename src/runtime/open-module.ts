@@ -8,6 +8,7 @@ import type { RootImage } from "./root-image.js";
 import type { RunEgress } from "./run-egress.js";
 import type { ModuleWish, RunRequest } from "./run-request.js";
 import type { RunSandbox } from "./run-sandbox.js";
+import { workerMade } from "./wasm-worker.js";
 
 type ModuleRequest = RunRequest & { readonly module: ModuleWish };
 
@@ -17,6 +18,7 @@ export async function openModule<P extends Plan>(
   makePlan: (image: RootImage, egress: RunEgress | null) => P,
 ): Promise<OpenSandbox & { readonly plan: P }> {
   const { resident } = options.host;
+  await workerMade(resident === null, options.signal);
   const wasm = resident?.wasm() ?? openWasm({ ...options.host, resident: null });
   // Where nobody goes on after this run, its workers end with it.
   const close = async (): Promise<void> => {

@@ -7,6 +7,7 @@ import { modulePolicy } from "../../policy/modules.js";
 import { resolve } from "../../policy/resolve.js";
 import { openWasm } from "../open-wasm.js";
 import { temporaryId } from "../temporary-sandbox.js";
+import { missingWorkerScript } from "../wasm-worker.js";
 import type { Candidate } from "./candidates.js";
 import { failing, working } from "./proof.js";
 
@@ -18,10 +19,14 @@ const NOTHING = Buffer.from(
 
 export const wasmCandidate: Candidate = {
   lacks: wasmLacks,
-  identity: () => "",
+  identity: () => (missingWorkerScript() === null ? "" : "not compiled"),
 
   async prove(host, signal) {
     if (process.platform !== "linux") return failing("needs Linux", null);
+    const script = missingWorkerScript();
+    if (script !== null) {
+      return failing("its worker is not compiled in this checkout", `${script} wasm, or the first run --backend wasm`);
+    }
     const wasm = openWasm({ ...host, resident: null });
     try {
       const startedAt = performance.now();
