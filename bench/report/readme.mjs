@@ -24,7 +24,5 @@ function tableText({ figures, environment, load, at }) {
     .filter(isShown)
     .map((one) => `| ${one.ours} | ${one.rival} | ${round(one.ratio)} × | ${inWords(one)} |`);
   const machine = `${environment.cores} cores, Linux ${environment.kernel}, load ${load.start.toFixed(1)} to ${load.end.toFixed(1)}, ${at.slice(0, 10)}`;
-  return ["| what | against | ratio | |", "| --- | --- | --- | --- |", ...rows, "", `(${machine})`].join(
-    "\n",
-  );
+  return ["| what | against | ratio | |", "| --- | --- | --- | --- |", ...rows, "", `(${machine})`].join("\n");
 }

@@ -19,6 +19,7 @@ import { answer, type Ran } from "./answer.js";
 import { statusWith } from "./carried.js";
 import { waitInForeground } from "./foreground.js";
 import { imageProgress } from "./image-progress.js";
+import { remarksNow } from "./once-a-day.js";
 import { blockedRemarks, publishedRemark, remarksAtEnd, remarksAtStart } from "./remarks.js";
 import { EndingSignals } from "./signals.js";
 import { openStreams, type RunStreams } from "./streams.js";
@@ -82,7 +83,10 @@ async function executeWith(run: Run): Promise<number> {
       audit.records.ended(await sandbox.kill());
       return 128 + (signals.first ?? SIGHUP);
     }
-    if (!request.json) await say(invocation, [...image.notes, ...remarksAtStart(request, sandbox.layers)]);
+    if (!request.json) {
+      const remarks = [...image.notes, ...remarksAtStart(request, sandbox.layers)];
+      await say(invocation, remarksNow(remarks, invocation));
+    }
     if (start.makesFolder) await sandbox.makeFolder(start.command.cwd);
     const ran = await runIn(sandbox, run, { command: wholeRequest(start.command, streams), streams, egress });
     const blocked = egress?.port.blocked ?? [];

@@ -18,11 +18,18 @@ export function remarksAtStart(request: RunRequest, layers: readonly Layer[]): r
   return [
     ...layers
       .filter((layer) => layer.state !== "applied")
-      .map((layer) => `${layer.name}: ${layer.detail ?? layer.state}`),
+      .map((layer) => `${layer.name}: ${inShort(layer)}`),
     ...(wasAsked && scratch < diskMiB
       ? [`disk is ${scratch} MiB, not ${diskMiB}: a temporary sandbox writes to memory; raise --memory for more`]
       : []),
   ];
+}
+
+/** `--json` and `info` have the whole of it, and so has the page. */
+function inShort({ detail, state }: Layer): string {
+  return detail?.startsWith("a live mount: ")
+    ? "a live mount: the cover of hidden and protected files has gaps, and sockets can be reached; see docs/files.md, Live mounts"
+    : (detail ?? state);
 }
 
 export function publishedRemark({ address, hostPort, guestPort }: OpenPort): string {

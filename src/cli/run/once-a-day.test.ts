@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { remarksNow } from "./once-a-day.js";
+
+const HOUR_MS = 60 * 60 * 1000;
+const noImage = "using this machine's own programs (image host): alpine:3.20 could not be had";
+const noCgroup = "cgroup: no limit by cgroup on: memory";
+const live = "protected-paths: a live mount";
+
+let homeDir = "";
+beforeEach(() => {
+  homeDir = mkdtempSync(join(tmpdir(), "agentkernel-remarks-"));
+});
+afterEach(() => rmSync(homeDir, { recursive: true }));
+
+function place(choice?: string, cwd = "/app") {
+  return { homeDir, cwd, env: choice === undefined ? {} : { AGENTKERNEL_REMARKS: choice } };
+}
+
+describe("remarks that come with every run", () => {
+  it("are said once a day in a project, with the setting that ends them", () => {
+    const now = Date.now();
+    const first = remarksNow([noImage, noCgroup], place(), now);
+    expect(first).toEqual([noImage, noCgroup].map((line) => `${line} (said once a day; AGENTKERNEL_REMARKS=never: not at all)`));
+    expect(remarksNow([noImage, noCgroup], place(), now + HOUR_MS)).toEqual([]);
+    expect(remarksNow([noImage], place(undefined, "/other"), now + HOUR_MS)).toHaveLength(1);
+    expect(remarksNow([noImage], place(), now + 25 * HOUR_MS)).toHaveLength(1);
+  });
+
+  it("are said again when they say something else, or the clock was set back", () => {
+    const now = Date.now();
+    remarksNow([noImage], place(), now);
+    expect(remarksNow([`${noImage}: denied`], place(), now)).toHaveLength(1);
+    expect(remarksNow([noImage], place(), now - HOUR_MS)).toHaveLength(1);
+  });
+
+  it("come always, or never, where that is set", () => {
+    for (let times = 0; times < 2; times++) expect(remarksNow([noImage], place("always"))).toEqual([noImage]);
+    expect(remarksNow([noImage, live], place("never"))).toEqual([live]);
+    expect(() => remarksNow([noImage], place("seldom"))).toThrow(/AGENTKERNEL_REMARKS/);
+  });
+
+  it("are no others: what weakens this run is said with each", () => {
+    for (let times = 0; times < 2; times++) expect(remarksNow([live], place())).toEqual([live]);
+  });
+});
