@@ -82,14 +82,17 @@ debian_offers() {
   version_at_least "$candidate" "$2"
 }
 
+# Another apt or dpkg (unattended upgrades, on a machine that has just started) is waited for.
+lock_wait="-o DPkg::Lock::Timeout=120"
+
 # The lists are fetched only when the packages cannot be had without. fd 9 is the set-up's lock: a service that a
 # package starts would hold it for ever.
 apt_install() {
-  apt_get_install "$1" 9>&- || { apt-get update 9>&- && apt_get_install "$1" 9>&-; }
+  apt_get_install "$1" 9>&- || { apt-get $lock_wait update 9>&- && apt_get_install "$1" 9>&-; }
 }
 
 # shellcheck disable=SC2086
-apt_get_install() { DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $1; }
+apt_get_install() { DEBIAN_FRONTEND=noninteractive apt-get $lock_wait install -y --no-install-recommends $1; }
 
 may_install() { [ "$mode" != build ] && [ "$(id -u)" = 0 ] && have apt-get; }
 

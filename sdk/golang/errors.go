@@ -36,7 +36,14 @@ type TransportError struct {
 	Unsent bool
 }
 
-func (e *TransportError) Error() string { return "agentkernel: " + e.Err.Error() }
+const startHint = "; start a server with \"agentkernel daemon start\" or \"agentkernel serve\", or name another in AGENTKERNEL_BASE_URL"
+
+func (e *TransportError) Error() string {
+	if e.Unsent {
+		return "agentkernel: " + e.Err.Error() + startHint
+	}
+	return "agentkernel: " + e.Err.Error()
+}
 func (e *TransportError) Unwrap() error { return e.Err }
 
 // TimeoutError: the answer did not come in time. A command has a limit of its own, TimeoutMs, whose end is a result.

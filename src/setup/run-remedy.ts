@@ -11,10 +11,15 @@ export async function runRemedy({ commands }: Remedy): Promise<string | null> {
   return null;
 }
 
+/** Another apt or dpkg (unattended upgrades, on a machine that has just started) is waited for, not run into. */
+export function waitingForDpkg(line: string): string {
+  return line.replace(/\bapt-get (?=install|update)/, "apt-get -o DPkg::Lock::Timeout=120 ");
+}
+
 /** How it failed; null where it did not. */
 export function runLine(line: string): Promise<string | null> {
   return new Promise((resolve) => {
-    const child = spawn("/bin/sh", ["-c", line], { stdio: ["ignore", 2, 2] });
+    const child = spawn("/bin/sh", ["-c", waitingForDpkg(line)], { stdio: ["ignore", 2, 2] });
     child.once("error", (error) => resolve(error.message));
     child.once("close", (status, signal) =>
       resolve(status === 0 ? null : `ended with ${signal ?? `status ${status}`}`),

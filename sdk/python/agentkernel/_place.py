@@ -10,6 +10,9 @@ from urllib.parse import unquote, urlsplit
 from ._errors import AgentKernelError
 
 _DEFAULT_URL = "http://localhost:8080"
+START_HINT = (
+    "Start a server with `agentkernel daemon start` or `agentkernel serve`, or name another in AGENTKERNEL_BASE_URL."
+)
 _EXPECTED = "give http://host:port, https://host:port or unix:///path/to/socket"
 
 

@@ -19,6 +19,9 @@ use crate::place::Place;
 /// Servers hang up on idle connections; one that might be about to be cut is not used.
 const KEPT: Duration = Duration::from_secs(4);
 
+const START_HINT: &str = "Start a server with `agentkernel daemon start` or `agentkernel serve`, \
+                          or name another in AGENTKERNEL_BASE_URL.";
+
 pub struct Link {
     sender: SendRequest<Full<Bytes>>,
     task: AbortHandle,
@@ -34,7 +37,7 @@ impl Drop for Link {
 impl Link {
     async fn open(place: &Place) -> Result<Self, Error> {
         let unreached = |cause: std::io::Error| Error::Transport {
-            message: format!("the server could not be reached: {cause}"),
+            message: format!("{place} could not be reached: {cause}. {START_HINT}"),
             unsent: true,
         };
         match place {

@@ -1,6 +1,7 @@
 //! Which server is asked, and where the user's daemon listens.
 
 use std::env;
+use std::fmt;
 use std::fs;
 use std::net::IpAddr;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -24,6 +25,17 @@ pub enum Place {
         /// Of every path.
         prefix: String,
     },
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unix(path) => write!(text, "unix://{}", path.display()),
+            Self::Tcp {
+                authority, prefix, ..
+            } => write!(text, "http://{authority}{prefix}"),
+        }
+    }
 }
 
 impl Place {

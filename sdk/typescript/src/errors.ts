@@ -38,6 +38,10 @@ export class ApiError extends AgentKernelError {
   }
 }
 
+/** Where no server listens. */
+export const START_HINT =
+  "Start one with `agentkernel daemon start` or `agentkernel serve`, or name another in AGENTKERNEL_BASE_URL.";
+
 /** The server was not reached, or the connection broke. */
 export class TransportError extends AgentKernelError {
   override readonly name = "TransportError";

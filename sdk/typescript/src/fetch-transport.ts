@@ -1,5 +1,5 @@
 /** By `fetch`: in browsers, in Bun and Deno, and wherever one is given. */
-import { AgentKernelError, TransportError } from "./errors.js";
+import { AgentKernelError, START_HINT, TransportError } from "./errors.js";
 import { globalSocket } from "./global-socket.js";
 import type { MessageSocket, Transport, WireAnswer, WireRequest } from "./transport.js";
 
@@ -21,7 +21,9 @@ export class FetchTransport implements Transport {
       response = await this.#fetch(this.#baseUrl + path, { method, headers, body, signal, redirect: "error" });
     } catch (cause) {
       if (signal.aborted) throw signal.reason;
-      throw new TransportError(`${this.#baseUrl} could not be reached`, { cause, isUnsent: isUnsent(cause) });
+      const notSent = isUnsent(cause);
+      const message = `${this.#baseUrl} could not be reached${notSent ? `. ${START_HINT}` : ""}`;
+      throw new TransportError(message, { cause, isUnsent: notSent });
     }
     return {
       status: response.status,

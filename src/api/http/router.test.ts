@@ -12,6 +12,7 @@ describe("a path", () => {
     ["GET", "/sandboxes/a", "getSandbox"],
     ["POST", "/sandboxes/a/exec/stream", "execStream"],
     ["GET", "/health?x=1", "health"],
+    ["GET", "/", "docs"],
   ])("%s %s is %s", (method, target, name) => {
     expect(matchRoute(method, target).name).toBe(name);
   });
@@ -31,6 +32,7 @@ describe("a path", () => {
   it.each([
     ["GET", "/nowhere", "not_found"],
     ["GET", "/run", "method_not_allowed"],
+    ["POST", "/", "method_not_allowed"],
     ["GET", "/sandboxes/A", "invalid_argument"],
     ["GET", "/sandboxes/a/files/../b", "invalid_argument"],
     ["GET", "http://elsewhere/run", "invalid_argument"],

@@ -38,7 +38,7 @@ export function matchRoute(method: string, target: string): Match {
       details: { field: "path" },
     });
   }
-  const segments = rawPath.split("/").slice(1).map(decoded);
+  const segments = segmentsOf(rawPath);
   const route = routes.find(({ operation, segments: wanted }) => operation.method === method && fits(wanted, segments));
   if (route !== undefined) {
     return { name: route.name, operation: route.operation, params: paramsOf(route.segments, segments) };
@@ -55,8 +55,13 @@ export function matchRoute(method: string, target: string): Match {
 
 export function allowedMethods(target: string): readonly Method[] {
   const [rawPath = ""] = target.split("?", 1);
-  const count = rawPath.split("/").slice(1).map(decoded);
-  return routes.filter((route) => fits(route.segments, count)).map(({ operation }) => operation.method);
+  const segments = segmentsOf(rawPath);
+  return routes.filter((route) => fits(route.segments, segments)).map(({ operation }) => operation.method);
+}
+
+/** A browser that is given the address alone sees the description. */
+function segmentsOf(rawPath: string): readonly string[] {
+  return rawPath === "/" ? ["docs"] : rawPath.split("/").slice(1).map(decoded);
 }
 
 function fits(wanted: readonly string[], given: readonly string[]): boolean {

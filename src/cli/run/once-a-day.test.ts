@@ -23,7 +23,9 @@ describe("remarks that come with every run", () => {
   it("are said once a day in a project, with the setting that ends them", () => {
     const now = Date.now();
     const first = remarksNow([noImage, noCgroup], place(), now);
-    expect(first).toEqual([noImage, noCgroup].map((line) => `${line} (said once a day; AGENTKERNEL_REMARKS=never: not at all)`));
+    expect(first).toEqual(
+      [noImage, noCgroup].map((line) => `${line} (said once a day; AGENTKERNEL_REMARKS=never: not at all)`),
+    );
     expect(remarksNow([noImage, noCgroup], place(), now + HOUR_MS)).toEqual([]);
     expect(remarksNow([noImage], place(undefined, "/other"), now + HOUR_MS)).toHaveLength(1);
     expect(remarksNow([noImage], place(), now + 25 * HOUR_MS)).toHaveLength(1);

@@ -16,9 +16,7 @@ export function remarksAtStart(request: RunRequest, layers: readonly Layer[]): r
   const scratch = scratchMiB(request.policy.resources);
   const wasAsked = request.origins["resources.diskMiB"] !== "default";
   return [
-    ...layers
-      .filter((layer) => layer.state !== "applied")
-      .map((layer) => `${layer.name}: ${inShort(layer)}`),
+    ...layers.filter((layer) => layer.state !== "applied").map((layer) => `${layer.name}: ${inShort(layer)}`),
     ...(wasAsked && scratch < diskMiB
       ? [`disk is ${scratch} MiB, not ${diskMiB}: a temporary sandbox writes to memory; raise --memory for more`]
       : []),
@@ -38,19 +36,19 @@ export function publishedRemark({ address, hostPort, guestPort }: OpenPort): str
 }
 
 /** What the gateway refused, and how it could be allowed. */
-export function blockedRemarks(blocked: readonly Blocked[]): readonly string[] {
-  const shown = blocked.slice(0, LISTED).map(blockedRemark);
+export function blockedRemarks(blocked: readonly Blocked[], option = "--allow-domain"): readonly string[] {
+  const shown = blocked.slice(0, LISTED).map((one) => blockedRemark(one, option));
   const more = blocked.length - shown.length;
   return more > 0 ? [...shown, `blocked: ${more} more; agentkernel audit list --denied has all`] : shown;
 }
 
-function blockedRemark({ host, port, rule, times }: Blocked): string {
+function blockedRemark({ host, port, rule, times }: Blocked, option: string): string {
   const where = port === null ? host : `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
   const often = times > 1 ? ` (${times} times)` : "";
   const isName = isIP(host) === 0 && /^[a-z0-9.-]+$/.test(host);
   const isUncovered = /^no rule/.test(rule);
   return isName && isUncovered
-    ? `blocked: ${where}${often}, allow with --allow-domain ${host}`
+    ? `blocked: ${where}${often}, allow with ${option} ${host}`
     : `blocked: ${where}${often}: ${rule}`;
 }
 

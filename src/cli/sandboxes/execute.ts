@@ -2,10 +2,12 @@
 import { constants } from "node:os";
 import { escapeText } from "../../core/escape.js";
 import { type CommandEnd, exitStatus } from "../../runtime/command-end.js";
+import type { Blocked } from "../../runtime/sandbox-egress.js";
 import type { Sandbox, SandboxExec } from "../../runtime/sandboxes/index.js";
 import type { Invocation } from "../invocation/index.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
 import { waitInForeground } from "../run/foreground.js";
+import { blockedRemarks } from "../run/remarks.js";
 import { EndingSignals } from "../run/signals.js";
 import { openStreams, type RunStreams } from "../run/streams.js";
 import { terminalSize } from "../run/terminal.js";
@@ -67,12 +69,16 @@ async function runIn(
   const happened = `the daemon ended, and the command with it; the sandbox ${sandbox.name} goes on`;
   invocation.ifLost({ words: `agentkernel: ${happened}\n  hint: agentkernel daemon start, then run it again` });
   let exec: SandboxExec | null = null;
+  let blocked = (): readonly Blocked[] => [];
   try {
     exec = await sandbox.exec({
       ...wish,
       hostEnv: invocation.env,
       stdin: streams.hasInput,
       tty: streams.terminal,
+      onNetwork: (since) => {
+        blocked = since;
+      },
     });
     streams.connect(exec.guest);
     const end = await waitInForeground({ exec: exec.guest, wait: exec.wait, invocation, signals, streams });
@@ -84,8 +90,9 @@ async function runIn(
         success: true,
         data: { ...answer(sandbox, exec, end, streams, performance.now() - startedAt), ...(await wish.about(sandbox)) },
       });
-    } else if (end.timedOut) {
-      await say(invocation, "timed out; the command and all that it had started were ended");
+    } else {
+      if (end.timedOut) await say(invocation, "timed out; the command and all that it had started were ended");
+      for (const line of blockedRemarks(blocked(), "create --allow-domain")) await say(invocation, line);
     }
     return exitStatus(end);
   } finally {

@@ -1,6 +1,7 @@
 /** Begins something in a running sandbox, a command or a terminal: it was allowed, and its start and end are on record. */
 import type { ExecRequest } from "../../core/exec.js";
 import type { GuestSession } from "../../guest/index.js";
+import { blockedSince } from "../blocked-since.js";
 import type { RunAudit } from "../run-audit.js";
 import { execRequest } from "./execs/exec-request.js";
 import type { SandboxRecord } from "./record.js";
@@ -24,6 +25,7 @@ export async function beginCommand<Begun extends { readonly over: Promise<ExecIn
   const recordEnd = audit.records.execStarting(request, [wish.hostEnv, wish.env ?? {}]);
   try {
     await audit.insist();
+    if (running.egress !== null) wish.onNetwork?.(blockedSince(running.egress.port));
     const begun = await start(running.session, request);
     void begun.over.then(({ state, code, signal, timedOut, error }) => {
       // It goes on, and what we know of it ends here.

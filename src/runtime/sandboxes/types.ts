@@ -6,6 +6,7 @@ import type { Policy } from "../../core/policy.js";
 import type { PublishedPort } from "../published-ports.js";
 import type { ImageWatcher } from "../root-image.js";
 import type { RunRequest } from "../run-request.js";
+import type { Blocked } from "../sandbox-egress.js";
 import type { CopyFolders } from "./folder.js";
 import type { SandboxRecord } from "./record.js";
 
@@ -81,6 +82,8 @@ export interface ExecWish {
    * detached belongs to whoever asked, who takes its output and ends it when nobody wants it any more.
    */
   readonly detached: boolean;
+  /** Given before the command starts: what the sandbox was not let through to since then. */
+  readonly onNetwork?: (blocked: () => readonly Blocked[]) => void;
 }
 
 /** A new terminal. */

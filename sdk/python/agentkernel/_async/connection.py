@@ -10,7 +10,7 @@ from anyio import sleep
 
 from .._answers import data_in, read_as, refusal_in
 from .._errors import AgentKernelError, RequestTimeoutError, TransportError
-from .._place import find_place
+from .._place import START_HINT, Place, find_place
 from .._requests import Request, pause_before_retry
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ class AsyncConnection:
     async def content(self, request: Request) -> bytes:
         response = await self._open(request)
         try:
-            with _own_errors():
+            with _own_errors(self._place):
                 return await response.aread()
         finally:
             await response.aclose()
@@ -47,7 +47,7 @@ class AsyncConnection:
     async def chunks(self, request: Request) -> AsyncGenerator[bytes, None]:
         response = await self._open(request)
         try:
-            with _own_errors():
+            with _own_errors(self._place):
                 async for chunk in response.aiter_bytes():
                     yield chunk
         finally:
@@ -83,7 +83,7 @@ class AsyncConnection:
             wire.headers["authorization"] = f"Bearer {key}"
         if request.content is not None:
             wire.headers["content-type"] = "application/octet-stream"
-        with _own_errors():
+        with _own_errors(self._place):
             response = await self._http.send(wire, stream=True)
             if response.status_code < 300:
                 return response
@@ -95,12 +95,13 @@ class AsyncConnection:
 
 
 @contextmanager
-def _own_errors() -> Generator[None, None, None]:
+def _own_errors(place: Place) -> Generator[None, None, None]:
     try:
         yield
     except httpx.TimeoutException as error:
         raise RequestTimeoutError("no answer came in time") from error
     except httpx.ConnectError as error:
-        raise TransportError(f"the server could not be reached: {error}", unsent=True) from error
+        where = place.socket or place.url
+        raise TransportError(f"{where} could not be reached: {error}. {START_HINT}", unsent=True) from error
     except httpx.TransportError as error:
         raise TransportError(f"the connection broke: {error}") from error

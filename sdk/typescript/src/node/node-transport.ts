@@ -1,7 +1,7 @@
 /** By Node's own client: over TCP, TLS or a Unix socket, on connections that are kept. */
 import http from "node:http";
 import https from "node:https";
-import { TransportError } from "../errors.js";
+import { START_HINT, TransportError } from "../errors.js";
 import type { MessageSocket, Transport, WireAnswer, WireRequest } from "../transport.js";
 import { agreement, NodeSocket } from "./node-socket.js";
 
@@ -65,8 +65,9 @@ export class NodeTransport implements Transport {
   }
 
   #unreached(cause: Error): TransportError {
-    const message = `${this.#place} could not be reached: ${cause.message}`;
-    return new TransportError(message, { cause, isUnsent: isUnsent(cause) });
+    const notSent = isUnsent(cause);
+    const message = `${this.#place} could not be reached: ${cause.message}${notSent ? `. ${START_HINT}` : ""}`;
+    return new TransportError(message, { cause, isUnsent: notSent });
   }
 }
 
