@@ -128,6 +128,20 @@ describe.each(actors)("as $name", (actor) => {
     });
   });
 
+  it("a command is told what it was not let through to, and the next one nothing of it", async () => {
+    await inWorld(actor, async (world) => {
+      await world.ok(["create", "--workspace", "none", "--allow-domain", "other.example.com", "box"]);
+      await world.ok(["start", "box"]);
+      const told =
+        /^agentkernel: blocked: denied\.example\.com[^\n]*, allow with create --allow-domain denied\.example\.com\n$/;
+      for (let times = 0; times < 2; times++) {
+        const { stderr } = await world.ak(["exec", "box", "python3", "-c", connectTo("denied.example.com")]);
+        expect(stderr).toMatch(told);
+      }
+      expect(await world.ak(["exec", "box", "true"])).toMatchObject({ status: 0, stderr: "" });
+    });
+  });
+
   it("the values of secrets are in memory only; after a daemon's death what they were for is out of reach, and said", async () => {
     // It stands where a name would otherwise be looked up, and lets nothing through.
     const proxy = await ConnectProxy.start(1);
