@@ -41,7 +41,7 @@ final class Socket: @unchecked Sendable {
     }
 
     /// Sends all of it, unless the server answers or hangs up before: false then.
-    func write(_ bytes: [UInt8], _ limit: Limit) async throws -> Bool {
+    func write(_ bytes: Data, _ limit: Limit) async throws -> Bool {
         var sent = 0
         while sent < bytes.count {
             let outcome = bytes.withUnsafeBytes { SystemCalls.write(descriptor, UnsafeRawBufferPointer(rebasing: $0[sent...])) }

@@ -2,6 +2,7 @@ import Foundation
 
 /// HTTP/1.1 over Unix sockets and TCP, on sockets of our own: one pool of connections, limits exact to the millisecond.
 final class SocketTransport: Transport {
+    private static let joinedBytes = 64 * 1024
     private let endpoint: Endpoint
     /// Of the Host header.
     private let authority: String
@@ -21,7 +22,7 @@ final class SocketTransport: Transport {
         } else {
             socket = try await Socket.open(endpoint, limit)
         }
-        let isSent = try await socket.write(head + (request.body ?? Data()), limit)
+        let isSent = try await send(head, request.body ?? Data(), by: socket, limit)
         let reader = AnswerReader(socket)
         let answer = try await reader.head(limit, method: request.method)
         return Answer(
@@ -29,7 +30,14 @@ final class SocketTransport: Transport {
             body: SocketBody(reader, answer.framing, returnTo: isSent ? pool : nil, for: answer.idleTime))
     }
 
-    private func headBytes(_ request: Outgoing) throws -> [UInt8] {
+    /// A small request leaves in one piece; a large body is not copied for that.
+    private func send(_ head: Data, _ body: Data, by socket: Socket, _ limit: Limit) async throws -> Bool {
+        if body.count <= Self.joinedBytes { return try await socket.write(head + body, limit) }
+        guard try await socket.write(head, limit) else { return false }
+        return try await socket.write(body, limit)
+    }
+
+    private func headBytes(_ request: Outgoing) throws -> Data {
         var lines = ["\(request.method) \(request.target) HTTP/1.1", "Host: \(authority)"]
         for (name, value) in request.headers {
             guard !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
@@ -38,7 +46,7 @@ final class SocketTransport: Transport {
             lines.append("\(name): \(value)")
         }
         if let body = request.body { lines.append("Content-Length: \(body.count)") }
-        return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+        return Data((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
     }
 }
 

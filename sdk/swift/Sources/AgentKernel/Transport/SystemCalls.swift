@@ -75,7 +75,9 @@ enum SystemCalls {
         address.with { connect(descriptor, $0, $1) } == 0 ? 0 : errno
     }
 
+    /// The server sees the end at once: closing alone would wait for a thread that polls the socket.
     static func hangUp(_ descriptor: Int32) {
+        shutdown(descriptor, Int32(SHUT_RDWR))
         close(descriptor)
     }
 
