@@ -30,14 +30,20 @@ func run(path, server string) error {
 		return err
 	}
 	names := strings.NewReplacer("{name}", os.Getenv("CONFORMANCE_NAME"), "{dir}", os.Getenv("CONFORMANCE_DIR"))
-	var file struct{ Scenarios []scenario }
+	var file struct{ Scenarios []json.RawMessage }
 	if err := json.Unmarshal([]byte(names.Replace(string(text))), &file); err != nil {
 		return err
 	}
-	for _, one := range file.Scenarios {
-		if one.Server != server {
+	for _, text := range file.Scenarios {
+		var asked struct{ Server string }
+		if err := json.Unmarshal(text, &asked); err != nil {
+			return err
+		}
+		if asked.Server != server {
 			continue
 		}
+		var one scenario
+		strictly(text, &one)
 		if err := play(one); err != nil {
 			return err
 		}

@@ -29,8 +29,41 @@ from agentkernel import (
     RequestTimeoutError,
     TransportError,
 )
+from agentkernel._options import CopyOptions, CreateOptions, ExecOptions, Resources, RunOptions
 
 Step = dict[str, Any]
+
+STEP_FIELDS = set(
+    """as base64 call cancel_after_ms cols command commands content expect force from leave_after memory mode name name_of
+    on options parallel path paths recursive rows skip state stdin_base64 typed""".split()
+)
+OPTIONS: dict[str, Any] = {
+    **dict.fromkeys(("run", "stream", "batch"), RunOptions),
+    **dict.fromkeys(("exec", "exec_stream", "exec_detached"), ExecOptions),
+    **dict.fromkeys(("session", "scoped", "create"), CreateOptions),
+    **dict.fromkeys(("fork", "restore"), CopyOptions),
+}
+
+
+class UnknownError(Exception):
+    """Something of a scenario that this runner does not know. It ends the runner."""
+
+
+def refuse_unknown(step: Step) -> None:
+    """An option that goes missing would pass every test."""
+    only_known(step, STEP_FIELDS, f"field of the step {step['call']}")
+    kind = OPTIONS.get(step["call"])
+    known = set(kind.__annotations__) if kind else set()
+    for one in [step, *step.get("commands", [])]:
+        only_known(one.get("options", {}), known, f"option of {step['call']}")
+        only_known(one.get("options", {}).get("resources", {}), set(Resources.__annotations__), "resource")
+    for command in step.get("commands", []):
+        only_known(command, {"command", "options"}, "field of a command")
+
+
+def only_known(given: dict[str, Any], known: set[str], what: str) -> None:
+    for name in given.keys() - known:
+        raise UnknownError(f"{name} is no {what} that this runner knows")
 
 
 class Calls:
@@ -41,7 +74,9 @@ class Calls:
         self.sandboxes: dict[str, Any] = {}
 
     async def do(self, step: Step) -> Any:
-        call: Callable[[Step], Awaitable[Any]] = getattr(self, step["call"])
+        call: Callable[[Step], Awaitable[Any]] | None = getattr(self, step["call"], None)
+        if call is None:
+            raise UnknownError(f"{step['call']} is no call that this runner knows")
         return await call(step)
 
     def on(self, step: Step) -> Any:
@@ -248,6 +283,7 @@ async def main(is_async: bool, file: str, server: str) -> None:
         client: Any = (AsyncAgentKernel if is_async else AgentKernel)(url, **settings)
         calls = Calls(client)
         for index, step in enumerate(scenario["steps"]):
+            refuse_unknown(step)
             if ("python-async" if is_async else "python") in step.get("skip", {}):
                 continue
             line = {"scenario": scenario["id"], "step": index, **await outcome(calls, step)}

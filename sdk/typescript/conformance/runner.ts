@@ -19,6 +19,7 @@ import {
   TransportError,
 } from "agentkernel";
 import { type Answer, type Call, calls } from "./calls.js";
+import { refuseUnknown, Unknown } from "./known.js";
 import { type Outcome, type Step, scenariosIn } from "./scenario.js";
 
 const isByFetch = process.argv[2] === "--fetch";
@@ -28,7 +29,9 @@ const filled = readFileSync(file, "utf8")
   .replaceAll("{name}", process.env.CONFORMANCE_NAME ?? "conformance")
   .replaceAll("{dir}", process.env.CONFORMANCE_DIR ?? "");
 
-for (const { id, client: settings, steps } of scenariosIn(filled, server)) {
+for (const scenario of scenariosIn(filled, server)) {
+  refuseUnknown(scenario);
+  const { id, client: settings, steps } = scenario;
   const baseUrl = server === "scripted" ? `${process.env.CONFORMANCE_SCRIPTED_URL}/${id}` : undefined;
   await using client = new AgentKernel({
     baseUrl,
@@ -52,7 +55,7 @@ async function outcomeOf(call: Call, step: Step): Promise<Outcome> {
   const timer = step.cancel_after_ms === undefined ? undefined : setTimeout(() => cancel.abort(), step.cancel_after_ms);
   try {
     const does = calls[step.call];
-    if (does === undefined) throw new Error(`no such call: ${step.call}`);
+    if (does === undefined) throw new Unknown(`${step.call} is no call that this runner knows`);
     const answer: Answer = await does(call, step, cancel.signal);
     if (!("events" in answer)) return { result: answer.result };
     for await (const event of answer.events) {
@@ -61,6 +64,7 @@ async function outcomeOf(call: Call, step: Step): Promise<Outcome> {
     }
     return { events };
   } catch (error) {
+    if (error instanceof Unknown) throw error;
     return { ...(events.length === 0 ? {} : { events }), error: errorShown(error, cancel.signal) };
   } finally {
     clearTimeout(timer);

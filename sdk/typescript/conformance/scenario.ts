@@ -34,6 +34,8 @@ export interface Step {
   readonly leave_after?: string;
   readonly cancel_after_ms?: number;
   readonly skip?: Readonly<Record<string, string>>;
+  /** For whoever judges. */
+  readonly expect?: object;
 }
 
 export interface Scenario {

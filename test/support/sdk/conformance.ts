@@ -1,12 +1,12 @@
 /** What every SDK is held to: the same scenarios, by the socket and by TCP of a real server, and with one that misbehaves. */
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Actor, actors, environmentOf } from "../actors.js";
 import { ApiServer } from "../api-server.js";
 import { difference, joinOutput } from "./match.js";
 import { buildSdk, type Outcome, outputOf, runScenarios, type Sdk } from "./runners.js";
-import { readScenarios, type Scenario } from "./scenarios.js";
+import { readScenarios, type Scenario, unknownPath } from "./scenarios.js";
 import { ScriptedServer } from "./scripted-server.js";
 
 const BUILD_MS = 300_000;
@@ -15,6 +15,8 @@ const [actor] = actors as readonly [Actor];
 const { scenarios } = readScenarios();
 const real = scenarios.filter(({ server }) => server === "real");
 const scripted = scenarios.filter(({ server }) => server === "scripted");
+
+const unknown: readonly Scenario[] = JSON.parse(readFileSync(unknownPath, "utf8")).scenarios;
 
 let server: ApiServer;
 let script: ScriptedServer;
@@ -62,6 +64,13 @@ export function describeConformance(sdks: readonly Sdk[]): void {
         skip(mayBe === true && own.some(isUnsupported), "the server says that it does not do this");
         judge(sdk, readScenarios(names).scenarios.find((scenario) => scenario.id === id) as Scenario, own);
       });
+    });
+
+    // Each of these is the only one for its server's name, so that one unknown thing does not hide another.
+    it.each(unknown)("refuses $about ($id)", async ({ server: only }) => {
+      const env = { ...environment(), AGENTKERNEL_BASE_URL: `${script.url}/${sdk.name}/${only}` };
+      await expect(runScenarios(sdk, only, env, unknownPath)).rejects.toThrow(/of_tomorrow/);
+      expect(script.seen(sdk.name, only)).toEqual([]);
     });
 
     describe("with a server that misbehaves", () => {

@@ -72,10 +72,11 @@ export interface Outcome {
 /** What came of each step. Rejects where the runner itself failed. */
 export async function runScenarios(
   { runner }: Sdk,
-  server: "real" | "scripted",
+  server: string,
   env: Readonly<Record<string, string>>,
+  path = scenariosPath,
 ): Promise<readonly Outcome[]> {
-  const stdout = await outputOf([...runner, scenariosPath, server], env);
+  const stdout = await outputOf([...runner, path, server], env);
   return stdout
     .split("\n")
     .filter((line) => line !== "")

@@ -5,6 +5,9 @@ import { repository } from "../repository.js";
 
 export const scenariosPath = join(repository, "sdk", "conformance", "scenarios.json");
 
+/** Scenarios that no runner may pass over: each has something of its own that none of them knows. */
+export const unknownPath = join(repository, "sdk", "conformance", "unknown.json");
+
 export interface Expectation {
   readonly result?: unknown;
   readonly events?: readonly Readonly<Record<string, unknown>>[];
@@ -39,7 +42,7 @@ export interface ExpectedRequest {
 export interface Scenario {
   readonly id: string;
   readonly about: string;
-  readonly server: "real" | "scripted";
+  readonly server: string;
   /** Not every server does it: one that says so is taken at its word. */
   readonly may_be_unsupported?: true;
   readonly script?: readonly ScriptedAnswer[];

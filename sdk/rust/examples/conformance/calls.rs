@@ -14,6 +14,47 @@ use crate::error_shown;
 
 pub type Outcome<T> = Result<T, Error>;
 
+const FIELDS: &[&str] = &[
+    "as",
+    "base64",
+    "call",
+    "cancel_after_ms",
+    "cols",
+    "command",
+    "commands",
+    "content",
+    "expect",
+    "force",
+    "from",
+    "leave_after",
+    "memory",
+    "mode",
+    "name",
+    "name_of",
+    "on",
+    "options",
+    "parallel",
+    "path",
+    "paths",
+    "recursive",
+    "rows",
+    "skip",
+    "state",
+    "stdin_base64",
+    "typed",
+];
+
+/// The first name in the one that the other lacks, at any depth.
+fn missing<'a>(given: &'a Value, own: &Value) -> Option<&'a str> {
+    given.as_object()?.iter().find_map(|(name, value)| {
+        match own.as_object().map(|own| own.get(name)) {
+            None => None,
+            Some(None) => Some(name.as_str()),
+            Some(Some(inner)) => missing(value, inner),
+        }
+    })
+}
+
 #[derive(Clone, Copy)]
 pub struct Step<'a>(pub &'a Value);
 
@@ -26,12 +67,24 @@ impl<'a> Step<'a> {
         serde_json::from_value(self.0[field].clone()).unwrap_or_default()
     }
 
-    pub fn options<T: DeserializeOwned + Default>(self) -> T {
-        match &self.0["options"] {
-            Value::Null => T::default(),
-            given => {
-                serde_json::from_value(given.clone()).expect("options of a scenario are options")
-            }
+    /// An option that went missing would pass every test, so one that this kind does not have ends the runner.
+    pub fn options<T: DeserializeOwned + Serialize + Default>(self) -> T {
+        let given = &self.0["options"];
+        if given.is_null() {
+            return T::default();
+        }
+        let own: T =
+            serde_json::from_value(given.clone()).expect("options of a scenario are options");
+        if let Some(name) = missing(given, &json!(own)) {
+            panic!("the call {} has no option {name}", self.text("call"));
+        }
+        own
+    }
+
+    pub fn refuse_unknown(self) {
+        let fields = self.0.as_object().expect("a step is an object");
+        if let Some(name) = fields.keys().find(|name| !FIELDS.contains(&name.as_str())) {
+            panic!("a step has the field {name}, which this runner does not know");
         }
     }
 
@@ -59,7 +112,12 @@ impl Made {
         let word = step.text("on");
         match self.sessions.get(word) {
             Some(session) => session,
-            None => &self.sandboxes[word],
+            None => self.sandboxes.get(word).unwrap_or_else(|| {
+                panic!(
+                    "no earlier step has made what {} is about",
+                    step.text("call")
+                )
+            }),
         }
     }
 
@@ -198,9 +256,12 @@ impl Made {
         let asked = step.0["commands"].as_array().expect("a batch has commands");
         let commands: Vec<BatchCommand> = asked
             .iter()
-            .map(|one| BatchCommand {
-                command: Step(one).words("command"),
-                options: Step(one).options(),
+            .map(|one| {
+                Step(one).refuse_unknown();
+                BatchCommand {
+                    command: Step(one).words("command"),
+                    options: Step(one).options(),
+                }
             })
             .collect();
         let parallel = step.0["parallel"]

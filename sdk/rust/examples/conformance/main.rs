@@ -35,6 +35,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
 async fn play(scenario: &Value, server: &str) -> Result<(), Box<dyn Error>> {
     let id = scenario["id"].as_str().ok_or("no id")?;
     let settings = &scenario["client"];
+    for name in settings.as_object().into_iter().flat_map(|own| own.keys()) {
+        if !["api_key", "request_timeout_ms", "max_retries"].contains(&name.as_str()) {
+            return Err(format!("the client has no setting {name}").into());
+        }
+    }
     let mut builder = AgentKernel::builder();
     if let Some(key) = settings["api_key"].as_str() {
         builder = builder.api_key(key);
@@ -60,6 +65,7 @@ async fn play(scenario: &Value, server: &str) -> Result<(), Box<dyn Error>> {
         .enumerate()
     {
         let step = Step(value);
+        step.refuse_unknown();
         if value["skip"]["rust"].is_string() {
             continue;
         }
