@@ -117,3 +117,23 @@ fn references_stay_where_the_host_has_another_list_of_them() {
     assert_eq!(end["deleted"], json!(["fine"]));
     assert_eq!(world.on_host(".git/refs/heads/main").as_deref(), Some("1"));
 }
+
+#[test]
+fn names_of_one_file_are_not_taken_for_changes_of_the_host() {
+    let mut world = World::new(&[("folder/a", "old"), ("x", "old"), ("other", "old")]);
+    for (name, link) in [("folder/a", "folder/b"), ("x", "y"), ("other", "both")] {
+        fs::hard_link(world.project().join(name), world.project().join(link)).expect("link");
+    }
+    world.begin();
+    world.removed("folder");
+    world.wrote("x", "sandbox x");
+    world.wrote("y", "sandbox y");
+    world.removed("other");
+    world.wrote("both", "sandbox");
+    let end = world.ask("carry", json!({})).end().clone();
+    assert_eq!((&end["conflicts"], &end["deleted"]), (&json!([]), &json!(["folder", "other"])));
+    for (path, text) in [("x", Some("sandbox x")), ("y", Some("sandbox y")), ("both", Some("sandbox")), ("other", None)]
+    {
+        assert_eq!(world.on_host(path).as_deref(), text, "{path}");
+    }
+}

@@ -29,7 +29,9 @@ impl Carrier<'_> {
             Some(Stays::Held(why)) => return self.hold_deletion(path, why),
         }
         if FileType::from_raw_mode(old.st_mode) != FileType::Directory {
-            unlinkat(target, name, AtFlags::empty()).during("delete a file")?;
+            self.taking_name(target, name, Some(&old), |_| {
+                unlinkat(target, name, AtFlags::empty()).during("delete a file")
+            })?;
             self.note(path, |r| &mut r.deleted);
             return Ok(());
         }

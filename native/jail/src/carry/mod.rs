@@ -10,6 +10,7 @@ pub mod aside;
 mod delete;
 mod hold;
 mod later;
+mod links;
 mod report;
 pub mod transfer;
 
@@ -20,7 +21,7 @@ use std::{
 };
 
 use crate::{
-    carry::{aside::Aside, hold::Why, later::Failures, transfer::Put},
+    carry::{aside::Aside, hold::Why, later::Failures, links::OwnChanges, transfer::Put},
     fault::{During, Outcome},
     git::carried::{Closed, cleared_index, is_index},
     view::{
@@ -61,6 +62,7 @@ pub struct Carrier<'a> {
     later: Option<Vec<Vec<u8>>>,
     /// Repositories whose list of references the host changed as well.
     contested: Vec<Vec<u8>>,
+    own_changes: OwnChanges,
     failures: Failures,
     report: Report,
 }
@@ -93,6 +95,7 @@ impl<'a> Carrier<'a> {
             place: Place::default(),
             later: None,
             contested: Vec::new(),
+            own_changes: OwnChanges::default(),
             failures: Failures::default(),
             report: Report::default(),
         }
@@ -241,7 +244,9 @@ impl<'a> Carrier<'a> {
         }
         let cleared = if is_index(path, self.survey) { cleared_index(upper, target, name)? } else { None };
         let old = old.filter(|old| FileType::from_raw_mode(old.st_mode) != FileType::Directory);
-        let put = transfer::put((upper, cleared.as_ref()), target, name, old, new, self.privileged);
+        let put = self.taking_name(target, name, old, |this| {
+            transfer::put((upper, cleared.as_ref()), target, name, old, new, this.privileged)
+        });
         match put? {
             Put::Written => self.note(path, |r| &mut r.written),
             Put::Same => {}
@@ -293,10 +298,6 @@ impl<'a> Carrier<'a> {
         }
         let mode = Mode::from_raw_mode(stat.st_mode & 0o777 | needed);
         chmodat(upper, name, mode, AtFlags::empty()).during("open what the sandbox closed")
-    }
-
-    fn changed_on_host(&self, old: &Stat) -> bool {
-        (old.st_ctime, old.st_ctime_nsec) >= self.since
     }
 
     fn on_host(&self, target: BorrowedFd<'_>, name: &CStr) -> Outcome<Option<Stat>> {
