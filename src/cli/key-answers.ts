@@ -1,5 +1,5 @@
 /** API keys as the command line tells of them: never the key, and never its hash. */
-import { ceilingJson } from "../api/auth/key-ceiling.js";
+import { ceilingColumn, ceilingJson } from "../api/auth/key-ceiling.js";
 import { type KeyRecord, KeyStore } from "../api/auth/key-store.js";
 import { apiKeysFolder } from "../core/state-folders.js";
 import type { Surroundings } from "../core/surroundings.js";
@@ -33,8 +33,12 @@ export function keyAnswer({
   };
 }
 
-export function keyRow({ id, name, scopes, sandboxes, expiresAtMs }: KeyRecord, nowMs: number): readonly string[] {
+export function keyRow(
+  { id, name, scopes, sandboxes, ceiling, expiresAtMs }: KeyRecord,
+  nowMs: number,
+): readonly string[] {
   const isOver = expiresAtMs !== null && expiresAtMs <= nowMs;
   const until = expiresAtMs === null ? "never" : `${isOver ? "expired " : ""}${new Date(expiresAtMs).toISOString()}`;
-  return [name, id, scopes.join(","), sandboxes === null ? "its own" : sandboxes.join(","), until];
+  const most = ceiling === null ? "acts as you" : ceilingColumn(ceiling);
+  return [name, id, scopes.join(","), sandboxes === null ? "its own" : sandboxes.join(","), most, until];
 }

@@ -261,8 +261,8 @@ describe("keys", () => {
     expect(data.key).toMatch(/^ak_[0-9a-f]{12}_[A-Za-z0-9_-]{43}$/);
     const listed = await runCli(actor, ["keys", "list"], { env });
     expect(listed.stdout.split("\n")).toEqual([
-      expect.stringMatching(/^NAME +ID +SCOPES +SANDBOXES +EXPIRES$/),
-      `ci    ${data.id}  run     its own    never`,
+      expect.stringMatching(/^NAME +ID +SCOPES +SANDBOXES +AT MOST +EXPIRES$/),
+      `ci    ${data.id}  run     its own    2 cores, 1g, 1h, no network  never`,
       "",
     ]);
     expect((await runCli(actor, ["keys", "list", "--json"], { env })).stdout).not.toContain("hash");

@@ -150,6 +150,13 @@ export function ceilingText(ceiling: KeyCeiling): string {
   ].join(", ");
 }
 
+/** The same for a column of a table. */
+export function ceilingColumn({ vcpus, memoryMiB, timeoutMs, network, dirs }: KeyCeiling): string {
+  const reached = { off: "no network", allowlist: "some domains", on: "network" };
+  const shown = dirs.length === 0 ? [] : [`${dirs.length} ${dirs.length === 1 ? "directory" : "directories"}`];
+  return [`${vcpus} cores`, sizeText(memoryMiB), timeText(timeoutMs), reached[network], ...shown].join(", ");
+}
+
 function sizeText(mebibytes: number): string {
   return mebibytes % 1024 === 0 ? `${mebibytes / 1024}g` : `${mebibytes}m`;
 }

@@ -22,7 +22,9 @@ export function errorAnswer(error: unknown, redact: Redactor): ErrorAnswer {
     return { status: 500, headers: {}, error: { code: "internal", message, hint: "report it, with what was asked" } };
   }
   const { code, hint } = error;
-  const told = Object.entries(error.details).filter(([key]) => TOLD.includes(key));
+  const told = Object.entries(error.details)
+    .filter(([key]) => TOLD.includes(key))
+    .map(([key, value]) => [key, key === "field" ? (bodyFields[String(value)] ?? value) : value]);
   return {
     status: errorTable[code].http,
     headers: headersOf(error),
@@ -56,6 +58,21 @@ const fieldNames: Readonly<Record<string, string>> = {
   "open-files": "resources.open_files",
   "compatibility-mode": "compatibility_mode",
   "idle-timeout": "idle_timeout",
+};
+
+/** Fields of a policy, as bodies have them. */
+const bodyFields: Readonly<Record<string, string>> = {
+  "fs.workspace.mode": "workspace",
+  "net.egress": "network",
+  "net.allow": "network.allowed_domains",
+  "proc.user": "user",
+  "proc.env": "env",
+  "resources.vcpus": "resources.vcpus",
+  "resources.memoryMiB": "resources.memory_mb",
+  "resources.pids": "resources.pids",
+  "resources.diskMiB": "resources.disk_mb",
+  "resources.openFiles": "resources.open_files",
+  "resources.timeoutMs": "timeout_ms",
 };
 
 /** Of a command line that is shown as one, options stay what they are. */

@@ -11,6 +11,6 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   if (parsed.flags.has("json")) return await writeJson(invocation, { success: true, data: keys.map(keyAnswer) });
   if (keys.length === 0) return await writeOut(invocation, "no keys; agentkernel keys create NAME makes one\n");
   const nowMs = Date.now();
-  const head = ["NAME", "ID", "SCOPES", "SANDBOXES", "EXPIRES"];
+  const head = ["NAME", "ID", "SCOPES", "SANDBOXES", "AT MOST", "EXPIRES"];
   return await writeOut(invocation, tableText([head, ...keys.map((key) => keyRow(key, nowMs).map(escapeText))]));
 }

@@ -60,6 +60,7 @@ describe("A11 a key at its ceiling", () => {
   it.each([...beyond, ...onlyRuns])("%j is refused by every operation that runs a command", async (body, message) => {
     const run = { command: ["true"], ...body };
     const one = await ask("POST", "/run", run);
+    expect(one.json.error.details.field.split(".")[0]).toBe(Object.keys(body)[0]);
     expect(refusal(one)).toEqual([403, expect.any(String), expect.stringMatching(message)]);
     const batch = await ask("POST", "/batch/run", { commands: [run] });
     expect(batch.json.data.results).toMatchObject([{ success: false, error: { message: one.json.error.message } }]);
