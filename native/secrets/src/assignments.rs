@@ -64,6 +64,8 @@ const ABOUT: [&[u8]; 26] = [
 ];
 const LONGEST_NAME: usize = 80;
 const SHORTEST_VALUE: usize = 4;
+/// Of a value that is looked at. A line can consist of names, each of which would have the rest of it as its value.
+const LONGEST_VALUE: usize = 256;
 
 pub fn are_in(sample: &Sample) -> bool {
     let is_secret = |line: &[u8]| has_assignment(line) || has_address_with_password(line);
@@ -158,7 +160,8 @@ fn value_behind(behind: &[u8], is_definition: bool) -> Option<Value<'_>> {
 }
 
 fn value_in(text: &[u8]) -> Value<'_> {
-    match text.trim_ascii_start() {
+    let text = text.trim_ascii_start();
+    match &text[..text.len().min(LONGEST_VALUE)] {
         [quote @ (b'"' | b'\'' | b'`'), rest @ ..] => {
             Value { text: rest.split(|byte| byte == quote).next().unwrap_or(rest), is_quoted: true }
         }

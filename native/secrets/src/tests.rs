@@ -212,3 +212,16 @@ fn a_huge_file_is_read_at_both_ends_and_a_pipe_not_at_all() {
     let (reader, _writer) = std::io::pipe().expect("pipe");
     assert!(Sample::of(reader.as_fd()).expect("a look").is_none());
 }
+
+#[test]
+fn text_made_of_beginnings_takes_no_longer_than_its_size() {
+    const BYTES: usize = 128 << 10;
+    // No end of the text is a token or a value, so each beginning is looked at.
+    for text in ["sk-proj-", "token=("] {
+        let text = ["example-", &text.repeat(BYTES / text.len())].concat();
+        let started = std::time::Instant::now();
+        assert!(!hides(Some(Content::Credential), "settings.txt", &text));
+        // A hundred times what it takes; a minute and more without a bound.
+        assert!(started.elapsed() < std::time::Duration::from_secs(30), "{:?}", started.elapsed());
+    }
+}

@@ -113,9 +113,12 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
+/// Of a token that is looked at. Text can consist of beginnings, each of which would be read to its end otherwise.
+const LONGEST: usize = 256;
+
 fn is_one(Format { prefix, digits, shortest }: &Format, text: &[u8]) -> bool {
     let Some(body) = text.strip_prefix(*prefix) else { return false };
-    let length = body.iter().take_while(|byte| is_digit(*digits, **byte)).count();
+    let length = body.iter().take(LONGEST).take_while(|byte| is_digit(*digits, **byte)).count();
     length >= *shortest && is_random(&body[..length])
 }
 
