@@ -25,9 +25,11 @@ const SPLIT: &[u8] = b"link";
 #[derive(Debug)]
 pub struct Index<'a> {
     version: u32,
-    hash: usize,
+    pub(crate) hash: usize,
     entries: Vec<Entry<'a>>,
     extensions: Vec<(&'a [u8], &'a [u8])>,
+    /// Bytes that paths of version 4 may still take: each states in a few bytes how much it has of the one before.
+    room: usize,
 }
 
 #[derive(Debug)]
@@ -42,12 +44,17 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Index<'a> {
-    /// Of a repository with ids of either length; the index does not state it.
+    /// Of a repository with ids of either length; the index does not state it. What git writes can be read with one only:
+    /// an index that both fit would mean one thing here and another to git.
     pub fn parse(bytes: &'a [u8]) -> Result<Self> {
-        Self::with_hash(bytes, SHA1).or_else(|failed| Self::with_hash(bytes, SHA256).map_err(|_| failed))
+        match (Self::with_hash(bytes, SHA1), Self::with_hash(bytes, SHA256)) {
+            (Ok(_), Ok(_)) => Err(Malformed::new("the index can be read in two ways")),
+            (Ok(index), Err(_)) | (Err(_), Ok(index)) => Ok(index),
+            (Err(failed), Err(_)) => Err(failed),
+        }
     }
 
-    fn with_hash(bytes: &'a [u8], hash: usize) -> Result<Self> {
+    pub(crate) fn with_hash(bytes: &'a [u8], hash: usize) -> Result<Self> {
         let malformed = || Malformed::new("the index is malformed");
         let body = bytes.len().checked_sub(hash).filter(|end| *end >= HEADER).ok_or_else(malformed)?;
         let (bytes, number) = (&bytes[..body], |at: usize| u32_at(bytes, at).ok_or_else(malformed));
@@ -59,7 +66,8 @@ impl<'a> Index<'a> {
         if count > body / (STATE + hash + 2) {
             return Err(malformed());
         }
-        let mut index = Self { version, hash, entries: Vec::with_capacity(count), extensions: Vec::new() };
+        let (entries, room) = (Vec::with_capacity(count), body.saturating_mul(MOST_GROWTH).saturating_add(LONGEST));
+        let mut index = Self { version, hash, entries, extensions: Vec::new(), room };
         let mut at = HEADER;
         for _ in 0..count {
             at = index.read_entry(bytes, at).ok_or_else(malformed)?;
@@ -91,6 +99,7 @@ impl<'a> Index<'a> {
             let kept = before.get(..before.len().checked_sub(strip)?)?;
             // A path of ours must not grow with each entry.
             (end - suffix <= LONGEST && kept.len() <= LONGEST).then_some(())?;
+            self.room = self.room.checked_sub(kept.len() + end - suffix)?;
             (&bytes[at..=end], Cow::Owned([kept, &bytes[suffix..end]].concat()), end + 1)
         } else {
             let end = at + bytes.get(at..)?.iter().position(|byte| *byte == 0)?;
@@ -203,6 +212,9 @@ impl Entry<'_> {
 
 /// No path that git could check out is longer.
 const LONGEST: usize = 1 << 16;
+/// How much larger than the index its paths may be together. An entry has more than 60 bytes, so that paths of a
+/// thousand bytes fit throughout.
+const MOST_GROWTH: usize = 16;
 
 /// Entries before version 4 end with one to eight zeros.
 fn padded(length: usize) -> usize {

@@ -18,6 +18,8 @@ const FANOUT: u64 = 8;
 const NAMES: u64 = FANOUT + 256 * 4;
 /// As long as git itself lets chains of differences become.
 const LONGEST_CHAIN: usize = 4096;
+/// Bytes that are made on the way to one object: each difference of a chain can be as large as an object may be.
+const MOST_MADE: usize = 8 * LARGEST;
 /// Commits and trees fit nearly always.
 const FIRST_READ: usize = 16 << 10;
 
@@ -45,6 +47,10 @@ impl Pack {
     pub fn open(objects: BorrowedFd<'_>, name: &str, hash: usize) -> Result<Option<Self>> {
         let open = |ending: &str| read::open(objects, &format!("pack/{name}.{ending}"), OFlags::empty());
         let (Some(index), Some(data)) = (open("idx")?, open("pack")?) else { return Ok(None) };
+        Self::of(index, data, name, hash)
+    }
+
+    pub fn of(index: OwnedFd, data: OwnedFd, name: &str, hash: usize) -> Result<Option<Self>> {
         if read::part(index.as_fd(), 0, MAGIC.len())? != MAGIC {
             return Err(Malformed::new(format!("the index of {name} has a format that is not known")));
         }
@@ -121,8 +127,10 @@ impl Pack {
                 }
             }
         };
+        let mut room = MOST_MADE;
         while let Some(delta) = deltas.pop() {
-            data = delta::apply(&data, &delta, LARGEST)?;
+            data = delta::apply(&data, &delta, LARGEST.min(room))?;
+            room -= data.len();
         }
         Ok(Object { kind, data })
     }
