@@ -55,7 +55,12 @@ export default defineConfig({
         test: {
           name: "unit",
           env: testEnvironment,
-          include: ["src/**/*.test.ts", "scripts/**/*.test.ts", "test/architecture/**/*.test.ts"],
+          include: [
+            "src/**/*.test.ts",
+            "scripts/**/*.test.ts",
+            "test/architecture/**/*.test.ts",
+            "test/fuzz/**/*.test.ts",
+          ],
           // Properties try hundreds of cases, and machines may be busy.
           testTimeout: 60_000,
           hookTimeout: 60_000,

@@ -1,5 +1,5 @@
-// `npm run test:long`: what takes too long for every change and is run each night: leaks under load, the interface
-// against its description, and the whole benchmark. Each part is a command of its own, named when it fails.
+// `npm run test:long`: what takes too long for every change and is run each night: leaks under load, the search for
+// inputs that go wrong, the interface against its description, and the whole benchmark. Each part is a command of its own, named when it fails.
 //
 //   npm run test:long                  all of it
 //   npm run test:long -- soak fuzz:api some of it
@@ -11,6 +11,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const parts = {
   soak: ["run", "test:soak", "--", "--runs", "20000", "--minutes", "10"],
   "soak:wasm": ["run", "test:soak:wasm"],
+  fuzz: ["run", "fuzz", "--", "--minutes", "10"],
   "fuzz:api": ["run", "fuzz:api"],
   bench: ["run", "bench"],
 };

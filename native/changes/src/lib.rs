@@ -7,6 +7,8 @@ mod carry;
 mod change;
 mod compare;
 mod contents;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzed;
 mod list;
 mod moved;
 mod order;

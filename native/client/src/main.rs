@@ -7,6 +7,8 @@
 
 mod daemon_socket;
 mod frame;
+#[cfg(test)]
+mod fuzzed;
 mod handshake;
 mod input;
 mod installation;

@@ -7,6 +7,8 @@
 
 mod commit;
 mod delta;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzed;
 mod hidden;
 mod history;
 mod id;

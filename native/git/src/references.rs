@@ -127,7 +127,7 @@ fn file(git: BorrowedFd<'_>, path: &str) -> Result<Option<Head>> {
     })
 }
 
-fn packed(list: &[u8]) -> BTreeMap<String, Id> {
+pub fn packed(list: &[u8]) -> BTreeMap<String, Id> {
     let lines = list.split(|byte| *byte == b'\n').filter(|line| !matches!(line.first(), None | Some(b'#' | b'^')));
     let entry = |line: &[u8]| {
         let at = line.iter().position(|byte| *byte == b' ')?;

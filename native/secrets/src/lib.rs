@@ -2,6 +2,8 @@
 //! Pure but for `Sample`, which reads a bounded part of one open file. Matching names against globs is the caller's part.
 
 mod assignments;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzed;
 mod key_material;
 mod location;
 mod logins;

@@ -7,6 +7,8 @@
 
 mod failure;
 mod format;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzed;
 mod links;
 mod listing;
 mod place;

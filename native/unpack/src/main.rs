@@ -10,6 +10,8 @@ mod disk;
 mod extract;
 #[cfg(test)]
 mod fuzz;
+#[cfg(test)]
+mod fuzzed;
 mod hiding;
 mod jail;
 mod metadata;

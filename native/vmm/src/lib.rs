@@ -4,6 +4,8 @@
 pub mod console;
 pub mod failure;
 pub mod firecracker;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzed;
 pub mod hold;
 pub mod monitor;
 pub mod qemu;

@@ -6,6 +6,8 @@
 
 mod decoder;
 mod encode;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzed;
 mod header;
 pub mod payload;
 mod violation;

@@ -106,7 +106,7 @@ impl Client {
 }
 
 /// Status, where the body begins and how long it is; nothing while there is no whole head.
-fn read_head(bytes: &[u8]) -> Result<Option<(u16, usize, usize)>, Unanswered> {
+pub(crate) fn read_head(bytes: &[u8]) -> Result<Option<(u16, usize, usize)>, Unanswered> {
     let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
     let mut response = httparse::Response::new(&mut headers);
     let head = match response.parse(bytes) {

@@ -7,7 +7,7 @@
 mod api;
 mod as_monitor;
 mod carry;
-mod client;
+pub(crate) mod client;
 mod dial;
 mod failures;
 mod process;

@@ -4,7 +4,7 @@ mod clock;
 mod held;
 mod kept;
 mod ports;
-mod qmp;
+pub(crate) mod qmp;
 mod words;
 
 use std::{

@@ -4,6 +4,8 @@
 //! It never resolves anything and never asks anybody but the host. What the
 //! host does not allow, or does not know, is no name at all.
 
+#[cfg(test)]
+mod fuzzed;
 mod local;
 mod message;
 mod stream;

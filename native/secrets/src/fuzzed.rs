@@ -1,0 +1,21 @@
+//! What `npm run fuzz -- secrets-content` searches: the content of any file of a project.
+
+use crate::{Content, has, sample::Sample};
+
+pub fn content(data: &[u8]) {
+    let sample = Sample::from(data);
+    let holds = |content| has(&sample, content);
+    let (key, token, credential) = (holds(Content::PrivateKey), holds(Content::Token), holds(Content::Credential));
+    // Each looks for all that the one before looks for.
+    assert!(!key || token && credential);
+    assert!(!token || credential);
+    for content in [Content::Login, Content::Remote] {
+        holds(content);
+    }
+}
+
+#[cfg(test)]
+#[test]
+fn kept_contents_pass() {
+    ak_corpus::replay("secrets-content", content);
+}
