@@ -167,6 +167,35 @@ describe.each(actors)("a repository with hidden files, as $name", (actor) => {
     expect(project.git("status", "--short")).toBe(" M code.txt\n");
   });
 
+  it("sync: marks in a split index stay inside, and the repository as it was", async () => {
+    const project = makeGitProject(actor);
+    project.git("rm", "--quiet", ...Object.keys(secrets));
+    project.git("commit", "--quiet", "--message=nothing is hidden");
+    outlastClockTick();
+    const script = "git update-index --skip-worktree code.txt; git update-index --split-index; echo evil > code.txt";
+    const result = await runIn(actor, [...sync, script], { cwd: project.path });
+    expect(result.stderr).toContain("its index is split");
+    expect(marked(project)).toEqual([]);
+    expect(project.git("status", "--short")).toBe(" M code.txt\n");
+  });
+
+  it("sync: what another branch has outside of a sparse checkout does not look deleted", async () => {
+    const project = makeGitProject(actor, { "in/a": "a\n", "out/a": "a\n" });
+    project.git("checkout", "--quiet", "-b", "side");
+    writeFileSync(join(project.path, "out/b"), "b\n");
+    project.git("add", "--all", "--force");
+    project.git("commit", "--quiet", "--message=side");
+    project.git("checkout", "--quiet", "main");
+    project.git("sparse-checkout", "set", "in", "deploy");
+    outlastClockTick();
+    await runIn(actor, [...sync, "git checkout -q side; echo two > in/b; git add in/b; git commit -qm two"], {
+      cwd: project.path,
+    });
+    expect(project.git("status", "--short")).toBe("");
+    expect(marked(project)).toEqual(["S out/a", "S out/b"]);
+    expect(project.git("ls-tree", "-r", "--name-only", "HEAD")).toContain("out/b");
+  });
+
   it.each([["2"], ["4"]])(
     "sync: an index of version %s, and marks that the user has set, stay as they are",
     async (version) => {

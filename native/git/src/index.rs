@@ -1,6 +1,9 @@
 //! The index (`.git/index`, versions 2 to 4), as far as flags of entries are concerned. All else is copied as it is.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
 
 use sha1::{Digest, Sha1};
 use sha2::Sha256;
@@ -72,7 +75,8 @@ impl<'a> Index<'a> {
         for _ in 0..count {
             at = index.read_entry(bytes, at).ok_or_else(malformed)?;
         }
-        while at < body {
+        // Less than the head of an extension is passed over, as git does it.
+        while at + 8 <= body {
             let (name, size) = (bytes.get(at..at + 4).ok_or_else(malformed)?, number(at + 4)? as usize);
             let data = bytes.get(at + 8..(at + 8).saturating_add(size)).ok_or_else(malformed)?;
             index.extensions.push((name, data));
@@ -142,12 +146,25 @@ impl<'a> Index<'a> {
     /// Takes back every "skip-worktree" and "assume-unchanged" that `before` does not have: these hide what is in the
     /// working tree from whoever asks git. How many entries were changed.
     pub fn take_marks_of(&mut self, before: Option<&Index<'_>>) -> usize {
+        self.take_marks(before, |_| false)
+    }
+
+    /// The same in a sparse checkout, where git skips files that another branch has: what `before` does not have at all
+    /// stays skipped, or it would look deleted.
+    pub fn take_marks_of_sparse(&mut self, before: Option<&Index<'_>>) -> usize {
+        let known: HashSet<&[u8]> =
+            before.into_iter().flat_map(|before| &before.entries).map(|entry| &*entry.path).collect();
+        self.take_marks(before, |path| !known.contains(path))
+    }
+
+    fn take_marks(&mut self, before: Option<&Index<'_>>, is_new: impl Fn(&[u8]) -> bool) -> usize {
         let marked = before.into_iter().flat_map(|before| &before.entries).filter(|entry| entry.is_marked());
         let marks: HashMap<&[u8], (bool, bool)> =
             marked.map(|entry| (&*entry.path, (entry.skips(), entry.is_assumed()))).collect();
         let mut changed = 0;
         for entry in self.entries.iter_mut().filter(|entry| entry.is_marked() || marks.contains_key(&*entry.path)) {
-            let (skips, assumed) = marks.get(&*entry.path).copied().unwrap_or_default();
+            let kept = || (entry.skips() && is_new(&entry.path), false);
+            let (skips, assumed) = marks.get(&*entry.path).copied().unwrap_or_else(kept);
             let (flags, extended) = (entry.flags, entry.extended);
             entry.flags = flags & !ASSUME_VALID | if assumed { ASSUME_VALID } else { 0 };
             entry.extended = extended & !SKIP_WORKTREE | if skips { SKIP_WORKTREE } else { 0 };
@@ -239,4 +256,52 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..at.checked_add(2)?).and_then(|part| part.try_into().ok()).map(u16::from_be_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index(entries: &[(&str, bool)], behind: &[u8]) -> Vec<u8> {
+        let mut out = [&b"DIRC\0\0\0\x03"[..], &(entries.len() as u32).to_be_bytes()].concat();
+        for (path, skips) in entries {
+            let start = out.len();
+            out.extend([0; STATE + SHA1]);
+            out.extend((EXTENDED | path.len() as u16).to_be_bytes());
+            out.extend((if *skips { SKIP_WORKTREE } else { 0 }).to_be_bytes());
+            out.extend(path.as_bytes());
+            out.resize(start + padded(out.len() - start), 0);
+        }
+        out.extend(behind);
+        out.extend([0; SHA1]);
+        out
+    }
+
+    fn skipped(bytes: &[u8]) -> Vec<String> {
+        let index = Index::parse(bytes).expect("parse");
+        let skipped = index.entries().iter().filter(|entry| entry.skips());
+        skipped.map(|entry| String::from_utf8_lossy(&entry.path).into_owned()).collect()
+    }
+
+    #[test]
+    fn bytes_that_git_passes_over_hide_no_marks() {
+        for behind in [&b""[..], b"x", b"1234567"] {
+            let bytes = index(&[("a", true)], behind);
+            let mut parsed = Index::parse(&bytes).expect("parse");
+            assert_eq!(parsed.take_marks_of(None), 1);
+            assert_eq!(skipped(&parsed.to_bytes()), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn in_a_sparse_checkout_what_is_new_stays_skipped() {
+        let (before, after) =
+            (index(&[("a", false), ("b", true)], b""), index(&[("a", true), ("b", false), ("c", true)], b""));
+        let before = Index::parse(&before).expect("parse");
+        let mut parsed = Index::parse(&after).expect("parse");
+        parsed.take_marks_of_sparse(Some(&before));
+        assert_eq!(skipped(&parsed.to_bytes()), ["b", "c"]);
+        parsed.take_marks_of(Some(&before));
+        assert_eq!(skipped(&parsed.to_bytes()), ["b"]);
+    }
 }

@@ -7,9 +7,9 @@ use std::{
 };
 
 use ak_git::{Index, losses};
-use rustix::fs::OFlags;
+use rustix::fs::{FileType, OFlags, fstat};
 
-use super::work_trees::{INDEX, LARGEST_INDEX, WorkTree, file, in_memory, open};
+use super::work_trees::{INDEX, LARGEST_CONFIG, LARGEST_INDEX, WorkTree, file, in_memory, open};
 use crate::{
     fault::{During, Outcome},
     view::survey::Survey,
@@ -23,9 +23,15 @@ const OBJECTS: &[u8] = b"objects";
 pub struct Closed(BTreeMap<Vec<u8>, String>);
 
 impl Closed {
-    /// Looks at all that the sandbox changed in repositories with hidden files.
+    /// Looks at what the sandbox made of the index of each repository, and at all that it changed in those with hidden
+    /// files.
     pub fn of(layer: BorrowedFd<'_>, host: BorrowedFd<'_>, survey: &Survey) -> Outcome<Self> {
         let mut closed = Self::default();
+        for git in &survey.repositories {
+            if let Some(why) = unreadable_index(layer, git)? {
+                closed.0.insert(git.clone(), unchecked(git, why));
+            }
+        }
         for tree in WorkTree::of(host, survey) {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY;
             let open = |root| open(root, &tree.git, flags).during("open a repository");
@@ -57,21 +63,46 @@ impl Closed {
     }
 }
 
+/// Why it cannot be told what an index of the sandbox hides from whoever asks git what has changed.
+fn unreadable_index(layer: BorrowedFd<'_>, git: &[u8]) -> Outcome<Option<String>> {
+    let path = [git, INDEX].concat();
+    let flags = OFlags::PATH | OFlags::NOFOLLOW;
+    let Some(index) = open(layer, &path, flags).during("look at a git index")? else { return Ok(None) };
+    let stat = fstat(&index).during("look at a git index")?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Ok(None);
+    }
+    let Some(bytes) = file(layer, &path, LARGEST_INDEX).during("read a git index")? else {
+        return Ok(Some("its index is too large".to_owned()));
+    };
+    Ok(match Index::parse(&bytes) {
+        Ok(index) if index.is_split() => Some("its index is split (core.splitIndex)".to_owned()),
+        Ok(_) => None,
+        Err(malformed) => Some(malformed.to_string()),
+    })
+}
+
+const KEPT: &str = "the repository stays as it was, and changed files are in the working tree";
+
+fn unchecked(git: &[u8], why: String) -> String {
+    let git = String::from_utf8_lossy(git);
+    format!("{git}: what the sandbox committed could not be checked: {why}; {KEPT}")
+}
+
 fn refusal(host: BorrowedFd<'_>, sandbox: BorrowedFd<'_>, tree: &WorkTree) -> Option<String> {
     let git = String::from_utf8_lossy(&tree.git).into_owned();
-    let kept = "the repository stays as it was, and changed files are in the working tree";
     match losses(host, sandbox, &tree.hidden) {
         Ok(found) if found.is_empty() => None,
         Ok(found) => {
             let told: Vec<String> = found.iter().take(3).map(ToString::to_string).collect();
             let more = if found.len() > told.len() { " and more" } else { "" };
             Some(format!(
-                "{git}: {}{more}, which was hidden from the sandbox; {kept}. Commit them on the host, or let the sandbox \
+                "{git}: {}{more}, which was hidden from the sandbox; {KEPT}. Commit them on the host, or let the sandbox \
                  see the file and run it again",
                 told.join(", ")
             ))
         }
-        Err(malformed) => Some(format!("{git}: what the sandbox committed could not be checked: {malformed}; {kept}")),
+        Err(malformed) => Some(unchecked(&tree.git, malformed.to_string())),
     }
 }
 
@@ -83,12 +114,26 @@ pub fn cleared_index(layer: BorrowedFd<'_>, host: BorrowedFd<'_>, name: &CStr) -
     let Some(new) = read(layer)? else { return Ok(None) };
     let old = read(host)?;
     let old = old.as_deref().and_then(|bytes| Index::parse(bytes).ok());
-    // One that git cannot read hides nothing.
+    // A repository with one that cannot be read is closed.
     let Ok(mut index) = Index::parse(&new) else { return Ok(None) };
-    if index.take_marks_of(old.as_ref()) == 0 {
+    let changed =
+        if is_sparse(host)? { index.take_marks_of_sparse(old.as_ref()) } else { index.take_marks_of(old.as_ref()) };
+    if changed == 0 {
         return Ok(None);
     }
     in_memory(&index.to_bytes()).map(Some)
+}
+
+/// By the host's own settings of a repository, which no sandbox can change.
+fn is_sparse(git: BorrowedFd<'_>) -> Outcome<bool> {
+    for name in [&b"config"[..], b"config.worktree"] {
+        let text = file(git, name, LARGEST_CONFIG).during("read a git configuration")?.unwrap_or_default();
+        let text: Vec<u8> = text.to_ascii_lowercase().into_iter().filter(|byte| !b" \t".contains(byte)).collect();
+        if text.split(|&byte| byte == b'\n').any(|line| line == b"sparsecheckout=true") {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether a path is the index of a repository, under whatever name that has.

@@ -22,7 +22,7 @@ use crate::{
 pub const INDEX: &[u8] = b"index";
 /// An index of a million files is a tenth of it.
 pub const LARGEST_INDEX: u64 = 1 << 30;
-const LARGEST_CONFIG: u64 = 1 << 20;
+pub const LARGEST_CONFIG: u64 = 1 << 20;
 const FOLDER: &[u8] = b".git/";
 const MODULES: &[u8] = b".git/modules/";
 
