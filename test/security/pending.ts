@@ -8,7 +8,6 @@ export interface Pending {
 }
 
 export const pending: readonly Pending[] = [
-  { id: "F12", reason: "the walk opens directories by path yet" },
   { id: "F13", reason: "git inside does not know yet what it cannot see" },
   { id: "F14", reason: "the lazy view does not exist yet" },
   { id: "F15", reason: "shared caches and volumes do not exist yet" },

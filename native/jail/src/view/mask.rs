@@ -8,13 +8,13 @@ use std::{
 
 use rustix::{
     fs::{
-        AtFlags, FileType, Gid, Mode, Stat, Timespec, Timestamps, Uid, chmodat, chownat, mkdirat, mknodat, statat,
-        utimensat,
+        AtFlags, FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid, chmodat, chownat, fstat, mkdirat,
+        mknodat, utimensat,
     },
     io::Errno,
 };
 
-use super::survey::Hit;
+use super::{survey::Hit, walk::open_below};
 use crate::fault::{During, Outcome};
 
 /// Fills `mask` with whiteouts for `hidden`. `lower` is the folder they hide, seen from inside.
@@ -34,7 +34,8 @@ pub fn build(mask: BorrowedFd<'_>, lower: BorrowedFd<'_>, hidden: &[Hit]) -> Out
     }
     // Deepest first: a folder's time changes when something is made in it.
     for folder in folders.iter().rev() {
-        let Ok(stat) = statat(lower, folder.as_c_str(), AtFlags::SYMLINK_NOFOLLOW) else {
+        // Without following what may have taken the place of a folder above it.
+        let Ok(stat) = open_below(lower, folder.as_bytes(), OFlags::PATH).and_then(fstat) else {
             continue;
         };
         resemble(mask, folder, &stat)?;

@@ -82,7 +82,7 @@ impl Memory {
                 Some((_, entries)) => Some(entries),
                 None => {
                     is_news |= stamp.is_some();
-                    list(root, &folder)?
+                    list(root, &folder)?.ok()
                 }
             };
             folders.extend(folders_in(&folder, &entries));

@@ -5,6 +5,7 @@ mod candidates;
 mod content;
 pub mod entries;
 pub mod guard;
+mod hard_links;
 pub mod hold;
 mod link_target;
 mod listing_bytes;

@@ -10,7 +10,7 @@ use super::{
     repository::{Parts, as_in_git},
     spelling::is_same,
     survey::Hit,
-    walk::{Visitor, open_below, walk},
+    walk::{Unread, Visitor, open_below, walk},
 };
 use crate::fault::Outcome;
 
@@ -19,10 +19,11 @@ pub const FOLDER: &[u8] = b".git";
 pub const HEAD: &[u8] = b"HEAD";
 
 /// Whether git would take a folder with a `HEAD` for a repository.
-pub fn is_repository(root: BorrowedFd<'_>, folder: &[u8]) -> bool {
-    !in_git_folder(folder)
-        && open_below(root, folder, OFlags::PATH | OFlags::DIRECTORY)
-            .is_ok_and(|folder| Parts::of(folder.as_fd()).make_repository())
+pub fn is_repository(root: BorrowedFd<'_>, folder: &[u8]) -> rustix::io::Result<bool> {
+    if in_git_folder(folder) {
+        return Ok(false);
+    }
+    open_below(root, folder, OFlags::PATH | OFlags::DIRECTORY).map(|folder| Parts::of(folder.as_fd()).make_repository())
 }
 
 fn in_git_folder(folder: &[u8]) -> bool {
@@ -37,11 +38,11 @@ pub struct InRepository<'a> {
 }
 
 impl InRepository<'_> {
-    /// By their paths below `root`. A repository that is gone by now has none.
+    /// By their paths below `root`. A repository that is gone by now is protected as a whole.
     pub fn hits(&self, root: BorrowedFd<'_>) -> Outcome<Vec<Hit>> {
         match open_below(root, self.path, OFlags::PATH | OFlags::DIRECTORY) {
             Ok(folder) => Ok(walk(folder.as_fd(), self)?.into_iter().flatten().collect()),
-            Err(_) => Ok(Vec::new()),
+            Err(_) => Ok(vec![Hit { path: self.path.strip_suffix(b"/").unwrap_or(self.path).to_vec(), folder: true }]),
         }
     }
 }
@@ -59,5 +60,7 @@ impl Visitor for InRepository<'_> {
         is_folder
     }
 
-    fn unreadable(&self, _folder: &[u8], _found: &mut Vec<Hit>) {}
+    fn unread(&self, folder: &[u8], _why: Unread, found: &mut Vec<Hit>) {
+        found.push(Hit { path: [self.path, folder].concat(), folder: true });
+    }
 }

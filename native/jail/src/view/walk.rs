@@ -10,7 +10,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, FileType, Mode, OFlags, RawDir, openat, statat},
+    fs::{AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, openat2, statat},
     io::Errno,
 };
 
@@ -28,11 +28,23 @@ pub trait Visitor: Sync {
     /// `folder` is relative to the root, empty or ending in `/`. True if the entry is a folder to go into.
     fn entry(&self, folder: &[u8], name: &[u8], kind: FileType, found: &mut Self::Found) -> bool;
 
-    /// A folder that we may not read, without the `/`.
-    fn unreadable(&self, folder: &[u8], found: &mut Self::Found);
+    /// A folder that was not read, without the `/`.
+    fn unread(&self, folder: &[u8], why: Unread, found: &mut Self::Found);
+
+    /// A folder all of whose entries were shown; with the `/`.
+    fn read(&self, _folder: &[u8], _found: &mut Self::Found) {}
 }
 
-/// Folders that were read before, by their paths below the root; None for one that we may not read.
+/// Why the entries of a folder are not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// We may not read it.
+    Denied,
+    /// Since its name was read, it was removed or replaced by a symlink or a file.
+    Gone,
+}
+
+/// Folders that were read before, by their paths below the root; None for one that could not be read.
 pub type Listings = HashMap<Vec<u8>, Option<Entries>>;
 
 struct Queue {
@@ -54,7 +66,7 @@ pub fn listings(root: BorrowedFd<'_>) -> Outcome<Option<Listings>> {
         if found.len() == FOLDERS_ALONE {
             return Ok(None);
         }
-        let entries = list(root, &folder)?;
+        let entries = list(root, &folder)?.ok();
         folders.extend(folders_in(&folder, &entries));
         found.insert(folder, entries);
     }
@@ -145,58 +157,64 @@ fn visit_folder<V: Visitor>(
             queue.push([folder, name, b"/"].concat());
         }
     };
-    let is_readable = match tree.known.get(folder) {
-        None => each_entry(tree.root, folder, take)?,
-        Some(None) => false,
+    let read = match tree.known.get(folder) {
         Some(Some(entries)) => {
             entries.iter().for_each(|(name, kind)| take(name, kind));
-            true
+            Ok(())
         }
+        // One that could not be read before is tried again.
+        Some(None) | None => each_entry(tree.root, folder, take)?,
     };
-    if !is_readable {
-        if folder.is_empty() {
-            return Err(failed(folder, Errno::ACCESS));
-        }
-        visitor.unreadable(&folder[..folder.len() - 1], found);
+    match read {
+        Ok(()) => visitor.read(folder, found),
+        Err(_) if folder.is_empty() => return Err(failed(folder, Errno::ACCESS)),
+        Err(why) => visitor.unread(&folder[..folder.len() - 1], why, found),
     }
     Ok(())
 }
 
-/// The entries of a folder; None if we may not read it. One that is gone by now has none.
-pub fn list(root: BorrowedFd<'_>, folder: &[u8]) -> Outcome<Option<Entries>> {
+/// The entries of a folder.
+pub fn list(root: BorrowedFd<'_>, folder: &[u8]) -> Outcome<Result<Entries, Unread>> {
     let mut found = Gathered::default();
-    let is_readable = each_entry(root, folder, |name, kind| found.add(name, kind))?;
-    Ok(is_readable.then(|| found.done()))
+    let read = each_entry(root, folder, |name, kind| found.add(name, kind))?;
+    Ok(read.map(|()| found.done()))
 }
 
-/// False if we may not read it.
 // Not part of its callers: its buffer would be of their stack, every page of it, also where nothing is to be read.
 #[inline(never)]
-fn each_entry(root: BorrowedFd<'_>, folder: &[u8], mut take: impl FnMut(&[u8], FileType)) -> Outcome<bool> {
+fn each_entry(
+    root: BorrowedFd<'_>,
+    folder: &[u8],
+    mut take: impl FnMut(&[u8], FileType),
+) -> Outcome<Result<(), Unread>> {
     let dir = match open_below(root, folder, OFlags::RDONLY | OFlags::DIRECTORY) {
         Ok(dir) => dir,
-        Err(Errno::ACCESS | Errno::PERM | Errno::NAMETOOLONG) => return Ok(false),
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(true),
+        Err(Errno::ACCESS | Errno::PERM | Errno::NAMETOOLONG) => return Ok(Err(Unread::Denied)),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(Err(Unread::Gone)),
         Err(e) => return Err(failed(folder, e)),
     };
     let mut buffer = [MaybeUninit::uninit(); 32 << 10];
     let mut entries = RawDir::new(&dir, &mut buffer);
     while let Some(entry) = entries.next() {
-        let entry = entry.map_err(|e| failed(folder, e))?;
+        let entry = match entry {
+            Ok(entry) => entry,
+            // It was removed while it was open.
+            Err(Errno::NOENT) => return Ok(Err(Unread::Gone)),
+            Err(e) => return Err(failed(folder, e)),
+        };
         let name = entry.file_name().to_bytes();
         if name == b"." || name == b".." {
             continue;
         }
         let kind = match entry.file_type() {
-            FileType::Unknown => match statat(&dir, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) => FileType::from_raw_mode(stat.st_mode),
-                Err(_) => continue,
-            },
+            FileType::Unknown => statat(&dir, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
+                // Opening it as a folder tells that it is gone, and then it is hidden.
+                .map_or(FileType::Directory, |stat| FileType::from_raw_mode(stat.st_mode)),
             kind => kind,
         };
         take(name, kind);
     }
-    Ok(true)
+    Ok(Ok(()))
 }
 
 fn failed(folder: &[u8], e: Errno) -> Fault {
@@ -204,10 +222,15 @@ fn failed(folder: &[u8], e: Errno) -> Fault {
         .hint("secrets in it could not be looked for, so it is not shown")
 }
 
+/// No component of the path may be a symlink. `O_NOFOLLOW` is about the last one alone, and not even about that where the
+/// path ends in `/`: a directory that was swapped for a symlink since its name was read would be followed.
 pub fn open_below(root: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> rustix::io::Result<OwnedFd> {
     let path = match path {
         b"" => CString::from(c"."),
         path => CString::new(path).map_err(|_| Errno::INVAL)?,
     };
-    openat(root, path.as_c_str(), flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())
+    // openat2 takes no flags that O_PATH would ignore.
+    let waiting = if flags.contains(OFlags::PATH) { OFlags::empty() } else { OFlags::NONBLOCK };
+    let flags = flags | waiting | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat2(root, path.as_c_str(), flags, Mode::empty(), ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS)
 }
