@@ -6,7 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::fs::{Access, access, statfs};
+use rustix::{
+    fs::{Access, access, getxattr, stat, statfs},
+    process::{Uid, geteuid},
+};
 
 pub struct Place {
     pub parent: PathBuf,
@@ -34,7 +37,9 @@ impl Places {
         for mount in mounts {
             if mount.v2 {
                 if places.v2.is_none() {
-                    places.v2 = own_path(own, "").and_then(|path| v2_place(&mount, &path));
+                    places.v2 = own_path(own, "")
+                        .and_then(|path| mount.folder(&path))
+                        .and_then(|own| v2_place(Path::new(mount.point), own, geteuid()));
                 }
                 continue;
             }
@@ -152,36 +157,65 @@ fn own_path(own: &str, controller: &str) -> Option<String> {
     })
 }
 
-/// v2: controllers can only be given to children of a group without processes of its own (or of the root), so
-/// walk up from the caller's group to the first place that takes all, else the most, of what we need.
-fn v2_place(mount: &CgroupMount<'_>, path: &str) -> Option<(PathBuf, Vec<String>)> {
-    let top = Path::new(mount.point);
-    let mut folder = mount.folder(path)?;
+/// v2: controllers can only be given to children of a group without processes of its own (or of the root), so walk up
+/// from the caller's group to the first place that takes all, else the most, of what we need. A group whose memory or
+/// processor time somebody limited is not left: what its owner gave to it is all that its sandboxes may take, too.
+fn v2_place(top: &Path, own: PathBuf, caller: Uid) -> Option<(PathBuf, Vec<String>)> {
+    let mut folder = own.clone();
     let mut best: Option<(PathBuf, Vec<String>)> = None;
     loop {
         if writable(&folder) {
-            let have = enable(&folder);
+            if folder == own || is_delegated(&folder, top, caller) {
+                enable(&folder);
+            }
+            let have = enabled(&folder);
             if have.len() > best.as_ref().map_or(0, |b| b.1.len()) {
                 best = Some((folder.clone(), have));
             }
         }
-        if best.as_ref().is_some_and(|b| b.1.len() == super::NEEDED.len()) || folder == top || !folder.pop() {
+        let is_complete = best.as_ref().is_some_and(|b| b.1.len() == super::NEEDED.len());
+        if is_complete || folder == top || has_limits(&folder) || !folder.pop() {
             return best;
         }
     }
 }
 
-fn enable(folder: &Path) -> Vec<String> {
+/// Processes are left out: service managers limit those of every group, and each sandbox has a limit of its own.
+const LIMITS: [&str; 3] = ["memory.max", "memory.high", "cpu.max"];
+
+fn has_limits(folder: &Path) -> bool {
+    let limit = |file: &&str| fs::read_to_string(folder.join(file)).ok();
+    LIMITS.iter().filter_map(limit).any(|text| !text.starts_with("max"))
+}
+
+/// As service managers note it at the group that they gave away with all below it.
+const DELEGATED: [&str; 2] = ["user.delegate", "trusted.delegate"];
+
+/// Whether the caller may arrange this group, and not only could because root can.
+fn is_delegated(folder: &Path, top: &Path, caller: Uid) -> bool {
+    let is_noted = |folder: &Path| {
+        let mut value = [0; 1];
+        DELEGATED.iter().any(|name| getxattr(folder, *name, &mut value).is_ok_and(|n| value[..n] == *b"1"))
+    };
+    !caller.is_root() && stat(folder).is_ok_and(|found| found.st_uid == caller.as_raw())
+        || folder.ancestors().take_while(|ancestor| ancestor.starts_with(top)).any(is_noted)
+}
+
+fn enable(folder: &Path) {
     let list = |file: &str| fs::read_to_string(folder.join(file)).unwrap_or_default();
-    let given = list("cgroup.subtree_control");
     let offered = list("cgroup.controllers");
-    let in_list = |text: &str, name: &str| text.split_whitespace().any(|word| word == name);
-    for controller in super::NEEDED.iter().filter(|c| !in_list(&given, c) && in_list(&offered, c)) {
-        // Refused where the group has processes of its own; the list read below decides.
+    let given = enabled(folder);
+    let is_offered = |name: &str| offered.split_whitespace().any(|word| word == name);
+    for controller in super::NEEDED.iter().filter(|c| !given.iter().any(|name| name == *c) && is_offered(c)) {
+        // Refused where the group has processes of its own; what is enabled then decides.
         let _ = fs::write(folder.join("cgroup.subtree_control"), format!("+{controller}"));
     }
-    let given = list("cgroup.subtree_control");
-    super::NEEDED.iter().filter(|c| in_list(&given, c)).map(|c| (*c).to_owned()).collect()
+}
+
+fn enabled(folder: &Path) -> Vec<String> {
+    let given = fs::read_to_string(folder.join("cgroup.subtree_control")).unwrap_or_default();
+    let is_given = |name: &str| given.split_whitespace().any(|word| word == name);
+    super::NEEDED.iter().filter(|c| is_given(c)).map(|c| (*c).to_owned()).collect()
 }
 
 fn writable(folder: &Path) -> bool {
@@ -215,5 +249,108 @@ mod tests {
         assert_eq!(own_path(own, "cpuacct").as_deref(), Some("/c"));
         assert_eq!(own_path(own, "").as_deref(), Some("/unified"));
         assert_eq!(own_path(own, "pids"), None);
+    }
+
+    /// A hierarchy of folders as the kernel shows one, whose top has all controllers and gives them on.
+    struct Hierarchy(PathBuf);
+
+    impl Hierarchy {
+        fn new(name: &str, groups: &[&str]) -> Self {
+            let top = std::env::temp_dir().join(format!("ak-place-{name}-{}", std::process::id()));
+            let made = Self(top);
+            for group in [""].iter().chain(groups) {
+                fs::create_dir_all(made.0.join(group)).expect("make a group");
+                for file in ["cgroup.procs", "cgroup.controllers", "cgroup.subtree_control"] {
+                    made.write(group, file, "");
+                }
+            }
+            made.write("", "cgroup.controllers", "cpu memory pids");
+            made.write("", "cgroup.subtree_control", "cpu memory pids");
+            made
+        }
+
+        fn write(&self, group: &str, file: &str, text: &str) {
+            fs::write(self.0.join(group).join(file), text).expect("write");
+        }
+
+        fn given(&self, group: &str) -> String {
+            fs::read_to_string(self.0.join(group).join("cgroup.subtree_control")).expect("read")
+        }
+
+        fn place(&self, own: &str, caller: Uid) -> Option<(String, usize)> {
+            let (folder, have) = v2_place(&self.0, self.0.join(own), caller)?;
+            Some((folder.strip_prefix(&self.0).expect("below").display().to_string(), have.len()))
+        }
+    }
+
+    impl Drop for Hierarchy {
+        fn drop(&mut self) {
+            fs::remove_dir_all(&self.0).expect("remove");
+        }
+    }
+
+    #[test]
+    fn a_group_with_limits_is_not_left() {
+        let tree = Hierarchy::new("limits", &["unit"]);
+        for (file, text) in [("memory.max", "max\n"), ("memory.high", "max\n"), ("cpu.max", "max 100000\n")] {
+            tree.write("unit", file, text);
+        }
+        assert_eq!(tree.place("unit", Uid::ROOT), Some((String::new(), 3)));
+        for (file, none, text) in [
+            ("memory.max", "max\n", "1073741824\n"),
+            ("memory.high", "max\n", "1073741824\n"),
+            ("cpu.max", "max 100000\n", "50000 100000\n"),
+        ] {
+            tree.write("unit", file, text);
+            assert_eq!(tree.place("unit", Uid::ROOT), None, "{file}");
+            tree.write("unit", file, none);
+        }
+    }
+
+    #[test]
+    fn controllers_of_others_groups_stay_as_they_are() {
+        let tree = Hierarchy::new("others", &["slice", "slice/unit"]);
+        tree.write("slice", "cgroup.controllers", "cpu memory pids");
+        tree.write("slice", "cgroup.subtree_control", "pids");
+        assert_eq!(tree.place("slice/unit", Uid::ROOT), Some((String::new(), 3)));
+        assert_eq!(tree.given("slice"), "pids");
+        tree.write("", "cgroup.subtree_control", "memory");
+        tree.place("slice/unit", Uid::ROOT);
+        assert_eq!(tree.given(""), "memory");
+    }
+
+    #[test]
+    fn controllers_of_a_delegated_group_are_enabled() {
+        let tree = Hierarchy::new("delegated", &["unit", "unit/inner", "unit/inner/main"]);
+        tree.write("unit", "memory.max", "1073741824\n");
+        for group in ["unit", "unit/inner"] {
+            tree.write(group, "cgroup.controllers", "memory");
+        }
+        assert_eq!(tree.place("unit/inner/main", Uid::ROOT), None);
+        let flags = rustix::fs::XattrFlags::empty();
+        if rustix::fs::setxattr(tree.0.join("unit"), "user.delegate", b"1", flags).is_err() {
+            // Temporary files are on a filesystem without notes; what a user owns is told by its owner.
+            eprintln!("skipped: no extended attributes in {}", tree.0.display());
+            return;
+        }
+        // The kernel reads such a file and shows the names; a folder of ours shows what was written last.
+        tree.place("unit/inner/main", Uid::ROOT);
+        assert_eq!((tree.given("unit/inner"), tree.given("unit")), ("+memory".into(), "+memory".into()));
+        assert_eq!(tree.given(""), "cpu memory pids");
+    }
+
+    #[test]
+    fn what_a_user_owns_is_the_users_to_arrange() {
+        let tree = Hierarchy::new("owned", &["user", "user/main"]);
+        tree.write("user", "cgroup.controllers", "pids");
+        let owner = Uid::from_raw(65_534);
+        if rustix::fs::chown(tree.0.join("user"), Some(owner), None).is_ok() {
+            tree.place("user/main", owner);
+            assert_eq!((tree.given("user"), tree.given("")), ("+pids".into(), "cpu memory pids".into()));
+        } else {
+            let owner = geteuid();
+            tree.place("user/main", owner);
+            assert_eq!(tree.given("user"), "+pids");
+        }
     }
 }

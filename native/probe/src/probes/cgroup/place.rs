@@ -30,7 +30,12 @@ pub struct Hierarchies {
 
 impl Hierarchies {
     pub fn of_this_process() -> std::io::Result<Hierarchies> {
-        Ok(Hierarchies::parse(&fs::read_to_string("/proc/self/cgroup")?, &fs::read_to_string("/proc/self/mountinfo")?))
+        let own = fs::read_to_string("/proc/self/cgroup")?;
+        let mut found = Hierarchies::parse(&own, &fs::read_to_string("/proc/self/mountinfo")?);
+        // A group whose memory or processor time somebody limited is not left.
+        let kept = found.v2.iter().position(|folder| has_limits(folder)).map_or(found.v2.len(), |last| last + 1);
+        found.v2.truncate(kept);
+        Ok(found)
     }
 
     pub fn parse(own_cgroups: &str, mountinfo: &str) -> Hierarchies {
@@ -92,6 +97,11 @@ pub fn offered_by(folder: &Path) -> Option<Vec<&'static str>> {
     let passed_on = fs::read_to_string(folder.join("cgroup.subtree_control")).ok()?;
     let has = |name: &&str| passed_on.split_whitespace().any(|word| word == *name);
     writable.then(|| CONTROLLERS.into_iter().filter(has).collect())
+}
+
+fn has_limits(folder: &Path) -> bool {
+    let limit = |file| fs::read_to_string(folder.join(file)).ok();
+    ["memory.max", "memory.high", "cpu.max"].into_iter().filter_map(limit).any(|text| !text.starts_with("max"))
 }
 
 struct CgroupMount {
@@ -213,5 +223,19 @@ mod tests {
     #[test]
     fn a_host_without_cgroups_has_no_place() {
         assert!(Hierarchies::parse("", "").places(|_| None).is_empty());
+    }
+
+    #[test]
+    fn limits_of_a_group_are_told_from_none() {
+        let folder = std::env::temp_dir().join(format!("ak-limits-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let is_limited = |file: &str, text: &str| {
+            fs::write(folder.join(file), text).unwrap();
+            has_limits(&folder)
+        };
+        assert!(!has_limits(&folder) && !is_limited("memory.max", "max\n") && !is_limited("cpu.max", "max 100000\n"));
+        assert!(is_limited("cpu.max", "50000 100000\n") && !is_limited("cpu.max", "max 100000\n"));
+        assert!(is_limited("memory.high", "4096\n"));
+        fs::remove_dir_all(folder).unwrap();
     }
 }
