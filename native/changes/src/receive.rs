@@ -16,7 +16,7 @@ use ak_jail::{
     fault::{During, Fault, Outcome},
     keep::project::{FRESH, Project},
 };
-use ak_tree::{Destination, Failure, Limits, Links, Listing, Writer};
+use ak_tree::{DEEPEST, Destination, Failure, Limits, Links, Listing, Writer};
 use rustix::{
     fs::{
         AtFlags, FileType, FlockOperation, Mode, OFlags, RawMode, Stat, XattrFlags, chmodat, flock, fsetxattr, mkdirat,
@@ -31,7 +31,8 @@ const LISTING: &str = "listing";
 const MAX_MESSAGE: usize = 4 << 20;
 /// A container can have no more files than it was given room for, and the room is less than this.
 const MAX_ENTRIES: u64 = 2_000_000;
-const MAX_MARKS: usize = 1 << 30;
+/// As long as a path may be.
+const LONGEST_PATH: usize = 4096;
 
 pub fn receive(state: &Path, max_bytes: u64, mut input: impl Read) -> Outcome<()> {
     let project = Project::of(state)?;
@@ -49,12 +50,11 @@ pub fn receive(state: &Path, max_bytes: u64, mut input: impl Read) -> Outcome<()
         fs::create_dir_all(folder).during("make the layer")?;
     }
     receive_tree(&fresh, max_bytes, &mut input)?;
-    let marks = hear_all(&mut input)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let from = open(&fresh, flags, Mode::empty()).during("open the layer")?;
     let to = open(&layer, flags, Mode::empty()).during("open the layer")?;
     prune(from.as_fd(), &[], &listing)?;
-    mark(from.as_fd(), &marks, &listing)?;
+    Marks { root: from.as_fd(), listing: &listing, gone: HashSet::new(), heard: 0 }.hear(&mut input)?;
     merge(from.as_fd(), to.as_fd())?;
     fs::remove_dir_all(&fresh).during("clear up")
 }
@@ -85,20 +85,6 @@ fn hear(input: &mut impl Read) -> Outcome<Vec<u8>> {
     Ok(message)
 }
 
-fn hear_all(input: &mut impl Read) -> Outcome<Vec<u8>> {
-    let mut whole = Vec::new();
-    loop {
-        let part = hear(input)?;
-        if part.is_empty() {
-            return Ok(whole);
-        }
-        whole.extend(part);
-        if whole.len() > MAX_MARKS {
-            return Err(Fault::new("resource_exhausted", "the container tells of too many changes"));
-        }
-    }
-}
-
 /// Folders that were there at the beginning and have nothing new in them are no change.
 fn prune(folder: BorrowedFd<'_>, path: &[u8], listing: &Listing) -> Outcome<()> {
     for name in names(folder)? {
@@ -116,60 +102,108 @@ fn prune(folder: BorrowedFd<'_>, path: &[u8], listing: &Listing) -> Outcome<()> 
     Ok(())
 }
 
-fn mark(root: BorrowedFd<'_>, marks: &[u8], listing: &Listing) -> Outcome<()> {
-    let mut gone = Vec::new();
-    let mut rest = marks;
-    while let Some((&kind, after)) = rest.split_first() {
-        let cut = || Fault::new("internal", "marks that are cut off");
-        let (length, after) = after.split_first_chunk::<2>().ok_or_else(cut)?;
-        let (path, after) = after.split_at_checked(u16::from_le_bytes(*length).into()).ok_or_else(cut)?;
-        rest = after;
-        let is_plain = path.split(|&b| b == b'/').all(|name| !matches!(name, b"" | b"." | b"..") && !name.contains(&0));
-        match kind {
-            _ if !is_plain => return Err(Fault::new("internal", "a mark of no path")),
-            b'K' => note_origin(root, path),
-            b'O' => make(root, path, FileType::Fifo)?,
-            // Only what was there can be gone.
-            b'D' if listing.has(path) => gone.push(path),
-            _ => {}
+/// What the stream cannot say. Each mark is followed as it comes, so that none needs to be held: what is gone is on the
+/// listing, which is ours.
+struct Marks<'a> {
+    root: BorrowedFd<'a>,
+    listing: &'a Listing,
+    gone: HashSet<Vec<u8>>,
+    heard: u64,
+}
+
+impl Marks<'_> {
+    fn hear(mut self, input: &mut impl Read) -> Outcome<()> {
+        let mut rest = Vec::new();
+        loop {
+            let part = hear(input)?;
+            if part.is_empty() {
+                break;
+            }
+            rest.extend(part);
+            let followed = self.follow(&rest)?;
+            rest.drain(..followed);
+        }
+        if !rest.is_empty() {
+            return Err(Fault::new("internal", "marks that are cut off"));
+        }
+        let is_topmost = |path: &&Vec<u8>| !ancestors(path).any(|above| self.gone.contains(above));
+        self.gone.iter().filter(is_topmost).try_for_each(|path| self.make(path, FileType::CharacterDevice))
+    }
+
+    /// Returns how many bytes whole marks took.
+    fn follow(&mut self, heard: &[u8]) -> Outcome<usize> {
+        let mut rest = heard;
+        while let Some((kind, path, after)) = first_mark(rest)? {
+            rest = after;
+            self.heard += 1;
+            if self.heard > MAX_ENTRIES {
+                return Err(Fault::new("resource_exhausted", "the container tells of too many changes"));
+            }
+            match kind {
+                b'K' => note_origin(self.root, path),
+                b'O' => self.make(path, FileType::Fifo)?,
+                // Only what was there can be gone.
+                b'D' if self.listing.has(path) => drop(self.gone.insert(path.to_vec())),
+                _ => {}
+            }
+        }
+        Ok(heard.len() - rest.len())
+    }
+
+    /// A whiteout, or something in place of what is no file. Folders above it were sent, or they were there at the
+    /// beginning and were left out as unchanged: no others are made, so a mark builds nothing that the stream could not.
+    fn make(&self, path: &[u8], kind: FileType) -> Outcome<()> {
+        let mut folder = contents::open_folder(self.root, &[]).during("open the layer")?;
+        for above in ancestors(path) {
+            let part = above.rsplit(|&byte| byte == b'/').next().unwrap_or(above);
+            let part = CString::new(part).during("a name")?;
+            if self.listing.has_folder(above) {
+                match mkdirat(&folder, &part, Mode::from_raw_mode(0o755)) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(e) => return Err(e).during("make the layer"),
+                }
+            }
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            folder = match openat(&folder, &part, flags, Mode::empty()) {
+                Ok(inner) => inner,
+                // Nothing is there, or something else, and nothing is below it.
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
+                Err(e) => return Err(e).during("make the layer"),
+            };
+        }
+        let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
+        let name = CString::new(name).during("a name")?;
+        match mknodat(&folder, &name, kind, Mode::from_raw_mode(0o600), 0) {
+            Ok(()) | Err(Errno::EXIST) => Ok(()),
+            Err(e) => Err(e).during("make the layer"),
         }
     }
-    let all: HashSet<&[u8]> = gone.iter().copied().collect();
-    gone.into_iter()
-        .filter(|path| !ancestors(path).any(|above| all.contains(above)))
-        .try_for_each(|path| make(root, path, FileType::CharacterDevice))
+}
+
+type Mark<'a> = (u8, &'a [u8], &'a [u8]);
+
+/// Its kind, its path, and what comes after it; None where it is not there as a whole yet.
+fn first_mark(bytes: &[u8]) -> Outcome<Option<Mark<'_>>> {
+    let Some((&[kind, low, high], after)) = bytes.split_first_chunk::<3>() else { return Ok(None) };
+    let length = usize::from(u16::from_le_bytes([low, high]));
+    if length > LONGEST_PATH {
+        return Err(Fault::new("internal", format!("a mark of a path of {length} bytes")));
+    }
+    let Some((path, after)) = after.split_at_checked(length) else { return Ok(None) };
+    let is_plain = |name: &[u8]| !matches!(name, b"" | b"." | b"..") && !name.contains(&0);
+    if !path.split(|&byte| byte == b'/').all(is_plain) {
+        return Err(Fault::new("internal", "a mark of no path"));
+    }
+    if ancestors(path).count() > DEEPEST {
+        return Err(Fault::new("resource_exhausted", "a mark of a path in too many folders"));
+    }
+    Ok(Some((kind, path, after)))
 }
 
 /// As the kernel notes it in a layer. Where the filesystem keeps no notes, less is known of what the host deleted.
 fn note_origin(root: BorrowedFd<'_>, path: &[u8]) {
     if let Ok((file, _)) = contents::open_file(root, path) {
         let _ = fsetxattr(&file, "user.overlay.origin", b"", XattrFlags::empty());
-    }
-}
-
-/// A whiteout, or something in place of what is no file.
-fn make(root: BorrowedFd<'_>, path: &[u8], kind: FileType) -> Outcome<()> {
-    let mut folder = contents::open_folder(root, &[]).during("open the layer")?;
-    let (above, name) =
-        path.iter().rposition(|&b| b == b'/').map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..]));
-    for part in above.split(|&b| b == b'/').filter(|part| !part.is_empty()) {
-        let part = CString::new(part).during("a name")?;
-        match mkdirat(&folder, &part, Mode::from_raw_mode(0o755)) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(e) => return Err(e).during("make the layer"),
-        }
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        folder = match openat(&folder, &part, flags, Mode::empty()) {
-            Ok(inner) => inner,
-            // Something else is there now, and nothing is below it.
-            Err(Errno::NOTDIR | Errno::LOOP) => return Ok(()),
-            Err(e) => return Err(e).during("make the layer"),
-        };
-    }
-    let name = CString::new(name).during("a name")?;
-    match mknodat(&folder, &name, kind, Mode::from_raw_mode(0o600), 0) {
-        Ok(()) | Err(Errno::EXIST) => Ok(()),
-        Err(e) => Err(e).during("make the layer"),
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 };
 
 use ak_jail::{
-    carry::{DEEPEST, has_control_characters, transfer::TEMPORARY},
+    carry::{DEEPEST, has_control_characters, transfer::is_temporary},
     fault::Outcome,
     git::carried::{Closed, cleared_index, is_index},
     keep::project::Project,
@@ -64,9 +64,7 @@ impl Rules {
     /// Whether the host's file of that name is a secret, so that nothing about it may be told.
     pub fn is_hidden(&self, path: &[u8]) -> bool {
         let (folder, name) = split(path);
-        self.hidden.contains(path)
-            || matches!(self.hide.matches(folder, name), Match::Yes)
-            || name.starts_with(TEMPORARY)
+        self.hidden.contains(path) || matches!(self.hide.matches(folder, name), Match::Yes) || is_temporary(name)
     }
 
     /// A folder of the project that both may have, in `outer`.

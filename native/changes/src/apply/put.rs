@@ -67,7 +67,7 @@ pub fn file(
     let Ok((at, name)) = parent(host, &change.path) else { return Ok(Done::Conflict("its folder is not there")) };
     let Ok((from, _)) = parent(layer, &change.path) else { return Ok(Done::Conflict("gone from the sandbox")) };
     let old = if change.kind == Kind::Modified { change.old.as_ref() } else { None };
-    let temporary = temporary()?;
+    let temporary = transfer::temporary_name()?;
     let written = match (new.node, &new.target) {
         (Node::Link, Some(target)) => link(&at, &temporary, target, privileged),
         // It was something else again when it was to be read.
@@ -145,10 +145,6 @@ pub fn clear_beside(host: BorrowedFd<'_>, path: &[u8]) -> Outcome<()> {
     // Without its folder nothing is there.
     let Ok((at, _)) = parent(host, path) else { return Ok(()) };
     transfer::clear_leftovers(at.as_fd(), &names(at.as_fd())?)
-}
-
-fn temporary() -> Outcome<CString> {
-    CString::new([transfer::TEMPORARY, std::process::id().to_string().as_bytes()].concat()).during("a name")
 }
 
 #[cfg(test)]

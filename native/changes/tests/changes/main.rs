@@ -6,6 +6,7 @@ mod harness;
 mod killed;
 mod list;
 mod patch;
+mod receive;
 mod repository;
 mod review;
 mod swapped;

@@ -264,7 +264,7 @@ impl<'a> Carrier<'a> {
             || matches!(self.hide.matches(folder, name), Match::Yes)
             || is_protected((folder, name))
             || self.place.as_in_git(path).is_some_and(|path| is_protected(split(&path)))
-            || name.starts_with(transfer::TEMPORARY)
+            || transfer::is_temporary(name)
             || has_control_characters(name)
             || path.iter().filter(|&&b| b == b'/').count() > DEEPEST
     }

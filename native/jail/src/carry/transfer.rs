@@ -11,29 +11,50 @@ use rustix::{
         fstat, ftruncate, futimens, openat, readlinkat, renameat, seek, statat, symlinkat, unlinkat,
     },
     io::{Errno, pread, pwrite, read},
+    rand::{GetRandomFlags, getrandom},
 };
 
 use crate::fault::{During, Fault, Outcome};
 
-pub const TEMPORARY: &[u8] = b".agentkernel-carry-";
+const TEMPORARY: &[u8] = b".agentkernel-carry-";
+const RANDOM_BYTES: usize = 8;
 const CHUNK: usize = 256 << 10;
 /// Larger files are written again without a look: a file of holes can have any length, and reading it any time.
 pub const COMPARED: i64 = 64 << 20;
 
-/// Removes what a carry that was killed has left in a folder.
+/// A file that is written beside its place, by the process that writes it. No other name is taken for one: a user's
+/// `.agentkernel-carry-notes` is content like any other.
+pub fn temporary_name() -> Outcome<CString> {
+    let mut random = [0; RANDOM_BYTES];
+    let filled = getrandom(&mut random, GetRandomFlags::empty()).during("draw a random name")?;
+    if filled < RANDOM_BYTES {
+        return Err(Fault::new("internal", "a random name that is too short"));
+    }
+    let suffix = format!("{}-{:016x}", std::process::id(), u64::from_le_bytes(random));
+    CString::new([TEMPORARY, suffix.as_bytes()].concat()).during("a name")
+}
+
+pub fn is_temporary(name: &[u8]) -> bool {
+    writer_of(name).is_some()
+}
+
+/// The process that wrote a file of this name.
+fn writer_of(name: &[u8]) -> Option<&str> {
+    let (pid, random) = std::str::from_utf8(name.strip_prefix(TEMPORARY)?).ok()?.split_once('-')?;
+    let is_pid = !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit());
+    let is_random = random.len() == 2 * RANDOM_BYTES && random.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (is_pid && is_random).then_some(pid)
+}
+
+/// Removes the files and links that a carry that was killed has left in a folder. A directory is none of them.
 pub fn clear_leftovers(target: BorrowedFd<'_>, names: &[CString]) -> Outcome<()> {
     for name in names {
-        let owner = name.to_bytes().strip_prefix(TEMPORARY).and_then(|pid| std::str::from_utf8(pid).ok());
-        // Whatever else begins like that is the user's own.
-        let owner = owner.filter(|pid| !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()));
-        if owner.is_none_or(|pid| std::path::Path::new("/proc").join(pid).exists()) {
-            continue;
-        }
-        let kind = FileType::from_raw_mode(
-            statat(target, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW).map_or(0, |stat| stat.st_mode),
-        );
-        if matches!(kind, FileType::RegularFile | FileType::Symlink) {
-            unlinkat(target, name.as_c_str(), AtFlags::empty()).during("clear a temporary file")?;
+        let writer = writer_of(name.to_bytes());
+        if writer.is_some_and(|pid| !std::path::Path::new("/proc").join(pid).exists()) {
+            match unlinkat(target, name.as_c_str(), AtFlags::empty()) {
+                Ok(()) | Err(Errno::NOENT | Errno::ISDIR | Errno::PERM) => {}
+                Err(e) => return Err(e).during("clear a temporary file"),
+            }
         }
     }
     Ok(())
@@ -60,11 +81,7 @@ pub fn put(
     if instead.is_none() && is_unchanged(upper, target, name, old, new)? {
         return Ok(Put::Same);
     }
-    let temporary = CString::new([TEMPORARY, std::process::id().to_string().as_bytes()].concat()).during("a name")?;
-    match unlinkat(target, temporary.as_c_str(), AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => {}
-        Err(e) => return Err(e).during("clear a temporary file"),
-    }
+    let temporary = temporary_name()?;
     let written = write_temporary((upper, instead), target, name, &temporary, old, new, privileged)
         .and_then(|()| place(target, &temporary, name, old).during("put a file in its place"));
     if !matches!(written, Ok(Put::Written)) {
@@ -209,20 +226,24 @@ mod tests {
     fn what_a_killed_carry_left_is_cleared_and_nothing_else() {
         let folder = std::env::temp_dir().join(format!("ak-carry-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("make");
-        let temporary = String::from_utf8_lossy(TEMPORARY);
-        let (left, own) = (format!("{temporary}999999999"), format!("{temporary}{}", std::process::id()));
-        let (users, folders) = (format!("{temporary}x"), format!("{temporary}999999998"));
-        let all = [left.as_str(), &own, &users, &temporary, "plain"];
-        let names = all.into_iter().chain([folders.as_str()]);
-        let names: Vec<CString> = names.map(|n| CString::new(n).expect("a name")).collect();
-        for name in all {
+        let own = temporary_name().expect("a name").into_string().expect("text");
+        let gone = ".agentkernel-carry-999999999-0123456789abcdef";
+        let users = [".agentkernel-carry-x", ".agentkernel-carry-999999999", ".agentkernel-carry-999999999-notes"];
+        for name in [gone, &own, "plain"].into_iter().chain(users) {
             fs::write(folder.join(name), "x").expect("write");
         }
-        fs::create_dir(folder.join(&folders)).expect("make");
+        let directory = ".agentkernel-carry-999999999-fedcba9876543210";
+        fs::create_dir(folder.join(directory)).expect("make");
         let fd = rustix::fs::open(&folder, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).expect("open");
-        clear_leftovers(fd.as_fd(), &names).expect("clear");
-        assert!(!folder.join(&left).exists());
-        assert!([&own, &users, &*temporary, "plain", &folders].iter().all(|name| folder.join(name).exists()));
+        clear_leftovers(fd.as_fd(), &super::super::names(fd.as_fd()).expect("names")).expect("clear");
+        let mut left: Vec<String> = fs::read_dir(&folder)
+            .expect("read")
+            .map(|entry| entry.expect("entry").file_name().to_string_lossy().into_owned())
+            .collect();
+        left.sort();
+        let mut expected = [&users[..], &[&own, "plain", directory]].concat();
+        expected.sort();
+        assert_eq!(left, expected);
         fs::remove_dir_all(&folder).expect("remove");
     }
 }
