@@ -262,3 +262,28 @@ fn a_folder_goes_out_and_in_as_one_stream() {
     assert_eq!(broken["code"], "io");
     assert_eq!(fs::read_dir(f.path("half/deep")).map(|entries| entries.count()).unwrap_or(0), 0);
 }
+
+#[test]
+fn what_the_kernel_shows_of_processes_is_not_given_out() {
+    let mut f = Fixture::new();
+    for name in ["environ", "maps", "mem", "exe", "fd/0", "root/etc/passwd", "task"] {
+        for process in ["self", "thread-self", "1"] {
+            let path = format!("/proc/{process}/{name}");
+            let read = f.request(json!({"kind": "file-read", "path": path, "offset": 4096}));
+            assert!(read.stdout.is_empty() && read.opened.is_none(), "{path}: {read:?}");
+            let tree = f.request(json!({"kind": "tree-read", "path": path}));
+            assert!(tree.stdout.is_empty() && tree.opened.is_none(), "{path}: {tree:?}");
+        }
+    }
+    let link = f.path("link");
+    symlink("/proc/self/environ", &link).expect("link");
+    let read = f.request(json!({"kind": "file-read", "path": link}));
+    assert_eq!(read.failed.expect("FAILED").code, "denied");
+    for (op, path) in [("stat", "/proc/self/exe"), ("stat", "/proc/1"), ("list", "/proc/self/fd/")] {
+        let done = f.op(op, Path::new(path), json!({}));
+        assert!(done.opened.is_none(), "{op} {path}: {done:?}");
+    }
+    let whole = f.request(json!({"kind": "file-read", "path": "/proc/meminfo"}));
+    assert!(String::from_utf8_lossy(&whole.stdout).starts_with("MemTotal:"));
+    assert!(f.op("list", Path::new("/proc"), json!({})).opened.is_some());
+}

@@ -2,6 +2,7 @@
 
 use std::{
     ffi::{CStr, CString},
+    fmt::Display,
     os::fd::{BorrowedFd, OwnedFd},
     path::Path,
 };
@@ -56,13 +57,18 @@ struct OpenFile {
 impl Reader {
     /// The named path may be a link; nothing in it is followed.
     pub fn open(path: &Path, skip: Skip) -> Result<Self, Failure> {
-        let failed = |errno| Failure::at(path.display(), errno);
-        let file = openat(CWD, path, OFlags::RDONLY | SAFE, Mode::empty()).map_err(failed)?;
-        let stat = fstat(&file).map_err(failed)?;
+        let file = openat(CWD, path, OFlags::RDONLY | SAFE, Mode::empty())
+            .map_err(|errno| Failure::at(path.display(), errno))?;
+        Self::of(file, path.display(), skip)
+    }
+
+    /// What was opened for reading, without waiting.
+    pub fn of(file: OwnedFd, shown: impl Display, skip: Skip) -> Result<Self, Failure> {
+        let stat = fstat(&file).map_err(|errno| Failure::at(&shown, errno))?;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile | FileType::Directory => {}
             other => {
-                return Err(Failure::new("not_regular", format!("{} is {}", path.display(), kind(other))));
+                return Err(Failure::new("not_regular", format!("{shown} is {}", kind(other))));
             }
         }
         Ok(Self {

@@ -74,6 +74,20 @@ describe("F5 files over HTTP", () => {
       }
     });
 
+    it("the process that opens files for callers does not show itself", async () => {
+      const own = "tr '\\0' '\\n' </proc/self/environ; readlink /proc/self/exe; head -c 1 /proc/self/maps";
+      const shown = (await runOutside(actor, ["sh", "-c", own])).stdout;
+      for (const part of [/^PATH=/m, /^\//m, /^[0-9a-f]$/m]) expect(shown).toMatch(part);
+      await inside("ln -s /proc/self/environ /tmp/environ; ln -s /proc/self/fd /tmp/fds");
+      const paths = ["self/environ", "1/maps", "self/exe", "1/cmdline", "thread-self/status", "self/mem?offset=4096"];
+      for (const path of [...paths.map((name) => `proc/${name}`), "tmp/environ", "tmp/fds/0"]) {
+        const { status, json } = await file("GET", path);
+        expect([status >= 400, json.success], path).toEqual([true, false]);
+      }
+      const { text } = await file("GET", "proc/meminfo");
+      expect(text).toMatch(/^MemTotal:/);
+    });
+
     it("a file of a terabyte is not held in memory: a part of it can be had, and the rest be left", async () => {
       await inside("truncate -s 1T /tmp/huge");
       const { status, json } = await file("GET", "tmp/huge", "?format=json");

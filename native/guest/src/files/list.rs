@@ -4,12 +4,12 @@ use std::os::fd::OwnedFd;
 
 use ak_wire::FrameType;
 use ak_wire::payload::{Empty, Truncated};
-use rustix::fs::{CWD, Dir, Mode, OFlags, openat};
+use rustix::fs::{Dir, OFlags, fstat};
 use rustix::io::Errno;
 
 use super::credit::Credit;
 use super::stat::list_entry;
-use super::{SAFE_OPEN, absolute};
+use super::{SAFE_OPEN, absolute, own};
 use crate::channel::{Context, Refusal, Step};
 
 const MAX_ENTRIES: usize = 100_000;
@@ -35,7 +35,8 @@ enum Finish {
 impl Listing {
     pub fn open(path: &str, window: u32, ctx: &mut Context) -> Result<Self, Refusal> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | SAFE_OPEN;
-        let folder = openat(CWD, absolute(path)?, flags, Mode::empty())?;
+        let folder = own::open(absolute(path)?, flags)?;
+        own::refuse_processes(&folder, &fstat(&folder)?)?;
         let entries = Dir::read_from(&folder)?;
         ctx.outbox.json(FrameType::Opened, ctx.id, &Empty {});
         Ok(Self { folder, entries, count: 0, lines: Vec::new(), finished: None, credit: Credit::new(window) })

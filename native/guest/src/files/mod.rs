@@ -8,6 +8,7 @@ mod credit;
 mod errors;
 mod list;
 mod ops;
+mod own;
 mod read;
 mod remove;
 mod stat;

@@ -19,7 +19,7 @@ const DEFAULT_MODE: u32 = 0o755;
 pub fn operate(open: &OpenFileOp, window: u32, ctx: &mut Context) -> Result<Option<Channel>, Refusal> {
     let path = absolute(&open.path)?;
     match open.op.as_str() {
-        "stat" => answer(ctx, &stat(CWD, path)?),
+        "stat" => answer(ctx, &stat(path)?),
         "list" => return Listing::open(path, window, ctx).map(|l| Some(Channel::Listing(l))),
         "remove" => {
             let removal = Removal::open(path, open.recursive)?;

@@ -4,12 +4,12 @@ use std::os::fd::OwnedFd;
 
 use ak_wire::FrameType;
 use ak_wire::payload::{Empty, OpenFileRead, OpenedFile};
-use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
+use rustix::fs::{FileType, OFlags, fstat};
 use rustix::io::{Errno, pread};
 
 use super::credit::Credit;
 use super::stat::{mtime_ms, permissions, size};
-use super::{SAFE_OPEN, absolute};
+use super::{SAFE_OPEN, absolute, own};
 use crate::channel::{Context, Refusal, Step};
 
 pub struct FileRead {
@@ -22,8 +22,9 @@ pub struct FileRead {
 impl FileRead {
     pub fn open(open: &OpenFileRead, window: u32, ctx: &mut Context) -> Result<Self, Refusal> {
         let path = absolute(&open.path)?;
-        let file = openat(CWD, path, OFlags::RDONLY | SAFE_OPEN, Mode::empty())?;
+        let file = own::open(path, OFlags::RDONLY | SAFE_OPEN)?;
         let found = fstat(&file)?;
+        own::refuse_processes(&file, &found)?;
         if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
             return Err(Refusal::new("not_regular", "not a regular file"));
         }

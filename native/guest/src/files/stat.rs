@@ -1,9 +1,12 @@
 //! A stat result as the protocol says it.
 
 use ak_wire::payload::{FileType, ListEntry, Stat};
-use rustix::fs::{AtFlags, FileType as Kind, readlinkat, statat};
+use rustix::fs::{AtFlags, CWD, FileType as Kind, readlinkat, statat};
 use rustix::io::Errno;
 use std::os::fd::AsFd;
+
+use super::own;
+use crate::channel::Refusal;
 
 const PERMISSIONS: u32 = 0o7777;
 
@@ -29,11 +32,12 @@ fn file_type(stat: &rustix::fs::Stat) -> FileType {
 }
 
 /// Does not follow a final link.
-pub fn stat(dir: impl AsFd, path: &str) -> Result<Stat, Errno> {
-    let found = statat(&dir, path, AtFlags::SYMLINK_NOFOLLOW)?;
+pub fn stat(path: &str) -> Result<Stat, Refusal> {
+    let found = statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)?;
+    own::refuse_processes_at(path, &found)?;
     let file_type = file_type(&found);
     let target = if file_type == FileType::Symlink {
-        let target = readlinkat(&dir, path, Vec::new())?;
+        let target = readlinkat(CWD, path, Vec::new())?;
         Some(target.to_string_lossy().into_owned())
     } else {
         None

@@ -1,13 +1,12 @@
 //! tree-read and tree-write: whole folders as one stream, so that a copy costs few round trips.
 
-use std::path::Path;
-
 use ak_tree::{Destination, Failure, Limits, Links, Reader, Writer};
 use ak_wire::FrameType;
 use ak_wire::payload::{Empty, OpenTreeRead, OpenTreeWrite};
+use rustix::fs::{OFlags, fstat};
 
-use super::absolute;
 use super::credit::Credit;
+use super::{SAFE_OPEN, absolute, own};
 use crate::channel::{Context, ProtocolBreach, Refusal, Step, WINDOW};
 
 /// Enough for one turn.
@@ -34,7 +33,10 @@ pub struct TreeRead {
 
 impl TreeRead {
     pub fn open(open: &OpenTreeRead, window: u32, ctx: &mut Context) -> Result<Self, Refusal> {
-        let reader = Reader::open(Path::new(absolute(&open.path)?), Box::new(|_| None))?;
+        let path = absolute(&open.path)?;
+        let file = own::open(path, OFlags::RDONLY | SAFE_OPEN).map_err(|errno| Failure::at(path, errno))?;
+        own::refuse_processes(&file, &fstat(&file)?)?;
+        let reader = Reader::of(file, path, Box::new(|_| None))?;
         ctx.outbox.json(FrameType::Opened, ctx.id, &Empty {});
         Ok(Self { reader, portion: Vec::new(), sent: 0, has_more: true, credit: Credit::new(window) })
     }

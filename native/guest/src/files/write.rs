@@ -8,11 +8,11 @@ use std::path::Path;
 
 use ak_wire::FrameType;
 use ak_wire::payload::{Empty, OpenFileWrite, Written};
-use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Uid, fchmod, fchown, openat, renameat, statat, unlinkat};
+use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Uid, fchmod, fchown, openat, renameat, statat, unlinkat};
 use rustix::io::{Errno, write};
 
 use super::stat::permissions;
-use super::{SAFE_OPEN, absolute};
+use super::{SAFE_OPEN, absolute, own};
 use crate::channel::{Context, ProtocolBreach, Refusal, Step, WINDOW};
 
 const DEFAULT_MODE: u32 = 0o644;
@@ -39,7 +39,7 @@ impl FileWrite {
             make_parents(parent)?;
         }
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = openat(CWD, parent, flags, Mode::empty())?;
+        let folder = own::open(parent, flags)?;
         let existing = existing_file(&folder, name)?;
         let temporary = Temporary::create(folder)?;
         let kept = existing.as_ref().map(permissions);
