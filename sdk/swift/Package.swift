@@ -8,6 +8,7 @@ let package = Package(
     targets: [
         .target(name: "AgentKernel"),
         .executableTarget(name: "Conformance", dependencies: ["AgentKernel"]),
+        .executableTarget(name: "Measure", dependencies: ["AgentKernel"]),
         .executableTarget(name: "First", dependencies: ["AgentKernel"], path: "Examples/First"),
         .testTarget(name: "AgentKernelTests", dependencies: ["AgentKernel"]),
     ]

@@ -42,10 +42,6 @@ final class Connection: Sendable {
         }
     }
 
-    deinit {
-        (transport as? SessionTransport)?.close()
-    }
-
     /// What is in the envelope.
     func data<T: Decodable>(_ type: T.Type, _ call: Call) async throws -> T {
         let body = try await content(call)

@@ -4,41 +4,42 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// HTTPS, which Foundation's URLSession speaks: one session for all requests. Limits and back-pressure are ours, since
-/// Foundation's differ from one system to the other.
-final class SessionTransport: NSObject, Transport, URLSessionDataDelegate, @unchecked Sendable {
-    private let base: String
-    private let lock = NSLock()
-    private var bodies: [Int: SessionBody] = [:]
-    private var made: URLSession?
-
-    init(base: String) {
-        self.base = base
-    }
-
-    /// The session keeps its delegate alive for as long as it is valid, so the owner says when that is over.
-    func close() {
-        lock.withLock { made }?.finishTasksAndInvalidate()
-    }
+/// HTTPS, which Foundation's URLSession speaks. Limits are ours, since Foundation's differ from one system to the other.
+struct SessionTransport: Transport {
+    /// The base URL.
+    let base: String
 
     func send(_ request: Outgoing, _ limit: Limit) async throws -> Answer {
         guard let url = URL(string: base + request.target) else {
             throw AgentKernelError.request("\(base)\(request.target) is not a URL")
         }
-        var own = URLRequest(url: url, timeoutInterval: .greatestFiniteMagnitude)
+        // Longer than any limit, and not so long that Foundation cannot count it.
+        var own = URLRequest(url: url, timeoutInterval: 7 * 24 * 3600)
         own.httpMethod = request.method
         own.httpBody = request.body
         for (name, value) in request.headers { own.setValue(value, forHTTPHeaderField: name) }
-        let task = session().dataTask(with: own)
-        let body = SessionBody(task)
-        lock.withLock { bodies[task.taskIdentifier] = body }
-        task.resume()
-        // The task is known to the session for as long as it runs; what is waited for is known to the caller.
-        let handle = SessionHandle(body)
-        let response = try await body.head(limit)
+        let handle = SharedSession.shared.begin(own)
+        let response = try await handle.body.head(limit)
         var headers: [String: String] = [:]
         for case let (name as String, value as String) in response.allHeaderFields { headers[name.lowercased()] = value }
         return Answer(status: response.statusCode, headers: headers, body: handle)
+    }
+}
+
+/// One session for the whole program, which keeps its connections by host. It is never invalidated: on Linux, Foundation
+/// can crash when a session ends.
+private final class SharedSession: NSObject, URLSessionDataDelegate, @unchecked Sendable {
+    static let shared = SharedSession()
+    private let lock = NSLock()
+    private var bodies: [Int: SessionBody] = [:]
+    private var made: URLSession?
+
+    func begin(_ request: URLRequest) -> SessionHandle {
+        let task = session().dataTask(with: request)
+        let body = SessionBody(task)
+        lock.withLock { bodies[task.taskIdentifier] = body }
+        task.resume()
+        return SessionHandle(body)
     }
 
     private func session() -> URLSession {
@@ -46,6 +47,11 @@ final class SessionTransport: NSObject, Transport, URLSessionDataDelegate, @unch
             if let made { return made }
             let configuration = URLSessionConfiguration.ephemeral
             configuration.httpMaximumConnectionsPerHost = 64
+            // Clients share nothing but connections.
+            configuration.httpShouldSetCookies = false
+            configuration.httpCookieStorage = nil
+            configuration.urlCache = nil
+            configuration.urlCredentialStorage = nil
             let queue = OperationQueue()
             queue.maxConcurrentOperationCount = 1
             let session = URLSession(configuration: configuration, delegate: self, delegateQueue: queue)
@@ -85,7 +91,7 @@ final class SessionTransport: NSObject, Transport, URLSessionDataDelegate, @unch
 
 /// What the caller holds: when it is let go of, the request is cancelled.
 private final class SessionHandle: AnswerBody {
-    private let body: SessionBody
+    let body: SessionBody
 
     init(_ body: SessionBody) {
         self.body = body
@@ -102,8 +108,13 @@ private final class SessionHandle: AnswerBody {
 
 /// What has come of one task and is not read yet.
 private final class SessionBody: @unchecked Sendable {
-    /// Beyond this the task is suspended until all of it is read.
+    /// Beyond this the task is suspended until all of it is read. Not on Linux, where a suspended task loses its
+    /// connection: there a slow reader holds no server back.
+    #if canImport(Darwin)
     private static let mostUnread = 1024 * 1024
+    #else
+    private static let mostUnread = Int.max
+    #endif
     private let task: URLSessionDataTask
     private let ticket = Poller.shared.ticket()
     private let lock = NSLock()
