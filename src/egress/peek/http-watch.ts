@@ -4,7 +4,7 @@
  * client sends next waits.
  */
 import type { Buffer } from "node:buffer";
-import { type Authority, type InvalidHost, parseAuthority } from "../host.js";
+import { type Authority, hostText, type InvalidHost, parseAuthority } from "../host.js";
 import type { Allowance } from "../limits.js";
 import { type Expectation, whyUnexpected } from "./expectation.js";
 import { type AfterHead, HttpFraming } from "./http-framing.js";
@@ -116,7 +116,7 @@ export class HttpWatch {
     const host = head.host === null ? null : parseAuthority(head.host);
     if (host !== null && "kind" in host) return `the Host is not a name: ${host.why}`;
     if (head.host !== null) this.#options.seen(head.host);
-    if (head.method === "CONNECT") return this.#connect(head);
+    if (head.method === "CONNECT") return this.#connect(head, host);
     const target = targetAuthority(head.target);
     if (target === null) {
       const unexpected = host === null ? null : whyUnexpected(expected, "Host", host.host, expected.port);
@@ -136,15 +136,20 @@ export class HttpWatch {
   }
 
   /** A tunnel through a proxy that is allowed: what is at its other end is held to the same rules. */
-  #connect(head: RequestHead): Change | string {
+  #connect(head: RequestHead, named: Authority | null): Change | string {
     const target = parseAuthority(head.target);
     if ("kind" in target) return `the address to CONNECT to is refused: ${target.why}`;
     if (target.port === null) return "an address to CONNECT to without a port";
     const refused = this.#judgeProxied(target, target.port);
     if (refused !== null) return refused;
+    // A peer that is no proxy may go by the Host.
+    const { expected } = this.#options;
+    const isOther = named !== null && hostText(named.host) !== hostText(target.host);
+    const unexpected = isOther ? whyUnexpected(expected, "Host", named.host, expected.port) : null;
+    if (unexpected !== null) return unexpected;
     const { host, port } = { host: target.host, port: target.port };
-    const exact = this.#options.expected.exact && host.kind === "name";
-    return { kind: "anew", expected: { ...this.#options.expected, host, port, exact } };
+    const exact = expected.exact && host.kind === "name";
+    return { kind: "anew", expected: { ...expected, host, port, exact } };
   }
 
   #judgeProxied(target: Authority, defaultPort: number): string | null {

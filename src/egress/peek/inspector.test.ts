@@ -214,6 +214,11 @@ describe("N6 HTTP/1", () => {
     ["too large a head", get("a.example", `X: ${"x".repeat(LIMIT)}\r\n`), /too large a head/],
     ["a first line without end", `GET /${"x".repeat(LIMIT)}`, /too large a head/],
     ["CONNECT elsewhere", "CONNECT c.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n", /another destination/],
+    [
+      "CONNECT with a Host elsewhere",
+      "CONNECT b.example:443 HTTP/1.1\r\nHost: c.example\r\n\r\n",
+      /Host says c.example/,
+    ],
     ["CONNECT to an address", "CONNECT 10.0.0.1:443 HTTP/1.1\r\nHost: a.example\r\n\r\n", /another destination/],
   ])("with %s is refused", (_what, bytes, reason) => {
     expect(through(bytes)).toMatch(reason);
