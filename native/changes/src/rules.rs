@@ -10,7 +10,7 @@ use std::{
 use ak_jail::{
     carry::{DEEPEST, has_control_characters, transfer::is_temporary},
     fault::Outcome,
-    git::carried::{Closed, cleared_index, is_index},
+    git::carried::{Closed, cleared_index, is_index, is_unfinished},
     keep::project::Project,
     view::{
         matcher::{Match, Matcher},
@@ -108,6 +108,8 @@ impl Rules {
         };
         if leads_in || self.is_protected(path) {
             Some("protected")
+        } else if node == Node::File && is_unfinished(path, &self.survey) {
+            Some("git has it only while it is at work")
         } else if self.closed.has(path) {
             Some(CLOSED)
         } else if has_control_characters(name) {

@@ -13,6 +13,7 @@ use rustix::{
 use super::{Carrier, hold::Why, join, names, open_folder};
 use crate::{
     fault::{During, Outcome},
+    git::carried::is_unfinished,
     view::repository::Deed,
 };
 
@@ -97,6 +98,7 @@ impl Carrier<'_> {
         let kind = FileType::from_raw_mode(old.st_mode);
         if self.untouchable(path)
             || self.closed.surrounds(path)
+            || kind == FileType::RegularFile && is_unfinished(path, self.survey)
             || self.leads_in(path, old)
             || self.place.refuses(name, &Deed::Delete)
         {

@@ -23,7 +23,7 @@ use std::{
 use crate::{
     carry::{aside::Aside, hold::Why, later::Failures, links::OwnChanges, transfer::Put},
     fault::{During, Outcome},
-    git::carried::{Closed, cleared_index, is_index},
+    git::carried::{Closed, cleared_index, is_index, is_unfinished},
     view::{
         matcher::{Match, Matcher},
         repository::{Deed, Place},
@@ -169,6 +169,9 @@ impl<'a> Carrier<'a> {
         }
         let new = statat(upper, name, AtFlags::SYMLINK_NOFOLLOW).during("look at a changed file")?;
         let kind = FileType::from_raw_mode(new.st_mode);
+        if kind == FileType::RegularFile && is_unfinished(path, self.survey) {
+            return Ok(());
+        }
         if self.awaits_review(path, kind) {
             return self.hold(upper, Some(target), name, path, Why::Review);
         }

@@ -136,6 +136,23 @@ fn is_sparse(git: BorrowedFd<'_>) -> Outcome<bool> {
     Ok(false)
 }
 
+/// Whether a file is one that git has while it is at work, and takes away or renames in the end. A git that was killed with
+/// its sandbox leaves it, and one on the host would wait for it for ever.
+pub fn is_unfinished(path: &[u8], survey: &Survey) -> bool {
+    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
+    let is_temporary = |inside: &[u8]| {
+        inside.starts_with(b"objects/") && (name.starts_with(b"tmp_") || name.starts_with(b".tmp-"))
+            || name.ends_with(b".lock")
+            || name == b"gc.pid"
+    };
+    survey
+        .repositories
+        .iter()
+        .filter(|git| !git.is_empty())
+        .filter_map(|git| path.strip_prefix(&git[..]))
+        .any(is_temporary)
+}
+
 /// Whether a path is the index of a repository, under whatever name that has.
 pub fn is_index(path: &[u8], survey: &Survey) -> bool {
     path.strip_suffix(INDEX).is_some_and(|git| survey.repositories.iter().any(|repository| repository == git))
