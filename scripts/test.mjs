@@ -22,7 +22,7 @@ import { cargoTotals, failuresOf, noTotals, vitestTotals } from "./test-totals.m
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const native = join(root, "native");
 /** Of everything, so that a hang fails the run while there is time to say where it was. */
-const stepTimeoutMinutes = 40;
+const stepTimeoutMinutes = 55;
 const colours = process.stdout.isTTY ? { FORCE_COLOR: "1", CARGO_TERM_COLOR: "always" } : { NO_COLOR: "1" };
 const elsewhere = ["security-docker", "security-podman", "security-gvisor", "security-microvm"];
 const projects = ["unit", "contract", "security", ...elsewhere, "faults", "e2e", "swift"];
