@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { EgressFailure } from "../failure.js";
 import { parseHosts } from "./hosts-file.js";
 import { fullNames, parseSearchList } from "./search-list.js";
+import { firstFound } from "./system.js";
 
 describe("a hosts file", () => {
   it("gives each name its addresses, whatever the case, the spaces and the comments", () => {
@@ -24,5 +26,24 @@ describe("a search list", () => {
     expect(fullNames("db.team", list)).toEqual(["db.team.a.example", "db.team"]);
     expect(fullNames("www.db.team", list)).toEqual(["www.db.team", "www.db.team.a.example"]);
     expect(fullNames("box", { domains: [], dots: 1 })).toEqual(["box"]);
+  });
+
+  it("goes on behind a domain without answers, and never behind the name itself", async () => {
+    const asked: string[] = [];
+    const ask = (answers: Readonly<Record<string, readonly string[]>>) => async (full: string) => {
+      asked.push(full);
+      const addresses = answers[full];
+      if (addresses === undefined) throw new EgressFailure("failed", full);
+      return { addresses };
+    };
+    const all = ["db.a.example", "db.b.example", "db"];
+    expect(await firstFound("db", all, ask({ db: ["192.0.2.1"], "db.b.example": [] }))).toEqual({
+      addresses: ["192.0.2.1"],
+    });
+    expect(asked).toEqual(all);
+    await expect(firstFound("db", all, ask({ "db.b.example": [], db: [] }))).rejects.toThrow("db.a.example");
+    await expect(firstFound("db", ["db", "db.a.example"], ask({ "db.a.example": ["192.0.2.1"] }))).rejects.toThrow(
+      "db",
+    );
   });
 });

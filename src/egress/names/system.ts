@@ -48,12 +48,10 @@ class NameServers {
     const cancel = () => resolver.cancel();
     signal.addEventListener("abort", cancel, { once: true });
     try {
-      for (const full of fullNames(name, this.#search)) {
+      return await firstFound(name, fullNames(name, this.#search), async (full) => {
         signal.throwIfAborted();
-        const found = await bothFamilies(resolver, full);
-        if (found.addresses.length > 0) return found;
-      }
-      return { addresses: [] };
+        return await bothFamilies(resolver, full);
+      });
     } finally {
       signal.removeEventListener("abort", cancel);
     }
@@ -67,6 +65,26 @@ class NameServers {
     this.#search = version === null ? { domains: [], dots: 1 } : parseSearchList(await readFile(RESOLV_CONF, "latin1"));
     this.#version = version;
   }
+}
+
+/** A domain of the search list whose servers give no answer does not stand before the name itself. */
+export async function firstFound(
+  name: string,
+  all: readonly string[],
+  ask: (full: string) => Promise<ResolvedName>,
+): Promise<ResolvedName> {
+  let failure: unknown = null;
+  for (const full of all) {
+    try {
+      const found = await ask(full);
+      if (found.addresses.length > 0) return found;
+    } catch (error) {
+      if (full === name || !(error instanceof EgressFailure)) throw error;
+      failure ??= error;
+    }
+  }
+  if (failure !== null) throw failure;
+  return { addresses: [] };
 }
 
 interface Answer {
