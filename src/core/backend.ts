@@ -10,8 +10,14 @@ import type { Pulse } from "./pulse.js";
 export const backendNames = ["linux", "docker", "podman", "gvisor", "microvm", "wasm", "apple", "kubernetes"] as const;
 export type BackendName = (typeof backendNames)[number];
 
+/** A directory or file of the host that the image `host` shows at its own path, or a symlink that is made there. */
+export interface HostProgram {
+  readonly path: string;
+  readonly link?: string;
+}
+
 export type ImageSource =
-  | { readonly kind: "host" }
+  | { readonly kind: "host"; readonly programs?: readonly HostProgram[] }
   /** Folders of unpacked layers, absolute, the uppermost first. */
   | { readonly kind: "layers"; readonly layers: readonly string[] }
   /** An image in the store of the backend's own engine, by its id there. */

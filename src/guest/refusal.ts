@@ -20,13 +20,18 @@ export function execRefused(refusal: GuestRefusal, request: ExecRequest): AgentK
   return new AgentKernelError(code, message, { hint, details: { code: refusal.code, reason: refusal.message } });
 }
 
-function explain({ code, message }: GuestRefusal, { argv, cwd, user }: ExecRequest): { message: string; hint: string } {
+function explain(
+  { code, message }: GuestRefusal,
+  { argv, cwd, user, whyNotFound }: ExecRequest,
+): { message: string; hint: string } {
   const command = argv[0] ?? "";
   switch (code) {
     case "not_found":
       return {
         message: `${command}: command not found in the sandbox`,
-        hint: "it must be a program of the image, or a file of the project named with its path, such as ./build.sh",
+        hint:
+          whyNotFound?.() ??
+          "it must be a program of the image, or a file of the project named with its path, such as ./build.sh",
       };
     case "not_executable":
       return {

@@ -57,6 +57,8 @@ export interface EnvironmentInputs {
   readonly tty: boolean;
   /** What the image says; null for the host's own programs. */
   readonly image: ImageDefaults | null;
+  /** Of the host's own programs: where they are searched, and what tells them where their own files are. */
+  readonly programs?: { readonly path: string; readonly env: Environment } | undefined;
 }
 
 export interface ImageDefaults {
@@ -67,7 +69,8 @@ export interface ImageDefaults {
 }
 
 /** The whole environment of a command: nothing else is inherited, but the guest adds HOME where an image has its own. */
-export function commandEnvironment({ proc, egress, hostEnv, shownHome, tty, image }: EnvironmentInputs): Environment {
+export function commandEnvironment(inputs: EnvironmentInputs): Environment {
+  const { proc, egress, hostEnv, shownHome, tty, image, programs } = inputs;
   const user = userName(proc, image);
   const home = shownHome ?? (image === null ? sandboxHome : null);
   return {
@@ -75,6 +78,7 @@ export function commandEnvironment({ proc, egress, hostEnv, shownHome, tty, imag
     LANG: "C.UTF-8",
     ...(proc.passHostEnv ? passableEnvironment(hostEnv) : {}),
     ...imageEnvironment(image),
+    ...(programs === undefined ? {} : { ...programs.env, PATH: programs.path }),
     ...(egress === "off" ? {} : proxyEnvironment),
     ...(home === null ? {} : { HOME: home }),
     ...(user === null ? {} : { USER: user, LOGNAME: user }),

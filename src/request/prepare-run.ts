@@ -10,6 +10,7 @@ import { refuseUnlessAllowed } from "../policy/commands.js";
 import type { PolicyInputs } from "../policy/layers.js";
 import { modulePolicy } from "../policy/modules.js";
 import { type ResolvedPolicy, resolveAgain } from "../policy/resolve.js";
+import type { ProgramsWish } from "../runtime/host-programs/programs-wish.js";
 import { type ImageWish, isPlace, rootFolder } from "../runtime/root-image.js";
 import type { RunRequest } from "../runtime/run-request.js";
 import { BACKEND_VARIABLE, backendWish, chooseImage } from "./choices.js";
@@ -132,6 +133,7 @@ export function prepareRun(
     imageSettings: {
       ...imageSettings(surroundings, parsed.values.get("pull")?.[0], configuration.images),
       ...projectImageSettings(image, configuration),
+      programs: programsWish(policy, surroundings, homeDir),
     },
     audit: configuration.audit,
     projectDir: policy.fs.workspace.mode === "none" ? null : surroundings.cwd,
@@ -144,6 +146,14 @@ export function prepareRun(
     json,
     notes: [...configuration.notes, ...policyNotes(resolved), ...notesFor(policy, homeDir)],
   };
+}
+
+/** What decides about the programs of the host: the caller's own environment, and what is shown anyway. */
+function programsWish({ fs }: Policy, { cwd, env, homeDir }: Surroundings, shownHome: string | null): ProgramsWish {
+  const projectDir = fs.workspace.mode === "none" ? null : cwd;
+  const atOwnPaths = fs.mounts.filter(({ host, guest }) => host === guest).map(({ host }) => host);
+  const views = [projectDir, shownHome, ...atOwnPaths].filter((path) => path !== null);
+  return { env, homeDir, projectDir, views, mounted: fs.mounts.map(({ host }) => host), deny: fs.deny };
 }
 
 function askWanted(parsed: Wishes, { net }: Policy): boolean {

@@ -3,6 +3,7 @@ import { AgentKernelError } from "../core/errors.js";
 import { escapeText } from "../core/escape.js";
 import { refuseUnlessAllowed } from "../policy/commands.js";
 import { commandEnvironment, commandUser } from "../policy/environment.js";
+import { whyNotFound } from "./host-programs/not-found.js";
 import type { RootImage } from "./root-image.js";
 import type { RunRequest } from "./run-request.js";
 
@@ -11,6 +12,8 @@ export interface CommandStart {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly user?: string;
+  /** For whoever asked, where the sandbox has no such command. Looks at the host, so only then. */
+  readonly whyNotFound?: () => string | null;
 }
 
 /** A command, and whether its working folder is the image's, which an image need not have made. */
@@ -22,9 +25,15 @@ export interface PlannedStart {
 const PROJECT = "/workspace";
 
 /** As much of a request as its command's start depends on. */
-type StartWish = Pick<RunRequest, "argv" | "policy" | "origins" | "homeDir" | "workdir" | "hostEnv" | "tty">;
+type StartWish = Pick<
+  RunRequest,
+  "argv" | "policy" | "origins" | "projectDir" | "homeDir" | "workdir" | "hostEnv" | "tty"
+>;
 
-export function startOf(request: StartWish, { defaults, name }: Pick<RootImage, "defaults" | "name">): PlannedStart {
+export function startOf(
+  request: StartWish,
+  { defaults, name, programs }: Pick<RootImage, "defaults" | "name" | "programs">,
+): PlannedStart {
   const { policy, hostEnv, homeDir, tty, workdir } = request;
   const isOwnCommand = request.argv.length > 0;
   const argv = isOwnCommand ? request.argv : [...(defaults?.entrypoint ?? []), ...(defaults?.cmd ?? [])];
@@ -37,18 +46,23 @@ export function startOf(request: StartWish, { defaults, name }: Pick<RootImage, 
   const user = policy.proc.noRoot ? null : commandUser(policy.proc, defaults);
   // A command is about the project; what an image runs by itself is about the image.
   const usual = isOwnCommand && policy.fs.workspace.mode !== "none" ? PROJECT : (defaults?.workdir ?? PROJECT);
+  const cwd = workdir ?? usual;
+  const env = commandEnvironment({
+    proc: policy.proc,
+    egress: policy.net.egress,
+    hostEnv,
+    shownHome: homeDir,
+    tty,
+    image: defaults,
+    programs,
+  });
+  const { projectDir } = request;
   const command = {
     argv,
-    cwd: workdir ?? usual,
-    env: commandEnvironment({
-      proc: policy.proc,
-      egress: policy.net.egress,
-      hostEnv,
-      shownHome: homeDir,
-      tty,
-      image: defaults,
-    }),
+    cwd,
+    env,
     ...(user === null ? {} : { user }),
+    whyNotFound: () => whyNotFound({ command: argv[0] ?? "", cwd, path: env.PATH, image: name, programs, projectDir }),
   };
   return { command, makesFolder: workdir === null && usual !== PROJECT };
 }

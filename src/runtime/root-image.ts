@@ -14,6 +14,8 @@ import { holdImage, type LayerHold } from "../images/store/hold.js";
 import type { HeldImage } from "../images/store/kept-hold.js";
 import { findReady, layerFolder, noteUse, type ReadyImage } from "../images/store/ready.js";
 import type { Fetched, FetchSettings, ImageProgress } from "./fetch-image.js";
+import { type HostPrograms, hostPrograms } from "./host-programs/index.js";
+import type { ProgramsWish } from "./host-programs/programs-wish.js";
 
 export interface ImageWish {
   /** A reference, a path or another place to import from, or `host`. */
@@ -30,6 +32,8 @@ export type PullChoice = (typeof pullChoices)[number];
 export interface ImageSettings extends FetchSettings {
   /** Where a lock file may lie, and paths start. */
   readonly projectDir: string;
+  /** What decides about programs of the host beside /usr; not there: none are shown. */
+  readonly programs?: ProgramsWish;
 }
 
 /** What an image says of commands in it. */
@@ -45,6 +49,8 @@ export interface RootImage {
   readonly source: ImageSource;
   /** Null for the host's own programs. */
   readonly defaults: ImageDefaults | null;
+  /** Of the host's own programs: where commands are searched. Not there: in the system's directories. */
+  readonly programs?: SearchedPrograms;
   /** Null where no digest stands for all of it. */
   readonly digest: string | null;
   /** What is to be held of the store for as long as it is used; null where it is not from there. */
@@ -54,6 +60,9 @@ export interface RootImage {
   /** After the sandbox has ended. */
   release(): Promise<void>;
 }
+
+/** What commands of a sandbox with the host's programs have to know. */
+export type SearchedPrograms = Pick<HostPrograms, "path" | "env" | "leftOut">;
 
 export interface ImageWatcher {
   readonly onProgress?: ((progress: ImageProgress) => void) | undefined;
@@ -85,7 +94,7 @@ export async function rootImage(
   backend: Pick<Backend, "findImage"> = {},
 ): Promise<RootImage> {
   if (backend.findImage !== undefined) return await ownRoot(backend.findImage, wish, settings, watcher);
-  if (wish.name === HOST) return hostRoot(wish.why, []);
+  if (wish.name === HOST) return hostRoot(wish.why, settings, []);
   const folder = rootFolder(wish.name, settings.projectDir);
   if (folder !== null) return folderRoot(wish, folder);
   try {
@@ -95,7 +104,7 @@ export async function rootImage(
     // A file that says which image it must be, and cannot be followed, is no leave to take another.
     if (error.code === "invalid_policy") throw error;
     const why = `${wish.name} could not be had: ${error.message}`;
-    return hostRoot(why, [`using this machine's own programs (image host): ${why}`]);
+    return hostRoot(why, settings, [`using this machine's own programs (image host): ${why}`]);
   }
 }
 
@@ -125,9 +134,26 @@ async function ownRoot(
 /** The same value every time: what is worked out for it can be found by it. */
 const hostSource: ImageSource = Object.freeze({ kind: HOST });
 
-function hostRoot(why: string, notes: readonly string[]): RootImage {
+/** By the caller's environment, which is the same value for who calls again. */
+const hostSources = new WeakMap<object, ImageSource & { readonly kind: "host" }>();
+
+function hostRoot(why: string, { programs: wish }: ImageSettings, notes: readonly string[]): RootImage {
   const release = async (): Promise<void> => {};
-  return { name: HOST, why, source: hostSource, defaults: null, digest: null, stored: null, notes, release };
+  const found = wish === undefined ? null : hostPrograms(wish);
+  const source = wish === undefined || found === null ? hostSource : sourceOf(found.shown, wish.env);
+  const own = { name: HOST, why, source, defaults: null, digest: null, stored: null, notes, release };
+  if (found === null) return own;
+  const { path, env, leftOut } = found;
+  return { ...own, programs: { path, env, leftOut } };
+}
+
+function sourceOf(programs: HostPrograms["shown"], env: object): ImageSource {
+  if (programs.length === 0) return hostSource;
+  const known = hostSources.get(env);
+  if (known !== undefined && JSON.stringify(known.programs) === JSON.stringify(programs)) return known;
+  const source = Object.freeze({ kind: HOST, programs: Object.freeze(programs) } as const);
+  hostSources.set(env, source);
+  return source;
 }
 
 function folderRoot({ name, why }: ImageWish, folder: string): RootImage {

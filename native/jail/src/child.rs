@@ -24,6 +24,7 @@ use crate::{
     filesystems,
     gvisor::{self, Runtime},
     host_image,
+    host_programs::Lower,
     identity::Identity,
     image_root,
     layers::Layers,
@@ -119,8 +120,8 @@ pub enum Manner {
 
 impl Child<'_> {
     /// Does not come back, unless something failed.
-    pub fn become_guest(mut self, sources: Vec<Source>, layers: Layers, disk: Option<Layers>) -> Fault {
-        match self.clear_placed_numbers().and_then(|()| self.build(sources, layers, disk)) {
+    pub fn become_guest(mut self, sources: Vec<Source>, lower: Lower<'_>, disk: Option<Layers>) -> Fault {
+        match self.clear_placed_numbers().and_then(|()| self.build(sources, lower, disk)) {
             Ok(never) => match never {},
             Err(fault) => {
                 // If the supervisor is gone there is nobody to tell.
@@ -140,14 +141,14 @@ impl Child<'_> {
         Ok(())
     }
 
-    fn build(&mut self, sources: Vec<Source>, layers: Layers, disk: Option<Layers>) -> Outcome<Infallible> {
+    fn build(&mut self, sources: Vec<Source>, lower: Lower<'_>, disk: Option<Layers>) -> Outcome<Infallible> {
         let captured = self.begin(MountPropagationFlags::PRIVATE)?;
         // Before anything is mounted over the host's paths.
         self.close_given()?;
         let trees = self.spec.views.iter().zip(sources);
         let programs = gvisor::Programs::open(self.spec)?;
         let trees = trees.map(|(v, s)| Ok((s.is_folder(), s.into_tree(v)?))).collect::<Outcome<Vec<_>>>()?;
-        let base = self.build_base("/tmp", layers, disk)?;
+        let base = self.build_base("/tmp", lower, disk)?;
         // The supervisor has made our cgroup and searched the views for hidden files meanwhile.
         let Prepared { surveys, rlimits, .. } = self.await_supervisor()?;
         self.show_views(&base, trees, &surveys)?;
@@ -211,8 +212,8 @@ impl Child<'_> {
     }
 
     /// `place` is a folder of the host's that is covered, and is not looked into any more.
-    fn build_base(&self, place: &str, layers: Layers, disk: Option<Layers>) -> Outcome<Base> {
-        let layers = layers.into_trees(READONLY)?;
+    fn build_base(&self, place: &str, lower: Lower<'_>, disk: Option<Layers>) -> Outcome<Base> {
+        let (layers, programs) = lower.into_opened()?;
         let disk = disk.map(|disk| disk.into_trees(WRITABLE)).transpose()?;
         let scratch = filesystems::tmpfs(self.spec.scratch_mib, "0755")?;
         let over = open(place, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during(place)?;
@@ -229,8 +230,10 @@ impl Child<'_> {
             None => Uppers::Fresh,
         };
         let (root, home) = match self.spec.root {
-            RootChoice::Host if self.manner == Manner::Kept => (host_image::build_kept(self.spec, uppers)?, None),
-            RootChoice::Host => {
+            RootChoice::Host { .. } if self.manner == Manner::Kept => {
+                (host_image::build_kept(self.spec, uppers)?, None)
+            }
+            RootChoice::Host { .. } => {
                 let root = host_root()?;
                 host_image::build(&root, self.spec)?;
                 (root, None)
@@ -245,6 +248,7 @@ impl Child<'_> {
             trust::install(&root, certificate)?;
         }
         filesystems::build(self.spec.tmp_mib, &void, walls::limit_shares)?;
+        programs.attach(&root, self.manner == Manner::Kept)?;
         Ok(Base { root, home, void, uppers })
     }
 

@@ -15,6 +15,7 @@ pub mod foresight;
 pub mod git;
 pub mod gvisor;
 pub mod host_image;
+pub mod host_programs;
 pub mod identity;
 pub mod image_root;
 pub mod keep;

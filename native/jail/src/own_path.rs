@@ -9,13 +9,14 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, Dir, Mode, OFlags, ResolveFlags, chmodat, readlinkat, symlinkat},
+    fs::{Dir, OFlags, ResolveFlags, readlinkat, symlinkat},
     io::Errno,
 };
 
 use crate::{
     control::{Layer, LayerState},
     fault::Fault,
+    host_programs,
     place::{self, Root},
     spec::{RootChoice, Spec, View},
 };
@@ -111,12 +112,8 @@ fn made(root: &Root, spec: &Spec, own: &Path) -> Result<OwnedFd, String> {
     if names.any(|name| !matches!(name.as_deref(), Ok(b"." | b".."))) {
         return Err("the image has something else there".into());
     }
-    // The host image's own /root is empty, and closed to users who are not root.
-    if spec.root == RootChoice::Host && own.starts_with("/root") {
-        match chmodat(root.fd(), "root", Mode::from_raw_mode(0o711), AtFlags::empty()) {
-            Ok(()) | Err(Errno::ROFS) => {}
-            Err(e) => return Err(e.to_string()),
-        }
+    if matches!(spec.root, RootChoice::Host { .. }) {
+        host_programs::open_root_home(root, own).map_err(|e| e.to_string())?;
     }
     Ok(at)
 }

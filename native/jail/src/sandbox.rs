@@ -22,6 +22,7 @@ use crate::{
     fault::{During, Fault, Outcome},
     git,
     gvisor::{self, Said},
+    host_programs::Lower,
     identity::{Identity, is_host_root},
     keep::project::Project,
     layers::Layers,
@@ -87,7 +88,7 @@ impl<'a> Sandbox<'a> {
         let (given, of_monitor) = opened.unzip();
         let said = of_gvisor.or(of_monitor);
         let mut sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
-        let layers = Layers::open(spec.root.layers(), privileged)?;
+        let lower = Lower::open(&spec.root, privileged)?;
         // A machine has a disk of its own among its files, and its monitor writes nothing else.
         let on_disk = disk.filter(|_| spec.monitor.is_none());
         let disk_layer = on_disk.map(|folder| Layers::open(&[folder.to_owned()], privileged)).transpose()?;
@@ -106,7 +107,7 @@ impl<'a> Sandbox<'a> {
                 drop(ours);
                 let manner = if disk.is_some() { Manner::Kept } else { Manner::Temporary };
                 let child = Child { spec, identity: &identity, channel: theirs, guest, runtime, given, stream, manner };
-                child.become_guest(sources, layers, disk_layer);
+                child.become_guest(sources, lower, disk_layer);
                 std::process::exit(1);
             }
         };
@@ -114,12 +115,12 @@ impl<'a> Sandbox<'a> {
         let process = Process { pid, pidfd, reaped: false };
         tell_of_birth(pid)?;
         identity.write_maps(pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
-        layers.map_ids(pid, READONLY).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
+        lower.layers.map_ids(pid, READONLY).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
         if let Some(disk_layer) = &disk_layer {
             let mapped = disk_layer.map_ids(pid, WRITABLE);
             mapped.map_err(|fault| why_gone(&ours).unwrap_or_else(|| no_disk(&fault)))?;
         }
-        drop((layers, disk_layer));
+        drop((lower, disk_layer));
         tell(&ours, &(), &[])?;
         // From here on the child builds; what follows is done beside it and needed only at its end.
         map_ids(spec, &identity, &sources, pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;

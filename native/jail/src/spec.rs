@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     fault::{Fault, Outcome},
     gvisor,
+    host_programs::HostProgram,
     monitor::Monitor,
     view::matcher::Matcher,
 };
@@ -74,8 +75,11 @@ pub enum IdChoice {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum RootChoice {
-    /// The machine's own programs.
-    Host,
+    /// The machine's own programs: /usr, and what the caller's PATH names beside it.
+    Host {
+        #[serde(default)]
+        programs: Vec<HostProgram>,
+    },
     /// Folders of an image's layers, the uppermost first.
     Layers { layers: Vec<PathBuf> },
 }
@@ -83,7 +87,7 @@ pub enum RootChoice {
 impl RootChoice {
     pub fn layers(&self) -> &[PathBuf] {
         match self {
-            Self::Host => &[],
+            Self::Host { .. } => &[],
             Self::Layers { layers } => layers,
         }
     }
@@ -257,6 +261,9 @@ impl Spec {
         }
         if matches!(&self.root, RootChoice::Layers { layers } if layers.is_empty()) {
             return Err("a root needs at least one layer".into());
+        }
+        if let RootChoice::Host { programs } = &self.root {
+            programs.iter().try_for_each(HostProgram::check)?;
         }
         if !self.root.layers().iter().all(|layer| layer.is_absolute()) {
             return Err("paths of layers must be absolute".into());

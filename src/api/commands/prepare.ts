@@ -43,7 +43,7 @@ export interface Asker {
 export async function prepare(command: readonly string[], body: PolicyBody, asker: Asker): Promise<RunRequest> {
   const { caller, said = nothingSaid, isModel = false } = asker;
   const { wishes, surroundings, configuration } = await understood(command, body, asker);
-  const request = imageHeld(prepareRun(wishes, surroundings, configuration), caller);
+  const request = imageHeld(withoutPrograms(prepareRun(wishes, surroundings, configuration), caller), caller);
   refuseHostModule(request, body, command, caller);
   const isUsers = caller.isTrusted && !isModel;
   if (isUsers || request.image.name === said.values.get("image")?.[0]) return request;
@@ -55,6 +55,13 @@ function imageHeld(request: RunRequest, caller: Caller): RunRequest {
   const ceiling = ceilingOfCaller(caller);
   if (ceiling === null || request.module !== null) return request;
   return { ...request, image: imageWithin(ceiling, request.image) };
+}
+
+/** Programs beside /usr are the user's own, and nobody else is shown what PATH names. */
+function withoutPrograms(request: RunRequest, { isTrusted }: Caller): RunRequest {
+  if (isTrusted) return request;
+  const { programs: _, ...imageSettings } = request.imageSettings;
+  return { ...request, imageSettings };
 }
 
 /** What the user gives there, whatever is asked for. */

@@ -41,7 +41,7 @@ function fixedParts(spec: SpecBasis): object {
 
 /** A layer that was removed and unpacked again has its old name, and is not what a jail shows that was built before. */
 function rootKey(root: JailSpec["root"]): string | null {
-  if (root.kind === "host") return root.kind;
+  if (root.kind === "host") return JSON.stringify(root);
   const found = root.layers.map((layer) => {
     const stat = statSync(layer, { throwIfNoEntry: false });
     return stat === undefined ? null : `${layer}:${stat.dev}:${stat.ino}`;

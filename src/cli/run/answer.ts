@@ -6,6 +6,7 @@ import type { RootImage } from "../../runtime/root-image.js";
 import type { RunRequest } from "../../runtime/run-request.js";
 import type { RunSandbox } from "../../runtime/run-sandbox.js";
 import type { Blocked } from "../../runtime/sandbox-egress.js";
+import { missingRemark } from "./remarks.js";
 import type { RunStreams } from "./streams.js";
 
 /** How a command and its sandbox ended. */
@@ -28,6 +29,7 @@ export interface AnswerParts {
 export function answer({ request, image, backendWhy, sandbox, ran, blocked, ms }: AnswerParts): object {
   const { command, sandboxEnd, streams } = ran;
   const { captured } = streams;
+  const missing = missingRemark(image, command);
   return {
     output: captured?.text() ?? "",
     stdout: captured?.text(1) ?? "",
@@ -50,6 +52,6 @@ export function answer({ request, image, backendWhy, sandbox, ran, blocked, ms }
     },
     network: { mode: request.policy.net.egress, blocked },
     changes: shownCarry(sandboxEnd.carried),
-    notes: [...request.notes, ...image.notes],
+    notes: [...request.notes, ...image.notes, ...(missing === null ? [] : [missing])],
   };
 }

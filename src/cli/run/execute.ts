@@ -8,6 +8,7 @@ import type { CommandStart } from "../../runtime/command-start.js";
 import { explainedDeath } from "../../runtime/death-of-sandbox.js";
 import { type OpenRun, openRun } from "../../runtime/open-run.js";
 import { closePorts, type OpenPort, openPorts } from "../../runtime/published-ports.js";
+import type { RootImage } from "../../runtime/root-image.js";
 import { openRunAudit, type RunAudit } from "../../runtime/run-audit.js";
 import type { RunEgress } from "../../runtime/run-egress.js";
 import type { RunRequest } from "../../runtime/run-request.js";
@@ -20,7 +21,7 @@ import { statusWith } from "./carried.js";
 import { waitInForeground } from "./foreground.js";
 import { imageProgress } from "./image-progress.js";
 import { remarksNow } from "./once-a-day.js";
-import { blockedRemarks, publishedRemark, remarksAtEnd, remarksAtStart } from "./remarks.js";
+import { blockedRemarks, missingRemark, publishedRemark, remarksAtEnd, remarksAtStart } from "./remarks.js";
 import { EndingSignals } from "./signals.js";
 import { openStreams, type RunStreams } from "./streams.js";
 
@@ -88,7 +89,12 @@ async function executeWith(run: Run): Promise<number> {
       await say(invocation, remarksNow(remarks, invocation));
     }
     if (start.makesFolder) await sandbox.makeFolder(start.command.cwd);
-    const ran = await runIn(sandbox, run, { command: wholeRequest(start.command, streams), streams, egress });
+    const ran = await runIn(sandbox, run, {
+      command: wholeRequest(start.command, streams),
+      streams,
+      egress,
+      image,
+    });
     const blocked = egress?.port.blocked ?? [];
     if (request.json) {
       await audit.insist();
@@ -134,18 +140,20 @@ interface CommandParts {
   readonly command: ExecRequest;
   readonly streams: RunStreams;
   readonly egress: RunEgress | null;
+  readonly image: RootImage;
 }
 
 async function runIn(sandbox: RunSandbox, run: Run, parts: CommandParts): Promise<Ran> {
   const { invocation, audit } = run;
   const { publish, json } = run.request;
-  const { streams, egress } = parts;
+  const { streams, egress, image } = parts;
   let ports: readonly OpenPort[] = [];
   try {
     ports = await openPorts(publish, (port) => sandbox.connectTcp(port));
     if (!json) await say(invocation, ports.map(publishedRemark));
     const command = await runCommand(sandbox, run, parts.command, streams);
-    const isQuiet = ports.length === 0 && (egress?.port.blocked ?? []).length === 0;
+    const missing = missingRemark(image, command);
+    const isQuiet = ports.length === 0 && (egress?.port.blocked ?? []).length === 0 && missing === null;
     const hits = isQuiet ? sandbox.limitsHit() : null;
     if (hits !== null) await releaseCaller(run, command, streams, hits);
     const finished = sandbox.finish();
@@ -158,7 +166,8 @@ async function runIn(sandbox: RunSandbox, run: Run, parts: CommandParts): Promis
     // Before anything of ours is printed: the terminal must be the user's own again.
     streams.close();
     if (streams.failure) throw streams.failure;
-    if (!json) await say(invocation, remarksAtEnd(run.request, command, sandboxEnd));
+    const remarks = [...(missing === null ? [] : [missing]), ...remarksAtEnd(run.request, command, sandboxEnd)];
+    if (!json) await say(invocation, remarks);
     return { command, sandboxEnd, streams };
   } catch (error) {
     // The error says more than a second one about the sandbox that it ended.

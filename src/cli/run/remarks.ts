@@ -3,12 +3,16 @@ import { isIP } from "node:net";
 import { scratchMiB } from "../../backends/linux/jail-spec.js";
 import type { Layer, SandboxEnd } from "../../core/backend.js";
 import type { CommandEnd } from "../../runtime/command-end.js";
+import { leftOutRemark } from "../../runtime/host-programs/not-found.js";
 import type { OpenPort } from "../../runtime/published-ports.js";
+import type { RootImage } from "../../runtime/root-image.js";
 import type { RunRequest } from "../../runtime/run-request.js";
 import type { Blocked } from "../../runtime/sandbox-egress.js";
 import { carriedRemarks } from "./carried.js";
 
 const LISTED = 10;
+/** As shells exit where there is no such command. */
+const COMMAND_NOT_FOUND = 127;
 
 /** Before the command runs: what protects less than it should, or is less than was asked for. */
 export function remarksAtStart(request: RunRequest, layers: readonly Layer[]): readonly string[] {
@@ -50,6 +54,11 @@ function blockedRemark({ host, port, rule, times }: Blocked, option: string): st
   return isName && isUncovered
     ? `blocked: ${where}${often}, allow with ${option} ${host}`
     : `blocked: ${where}${often}: ${rule}`;
+}
+
+/** A shell says which command it did not find, and cannot say why. */
+export function missingRemark({ programs }: Pick<RootImage, "programs">, { exit }: CommandEnd): string | null {
+  return exit.code === COMMAND_NOT_FOUND && programs !== undefined ? leftOutRemark(programs) : null;
 }
 
 /** After it: what the limits and the host's own changes did. */

@@ -321,6 +321,7 @@ export class Sandboxes {
           source: image.source,
           defaults: image.defaults,
           stored: image.stored,
+          ...(image.programs === undefined ? {} : { programs: image.programs }),
         },
         projectDir,
         homeDir,

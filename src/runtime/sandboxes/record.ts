@@ -5,7 +5,7 @@ import { AgentKernelError } from "../../core/errors.js";
 import type { NetworkRules, Policy } from "../../core/policy.js";
 import type { Origins } from "../../policy/resolve.js";
 import type { PublishedPort } from "../published-ports.js";
-import type { ImageDefaults, StoredRoot } from "../root-image.js";
+import type { ImageDefaults, SearchedPrograms, StoredRoot } from "../root-image.js";
 import type { AuditSettings } from "../run-request.js";
 import type { Moment } from "./clock.js";
 import { migrations, type OldRecord, RECORD_VERSION } from "./record-versions.js";
@@ -18,6 +18,8 @@ export interface KeptImage {
   readonly source: ImageSource;
   readonly defaults: ImageDefaults | null;
   readonly stored: StoredRoot | null;
+  /** Of the host's own programs, as they were when it was made. */
+  readonly programs?: SearchedPrograms;
 }
 
 export interface SandboxRecord {

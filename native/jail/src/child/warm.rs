@@ -18,7 +18,7 @@ use crate::{
     channel::Channel,
     fault::{During, Fault, Outcome},
     gvisor,
-    layers::Layers,
+    host_programs::Lower,
     place::Root,
     spec::Spec,
     sys::{self, Fork},
@@ -29,8 +29,8 @@ const COVERED: &str = "/sys";
 
 impl Child<'_> {
     /// Does not come back, unless something failed. What is to be shown comes through `orders`.
-    pub fn become_warm_guest(mut self, layers: Layers, orders: Channel) -> Fault {
-        match self.clear_placed_numbers().and_then(|()| self.build_warm(layers, orders)) {
+    pub fn become_warm_guest(mut self, lower: Lower<'_>, orders: Channel) -> Fault {
+        match self.clear_placed_numbers().and_then(|()| self.build_warm(lower, orders)) {
             Ok(never) => match never {},
             Err(fault) => {
                 // If the supervisor is gone there is nobody to tell.
@@ -40,11 +40,11 @@ impl Child<'_> {
         }
     }
 
-    fn build_warm(&self, layers: Layers, orders: Channel) -> Outcome<Infallible> {
+    fn build_warm(&self, lower: Lower<'_>, orders: Channel) -> Outcome<Infallible> {
         // What the host mounts and unmounts while this one waits, the placer has to see as well.
         let captured = self.begin(MountPropagationFlags::DOWNSTREAM)?;
         let programs = gvisor::Programs::open(self.spec)?;
-        let base = self.build_base(COVERED, layers, None)?;
+        let base = self.build_base(COVERED, lower, None)?;
         let Prepared { rlimits, .. } = self.await_supervisor()?;
         sys::unshare(libc::CLONE_NEWCGROUP).during("make a cgroup namespace")?;
         let home = base.home.clone();

@@ -17,9 +17,9 @@ use crate::{
     git,
     gvisor::{self, Said},
     host_image,
+    host_programs::{self, Lower},
     identity::Identity,
     keep::door::Door,
-    layers::Layers,
     spec::{RootChoice, Spec},
     sys::{self, Fork},
     taking,
@@ -48,8 +48,22 @@ pub struct Warm {
     builder: Option<Channel>,
     /// The guest's door, and the stream that it gets through it.
     entrance: Option<(Door, OwnedFd)>,
-    copied: Option<host_image::Stamp>,
+    /// Of what the root has of the host: files that were copied, and directories that are shown.
+    from_host: Option<FromHost>,
     said: Option<Said>,
+}
+
+#[derive(PartialEq, Eq)]
+struct FromHost {
+    copied: host_image::Stamp,
+    shown: host_programs::Identities,
+}
+
+impl FromHost {
+    fn now(root: &RootChoice) -> Option<Self> {
+        let now = || Self { copied: host_image::Stamp::now(), shown: host_programs::Identities::now(root) };
+        matches!(root, RootChoice::Host { .. }).then(now)
+    }
 }
 
 impl Warm {
@@ -57,8 +71,8 @@ impl Warm {
         let guest = open_guest(&spec)?;
         let (runtime, said) = gvisor::Runtime::open(&spec)?.unzip();
         let identity = Identity::choose(spec.ids, spec.user)?;
-        let layers = Layers::open(spec.root.layers(), identity.is_host_roots())?;
-        let copied = (spec.root == RootChoice::Host).then(host_image::Stamp::now);
+        let lower = Lower::open(&spec.root, identity.is_host_roots())?;
+        let from_host = FromHost::now(&spec.root);
         let born = cgroup::is_pure_v2();
         let mut limited = born.then(|| Cgroup::create(&spec.limits_around(), false)).transpose()?;
         let (ours, theirs) = Channel::pair()?;
@@ -84,15 +98,15 @@ impl Warm {
                     stream: guests_end,
                     manner,
                 };
-                child.become_warm_guest(layers, orders);
+                child.become_warm_guest(lower, orders);
                 std::process::exit(1);
             }
         };
         drop((theirs, orders, guests_end, guest, runtime));
         let process = Process { pid, pidfd, reaped: false };
         identity.write_maps(pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
-        layers.map_ids(pid, READONLY).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
-        drop(layers);
+        lower.layers.map_ids(pid, READONLY).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
+        drop(lower);
         tell(&ours, &(), &[])?;
         let (cgroup, mut cgroup_layers) = match limited.take() {
             Some(made) => made,
@@ -120,7 +134,7 @@ impl Warm {
         };
         let (hide, protect) = (Matcher::hiding(&spec.hide), spec.guarded());
         let layers = walls;
-        Ok(Self { spec, hide, protect, process, cgroup, layers, identity, placer, builder, entrance, copied, said })
+        Ok(Self { spec, hide, protect, process, cgroup, layers, identity, placer, builder, entrance, from_host, said })
     }
 
     /// Readable when the first process has ended, and so all others.
@@ -142,12 +156,12 @@ impl Warm {
     /// The sandbox that `spec` asks for.
     pub fn take(self, spec: &Spec, mut foreseen: Option<Foreseen>) -> Outcome<Sandbox<'_>> {
         let Self { spec: built, mut hide, mut protect, process, cgroup, mut layers, identity, .. } = self;
-        let Self { placer, builder, entrance, copied, said, .. } = self;
+        let Self { placer, builder, entrance, from_host, said, .. } = self;
         if !spec.has_shape_of(&built) {
             return Err(Fault::new("conflict", "the sandbox was built for another shape"));
         }
-        if copied.is_some_and(|stamp| stamp != host_image::Stamp::now()) {
-            return Err(Fault::new("conflict", "what the sandbox has of /etc has changed on the host"));
+        if from_host != FromHost::now(&built.root) {
+            return Err(Fault::new("conflict", "what the sandbox has of /etc or of programs has changed on the host"));
         }
         if !spec.has_rules_of(&built) {
             (hide, protect) = (Matcher::hiding(&spec.hide), spec.guarded());

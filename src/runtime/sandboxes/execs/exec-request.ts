@@ -10,12 +10,12 @@ import type { SandboxRecord } from "../record.js";
 import type { ExecWish } from "../types.js";
 
 /** As much of a sandbox as its commands depend on. */
-export type ExecHome = Pick<SandboxRecord, "policy" | "origins" | "homeDir" | "workdir"> & {
-  readonly image: Pick<SandboxRecord["image"], "name" | "defaults">;
+export type ExecHome = Pick<SandboxRecord, "policy" | "origins" | "projectDir" | "homeDir" | "workdir"> & {
+  readonly image: Pick<SandboxRecord["image"], "name" | "defaults" | "programs">;
 };
 
 export function execRequest(wish: ExecWish, record: ExecHome, placeholders: ExecRequest["env"]): ExecRequest {
-  const { policy, origins, homeDir, image } = record;
+  const { policy, origins, projectDir, homeDir, image } = record;
   const [program] = wish.argv;
   if (program === undefined || program === "") throw invalid("command", "it needs at least one word");
   refuseUnlessAllowed(program, policy.proc.commands, origins);
@@ -24,6 +24,7 @@ export function execRequest(wish: ExecWish, record: ExecHome, placeholders: Exec
       argv: wish.argv,
       policy: { ...policy, proc: { ...policy.proc, user: userOf(wish, record) } },
       origins,
+      projectDir,
       homeDir,
       workdir: folderOf(wish) ?? record.workdir,
       hostEnv: wish.hostEnv,
