@@ -153,6 +153,15 @@ fn build_dev(shm_mib: u64) -> Outcome<()> {
         fs::create_dir(Path::new("root/dev").join(name)).during("make a folder of /dev")?;
         attach(&tree, &format!("dev/{name}"))?;
     }
+    // The same queues as those of the IPC namespace. Landlock knows them by it; a kernel without them has no such calls.
+    match mount("mqueue", &[], NO_PROGRAMS) {
+        Ok(queues) => {
+            fs::create_dir("root/dev/mqueue").during("make a folder of /dev")?;
+            attach(&queues, "dev/mqueue")?;
+        }
+        Err(Errno::NODEV) => {}
+        Err(e) => return Err(e).during("mount mqueue"),
+    }
     let links = [
         ("pts/ptmx", "ptmx"),
         ("/proc/self/fd", "fd"),

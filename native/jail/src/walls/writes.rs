@@ -13,6 +13,8 @@ use crate::{
     fault::{During, Fault, Outcome},
 };
 
+const MESSAGE_QUEUES: &str = "/dev/mqueue";
+
 pub fn required(writable: &[PathBuf]) -> Outcome<Layer> {
     match restrict_writes(writable)? {
         RulesetStatus::NotEnforced if writable != [Path::new("/")] => {
@@ -40,12 +42,14 @@ fn layer_of(status: &RulesetStatus) -> Layer {
 fn restrict_writes(writable: &[PathBuf]) -> Outcome<RulesetStatus> {
     let writes = AccessFs::from_write(ABI::V3);
     let granted: BitFlags<AccessFs> = writes & !(AccessFs::MakeChar | AccessFs::MakeBlock);
+    // Message queues lie in a file system of the kernel's own, which no path leads to but this one.
+    let paths = writable.iter().map(PathBuf::as_path).chain([Path::new(MESSAGE_QUEUES)]);
     let status = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(writes)
         .and_then(|r| r.scope(Scope::from_all(ABI::V6)))
         .and_then(Ruleset::create)
-        .and_then(|r| r.add_rules(path_beneath_rules(writable, granted)))
+        .and_then(|r| r.add_rules(path_beneath_rules(paths, granted)))
         .and_then(|r| r.restrict_self())
         .during("restrict writes by Landlock")?;
     Ok(status.ruleset)
