@@ -8,14 +8,13 @@ use rustix::{
     io::Errno,
 };
 
-use super::{Done, put};
+use super::{Done, links::OwnChanges, put};
 use crate::{
     change::{Node, Side},
     contents,
-    record::Print,
 };
 
-pub fn delete(host: BorrowedFd<'_>, path: &[u8], old: Option<&Side>) -> Outcome<Done> {
+pub fn delete(host: BorrowedFd<'_>, path: &[u8], old: Option<&Side>, own: &mut OwnChanges) -> Outcome<Done> {
     let Some(old) = old else { return Ok(Done::Nothing) };
     // Without its folder it is gone as well.
     let Ok((at, name)) = put::parent(host, path) else { return Ok(Done::Nothing) };
@@ -28,13 +27,13 @@ pub fn delete(host: BorrowedFd<'_>, path: &[u8], old: Option<&Side>) -> Outcome<
         };
     }
     let Some(now) = contents::stat(std::os::fd::AsFd::as_fd(&at), &name)? else { return Ok(Done::Nothing) };
-    if Print::of(&now) != Print::of(&old.stat) {
+    if !own.is_as_seen(&now, &old.stat) {
         return Ok(Done::Conflict("changed on the host just now"));
     }
-    match unlinkat(&at, name.as_c_str(), AtFlags::empty()) {
+    own.taking_name(&at, &name, Some(&now), || match unlinkat(&at, name.as_c_str(), AtFlags::empty()) {
         Ok(()) => Ok(Done::Applied),
         Err(Errno::NOENT) => Ok(Done::Nothing),
         Err(Errno::ISDIR) => Ok(Done::Conflict("changed on the host just now")),
         Err(e) => Err(e).during("delete a file"),
-    }
+    })
 }

@@ -3,6 +3,7 @@
 //! and the next order finds the rest.
 
 mod delete;
+mod links;
 mod put;
 
 use std::{
@@ -18,6 +19,8 @@ use ak_jail::{
     keep::project::Project,
 };
 use serde::Serialize;
+
+use links::OwnChanges;
 
 use crate::{
     change::{Change, Kind, Verdict, ancestors},
@@ -57,12 +60,27 @@ pub fn apply(state: &Path, order: &Order, out: &mut impl Write) -> Outcome<()> {
     }
     if order.is_rehearsal {
         let comparison = selected(state, &project, &Record::read(state)?, order)?;
-        return Work { comparison, order, writer: None, privileged: false, cleared: HashSet::new() }.run(&project, out);
+        return Work {
+            comparison,
+            order,
+            writer: None,
+            privileged: false,
+            cleared: HashSet::new(),
+            own: OwnChanges::default(),
+        }
+        .run(&project, out);
     }
     let (writer, record) = Writer::open(state)?;
     let comparison = selected(state, &project, &record, order)?;
-    Work { comparison, order, writer: Some(writer), privileged: is_host_root(), cleared: HashSet::new() }
-        .run(&project, out)
+    Work {
+        comparison,
+        order,
+        writer: Some(writer),
+        privileged: is_host_root(),
+        cleared: HashSet::new(),
+        own: OwnChanges::default(),
+    }
+    .run(&project, out)
 }
 
 struct Work<'a> {
@@ -73,6 +91,7 @@ struct Work<'a> {
     privileged: bool,
     /// Folders that were looked through for leftovers.
     cleared: HashSet<Vec<u8>>,
+    own: OwnChanges,
 }
 
 impl Work<'_> {
@@ -135,8 +154,10 @@ impl Work<'_> {
         }
         let done = match (&self.comparison.layer, &change.new) {
             (Some(layer), Some(_)) if change.is_folder() => put::folder(layer.as_fd(), host, change, self.privileged)?,
-            (Some(layer), Some(_)) => put::file(layer.as_fd(), host, change, &self.comparison.rules, self.privileged)?,
-            _ => delete::delete(host, &change.path, change.old.as_ref())?,
+            (Some(layer), Some(_)) => {
+                put::file(layer.as_fd(), host, change, &self.comparison.rules, (self.privileged, &mut self.own))?
+            }
+            _ => delete::delete(host, &change.path, change.old.as_ref(), &mut self.own)?,
         };
         if matches!(done, Done::Conflict(_)) || done == Done::NotEmpty && is_open {
             return Ok(done);
@@ -145,7 +166,7 @@ impl Work<'_> {
         writer
             .add(&change.path, Applied { host: print(host, &change.path)?.filter(|_| sandbox.is_some()), sandbox })?;
         if let (Kind::Renamed, Some(from)) = (change.kind, &change.from) {
-            let done = delete::delete(host, from, change.old.as_ref())?;
+            let done = delete::delete(host, from, change.old.as_ref(), &mut self.own)?;
             if !matches!(done, Done::Conflict(_)) {
                 writer.add(from, Applied { host: None, sandbox: None })?;
             }

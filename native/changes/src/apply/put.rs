@@ -14,7 +14,7 @@ use rustix::{
     io::Errno,
 };
 
-use super::Done;
+use super::{Done, links::OwnChanges};
 use crate::{
     change::{Change, Kind, Node, PERMISSIONS, Side},
     contents,
@@ -61,7 +61,7 @@ pub fn file(
     host: BorrowedFd<'_>,
     change: &Change,
     rules: &Rules,
-    privileged: bool,
+    (privileged, own): (bool, &mut OwnChanges),
 ) -> Outcome<Done> {
     let Some(new) = &change.new else { return Ok(Done::Nothing) };
     let Ok((at, name)) = parent(host, &change.path) else { return Ok(Done::Conflict("its folder is not there")) };
@@ -87,7 +87,7 @@ pub fn file(
         }
     };
     let put = match written {
-        Ok(()) => place(&at, &from, &temporary, &name, old, new),
+        Ok(()) => place((&at, &from), &temporary, &name, (old, new), own),
         // Not read because it is another file by now.
         Err(_) if !is_still(&from, &name, &new.stat)? => Ok(Done::Conflict(BUSY)),
         Err(fault) => Err(fault),
@@ -109,26 +109,28 @@ fn link(at: &OwnedFd, temporary: &CString, target: &[u8], privileged: bool) -> O
 }
 
 fn place(
-    at: &OwnedFd,
-    from: &OwnedFd,
+    (at, from): (&OwnedFd, &OwnedFd),
     temporary: &CString,
     name: &CString,
-    old: Option<&Side>,
-    new: &Side,
+    (old, new): (Option<&Side>, &Side),
+    own: &mut OwnChanges,
 ) -> Outcome<Done> {
     if !is_still(from, name, &new.stat)? {
         return Ok(Done::Conflict(BUSY));
     }
-    let flags = match old {
-        None => RenameFlags::NOREPLACE,
-        Some(old) if is_still(at, name, &old.stat)? => RenameFlags::empty(),
-        Some(_) => return Ok(Done::Conflict("changed on the host just now")),
+    let now = if old.is_some() { contents::stat(at.as_fd(), name)? } else { None };
+    let flags = match (old, &now) {
+        (None, _) => RenameFlags::NOREPLACE,
+        (Some(old), Some(now)) if own.is_as_seen(now, &old.stat) => RenameFlags::empty(),
+        _ => return Ok(Done::Conflict("changed on the host just now")),
     };
-    match renameat_with(at, temporary.as_c_str(), at, name.as_c_str(), flags) {
-        Ok(()) => Ok(Done::Applied),
-        Err(Errno::EXIST | Errno::ISDIR | Errno::NOTEMPTY) => Ok(Done::Conflict("something else is in its place")),
-        Err(e) => Err(e).during("put a file in its place"),
-    }
+    own.taking_name(at, name, now.as_ref(), || {
+        match renameat_with(at, temporary.as_c_str(), at, name.as_c_str(), flags) {
+            Ok(()) => Ok(Done::Applied),
+            Err(Errno::EXIST | Errno::ISDIR | Errno::NOTEMPTY) => Ok(Done::Conflict("something else is in its place")),
+            Err(e) => Err(e).during("put a file in its place"),
+        }
+    })
 }
 
 /// Whether it is the file that was compared.
@@ -173,9 +175,13 @@ mod tests {
         let stat = statat(&from, c"link", AtFlags::SYMLINK_NOFOLLOW).expect("look");
         let judged =
             |target: Option<&[u8]>| added("link", Side { node: Node::Link, stat, target: target.map(<[u8]>::to_vec) });
-        assert!(matches!(file(from.as_fd(), to.as_fd(), &judged(None), &rules(), false), Ok(Done::Conflict(_))));
+        assert!(matches!(
+            file(from.as_fd(), to.as_fd(), &judged(None), &rules(), (false, &mut OwnChanges::default())),
+            Ok(Done::Conflict(_))
+        ));
         assert_eq!(
-            file(from.as_fd(), to.as_fd(), &judged(Some(b"judged")), &rules(), false).expect("put"),
+            file(from.as_fd(), to.as_fd(), &judged(Some(b"judged")), &rules(), (false, &mut OwnChanges::default()))
+                .expect("put"),
             Done::Applied
         );
         assert_eq!(fs::read_link(host.path().join("link")).expect("read"), Path::new("judged"));
@@ -190,7 +196,10 @@ mod tests {
         fs::remove_file(layer.path().join("file")).expect("remove");
         for _ in 0..2 {
             let change = added("file", Side { node: Node::File, stat, target: None });
-            assert!(matches!(file(from.as_fd(), to.as_fd(), &change, &rules(), false), Ok(Done::Conflict(_))));
+            assert!(matches!(
+                file(from.as_fd(), to.as_fd(), &change, &rules(), (false, &mut OwnChanges::default())),
+                Ok(Done::Conflict(_))
+            ));
             assert_eq!(fs::read_dir(host.path()).expect("read").count(), 0);
             symlink("/etc/passwd", layer.path().join("file")).ok();
         }

@@ -116,3 +116,18 @@ fn a_synced_project_is_left_to_the_stop() {
     assert!(told.code == Some(1) && told.stderr.contains("conflict"), "{}", told.stderr);
     assert_eq!(world.on_host("a").as_deref(), Some("1"));
 }
+
+#[test]
+fn names_of_one_file_are_not_taken_for_changes_of_the_host() {
+    let mut world = World::new(&[("folder/a", "old"), ("x", "old")]);
+    for (name, link) in [("folder/a", "folder/b"), ("x", "y")] {
+        fs::hard_link(world.project().join(name), world.project().join(link)).expect("link");
+    }
+    world.begin();
+    world.removed("folder");
+    world.wrote("x", "sandbox x");
+    world.wrote("y", "sandbox y");
+    assert_eq!(world.apply(json!({})).end()["conflicts"], 0);
+    assert!(!world.project().join("folder").exists());
+    assert_eq!((world.on_host("x").as_deref(), world.on_host("y").as_deref()), (Some("sandbox x"), Some("sandbox y")));
+}
