@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, symlinkSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -9,7 +9,7 @@ import { compatibilityModes, egressModes, profileNames, workspaceModes } from ".
 import { fieldsOf } from "../../policy/fields-of.js";
 import { isRuleWithin } from "../../policy/rule-cover.js";
 import type { RunRequest } from "../../runtime/run-request.js";
-import { type Caller, noQuotas } from "../auth/caller.js";
+import { type Caller, localUser, noQuotas } from "../auth/caller.js";
 import { ceilingJson, isImageWithin, type KeyCeiling, readCeiling, smallCeiling } from "../auth/key-ceiling.js";
 import { folderWithin, keyRules, timeWithin } from "./key-limits.js";
 import { type PolicyBody, prepare } from "./prepare.js";
@@ -134,6 +134,20 @@ describe("a request of a key", () => {
     expect((await ask({ network: { allowed_domains: [] } }, ceiling)).policy.net.allow).toEqual([]);
     expect((await ask({})).policy.net.egress).toBe("off");
     await expect(ask({ network: { allowed_domains: ["evil.example"] } }, ceiling)).rejects.toThrow(/evil\.example/);
+  });
+
+  test("of a directory gets a copy, with all that is hidden, whatever the user shows to themselves", async () => {
+    const root = realpathSync(mkdtempSync(join(tmpdir(), "agentkernel-key-")));
+    for (const name of ["config/agentkernel", "project"]) mkdirSync(join(root, name), { recursive: true });
+    writeFileSync(join(root, "config/agentkernel/config.toml"), "[files]\nshow = ['certs/dev.key']\n");
+    const here = { env: { ...own.env, XDG_CONFIG_HOME: join(root, "config") }, homeDir: "/nonexistent" };
+    const body: PolicyBody = { dir: join(root, "project"), profile: "permissive" };
+    const ceiling = { ...smallCeiling, dirs: [root] };
+    const shown = async (caller: Caller) => (await prepare(["true"], body, { caller, own: here })).policy.fs;
+    expect((await shown(localUser)).deny).toContainEqual({ glob: "certs/dev.key", shows: true });
+    const fs = await shown(callerWith(ceiling));
+    expect(fs.deny.filter(({ shows }) => shows)).toEqual([]);
+    expect([fs.workspace.mode, fs.home]).toEqual(["copy", "none"]);
   });
 
   test("without a ceiling on record has the small one", async () => {

@@ -64,6 +64,15 @@ function refuse(field: string, why: string, option: string): AgentKernelError {
   });
 }
 
+const OTHERS = "what callers over the network may";
+
+/** What the user shows to sandboxes of their own stays hidden from others. */
+const hidesAll: Limit = {
+  origin: OTHERS,
+  field: "fs.show",
+  narrow: (value) => (Array.isArray(value) && value.length === 0 ? value : []),
+};
+
 /** Whatever a profile or the user's own file would show of the machine stays hidden from others, too. */
 export function heldToKey(
   configuration: Configuration,
@@ -73,8 +82,9 @@ export function heldToKey(
   const limits = [
     ...atMostFields(
       { "fs.workspace.mode": dir !== undefined ? "copy" : "none", "fs.home": "none", "proc.passHostEnv": false },
-      "what callers over the network may",
+      OTHERS,
     ),
+    hidesAll,
     ...limitsOfKey(ceiling),
   ];
   return {
