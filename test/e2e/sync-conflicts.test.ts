@@ -138,4 +138,23 @@ describe.each(actors)("as $name", (actor) => {
     const left = { e: "host\n", "made/": "", "made/in": "host\n" };
     expect(project.content()).toEqual({ "d/": "", "d/old": "sandbox\n", ...left });
   });
+
+  it("names that look like our temporary files are the user's own", async () => {
+    const client = own();
+    const before = { ".agentkernel-carry-x/in": "host\n", ".agentkernel-carry-999999999": "host\n" };
+    const project = makeProject(actor, { ...before, fine: "old\n" });
+    const script =
+      "echo sandbox > .agentkernel-carry-x/in; echo sandbox > .agentkernel-carry-notes; echo sandbox > fine";
+    const ran = await runCli(client, ["run", "--no-network", "--workspace", "sync", "sh", "-ec", script], {
+      cwd: project.path,
+    });
+    expect(ran.status).toBe(0);
+    expect(project.content()).toEqual({
+      ".agentkernel-carry-x/": "",
+      ".agentkernel-carry-x/in": "sandbox\n",
+      ".agentkernel-carry-999999999": "host\n",
+      ".agentkernel-carry-notes": "sandbox\n",
+      fine: "sandbox\n",
+    });
+  });
 });

@@ -9,15 +9,20 @@ use std::{
     collections::{HashMap, HashSet},
     env,
     io::{self, Read, Write},
-    os::fd::OwnedFd,
+    os::fd::{BorrowedFd, OwnedFd},
     path::PathBuf,
 };
 
 use ak_jail::{
     git::work_trees::WorkTree,
     spec::HideRule,
-    view::{matcher::Matcher, rules::Rules, survey::Survey},
+    view::{
+        matcher::{Match, Matcher},
+        rules::Rules,
+        survey::Survey,
+    },
 };
+use ak_secrets::Sample;
 use ak_tree::{Destination, Failure, Limits, Links, Reader, Writer};
 use rustix::fs::{FileType, fstat};
 use serde::{Deserialize, de::DeserializeOwned};
@@ -26,6 +31,7 @@ const DONE: i32 = 0;
 const FAILED: i32 = 1;
 const MISUSED: i32 = 2;
 const PORTION: usize = 256 << 10;
+const HIDDEN: &str = "hidden; name it to copy it";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -77,9 +83,12 @@ fn read(order: &ReadOrder) -> Result<(), Failure> {
     if order.holes {
         reader = reader.telling_holes();
     }
-    let (hidden, indexes) = hidden_in(&reader, order)?;
-    reader.send_instead(Box::new(move |path| indexes.get(path)?.try_clone().ok()));
-    reader.skip_by(Box::new(move |path| hidden.contains(path).then_some("hidden; name it to copy it")));
+    if let Some(Search { rules, hidden, indexes }) = search(&reader, order)? {
+        reader.send_instead(Box::new(move |path| indexes.get(path)?.try_clone().ok()));
+        // What came, or came to lie elsewhere, since it was searched is judged as it is sent.
+        reader.skip_by(Box::new(move |path| (hidden.contains(path) || is_hidden(rules, path)).then_some(HIDDEN)));
+        reader.judge_by(Box::new(move |path, file| holds_secret(rules, path, file).then_some(HIDDEN)));
+    }
     let mut out = io::stdout().lock();
     let mut portion = Vec::with_capacity(2 * PORTION);
     loop {
@@ -92,24 +101,47 @@ fn read(order: &ReadOrder) -> Result<(), Failure> {
     }
 }
 
-/// What is left out, and indexes of git in which that is marked, so that git does not take it for deleted.
-type Hidden = (HashSet<Vec<u8>>, HashMap<Vec<u8>, OwnedFd>);
+struct Search {
+    rules: &'static Rules<'static>,
+    /// What is left out.
+    hidden: HashSet<Vec<u8>>,
+    /// Indexes of git in which that is marked, so that git does not take it for deleted.
+    indexes: HashMap<Vec<u8>, OwnedFd>,
+}
 
 /// A folder is searched as a project is; a file that is named is meant.
-fn hidden_in(reader: &Reader, order: &ReadOrder) -> Result<Hidden, Failure> {
-    let Some(root) = reader.root().filter(|_| !order.hide.is_empty()) else { return Ok(Hidden::default()) };
+fn search(reader: &Reader, order: &ReadOrder) -> Result<Option<Search>, Failure> {
+    let Some(root) = reader.root().filter(|_| !order.hide.is_empty()) else { return Ok(None) };
     if !fstat(root).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory) {
-        return Ok(Hidden::default());
+        return Ok(None);
     }
-    let (hide, protect) = (Matcher::hiding(&order.hide), Matcher::of(&[]));
-    let rules = Rules::new(&hide, &protect);
-    let survey = Survey::of(root, root, &rules).map_err(|fault| Failure::new("io", fault.message))?;
+    // For as long as the program, which does this once.
+    let hide: &'static Matcher = Box::leak(Box::new(Matcher::hiding(&order.hide)));
+    let protect: &'static Matcher = Box::leak(Box::new(Matcher::of(&[])));
+    let rules: &'static Rules<'static> = Box::leak(Box::new(Rules::new(hide, protect)));
+    let survey = Survey::of(root, root, rules).map_err(|fault| Failure::new("io", fault.message))?;
     let mut indexes = HashMap::new();
     for tree in WorkTree::of(root, &survey) {
         let marked = tree.marked_index(root).map_err(|fault| Failure::new("io", fault.message))?;
         indexes.extend(marked.map(|marked| (tree.index(), marked)));
     }
-    Ok((survey.hidden.into_iter().map(|hit| hit.path).collect(), indexes))
+    Ok(Some(Search { rules, hidden: survey.hidden.into_iter().map(|hit| hit.path).collect(), indexes }))
+}
+
+fn verdict<'a>(rules: &'a Rules<'a>, path: &[u8]) -> Match<'a> {
+    let (folder, name) = path.split_at(path.iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1));
+    if rules.concern(name) { rules.hide.matches(folder, name) } else { Match::No }
+}
+
+fn is_hidden(rules: &Rules<'_>, path: &[u8]) -> bool {
+    matches!(verdict(rules, path), Match::Yes)
+}
+
+fn holds_secret(rules: &Rules<'_>, path: &[u8], file: BorrowedFd<'_>) -> bool {
+    match verdict(rules, path) {
+        Match::IfHolding(tests) => tests.settle(Sample::of(file)).is_some(),
+        Match::Yes | Match::No => false,
+    }
 }
 
 fn write(order: WriteOrder) -> Result<(), Failure> {

@@ -20,7 +20,7 @@ pub use failure::Failure;
 pub use links::Links;
 pub use listing::Listing;
 pub use place::Destination;
-pub use reader::{LeaveOut, Reader};
+pub use reader::{Judge, LeaveOut, Reader};
 pub use report::{Note, Report};
 pub use writer::{Limits, Writer};
 

@@ -3,7 +3,7 @@
 use std::{
     ffi::{CStr, CString},
     fmt::Display,
-    os::fd::{BorrowedFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::Path,
 };
 
@@ -19,6 +19,8 @@ const SAFE: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY).union(OFlags::CLOEXE
 
 /// Says of a path in the tree why it is left out.
 pub type Skip = Box<dyn Fn(&[u8]) -> Option<&'static str>>;
+/// Says of a file in the tree, which was just opened, why it is left out after all.
+pub type Judge = Box<dyn Fn(&[u8], BorrowedFd<'_>) -> Option<&'static str>>;
 /// Hears of everything in the tree, and says of what is no folder whether it is left out without a word.
 pub type LeaveOut = Box<dyn FnMut(&[u8], &Stat) -> bool>;
 
@@ -32,6 +34,7 @@ pub struct Reader {
     /// Folders of other filesystems are not entered.
     device: u64,
     skip: Skip,
+    judge: Judge,
     leave_out: LeaveOut,
     instead: Instead,
     tells_holes: bool,
@@ -76,6 +79,7 @@ impl Reader {
             file: None,
             device: stat.st_dev,
             skip,
+            judge: Box::new(|_, _| None),
             leave_out: Box::new(|_, _| false),
             instead: Box::new(|_| None),
             tells_holes: false,
@@ -91,6 +95,10 @@ impl Reader {
 
     pub fn skip_by(&mut self, skip: Skip) {
         self.skip = skip;
+    }
+
+    pub fn judge_by(&mut self, judge: Judge) {
+        self.judge = judge;
     }
 
     pub fn leave_out_by(&mut self, leave_out: LeaveOut) {
@@ -186,9 +194,10 @@ impl Reader {
             FileType::RegularFile => {
                 let file = openat(at, name, OFlags::RDONLY | OFlags::NOFOLLOW | SAFE, Mode::empty())?;
                 let stat = fstat(&file)?;
-                match FileType::from_raw_mode(stat.st_mode) {
-                    FileType::RegularFile => self.start_file(file, path, &stat, out),
-                    other => note(out, path, kind(other)),
+                match (FileType::from_raw_mode(stat.st_mode), (self.judge)(path, file.as_fd())) {
+                    (FileType::RegularFile, None) => self.start_file(file, path, &stat, out),
+                    (FileType::RegularFile, Some(why)) => note(out, path, why),
+                    (other, _) => note(out, path, kind(other)),
                 }
             }
             FileType::Symlink => {

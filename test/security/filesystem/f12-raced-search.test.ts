@@ -50,6 +50,23 @@ for n in range(searches):
     results["gone %d" % n] = {"ok": json.dumps(search(nothing, nothing))}
 `;
 
+/** Puts a directory with secrets into each directory of a project that was searched and is being copied into a sandbox. */
+const moveDuringCopy = `
+import subprocess
+project, away, program, secret, victims = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4], sys.argv[5:]
+rules = [{"glob": "**/.env*", "reason": "secret"}, {"glob": "**/id_*", "holds": "private-key", "reason": "key"}]
+copy = [program, "read", json.dumps({"path": project, "hide": rules})]
+running = subprocess.Popen(copy, stdout=subprocess.PIPE)
+# It has searched all, and waits with the first of the large files.
+stream = running.stdout.read(1)
+for name in victims:
+    os.rename(away + "/" + name, project + "/" + name + "/new")
+stream += running.stdout.read()
+running.wait()
+results["moved"] = {"ok": str(stream.count(b"moved code"))}
+results["secrets"] = {"ok": str(stream.count(secret.encode()))}
+`;
+
 /** Swaps a directory of its own for a symlink to a hidden one, and takes it away and back, until it is told to stop. */
 const swapInside = `
 import os
@@ -94,6 +111,19 @@ attempt("opened", lambda: os.listdir(os.open(names[names.index("d")] + "/", os.O
         paths.length === victims.length &&
         victims.every((name) => paths.includes(name) !== paths.includes(`${name}/.env`));
       expect(hidden.filter((paths) => !isSafe(paths))).toEqual([]);
+    });
+
+    it("what was moved into a project after the search is judged as it is copied into a container or machine", async () => {
+      const key = `-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIKj3Nq${SECRET}\n`;
+      const moved = (name: string) =>
+        ({ [`${name}/.env`]: `KEY=${SECRET}\n`, [`${name}/id_key`]: key, [`${name}/code.txt`]: "moved code" }) as const;
+      const away = plant(actor, actor.folder(), Object.assign({}, ...victims.map(moved)));
+      const large = Object.fromEntries(victims.map((name) => [`${name}/large`, "x".repeat(1 << 20)]));
+      const cwd = plant(actor, actor.folder(), large);
+      const args = [cwd, away, join(actor.dist, "native", "ak-copy"), SECRET, ...victims];
+      const { moved: code, secrets } = await attackOutside(actor, { source: moveDuringCopy, args, cwd });
+      expect(Number(code?.ok)).toBeGreaterThan(0);
+      expect(secrets?.ok).toBe("0");
     });
 
     it("sandboxes that start while another one swaps directories find no secret", async () => {
