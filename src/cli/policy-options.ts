@@ -1,5 +1,6 @@
 /** The options that make a policy: `run` and `policy explain` take the same. */
 import { compatibilityModes, egressModes, profileNames, workspaceModes } from "../core/policy.js";
+import { candidateNames } from "../runtime/backends/candidates.js";
 import { pullChoices } from "../runtime/root-image.js";
 import type { OptionSpec } from "./option-spec.js";
 
@@ -91,7 +92,12 @@ export const policyOptions: readonly OptionSpec[] = [
     help: "let a port of this machine lead to one inside; loopback unless ADDR says otherwise (repeatable)",
   },
   { long: "ask", help: "put destinations that are not allowed to you: once, for this sandbox, never" },
-  { long: "backend", short: "B", value: "NAME", help: "what isolates the sandbox: auto, linux, wasm (auto)" },
+  {
+    long: "backend",
+    short: "B",
+    value: "NAME",
+    help: `what isolates the sandbox: auto, ${candidateNames.join(", ")} (auto)`,
+  },
 ];
 
 /** What `mcp server` leaves to its client, and to questions through it. */

@@ -1,4 +1,5 @@
 /** The verbs about sandboxes that stay, and their options. */
+import { graceOption } from "./grace.js";
 import type { OptionSpec, VerbSpec } from "./option-spec.js";
 import { policyOptions } from "./policy-options.js";
 
@@ -66,6 +67,7 @@ export const sandboxVerbs: readonly VerbSpec[] = [
       { long: "workdir", short: "w", value: "PATH", help: "where the command starts (as the sandbox was made)" },
       { long: "user", short: "u", value: "USER", help: "name, uid, name:group or uid:gid inside the sandbox" },
       { long: "timeout", value: "TIME", help: "kill the command after this long, for example 30s, 1500ms, 10m" },
+      graceOption,
       { long: "tty", short: "t", help: "give the command a terminal" },
       { long: "detach", short: "d", help: "print its id and let it go on; logs shows its output" },
       { long: "json", help: "print output and exit status as one JSON object" },

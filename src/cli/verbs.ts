@@ -7,6 +7,7 @@ import { apiVerbs } from "./api-options.js";
 import { daemonVerbs } from "./daemon-options.js";
 import { withOurVerb } from "./docker-habits.js";
 import { fileVerbs } from "./file-verbs.js";
+import { graceOption } from "./grace.js";
 import { imageVerbs } from "./images/verb-table.js";
 import { mcpVerbs } from "./mcp-options.js";
 import type { OptionSpec, VerbSpec } from "./option-spec.js";
@@ -57,6 +58,7 @@ export const verbs: readonly VerbSpec[] = [
       { long: "keep", short: "k", help: "let the sandbox stay, under a name that is told" },
       ...lifeOptions,
       failOnConflictOption,
+      graceOption,
       { long: "tty", short: "t", help: "give the command a terminal" },
       { long: "json", help: "print output and exit status as one JSON object" },
     ],

@@ -6,7 +6,6 @@
 
 import { rmSync } from "node:fs";
 import type { Server } from "node:net";
-import { constants } from "node:os";
 import type { Templates } from "../backends/microvm/templates.js";
 import type { WasmBackend } from "../backends/wasm/index.js";
 import { buildId, distFolder } from "../core/build-id.js";
@@ -24,6 +23,7 @@ import { SharedAudit } from "../runtime/shared-audit.js";
 import { DaemonApi, type ServeOptions } from "./api.js";
 import type { ClientSession } from "./client/session.js";
 import { ownPlace, StartReader } from "./client/start.js";
+import { endSessions, STOP_GRACE_MS } from "./end-sessions.js";
 import { holdOwned } from "./held-sandboxes.js";
 import { Holdings } from "./holdings.js";
 import { ResidentJails } from "./jails.js";
@@ -37,8 +37,6 @@ import type { DaemonPlace } from "./socket-place.js";
 import { count, type DaemonStatus } from "./status.js";
 import { WatchedSources } from "./watched-sources.js";
 
-/** How long running commands may take to end when the daemon does. */
-const STOP_GRACE_MS = 10_000;
 /** How long a record of a call, and of a run, may wait to be written together with others. */
 const CALL_LINGER_MS = 100;
 const RUN_LINGER_MS = 10;
@@ -320,8 +318,7 @@ export class Daemon {
     const { log } = this.#options;
     this.#lifetime.over();
     log.say(`stopping: ${why}; ${this.#sessions.size} at work`);
-    for (const session of this.#sessions) session.signal(constants.signals.SIGTERM);
-    const sessions = within(STOP_GRACE_MS, Promise.all([this.#sessionsOver(), this.#api?.close()]), () => {});
+    const sessions = endSessions(this.#sessions, Promise.all([this.#sessionsOver(), this.#api?.close()]));
     await Promise.all([sessions, this.#holdings.releaseAll()]);
     // They run on, and the next daemon takes them over.
     await this.#sandboxes?.close();

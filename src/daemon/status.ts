@@ -30,6 +30,8 @@ export interface DaemonStatus {
   readonly pool: PoolStatus;
 }
 
+const MOST_HELD_SHOWN = 5;
+
 export function statusText(status: DaemonStatus): string {
   const { pid, version, uptime_ms: upMs, socket, log, at_work: atWork, served, memory_bytes: bytes } = status;
   return [
@@ -56,7 +58,14 @@ function poolLines({ warm, in_use: inUse, min, max, shapes }: PoolStatus): reado
 function stayText({ on_demand: onDemand, idle_timeout_ms: idleMs, held_by: heldBy, service }: DaemonStatus): string {
   const origin = onDemand ? "started on demand" : service === null ? "started by you" : `run by ${service}`;
   const until = idleMs === null ? "until it is stopped" : `until it has owned nothing for ${durationText(idleMs)}`;
-  return `${until} (${origin})${heldBy.length === 0 ? "" : `; held by ${heldBy.join(", ")}`}`;
+  return `${until} (${origin})${heldBy.length === 0 ? "" : `; held by ${heldText(heldBy)}`}`;
+}
+
+/** A daemon may hold hundreds of sandboxes; `list` has all of them. */
+function heldText(heldBy: readonly string[]): string {
+  const shown = heldBy.slice(0, MOST_HELD_SHOWN).join(", ");
+  const more = heldBy.length - MOST_HELD_SHOWN;
+  return more > 0 ? `${shown} and ${more} more` : shown;
 }
 
 /** `1 sandbox`, `2 sandboxes`. */

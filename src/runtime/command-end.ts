@@ -2,8 +2,8 @@
 import type { ExecExit } from "../core/exec.js";
 import type { GuestExec } from "../guest/index.js";
 
-/** How long a command that was told to end may take before it is killed with everything around it. */
-export const GRACE_MS = 1000;
+/** How long a command whose time is up may take to end before it is killed with everything around it. */
+const TIMEOUT_GRACE_MS = 1000;
 
 const SIGTERM = 15;
 const SIGKILL = 9;
@@ -32,20 +32,22 @@ export class CommandWait {
     if (timeoutMs !== null) this.#timer = setTimeout(() => this.#timeOut(), timeoutMs);
   }
 
-  /** Passes a signal of the user's on. If the command does not end within the grace time, the wait does. */
-  interrupt(signal: number): void {
+  /** Passes a signal of the user's on. If the command does not end within the grace time, or at a second one, the wait does. */
+  interrupt(signal: number, graceMs: number): void {
     if (this.#grace) {
       this.#giveUp(signal);
     } else {
       this.#exec.signal(signal, "group");
-      this.#grace = setTimeout(() => this.#giveUp(signal), GRACE_MS);
+      this.#grace = setTimeout(() => this.#giveUp(signal), graceMs);
     }
   }
 
   #timeOut(): void {
     this.#timedOut = true;
     this.#exec.signal(SIGTERM, "tree", { last: true });
-    this.#grace ??= setTimeout(() => this.#giveUp(SIGKILL), GRACE_MS);
+    // A user's signal may have left it more.
+    clearTimeout(this.#grace);
+    this.#grace = setTimeout(() => this.#giveUp(SIGKILL), TIMEOUT_GRACE_MS);
   }
 
   /** Whoever waits ends the sandbox next, and with it whatever did not listen. */

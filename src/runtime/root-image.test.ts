@@ -50,6 +50,14 @@ describe("an image that nobody named", () => {
   });
 });
 
+it("a failure names the image that was named", async () => {
+  const nowhere = { ...settings, pull: "missing" as const };
+  const named = { name: "127.0.0.1:1/no/such:1", why: "--image", named: true };
+  const failure = await rootImage(named, nowhere).catch((error: unknown) => error);
+  expect(failure).toMatchObject({ hint: expect.any(String) });
+  expect(String(failure)).toContain("image 127.0.0.1:1/no/such:1: ");
+});
+
 it.runIf(process.getuid?.() === 0)("a store that another user can write to is not believed", async () => {
   const { storeRoot } = settings;
   const [reference, platform] = ["docker.io/library/python:3.12-alpine", platformText(hostPlatform())];

@@ -100,12 +100,21 @@ export async function rootImage(
   try {
     return await storedRoot(wish, settings, watcher);
   } catch (error) {
-    if (wish.named || watcher.signal?.aborted === true || !isAgentKernelError(error)) throw error;
+    if (watcher.signal?.aborted === true || !isAgentKernelError(error)) throw error;
+    if (wish.named) throw naming(wish, error);
     // A file that says which image it must be, and cannot be followed, is no leave to take another.
     if (error.code === "invalid_policy") throw error;
     const why = `${wish.name} could not be had: ${error.message}`;
     return hostRoot(why, settings, [`using this machine's own programs (image host): ${why}`]);
   }
+}
+
+/** A registry's failure alone leaves open which image it was about. */
+function naming({ name }: ImageWish, error: AgentKernelError): AgentKernelError {
+  const { code, message, hint, details, cause } = error;
+  if (message.includes(name)) return error;
+  const extras = { details, cause, ...(hint === undefined ? {} : { hint }) };
+  return new AgentKernelError(code, `image ${name}: ${message}`, extras);
 }
 
 /** From the backend's own store. Nothing takes its place: such a backend cannot run the host's own programs. */

@@ -45,7 +45,7 @@ describe("progress of a copy", () => {
   };
 
   it("is one line on a terminal, drawn now and then, and taken away", () => {
-    expect(drawn(true)).toEqual(["\r\x1b[K2.0 MB copied", "\r\x1b[K"]);
+    expect(drawn(true)).toEqual(["\r\x1b[K1.9 MiB copied", "\r\x1b[K"]);
   });
 
   it("is nothing elsewhere", () => {

@@ -21,9 +21,9 @@ describe("bars of layers", () => {
     made.update({ digest: one, doneBytes: 0, totalBytes: 1000 });
     later(200);
     made.update({ digest: two, doneBytes: 500_000, totalBytes: 1_000_000 });
-    expect(written[0]).toContain(`${one.slice(7, 19)} [${".".repeat(40)}] 0 B / 1.0 kB`);
+    expect(written[0]).toContain(`${one.slice(7, 19)} [${".".repeat(40)}] 0 B / 1000 B`);
     expect(written[1]?.startsWith("\x1b[2A\r\x1b[J")).toBe(true);
-    expect(written[1]).toContain(`[${"#".repeat(20)}${".".repeat(20)}] 500 kB / 1.0 MB`);
+    expect(written[1]).toContain(`[${"#".repeat(20)}${".".repeat(20)}] 488 KiB / 977 KiB`);
     made.clear();
     expect(written[2]).toBe("\x1b[3A\r\x1b[J");
   });

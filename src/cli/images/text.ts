@@ -1,38 +1,35 @@
 /** Sizes, ages and tables, as people read them. */
 
-const UNITS = ["B", "kB", "MB", "GB", "TB"] as const;
+const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
 
 export function sizeText(bytes: number): string {
   let value = bytes;
   let unit = 0;
-  while (value >= 999.5 && unit < UNITS.length - 1) {
-    value /= 1000;
+  while (value >= 1023.5 && unit < UNITS.length - 1) {
+    value /= 1024;
     unit += 1;
   }
   return `${unit === 0 || value >= 99.95 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
 }
 
-const SPANS = [
-  [365 * 24 * 3600, "year"],
-  [30 * 24 * 3600, "month"],
-  [7 * 24 * 3600, "week"],
-  [24 * 3600, "day"],
-  [3600, "hour"],
-  [60, "minute"],
-] as const;
+const MINUTE_S = 60;
+const HOUR_S = 60 * MINUTE_S;
+const DAY_S = 24 * HOUR_S;
+/** Two days and more are counted in days. */
+const MOST_HOURS_S = 2 * DAY_S;
 
+/** As options take it: `12s`, `3m`, `5h`, `9d`. */
 export function ageText(ms: number): string {
-  const seconds = Math.max(0, ms) / 1000;
-  for (const [span, name] of SPANS) {
-    const count = Math.floor(seconds / span);
-    if (count >= 1) return `${count} ${name}${count === 1 ? "" : "s"}`;
-  }
-  return "seconds";
+  const seconds = Math.floor(Math.max(0, ms) / 1000);
+  if (seconds < MINUTE_S) return `${seconds}s`;
+  if (seconds < HOUR_S) return `${Math.floor(seconds / MINUTE_S)}m`;
+  if (seconds < MOST_HOURS_S) return `${Math.floor(seconds / HOUR_S)}h`;
+  return `${Math.floor(seconds / DAY_S)}d`;
 }
 
 /** Time that is left: what has just begun to run out counts as whole. */
 export function leftText(ms: number): string {
-  return ms < 60_000 ? "seconds" : ageText(Math.ceil(ms / 60_000) * 60_000);
+  return ms < 60_000 ? ageText(Math.ceil(ms / 1000) * 1000) : ageText(Math.ceil(ms / 60_000) * 60_000);
 }
 
 /** Columns as wide as they must be; the last one is not filled up. */

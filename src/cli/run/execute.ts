@@ -37,12 +37,13 @@ interface Run {
   /** The caller has its answer, and hears nothing more. */
   isReleased: boolean;
   readonly failsOnConflict: boolean;
+  readonly graceMs: number;
 }
 
 export async function execute(
   request: RunRequest,
   invocation: Invocation,
-  { failsOnConflict }: Pick<Run, "failsOnConflict">,
+  options: Pick<Run, "failsOnConflict" | "graceMs">,
 ): Promise<number> {
   await say(invocation, request.notes);
   const together = invocation.resident?.runAudit;
@@ -51,7 +52,7 @@ export async function execute(
   const abort = new AbortController();
   const signals = new EndingSignals(invocation.signals, () => abort.abort());
   invocation.gone?.onGone(() => abort.abort());
-  const run: Run = { request, invocation, audit, signals, abort: abort.signal, isReleased: false, failsOnConflict };
+  const run: Run = { request, invocation, audit, signals, abort: abort.signal, isReleased: false, ...options };
   try {
     return await executeWith(run);
   } catch (error) {
@@ -221,7 +222,7 @@ async function runCommand(
     streams.connect(exec);
     audit.writeSoon();
     const wait = new CommandWait(exec, run.request.policy.resources.timeoutMs);
-    const end = await waitInForeground({ exec, wait, invocation, signals, streams });
+    const end = await waitInForeground({ exec, wait, invocation, signals, streams, graceMs: run.graceMs });
     recordEnd(end);
     return end;
   } catch (error) {

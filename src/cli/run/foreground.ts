@@ -15,13 +15,16 @@ export interface Foreground {
   readonly invocation: Invocation;
   readonly signals: EndingSignals;
   readonly streams: RunStreams;
+  /** How long the command may take to end after a signal of the user's. */
+  readonly graceMs: number;
 }
 
 /** Rejects where the command could not be run, or nobody waits for it any more. */
-export async function waitInForeground({ exec, wait, invocation, signals, streams }: Foreground): Promise<CommandEnd> {
+export async function waitInForeground(foreground: Foreground): Promise<CommandEnd> {
+  const { exec, wait, invocation, signals, streams, graceMs } = foreground;
   const vanished = callerVanished(invocation);
-  signals.passTo((signal) => wait.interrupt(signal));
-  if (signals.first !== null) wait.interrupt(signals.first);
+  signals.passTo((signal) => wait.interrupt(signal, graceMs));
+  if (signals.first !== null) wait.interrupt(signals.first, graceMs);
   // Whoever stops us means the command too, as with a local process in the foreground.
   const stopPausing = invocation.signals.onPause((isPaused) => exec.signal(isPaused ? SIGSTOP : SIGCONT, "tree"));
   try {

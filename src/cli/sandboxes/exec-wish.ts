@@ -2,6 +2,7 @@
 import { AgentKernelError } from "../../core/errors.js";
 import { parseTypedDurationMs } from "../../policy/resources.js";
 import { parseEnv } from "../../request/policy-flags.js";
+import { graceOf } from "../grace.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 
@@ -13,6 +14,8 @@ export interface CommandWish {
   readonly user: string | null;
   /** Undefined: the policy's. */
   readonly timeoutMs: number | undefined;
+  /** After a signal that was passed on. */
+  readonly graceMs: number;
   readonly tty: boolean;
   readonly detached: boolean;
   readonly json: boolean;
@@ -43,6 +46,7 @@ export function execWishOf(parsed: ParsedOptions, { env }: Pick<Invocation, "env
     cwd: values.get("workdir")?.[0] ?? null,
     user: values.get("user")?.[0] ?? null,
     timeoutMs: timeout === undefined ? undefined : parseTypedDurationMs("--timeout", timeout),
+    graceMs: graceOf(parsed),
   };
 }
 

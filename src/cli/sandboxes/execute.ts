@@ -64,7 +64,7 @@ async function runIn(
   signals: EndingSignals,
 ): Promise<number> {
   const startedAt = performance.now();
-  const { tty, json } = wish;
+  const { tty, json, graceMs } = wish;
   const streams = openStreams({ tty, json, policy: sandbox.record.policy, ask: false }, invocation);
   const happened = `the daemon ended, and the command with it; the sandbox ${sandbox.name} goes on`;
   invocation.ifLost({ words: `agentkernel: ${happened}\n  hint: agentkernel daemon start, then run it again` });
@@ -81,7 +81,7 @@ async function runIn(
       },
     });
     streams.connect(exec.guest);
-    const end = await waitInForeground({ exec: exec.guest, wait: exec.wait, invocation, signals, streams });
+    const end = await waitInForeground({ exec: exec.guest, wait: exec.wait, invocation, signals, streams, graceMs });
     // Before anything of ours is printed: the terminal must be the user's own again.
     streams.close();
     if (streams.failure) throw streams.failure;

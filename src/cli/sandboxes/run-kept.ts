@@ -11,7 +11,11 @@ import { executeIn } from "./execute.js";
 import type { Life } from "./life-options.js";
 import { shownUsage } from "./shown.js";
 
-export async function runKept(request: RunRequest, life: Life, invocation: Invocation): Promise<number> {
+export async function runKept(
+  request: RunRequest,
+  { graceMs, ...life }: Life & { readonly graceMs: number },
+  invocation: Invocation,
+): Promise<number> {
   const { json, tty } = request;
   if (request.ask) {
     throw new AgentKernelError("invalid_argument", "--ask contradicts --keep", {
@@ -22,7 +26,7 @@ export async function runKept(request: RunRequest, life: Life, invocation: Invoc
   try {
     const argv = commandOf(request, sandbox);
     await sandbox.start({ hostEnv: invocation.env });
-    const wish = { name: sandbox.name, argv, env: {}, cwd: null, user: null, timeoutMs: undefined };
+    const wish = { name: sandbox.name, argv, env: {}, cwd: null, user: null, timeoutMs: undefined, graceMs };
     return await executeIn({ ...wish, tty, json, detached: false }, invocation, (kept) => about(kept, request));
   } finally {
     await tellOrRemove(sandbox, invocation, json);

@@ -3,6 +3,7 @@ import { AgentKernelError } from "../../core/errors.js";
 import { withAgentInside } from "../../request/agent-inside.js";
 import { prepareRun } from "../../request/prepare-run.js";
 import { isPlace } from "../../runtime/root-image.js";
+import { graceOf } from "../grace.js";
 import { inProject } from "../invocation/in-project.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
@@ -25,13 +26,18 @@ export async function execute(parsed: ParsedOptions, caller: Invocation): Promis
   invocation.resident?.pool.configure(poolSettings(configuration.daemon));
   const request = prepareRun(wishes, invocation, configuration);
   const failsOnConflict = parsed.flags.has("fail-on-conflict");
+  const graceMs = graceOf(parsed);
   if (parsed.flags.has("keep")) {
     if (failsOnConflict) throw tooEarly();
     const { lifeOf } = await import("../sandboxes/life-options.js");
-    return await (await import("../sandboxes/run-kept.js")).runKept(request, lifeOf(parsed), invocation);
+    return await (await import("../sandboxes/run-kept.js")).runKept(
+      request,
+      { ...lifeOf(parsed), graceMs },
+      invocation,
+    );
   }
   refuseLife(parsed);
-  return await (await import("../run/execute.js")).execute(request, invocation, { failsOnConflict });
+  return await (await import("../run/execute.js")).execute(request, invocation, { failsOnConflict, graceMs });
 }
 
 function tooEarly(): AgentKernelError {
