@@ -78,6 +78,19 @@ wasm_worker() {
   write_stamp "$worker_stamp" "$hash"
 }
 
+# Clippy compiles the worker's engine where it is not compiled yet. What it found nothing in is noted beside the worker in
+# the cache, so that a checkout that took the worker from there need not compile the engine for this alone.
+lint_worker() {
+  clippy=$(clippy-driver -V)
+  entry=$(cache_entry "$(worker_inputs)" worker) || entry=
+  if [ -n "$entry" ] && [ "$(cat "$entry/linted" 2>/dev/null)" = "$clippy" ]; then
+    echo "nothing has changed since clippy found nothing"
+    return 0
+  fi
+  sh scripts/compile-native.sh "$root/.build/target" --lint-worker || return 1
+  [ ! -d "$entry" ] || echo "$clippy" >"$entry/linted"
+}
+
 # compile PROFILE PROGRAM…
 compile() {
   compiled=$(sh scripts/compile-native.sh "$root/.build/target" "--$1" | tail -n 1) && [ -d "$compiled" ] || return 1

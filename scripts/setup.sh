@@ -1,12 +1,13 @@
 #!/bin/sh
 # Brings a checkout to a state in which it runs: tools, Debian packages, npm packages, native binaries, bundle.
 #
-#   scripts/setup.sh [runtime|wasm|test|build] [--quiet]
+#   scripts/setup.sh [runtime|wasm|test|build|lint-worker] [--quiet]
 #
 #   runtime   what `agentkernel run` needs (the default), compiled to be there soon
 #   wasm      the worker for WebAssembly, which the first call of a module makes too; an engine of minutes
 #   test      everything, compiled as for a release, and what `npm test` needs beside it
 #   build     everything, compiled as for a release and never taken from a cache; install no Debian package
+#   lint-worker   clippy over the worker for WebAssembly, a step of `npm test`; sets nothing up
 #
 # Each step carries a stamp beside its output, with a hash of its inputs, and is skipped while that hash holds; so a
 # removed output or a killed set-up is always made again. One set-up runs at a time; the lock is a kernel lock on
@@ -19,10 +20,10 @@ quiet=
 announced=
 for word in "$@"; do
   case $word in
-    runtime | wasm | test | build) mode=$word ;;
+    runtime | wasm | test | build | lint-worker) mode=$word ;;
     --quiet) quiet=yes ;;
     *)
-      echo "setup: unknown word '$word'; use: scripts/setup.sh [runtime|wasm|test|build] [--quiet]" >&2
+      echo "setup: unknown word '$word'; use: scripts/setup.sh [runtime|wasm|test|build|lint-worker] [--quiet]" >&2
       exit 2
       ;;
   esac
@@ -122,6 +123,10 @@ flock -n 9 || {
 # Made before anything is read: a source that changes from here on is newer than the build.
 : >.build/started
 
+if [ "$mode" = lint-worker ]; then
+  lint_worker || exit 1
+  exit 0
+fi
 check_tools
 if [ "$mode" = wasm ]; then
   wasm_worker

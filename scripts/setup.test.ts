@@ -134,6 +134,16 @@ describe("the set-up of a checkout", () => {
     expect(third.program("ak-jail")).toBe("--checkout");
   });
 
+  it("lints the worker once for the same sources, also in another checkout", () => {
+    const first = new Checkout("one");
+    first.setUp("wasm");
+    expect(first.setUp("lint-worker").compiled).toEqual(["--lint-worker"]);
+    const second = new Checkout("two");
+    expect(second.setUp("lint-worker").compiled).toEqual([]);
+    write(second.path("native/door/lib.rs"), "changed");
+    expect(second.setUp("lint-worker").compiled).toEqual(["--lint-worker"]);
+  });
+
   it("takes no program from a cache that others may write", () => {
     new Checkout("one").setUp("runtime");
     chmodSync(join(folder, "cache"), 0o777);

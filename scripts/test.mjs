@@ -49,12 +49,7 @@ const staticChecks = [
   ["tsc", root, bin("tsc"), ["--noEmit"]],
   ["cargo fmt", native, "cargo", ["fmt", "--all", "--check"]],
   ["cargo clippy", native, "cargo", cargo("clippy", "--exclude", "ak-wasm", "--all-targets", "--", "-D", "warnings")],
-  [
-    "clippy of ak-wasm",
-    root,
-    "sh",
-    [join("scripts", "compile-native.sh"), join(root, ".build/target"), "--lint-worker"],
-  ],
+  ["clippy of ak-wasm", root, "sh", [join("scripts", "setup.sh"), "lint-worker"]],
   ["SDK sources", root, process.execPath, [join("scripts", "write-sdk-sources.mjs"), "--check"]],
   ...["claude-agent", "typescript", "python", "golang", "rust"].map((name) => [
     `SDK for ${name}`,
