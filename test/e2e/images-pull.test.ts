@@ -80,7 +80,9 @@ describe("a pull", () => {
   it("piped says one line, and has said all with it", async () => {
     const { status, stdout, stderr } = await images(["pull", app()]);
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-    expect(stdout).toMatch(new RegExp(`^${app()} ${image.manifest.digest} \\(linux/\\w+, 2 layers, [34]\\.\\d MiB\\)\n$`));
+    expect(stdout).toMatch(
+      new RegExp(`^${app()} ${image.manifest.digest} \\(linux/\\w+, 2 layers, [34]\\.\\d MiB\\)\n$`),
+    );
     expect((await images(["pull", app()])).stdout).toContain("already here");
     expect(statSync(store()).mode & 0o777).toBe(0o700);
   });
