@@ -6,12 +6,15 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, statat},
+    fs::{AtFlags, FileType, Stat, statat},
     io::Errno,
 };
 
-use super::{Carrier, join, open_folder};
-use crate::fault::{During, Fault, Outcome};
+use super::{Carrier, join, names, open_folder};
+use crate::{
+    fault::{During, Fault, Outcome},
+    view::spelling::is_same,
+};
 
 impl Carrier<'_> {
     /// Whether the turn of a path comes later.
@@ -71,6 +74,12 @@ impl Carrier<'_> {
     }
 
     fn now(&mut self, upper: BorrowedFd<'_>, target: BorrowedFd<'_>, name: &CStr, path: &[u8]) -> Outcome<()> {
+        // What was renamed to another spelling is in its place already, on a file system for which both are one name.
+        if self.on_host(target, name)?.is_some_and(|old| self.changed_on_host(&old))
+            && has_other_spelling(upper, target, name)?
+        {
+            return Ok(());
+        }
         match statat(upper, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(_) => self.entry(upper, target, name, path),
             // The sandbox made its folder anew, without this.
@@ -78,6 +87,27 @@ impl Carrier<'_> {
             Err(e) => Err(e).during("look at a changed file"),
         }
     }
+}
+
+/// Whether the layer has something under another spelling of a name, which is the same file in the project.
+fn has_other_spelling(upper: BorrowedFd<'_>, target: BorrowedFd<'_>, name: &CStr) -> Outcome<bool> {
+    let look = |at, name: &CStr| statat(at, name, AtFlags::SYMLINK_NOFOLLOW);
+    let Ok(own) = look(target, name) else { return Ok(false) };
+    let swapped =
+        name.to_bytes().iter().map(|b| if b.is_ascii_alphabetic() { b ^ 0x20 } else { *b }).collect::<Vec<_>>();
+    let swapped = CString::new(swapped).during("a name")?;
+    // On most file systems it is another name, and the folder need not be read.
+    if !look(target, &swapped).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == (own.st_dev, own.st_ino)) {
+        return Ok(false);
+    }
+    Ok(names(upper)?.iter().any(|other| {
+        let is_there = |stat: &Stat| FileType::from_raw_mode(stat.st_mode) != FileType::CharacterDevice;
+        let is_own = |stat: &Stat| (stat.st_dev, stat.st_ino) == (own.st_dev, own.st_ino);
+        other.as_c_str() != name
+            && is_same(other.to_bytes(), name.to_bytes())
+            && look(upper, other).is_ok_and(|stat| is_there(&stat))
+            && look(target, other).is_ok_and(|stat| is_own(&stat))
+    }))
 }
 
 fn first_name(path: &[u8]) -> &[u8] {
@@ -120,5 +150,39 @@ impl Failures {
              it again",
             held.unwrap_or_default()
         )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use rustix::fs::{Mode, OFlags, open};
+
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_there_in_another_spelling_is_not_deleted() {
+        let scratch = std::env::temp_dir().join(format!("ak-spelling-{}", std::process::id()));
+        let (upper, host) = (scratch.join("upper"), scratch.join("host"));
+        for folder in [&upper, &host] {
+            fs::create_dir_all(folder).expect("make");
+        }
+        fs::write(upper.join("readme"), "x").expect("write");
+        fs::write(host.join("Readme"), "x").expect("write");
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let (layer, project) =
+            (open(&upper, flags, Mode::empty()).expect("open"), open(&host, flags, Mode::empty()).expect("open"));
+        let is_there = || has_other_spelling(layer.as_fd(), project.as_fd(), c"Readme").expect("look");
+        assert!(!is_there());
+        fs::write(host.join("readme"), "another file").expect("write");
+        assert!(!is_there());
+        // As a file system has it that takes both for one name.
+        fs::remove_file(host.join("readme")).expect("remove");
+        for spelling in ["readme", "rEADME"] {
+            fs::hard_link(host.join("Readme"), host.join(spelling)).expect("link");
+        }
+        assert!(is_there());
+        fs::remove_dir_all(scratch).expect("remove");
     }
 }
