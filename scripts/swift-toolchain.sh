@@ -47,7 +47,10 @@ command -v mmdebstrap >/dev/null || {
 mkdir -p "$cache"
 # Two checkouts at once make one root; the lock ends with its holder.
 exec 9>"$cache/swift.lock"
-flock 9
+flock -w 900 9 || {
+  say "another process has been making a toolchain in $cache for 15 minutes"
+  exit 1
+}
 
 # Asked once an hour: the answer takes some seconds.
 checked=$(find "$cache/swift.checked" -mmin -60 2>/dev/null | xargs -r cat)
@@ -70,17 +73,17 @@ fi
 
 if [ ! -d "$folder" ]; then
   say "making $folder of Debian's packages, which happens once"
-  rm -rf "$cache"/swift-*.new
+  rm -rf --one-file-system "$cache"/swift-*.new
   log=$cache/swift.log
   debootstrap "$make_s" "$suite" "$folder.new" >"$log" 2>&1 9>&- || {
     tail -n 20 "$log" >&2
-    rm -rf "$folder.new"
+    rm -rf --one-file-system "$folder.new"
     say "the root could not be made; the whole log is $log"
     exit 1
   }
   mv "$folder.new" "$folder"
   # One that another checkout works with at this moment may lose its root; its next run makes no second one.
-  for old in "$cache"/swift-*/; do [ "${old%/}" = "$folder" ] || rm -rf "$old"; done
+  for old in "$cache"/swift-*/; do [ "${old%/}" = "$folder" ] || rm -rf --one-file-system "$old"; done
 fi
 touch "$folder"
 echo "$folder" >"$cache/swift.checked"

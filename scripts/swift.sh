@@ -40,10 +40,11 @@ in_sandbox() {
   (
     cd "$root/sdk/swift"
     env XDG_STATE_HOME="$own/state" XDG_CONFIG_HOME="$own/config" XDG_DATA_HOME="$own/data" XDG_CACHE_HOME="$own/cache" \
-      XDG_RUNTIME_DIR="$own/run" AGENTKERNEL_IMAGE="rootfs:$(readlink "$link")" \
-      sh "$root/scripts/embedded.sh" run --backend linux --no-network --memory 6g --workspace copy \
+      XDG_RUNTIME_DIR="$own/run" \
+      sh "$root/scripts/embedded.sh" run --image "rootfs:$(readlink "$link")" --backend linux --no-network --memory 6g \
+      --workspace copy \
       -v "$built:/build" -v "$root/Package.swift:/repository/Package.swift:ro" \
-      -v "$root/sdk/swift/Sources:/repository/sdk/swift/Sources:ro" --timeout "${AGENTKERNEL_SWIFT_TIMEOUT:-10m}" -- "$@"
+      -v "$root/sdk/swift/Sources:/repository/sdk/swift/Sources:ro" --timeout 10m -- "$@"
   )
 }
 

@@ -73,6 +73,7 @@ public struct AgentKernel: Sendable {
         }
     }
 
+    #if compiler(>=6.0)
     /// Makes a sandbox for many commands, and removes it when the closure ends, however it ends; after a day in any case
     /// (`ttl`).
     ///
@@ -82,12 +83,13 @@ public struct AgentKernel: Sendable {
     ///     print(try await session.exec(["python3", "main.py"]).stdout)
     /// }
     /// ```
-    public func withSession<T>(
-        _ options: CreateOptions = CreateOptions(), _ body: (Sandbox) async throws -> T
+    ///
+    /// The closure runs where the caller does, on the main actor for instance, and may use what is of that actor.
+    public func withSession<T: Sendable>(
+        _ options: CreateOptions = CreateOptions(), isolation: isolated (any Actor)? = #isolation,
+        _ body: (Sandbox) async throws -> T
     ) async throws -> T {
-        var own = options
-        own.ttl = own.ttl ?? "24h"
-        let sandbox = try await sandboxes.create("session-\(UUID().uuidString.lowercased())", own)
+        let sandbox = try await openSession(options)
         let result: T
         do {
             result = try await body(sandbox)
@@ -97,6 +99,30 @@ public struct AgentKernel: Sendable {
         }
         await sandbox.removeWhateverHappens()
         return result
+    }
+    #else
+    /// Makes a sandbox for many commands, and removes it when the closure ends, however it ends; after a day in any case
+    /// (`ttl`).
+    public func withSession<T: Sendable>(
+        _ options: CreateOptions = CreateOptions(), _ body: (Sandbox) async throws -> T
+    ) async throws -> T {
+        let sandbox = try await openSession(options)
+        let result: T
+        do {
+            result = try await body(sandbox)
+        } catch {
+            await sandbox.removeWhateverHappens()
+            throw error
+        }
+        await sandbox.removeWhateverHappens()
+        return result
+    }
+    #endif
+
+    private func openSession(_ options: CreateOptions) async throws -> Sandbox {
+        var own = options
+        own.ttl = own.ttl ?? "24h"
+        return try await sandboxes.create("session-\(UUID().uuidString.lowercased())", own)
     }
 
     /// Whether the server takes requests.

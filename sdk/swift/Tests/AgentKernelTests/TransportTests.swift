@@ -26,6 +26,19 @@ final class TransportTests: XCTestCase {
         XCTAssertEqual(server.connections, 1)
     }
 
+    func testAConnectionIsUsedAgainAfterAnAnswerInChunks() async throws {
+        let server = try LocalServer { peer in
+            while peer.request() != nil {
+                peer.send(LocalServer.streamHead + LocalServer.chunk(#"{"success":true,"#))
+                peer.send(LocalServer.chunk(#""data":{"status":"ok"}}"#) + "0\r\nTrailer: x\r\n\r\n")
+            }
+        }
+        defer { server.stop() }
+        let client = server.client()
+        for _ in 0..<20 { _ = try await client.health() }
+        XCTAssertEqual(server.connections, 1)
+    }
+
     func testSixtyFourCallsAtOnceShareTheirConnectionsAfterwards() async throws {
         let server = try LocalServer { peer in while peer.request() != nil { peer.send(LocalServer.healthy) } }
         defer { server.stop() }

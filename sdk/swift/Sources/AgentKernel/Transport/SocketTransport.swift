@@ -66,7 +66,7 @@ private final class SocketBody: AnswerBody, @unchecked Sendable {
     }
 
     func next(_ limit: Limit) async throws -> [UInt8]? {
-        guard let bytes = try await reader.body(&framing, limit) else { return nil }
+        let bytes = try await reader.body(&framing, limit)
         giveBackIfEnded()
         return bytes
     }

@@ -1,0 +1,23 @@
+import XCTest
+
+@testable import AgentKernel
+
+final class SessionTests: XCTestCase {
+    /// That it compiles in language mode 6 is most of this test: the closure changes what is of the main actor.
+    @MainActor
+    func testASessionOfTheMainActor() async throws {
+        let server = try LocalServer { peer in
+            while peer.request() != nil {
+                peer.send(LocalServer.answer(
+                    #"{"success":false,"error":{"code":"conflict","message":"taken","hint":null}}"#, status: "409 Conflict"))
+            }
+        }
+        defer { server.stop() }
+        var opened = 0
+        do {
+            try await server.client().withSession { _ in opened += 1 }
+            XCTFail("it was opened")
+        } catch let error as AgentKernelError where error.code == .conflict {}
+        XCTAssertEqual(opened, 0)
+    }
+}
