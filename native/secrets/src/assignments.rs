@@ -67,8 +67,9 @@ const SHORTEST_VALUE: usize = 4;
 /// Of a value that is looked at. A line can consist of names, each of which would have the rest of it as its value.
 const LONGEST_VALUE: usize = 256;
 
-pub fn are_in(sample: &Sample) -> bool {
-    let is_secret = |line: &[u8]| has_assignment(line) || has_address_with_password(line);
+/// In program text (`is_source`) only literals are values: `const token: Token = given` assigns a name.
+pub fn are_in(sample: &Sample, is_source: bool) -> bool {
+    let is_secret = |line: &[u8]| has_assignment(line, is_source) || has_address_with_password(line);
     sample.is_text() && sample.lines().any(|line| !is_comment(line) && is_secret(line))
 }
 
@@ -77,7 +78,7 @@ fn is_comment(line: &[u8]) -> bool {
 }
 
 /// All names of the line are tried: several may stand on one in JSON.
-fn has_assignment(line: &[u8]) -> bool {
+fn has_assignment(line: &[u8], is_source: bool) -> bool {
     let (is_definition, is_element) = (line.starts_with(b"define"), line.starts_with(b"<"));
     let mut at = 0;
     while at < line.len() {
@@ -91,7 +92,7 @@ fn has_assignment(line: &[u8]) -> bool {
         // In XML it says what is called so: key="packages".
         let is_attribute = is_element && name == b"key";
         if (is_secret_name(name) && !is_attribute || is_login_of_bundler(name))
-            && value_behind(&line[end..], is_definition).is_some_and(|value| value.is_secret())
+            && value_behind(&line[end..], is_definition).is_some_and(|v| v.is_secret() && (v.is_quoted || !is_source))
         {
             return true;
         }

@@ -4,7 +4,7 @@ use crate::{Content, has, sample::Sample};
 
 pub fn content(data: &[u8]) {
     let sample = Sample::from(data);
-    let holds = |content| has(&sample, content);
+    let holds = |content| has(&sample, content, false);
     let (key, token, credential) = (holds(Content::PrivateKey), holds(Content::Token), holds(Content::Credential));
     // Each looks for all that the one before looks for.
     assert!(!key || token && credential);

@@ -71,7 +71,11 @@ pub enum Judgement<'a> {
 
 /// Why, and what for: the first content that is found hides the file.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Tests<'a>(Vec<(&'a str, Content)>);
+pub struct Tests<'a> {
+    contents: Vec<(&'a str, Content)>,
+    /// Program text: names stand beside types and other names there, and a secret is a literal.
+    is_source: bool,
+}
 
 /// By name and place alone, given the rules that match the path. `is_shown` says whether the user wants to see it.
 pub fn judge<'a>(
@@ -94,14 +98,18 @@ pub fn judge<'a>(
     if by_name.is_none() && tests.is_empty() || is_shown() {
         return Judgement::Visible;
     }
-    by_name.map_or(Judgement::IfHolding(Tests(tests)), Judgement::Hidden)
+    let tests = Tests { contents: tests, is_source: location::is_source(path) };
+    by_name.map_or(Judgement::IfHolding(tests), Judgement::Hidden)
 }
 
 impl<'a> Tests<'a> {
     /// Why the file is hidden. A sample is None for what is no regular file; what cannot be read is hidden.
     pub fn settle(&self, sample: std::io::Result<Option<Sample>>) -> Option<&'a str> {
         match sample {
-            Ok(Some(sample)) => self.0.iter().find(|(_, content)| has(&sample, *content)).map(|(reason, _)| *reason),
+            Ok(Some(sample)) => {
+                let found = self.contents.iter().find(|(_, content)| has(&sample, *content, self.is_source));
+                found.map(|(reason, _)| *reason)
+            }
             Ok(None) => None,
             Err(_) => Some(UNREADABLE),
         }
@@ -127,11 +135,13 @@ fn test_for(rule: &HideRule, path: &[u8]) -> Test {
     }
 }
 
-fn has(sample: &Sample, content: Content) -> bool {
+fn has(sample: &Sample, content: Content, is_source: bool) -> bool {
     match content {
         Content::PrivateKey => key_material::is_in(sample),
         Content::Token => tokens::are_in(sample) || key_material::is_in(sample),
-        Content::Credential => assignments::are_in(sample) || tokens::are_in(sample) || key_material::is_in(sample),
+        Content::Credential => {
+            assignments::are_in(sample, is_source) || tokens::are_in(sample) || key_material::is_in(sample)
+        }
         Content::Login => logins::are_in(sample) || tokens::are_in(sample),
         Content::Remote => logins::are_in_remotes(sample) || tokens::are_in(sample),
     }

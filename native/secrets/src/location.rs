@@ -69,6 +69,20 @@ pub fn is_environment_file(path: &[u8]) -> bool {
     name.starts_with(b".env") || name.ends_with(b".env") || name.starts_with(b".dev.vars") || name == b".flaskenv"
 }
 
+const SOURCES: [&[u8]; 32] = [
+    b"ts", b"tsx", b"mts", b"cts", b"js", b"jsx", b"mjs", b"cjs", b"vue", b"svelte", b"py", b"pyi", b"rb", b"php",
+    b"go", b"rs", b"java", b"kt", b"kts", b"scala", b"swift", b"cs", b"fs", b"c", b"h", b"cc", b"cpp", b"hpp", b"ex",
+    b"exs", b"lua", b"dart",
+];
+
+/// `credentials.ts`, `secrets.py`: program text by its ending.
+pub fn is_source(path: &[u8]) -> bool {
+    let name = name_of(path).to_ascii_lowercase();
+    let mut parts = name.rsplitn(2, |&byte| byte == b'.');
+    let ending = parts.next();
+    parts.next().is_some() && ending.is_some_and(|ending| SOURCES.contains(&ending))
+}
+
 fn name_of(path: &[u8]) -> &[u8] {
     path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
 }

@@ -187,6 +187,23 @@ fn copies_without_values_and_what_others_wrote_are_asked_for_less() {
 }
 
 #[test]
+fn in_program_text_only_a_literal_is_a_value() {
+    let hides = |path, text| hides(Some(Content::Credential), path, text);
+    for text in [
+        "export const noCredentials: CredentialSource = () => Promise.resolve(null);",
+        "const token = response.token;",
+        "let password: Sealed = given;",
+    ] {
+        assert!(!hides("src/credentials.ts", text), "{text}");
+    }
+    assert!(!hides("secrets.PY", "token = settings") && hides("secrets.txt", "token = settings"));
+    for text in ["const token = 'hunter22x';", "password: \"hunter22\",", "SECRET = `hunter22`"] {
+        assert!(hides("src/credentials.ts", text), "{text}");
+    }
+    assert!(hides("credentials.ts", KEY) && hides("ts", "password = hunter22") && hides("a.ts/x", "password=hunter22"));
+}
+
+#[test]
 fn rules_of_an_earlier_version_are_read_as_rules_on_names() {
     let old: HideRule = serde_json::from_str(r#"{"glob":"**/.npmrc","containing":["_authToken"]}"#).expect("read");
     assert_eq!(old, HideRule::named("**/.npmrc"));
