@@ -20,6 +20,10 @@ final class LocalServer: @unchecked Sendable {
 
         fileprivate init(_ descriptor: Int32) {
             self.descriptor = descriptor
+            #if canImport(Darwin)
+            var on: Int32 = 1
+            setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<Int32>.size))
+            #endif
         }
 
         deinit {
