@@ -27,8 +27,10 @@ const HOME: &str = "home/sandbox";
 const SYSTEM: [&str; 6] = ["bin", "sbin", "lib", "lib32", "lib64", "libx32"];
 
 /// What programs need of /etc and what holds no secrets: folders are shown, files (small ones) are copied.
-const ETC_FOLDERS: [&str; 9] = [
+const ETC_FOLDERS: [&str; 11] = [
     "alternatives",
+    "chromium",
+    "chromium.d",
     "crypto-policies",
     "fonts",
     "java-11-openjdk",
@@ -38,8 +40,25 @@ const ETC_FOLDERS: [&str; 9] = [
     "pki/tls/certs",
     "ssl/certs",
 ];
-const ETC_FILES: [&str; 8] =
-    ["debian_version", "inputrc", "ld.so.cache", "localtime", "os-release", "protocols", "services", "ssl/openssl.cnf"];
+/// Of Maven not `settings.xml`, where passwords of repositories are kept.
+const ETC_FILES: [&str; 16] = [
+    "debian_version",
+    "gai.conf",
+    "inputrc",
+    "ld.so.cache",
+    "localtime",
+    "login.defs",
+    "magic",
+    "manpath.config",
+    "maven/logging/simplelogger.properties",
+    "maven/m2.conf",
+    "mime.types",
+    "os-release",
+    "protocols",
+    "services",
+    "ssl/openssl.cnf",
+    "timezone",
+];
 
 const FOLDERS: [(&str, u32); 11] = [
     ("dev", 0o755),
