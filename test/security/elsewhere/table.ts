@@ -64,7 +64,7 @@ export const attacks: readonly Attack[] = [
     file: "filesystem/f9-renamed-parents",
     tests: ["no call renames it", "in use meanwhile finds no secret", "as ever"],
   },
-  { id: "F12", file: "filesystem/f12-raced-search", tests: ["find no secret"] },
+  { id: "F12", file: "filesystem/f12-raced-search", tests: ["find no secret", "judged as it is copied"] },
   { id: "F10", file: "filesystem/f10-spellings", tests: ["in capitals too, as sync", "not carried over under any"] },
   {
     id: "N1",
