@@ -19,7 +19,7 @@ all_there() {
 
 program_inputs() {
   {
-    find native -path native/target -prune -o -path native/wasm/src -prune -o -type f -print0
+    find native -path native/target -prune -o -path native/fuzz -prune -o -path native/wasm/src -prune -o -type f -print0
     for file in $compiled_by; do printf '%s\0' "$file"; done
   } | hash_files
 }
