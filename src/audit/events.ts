@@ -196,6 +196,15 @@ export interface TrustDecided {
   readonly lines: readonly string[];
 }
 
+/** A key to the HTTP interface is made, or is valid no more. */
+export interface KeyEvent {
+  readonly type: "key.create" | "key.revoke";
+  readonly name: string;
+  readonly scopes: readonly string[];
+  /** The most that it may ask for, in words; null where it acts as the user. */
+  readonly ceiling: string | null;
+}
+
 export type AuditEvent =
   | SandboxCreated
   | SandboxRemoved
@@ -213,6 +222,7 @@ export type AuditEvent =
   | ToolCall
   | PolicyChange
   | TrustDecided
+  | KeyEvent
   | Approval;
 
 /** Types of lines, those that the log writes about itself included. */
@@ -236,6 +246,8 @@ export const recordTypes = [
   "policy.change",
   "approval",
   "trust",
+  "key.create",
+  "key.revoke",
   "audit.file",
   "audit.torn",
   "audit.recovered",
@@ -245,6 +257,6 @@ export type RecordType = (typeof recordTypes)[number];
 
 /** Must survive a power cut: what was refused, and what changed the rules. Everything else waits for the kernel. */
 export function isUrgent(event: AuditEvent): boolean {
-  const isRule = event.type === "approval" || event.type === "policy.change" || event.type === "trust";
-  return isRule || ("verdict" in event && event.verdict === "denied");
+  const rules: readonly string[] = ["approval", "policy.change", "trust", "key.create", "key.revoke"];
+  return rules.includes(event.type) || ("verdict" in event && event.verdict === "denied");
 }

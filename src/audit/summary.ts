@@ -23,6 +23,8 @@ const tellers: Readonly<Record<string, (fields: Fields) => string>> = {
   "policy.change": (f) => `${text(f.change)}, by ${text(f.by)}; ${text(at(f, "policy", "digest"))}`,
   approval: (f) => `${text(f.verdict)} (${text(f.answer)}): ${text(f.asked)}:${text(f.port)}, ${approvedBy(f)}`,
   trust: (f) => `${text(f.verdict)}: ${text(f.project)}: ${list(f.lines).map(text).join("; ")}`,
+  "key.create": (f) => `${text(f.name)} may ${list(f.scopes).map(text).join(", ")}${ceilingWords(f)}`,
+  "key.revoke": (f) => text(f.name),
   "audit.file": (f) => text(f.file),
   "audit.torn": (f) => `${text(f.bytes)} bytes of an unfinished line were cut off ${text(f.file)}`,
   "audit.recovered": (f) => `${text(f.reason)}${typeof f.file === "string" ? `: ${f.file}` : ""}`,
@@ -82,6 +84,10 @@ function toolTraffic({ outcome: how, bytesIn, bytesOut, untrusted }: Fields): st
 
 function approvedBy({ by }: Fields): string {
   return by === "mcp" ? "through the agent's client" : "on the terminal";
+}
+
+function ceilingWords({ ceiling }: Fields): string {
+  return typeof ceiling === "string" ? `, at most: ${ceiling}` : ", as the user";
 }
 
 function reason({ reason: why }: Fields): string {

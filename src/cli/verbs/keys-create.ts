@@ -8,6 +8,7 @@ import { keyScopes } from "../api-options.js";
 import type { Invocation } from "../invocation/index.js";
 import { keyAnswer, keyStore } from "../key-answers.js";
 import { ceilingFrom } from "../key-ceiling-options.js";
+import { recordKey } from "../key-records.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
 
@@ -38,7 +39,7 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
       hint: "leave it out, or give the key only the scopes that it needs",
     });
   }
-  const { key, record } = keyStore(invocation).create({
+  const wanted = {
     name,
     scopes: keyScopes.filter((scope) => chosen.includes(scope)),
     sandboxes,
@@ -50,7 +51,10 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
       sandboxes: count("max-sandboxes") ?? (isAdmin ? null : USUAL_SANDBOXES),
     },
     expiresAtMs: expires === undefined ? null : Date.now() + parseLifeMs("--expires", expires),
-  });
+  };
+  // First: where the log is required and cannot be written, there is no key.
+  await recordKey("key.create", wanted, parsed, invocation);
+  const { key, record } = keyStore(invocation).create(wanted);
   if (parsed.flags.has("json")) {
     return await writeJson(invocation, { success: true, data: { ...keyAnswer(record), key } });
   }

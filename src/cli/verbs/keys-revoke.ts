@@ -2,6 +2,7 @@
 import { AgentKernelError } from "../../core/errors.js";
 import type { Invocation } from "../invocation/index.js";
 import { keyAnswer, keyStore } from "../key-answers.js";
+import { recordKey } from "../key-records.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 
@@ -12,7 +13,9 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
       hint: "agentkernel keys list shows them",
     });
   }
+  // First: no log keeps a key valid.
   const revoked = keyStore(invocation).revoke(which);
+  await recordKey("key.revoke", revoked, parsed, invocation);
   if (parsed.flags.has("json")) return await writeJson(invocation, { success: true, data: keyAnswer(revoked) });
   return await writeOut(invocation, `${revoked.name} is revoked\n`);
 }

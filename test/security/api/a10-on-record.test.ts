@@ -93,6 +93,27 @@ describe.each(actors)("A10 as $name: something is done without a record", (actor
     expect((await runCli(actor, ["trust", "--list"], { cwd: project.path, env })).stdout).toMatch(/^no project/);
   });
 
+  it("a key that is made or revoked is on record, without the key", async () => {
+    const env = own();
+    const keys = (...words: readonly string[]) => runCli(actor, ["keys", ...words], { cwd: actor.folder(), env });
+    const made = await keys("create", "ci", "--scope", "run");
+    expect(made.status, made.stderr).toBe(0);
+    expect((await keys("revoke", "ci")).status).toBe(0);
+    const records = await listed(env, "key");
+    expect(records).toMatchObject([
+      { type: "key.create", name: "ci", scopes: ["run"], ceiling: expect.stringContaining("no network") },
+      { type: "key.revoke", name: "ci" },
+    ]);
+    expect(JSON.stringify(records)).not.toContain(made.stdout.trim());
+    const log = join(env.XDG_STATE_HOME, "agentkernel", "audit");
+    rmSync(log, { recursive: true });
+    writeFileSync(log, "no folder");
+    const refusing = { ...env, AGENTKERNEL_AUDIT: "required" };
+    const refused = await runCli(actor, ["keys", "create", "ci"], { cwd: actor.folder(), env: refusing });
+    expect(refused).toMatchObject({ status: 125, stdout: "" });
+    expect(JSON.parse((await runCli(actor, ["keys", "list", "--json"], { env })).stdout).data).toEqual([]);
+  });
+
   it("what the gateway refuses is on record", async () => {
     const env = own();
     const words = ["run", "--network", "allowlist", "--", "sh", "-c", "curl -s http://denied.example.com/; true"];
