@@ -1,5 +1,6 @@
 /** What the SDK for Swift costs: memory, descriptors, threads and time. `sdk/swift/Sources/Measure` measures it. */
 import { createServer, type Server, type Socket } from "node:net";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Actor, actors, environmentOf } from "../support/actors.js";
@@ -31,9 +32,10 @@ it.each([
   ["64 at once", "64"],
 ])("calls leave no descriptor and no thread behind: %s", async (_, atOnce) => {
   const figures = await measured(["health", "3200", atOnce]);
-  expect(figures.descriptors_after).toBeLessThanOrEqual(figures.descriptors_before ?? 0);
+  // Connections lie idle, at most as many as there were calls at once.
+  expect(figures.descriptors_after).toBeLessThanOrEqual((figures.descriptors_before ?? 0) + Number(atOnce));
   // Swift's own pool has as many threads as there are processors, and starts them when it likes.
-  expect(figures.threads_after).toBeLessThanOrEqual((figures.threads_before ?? 0) + 2);
+  expect(figures.threads_after).toBeLessThanOrEqual((figures.threads_before ?? 0) + availableParallelism());
 });
 
 it("a stream that is read slowly takes little memory, whatever its length", async () => {

@@ -70,7 +70,7 @@ final class StreamTests: XCTestCase {
             _ = peer.request()
             peer.send(LocalServer.streamHead + Self.started)
             for _ in 0..<4 {
-                Thread.sleep(forTimeInterval: 0.15)
+                Thread.sleep(forTimeInterval: 0.6)
                 peer.send(LocalServer.chunk(":\n\n"))
             }
             peer.send(Self.output(1))
@@ -79,7 +79,7 @@ final class StreamTests: XCTestCase {
         defer { server.stop() }
         var events = 0
         do {
-            for try await _ in try server.client(requestTimeout: .milliseconds(400)).stream(["x"]) { events += 1 }
+            for try await _ in try server.client(requestTimeout: .seconds(2)).stream(["x"]) { events += 1 }
             XCTFail("it ended")
         } catch AgentKernelError.timeout {}
         XCTAssertEqual(events, 2)
