@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 const MOST_WORDS = 900;
 const LONGEST_SENTENCE = 25;
 /** A page that has been brought to this state joins the list, and stays in it. */
-const plain = ["README.md", "docs/pages.md", "docs/requirements.md"];
+const plain = ["README.md", "docs/pages.md", "docs/requirements.md", "docs/coming-from-docker.md"];
 const avoided = [
   "wish",
   "errand",
