@@ -120,6 +120,8 @@ export const decoys: Readonly<Record<string, string>> = {
   "web/config.json": '{"port": 8080}',
   "src/secrets.py": "import os\n\n\ndef password():\n    return os.environ['PASSWORD']\n",
   "src/secret.ts": "export const password = process.env.PASSWORD;\n",
+  "src/credentials.ts": "export interface Login { password: string; token: Token }\nconst secret: string = read();\n",
+  "src/credentials.py": "class Login:\n    password: str\n    token: Token = None\n",
   "src/tokens.json": '{"color": "#fff"}',
   "infra/dev.tfvars": 'region = "eu-west-1"\n',
   "infra/kubeconfig.yaml": "apiVersion: v1\nclusters: []\n",

@@ -14,6 +14,7 @@ mod tokens;
 use serde::{Deserialize, Serialize};
 
 use location::Dependencies;
+pub use logins::without_remote_logins;
 pub use sample::Sample;
 
 /// What a candidate has to contain.
@@ -103,6 +104,11 @@ pub fn judge<'a>(
 }
 
 impl<'a> Tests<'a> {
+    /// It is only about what a remote's address has in it, which can be shown without.
+    pub fn are_about_remotes(&self) -> bool {
+        self.contents.iter().all(|(_, content)| *content == Content::Remote)
+    }
+
     /// Why the file is hidden. A sample is None for what is no regular file; what cannot be read is hidden.
     pub fn settle(&self, sample: std::io::Result<Option<Sample>>) -> Option<&'a str> {
         match sample {
