@@ -140,6 +140,7 @@ impl Walk<'_> {
         let stat = match statat(layer, name, AtFlags::SYMLINK_NOFOLLOW) {
             // It runs, and has removed it since.
             Err(Errno::NOENT) => return Ok(()),
+            Ok(stat) if self.rules.keeps_object(path, &stat, || contents::is_there(host, name)) => return Ok(()),
             stat => stat.during("look at a changed file")?,
         };
         let is_whiteout = FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice && stat.st_rdev == 0;
@@ -264,7 +265,8 @@ impl Walk<'_> {
         if self.rules.is_hidden(path) {
             return Ok(Verdict::Conflict("something hidden is there".into()));
         }
-        let Some(stat) = contents::stat(host, name)? else { return Ok(Verdict::Ready) };
+        let there = contents::stat(host, name)?.filter(|stat| !self.rules.keeps_object(path, stat, || true));
+        let Some(stat) = there else { return Ok(Verdict::Ready) };
         if self.record.get(path).is_some_and(|applied| applied.sandbox.is_none()) {
             // It was removed by an order before; what is there now is the host's own.
             return Ok(Verdict::Conflict(CHANGED.into()));

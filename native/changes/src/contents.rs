@@ -47,6 +47,11 @@ pub fn stat(folder: BorrowedFd<'_>, name: &std::ffi::CStr) -> Outcome<Option<Sta
     }
 }
 
+/// Also where it cannot be said.
+pub fn is_there(folder: Option<BorrowedFd<'_>>, name: &std::ffi::CStr) -> bool {
+    folder.is_some_and(|folder| !matches!(stat(folder, name), Ok(None)))
+}
+
 /// At most `limit` bytes from the beginning of a file.
 pub fn read_start(file: &OwnedFd, limit: usize) -> Outcome<Vec<u8>> {
     let mut bytes = Vec::new();

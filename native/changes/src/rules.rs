@@ -10,7 +10,10 @@ use std::{
 use ak_jail::{
     carry::{DEEPEST, has_control_characters, transfer::is_temporary},
     fault::Outcome,
-    git::carried::{Closed, cleared_index, is_index, is_unfinished},
+    git::{
+        carried::{Closed, cleared_index, is_index, is_unfinished},
+        objects,
+    },
     keep::project::Project,
     view::{
         matcher::{Match, Matcher},
@@ -19,6 +22,8 @@ use ak_jail::{
         survey::{Hit, Survey},
     },
 };
+
+use rustix::fs::{FileType, Stat};
 
 use crate::change::{Node, ancestors};
 
@@ -44,8 +49,9 @@ impl Rules {
         let (hide, protect) = (Matcher::hiding(&project.hide), Matcher::of(&project.protect));
         let survey = Survey::of(folder, folder, &Surveyed::new(&hide, &protect))?;
         let closed = layer.map(|layer| Closed::of(layer, folder, &survey)).transpose()?.unwrap_or_default();
-        let paths = |hits: &[Hit]| hits.iter().map(|hit| hit.path.clone()).collect();
-        let (hidden, protected) = (paths(&survey.hidden), paths(&survey.protected));
+        let paths = |hits: &[Hit]| -> HashSet<_> { hits.iter().map(|hit| hit.path.clone()).collect() };
+        let (mut hidden, protected) = (paths(&survey.hidden), paths(&survey.protected));
+        hidden.extend(survey.cleaned.iter().cloned());
         let review = Matcher::of(&project.review);
         Ok(Self { hide, protect, review, hidden, protected, survey, closed })
     }
@@ -59,6 +65,18 @@ impl Rules {
         host: BorrowedFd<'_>,
     ) -> Outcome<Option<OwnedFd>> {
         if is_index(path, &self.survey) { cleared_index(layer, host, name) } else { Ok(None) }
+    }
+
+    /// Whether the host goes on with what it has there, and nothing is missed.
+    pub fn keeps_object(&self, path: &[u8], new: &Stat, is_there: impl FnOnce() -> bool) -> bool {
+        if FileType::from_raw_mode(new.st_mode) == FileType::Directory {
+            return false;
+        }
+        match objects::place(path, &self.survey) {
+            objects::Place::Elsewhere => false,
+            objects::Place::Object => is_there(),
+            objects::Place::Beside => true,
+        }
     }
 
     /// Whether the host's file of that name is a secret, so that nothing about it may be told.

@@ -9,6 +9,7 @@ mod commit;
 mod delta;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzed;
+mod genuine;
 mod hidden;
 mod history;
 mod id;

@@ -8,6 +8,8 @@ use std::{
 };
 
 use crate::{
+    commit::Commit,
+    genuine::look_at,
     hidden::HiddenPaths,
     history::new_commits,
     id::Id,
@@ -24,6 +26,8 @@ const LARGEST_INDEX: u64 = 1 << 30;
 const LONGEST_LOG: u64 = 16 << 20;
 /// Told of a repository; the rest is like them.
 const MOST_TOLD: usize = 20;
+/// References of the host whose objects are looked at where the sandbox has packed some.
+const MOST_LOOKED_AT: usize = 1000;
 const STASH_LOG: &str = "logs/refs/stash";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,6 +91,14 @@ pub fn losses(host: BorrowedFd<'_>, sandbox: BorrowedFd<'_>, hidden: &HiddenPath
     if let Some(head) = references.head_commit() {
         search.index(host, sandbox, head)?;
     }
+    if search.store.has_new_packs()? {
+        let tips = on_host.names().into_iter().filter_map(|name| before.get(name)).take(MOST_LOOKED_AT);
+        for tip in before.head_commit().into_iter().chain(tips).chain(moved.iter().map(|(tip, _)| *tip)) {
+            if let Some(commit) = search.peel(tip)? {
+                look_at(&search.store, commit, hidden)?;
+            }
+        }
+    }
     search.found.truncate(MOST_TOLD);
     Ok(search.found)
 }
@@ -99,6 +111,28 @@ struct Search<'a> {
     found: Vec<Loss>,
 }
 
+/// New commits with no commit of the host's among those that they go back to.
+fn rootless(new: &HashMap<Id, Commit>) -> HashSet<Id> {
+    let mut rooted: HashSet<Id> = HashSet::new();
+    let mut children: HashMap<Id, Vec<Id>> = HashMap::new();
+    let mut queue: Vec<Id> = Vec::new();
+    for (id, commit) in new {
+        for parent in &commit.parents {
+            if new.contains_key(parent) {
+                children.entry(*parent).or_default().push(*id);
+            } else {
+                queue.push(*id);
+            }
+        }
+    }
+    while let Some(id) = queue.pop() {
+        if rooted.insert(id) {
+            queue.extend(children.get(&id).into_iter().flatten());
+        }
+    }
+    new.keys().filter(|id| !rooted.contains(id)).copied().collect()
+}
+
 impl Search<'_> {
     /// Looks at each commit that leads to what was moved, and is no part of the history of `known`. True if nothing is
     /// lost in them.
@@ -108,8 +142,12 @@ impl Search<'_> {
         let tips = peel(moved.iter().map(|(tip, _)| *tip).collect())?;
         let known = peel(known.to_vec())?;
         let new = new_commits(&self.store, &tips, &known, &self.shallow)?;
+        let rootless = rootless(&new);
         for (id, commit) in &new {
-            self.commit(*id, commit.tree, &commit.parents)?;
+            // History of the sandbox's own, compared with nothing, excuses no deletion.
+            let has_known = commit.parents.iter().any(|parent| !rootless.contains(parent));
+            let parents = commit.parents.iter().filter(|parent| !has_known || !rootless.contains(parent));
+            self.commit(*id, commit.tree, &parents.copied().collect::<Vec<_>>())?;
         }
         for (tip, before) in moved {
             let (Some(tip), Some(before)) = (self.peel(*tip)?, before.map(|id| self.peel(id)).transpose()?.flatten())

@@ -106,8 +106,13 @@ impl Store {
         *self.hops.borrow_mut() += 1;
         let other = |id| self.object(id);
         let mut found = Ok(None);
-        for directory in self.sandbox.iter().chain(&self.host) {
+        for (directory, is_sandboxs) in
+            self.sandbox.iter().map(|it| (it, true)).chain(self.host.iter().map(|it| (it, false)))
+        {
             found = directory.read(id, &other);
+            if is_sandboxs && matches!(&found, Ok(Some(object)) if !object.is(id)) {
+                found = Err(Malformed::new(format!("the object {id} has another content than its name says")));
+            }
             if !matches!(found, Ok(None)) {
                 break;
             }
@@ -119,6 +124,25 @@ impl Store {
             self.room.replace(left);
         }
         found
+    }
+
+    /// Whether the sandbox has packed anything.
+    pub fn has_new_packs(&self) -> Result<bool> {
+        let names = |it: &Directory| read::names(it.objects.as_fd(), "pack", MOST_PACKS);
+        let names = self.sandbox.as_ref().map(names).transpose()?.unwrap_or_default();
+        Ok(names.iter().any(|(name, _)| name.ends_with(".idx")))
+    }
+
+    /// An object that is of no other interest.
+    pub fn look_at_sandboxs(&self, id: Id) -> Result<()> {
+        let other = |id| self.object(id);
+        let found = self.sandbox.as_ref().map(|it| it.read(id, &other)).transpose()?.flatten();
+        match found {
+            Some(object) if !object.is(id) => {
+                Err(Malformed::new(format!("the object {id} has another content than its name says")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// None if there is none; what is another object is malformed.

@@ -39,6 +39,12 @@ export const exemptions: readonly Exemption[] = [
   },
   {
     on: engines,
+    file: "filesystem/f13-git",
+    tests: ["are no files that git commits"],
+    reason: "the image of these tests has no git",
+  },
+  {
+    on: engines,
     file: "filesystem/f4-remount",
     tests: ["under moderate", "under permissive"],
     reason: "the whole root is the sandbox's own image and can be written; nothing of it is the host's",

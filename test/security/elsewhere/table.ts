@@ -58,6 +58,11 @@ export const attacks: readonly Attack[] = [
     file: "filesystem/f8-project-secrets",
     tests: ["by any path, as copy", "by any path, as mount", "command runs, as sync", "a mount beside the workspace"],
   },
+  {
+    id: "F13",
+    file: "filesystem/f13-git",
+    tests: ["sync: 'a commit without them'", "sync: 'an index without them'", "sync: 'an object of theirs"],
+  },
   { id: "F11", file: "filesystem/f11-own-programs", tests: ["inside, no later command"] },
   {
     id: "F9",

@@ -21,6 +21,9 @@ impl Carrier<'_> {
     /// Deletes what is at `name` and notes it. What stays is noted, and its deletion set aside.
     pub(super) fn delete(&mut self, target: BorrowedFd<'_>, name: &CStr, path: &[u8]) -> Outcome<()> {
         let Some(old) = self.on_host(target, name)? else { return Ok(()) };
+        if FileType::from_raw_mode(old.st_mode) != FileType::Directory && self.is_kept_object(target, name, path)? {
+            return Ok(());
+        }
         match self.why_it_stays(name, path, &old) {
             None => {}
             Some(Stays::Refused) => {
@@ -72,6 +75,9 @@ impl Carrier<'_> {
     /// Whether anything at or below a path stays. What is refused is noted.
     fn keeps_some(&mut self, target: BorrowedFd<'_>, name: &CStr, path: &[u8]) -> Outcome<bool> {
         let Some(old) = self.on_host(target, name)? else { return Ok(false) };
+        if FileType::from_raw_mode(old.st_mode) != FileType::Directory && self.is_kept_object(target, name, path)? {
+            return Ok(true);
+        }
         match self.why_it_stays(name, path, &old) {
             Some(Stays::Refused) => {
                 self.note(path, |r| &mut r.refused);

@@ -23,7 +23,10 @@ use std::{
 use crate::{
     carry::{aside::Aside, hold::Why, later::Failures, links::OwnChanges, transfer::Put},
     fault::{During, Outcome},
-    git::carried::{Closed, cleared_index, is_index, is_unfinished},
+    git::{
+        carried::{Closed, cleared_index, is_index, is_unfinished},
+        objects,
+    },
     view::{
         matcher::{Match, Matcher},
         repository::{Deed, Place},
@@ -81,7 +84,8 @@ impl<'a> Carrier<'a> {
         since: (i64, u64),
         privileged: bool,
     ) -> Self {
-        let listed = survey.hidden.iter().chain(&survey.protected).map(|h| h.path.as_slice()).collect();
+        let listed = survey.hidden.iter().chain(&survey.protected).map(|h| h.path.as_slice());
+        let listed = listed.chain(survey.cleaned.iter().map(Vec::as_slice)).collect();
         Self {
             hide,
             protect,
@@ -172,6 +176,9 @@ impl<'a> Carrier<'a> {
         if kind == FileType::RegularFile && is_unfinished(path, self.survey) {
             return Ok(());
         }
+        if kind != FileType::Directory && self.is_kept_object(target, name, path)? {
+            return Ok(());
+        }
         if self.awaits_review(path, kind) {
             return self.hold(upper, Some(target), name, path, Why::Review);
         }
@@ -256,6 +263,15 @@ impl<'a> Carrier<'a> {
             Put::Overtaken => self.hold(upper, Some(target), name, path, Why::Conflict)?,
         }
         Ok(())
+    }
+
+    /// Whether the host goes on with what it has there, and nothing is missed. Without a word: git does without.
+    fn is_kept_object(&self, target: BorrowedFd<'_>, name: &CStr, path: &[u8]) -> Outcome<bool> {
+        Ok(match objects::place(path, self.survey) {
+            objects::Place::Elsewhere => false,
+            objects::Place::Object => self.on_host(target, name)?.is_some(),
+            objects::Place::Beside => true,
+        })
     }
 
     /// Whether a path is hidden or protected, itself or through a folder above it, or too deep.

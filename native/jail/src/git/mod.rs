@@ -3,6 +3,8 @@
 //! sandbox committed is checked before it reaches the user's repository.
 
 pub mod carried;
+pub mod config;
 pub mod live;
 pub mod masked;
+pub mod objects;
 pub mod work_trees;
