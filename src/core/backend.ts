@@ -34,11 +34,25 @@ export interface BootSpec {
   readonly homeDir: string | null;
   /** PEM of a certificate that programs in the sandbox are to trust, at `trustPaths`. */
   readonly trustedCertificate?: string;
+  /** The directory of the project's repository, where that is elsewhere: absolute. Shown at its own path. */
+  readonly repository?: string;
+  /** For git inside, at `gitPaths`. */
+  readonly git?: GitFiles;
   /** Folder for what is not carried over from a synced project, until the user decides. */
   readonly setAside?: string;
   /** The number of a look ahead at the project that was made for this one. */
   readonly foreseen?: number;
 }
+
+/** Texts of two files of git's. */
+export interface GitFiles {
+  /** Who the user is. */
+  readonly config: string;
+  /** Names that git passes over: they are held by us, and are no files of the user's. */
+  readonly ignored: string;
+}
+
+export const gitPaths = { config: "/etc/agentkernel/gitconfig", ignored: "/etc/agentkernel/gitignore" } as const;
 
 /** Where a trusted certificate lies inside: alone, and with what the root trusts besides. */
 export const trustPaths = { own: "/etc/agentkernel/ca.pem", bundle: "/etc/agentkernel/ca-bundle.pem" } as const;
@@ -48,6 +62,23 @@ export interface Layer {
   readonly name: string;
   readonly state: "applied" | "partial" | "absent";
   readonly detail?: string;
+  /** Of the layer `hidden-files`. */
+  readonly hidden?: HiddenFiles;
+}
+
+/** What of the project a sandbox does not see. */
+export interface HiddenFiles {
+  readonly count: number;
+  /** How many files of them git tracks, so that its objects have them. */
+  readonly tracked: number;
+  /** The first of them; `policy explain` lists all. */
+  readonly files: readonly HiddenFile[];
+}
+
+export interface HiddenFile {
+  /** Relative to the project. */
+  readonly path: string;
+  readonly reason: string;
 }
 
 /** What carrying the sandbox's changes into the project did (`sync`). Paths are relative to the project. */
@@ -151,6 +182,8 @@ export interface Lack {
 export interface Backend {
   readonly name: BackendName;
   readonly lacks: readonly Lack[];
+  /** Its layers say what of the project is hidden. */
+  readonly tellsHidden?: true;
   /**
    * Rejects with an AgentKernelError and leaves nothing behind if the sandbox could not be started. `onStream` is called
    * as soon as there is a stream that the guest will read from its first byte, before anything of it runs; again with

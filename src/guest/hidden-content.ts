@@ -1,5 +1,7 @@
 /** Asks `ak-copy`, which has the tests of content, whether files are secrets. */
-import { spawnSync } from "node:child_process";
+import { Buffer } from "node:buffer";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { AgentKernelError } from "../core/errors.js";
 import { nativeBinary } from "../core/native-binary.js";
 import type { HideRule } from "../core/policy.js";
@@ -14,6 +16,8 @@ export interface HiddenPaths {
   readonly hidden: readonly HiddenPath[];
   /** More are hidden, and not listed. */
   readonly omitted: number;
+  /** How many files of them git tracks. */
+  readonly tracked: number;
 }
 
 const MAX_OUTPUT_BYTES = 16 << 20;
@@ -21,6 +25,25 @@ const MAX_OUTPUT_BYTES = 16 << 20;
 /** Whether a file that is named outright holds what the rule asks for. Only for a file whose name the rule matches. */
 export function holdsSecret(file: string, rule: HideRule): boolean {
   return searchHidden(file, [rule]).hidden.length > 0;
+}
+
+/** The same as `searchHidden`, for those who have something else to do meanwhile. */
+export async function findHidden(path: string, hide: readonly HideRule[]): Promise<HiddenPaths> {
+  const child = spawn(nativeBinary("ak-copy"), ["hidden"], { env: {}, stdio: ["pipe", "pipe", "pipe"] });
+  const told: Buffer[] = [];
+  const complaint: Buffer[] = [];
+  child.stdout.on("data", (chunk: Buffer) => told.push(chunk));
+  child.stderr.on("data", (chunk: Buffer) => complaint.push(chunk));
+  // One that ended early says why, or with which status.
+  child.stdin.on("error", () => {});
+  child.stdin.end(JSON.stringify({ path, hide }));
+  const [status] = (await once(child, "close")) as [number | null];
+  if (status !== 0) throw unsearched(path, Buffer.concat(complaint).toString("utf8"));
+  return JSON.parse(Buffer.concat(told).toString("utf8")) as HiddenPaths;
+}
+
+function unsearched(path: string, why: string, cause?: unknown): AgentKernelError {
+  return new AgentKernelError("internal", `secrets in ${path} could not be searched for: ${why.trim()}`, { cause });
 }
 
 /** What of a directory is hidden, or whether a file is. */
@@ -31,10 +54,6 @@ export function searchHidden(path: string, hide: readonly HideRule[]): HiddenPat
     maxBuffer: MAX_OUTPUT_BYTES,
     env: {},
   });
-  if (status !== 0) {
-    throw new AgentKernelError("internal", `secrets in ${path} could not be searched for: ${stderr?.trim() ?? ""}`, {
-      cause: error,
-    });
-  }
+  if (status !== 0) throw unsearched(path, stderr ?? "", error);
   return JSON.parse(stdout) as HiddenPaths;
 }

@@ -7,6 +7,7 @@ import { escapeText } from "../core/escape.js";
 import type { Redactor } from "../core/redact.js";
 import type { Sandbox } from "../runtime/sandboxes/index.js";
 import type { SessionSandbox } from "../runtime/session-sandbox.js";
+import { hiddenNotes } from "./output/notes.js";
 
 export const sandboxAnswer = answerObject({
   name: field(text(), "By which the other tools reach it."),
@@ -37,7 +38,9 @@ export function sessionAnswer(name: string, sandbox: SessionSandbox, redact: Red
     network: policy.net.egress,
     project: request.projectDir,
     created_at: new Date(startedAtMs).toISOString(),
-    notes: [...request.notes, ...image.notes, ...missingWalls(layers)].map((note) => redact.value(note)),
+    notes: [...request.notes, ...image.notes, ...missingWalls(layers), ...hiddenNotes(layers)].map((note) =>
+      redact.value(note),
+    ),
   };
 }
 
@@ -53,7 +56,7 @@ export async function namedAnswer(sandbox: Sandbox, redact: Redactor): Promise<S
     network: info.policy.net.egress,
     project: info.projectDir,
     created_at: new Date(info.createdAtMs).toISOString(),
-    notes: [...info.notes, ...missingWalls(info.layers)].map((note) => redact.value(note)),
+    notes: [...info.notes, ...missingWalls(info.layers), ...hiddenNotes(info.layers)].map((note) => redact.value(note)),
   };
 }
 

@@ -6,7 +6,7 @@ import { fieldsOf } from "./fields-of.js";
 import type { ResolvedPolicy } from "./resolve.js";
 
 export interface ExplainRow {
-  readonly field: FieldPath | "image" | "profile" | "mode";
+  readonly field: FieldPath | "image" | "profile" | "mode" | "hidden";
   readonly value: unknown;
   readonly origin: string;
   /** Who set it: a flag, the user's file, a project's file, ... */
@@ -69,10 +69,16 @@ export function valueTexts(field: string, value: unknown): readonly string[] {
   return [value === null ? (nullWords[field] ?? "none") : String(value)];
 }
 
-type Item = HideRule | Mount | NetworkRule | SecretBinding | string;
+interface HiddenPath {
+  readonly path: string;
+  readonly reason: string;
+}
+
+type Item = HiddenPath | HideRule | Mount | NetworkRule | SecretBinding | string;
 
 function itemText(item: Item): string {
   if (typeof item === "string") return item;
+  if ("path" in item) return `${item.path} (${item.reason})`;
   if ("glob" in item) return hideRuleText(item);
   if ("guest" in item) return `${item.host} at ${item.guest}${item.readonly ? ", read-only" : ""}`;
   if ("header" in item) return `${item.name} for ${item.host} in ${item.header}`;

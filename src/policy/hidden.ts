@@ -292,4 +292,7 @@ export const builtInHideRules: readonly HideRule[] = [
   ...tokens.map(rule("token", "token")),
   ...passwords.map(rule("password", "login")),
   rule("password or token of a remote", "remote")(".git/config"),
+  rule("password or token of a remote", "remote")(".git/modules/**/config"),
+  // Of a repository that is shown as a directory of its own, such as the one of a worktree.
+  { glob: "config", holds: "remote", reason: "password or token of a remote" },
 ];

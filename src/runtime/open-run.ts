@@ -10,6 +10,7 @@ import type { Asker } from "./asker.js";
 import { type Choice, forImage } from "./backends/choice.js";
 import { chooseAnother, chooseBackend } from "./backends/choose.js";
 import { type CommandStart, type PlannedStart, startOf } from "./command-start.js";
+import { gitPartsFor } from "./git-files.js";
 import type { RuntimeHost } from "./open-backend.js";
 import { type ImageWatcher, type RootImage, rootImage } from "./root-image.js";
 import type { RunAudit } from "./run-audit.js";
@@ -148,7 +149,7 @@ interface StartParts {
 
 async function startSandbox(
   backend: Backend,
-  { policy, projectDir, homeDir }: RunRequest,
+  { policy, projectDir, homeDir, hostEnv }: RunRequest,
   { host, audit, signal }: OpenRunOptions,
   { image, egress, ahead }: StartParts,
 ): Promise<TemporarySandbox> {
@@ -163,7 +164,7 @@ async function startSandbox(
     const trust = certificate === null ? {} : { trustedCertificate: certificate };
     const foreseen = typeof host.foreseen === "number" ? { foreseen: host.foreseen } : {};
     const aside = policy.fs.workspace.mode === "sync" ? { setAside: heldFolder(host.env, host.homeDir) } : {};
-    const own = { id, hostname: id, ...trust, ...foreseen, ...aside };
+    const own = { id, hostname: id, ...trust, ...gitPartsFor(policy, hostEnv, projectDir), ...foreseen, ...aside };
     const spec = { ...own, policy, image: image.source, projectDir, homeDir };
     const sandbox = await TemporarySandbox.start(backend, spec, signal, egress?.port, ahead);
     records.ready(sandbox.layers);

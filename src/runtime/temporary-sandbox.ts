@@ -17,6 +17,7 @@ import type { EgressPort } from "../core/egress.js";
 import { isAgentKernelError } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
 import { type Callee, type GuestExec, type GuestFiles, GuestSession } from "../guest/index.js";
+import { hiddenLayers } from "./hidden-layer.js";
 import type { RunSandbox } from "./run-sandbox.js";
 
 /** Unique, not secret: loading a source of strong randomness would cost more than the rest of this module. */
@@ -79,9 +80,12 @@ export class TemporarySandbox implements RunSandbox {
       first?.catch(() => {});
       return { stream, session, first };
     };
-    const booted = await backend.boot(spec, signal, (stream) => {
+    const searching = hiddenLayers(backend, spec);
+    const started = await backend.boot(spec, signal, (stream) => {
       talk = converse(stream);
     });
+    const booted =
+      backend.tellsHidden === true ? started : { ...started, layers: [...started.layers, ...(await searching)] };
     const known = talk as Conversation | null;
     const conversation = known?.stream === booted.stream ? known : converse(booted.stream);
     return new TemporarySandbox(spec.id, backend.name, booted, conversation);

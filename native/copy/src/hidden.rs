@@ -8,6 +8,7 @@ use std::{
 };
 
 use ak_jail::{
+    git::work_trees::WorkTree,
     spec::HideRule,
     view::{
         matcher::{Match, Matcher},
@@ -41,23 +42,25 @@ pub fn tell(order: impl Read, mut out: impl Write) -> Result<(), Failure> {
     order.take(MAX_ORDER).read_to_end(&mut text).map_err(|e| Failure::new("io", format!("read the order: {e}")))?;
     let order: Order = serde_json::from_slice(&text).map_err(|e| Failure::new("invalid", format!("the order: {e}")))?;
     let hide = Matcher::hiding(&order.hide);
-    let all = if order.path.is_dir() { in_directory(&order.path, &hide)? } else { of_file(&order.path, &hide)? };
+    let (all, tracked) =
+        if order.path.is_dir() { in_directory(&order.path, &hide)? } else { (of_file(&order.path, &hide)?, 0) };
     let omitted = all.len().saturating_sub(LISTED);
     let hidden: Vec<Hidden> = all.into_iter().take(LISTED).collect();
-    let answer = serde_json::json!({ "hidden": hidden, "omitted": omitted });
+    let answer = serde_json::json!({ "hidden": hidden, "omitted": omitted, "tracked": tracked });
     writeln!(out, "{answer}").map_err(|e| Failure::new("io", e))
 }
 
-fn in_directory(path: &Path, hide: &Matcher) -> Result<Vec<Hidden>, Failure> {
+fn in_directory(path: &Path, hide: &Matcher) -> Result<(Vec<Hidden>, usize), Failure> {
     let root = open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
         .map_err(|errno| Failure::at(path.display(), errno))?;
     let protect = Matcher::of(&[]);
     let survey = Survey::of(root.as_fd(), root.as_fd(), &Rules::new(hide, &protect))
         .map_err(|fault| Failure::new("io", fault.message))?;
     let hidden = survey
-        .with_reasons()
+        .secrets()
         .map(|(path, reason)| Hidden { path: String::from_utf8_lossy(path).into_owned(), reason: reason.to_owned() });
-    Ok(hidden.collect())
+    let tracked = WorkTree::of(root.as_fd(), &survey).iter().map(|tree| tree.tracked(root.as_fd())).sum();
+    Ok((hidden.collect(), tracked))
 }
 
 /// Rules are held against the whole path, as the caller's are.

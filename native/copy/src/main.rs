@@ -14,7 +14,10 @@ use std::{
 };
 
 use ak_jail::{
-    git::work_trees::WorkTree,
+    git::{
+        config::cleaned,
+        work_trees::{WorkTree, in_memory},
+    },
     spec::HideRule,
     view::{
         matcher::{Match, Matcher},
@@ -84,10 +87,13 @@ fn read(order: &ReadOrder) -> Result<(), Failure> {
         reader = reader.telling_holes();
     }
     if let Some(Search { rules, hidden, indexes }) = search(&reader, order)? {
+        let others: HashSet<Vec<u8>> = indexes.keys().cloned().collect();
         reader.send_instead(Box::new(move |path| indexes.get(path)?.try_clone().ok()));
         // What came, or came to lie elsewhere, since it was searched is judged as it is sent.
         reader.skip_by(Box::new(move |path| (hidden.contains(path) || is_hidden(rules, path)).then_some(HIDDEN)));
-        reader.judge_by(Box::new(move |path, file| holds_secret(rules, path, file).then_some(HIDDEN)));
+        reader.judge_by(Box::new(move |path, file| {
+            (!others.contains(path) && holds_secret(rules, path, file)).then_some(HIDDEN)
+        }));
     }
     let mut out = io::stdout().lock();
     let mut portion = Vec::with_capacity(2 * PORTION);
@@ -105,7 +111,8 @@ struct Search {
     rules: &'static Rules<'static>,
     /// What is left out.
     hidden: HashSet<Vec<u8>>,
-    /// Indexes of git in which that is marked, so that git does not take it for deleted.
+    /// Files of git that are sent otherwise: indexes in which that is marked, so that git does not take it for deleted, and
+    /// configurations without passwords.
     indexes: HashMap<Vec<u8>, OwnedFd>,
 }
 
@@ -125,7 +132,15 @@ fn search(reader: &Reader, order: &ReadOrder) -> Result<Option<Search>, Failure>
         let marked = tree.marked_index(root).map_err(|fault| Failure::new("io", fault.message))?;
         indexes.extend(marked.map(|marked| (tree.index(), marked)));
     }
-    Ok(Some(Search { rules, hidden: survey.hidden.into_iter().map(|hit| hit.path).collect(), indexes }))
+    let mut hidden: HashSet<Vec<u8>> = survey.hidden.into_iter().map(|hit| hit.path).collect();
+    for path in survey.cleaned {
+        let made = cleaned(root, &path).map(|text| in_memory(&text)).transpose();
+        match made.map_err(|fault| Failure::new("io", fault.message))? {
+            Some(text) => drop(indexes.insert(path, text)),
+            None => drop(hidden.insert(path)),
+        }
+    }
+    Ok(Some(Search { rules, hidden, indexes }))
 }
 
 fn verdict<'a>(rules: &'a Rules<'a>, path: &[u8]) -> Match<'a> {

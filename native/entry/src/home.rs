@@ -38,6 +38,9 @@ pub fn write(order: &Order) -> Outcome<()> {
     for folder in [WORKSPACE, OWN_HOME] {
         give(Path::new(folder), order).during(format_args!("own {folder}"))?;
     }
+    if let Some(files) = order.git.as_ref().filter(|_| !order.root_readonly) {
+        trust::install_git(&root, files)?;
+    }
     match &order.trusted_certificate {
         Some(certificate) => trust::install(&root, certificate),
         None => Ok(()),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ak_jail::{
     fault::{Fault, Outcome},
-    spec::{Capabilities, Network, SeccompChoice, User, View},
+    spec::{Capabilities, GitFiles, Network, SeccompChoice, User, View},
 };
 use serde::Deserialize;
 
@@ -27,6 +27,9 @@ pub struct Order {
     pub readonly: Vec<PathBuf>,
     /// PEM of a certificate that programs in the sandbox are to trust.
     pub trusted_certificate: Option<String>,
+    /// For git inside.
+    #[serde(default)]
+    pub git: Option<GitFiles>,
     /// Folders and files that follow on the stream, in this order.
     pub trees: Vec<PathBuf>,
     /// Folders and files that the engine has mounted for us to show; what is known of them follows the order.

@@ -177,8 +177,12 @@ fn place(stream: &mut Stream, shape: &Shape, order: Order, started: &Started) ->
 
 /// What the sandbox is to have of its owner's. Returns what could not be had.
 fn fill(stream: BorrowedFd<'_>, order: Order, rest: &Rest) -> Outcome<Option<Layer>> {
+    let root = || Ok(Tree::new(File::open("/").during("open the root")?.into()));
     if let Some(certificate) = &rest.trusted_certificate {
-        trust::install(&Tree::new(File::open("/").during("open the root")?.into()), certificate)?;
+        trust::install(&root()?, certificate)?;
+    }
+    if let Some(files) = &rest.git {
+        trust::install_git(&root()?, files)?;
     }
     let order =
         Order { trees: rest.trees.clone(), listed: rest.listed.clone(), project: rest.project.clone(), ..order };

@@ -71,6 +71,7 @@ fn has_own(order: &Order) -> bool {
     order.kept
         || order.live
         || order.trusted_certificate.is_some()
+        || order.git.is_some()
         || order.listed.is_some()
         || order.project.is_some()
         || !(order.trees.is_empty() && order.views.is_empty() && order.readonly.is_empty())
@@ -124,6 +125,7 @@ mod tests {
             ("trees", serde_json::json!(["/workspace"])),
             ("listed", "/workspace".into()),
             ("trustedCertificate", "PEM".into()),
+            ("git", serde_json::json!({"config": "[user]", "ignored": ""})),
             ("readonly", serde_json::json!(["/data"])),
             ("kept", true.into()),
         ] {

@@ -6,7 +6,10 @@
 
 use std::path::PathBuf;
 
-use ak_jail::fault::{Fault, Outcome};
+use ak_jail::{
+    fault::{Fault, Outcome},
+    spec::GitFiles,
+};
 use rustix::time::Timespec;
 use serde::Deserialize;
 
@@ -33,6 +36,8 @@ pub struct Wake<'a> {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rest {
     pub trusted_certificate: Option<String>,
+    #[serde(default)]
+    pub git: Option<GitFiles>,
     pub trees: Vec<PathBuf>,
     pub listed: Option<PathBuf>,
     #[serde(default)]

@@ -244,9 +244,7 @@ impl Child<'_> {
                 (root, Some(home))
             }
         };
-        if let Some(certificate) = &self.spec.trusted_certificate {
-            trust::install(&root, certificate)?;
-        }
+        trust::install_both(&root, self.spec.trusted_certificate.as_deref(), self.spec.git.as_ref())?;
         filesystems::build(self.spec.tmp_mib, &void, walls::limit_shares)?;
         programs.attach(&root, self.manner == Manner::Kept)?;
         Ok(Base { root, home, void, uppers })

@@ -25,6 +25,24 @@ pub struct Layer {
     pub state: LayerState,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub detail: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub hidden: Option<Hidden>,
+}
+
+/// What of the project a sandbox does not see.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Hidden {
+    pub count: usize,
+    /// How many files of them git tracks, so that its objects have them.
+    pub tracked: usize,
+    /// The first of them.
+    pub files: Vec<HiddenFile>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct HiddenFile {
+    pub path: String,
+    pub reason: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,7 +56,7 @@ pub enum LayerState {
 impl Layer {
     pub fn new(name: &str, state: LayerState, detail: impl Into<String>) -> Self {
         let detail = Some(detail.into()).filter(|d| !d.is_empty());
-        Self { name: name.into(), state, detail }
+        Self { name: name.into(), state, detail, hidden: None }
     }
 
     pub fn applied(name: &str) -> Self {

@@ -35,6 +35,7 @@ use crate::{
         search::{live_layer, make_placeholders, search},
         source::Source,
         survey::Survey,
+        told,
     },
 };
 
@@ -149,6 +150,7 @@ impl<'a> Sandbox<'a> {
         let upper = follow_child(&ours, &mut walls)?;
         walls.extend(live_layer(&spec.views));
         walls.extend(git::live::layer(&prepared.surveys));
+        walls.extend(told::layer(&spec.views, &sources, &prepared.surveys));
         walls.extend(on_disk.map(|_| disk_layer_of_kept()));
         let Some((cgroup, _)) = limited.take() else { return Err(Fault::new("internal", "the cgroup is gone")) };
         let Prepared { surveys, .. } = prepared;

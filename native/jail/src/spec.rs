@@ -45,6 +45,9 @@ pub struct Spec {
     pub network: Network,
     /// PEM of a certificate that programs in the sandbox are to trust.
     pub trusted_certificate: Option<String>,
+    /// For git inside.
+    #[serde(default)]
+    pub git: Option<GitFiles>,
     /// Folder for what has to be undone on the host after a crash.
     pub journal: PathBuf,
     /// Build all but what is shown, and wait for a second spec of the same shape.
@@ -59,6 +62,16 @@ pub struct Spec {
     pub foreseen: Option<u64>,
     /// `keep`: the folder of the sandbox's own state, and of all that it writes.
     pub state: Option<PathBuf>,
+}
+
+/// Texts of two files of git's.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GitFiles {
+    /// Who the user is.
+    pub config: String,
+    /// Names that git passes over: we have made them, and not the user.
+    pub ignored: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::{
     fault::{Fault, Outcome},
-    spec::Spec,
+    spec::{GitFiles, Spec},
 };
 
 /// How such a line begins; a spec's does not.
@@ -27,6 +27,8 @@ struct Taking {
     sources: Vec<PathBuf>,
     trusted_certificate: Option<String>,
     #[serde(default)]
+    git: Option<GitFiles>,
+    #[serde(default)]
     foreseen: Option<u64>,
 }
 
@@ -43,6 +45,7 @@ pub fn spec_of(line: &[u8], built: &Spec) -> Outcome<Spec> {
     let mut spec = Spec { warm: false, ..built.clone() };
     spec.hostname = take.hostname;
     spec.trusted_certificate = take.trusted_certificate;
+    spec.git = take.git;
     spec.foreseen = take.foreseen;
     for (view, source) in spec.views.iter_mut().zip(take.sources) {
         view.source = source;

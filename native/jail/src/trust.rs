@@ -1,5 +1,5 @@
-//! A certificate that the programs in a sandbox are to trust, beside what its root trusts already. Programs are told
-//! where by variables; the root's own bundle stays as it is.
+//! A certificate that the programs in a sandbox are to trust, beside what its root trusts already, and who the user is,
+//! for git. Programs are told where by variables; the root's own files stay as they are.
 
 use std::{fs::File, io::Write, os::fd::OwnedFd};
 
@@ -11,6 +11,7 @@ use rustix::{
 use crate::{
     fault::{During, Outcome},
     place::{self, Root},
+    spec::GitFiles,
 };
 
 /// Where images and hosts keep what they trust.
@@ -25,11 +26,15 @@ const BUNDLES: [&str; 5] = [
 const MAX_BUNDLE: u64 = 8 << 20;
 const FOLDER: &str = "agentkernel";
 
+/// What there is of the two.
+pub fn install_both(root: &Root, certificate: Option<&str>, git: Option<&GitFiles>) -> Outcome<()> {
+    git.map_or(Ok(()), |files| install_git(root, files))?;
+    certificate.map_or(Ok(()), |certificate| install(root, certificate))
+}
+
 /// Makes `/etc/agentkernel/ca.pem` and `/etc/agentkernel/ca-bundle.pem`.
 pub fn install(root: &Root, certificate: &str) -> Outcome<()> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let etc = place::open_within(root.fd(), "etc", flags, ResolveFlags::IN_ROOT).during("open /etc")?;
-    let folder = own_folder(&etc)?;
+    let folder = own_folder(root)?;
     let mut bundle = BUNDLES.iter().find_map(|path| root.read(path, MAX_BUNDLE)).unwrap_or_default();
     if bundle.last().is_some_and(|&last| last != b'\n') {
         bundle.push(b'\n');
@@ -39,8 +44,18 @@ pub fn install(root: &Root, certificate: &str) -> Outcome<()> {
     write(&folder, "ca-bundle.pem", &bundle)
 }
 
+/// Makes `/etc/agentkernel/gitconfig` and `/etc/agentkernel/gitignore`.
+pub fn install_git(root: &Root, GitFiles { config, ignored }: &GitFiles) -> Outcome<()> {
+    let folder = own_folder(root)?;
+    write(&folder, "gitconfig", config.as_bytes())?;
+    write(&folder, "gitignore", ignored.as_bytes())
+}
+
 /// Whatever the root has under that name is not believed.
-fn own_folder(etc: &OwnedFd) -> Outcome<OwnedFd> {
+fn own_folder(root: &Root) -> Outcome<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let etc = place::open_within(root.fd(), "etc", flags, ResolveFlags::IN_ROOT).during("open /etc")?;
+    let etc = &etc;
     match statat(etc, FOLDER, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {}
         Ok(_) => {

@@ -1,5 +1,5 @@
 /** What the first program of a container is told (native/entry/src/order.rs). Pure. */
-import type { BootSpec } from "../../core/backend.js";
+import type { BootSpec, GitFiles } from "../../core/backend.js";
 import { unprivilegedUser, writablePaths } from "../linux/jail-spec.js";
 import { type CopiedView, type LiveView, liveSource, trackedView } from "./views.js";
 
@@ -15,6 +15,7 @@ export interface EntryOrder {
   readonly landlockWritable: readonly string[];
   readonly readonly: readonly string[];
   readonly trustedCertificate: string | null;
+  readonly git: GitFiles | null;
   readonly trees: readonly string[];
   readonly views: readonly LiveView[];
   /** Where the project is on the host. */
@@ -48,6 +49,7 @@ export function entryOrder(boot: BootSpec, { views, live, isKept, hasOwnKeeper }
     landlockWritable: writablePaths(boot.policy),
     readonly: views.filter(({ readonly }) => readonly).map(({ target }) => target),
     trustedCertificate: boot.trustedCertificate ?? null,
+    git: boot.git ?? null,
     trees: views.map(({ target }) => target),
     views: live.map((view, index) => ({ ...view, source: liveSource(index) })),
     // An engine has closed a read-only root already: there is no place for it.

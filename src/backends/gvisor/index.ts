@@ -31,6 +31,7 @@ export function gvisorBackend(programs: JailPrograms, gvisor: JailRuntime): Back
   return {
     name: "gvisor",
     lacks: gvisorLacks,
+    tellsHidden: true,
     boot,
     ...(kept === undefined ? {} : { kept }),
     shapeOf: (spec) => (canWait(spec) ? (shapeOf?.(spec) ?? null) : null),

@@ -14,6 +14,7 @@ export function linuxBackend(programs: JailPrograms): Backend {
   return {
     name: "linux",
     lacks: linuxLacks,
+    tellsHidden: true,
     async boot(spec, signal, onStream): Promise<BootedSandbox> {
       return await startJail(programs, bootText(spec, programs), signal, onStream);
     },

@@ -1,5 +1,5 @@
 /** What the jail says on its control stream. It runs outside the walls, but its words are checked like any other. */
-import type { CarryReport, Layer, SandboxEnd, UsedSoFar } from "../../core/backend.js";
+import type { CarryReport, HiddenFiles, Layer, SandboxEnd, UsedSoFar } from "../../core/backend.js";
 import { AgentKernelError, errorCodeOf } from "../../core/errors.js";
 
 export type JailEvent =
@@ -73,11 +73,24 @@ export function carryReport(fields: Fields): CarryReport {
 
 export function layer(value: unknown): Layer {
   if (!isFields(value)) throw unexpected(String(value));
-  const { name, state, detail } = value;
+  const { name, state, detail, hidden } = value;
   if (typeof name !== "string" || (state !== "applied" && state !== "partial" && state !== "absent")) {
     throw unexpected(JSON.stringify(value));
   }
-  return typeof detail === "string" ? { name, state, detail } : { name, state };
+  return {
+    name,
+    state,
+    ...(typeof detail === "string" ? { detail } : {}),
+    ...(isFields(hidden) ? { hidden: hiddenFiles(hidden) } : {}),
+  };
+}
+
+function hiddenFiles(fields: Fields): HiddenFiles {
+  const files = list(fields.files).map((file) => {
+    if (!isFields(file)) throw unexpected(String(file));
+    return { path: String(file.path), reason: String(file.reason) };
+  });
+  return { count: number(fields, "count"), tracked: number(fields, "tracked"), files };
 }
 
 export function isFields(value: unknown): value is Fields {

@@ -1,5 +1,5 @@
 /** A policy as the spec that `ak-jail` builds from (native/jail/src/spec.rs). Pure. */
-import type { BootSpec, ImageSource } from "../../core/backend.js";
+import type { BootSpec, GitFiles, ImageSource } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { HideRule, Policy, ResourcePolicy } from "../../core/policy.js";
 
@@ -55,6 +55,7 @@ export interface JailSpec {
   /** `captured`: what would leave the sandbox arrives at the guest, which asks the host about it. */
   readonly network: "none" | "captured" | "proxied";
   readonly trustedCertificate: string | null;
+  readonly git?: GitFiles;
   readonly journal: string;
   readonly gvisor?: JailRuntime;
   readonly monitor?: JailMonitor;
@@ -79,7 +80,7 @@ export interface JailPaths {
 }
 
 /** What a sandbox has of its own. */
-type OwnPart = "hostname" | "trustedCertificate" | "foreseen";
+type OwnPart = "hostname" | "trustedCertificate" | "git" | "foreseen";
 
 /** Of a spec: what does not differ between sandboxes of one policy that show the same. */
 export type SpecBasis = Omit<JailSpec, OwnPart>;
@@ -88,9 +89,13 @@ export function jailSpec(boot: BootSpec, paths: JailPaths): JailSpec {
   return { ...ownPart(boot), ...specBasis(boot, paths) };
 }
 
-function ownPart({ hostname, trustedCertificate, foreseen }: BootSpec): Pick<JailSpec, OwnPart> {
-  const certificate = trustedCertificate ?? null;
-  return { hostname, trustedCertificate: certificate, ...(foreseen === undefined ? {} : { foreseen }) };
+function ownPart({ hostname, trustedCertificate, git, foreseen }: BootSpec): Pick<JailSpec, OwnPart> {
+  return {
+    hostname,
+    trustedCertificate: trustedCertificate ?? null,
+    ...(git === undefined ? {} : { git }),
+    ...(foreseen === undefined ? {} : { foreseen }),
+  };
 }
 
 const basisTexts = new WeakMap<SpecBasis, string>();
@@ -109,7 +114,7 @@ export function takeText(boot: BootSpec, paths: JailPaths, basis: SpecBasis): st
   return JSON.stringify({ take: { ...ownPart(boot), sources: basis.views.map(({ source }) => source) } });
 }
 
-interface KnownBasis extends Pick<BootSpec, "image" | "projectDir" | "homeDir" | "setAside"> {
+interface KnownBasis extends Pick<BootSpec, "image" | "projectDir" | "homeDir" | "setAside" | "repository"> {
   readonly paths: JailPaths;
   readonly basis: SpecBasis;
 }
@@ -119,10 +124,11 @@ const knownBases = new WeakMap<Policy, KnownBasis>();
 
 /** The same value for the same folders and the same image of one policy. */
 export function specBasis(boot: BootSpec, paths: JailPaths): SpecBasis {
-  const { policy, image, projectDir, homeDir, setAside } = boot;
+  const { policy, image, projectDir, homeDir, setAside, repository } = boot;
   const known = knownBases.get(policy);
   const isSame = known?.paths === paths && known.image === image && known.setAside === setAside;
-  if (isSame && known.projectDir === projectDir && known.homeDir === homeDir) return known.basis;
+  const isHere = known?.projectDir === projectDir && known.homeDir === homeDir && known.repository === repository;
+  if (isSame && isHere) return known.basis;
   const basis = makeBasis(boot, paths);
   // Only what cannot change any more is what it was.
   if (Object.isFrozen(policy) && Object.isFrozen(image)) {
@@ -133,6 +139,7 @@ export function specBasis(boot: BootSpec, paths: JailPaths): SpecBasis {
       homeDir,
       basis,
       ...(setAside === undefined ? {} : { setAside }),
+      ...(repository === undefined ? {} : { repository }),
     });
   }
   return basis;
@@ -205,12 +212,16 @@ export function unprivilegedUser(user: string | null): { uid: number; gid: numbe
   return { uid, gid };
 }
 
-function views({ policy, projectDir, homeDir }: BootSpec): readonly JailView[] {
+function views({ policy, projectDir, homeDir, repository }: BootSpec): readonly JailView[] {
   const shown: JailView[] = [];
   const { mode, readonly } = policy.fs.workspace;
   if (mode !== "none") {
     if (projectDir === null) throw new AgentKernelError("internal", `workspace ${mode} without a project folder`);
     shown.push({ source: projectDir, target: "/workspace", form: mode, readonly, atSource: true });
+  }
+  if (repository !== undefined) {
+    // A commit that would not be carried over must fail; in a copy everything is the sandbox's own.
+    shown.push({ source: repository, target: repository, form: "copy", readonly: readonly || mode !== "copy" });
   }
   if (policy.fs.home === "readonly" && homeDir !== null) {
     shown.push({ source: homeDir, target: homeDir, form: "copy", readonly: true });

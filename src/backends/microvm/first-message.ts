@@ -50,7 +50,7 @@ const NOBODYS_NAME = "run-000000000000";
 
 function nobodys(boot: BootSpec): EntryOrder {
   const order = entryOrder(boot, { views: [], live: [], isKept: false, hasOwnKeeper: true });
-  return { ...order, hostname: NOBODYS_NAME, trustedCertificate: null, project: null };
+  return { ...order, hostname: NOBODYS_NAME, trustedCertificate: null, git: null, project: null };
 }
 
 /** In memory, and so with a limit, beside what every machine has. */

@@ -7,7 +7,7 @@ export interface WakeParts {
   /** The machine is to stay when its sandbox has ended, and tells of that by these bytes. */
   readonly token: Buffer | null;
   /** Of the order, where the guest waits inside its walls already and only this is one's own. */
-  readonly rest: Pick<EntryOrder, "trustedCertificate" | "trees" | "listed" | "project"> | null;
+  readonly rest: Pick<EntryOrder, "trustedCertificate" | "git" | "trees" | "listed" | "project"> | null;
   /** Of one that stays, which has it each time that it starts; any other has a new one. */
   readonly machineId?: Buffer;
 }
@@ -46,7 +46,7 @@ export function wakeMessage(
 /** Nothing, where there is nothing to tell. */
 function restText(rest: WakeParts["rest"]): Buffer {
   if (rest === null) return Buffer.alloc(0);
-  const { trustedCertificate, trees, listed, project } = rest;
-  if (trustedCertificate === null && trees.length === 0 && listed === null) return Buffer.alloc(0);
-  return Buffer.from(JSON.stringify({ trustedCertificate, trees, listed, project }));
+  const { trustedCertificate, git, trees, listed, project } = rest;
+  const isEmpty = trustedCertificate === null && git === null && trees.length === 0 && listed === null;
+  return isEmpty ? Buffer.alloc(0) : Buffer.from(JSON.stringify({ trustedCertificate, git, trees, listed, project }));
 }

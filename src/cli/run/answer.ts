@@ -14,6 +14,8 @@ export interface Ran {
   readonly command: CommandEnd;
   readonly sandboxEnd: SandboxEnd;
   readonly streams: RunStreams;
+  /** About files that were said not to be there. */
+  readonly missed: readonly string[];
 }
 
 export interface AnswerParts {
@@ -52,6 +54,6 @@ export function answer({ request, image, backendWhy, sandbox, ran, blocked, ms }
     },
     network: { mode: request.policy.net.egress, blocked },
     changes: shownCarry(sandboxEnd.carried),
-    notes: [...request.notes, ...image.notes, ...(missing === null ? [] : [missing])],
+    notes: [...request.notes, ...image.notes, ...(missing === null ? [] : [missing]), ...ran.missed],
   };
 }

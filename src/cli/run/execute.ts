@@ -6,6 +6,7 @@ import type { ExecRequest } from "../../core/exec.js";
 import { type CommandEnd, CommandWait, exitStatus } from "../../runtime/command-end.js";
 import type { CommandStart } from "../../runtime/command-start.js";
 import { explainedDeath } from "../../runtime/death-of-sandbox.js";
+import { hiddenIn, MissedPaths } from "../../runtime/missed-paths.js";
 import { type OpenRun, openRun } from "../../runtime/open-run.js";
 import { closePorts, type OpenPort, openPorts } from "../../runtime/published-ports.js";
 import type { RootImage } from "../../runtime/root-image.js";
@@ -152,9 +153,11 @@ async function runIn(sandbox: RunSandbox, run: Run, parts: CommandParts): Promis
   try {
     ports = await openPorts(publish, (port) => sandbox.connectTcp(port));
     if (!json) await say(invocation, ports.map(publishedRemark));
-    const command = await runCommand(sandbox, run, parts.command, streams);
+    const missed = new MissedPaths(hiddenIn(sandbox.layers));
+    const command = await runCommand(sandbox, run, parts.command, { streams, missed });
     const missing = missingRemark(image, command);
-    const isQuiet = ports.length === 0 && (egress?.port.blocked ?? []).length === 0 && missing === null;
+    const hasNews = ports.length > 0 || (egress?.port.blocked ?? []).length > 0 || missed.remarks.length > 0;
+    const isQuiet = !hasNews && missing === null;
     const hits = isQuiet ? sandbox.limitsHit() : null;
     if (hits !== null) await releaseCaller(run, command, streams, hits);
     const finished = sandbox.finish();
@@ -167,9 +170,13 @@ async function runIn(sandbox: RunSandbox, run: Run, parts: CommandParts): Promis
     // Before anything of ours is printed: the terminal must be the user's own again.
     streams.close();
     if (streams.failure) throw streams.failure;
-    const remarks = [...(missing === null ? [] : [missing]), ...remarksAtEnd(run.request, command, sandboxEnd)];
+    const remarks = [
+      ...(missing === null ? [] : [missing]),
+      ...remarksAtEnd(run.request, command, sandboxEnd),
+      ...missed.remarks,
+    ];
     if (!json) await say(invocation, remarks);
-    return { command, sandboxEnd, streams };
+    return { command, sandboxEnd, streams, missed: missed.remarks };
   } catch (error) {
     // The error says more than a second one about the sandbox that it ended.
     const end = await sandbox.kill().catch(() => null);
@@ -212,14 +219,14 @@ async function runCommand(
   sandbox: RunSandbox,
   run: Run,
   command: ExecRequest,
-  streams: RunStreams,
+  { streams, missed }: { readonly streams: RunStreams; readonly missed: MissedPaths },
 ): Promise<CommandEnd> {
   const { audit, invocation, signals } = run;
   const recordEnd = audit.records.execStarting(command);
   try {
     await audit.insist();
     const exec = await (sandbox.first ?? sandbox.exec(command));
-    streams.connect(exec);
+    streams.connect(exec, missed);
     audit.writeSoon();
     const wait = new CommandWait(exec, run.request.policy.resources.timeoutMs);
     const end = await waitInForeground({ exec, wait, invocation, signals, streams, graceMs: run.graceMs });

@@ -4,6 +4,7 @@ import { scratchMiB } from "../../backends/linux/jail-spec.js";
 import type { Layer, SandboxEnd } from "../../core/backend.js";
 import type { CommandEnd } from "../../runtime/command-end.js";
 import { leftOutRemark } from "../../runtime/host-programs/not-found.js";
+import { hiddenIn } from "../../runtime/missed-paths.js";
 import type { OpenPort } from "../../runtime/published-ports.js";
 import type { RootImage } from "../../runtime/root-image.js";
 import type { RunRequest } from "../../runtime/run-request.js";
@@ -24,6 +25,20 @@ export function remarksAtStart(request: RunRequest, layers: readonly Layer[]): r
     ...(wasAsked && scratch < diskMiB
       ? [`disk is ${scratch} MiB, not ${diskMiB}: a temporary sandbox writes to memory; raise --memory for more`]
       : []),
+    ...hiddenRemarks(layers),
+  ];
+}
+
+/** How many files, once; `policy explain` lists them. What git tracks is in its objects too, which git inside needs. */
+export function hiddenRemarks(layers: readonly Layer[]): readonly string[] {
+  const hidden = hiddenIn(layers);
+  if (hidden === null) return [];
+  const { count, tracked } = hidden;
+  const files = (number: number) => `${number} ${number === 1 ? "file" : "files"}`;
+  const inHistory = `${tracked} of them ${tracked === 1 ? "is" : "are"} tracked by git, so commands can read them in its history`;
+  return [
+    `${files(count)} hidden, agentkernel policy explain lists them`,
+    ...(tracked > 0 ? [`${inHistory}; change these secrets, and stop tracking them`] : []),
   ];
 }
 

@@ -3,6 +3,7 @@ import type { AgentKernelError } from "../../core/errors.js";
 import type { TerminalSize } from "../../core/exec.js";
 import type { GuestExec } from "../../guest/index.js";
 import { CapturedOutput } from "../../runtime/captured-output.js";
+import type { MissedPaths } from "../../runtime/missed-paths.js";
 import type { RunRequest } from "../../runtime/run-request.js";
 import type { Invocation, StandardOutput } from "../invocation/index.js";
 import { endTyping } from "./end-of-typing.js";
@@ -17,7 +18,8 @@ export interface RunStreams {
   readonly failure: AgentKernelError | null;
   /** All output has been written. */
   readonly flushed: Promise<unknown>;
-  connect(exec: GuestExec): void;
+  /** `missed` looks at what goes by. */
+  connect(exec: GuestExec, missed: MissedPaths): void;
   close(): void;
 }
 
@@ -46,9 +48,9 @@ export function openStreams(
     get failure() {
       return failure;
     },
-    connect(exec) {
+    connect(exec, missed) {
       const used = request.tty ? ([1] as const) : ([1, 2] as const);
-      flush(Promise.all(used.map((stream) => connectOutput(exec, stream, outputs[stream]))));
+      flush(Promise.all(used.map((stream) => connectOutput(exec, stream, outputs[stream], missed))));
       if (request.tty) endings.push(borrowTerminal(invocation, exec));
       const tellEnd = request.tty ? endTyping : endInput;
       if (input) endings.push(pumpInput(input, exec, tellEnd));
@@ -60,15 +62,15 @@ export function openStreams(
     },
   };
 
-  function connectOutput(exec: GuestExec, stream: 1 | 2, target: StandardOutput): Promise<void> {
+  function connectOutput(exec: GuestExec, stream: 1 | 2, target: StandardOutput, missed: MissedPaths): Promise<void> {
     if (captured) {
-      return new Promise((resolve) => exec.onOutput(stream, captured.sink(stream, resolve)));
+      return new Promise((resolve) => exec.onOutput(stream, missed.watch(captured.sink(stream, resolve))));
     }
     const output = target.open((why) => {
       failure ??= why;
       exec.stopOutput(stream);
     });
-    exec.onOutput(stream, request.tty ? watchScreen(output.sink, invocation) : output.sink);
+    exec.onOutput(stream, missed.watch(request.tty ? watchScreen(output.sink, invocation) : output.sink));
     endings.push(() => output.abandon());
     return output.done;
   }

@@ -2,6 +2,7 @@
 import { constants } from "node:os";
 import { escapeText } from "../../core/escape.js";
 import { type CommandEnd, exitStatus } from "../../runtime/command-end.js";
+import { MissedPaths } from "../../runtime/missed-paths.js";
 import type { Blocked } from "../../runtime/sandbox-egress.js";
 import type { Sandbox, SandboxExec } from "../../runtime/sandboxes/index.js";
 import type { Invocation } from "../invocation/index.js";
@@ -80,7 +81,7 @@ async function runIn(
         blocked = since;
       },
     });
-    streams.connect(exec.guest);
+    streams.connect(exec.guest, new MissedPaths(null));
     const end = await waitInForeground({ exec: exec.guest, wait: exec.wait, invocation, signals, streams, graceMs });
     // Before anything of ours is printed: the terminal must be the user's own again.
     streams.close();

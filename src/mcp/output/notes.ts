@@ -1,7 +1,8 @@
 /** What a model should know of a run that its output does not tell: limits that were hit, and what was refused. */
-import type { CarryReport, SandboxEnd } from "../../core/backend.js";
+import type { CarryReport, Layer, SandboxEnd } from "../../core/backend.js";
 import { escapeText } from "../../core/escape.js";
 import type { Policy } from "../../core/policy.js";
+import { hiddenIn } from "../../runtime/missed-paths.js";
 import type { Blocked } from "../../runtime/sandbox-egress.js";
 
 const LISTED = 10;
@@ -17,6 +18,16 @@ export function endNotes(
     ...blockedNotes(blocked),
     ...(carried === null ? [] : carriedNotes(carried)),
   ];
+}
+
+/** What of the project a model looks for in vain. */
+export function hiddenNotes(layers: readonly Layer[]): readonly string[] {
+  const hidden = hiddenIn(layers);
+  if (hidden === null) return [];
+  const paths = hidden.files.map(({ path }) => path);
+  const omitted = hidden.count - paths.length;
+  const more = omitted > 0 ? [`and ${omitted} more files are hidden`] : [];
+  return [...listed("hidden from the sandbox, since they hold secrets", paths), ...more];
 }
 
 function blockedNotes(blocked: readonly Blocked[]): readonly string[] {

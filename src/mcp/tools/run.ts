@@ -5,10 +5,11 @@ import { command, insidePath } from "../../api/operations/fields.js";
 import { field, optional } from "../../api/schema/object-shape.js";
 import { choice, flag } from "../../api/schema/shapes.js";
 import { languages } from "../../backends/wasm/languages.js";
+import { hiddenIn, MissedPaths } from "../../runtime/missed-paths.js";
 import { runOnce } from "../../runtime/run-once.js";
 import { commandAnswer, commandTold } from "../output/answer.js";
 import { CommandOutput, withRoom } from "../output/command-output.js";
-import { endNotes } from "../output/notes.js";
+import { endNotes, hiddenNotes } from "../output/notes.js";
 import { DEFAULT_TIMEOUT_MS, policyFields, prepareFor, timeout } from "../prepare.js";
 import { defineTool } from "../tool.js";
 
@@ -56,7 +57,10 @@ export const sandboxRun = defineTool({
       );
       host.places.used(host.caller, ran.used.cpuUs ?? 0);
       await output.close();
-      const notes = [...request.notes, ...ran.image.notes, ...ran.notes].map((note) =>
+      const missed = new MissedPaths(hiddenIn(ran.sandbox.layers));
+      missed.look(output.captured.text());
+      const hidden = [...hiddenNotes(ran.sandbox.layers), ...missed.remarks];
+      const notes = [...request.notes, ...ran.image.notes, ...ran.notes, ...hidden].map((note) =>
         host.redact.value(inFields(note)),
       );
       return commandTold(

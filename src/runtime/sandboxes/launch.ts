@@ -2,6 +2,7 @@
 import type { BootSpec, KeptSandbox } from "../../core/backend.js";
 import { heldFolder } from "../../core/state-folders.js";
 import type { Asker } from "../asker.js";
+import { gitPartsFor } from "../git-files.js";
 import type { RunAudit } from "../run-audit.js";
 import type { RunEgress } from "../run-egress.js";
 import type { SandboxFolder } from "./folder.js";
@@ -40,7 +41,7 @@ export async function launch(parts: LaunchParts, hostEnv: HostEnv, signal?: Abor
     const certificate = egress?.trustedCertificate ?? null;
     const trust = certificate === null ? {} : { trustedCertificate: certificate };
     const aside = policy.fs.workspace.mode === "sync" ? { setAside: heldFolder(home.env, home.homeDir) } : {};
-    const own = { id, hostname: name, ...trust, ...aside };
+    const own = { id, hostname: name, ...trust, ...gitPartsFor(policy, hostEnv, projectDir), ...aside };
     const spec: BootSpec = { ...own, policy, image: image.source, projectDir, homeDir };
     return { kept: await backend.kept.start(spec, folder.jail, signal), egress };
   } catch (error) {

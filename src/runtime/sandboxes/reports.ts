@@ -1,4 +1,5 @@
 /** What a kept sandbox tells of itself. */
+import { hiddenLayers } from "../hidden-layer.js";
 import { diskBytes } from "./disk-usage.js";
 import type { ExecTable } from "./execs/exec-table.js";
 import type { SandboxFolder } from "./folder.js";
@@ -55,7 +56,7 @@ export async function infoOf(view: SandboxView): Promise<SandboxInfo> {
     imageWhy: record.image.why,
     policy: record.policy,
     policyVersion: record.policyVersion,
-    layers: running?.layers ?? [],
+    layers: await layersOf(view),
     ports: running?.ports ?? [],
     usage: await usageOf(running),
     execs: execs.list(),
@@ -63,6 +64,11 @@ export async function infoOf(view: SandboxView): Promise<SandboxInfo> {
     lastEnd: running === null ? await home.kept.lastEnd(folder.jail) : null,
     notes: [...(record.backendNotes ?? []), ...secrets.notes(running !== null)],
   };
+}
+
+async function layersOf({ record, running, home }: SandboxView): Promise<SandboxInfo["layers"]> {
+  if (running === null) return [];
+  return [...running.layers, ...(await hiddenLayers(await home.backendFor(record.backend), record))];
 }
 
 export async function statsOf(view: SandboxView): Promise<SandboxStats> {

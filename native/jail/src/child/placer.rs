@@ -21,7 +21,7 @@ use crate::{
     fault::{During, Fault, Outcome},
     filesystems, gvisor, image_root, own_path,
     place::{self, Root},
-    spec::{Spec, View, ViewForm},
+    spec::{GitFiles, Spec, View, ViewForm},
     sys, trust,
     view::{guard, overlay, source, survey::Survey},
 };
@@ -44,6 +44,7 @@ pub struct Furniture {
     pub scratch_mib: u64,
     pub tmp_mib: u64,
     pub trusted_certificate: Option<String>,
+    pub git: Option<GitFiles>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -118,10 +119,10 @@ impl Placer<'_> {
     }
 
     fn furnish(&self, furniture: &Furniture) -> Outcome<()> {
-        let Furniture { hostname, scratch_mib, tmp_mib, trusted_certificate } = furniture;
+        let Furniture { hostname, scratch_mib, tmp_mib, trusted_certificate, git } = furniture;
         self.resize(*scratch_mib, *tmp_mib)?;
         self.name(hostname)?;
-        trusted_certificate.as_ref().map_or(Ok(()), |certificate| trust::install(&self.base.root, certificate))
+        trust::install_both(&self.base.root, trusted_certificate.as_deref(), git.as_ref())
     }
 
     /// The mount of a view, whole and attached nowhere.

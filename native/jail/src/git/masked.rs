@@ -32,7 +32,7 @@ pub fn mark_hidden(
         // What git itself cannot read needs no marks.
         let Ok(mut index) = Index::parse(&bytes) else { continue };
         if index.skip(&tree.hidden) > 0 {
-            put(from, into, &tree, &index.to_bytes())?;
+            put(from, into, &tree.index(), &index.to_bytes())?;
         }
     }
     Ok(())
@@ -42,9 +42,12 @@ fn has(layer: BorrowedFd<'_>, path: &[u8]) -> bool {
     open(layer, path, OFlags::PATH).is_ok_and(|found| found.is_some())
 }
 
-/// Writes the index of `from` anew, into the same place of `into`, whose directories look like those of `from`.
-fn put(from: BorrowedFd<'_>, into: BorrowedFd<'_>, tree: &WorkTree, bytes: &[u8]) -> Outcome<()> {
-    let names: Vec<&[u8]> = tree.git.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).collect();
+/// Writes a file of `from` with other contents, into the same place of `into`, whose directories look like those of `from`.
+pub fn put(from: BorrowedFd<'_>, into: BorrowedFd<'_>, path: &[u8], bytes: &[u8]) -> Outcome<()> {
+    let (parent, name) = path.split_at(path.iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1));
+    let parent: &[u8] = if parent.is_empty() { b"." } else { parent };
+    let names: Vec<&[u8]> =
+        parent.split(|byte| *byte == b'/').filter(|name| !name.is_empty() && *name != b".").collect();
     let mut directories: Vec<CString> = Vec::new();
     for end in 1..=names.len() {
         let directory = CString::new(names[..end].join(&b'/')).during("a path of the mask")?;
@@ -53,12 +56,13 @@ fn put(from: BorrowedFd<'_>, into: BorrowedFd<'_>, tree: &WorkTree, bytes: &[u8]
             Err(e) => return Err(e).during("make the mask"),
         }
     }
-    let Some(directory) = open(into, &tree.git, OFlags::RDONLY | OFlags::DIRECTORY).during("open the mask")? else {
+    let Some(directory) = open(into, parent, OFlags::RDONLY | OFlags::DIRECTORY).during("open the mask")? else {
         return Ok(());
     };
-    let path = CString::new(tree.index()).during("a path of the mask")?;
-    let like = statat(from, path.as_c_str(), AtFlags::SYMLINK_NOFOLLOW).during("look at a git index")?;
-    replace(directory.as_fd(), c"index", bytes, &like)?;
+    let (path, name) = (CString::new(path), CString::new(name));
+    let (path, name) = (path.during("a path of the mask")?, name.during("a path of the mask")?);
+    let like = statat(from, path.as_c_str(), AtFlags::SYMLINK_NOFOLLOW).during("look at a file of a repository")?;
+    replace(directory.as_fd(), &name, bytes, &like)?;
     for directory in directories.iter().rev() {
         let like = statat(from, directory.as_c_str(), AtFlags::SYMLINK_NOFOLLOW).during("look at a repository")?;
         resemble(into, directory, &like)?;
@@ -74,14 +78,14 @@ fn replace(directory: BorrowedFd<'_>, name: &std::ffi::CStr, bytes: &[u8], like:
         Err(e) => return Err(e).during("clear a temporary file"),
     }
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let made: OwnedFd =
-        openat(directory, temporary.as_c_str(), flags, Mode::from_raw_mode(0o600)).during("write a git index")?;
+    let made: OwnedFd = openat(directory, temporary.as_c_str(), flags, Mode::from_raw_mode(0o600))
+        .during("write a file of a repository")?;
     let mut rest = bytes;
     while !rest.is_empty() {
-        let count = write(&made, rest).during("write a git index")?;
+        let count = write(&made, rest).during("write a file of a repository")?;
         rest = &rest[count..];
     }
     drop(made);
     resemble(directory, &temporary, like)?;
-    renameat(directory, temporary.as_c_str(), directory, name).during("write a git index")
+    renameat(directory, temporary.as_c_str(), directory, name).during("write a file of a repository")
 }

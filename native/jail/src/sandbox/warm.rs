@@ -30,6 +30,7 @@ use crate::{
         search::{live_layer, make_placeholders, search},
         source::Source,
         survey::Survey,
+        told,
     },
 };
 
@@ -196,6 +197,7 @@ impl Warm {
         }
         layers.extend(live_layer(&spec.views));
         layers.extend(git::live::layer(&surveys));
+        layers.extend(told::layer(&spec.views, &sources, &surveys));
         Ok(Sandbox {
             process,
             cgroup,
@@ -239,6 +241,7 @@ fn furniture(spec: &Spec) -> Late {
         scratch_mib: spec.scratch_mib,
         tmp_mib: spec.tmp_mib,
         trusted_certificate: spec.trusted_certificate.clone(),
+        git: spec.git.clone(),
     })
 }
 

@@ -21,5 +21,6 @@ mod sieve;
 pub mod source;
 pub mod spelling;
 pub mod survey;
+pub mod told;
 mod unnamed;
 pub mod walk;

@@ -20,7 +20,10 @@ use super::{
 };
 use crate::{
     fault::{During, Fault, Outcome},
-    git::masked::mark_hidden,
+    git::{
+        config::cleaned,
+        masked::{mark_hidden, put},
+    },
     place,
     upper::Uppers,
 };
@@ -43,9 +46,9 @@ pub fn build(index: usize, source: OwnedFd, survey: &Survey, writable: Option<Up
     let mut layers = Vec::new();
     // Read-only views are overlays too, with an empty mask if need be: a bind mount would show the host's path in
     // the mount table and would let sockets that appear in the folder be connected to.
-    let mask = if writable.is_none() || !survey.hidden.is_empty() {
+    let mask = if writable.is_none() || !survey.hidden.is_empty() || !survey.cleaned.is_empty() {
         layers.push(name("m"));
-        Some(masked(&name("m"), &lower, &survey.hidden)?)
+        Some(masked(&name("m"), &lower, survey)?)
     } else {
         None
     };
@@ -67,9 +70,17 @@ pub fn build(index: usize, source: OwnedFd, survey: &Survey, writable: Option<Up
     Ok(Built { tree, upper })
 }
 
-fn masked(name: &str, lower: &OwnedFd, hidden: &[Hit]) -> Outcome<OwnedFd> {
+fn masked(name: &str, lower: &OwnedFd, survey: &Survey) -> Outcome<OwnedFd> {
     let mask = folder(name)?;
-    mask::build(mask.as_fd(), lower.as_fd(), hidden)?;
+    let texts: Vec<_> = survey.cleaned.iter().map(|path| (path, cleaned(lower.as_fd(), path))).collect();
+    // It may have changed since the search.
+    let unclean = texts.iter().filter(|(_, text)| text.is_none());
+    let gone = unclean.map(|(path, _)| Hit { path: path.to_vec(), folder: false });
+    let hidden: Vec<Hit> = survey.hidden.iter().cloned().chain(gone).collect();
+    mask::build(mask.as_fd(), lower.as_fd(), &hidden)?;
+    for (path, text) in &texts {
+        text.as_ref().map_or(Ok(()), |text| put(lower.as_fd(), mask.as_fd(), path, text))?;
+    }
     Ok(mask)
 }
 

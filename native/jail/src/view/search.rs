@@ -50,6 +50,9 @@ pub fn search(
     let mut surveys = found.collect::<Outcome<Vec<_>>>()?;
     for ((view, survey), source) in shown.views.iter().zip(&mut surveys).zip(&*sources) {
         if view.is_live() {
+            // There is no other file that could take its place.
+            survey.hidden.extend(survey.cleaned.drain(..).map(|path| Hit { path, folder: false }));
+            survey.hidden.sort();
             protect_repositories(source.shown(), survey);
         }
         if view.is_live() && !survey.repositories.is_empty() {

@@ -17,9 +17,9 @@ use super::{
     unnamed::{FOLDER, HEAD, InRepository, is_repository},
     walk::{Listings, Tree, Unread, Visitor, walk, walk_known},
 };
-use crate::fault::Outcome;
+use crate::{fault::Outcome, git::config::cleaned};
 
-const SOCKET: &str = "a socket";
+pub(super) const SOCKET: &str = "a socket";
 const UNREADABLE: &str = "it could not be searched";
 /// Longer paths cannot be named in one call, so the last folder that can is hidden instead.
 const PATH_LIMIT: usize = 4000;
@@ -39,6 +39,9 @@ pub struct Survey {
     pub protected: Vec<Hit>,
     /// Repositories of git's, under whatever name; empty or ending in `/`.
     pub repositories: Vec<Vec<u8>>,
+    /// Configurations of git that are shown without passwords.
+    #[serde(default)]
+    pub cleaned: Vec<Vec<u8>>,
     /// Why hidden paths are hidden; other names of the same files are not in it.
     #[serde(default)]
     pub reasons: Vec<(Vec<u8>, String)>,
@@ -60,6 +63,7 @@ impl Findings {
         self.survey.protected.extend(other.survey.protected);
         self.survey.repositories.extend(other.survey.repositories);
         self.survey.reasons.extend(other.survey.reasons);
+        self.survey.cleaned.extend(other.survey.cleaned);
         self.linked.add(other.linked);
         self.missed.extend(other.missed);
         self.returned.extend(other.returned);
@@ -100,18 +104,6 @@ impl Survey {
         survey.protected.sort();
         survey.protected.dedup();
         Ok(survey)
-    }
-}
-
-impl Survey {
-    /// Hidden paths and why.
-    pub fn with_reasons(&self) -> impl Iterator<Item = (&[u8], &str)> {
-        const OTHER_NAME: &str = "another name of a hidden file";
-        self.hidden.iter().map(|hit| {
-            let found = self.reasons.binary_search_by(|(path, _)| path.cmp(&hit.path));
-            let reason = found.map_or(OTHER_NAME, |at| self.reasons[at].1.as_str());
-            (hit.path.as_slice(), reason)
-        })
     }
 }
 
@@ -184,7 +176,13 @@ impl Visitor for ByRule<'_> {
             // A socket leads to whoever listens on the host.
             Match::No => (kind == FileType::Socket).then_some(SOCKET),
             Match::Yes => Some(self.rules.hide.reason(folder, name).unwrap_or_default()),
-            Match::IfHolding(tests) => settle(&tests, (self.root, self.host), &[folder, name].concat(), kind),
+            Match::IfHolding(tests) => {
+                let path = [folder, name].concat();
+                let held = settle(&tests, (self.root, self.host), &path, kind);
+                let is_clean = held.is_some() && tests.are_about_remotes() && cleaned(self.root, &path).is_some();
+                found.survey.cleaned.extend(is_clean.then_some(path));
+                held.filter(|_| !is_clean)
+            }
         };
         if let Some(reason) = reason {
             let path = [folder, name].concat();

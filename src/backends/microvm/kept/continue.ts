@@ -41,7 +41,7 @@ export async function continueMachine(
     const jail = await startKeptJail(programs, spec, stateDir, signal);
     try {
       const machineId = Buffer.from(record.machineId, "hex");
-      const rest = { trustedCertificate, trees: [], listed: null, project: null };
+      const rest = { trustedCertificate, git: null, trees: [], listed: null, project: null };
       await wakeCopy(stateDir, wakeMessage(record, { token: null, rest, machineId }), signal);
       signal?.throwIfAborted();
       const layers = continuedLayers(shape, jail.layers, record.layers);

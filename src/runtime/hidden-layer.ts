@@ -1,0 +1,29 @@
+/** What of the project is hidden, for backends that do not say so themselves: searched for beside their start. */
+import type { Backend, BootSpec, HiddenFiles, Layer } from "../core/backend.js";
+import { findHidden } from "../guest/hidden-content.js";
+
+const LISTED = 50;
+const NAMED = 5;
+
+/** As native/jail/src/view/told.rs has it. Never rejects. */
+export async function hiddenLayers(
+  { tellsHidden }: Pick<Backend, "tellsHidden">,
+  { policy: { fs }, projectDir }: Pick<BootSpec, "policy" | "projectDir">,
+): Promise<readonly Layer[]> {
+  if (tellsHidden === true || fs.workspace.mode === "none" || projectDir === null) return [];
+  try {
+    const { hidden: found, omitted, tracked } = await findHidden(projectDir, fs.deny);
+    const count = found.length + omitted;
+    return count === 0 ? [] : [hiddenLayer({ count, tracked, files: found.slice(0, LISTED) })];
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return [{ name: "hidden-files", state: "partial", detail: `they are hidden, but could not be listed: ${why}` }];
+  }
+}
+
+export function hiddenLayer(hidden: HiddenFiles): Layer {
+  const named = hidden.files.slice(0, NAMED).map(({ path }) => path);
+  const more = hidden.count > named.length ? ` and ${hidden.count - named.length} more` : "";
+  const detail = `${hidden.count} hidden: ${named.join(", ")}${more}`;
+  return { name: "hidden-files", state: "applied", detail, hidden };
+}
