@@ -49,4 +49,5 @@ export const pypiPackages = words(`
   orjson simplejson ujson msgpack alembic mako arrow loguru sentry-sdk prometheus-client opentelemetry-api
 `);
 
-export const debianSources = ["curl", "openssl", "git", "python-django", "nginx", "gnutls28", "node-forge"];
+// Not GnuTLS: its tests have damaged keys, which are hidden and which OpenSSL cannot read.
+export const debianSources = ["curl", "git", "nginx"];
