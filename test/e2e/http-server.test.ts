@@ -85,15 +85,16 @@ describe("a server that several callers share", () => {
   it("has sandboxes ready for whoever asks again, and counts them", async () => {
     const key = await server.key("warm", ["--scope", "admin"]);
     const figures = async () => (await server.ask("GET", "/metrics", { key })).text;
-    let text = await figures();
-    while (!/^agentkernel_pool_warm [1-9]/m.test(text)) {
+    const warm = (from: string) => Number(/_starts_total\{kind="run",start="warm"\} (\d+)/.exec(from)?.[1] ?? 0);
+    let [before, text] = [0, await figures()];
+    // Until one is ready for requests like these: those that wait may be for callers with another ceiling.
+    do {
+      before = warm(text);
       expect((await server.ask("POST", "/run", { body: quick, key })).status).toBe(200);
       text = await figures();
-    }
-    const warm = (from: string) => Number(/_starts_total\{kind="run",start="warm"\} (\d+)/.exec(from)?.[1] ?? 0);
-    const before = warm(text);
-    expect((await server.ask("POST", "/run", { body: quick, key })).status).toBe(200);
-    expect(warm(await figures())).toBe(before + 1);
+    } while (warm(text) === before);
+    expect(warm(text)).toBe(before + 1);
+    expect(text).toMatch(/^agentkernel_pool_warm \d+$/m);
   });
 
   it("answers with the command's end, and gives its place back when the sandbox is gone", async () => {

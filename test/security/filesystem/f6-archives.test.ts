@@ -108,7 +108,7 @@ describe("F6 layers write nothing outside of their image", () => {
         expect(result).toMatchObject({ status: 0 });
       } else {
         expect(result.stderr).toMatch(refused);
-        expect(result.stderr).toMatch(/^agentkernel: a layer of the image cannot be unpacked: /m);
+        expect(result.stderr).toMatch(/^agentkernel: image \S+: a layer of the image cannot be unpacked: /m);
         expect(result.status).toBe(125);
         expect(store.unpackedThings()).toEqual(NOTHING_UNPACKED);
       }
