@@ -36,7 +36,7 @@ export const plantedSecrets: ReadonlyMap<string, string> = new Map([
   ["keys.txt", `# created\nAGE-SECRET-KEY-1${PLANTED.toUpperCase()}\n`],
   ["wg0.conf", `[Interface]\n# ${PLANTED}\nPrivateKey = yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=\n`],
   ["signing.jwk", JSON.stringify({ kty: "EC", crv: "P-256", d: `${PLANTED}${PLANTED}` })],
-  [".npmrc", `//registry.npmjs.org/:_authToken=${PLANTED}\n`],
+  [".npmrc", `//registry.example.com/:_authToken=${PLANTED}\n`],
   [".yarnrc.yml", `npmAuthToken: "${PLANTED}"\n`],
   [".pypirc", `[pypi]\nusername = __token__\npassword = ${PLANTED}\n`],
   ["pip.conf", `[global]\nindex-url = x\npassword = ${PLANTED}\n`],
@@ -115,7 +115,7 @@ export const decoys: Readonly<Record<string, string>> = {
   ".env.template": "API_KEY=\n",
   "example.env": "API_KEY=xxxxxxxx\n",
   // biome-ignore lint/suspicious/noTemplateCurlyInString: npm's own way to name a variable
-  "web/.npmrc": "fund=false\nsave-exact=true\n//registry.npmjs.org/:_authToken=${NPM_TOKEN}\n",
+  "web/.npmrc": "fund=false\nsave-exact=true\n//registry.example.com/:_authToken=${NPM_TOKEN}\n",
   "web/.netrc": "# nothing yet\n",
   "web/config.json": '{"port": 8080}',
   "src/secrets.py": "import os\n\n\ndef password():\n    return os.environ['PASSWORD']\n",

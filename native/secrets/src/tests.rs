@@ -126,8 +126,8 @@ fn credentials_are_values_of_what_is_called_so() {
         assert!(credential(text), "{text}");
     }
     for text in [
-        "registry=https://registry.npmjs.org/\nfund=false",
-        "//registry.npmjs.org/:_authToken=${NPM_TOKEN}",
+        "registry=https://registry.example.com/\nfund=false",
+        "//registry.example.com/:_authToken=${NPM_TOKEN}",
         "password = \"\"",
         "DB_PASSWORD=changeme",
         "password: <%= ENV['PW'] %>",
