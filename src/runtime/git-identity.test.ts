@@ -57,6 +57,19 @@ describe("who the user is, for git", () => {
     expect(gitIdentity({ HOME: home }, folder)).toEqual(byGit(folder));
   });
 
+  it("for those who call again too, as the files are then", () => {
+    const env = Object.freeze({ HOME: home });
+    const name = () => gitIdentity(env, home)?.name;
+    expect(name()).toBeUndefined();
+    put(".gitconfig", "[user]\n\tname = Ada\n");
+    expect([name(), name()]).toEqual(["Ada", "Ada"]);
+    put(".gitconfig", "[include]\n\tpath = more.cfg\n");
+    put("more.cfg", "[user]\n\tname = Eve\n");
+    expect(name()).toBe("Eve");
+    rmSync(join(home, "more.cfg"));
+    expect(name()).toBeUndefined();
+  });
+
   it("nobody, where no file says", () => {
     expect(gitIdentity({ HOME: home }, home)).toBeNull();
     expect(gitIdentity({}, home)).toBeNull();

@@ -2,9 +2,9 @@
  * Who the user is, for git inside: the name and the e-mail address of the user's own configuration, and nothing else of
  * it. The project's own configuration counts before it, as everywhere: git reads that by itself.
  */
-import { readFileSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import { gitPaths } from "../core/backend.js";
+import { Looks } from "./looks.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -13,14 +13,32 @@ export interface GitIdentity {
   readonly email: string | null;
 }
 
+interface Known {
+  readonly looks: Looks;
+  readonly identity: GitIdentity | null;
+}
+
+/** Of those who call again: their environment is the same value. By folder. */
+const known = new WeakMap<Environment, Map<string | null, Known>>();
+
 /** Of the user's files, as for a repository in this folder. Null where neither is known. */
 export function gitIdentity(env: Environment, folder: string | null): GitIdentity | null {
+  const before = known.get(env)?.get(folder);
+  if (before?.looks.isCurrent()) return before.identity;
+  const looks = new Looks();
+  const identity = identityIn(env, folder, looks);
+  // Only what cannot change any more is what it was.
+  if (Object.isFrozen(env)) known.set(env, (known.get(env) ?? new Map()).set(folder, { looks, identity }));
+  return identity;
+}
+
+function identityIn(env: Environment, folder: string | null, looks: Looks): GitIdentity | null {
   const home = env.HOME;
   if (home === undefined || !isAbsolute(home)) return null;
   const configHome = env.XDG_CONFIG_HOME ?? "";
   const own = join(isAbsolute(configHome) ? configHome : join(home, ".config"), "git", "config");
   const found = [own, join(home, ".gitconfig")].reduce(
-    (before: GitIdentity, file) => read(file, { home, folder, depth: 0 }, before),
+    (before: GitIdentity, file) => read(file, { home, folder, depth: 0, looks }, before),
     { name: null, email: null },
   );
   return found.name === null && found.email === null ? null : found;
@@ -50,21 +68,17 @@ interface Place {
   readonly folder: string | null;
   /** Files that include files. */
   readonly depth: number;
+  readonly looks: Looks;
 }
 
 const DEEPEST = 5;
+const MOST_BYTES = 1 << 18;
 const SECTION = /^\s*\[\s*([A-Za-z0-9.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]/;
 const SETTING = /^\s*([A-Za-z][A-Za-z0-9-]*)\s*=\s*(.*)$/;
 
 /** Later lines win, as git has it. */
 function read(file: string, place: Place, before: GitIdentity): GitIdentity {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    if (error instanceof Error && "code" in error) return before;
-    throw error;
-  }
+  const text = place.looks.text(file, MOST_BYTES);
   let found = before;
   let section = "";
   let subsection: string | null = null;

@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, syml
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Looks } from "../looks.js";
 import { hostPrograms, SYSTEM_PATH } from "./index.js";
-import { Looks } from "./looks.js";
 import { leftOutRemark, whyNotFound } from "./not-found.js";
 import { whyUntrusted } from "./places.js";
 import type { ProgramsWish } from "./programs-wish.js";

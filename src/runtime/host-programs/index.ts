@@ -10,7 +10,7 @@ import type { HostProgram } from "../../core/backend.js";
 import type { HideRule } from "../../core/policy.js";
 import { cacheFolder, dataFolder, stateFolder } from "../../core/state-folders.js";
 import { globCovers } from "../../policy/glob.js";
-import { Looks } from "./looks.js";
+import { Looks } from "../looks.js";
 import { concernsHome, isSystem, isTaken, isWithin, ownHomes, whyClosed, whyUntrusted } from "./places.js";
 import type { ProgramsWish } from "./programs-wish.js";
 import { selectedDirectories } from "./selected-versions.js";

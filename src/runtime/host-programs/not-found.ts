@@ -1,8 +1,8 @@
 /** Why a sandbox lacks a command that the host may well have, and what to do about it. */
 import { accessSync, constants, readlinkSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
+import { Looks } from "../looks.js";
 import type { SearchedPrograms } from "../root-image.js";
-import { Looks } from "./looks.js";
 import { isWithin } from "./places.js";
 
 export interface Missed {

@@ -2,7 +2,7 @@
 import type { Stats } from "node:fs";
 import { dirname, join } from "node:path";
 import { account, userId } from "../../core/account.js";
-import type { Looks } from "./looks.js";
+import type { Looks } from "../looks.js";
 
 /** What a sandbox with the host image has anyway. */
 const SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];

@@ -4,7 +4,7 @@
  * files that the managers read, and nothing is executed for it.
  */
 import { dirname, join } from "node:path";
-import type { Looks } from "./looks.js";
+import type { Looks } from "../looks.js";
 import type { ProgramsWish } from "./programs-wish.js";
 
 interface Manager {

@@ -4,7 +4,7 @@
  * never a whole installation.
  */
 import { join } from "node:path";
-import type { Looks } from "./looks.js";
+import type { Looks } from "../looks.js";
 
 /** What an installation of programs consists of. Not `etc`, and nothing with a dot in front: settings lie there. */
 const PARTS: ReadonlySet<string> = new Set([

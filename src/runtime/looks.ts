@@ -3,7 +3,7 @@
  * is still the same file with the same change time, so is the decision. What is not there, or not for this user, is null.
  */
 import { lstatSync, readdirSync, realpathSync, type Stats, statSync } from "node:fs";
-import { readRegularFile } from "../../core/regular-file.js";
+import { readRegularFile } from "../core/regular-file.js";
 
 /** Changes within one tick of the kernel's clock share their time. */
 const TICK_MS = 50;
