@@ -10,7 +10,7 @@ import type { Step } from "../support/model-servers/index.js";
 import { repository } from "../support/repository.js";
 
 const INSTALL_TIMEOUT_MS = 180_000;
-const env = { ANTHROPIC_BASE_URL: "{url}", ANTHROPIC_API_KEY: "fake" };
+const env = { ANTHROPIC_BASE_URL: "{url}", ANTHROPIC_API_KEY: "fake", AGENTKERNEL_REMARKS: "never" };
 
 function bash(command: string, more: Readonly<Record<string, unknown>> = {}): Step {
   return { tool: "Bash", input: { command, ...more } };

@@ -173,10 +173,10 @@ describe.each(actors)("as $name", (actor) => {
     const list = await runCli(actor, ["images", "list"], { env });
     expect(list.stdout).toMatch(/^NAME +TAG +DIGEST +PLATFORM +SIZE +UNPACKED +AGE +LAST USED +IN USE BY\n/);
     expect(list.stdout).toMatch(
-      /^localhost\/app +1 +sha256:[0-9a-f]{12} +linux\/\w+ +[\d.]+ k?B +[\d.]+ k?B +seconds +seconds +-$/m,
+      /^localhost\/app +1 +sha256:[0-9a-f]{12} +linux\/\w+ +[\d.]+ (?:Ki)?B +[\d.]+ (?:Ki)?B +\d+s +\d+s +-$/m,
     );
     const gone = await runCli(actor, ["images", "remove", "localhost/app:1"], { env });
-    expect(gone.stdout).toMatch(/^removed localhost\/app:1\nfreed [\d.]+ k?B\n$/);
+    expect(gone.stdout).toMatch(/^removed localhost\/app:1\nfreed [\d.]+ (?:Ki)?B\n$/);
     expect((await runCli(actor, ["images", "list"], { env })).stdout).toMatch(/^no images/);
     expect((await runCli(actor, ["images", "remove", "localhost/app:1"], { env })).stderr).toMatch(/no image/);
     const stale = await runCli(actor, ["run", "--pull", "never", "--image", "localhost/app:1", "true"], { env });

@@ -24,7 +24,7 @@ export function errorAnswer(error: unknown, redact: Redactor): ErrorAnswer {
   const { code, hint } = error;
   const told = Object.entries(error.details)
     .filter(([key]) => TOLD.includes(key))
-    .map(([key, value]) => [key, key === "field" ? (bodyFields[String(value)] ?? value) : value]);
+    .map(([key, value]) => [key, key === "field" ? (bodyFields.get(String(value)) ?? value) : value]);
   return {
     status: errorTable[code].http,
     headers: headersOf(error),
@@ -60,20 +60,20 @@ const fieldNames: Readonly<Record<string, string>> = {
   "idle-timeout": "idle_timeout",
 };
 
-/** Fields of a policy, as bodies have them. */
-const bodyFields: Readonly<Record<string, string>> = {
-  "fs.workspace.mode": "workspace",
-  "net.egress": "network",
-  "net.allow": "network.allowed_domains",
-  "proc.user": "user",
-  "proc.env": "env",
-  "resources.vcpus": "resources.vcpus",
-  "resources.memoryMiB": "resources.memory_mb",
-  "resources.pids": "resources.pids",
-  "resources.diskMiB": "resources.disk_mb",
-  "resources.openFiles": "resources.open_files",
-  "resources.timeoutMs": "timeout_ms",
-};
+/** Fields of a policy, as bodies have them. A map: a field that was sent may be called `constructor`. */
+const bodyFields: ReadonlyMap<string, string> = new Map([
+  ["fs.workspace.mode", "workspace"],
+  ["net.egress", "network"],
+  ["net.allow", "network.allowed_domains"],
+  ["proc.user", "user"],
+  ["proc.env", "env"],
+  ["resources.vcpus", "resources.vcpus"],
+  ["resources.memoryMiB", "resources.memory_mb"],
+  ["resources.pids", "resources.pids"],
+  ["resources.diskMiB", "resources.disk_mb"],
+  ["resources.openFiles", "resources.open_files"],
+  ["resources.timeoutMs", "timeout_ms"],
+]);
 
 /** Of a command line that is shown as one, options stay what they are. */
 const OPTION =

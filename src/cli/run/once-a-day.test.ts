@@ -7,6 +7,8 @@ import { remarksNow } from "./once-a-day.js";
 const HOUR_MS = 60 * 60 * 1000;
 const noImage = "using this machine's own programs (image host): alpine:3.20 could not be had";
 const noCgroup = "cgroup: no limit by cgroup on: memory";
+const hidden = "2 files hidden, agentkernel policy explain lists them";
+const tracked = "1 of them is tracked by git, so commands can read them in its history";
 const live = "protected-paths: a live mount";
 
 let homeDir = "";
@@ -22,11 +24,10 @@ function place(choice?: string, cwd = "/app") {
 describe("remarks that come with every run", () => {
   it("are said once a day in a project, with the setting that ends them", () => {
     const now = Date.now();
-    const first = remarksNow([noImage, noCgroup], place(), now);
-    expect(first).toEqual(
-      [noImage, noCgroup].map((line) => `${line} (said once a day; AGENTKERNEL_REMARKS=never: not at all)`),
-    );
-    expect(remarksNow([noImage, noCgroup], place(), now + HOUR_MS)).toEqual([]);
+    const all = [noImage, noCgroup, hidden, tracked];
+    const first = remarksNow(all, place(), now);
+    expect(first).toEqual(all.map((line) => `${line} (said once a day; AGENTKERNEL_REMARKS=never: not at all)`));
+    expect(remarksNow(all, place(), now + HOUR_MS)).toEqual([]);
     expect(remarksNow([noImage], place(undefined, "/other"), now + HOUR_MS)).toHaveLength(1);
     expect(remarksNow([noImage], place(), now + 25 * HOUR_MS)).toHaveLength(1);
   });
@@ -35,6 +36,7 @@ describe("remarks that come with every run", () => {
     const now = Date.now();
     remarksNow([noImage], place(), now);
     expect(remarksNow([`${noImage}: denied`], place(), now)).toHaveLength(1);
+    expect(remarksNow([hidden.replace("2", "3")], place(), now)).toHaveLength(1);
     expect(remarksNow([noImage], place(), now - HOUR_MS)).toHaveLength(1);
   });
 

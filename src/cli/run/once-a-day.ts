@@ -1,6 +1,6 @@
 /**
- * Remarks that would come with every run of a machine as it is: no image without a network, no cgroup without a
- * delegation. They are said once a day, for each project, and the line names the setting. `--json` always has them.
+ * Remarks that would come with every run of a machine and a project as they are: no image without a network, no cgroup
+ * without a delegation, how many files are hidden. They are said once a day, for each project, and the line names the setting. `--json` always has them.
  */
 import { AgentKernelError } from "../../core/errors.js";
 import { joinedPath } from "../../core/joined-path.js";
@@ -13,7 +13,8 @@ const choices = ["daily", "always", "never"] as const;
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Of other projects, too; what is forgotten is said once more. */
 const MAX_KEPT = 64;
-const recurring = /^(?:using this machine's own programs|cgroup: )/;
+const recurring =
+  /^(?:using this machine's own programs|cgroup: |\d+ files? hidden, |\d+ of them (?:is|are) tracked by git)/;
 
 type Place = Pick<Surroundings, "env" | "homeDir" | "cwd">;
 
