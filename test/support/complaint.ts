@@ -2,7 +2,8 @@
 import { expect } from "vitest";
 
 /** Lines that say what a sandbox is like here, and that come with success as well. */
-const REMARK = /^agentkernel: (cgroup|protected-paths|landlock|network "|the audit log could not|\d+ files? hidden|\d+ of them)/;
+const REMARK =
+  /^agentkernel: (cgroup|protected-paths|landlock|network "|the audit log could not|\d+ files? hidden|\d+ of them)/;
 
 export function expectComplaint(stderr: string, sentence: RegExp, hint: RegExp | null = /./): void {
   const lines = stderr.split("\n").filter((line) => line !== "" && !REMARK.test(line));
