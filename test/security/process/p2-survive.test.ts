@@ -70,7 +70,7 @@ describe("P2 processes that try to survive the timeout or the end of the run", (
       ["SIGHUP", 129],
     ] as const)("%s to the command line: ends within the grace time, and nothing is left", async (signal, status) => {
       const before = traces();
-      const { run, mark } = await survivors(actor);
+      const { run, mark } = await survivors(actor, ["--grace", "1s"]);
       const startedAt = performance.now();
       run.child.kill(signal);
       expect((await run.ended()).status).toBe(status);
