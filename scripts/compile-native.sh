@@ -25,7 +25,8 @@ if [ -d "$(rustc --print target-libdir --target "$lean" 2>/dev/null)" ]; then
   ! command -v "$(uname -m)-linux-musl-gcc" >/dev/null || worker=$lean
 fi
 
-# Messages of a panic name source files: those of crates from a registry here, our own in rustc-path-free.sh.
+# Messages of a panic name source files: those of crates from a registry here, our own and what dependencies generate
+# below the checkout in rustc-path-free.sh.
 path_free_flags() {
   for folder in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*; do
     [ ! -d "$folder" ] || printf '"--remap-path-prefix=%s=/cargo",' "$folder"
@@ -35,8 +36,9 @@ path_free_flags() {
 build() {
   for_target=$1
   shift
-  # Found by PATH: cargo makes the wrapper's path part of the names of symbols, and so of the bytes.
-  PATH=$root/scripts:$PATH AGENTKERNEL_CHECKOUT=$root RUSTC_WORKSPACE_WRAPPER=${lint:-rustc-path-free.sh} \
+  # Found by PATH: cargo makes the linter's path part of the names of symbols, and so of the bytes.
+  PATH=$root/scripts:$PATH AGENTKERNEL_CHECKOUT=$root RUSTC_WRAPPER=rustc-path-free.sh \
+    RUSTC_WORKSPACE_WRAPPER=${lint:-} \
     cargo build --target "$for_target" --target-dir "$target" \
     --config "target.'cfg(target_os = \"linux\")'.rustflags=[$(path_free_flags)]" "$@"
 }

@@ -76,7 +76,7 @@ describe.each(actors)("as $name", (actor) => {
         [["--terminal", "t00000000"], /there is no terminal t00000000/],
         [["--terminal", "t00000000", "--new"], /--terminal contradicts --new/],
         [["--shell", "sh", "--detach-keys", "''"], /--detach-keys: "": a key is missing/],
-        [["--workdir", "nowhere"], /cwd: "nowhere" is not an absolute path/],
+        [["--workdir", "nowhere"], /the working folder \/workspace\/nowhere does not exist in the sandbox/],
       ] as const) {
         const person = await world.person({ cols: 160 });
         person.attach(...words);

@@ -44,7 +44,7 @@ describe.each(actors)("as $name", (actor) => {
     const result = await runIn(client, ["sh", "-c", "cat; echo err >&2; exit 3"], { stdin: bytes });
     expect(result.stdoutBytes.equals(bytes)).toBe(true);
     expect(result.status).toBe(3);
-    expect(result.stderr).toMatch(/^(agentkernel: cgroup: .*\n)?err\n$/);
+    expect(result.stderr).toMatch(/^(agentkernel: (cgroup: |\d+ files? hidden).*\n)*err\n$/);
     await runCli(client, ["daemon", "stop"]);
     const piped = await shellCli(client, "agentkernel run --no-network yes | head -n 1");
     expect(piped).toMatchObject({ status: 0, stdout: "y\n" });
