@@ -42,8 +42,7 @@ export class NameServer {
     socket.on("message", (message, from) => {
       const answer = this.#answer(message, "udp");
       if (answer === null) return;
-      if (answer.length > LARGEST_UDP) answer.writeUInt16BE(answer.readUInt16BE(2) | TRUNCATED, 2);
-      socket.send(answer.subarray(0, LARGEST_UDP), from.port, from.address);
+      socket.send(answer.length > LARGEST_UDP ? truncated(message) : answer, from.port, from.address);
     });
     return new Promise((resolve, reject) => {
       socket.once("error", reject);
@@ -116,6 +115,15 @@ function encodedName(name: string): Buffer {
   const labels = name.split(".").map((label) => Buffer.from(`\0${label}`, "latin1"));
   for (const label of labels) label[0] = label.length - 1;
   return Buffer.concat([...labels, Buffer.from([0])]);
+}
+
+/** As name servers do it: no record is cut in two. */
+function truncated(message: Buffer): Buffer {
+  const question = readQuestion(message);
+  if (question === null) throw new Error("there was an answer to it");
+  const empty = response(question, 0, []);
+  empty.writeUInt16BE(empty.readUInt16BE(2) | TRUNCATED, 2);
+  return empty;
 }
 
 function readQuestion(message: Buffer): Question | null {
