@@ -69,8 +69,8 @@ describe.each(actors)("F5 a copy out of a sandbox, as $name", (actor) => {
       await refused("/dev/zero", { details: { code: "not_regular" } });
       await refused("/tmp/s/huge", { code: "resource_exhausted", hint: expect.stringContaining("--max-size") });
       await refused("/tmp/s", { code: "resource_exhausted" });
-      // A file of the kernel's that says it is empty and has no end.
-      await refused("/proc/self/pagemap", { details: { code: "denied" } });
+      // What the kernel shows of the process that opens files here.
+      await refused("/proc/self/maps", { details: { code: "denied" } });
       const report = await copyTree(inside("/tmp/s/odd"), onHost(target), options);
       expect(report.notes.map(({ reason }) => reason).sort()).toEqual(["a pipe", "a socket"]);
       const blocks = spawnSync("du", ["-s", "--block-size=1", target], { encoding: "utf8" });
