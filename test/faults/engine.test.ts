@@ -189,7 +189,7 @@ describe.skipIf(actor.name !== "root").each(["docker", "podman"] as const)("sand
     await onSlow("/wait?", async (slow, slowly) => {
       for (const how of ["finish", "kill"] as const) {
         const sandbox = await Subject.boot(slowly);
-        const command = await sandbox.start(["sh", "-c", "echo up; sleep 4305"]);
+        const command = await sandbox.start(["sh", "-c", "echo up; sleep 4305.25"]);
         await command.exec.opened;
         expect(await sandbox[how]()).toMatchObject({
           code: null,
@@ -198,7 +198,7 @@ describe.skipIf(actor.name !== "root").each(["docker", "podman"] as const)("sand
           cpuUs: expect.any(Number),
         });
         await expect(command.exec.exited).rejects.toMatchObject({ code: "sandbox_died" });
-        expect(processesAbout("4305")).toEqual([]);
+        expect(processesAbout("4305.25")).toEqual([]);
       }
       slow.release();
       await expect.poll(ids).toEqual([]);
