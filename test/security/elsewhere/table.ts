@@ -100,7 +100,7 @@ export const attacks: readonly Attack[] = [
   {
     id: "P6",
     file: "process/p6-host-facts",
-    tests: ["visible (copy, moderate)", "root of all cgroups", "closed (moderate)"],
+    tests: ["lies (copy, moderate)", "root of all cgroups", "closed (moderate)"],
   },
   { id: "P9", file: "process/p9-around-the-filter", tests: ["by default, no pair"] },
   { id: "P7", file: "process/p7-descriptors", tests: ["holds the rest (with pipes)"] },

@@ -23,6 +23,7 @@ export interface Attack {
 
 export interface InsideAttack extends Attack {
   readonly flags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** What every attack can use: attempts by name, files, and system calls that Python does not wrap. */
@@ -68,7 +69,10 @@ function parsed(what: string, stdout: string, stderr: string): Attempts {
 }
 
 export async function attackInside(actor: Actor, attack: InsideAttack): Promise<Attempts> {
-  const result = await runIn(actor, [...(attack.flags ?? []), ...command(attack)], { cwd: attack.cwd });
+  const result = await runIn(actor, [...(attack.flags ?? []), ...command(attack)], {
+    cwd: attack.cwd,
+    ...(attack.env === undefined ? {} : { env: attack.env }),
+  });
   return parsed("inside", result.stdout, result.stderr);
 }
 
