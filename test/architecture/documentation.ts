@@ -8,8 +8,11 @@ const folders = [
   ".",
   "docs",
   "docs/agents",
+  "docs/decisions",
   "examples",
+  "scripts/release",
   "spec",
+  ...readdirSync("src").map((name) => join("src", name)),
   ...readdirSync("sdk").map((name) => join("sdk", name)),
 ];
 
@@ -20,7 +23,9 @@ export const pages: readonly string[] = folders.flatMap((folder) =>
 );
 
 /** For users: what is shown here is typed. */
-export const manuals = pages.filter((page) => page === "README.md" || page.startsWith("docs/"));
+export const manuals = pages.filter(
+  (page) => page === "README.md" || (page.startsWith("docs/") && !page.startsWith("docs/decisions/")),
+);
 
 export interface Link {
   /** Below the checkout; the page itself where only a heading is meant. */
