@@ -1,6 +1,22 @@
 import { camel, generated } from "./model.mjs";
 
-export const typescript = { "sdk/typescript/src/error-codes.ts": errorCodes, "sdk/typescript/src/records.ts": records };
+export const typescript = {
+  "sdk/typescript/src/error-codes.ts": errorCodes,
+  "sdk/typescript/src/records.ts": records,
+  "sdk/typescript/conformance/option-keys.ts": optionKeys,
+};
+
+/** What the runner of scenarios knows of options; the compiler holds it to the records. */
+function optionKeys({ options }) {
+  const tables = options.map(({ name, fields }) => {
+    const keys = fields.map(({ wire }) => `    ${camel(wire)}: true,\n`).join("");
+    return `  ${name}: {\n${keys}  },\n`;
+  });
+  return `/** ${generated} */
+export const optionKeys = {
+${tables.join("")}} as const;
+`;
+}
 
 function errorCodes({ errors }) {
   const rows = errors.map(

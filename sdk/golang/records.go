@@ -7,7 +7,7 @@ type Resources struct {
 	// Processor cores (2).
 	VCPUs float64 `json:"vcpus,omitempty"`
 
-	// Memory in MiB (1024).
+	// Memory, in MiB (1024).
 	MemoryMb int64 `json:"memory_mb,omitempty"`
 
 	// Processes and threads at once (512).
@@ -367,7 +367,7 @@ type SandboxInfoResources struct {
 	// Processor cores.
 	VCPUs float64 `json:"vcpus"`
 
-	// Memory in MiB.
+	// Memory, in MiB.
 	MemoryMb int64 `json:"memory_mb"`
 
 	// Processes and threads at once.

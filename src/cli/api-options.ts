@@ -1,5 +1,6 @@
 /** The verbs of the HTTP interface, and their options. */
 import { backendNames } from "../core/backend.js";
+import { settableNumbers } from "../settings/index.js";
 import type { OptionSpec, VerbSpec } from "./option-spec.js";
 
 const jsonOption: OptionSpec = { long: "json", help: "print the result as JSON" };
@@ -9,12 +10,11 @@ export const keyScopes = ["run", "read", "sandboxes", "metrics", "admin"] as con
 
 /** The most that a key may ask for: src/api/auth/key-ceiling.ts. */
 const ceilingOptions: readonly OptionSpec[] = [
-  { long: "vcpus", value: "N", help: "at most so many processor cores of a sandbox (2)" },
-  { long: "memory", value: "SIZE", help: "at most so much memory of a sandbox (1g)" },
-  { long: "pids", value: "N", help: "at most so many processes of a sandbox (512)" },
-  { long: "disk", value: "SIZE", help: "at most so much disk of a sandbox (4g)" },
-  { long: "open-files", value: "N", help: "at most so many open files of a process (4096)" },
-  { long: "timeout", value: "TIME", help: "at most so long for one command (1h)" },
+  ...settableNumbers.map(({ setting: { flag, quantity, help, keyCeiling } }) => ({
+    long: flag,
+    value: quantity.placeholder,
+    help: `ceiling: ${help} (${quantity.format(keyCeiling)})`,
+  })),
   {
     long: "network",
     value: "WHICH",

@@ -1,10 +1,10 @@
 /** The options of `keys create` that say what a key may ask for at most. */
 import { resolve } from "node:path";
-import { type KeyCeiling, smallCeiling, whyInvalidImagePattern } from "../api/auth/key-ceiling.js";
+import { ceilingNumbers, type KeyCeiling, smallCeiling, whyInvalidImagePattern } from "../api/auth/key-ceiling.js";
 import type { BackendName } from "../core/backend.js";
 import { AgentKernelError } from "../core/errors.js";
 import { parseDomain } from "../policy/network-rules.js";
-import { parseCount, parseSizeMiB, parseTypedDurationMs, parseVcpus, ranges } from "../policy/resources.js";
+import { parseTypedSetting } from "../policy/resources.js";
 import { projectFolder } from "../request/project-folder.js";
 import type { ParsedOptions } from "./option-spec.js";
 
@@ -21,17 +21,11 @@ export function ceilingFrom({ values }: Pick<ParsedOptions, "values">, cwd: stri
     if (texts !== undefined) named.push(option);
     return texts ?? null;
   };
-  const one = <T>(option: string, usual: T, read: (field: string, text: string) => T): T => {
-    const text = all(option)?.[0];
-    return text === undefined ? usual : read(`--${option}`, text);
-  };
   const value: KeyCeiling = {
-    vcpus: one("vcpus", smallCeiling.vcpus, parseVcpus),
-    memoryMiB: one("memory", smallCeiling.memoryMiB, (field, text) => parseSizeMiB(field, text, ranges.memoryMiB)),
-    pids: one("pids", smallCeiling.pids, (field, text) => parseCount(field, text, ranges.pids)),
-    diskMiB: one("disk", smallCeiling.diskMiB, (field, text) => parseSizeMiB(field, text, ranges.diskMiB)),
-    openFiles: one("open-files", smallCeiling.openFiles, (field, text) => parseCount(field, text, ranges.openFiles)),
-    timeoutMs: one("timeout", smallCeiling.timeoutMs, parseTypedDurationMs),
+    ...ceilingNumbers(({ path, name, setting }) => {
+      const text = all(setting.flag)?.[0];
+      return text === undefined ? smallCeiling[name] : parseTypedSetting(`--${setting.flag}`, text, path);
+    }),
     ...networkOf(all("network")?.[0], all("allow-domain") ?? []),
     images: all("image")?.map(imagePattern) ?? null,
     backends: (all("backend") as readonly BackendName[] | null) ?? null,

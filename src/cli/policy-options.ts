@@ -2,6 +2,8 @@
 import { compatibilityModes, egressModes, profileNames, workspaceModes } from "../core/policy.js";
 import { candidateNames } from "../runtime/backends/candidates.js";
 import { pullChoices } from "../runtime/root-image.js";
+import { settableNumbers } from "../settings/index.js";
+import { optionHelp } from "../settings/numeric-setting.js";
 import type { OptionSpec } from "./option-spec.js";
 
 export const policyOptions: readonly OptionSpec[] = [
@@ -43,12 +45,11 @@ export const policyOptions: readonly OptionSpec[] = [
     value: "PATH",
     help: "where the command starts, absolute or in the project (/workspace)",
   },
-  { long: "timeout", value: "TIME", help: "kill everything after this long, for example 30s, 10m, 1h30m" },
-  { long: "vcpus", value: "N", help: "processor cores, 0.1 to 256 (2)" },
-  { long: "memory", value: "SIZE", help: "memory, for example 512m, 1.5g (1g)" },
-  { long: "pids", value: "N", help: "processes and threads at once (512)" },
-  { long: "disk", value: "SIZE", help: "what may be written, for example 4g (4g)" },
-  { long: "open-files", value: "N", help: "open files of one process (4096)" },
+  ...settableNumbers.map(({ setting }) => ({
+    long: setting.flag,
+    value: setting.quantity.placeholder,
+    help: optionHelp(setting),
+  })),
   {
     long: "workspace",
     value: "HOW",

@@ -4,6 +4,7 @@ import { imageOfRuntime } from "../detect/runtimes.js";
 import type { PolicyFields } from "../policy/fields.js";
 import type { Choice, PolicyLayer } from "../policy/layers.js";
 import type { Limit, ProfileFloor } from "../policy/limits.js";
+import { type NumberKey, settableNumbers } from "../settings/index.js";
 import { type ConfigValue, configShape, type OriginOf } from "./config-shape.js";
 import type { Fault } from "./faults.js";
 import { limitsOf } from "./limits-section.js";
@@ -80,12 +81,10 @@ function imageOf(sandbox: ConfigValue["sandbox"], originOf: OriginOf): ConfigFil
 function layersOf({ resources, security, files }: ConfigValue, originOf: OriginOf): readonly PolicyLayer[] {
   const layers: PolicyLayer[] = [];
   const add = (path: string, fields: PolicyFields) => layers.push({ origin: originOf(path), fields });
-  if (resources?.vcpus !== undefined) add("resources.vcpus", { "resources.vcpus": resources.vcpus });
-  if (resources?.memory_mb !== undefined) add("resources.memory_mb", { "resources.memoryMiB": resources.memory_mb });
-  if (resources?.pids !== undefined) add("resources.pids", { "resources.pids": resources.pids });
-  if (resources?.disk_mb !== undefined) add("resources.disk_mb", { "resources.diskMiB": resources.disk_mb });
-  if (resources?.open_files !== undefined) add("resources.open_files", { "resources.openFiles": resources.open_files });
-  if (resources?.timeout_ms !== undefined) add("resources.timeout_ms", { "resources.timeoutMs": resources.timeout_ms });
+  for (const { path, setting } of settableNumbers) {
+    const value = resources?.[setting.key as NumberKey];
+    if (value !== undefined) add(`resources.${setting.key}`, { [path]: value });
+  }
   if (security?.mount_cwd !== undefined) {
     add("security.mount_cwd", { "fs.workspace.mode": security.mount_cwd ? "mount" : "copy" });
   }

@@ -4,13 +4,14 @@ import { compatibilityModes, profileNames, workspaceModes } from "../core/policy
 import { runtimeNames } from "../detect/runtimes.js";
 import { parseDurationMs, ranges } from "../policy/resources.js";
 import { domainOrPreset } from "./network-shapes.js";
+import { numberEntries } from "./number-entries.js";
 import { glob } from "./policy-shape.js";
 import { choice, flag, list, number, parsedText, text, type ValueOf } from "./shapes.js";
 import { dictionary, table } from "./table-shape.js";
 
 const port = { min: 1, max: 65_535, whole: true };
 const count = { min: 0, max: 1000, whole: true };
-const sizeMb = { min: 1, max: ranges.diskMiB.max, whole: true };
+const sizeMb = { min: 1, max: ranges["resources.diskMiB"].max, whole: true };
 
 const name = text({ expected: "a name of letters, digits, - and _", why: whyNotName });
 
@@ -46,15 +47,6 @@ function isPublished(word: string): boolean {
   return ports !== "" && ports.split(":").every((one) => Number(one) >= port.min && Number(one) <= port.max);
 }
 
-const resourceEntries = {
-  vcpus: { shape: number(ranges.vcpus), help: "Processor cores (2)." },
-  memory_mb: { shape: number(ranges.memoryMiB), help: "Memory in MiB (1024)." },
-  pids: { shape: number(ranges.pids), help: "Processes and threads at once (512)." },
-  disk_mb: { shape: number(ranges.diskMiB), help: "What may be written, in MiB (4096)." },
-  open_files: { shape: number(ranges.openFiles), help: "Open files of one process (4096)." },
-  timeout_ms: { shape: number(ranges.timeoutMs), help: "Time that a command has, in milliseconds." },
-};
-
 const warmPool = {
   min_warm: { shape: number(count), help: "Sandboxes kept ready." },
   max_warm: { shape: number(count), help: "Most sandboxes kept ready." },
@@ -71,7 +63,7 @@ const domains = table({
 });
 
 const limits = table({
-  ...resourceEntries,
+  ...numberEntries,
   profile: { shape: choice(profileNames), help: "Nothing is looser than this profile, unless another limit says so." },
   network: { shape: choice(["off", "allowlist", "on"]), help: "The most that can be reached." },
   workspace: { shape: list(choice(workspaceModes)), help: "The ways in which a project may be shown." },
@@ -97,7 +89,7 @@ export const configShape = table({
       compatibility_mode: { shape: choice(compatibilityModes), help: "Defaults that fit one agent." },
     }),
   },
-  resources: { help: "Limits of a sandbox.", shape: table(resourceEntries) },
+  resources: { help: "Limits of a sandbox.", shape: table(numberEntries) },
   security: {
     help: "What is allowed.",
     shape: table({

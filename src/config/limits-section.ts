@@ -2,6 +2,7 @@
 import type { PolicyFields } from "../policy/fields.js";
 import { alwaysDenied, atMostFields, type Limit, onlyWithin, onlyWorkspaceModes } from "../policy/limits.js";
 import { profiles } from "../policy/profiles.js";
+import { type NumberKey, settableNumbers } from "../settings/index.js";
 import type { ConfigValue, OriginOf } from "./config-shape.js";
 
 type LimitsValue = NonNullable<ConfigValue["limits"]>;
@@ -10,12 +11,10 @@ export function limitsOf(limits: LimitsValue, originOf: OriginOf): readonly Limi
   const found: Limit[] = [];
   const atMostHere = (key: string, fields: PolicyFields) =>
     found.push(...atMostFields(fields, `the limit in ${originOf(`limits.${key}`)}`));
-  if (limits.vcpus !== undefined) atMostHere("vcpus", { "resources.vcpus": limits.vcpus });
-  if (limits.memory_mb !== undefined) atMostHere("memory_mb", { "resources.memoryMiB": limits.memory_mb });
-  if (limits.pids !== undefined) atMostHere("pids", { "resources.pids": limits.pids });
-  if (limits.disk_mb !== undefined) atMostHere("disk_mb", { "resources.diskMiB": limits.disk_mb });
-  if (limits.open_files !== undefined) atMostHere("open_files", { "resources.openFiles": limits.open_files });
-  if (limits.timeout_ms !== undefined) atMostHere("timeout_ms", { "resources.timeoutMs": limits.timeout_ms });
+  for (const { path, setting } of settableNumbers) {
+    const most = limits[setting.key as NumberKey];
+    if (most !== undefined) atMostHere(setting.key, { [path]: most });
+  }
   if (limits.network !== undefined) atMostHere("network", { "net.egress": limits.network });
   if (limits.workspace) {
     found.push(onlyWorkspaceModes(limits.workspace, `the limit in ${originOf("limits.workspace")}`));

@@ -2,14 +2,11 @@
 import { resolve as resolvePath } from "node:path/posix";
 import type { PolicyFields } from "../policy/fields.js";
 import type { PolicyLayer } from "../policy/layers.js";
-import { ranges } from "../policy/resources.js";
 import { type Located, lineOf } from "./located.js";
+import { policyFileNumbers } from "./number-entries.js";
 import { policyShape } from "./policy-shape.js";
 import type { Reading, ValueOf } from "./shapes.js";
 import { locate, type ReadFile, type SourceFile } from "./source-text.js";
-
-/** Guest, keeper and the command's own first process: what a sandbox needs before anything forks. */
-const PROCESSES_BEFORE_FORKS = 3;
 
 type PolicyValue = ValueOf<typeof policyShape>;
 
@@ -34,7 +31,6 @@ function layersOf(value: PolicyValue, root: Located, name: string, folder: strin
     add("fs.workspace.readonly", { "fs.workspace.readonly": fs.workspace.readonly });
   }
   if (fs?.mounts) add("fs.mounts", { "fs.mounts": fs.mounts.map((mount) => mountOf(mount, folder)) });
-  if (fs?.tmp?.size_mb !== undefined) add("fs.tmp.size_mb", { "fs.tmpMiB": fs.tmp.size_mb });
   if (fs?.deny) add("fs.deny", { "fs.deny": fs.deny.map((glob) => ({ glob })) });
   if (fs?.protect) add("fs.protect", { "fs.protect": fs.protect });
   // The list is stated whole: what a mode or a project allows beside it does not count, and an empty one is empty.
@@ -43,16 +39,20 @@ function layersOf(value: PolicyValue, root: Located, name: string, folder: strin
   add("net.allow", { "net.allow": net?.allow ?? [] }, ["net.allow"]);
   if (net?.deny) add("net.deny", { "net.deny": net.deny });
   if (net?.secrets) add("net.secrets", { "net.secrets": net.secrets });
-  if (proc?.cpu_quota !== undefined) add("proc.cpu_quota", { "resources.vcpus": proc.cpu_quota });
-  if (proc?.mem_limit !== undefined) add("proc.mem_limit", { "resources.memoryMiB": proc.mem_limit });
-  if (proc?.wall_timeout !== undefined) add("proc.wall_timeout", { "resources.timeoutMs": proc.wall_timeout });
-  if (proc?.fork_limit !== undefined) {
-    const pids = Math.min(proc.fork_limit + PROCESSES_BEFORE_FORKS, ranges.pids.max);
-    add("proc.fork_limit", { "resources.pids": pids });
+  for (const { path, key } of policyFileNumbers) {
+    const written = numberAt(value, key.path);
+    if (written !== undefined) add(key.path, { [path]: key.toValue?.(written) ?? written });
   }
   if (proc?.no_root !== undefined) add("proc.no_root", { "proc.noRoot": proc.no_root });
-  if (proc?.output_limit !== undefined) add("proc.output_limit", { "resources.outputMiB": proc.output_limit });
   return layers;
+}
+
+/** A number that the file's shape has read, by its keys: `fs.tmp.size_mb`. */
+function numberAt(value: unknown, path: string): number | undefined {
+  const found = path
+    .split(".")
+    .reduce<unknown>((table, key) => (table as Readonly<Record<string, unknown>> | undefined)?.[key], value);
+  return typeof found === "number" ? found : undefined;
 }
 
 interface WrittenMount {

@@ -2,13 +2,12 @@
 import { workspaceModes } from "../core/policy.js";
 import { whyInvalidGlob } from "../policy/glob.js";
 import { whyBadGuestPath } from "../policy/mounts.js";
-import { parseDurationMs, parseSizeMiB, ranges } from "../policy/resources.js";
 import { egress, networkRule, secretBinding } from "./network-shapes.js";
-import { choice, flag, list, number, parsedText, text } from "./shapes.js";
+import { policyFileEntries } from "./number-entries.js";
+import { choice, flag, list, number, text } from "./shapes.js";
 import { table } from "./table-shape.js";
 
 export const glob = text({ expected: "a glob such as **/*.pem", why: whyInvalidGlob });
-const SIZE = "^[0-9]+(\\.[0-9]+)?[mgtMGT]([iI]?[bB])?$";
 
 const workspace = table({
   mode: { shape: choice(workspaceModes), help: "The project as /workspace." },
@@ -44,7 +43,7 @@ export const policyShape = table({
       workspace: { shape: workspace, help: "The project." },
       mounts: { shape: list(mount), help: "Files and folders beside the project." },
       tmp: {
-        shape: table({ size_mb: { shape: number(ranges.tmpMiB), help: "Size of /tmp in MiB." } }),
+        shape: table(policyFileEntries("fs.tmp")),
         help: "Temporary files.",
       },
       deny: { shape: list(glob), help: "Hidden files, beside the built-in list." },
@@ -57,30 +56,15 @@ export const policyShape = table({
       egress: { shape: egress, help: "false: nothing; true: every public address; allowlist: what allow names." },
       allow: { shape: list(networkRule), help: "What an allowlist has; an empty one allows nothing." },
       deny: { shape: list(networkRule), help: "What is never reached; it wins over allow." },
+      ...policyFileEntries("net"),
       secrets: { shape: list(secretBinding), help: "Secrets that one host gets and the sandbox never sees." },
     }),
   },
   proc: {
     help: "Processes and their limits.",
     shape: table({
-      cpu_quota: { shape: number(ranges.vcpus), help: "Processor cores." },
-      mem_limit: {
-        shape: parsedText("a size such as 1g", SIZE, (field, size) => parseSizeMiB(field, size, ranges.memoryMiB)),
-        help: "Memory, for example 512m or 1g.",
-      },
-      wall_timeout: {
-        shape: parsedText("a time such as 10m", "^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$", parseDurationMs),
-        help: "Time that a command has, for example 30s or 10m.",
-      },
-      fork_limit: {
-        shape: number({ min: 0, max: ranges.pids.max, whole: true }),
-        help: "Processes and threads beside the command's first; 0: none.",
-      },
+      ...policyFileEntries("proc"),
       no_root: { shape: flag(), help: "Nothing in the sandbox is its root." },
-      output_limit: {
-        shape: parsedText("a size such as 16m", SIZE, (field, size) => parseSizeMiB(field, size, ranges.outputMiB)),
-        help: "What batch answers keep of a command's output; streams are not cut.",
-      },
     }),
   },
 });

@@ -54,7 +54,7 @@ export function number({ min, max, whole }: Pick<Range, "min" | "max" | "whole">
     schema: { type: whole ? "integer" : "number", minimum: min, maximum: max },
     read: (node, path, reading) => {
       if (node.kind !== "scalar" || typeof node.value !== "number") return wrongKind(reading, node, path, expected);
-      if (inRange(node.value, { min, max, whole, text: "", example: "" })) return node.value;
+      if (inRange(node.value, { min, max, whole })) return node.value;
       return fail(reading, node, `${path} is ${node.value}, not ${expected}`, `${path} takes ${expected}`);
     },
   };

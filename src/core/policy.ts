@@ -1,6 +1,8 @@
 /**
  * The policy of one sandbox, as a value. Only src/policy makes one; backends, gateway and runtime read it.
  */
+import type { NumbersIn } from "../settings/index.js";
+
 export const profileNames = ["permissive", "moderate", "restrictive"] as const;
 export type ProfileName = (typeof profileNames)[number];
 
@@ -35,12 +37,11 @@ export interface Mount {
   readonly readonly: boolean;
 }
 
-export interface FilesystemPolicy {
+export interface FilesystemPolicy extends NumbersIn<"fs"> {
   readonly workspace: { readonly mode: WorkspaceMode; readonly readonly: boolean };
   /** The user's home folder: not there, or read-only with secrets hidden. */
   readonly home: "none" | "readonly";
   readonly mounts: readonly Mount[];
-  readonly tmpMiB: number;
   readonly rootReadonly: boolean;
   /** Globs relative to each shown folder. */
   readonly deny: readonly HideRule[];
@@ -99,17 +100,8 @@ export interface ProcessPolicy {
   readonly commands: CommandRules;
 }
 
-export interface ResourcePolicy {
-  readonly vcpus: number;
-  readonly memoryMiB: number;
-  readonly pids: number;
-  readonly diskMiB: number;
-  readonly openFiles: number;
-  /** Wall time of one command; null: none. */
-  readonly timeoutMs: number | null;
-  /** What a batch answer keeps of a command's output. */
-  readonly outputMiB: number;
-}
+/** Limits, by the names that src/settings gives them; null: none. */
+export type ResourcePolicy = NumbersIn<"resources">;
 
 export interface Policy {
   readonly profile: ProfileName;

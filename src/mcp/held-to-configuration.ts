@@ -14,6 +14,7 @@ import { fieldsOf } from "../policy/fields-of.js";
 import { bounds, type Wider, widerFields } from "../policy/wider.js";
 import { isPlace } from "../runtime/root-image.js";
 import type { RunRequest } from "../runtime/run-request.js";
+import { type ResourceKey, resourceNumbers } from "../settings/index.js";
 import type { Call } from "./tool.js";
 
 /** Nobody reads through more, and what matters could be hidden in it. */
@@ -123,18 +124,10 @@ function remedyFor(argument: keyof Arguments, field: Wider["field"], asked: Argu
     return `security.network = true${listed} ${IN_FILE}`;
   }
   if (argument === "timeout_ms") return `resources.timeout_ms = ${time} ${IN_FILE}`;
-  const key = resourceKeys[field];
+  const key = resourceNumbers.find(({ path }) => path === field)?.setting.key as ResourceKey | undefined;
   if (argument === "resources" && key !== undefined) return `resources.${key} = ${resources?.[key]} ${IN_FILE}`;
   return flag(argument === "user" ? `--user ${user}` : `--${argument}`);
 }
-
-const resourceKeys: Partial<Record<Wider["field"], keyof NonNullable<Arguments["resources"]>>> = {
-  "resources.vcpus": "vcpus",
-  "resources.memoryMiB": "memory_mb",
-  "resources.pids": "pids",
-  "resources.diskMiB": "disk_mb",
-  "resources.openFiles": "open_files",
-};
 
 /** A module is read on the host: only one of the project's own files, however its path is written. */
 export function refuseModuleElsewhere({ module }: RunRequest, project: string | null): void {

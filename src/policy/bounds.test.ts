@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { egressModes, workspaceModes } from "../core/policy.js";
+import { byPath, type NumericPath } from "../settings/index.js";
 import { type AuthorityOrigin, mayWiden, rankByOrigin } from "./authority.js";
 import { defaultFields } from "./defaults.js";
 import { type FieldPath, type FieldValues, fieldPaths } from "./fields.js";
@@ -28,7 +29,6 @@ const anyField: { readonly [K in FieldPath]: fc.Arbitrary<FieldValues[K]> } = {
   "fs.workspace.readonly": fc.boolean(),
   "fs.home": oneOf("none", "readonly"),
   "fs.mounts": fc.subarray(mounts, { maxLength: 1 }),
-  "fs.tmpMiB": count,
   "fs.rootReadonly": fc.boolean(),
   "fs.deny": fc.subarray(globs.map((glob) => ({ glob }))),
   "fs.show": fc.subarray(globs),
@@ -47,13 +47,9 @@ const anyField: { readonly [K in FieldPath]: fc.Arbitrary<FieldValues[K]> } = {
   "proc.env": oneOf({}, { A: "1" }),
   "proc.commands.allow": fc.option(fc.subarray(["ls", "git", "npm"])),
   "proc.commands.deny": fc.subarray(["ls", "git", "npm"]),
-  "resources.vcpus": count,
-  "resources.memoryMiB": count,
-  "resources.pids": count,
-  "resources.diskMiB": count,
-  "resources.openFiles": count,
-  "resources.timeoutMs": fc.option(count),
-  "resources.outputMiB": count,
+  ...(byPath(({ setting }) => (setting.default === null ? fc.option(count) : count)) as {
+    readonly [K in NumericPath]: fc.Arbitrary<FieldValues[K]>;
+  }),
 };
 const anyValues = fc.record(anyField) as fc.Arbitrary<FieldValues>;
 

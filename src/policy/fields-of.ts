@@ -1,14 +1,15 @@
 /** A policy as the fields that layers set, so that two policies can be compared field by field. */
 import type { Policy } from "../core/policy.js";
+import { numbersOf } from "../settings/index.js";
 import type { FieldValues } from "./fields.js";
 
-export function fieldsOf({ fs, net, proc, resources }: Policy): FieldValues {
+export function fieldsOf(policy: Policy): FieldValues {
+  const { fs, net, proc } = policy;
   return {
     "fs.workspace.mode": fs.workspace.mode,
     "fs.workspace.readonly": fs.workspace.readonly,
     "fs.home": fs.home,
     "fs.mounts": fs.mounts,
-    "fs.tmpMiB": fs.tmpMiB,
     "fs.rootReadonly": fs.rootReadonly,
     "fs.deny": fs.deny.filter((rule) => !rule.shows),
     "fs.show": fs.deny.filter((rule) => rule.shows).map((rule) => rule.glob),
@@ -27,12 +28,6 @@ export function fieldsOf({ fs, net, proc, resources }: Policy): FieldValues {
     "proc.env": proc.env,
     "proc.commands.allow": proc.commands.allow,
     "proc.commands.deny": proc.commands.deny,
-    "resources.vcpus": resources.vcpus,
-    "resources.memoryMiB": resources.memoryMiB,
-    "resources.pids": resources.pids,
-    "resources.diskMiB": resources.diskMiB,
-    "resources.openFiles": resources.openFiles,
-    "resources.timeoutMs": resources.timeoutMs,
-    "resources.outputMiB": resources.outputMiB,
+    ...numbersOf(policy),
   };
 }

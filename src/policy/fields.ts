@@ -15,6 +15,7 @@ import {
   type WorkspaceMode,
   workspaceModes,
 } from "../core/policy.js";
+import { byPath, type NumericPath, type NumericValues } from "../settings/index.js";
 import { allowedByBoth, whyInvalidCommandName } from "./commands.js";
 import { whyInvalidGlob } from "./glob.js";
 import { hideRuleKey } from "./hidden.js";
@@ -24,12 +25,11 @@ import { inRange, type Range, ranges } from "./resources.js";
 import { joinSecrets, whyInvalidSecret } from "./secrets.js";
 import { isValidUser } from "./users.js";
 
-export interface FieldValues {
+export interface FieldValues extends NumericValues {
   readonly "fs.workspace.mode": WorkspaceMode;
   readonly "fs.workspace.readonly": boolean;
   readonly "fs.home": FilesystemPolicy["home"];
   readonly "fs.mounts": readonly Mount[];
-  readonly "fs.tmpMiB": number;
   readonly "fs.rootReadonly": boolean;
   readonly "fs.deny": readonly HideRule[];
   /** Paths that the user wants to see although built-in rules hide them. Only the user's own words set it. */
@@ -49,13 +49,6 @@ export interface FieldValues {
   readonly "proc.env": Readonly<Record<string, string>>;
   readonly "proc.commands.allow": readonly string[] | null;
   readonly "proc.commands.deny": readonly string[];
-  readonly "resources.vcpus": number;
-  readonly "resources.memoryMiB": number;
-  readonly "resources.pids": number;
-  readonly "resources.diskMiB": number;
-  readonly "resources.openFiles": number;
-  readonly "resources.timeoutMs": number | null;
-  readonly "resources.outputMiB": number;
 }
 
 export type FieldPath = keyof FieldValues;
@@ -75,7 +68,6 @@ export const fieldRules: { readonly [K in FieldPath]: FieldRule<FieldValues[K]> 
   "fs.workspace.readonly": boolean(),
   "fs.home": oneOf(["none", "readonly"]),
   "fs.mounts": { why: whyInvalidMounts, join: joinMounts },
-  "fs.tmpMiB": number(ranges.tmpMiB),
   "fs.rootReadonly": boolean(),
   "fs.deny": listOf(whyInvalidHideRule, hideRuleKey),
   "fs.show": listOf(whyNotGlob, (glob) => glob),
@@ -98,13 +90,7 @@ export const fieldRules: { readonly [K in FieldPath]: FieldRule<FieldValues[K]> 
     isEmptyMeant: true,
   },
   "proc.commands.deny": commandNames(),
-  "resources.vcpus": number(ranges.vcpus),
-  "resources.memoryMiB": number(ranges.memoryMiB),
-  "resources.pids": number(ranges.pids),
-  "resources.diskMiB": number(ranges.diskMiB),
-  "resources.openFiles": number(ranges.openFiles),
-  "resources.outputMiB": number(ranges.outputMiB),
-  "resources.timeoutMs": { why: (value) => (value === null ? null : number(ranges.timeoutMs).why(value)) },
+  ...numericRules(),
 };
 
 export const fieldPaths = Object.keys(fieldRules) as readonly FieldPath[];
@@ -122,12 +108,17 @@ function boolean(): FieldRule<boolean> {
   return { why: (value) => (typeof value === "boolean" ? null : "it is neither true nor false") };
 }
 
-function number(range: Range): FieldRule<number> {
+/** A setting whose default is null may be null: no limit. */
+function numericRules() {
+  const rules = byPath(({ path, setting }) => ({
+    why: (value: unknown) => (value === null && setting.default === null ? null : whyNotNumber(value, ranges[path])),
+  }));
+  return rules as { readonly [K in NumericPath]: FieldRule<FieldValues[K]> };
+}
+
+function whyNotNumber(value: unknown, range: Range): string | null {
   const kind = range.whole ? "whole number" : "number";
-  return {
-    why: (value) =>
-      typeof value === "number" && inRange(value, range) ? null : `it is not a ${kind} of ${range.text}`,
-  };
+  return typeof value === "number" && inRange(value, range) ? null : `it is not a ${kind} of ${range.text}`;
 }
 
 /** Lists grow from layer to layer, and what is in one is never taken out by another. */

@@ -1,4 +1,5 @@
 /** Which of two values of a field allows more. Only fields with such an order can have a ceiling. */
+import { type NumericPath, numericPaths } from "../settings/index.js";
 import type { FieldPath, FieldValues } from "./fields.js";
 
 /** Strictest first. */
@@ -16,21 +17,10 @@ const orders = {
 } as const satisfies { readonly [K in FieldPath]?: readonly FieldValues[K][] };
 
 /** A number allows more the higher it is. */
-const measured = [
-  "fs.tmpMiB",
-  "resources.vcpus",
-  "resources.memoryMiB",
-  "resources.pids",
-  "resources.diskMiB",
-  "resources.openFiles",
-  "resources.timeoutMs",
-  "resources.outputMiB",
-] as const satisfies readonly FieldPath[];
-
-export type OrderedField = keyof typeof orders | (typeof measured)[number];
+export type OrderedField = keyof typeof orders | NumericPath;
 
 export function isOrderedField(field: string): field is OrderedField {
-  return Object.hasOwn(orders, field) || (measured as readonly string[]).includes(field);
+  return Object.hasOwn(orders, field) || (numericPaths as readonly string[]).includes(field);
 }
 
 /** Higher is more open. No time limit is more open than any. */

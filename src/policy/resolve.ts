@@ -6,6 +6,7 @@
  */
 import { AgentKernelError } from "../core/errors.js";
 import type { CompatibilityMode, NetworkRule, Policy, ProfileName } from "../core/policy.js";
+import { numbersIn } from "../settings/index.js";
 import { type Authority, mayWiden } from "./authority.js";
 import { type FieldPath, type FieldValues, fieldPaths } from "./fields.js";
 import { isFlag, orderLayers, type PolicyInputs, usualInputs } from "./layers.js";
@@ -206,7 +207,7 @@ function toPolicy(
       workspace: { mode: values["fs.workspace.mode"], readonly: values["fs.workspace.readonly"] },
       home: values["fs.home"],
       mounts: values["fs.mounts"],
-      tmpMiB: values["fs.tmpMiB"],
+      ...numbersIn("fs", values),
       rootReadonly: values["fs.rootReadonly"],
       deny: [...values["fs.deny"], ...values["fs.show"].map((glob) => ({ glob, shows: true as const }))],
       protect: values["fs.protect"],
@@ -229,15 +230,7 @@ function toPolicy(
       env: values["proc.env"],
       commands: { allow: values["proc.commands.allow"], deny: values["proc.commands.deny"] },
     },
-    resources: {
-      vcpus: values["resources.vcpus"],
-      memoryMiB: values["resources.memoryMiB"],
-      pids: values["resources.pids"],
-      diskMiB: values["resources.diskMiB"],
-      openFiles: values["resources.openFiles"],
-      timeoutMs: values["resources.timeoutMs"],
-      outputMiB: values["resources.outputMiB"],
-    },
+    resources: numbersIn("resources", values),
   };
 }
 

@@ -4,15 +4,15 @@ import {
   parseCount,
   parseDurationMs,
   parseLifeMs,
+  parseSetting,
   parseSizeMiB,
   parseTypedDurationMs,
-  parseVcpus,
   ranges,
 } from "./resources.js";
 
-const memory = (text: string) => parseSizeMiB("--memory", text, ranges.memoryMiB);
-const vcpus = (text: string) => parseVcpus("--vcpus", text);
-const pids = (text: string) => parseCount("--pids", text, ranges.pids);
+const memory = (text: string) => parseSizeMiB("--memory", text, ranges["resources.memoryMiB"]);
+const vcpus = (text: string) => parseSetting("--vcpus", text, "resources.vcpus");
+const pids = (text: string) => parseCount("--pids", text, ranges["resources.pids"]);
 const life = (text: string) => parseLifeMs("--ttl", text);
 const timeout = (text: string) => parseDurationMs("--timeout", text);
 const typed = (text: string) => parseTypedDurationMs("--timeout", text);

@@ -3,6 +3,7 @@
  * rule in `bounds`; a new field without one does not compile.
  */
 import type { Mount, NetworkRule, Policy } from "../core/policy.js";
+import { byPath, type NumericPath } from "../settings/index.js";
 import { type FieldPath, type FieldValues, fieldPaths } from "./fields.js";
 import { fieldsOf } from "./fields-of.js";
 import { hideRuleKey } from "./hidden.js";
@@ -91,7 +92,6 @@ export const bounds: { readonly [K in FieldPath]: Bound<FieldValues[K]> } = {
   "fs.workspace.readonly": ordered("fs.workspace.readonly"),
   "fs.home": ordered("fs.home"),
   "fs.mounts": granting(isMountCovered),
-  "fs.tmpMiB": ordered("fs.tmpMiB"),
   "fs.rootReadonly": ordered("fs.rootReadonly"),
   "fs.deny": denying(hideRuleKey),
   "fs.show": granting((glob, usual) => usual.includes(glob)),
@@ -122,13 +122,7 @@ export const bounds: { readonly [K in FieldPath]: Bound<FieldValues[K]> } = {
     },
   },
   "proc.commands.deny": denying(itself),
-  "resources.vcpus": ordered("resources.vcpus"),
-  "resources.memoryMiB": ordered("resources.memoryMiB"),
-  "resources.pids": ordered("resources.pids"),
-  "resources.diskMiB": ordered("resources.diskMiB"),
-  "resources.openFiles": ordered("resources.openFiles"),
-  "resources.timeoutMs": ordered("resources.timeoutMs"),
-  "resources.outputMiB": ordered("resources.outputMiB"),
+  ...(byPath(({ path }) => ordered(path)) as { readonly [K in NumericPath]: Bound<FieldValues[K]> }),
 };
 
 /** Each field in which `wanted` allows more than `usual`. */

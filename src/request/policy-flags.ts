@@ -6,9 +6,10 @@ import { parseSecretArgument } from "../egress/secrets/argument.js";
 import { isEnvName, type PolicyFields } from "../policy/fields.js";
 import { isCompatibilityMode, isProfileName, type PolicyInputs, type PolicyLayer } from "../policy/layers.js";
 import { parseDomain } from "../policy/network-rules.js";
-import { parseCount, parseSizeMiB, parseTypedDurationMs, parseVcpus, ranges } from "../policy/resources.js";
+import { parseTypedSetting } from "../policy/resources.js";
 import { isReviewName, reviewAfterYesTo } from "../policy/review.js";
 import { isValidUser } from "../policy/users.js";
+import { settableNumbers } from "../settings/index.js";
 import type { Wishes } from "./wishes.js";
 
 type FlagReader = (value: string) => PolicyFields;
@@ -17,12 +18,6 @@ type FlagReader = (value: string) => PolicyFields;
 const readers: Readonly<Record<string, FlagReader>> = {
   workspace: (value) => ({ "fs.workspace.mode": value as WorkspaceMode }),
   user: (value) => ({ "proc.user": parseUser(value) }),
-  timeout: (value) => ({ "resources.timeoutMs": parseTypedDurationMs("--timeout", value) }),
-  vcpus: (value) => ({ "resources.vcpus": parseVcpus("--vcpus", value) }),
-  memory: (value) => ({ "resources.memoryMiB": parseSizeMiB("--memory", value, ranges.memoryMiB) }),
-  pids: (value) => ({ "resources.pids": parseCount("--pids", value, ranges.pids) }),
-  disk: (value) => ({ "resources.diskMiB": parseSizeMiB("--disk", value, ranges.diskMiB) }),
-  "open-files": (value) => ({ "resources.openFiles": parseCount("--open-files", value, ranges.openFiles) }),
 };
 
 export function policyInputs(parsed: Wishes, mounts: readonly Mount[], hostEnv: Surroundings["env"]): PolicyInputs {
@@ -35,6 +30,7 @@ export function policyInputs(parsed: Wishes, mounts: readonly Mount[], hostEnv: 
       : {}),
     flags: [
       ...singleFlags(parsed),
+      ...numberFlags(parsed),
       ...networkFlags(parsed),
       ...secretFlags(parsed),
       ...mountFlags(mounts),
@@ -49,6 +45,16 @@ function singleFlags(parsed: Wishes): PolicyLayer[] {
   return Object.entries(readers).flatMap(([name, read]) => {
     const value = parsed.values.get(name)?.[0];
     return value === undefined ? [] : [{ origin: `--${name}`, fields: read(value) }];
+  });
+}
+
+/** A number that its edge has parsed already counts before the text of a flag, which was given for every request. */
+function numberFlags({ values, numbers = {} }: Wishes): PolicyLayer[] {
+  return settableNumbers.flatMap(({ path, setting }) => {
+    const origin = `--${setting.flag}`;
+    const text = values.get(setting.flag)?.[0];
+    const value = numbers[path] ?? (text === undefined ? undefined : parseTypedSetting(origin, text, path));
+    return value === undefined ? [] : [{ origin, fields: { [path]: value } }];
   });
 }
 

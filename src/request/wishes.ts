@@ -1,9 +1,12 @@
 import type { Buffer } from "node:buffer";
+import type { NumericValues } from "../settings/index.js";
 
 /** What a caller asks for, by the long names of `run`'s options. Choices have been held to their lists already. */
 export interface Wishes {
   readonly flags: ReadonlySet<string>;
   readonly values: ReadonlyMap<string, readonly string[]>;
+  /** Numbers that a caller sent as such, by their paths in the policy. */
+  readonly numbers?: Partial<NumericValues>;
   /** The bytes of a WebAssembly module, where a caller sends one along. */
   readonly module?: Buffer;
   /** Who asks, where that is not the user of this machine. */

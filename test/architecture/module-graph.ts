@@ -8,7 +8,7 @@ import { posix } from "node:path";
 /** Path of a module relative to the repository root → paths of the modules of ours that it imports. */
 export type ModuleGraph = ReadonlyMap<string, readonly string[]>;
 
-const vocabulary = ["core"];
+const vocabulary = ["core", "settings"];
 const knowledge = [...vocabulary, "policy", "detect", "guest", "images", "machine", "doctor"];
 const walls = [...knowledge, "backends", "egress"];
 const lifecycle = [...walls, "audit", "runtime", "config", "setup"];
@@ -16,7 +16,8 @@ const surfaces = [...lifecycle, "request", "api", "mcp", "codemode"];
 
 /** Folder of src → folders that it may import, beside itself. A folder that is not here has no place yet. */
 const allowedImports: ReadonlyMap<string, readonly string[]> = new Map([
-  ["core", []],
+  ["settings", []],
+  ["core", ["settings"]],
   ["policy", vocabulary],
   ["detect", vocabulary],
   ["guest", vocabulary],

@@ -11,7 +11,7 @@ class Resources(TypedDict, total=False):
     vcpus: float
     """Processor cores (2)."""
     memory_mb: int
-    """Memory in MiB (1024)."""
+    """Memory, in MiB (1024)."""
     pids: int
     """Processes and threads at once (512)."""
     disk_mb: int

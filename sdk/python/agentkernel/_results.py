@@ -211,7 +211,7 @@ class SandboxInfoResources:
     vcpus: float
     """Processor cores."""
     memory_mb: int
-    """Memory in MiB."""
+    """Memory, in MiB."""
     pids: int
     """Processes and threads at once."""
     disk_mb: int

@@ -14,7 +14,7 @@ pub struct Resources {
     /// Processor cores (2).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vcpus: Option<f64>,
-    /// Memory in MiB (1024).
+    /// Memory, in MiB (1024).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_mb: Option<i64>,
     /// Processes and threads at once (512).
@@ -344,7 +344,7 @@ pub struct ExecLog {
 pub struct SandboxInfoResources {
     /// Processor cores.
     pub vcpus: f64,
-    /// Memory in MiB.
+    /// Memory, in MiB.
     pub memory_mb: i64,
     /// Processes and threads at once.
     pub pids: i64,

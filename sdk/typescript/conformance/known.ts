@@ -1,5 +1,6 @@
 /** What this runner knows of a scenario. Anything else ends it: an option that goes missing would pass every test. */
 import type { CopyOptions, CreateOptions, ExecOptions, Resources, RunOptions } from "agentkernel";
+import { optionKeys } from "./option-keys.js";
 import type { Scenario, Step } from "./scenario.js";
 
 /** Is not an outcome of a step, but the end of the run. */
@@ -8,25 +9,11 @@ export class Unknown extends Error {}
 type Keys<T> = Readonly<Record<keyof Required<T>, true>>;
 
 // The compiler holds these to the SDK's own types.
-const resources: Keys<Resources> = { vcpus: true, memoryMb: true, pids: true, diskMb: true, openFiles: true };
-const exec: Keys<ExecOptions> = { cwd: true, stdin: true, timeoutMs: true, encoding: true, env: true, user: true };
-const create: Keys<CreateOptions> = {
-  image: true,
-  profile: true,
-  compatibilityMode: true,
-  network: true,
-  env: true,
-  user: true,
-  resources: true,
-  dir: true,
-  workspace: true,
-  ttl: true,
-  idleTimeout: true,
-  start: true,
-};
-const copy: Keys<CopyOptions> = { start: true, memory: true };
-const { ttl: _ttl, idleTimeout: _idleTimeout, start: _start, ...ofSandbox } = create;
-const run: Keys<RunOptions> = { ...exec, ...ofSandbox, backend: true, lang: true, module: true };
+const resources: Keys<Resources> = optionKeys.Resources;
+const exec: Keys<ExecOptions> = optionKeys.ExecOptions;
+const create: Keys<CreateOptions> = optionKeys.CreateOptions;
+const copy: Keys<CopyOptions> = optionKeys.CopyOptions;
+const run: Keys<RunOptions> = optionKeys.RunOptions;
 
 const optionsOf: Readonly<Record<string, Readonly<Record<string, true>>>> = {
   run,

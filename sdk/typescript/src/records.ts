@@ -5,7 +5,7 @@ import type { Network } from "./network.js";
 export interface Resources {
   /** Processor cores (2). */
   vcpus?: number | undefined;
-  /** Memory in MiB (1024). */
+  /** Memory, in MiB (1024). */
   memoryMb?: number | undefined;
   /** Processes and threads at once (512). */
   pids?: number | undefined;
@@ -265,7 +265,7 @@ export interface ExecLog {
 export interface SandboxInfoResources {
   /** Processor cores. */
   readonly vcpus: number;
-  /** Memory in MiB. */
+  /** Memory, in MiB. */
   readonly memoryMb: number;
   /** Processes and threads at once. */
   readonly pids: number;

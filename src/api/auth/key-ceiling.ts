@@ -8,15 +8,11 @@ import { egressModes } from "../../core/policy.js";
 import { parseReference } from "../../images/reference.js";
 import { whyInvalidDomain } from "../../policy/network-rules.js";
 import { inRange, type Range, ranges } from "../../policy/resources.js";
+import { type CeilingNumbers, type SettableNamed, settableNumbers } from "../../settings/index.js";
+import { summaryOf } from "../../settings/numeric-setting.js";
+import { mebibytes, milliseconds } from "../../settings/quantity.js";
 
-export interface KeyCeiling {
-  readonly vcpus: number;
-  readonly memoryMiB: number;
-  readonly pids: number;
-  readonly diskMiB: number;
-  readonly openFiles: number;
-  /** Of one command. */
-  readonly timeoutMs: number;
+export interface KeyCeiling extends CeilingNumbers {
   readonly network: EgressMode;
   /** With the network `allowlist`: nothing beyond these is reached. */
   readonly domains: readonly string[];
@@ -28,16 +24,14 @@ export interface KeyCeiling {
   readonly dirs: readonly string[];
 }
 
-const HOUR_MS = 3_600_000;
+/** One number of the ceiling for each numeric setting. */
+export function ceilingNumbers<T>(make: (number: SettableNamed) => T): Readonly<Record<keyof CeilingNumbers, T>> {
+  return Object.fromEntries(settableNumbers.map((one) => [one.name, make(one)])) as Record<keyof CeilingNumbers, T>;
+}
 
 /** One ordinary sandbox, without a network. */
 export const smallCeiling: KeyCeiling = {
-  vcpus: 2,
-  memoryMiB: 1024,
-  pids: 512,
-  diskMiB: 4096,
-  openFiles: 4096,
-  timeoutMs: HOUR_MS,
+  ...ceilingNumbers(({ setting }) => setting.keyCeiling),
   network: "off",
   domains: [],
   images: null,
@@ -63,12 +57,7 @@ export function readCeiling(value: unknown): KeyCeiling | null {
 }
 
 const jsonNames: Readonly<Record<keyof KeyCeiling, string>> = {
-  vcpus: "vcpus",
-  memoryMiB: "memory_mb",
-  pids: "pids",
-  diskMiB: "disk_mb",
-  openFiles: "open_files",
-  timeoutMs: "timeout_ms",
+  ...ceilingNumbers(({ setting }) => setting.key),
   network: "network",
   domains: "allowed_domains",
   images: "images",
@@ -77,12 +66,7 @@ const jsonNames: Readonly<Record<keyof KeyCeiling, string>> = {
 };
 
 const isValid: Readonly<Record<keyof KeyCeiling, (value: unknown) => boolean>> = {
-  vcpus: isNumberIn(ranges.vcpus),
-  memoryMiB: isNumberIn(ranges.memoryMiB),
-  pids: isNumberIn(ranges.pids),
-  diskMiB: isNumberIn(ranges.diskMiB),
-  openFiles: isNumberIn(ranges.openFiles),
-  timeoutMs: isNumberIn(ranges.timeoutMs),
+  ...ceilingNumbers(({ path }) => isNumberIn(ranges[path])),
   network: (value) => isOneOf(egressModes, value),
   domains: isListOf((text) => whyInvalidDomain(text) === null),
   images: (value) => value === null || isListOf((text) => whyInvalidImagePattern(text) === null)(value),
@@ -135,14 +119,10 @@ export function isImageWithin(image: string, patterns: readonly string[]): boole
 
 /** For people, in one line. */
 export function ceilingText(ceiling: KeyCeiling): string {
-  const { vcpus, memoryMiB, pids, diskMiB, timeoutMs, network, domains, images, backends, dirs } = ceiling;
+  const { network, domains, images, backends, dirs } = ceiling;
   const reached = { off: "no network", allowlist: `the network at ${domains.join(", ")}`, on: "the public network" };
   return [
-    `${vcpus} cores`,
-    `${sizeText(memoryMiB)} of memory`,
-    `${pids} processes`,
-    `${sizeText(diskMiB)} of disk`,
-    `${timeText(timeoutMs)} a command`,
+    ...settableNumbers.map(({ name, setting }) => summaryOf(setting, ceiling[name])),
     reached[network],
     images === null ? "images of public registries" : `the images ${images.join(", ")}`,
     backends === null ? "backends as strong as yours" : `the backends ${backends.join(", ")}`,
@@ -154,14 +134,6 @@ export function ceilingText(ceiling: KeyCeiling): string {
 export function ceilingColumn({ vcpus, memoryMiB, timeoutMs, network, dirs }: KeyCeiling): string {
   const reached = { off: "no network", allowlist: "some domains", on: "network" };
   const shown = dirs.length === 0 ? [] : [`${dirs.length} ${dirs.length === 1 ? "directory" : "directories"}`];
-  return [`${vcpus} cores`, sizeText(memoryMiB), timeText(timeoutMs), reached[network], ...shown].join(", ");
-}
-
-function sizeText(mebibytes: number): string {
-  return mebibytes % 1024 === 0 ? `${mebibytes / 1024}g` : `${mebibytes}m`;
-}
-
-function timeText(ms: number): string {
-  if (ms % HOUR_MS === 0) return `${ms / HOUR_MS}h`;
-  return ms % 60_000 === 0 ? `${ms / 60_000}m` : `${ms / 1000}s`;
+  const figures = [`${vcpus} cores`, mebibytes.format(memoryMiB), milliseconds.format(timeoutMs)];
+  return [...figures, reached[network], ...shown].join(", ");
 }

@@ -13,6 +13,7 @@ import { atMostFields, type Limit, onlyWithin } from "../../policy/limits.js";
 import type { Configuration } from "../../request/index.js";
 import { projectFolder } from "../../request/project-folder.js";
 import { type ImageWish, isPlace } from "../../runtime/root-image.js";
+import { resourceNumbers } from "../../settings/index.js";
 import type { Caller } from "../auth/caller.js";
 import { isImageWithin, type KeyCeiling, smallCeiling } from "../auth/key-ceiling.js";
 import type { RunBody } from "../operations/runs.js";
@@ -103,14 +104,10 @@ function domainRules({ domains }: KeyCeiling): readonly NetworkRule[] {
 }
 
 export function limitsOfKey(ceiling: KeyCeiling): readonly Limit[] {
-  const ofField = [
-    [{ "resources.vcpus": ceiling.vcpus }, "--vcpus"],
-    [{ "resources.memoryMiB": ceiling.memoryMiB }, "--memory"],
-    [{ "resources.pids": ceiling.pids }, "--pids"],
-    [{ "resources.diskMiB": ceiling.diskMiB }, "--disk"],
-    [{ "resources.openFiles": ceiling.openFiles }, "--open-files"],
-    [{ "net.egress": ceiling.network }, "--network on"],
-  ] as const;
+  const ofNumbers = resourceNumbers.map(
+    ({ path, name, setting }) => [{ [path]: ceiling[name] }, `--${setting.flag}`] as const,
+  );
+  const ofField = [...ofNumbers, [{ "net.egress": ceiling.network }, "--network on"] as const];
   const limits = ofField.flatMap(([fields, option]) => withRemedy(atMostFields(fields, ORIGIN), option));
   if (ceiling.network === "on") return limits;
   return [...limits, ...withRemedy([onlyWithin(domainRules(ceiling), ORIGIN)], "--allow-domain")];

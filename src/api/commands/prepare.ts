@@ -16,6 +16,7 @@ import {
 import { projectFolder } from "../../request/project-folder.js";
 import { isPlace } from "../../runtime/root-image.js";
 import type { RunRequest } from "../../runtime/run-request.js";
+import { type NumericValues, type ResourceKey, resourceNumbers } from "../../settings/index.js";
 import type { Caller } from "../auth/caller.js";
 import type { KeyCeiling } from "../auth/key-ceiling.js";
 import type { NetworkWish } from "../operations/fields.js";
@@ -149,8 +150,8 @@ function withModule(wishes: Wishes, { module }: PolicyBody, caller: Caller): Wis
 
 function wishesOf(command: readonly string[], body: PolicyBody): Wishes {
   const values = new Map<string, readonly string[]>();
-  const set = (option: string, value: string | number | undefined, unit = "") => {
-    if (value !== undefined) values.set(option, [`${value}${unit}`]);
+  const set = (option: string, value: string | undefined) => {
+    if (value !== undefined) values.set(option, [value]);
   };
   if (body.dir === undefined && body.workspace !== undefined && body.workspace !== "none") {
     throw new AgentKernelError("invalid_argument", "workspace says how dir is shown, and there is no dir", {
@@ -166,25 +167,21 @@ function wishesOf(command: readonly string[], body: PolicyBody): Wishes {
   set("compatibility-mode", body.compatibility_mode);
   set("user", body.user);
   set("workdir", body.cwd);
-  set("timeout", body.timeout_ms, "ms");
-  const { vcpus, memory_mb, pids, disk_mb, open_files } = body.resources ?? {};
-  set("vcpus", vcpus === undefined ? undefined : decimal(vcpus));
-  set("memory", memory_mb, "m");
-  set("pids", pids);
-  set("disk", disk_mb, "m");
-  set("open-files", open_files);
   for (const [option, value] of networkWishes(body.network)) values.set(option, value);
   if (body.env !== undefined)
     values.set(
       "env",
       [...body.env].map(([name, value]) => `${name}=${value}`),
     );
-  return { flags: new Set(), values, rest: command };
+  return { flags: new Set(), values, numbers: numbersOfBody(body), rest: command };
 }
 
-/** As the option takes it: no exponent, no more digits than it knows. */
-function decimal(value: number): string {
-  return String(Math.round(value * 10_000) / 10_000);
+function numbersOfBody({ resources = {}, timeout_ms: timeout }: PolicyBody): Partial<NumericValues> {
+  const stated = resourceNumbers.flatMap(({ path, setting }) => {
+    const value = resources[setting.key as ResourceKey];
+    return value === undefined ? [] : [[path, value]];
+  });
+  return { ...Object.fromEntries(stated), ...(timeout === undefined ? {} : { "resources.timeoutMs": timeout }) };
 }
 
 export function networkWishes(network: NetworkWish | undefined): readonly (readonly [string, readonly string[]])[] {

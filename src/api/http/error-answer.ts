@@ -1,6 +1,7 @@
 /** An error as a caller gets it: the one form, with nothing in it that is not theirs to know. */
 import { type AgentKernelError, errorTable, isAgentKernelError } from "../../core/errors.js";
 import type { Redactor } from "../../core/redact.js";
+import { settableNumbers } from "../../settings/index.js";
 
 export interface ErrorAnswer {
   readonly status: number;
@@ -50,15 +51,13 @@ const fieldNames: Readonly<Record<string, string>> = {
   "allow-domain": "network.allowed_domains",
   "no-network": "network",
   workdir: "cwd",
-  timeout: "timeout_ms",
-  vcpus: "resources.vcpus",
-  memory: "resources.memory_mb",
-  pids: "resources.pids",
-  disk: "resources.disk_mb",
-  "open-files": "resources.open_files",
+  ...Object.fromEntries(settableNumbers.map(({ setting, jsonPath }) => [setting.flag, jsonPath])),
   "compatibility-mode": "compatibility_mode",
   "idle-timeout": "idle_timeout",
 };
+
+/** Options that are called the same as their fields. */
+const sameNames = ["network", "image", "profile", "env", "user", "workspace", "ttl"];
 
 /** Fields of a policy, as bodies have them. A map: a field that was sent may be called `constructor`. */
 const bodyFields: ReadonlyMap<string, string> = new Map([
@@ -67,17 +66,14 @@ const bodyFields: ReadonlyMap<string, string> = new Map([
   ["net.allow", "network.allowed_domains"],
   ["proc.user", "user"],
   ["proc.env", "env"],
-  ["resources.vcpus", "resources.vcpus"],
-  ["resources.memoryMiB", "resources.memory_mb"],
-  ["resources.pids", "resources.pids"],
-  ["resources.diskMiB", "resources.disk_mb"],
-  ["resources.openFiles", "resources.open_files"],
-  ["resources.timeoutMs", "timeout_ms"],
+  ...settableNumbers.map(({ path, jsonPath }) => [path, jsonPath] as const),
 ]);
 
 /** Of a command line that is shown as one, options stay what they are. */
-const OPTION =
-  /(?<!\b(?:mcp server|keys create)\b[^;\n]*)(?<![\w-])--(allow-domain|no-network|network|workdir|timeout|vcpus|memory|pids|disk|open-files|compatibility-mode|idle-timeout|image|profile|env|user|workspace|ttl)\b/g;
+const OPTION = new RegExp(
+  `(?<!\\b(?:mcp server|keys create)\\b[^;\\n]*)(?<![\\w-])--(${[...Object.keys(fieldNames), ...sameNames].join("|")})\\b`,
+  "g",
+);
 
 /** What the command line would say next, as this interface has it. */
 const phrases: readonly (readonly [RegExp, string])[] = [

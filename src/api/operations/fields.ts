@@ -1,6 +1,8 @@
 /** Fields that several bodies have. */
 import { compatibilityModes, egressModes, profileNames, workspaceModes } from "../../core/policy.js";
 import { ranges } from "../../policy/resources.js";
+import { type NumericPath, type ResourceKey, resourceNumbers, type SettableNamed } from "../../settings/index.js";
+import { keyHelp, type NumericDescription } from "../../settings/numeric-setting.js";
 import { dictionary, field, named, object, optional } from "../schema/object-shape.js";
 import { choice, flag, list, number, oneOf, text, whole } from "../schema/shapes.js";
 
@@ -35,7 +37,7 @@ export const duration = text({
   pattern: /^(\d{1,10}(\.\d{1,3})?(ms|s|m|h|d))+$/,
 });
 
-export const timeoutMs = whole(ranges.timeoutMs);
+export const timeoutMs = whole(ranges["resources.timeoutMs"]);
 
 export const encoding = choice(["utf8", "base64"]);
 
@@ -60,16 +62,18 @@ export const network = named(
   "What can be reached: true or `on` (every public address), false or `off` (nothing), `allowlist`, or the domains that can.",
 );
 
+function numberShape(path: NumericPath, { quantity }: NumericDescription) {
+  return number(ranges[path], quantity.whole);
+}
+
+/** One entry for each numeric setting in `resources`. */
+export function byResourceKey<T>(make: (number: SettableNamed) => T): Readonly<Record<ResourceKey, T>> {
+  return Object.fromEntries(resourceNumbers.map((one) => [one.setting.key, make(one)])) as Record<ResourceKey, T>;
+}
+
 export const resources = named(
   "Resources",
-  object({
-    vcpus: optional(number(ranges.vcpus), "Processor cores (2)."),
-    memory_mb: optional(whole(ranges.memoryMiB), "Memory in MiB (1024)."),
-    pids: optional(whole(ranges.pids), "Processes and threads at once (512)."),
-    disk_mb: optional(whole(ranges.diskMiB), "What may be written, in MiB (4096)."),
-    // With fewer a captured network cannot be set up.
-    open_files: optional(whole(ranges.openFiles), "Open files of one process (4096)."),
-  }),
+  object(byResourceKey(({ path, setting }) => optional(numberShape(path, setting), keyHelp(setting)))),
   "Limits of a sandbox.",
 );
 

@@ -1,9 +1,10 @@
 /** Sandboxes with a name, which stay until they are removed. */
 import type { ErrorCode } from "../../core/errors.js";
+import { keyHelp } from "../../settings/numeric-setting.js";
 import { answerObject, field, named, object, optional } from "../schema/object-shape.js";
 import { choice, flag, list, nullable, number, text, type ValueOf } from "../schema/shapes.js";
 import { backend, bytesOrNull, count, imageUsed, layer, networkMode, policyAnswer, time } from "./answers.js";
-import { duration, network, policyFields, sandboxName } from "./fields.js";
+import { byResourceKey, duration, network, policyFields, sandboxName } from "./fields.js";
 import { answer, operation } from "./operation.js";
 import { startErrors } from "./runs.js";
 
@@ -20,13 +21,11 @@ export const sandbox = named(
     ...policyAnswer,
     network: field(networkMode, "What can be reached."),
     resources: field(
-      answerObject({
-        vcpus: field(number({ min: 0 }), "Processor cores."),
-        memory_mb: field(count, "Memory in MiB."),
-        pids: field(count, "Processes and threads at once."),
-        disk_mb: field(count, "What may be written, in MiB."),
-        open_files: field(count, "Open files of one process."),
-      }),
+      answerObject(
+        byResourceKey(({ setting }) =>
+          field(number({ min: 0 }, setting.quantity.whole), keyHelp({ ...setting, default: null })),
+        ),
+      ),
       "Its limits.",
     ),
     dir: field(nullable(text()), "The folder of the host that it shows as /workspace."),

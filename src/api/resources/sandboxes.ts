@@ -4,13 +4,14 @@ import type { NetworkRules } from "../../core/policy.js";
 import type { Redactor } from "../../core/redact.js";
 import { parseLifeMs } from "../../policy/resources.js";
 import type { Sandbox } from "../../runtime/sandboxes/index.js";
+import { numbersOf } from "../../settings/index.js";
 import { type Backing, type HandlerFor, sandboxFor } from "../asked.js";
 import { type Caller, localUser, maySee, ownerOf } from "../auth/caller.js";
 import { ceilingOf, networkWithin, refuseLongerLife } from "../commands/ceilings.js";
 import { prepare } from "../commands/prepare.js";
 import { inFields } from "../http/error-answer.js";
 import { data } from "../http/reply.js";
-import type { NetworkWish } from "../operations/fields.js";
+import { byResourceKey, type NetworkWish } from "../operations/fields.js";
 import type { SandboxAnswer } from "../operations/sandboxes.js";
 
 /** How long commands may take to end in order. */
@@ -158,7 +159,7 @@ export const sandboxStats: HandlerFor<"sandboxStats"> = async ({ caller, params 
 export async function answerOf(sandbox: Sandbox, redact: Redactor): Promise<SandboxAnswer> {
   const info = await sandbox.info();
   const { policy, image, ttlLeftMs } = info;
-  const { vcpus, memoryMiB, pids, diskMiB, openFiles } = policy.resources;
+  const numbers = numbersOf(policy);
   return {
     name: info.name,
     state: info.state,
@@ -167,7 +168,7 @@ export async function answerOf(sandbox: Sandbox, redact: Redactor): Promise<Sand
     profile: policy.profile,
     compatibility_mode: policy.mode,
     network: policy.net.egress,
-    resources: { vcpus, memory_mb: memoryMiB, pids, disk_mb: diskMiB, open_files: openFiles },
+    resources: byResourceKey(({ path }) => numbers[path] ?? 0),
     dir: info.projectDir,
     created_at: timeOf(info.createdAtMs),
     started_at: info.startedAtMs === null ? null : timeOf(info.startedAtMs),

@@ -21,7 +21,8 @@ export async function cp(parsed: ParsedOptions, invocation: Invocation, find: Fi
   }
   if (source.at === "host" && target.at === "host") throw usage("neither of the two is in a sandbox");
   const size = parsed.values.get("max-size")?.[0];
-  const maxBytes = size === undefined ? DEFAULT_MAX_BYTES : parseSizeMiB("--max-size", size, ranges.diskMiB) * 2 ** 20;
+  const maxBytes =
+    size === undefined ? DEFAULT_MAX_BYTES : parseSizeMiB("--max-size", size, ranges["resources.diskMiB"]) * 2 ** 20;
   const json = parsed.flags.has("json");
   const progress = copyProgress(json, invocation);
   return await interruptible(invocation, "the copy", async (stopped) => {

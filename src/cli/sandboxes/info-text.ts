@@ -2,6 +2,8 @@
 import { isIP } from "node:net";
 import { escapeText } from "../../core/escape.js";
 import type { ExecInfo, SandboxInfo, TerminalInfo } from "../../runtime/sandboxes/index.js";
+import { numbersOf, settableNumbers } from "../../settings/index.js";
+import { summaryOf } from "../../settings/numeric-setting.js";
 import { ageText, leftText, sizeText } from "../images/text.js";
 import { carriedRemarks } from "../run/carried.js";
 import { endReason } from "./shown.js";
@@ -9,7 +11,6 @@ import { endReason } from "./shown.js";
 export function infoText(info: SandboxInfo, nowMs: number): string {
   const { policy, image, usage } = info;
   const { workspace } = policy.fs;
-  const { resources } = policy;
   const digest = image.digest === null ? "" : ` (${image.digest})`;
   const rows: (readonly [string, string])[] = [
     ["Name", info.name],
@@ -25,10 +26,7 @@ export function infoText(info: SandboxInfo, nowMs: number): string {
     ],
     ["Policy", `profile ${policy.profile}, mode ${policy.mode}, version ${info.policyVersion}`],
     ["Network", networkText(info)],
-    [
-      "Limits",
-      `${resources.vcpus} cores, ${resources.memoryMiB} MiB memory, ${resources.pids} processes, ${resources.openFiles} open files`,
-    ],
+    ["Limits", limitsText(policy)],
     ["Made", `${ageText(nowMs - info.createdAtMs)} ago`],
     ["Time to live", info.ttlMs === null ? "none" : `${leftText(info.ttlLeftMs ?? 0)} left`],
     ["Idle timeout", info.idleTimeoutMs === null ? "none" : ageText(info.idleTimeoutMs)],
@@ -59,6 +57,16 @@ function stateText(info: SandboxInfo, nowMs: number): string {
 function syncedRemarks({ state, lastEnd }: SandboxInfo): readonly string[] {
   const carried = state === "stopped" ? lastEnd?.end.carried : null;
   return carried ? carriedRemarks(carried) : [];
+}
+
+function limitsText(policy: SandboxInfo["policy"]): string {
+  const values = numbersOf(policy);
+  return settableNumbers
+    .flatMap(({ path, setting }) => {
+      const value = values[path];
+      return value === null ? [] : [summaryOf(setting, value)];
+    })
+    .join(", ");
 }
 
 function networkText({ policy: { net } }: SandboxInfo): string {

@@ -1,4 +1,5 @@
 /** For each field a value that allows less and one that allows more. A new field without samples does not compile. */
+import { byPath, type NumericPath } from "../../settings/index.js";
 import type { FieldPath, FieldValues } from "../fields.js";
 
 interface Samples<T> {
@@ -18,7 +19,6 @@ export const fieldSamples: { readonly [K in Sampled]: Samples<FieldValues[K]> } 
   "fs.workspace.readonly": { less: true, more: false },
   "fs.home": { less: "none", more: "readonly" },
   "fs.mounts": { less: [], more: [mount] },
-  "fs.tmpMiB": { less: 64, more: 128 },
   "fs.rootReadonly": { less: true, more: false },
   "fs.deny": { less: [{ glob: "**/a" }, { glob: "**/b" }], more: [{ glob: "**/a" }] },
   "fs.show": { less: [], more: ["certs"] },
@@ -36,13 +36,9 @@ export const fieldSamples: { readonly [K in Sampled]: Samples<FieldValues[K]> } 
   "proc.passHostEnv": { less: false, more: true },
   "proc.commands.allow": { less: ["ls"], more: null },
   "proc.commands.deny": { less: ["rm"], more: [] },
-  "resources.vcpus": { less: 1, more: 2 },
-  "resources.memoryMiB": { less: 64, more: 128 },
-  "resources.pids": { less: 16, more: 32 },
-  "resources.diskMiB": { less: 64, more: 128 },
-  "resources.openFiles": { less: 64, more: 128 },
-  "resources.timeoutMs": { less: 1000, more: null },
-  "resources.outputMiB": { less: 1, more: 2 },
+  ...(byPath(({ setting }) => ({ less: setting.min, more: setting.default === null ? null : setting.max })) as {
+    readonly [K in NumericPath]: Samples<FieldValues[K]>;
+  }),
 };
 
 export const sampledFields = Object.keys(fieldSamples) as readonly Sampled[];

@@ -4,9 +4,10 @@ import { isWeakerBackend } from "../../core/backend-strength.js";
 import type { NetworkRule } from "../../core/policy.js";
 import { defaultFields } from "../../policy/defaults.js";
 import { valueTexts } from "../../policy/explain.js";
-import { type FieldPath, type FieldValues, fieldPaths, type PolicyFields } from "../../policy/fields.js";
+import type { FieldPath, FieldValues, PolicyFields } from "../../policy/fields.js";
 import type { Refusal } from "../../policy/resolve.js";
 import { widerValues } from "../../policy/wider.js";
+import { byPath } from "../../settings/index.js";
 
 /** Nothing that a user could have set is stricter, so a line that is not listed can never widen anything. */
 const strictest: FieldValues = {
@@ -19,9 +20,7 @@ const strictest: FieldValues = {
   "proc.capabilities": "none",
   "proc.seccomp": "strict",
   "proc.landlock": "workspace",
-  ...Object.fromEntries(
-    fieldPaths.filter((field) => field.startsWith("resources.") || field === "fs.tmpMiB").map((field) => [field, 0]),
-  ),
+  ...byPath(() => 0),
 };
 
 export function requestLines({ layers, profile, mode, preferredMode, image, backend }: ConfigFile): readonly string[] {

@@ -46,6 +46,13 @@ describe("the record of a sandbox", () => {
     expect([...migrations.keys()]).toEqual(Array.from({ length: RECORD_VERSION - 1 }, (_, at) => at + 1));
   });
 
+  test("of a build that did not know a limit yet has it at its default", () => {
+    const { openFiles: _, ...known } = policy.resources;
+    expect(parse({ policy: { ...policy, resources: { ...known, pids: 7 } } })).toMatchObject({
+      policy: { resources: { pids: 7, openFiles: policy.resources.openFiles } },
+    });
+  });
+
   test.each([
     ["it has no version", { version: "1" }],
     ["it is about another sandbox", { name: "other" }],

@@ -8,7 +8,7 @@ import type { PublishedPort } from "../published-ports.js";
 import type { ImageDefaults, SearchedPrograms, StoredRoot } from "../root-image.js";
 import type { AuditSettings } from "../run-request.js";
 import type { Moment } from "./clock.js";
-import { migrations, type OldRecord, RECORD_VERSION } from "./record-versions.js";
+import { migrations, type OldRecord, RECORD_VERSION, withEveryNumber } from "./record-versions.js";
 
 /** The root that it stands on, found once when it was made. */
 export interface KeptImage {
@@ -93,7 +93,7 @@ function migrate(old: OldRecord, version: number, name: string): OldRecord {
     if (step === undefined) throw damaged(name, `there is no way from version ${from} to the present one`);
     record = { ...step(record), version: from + 1 };
   }
-  return record;
+  return withEveryNumber(record);
 }
 
 /** The file is the user's own, so this finds accidents, not attacks. */

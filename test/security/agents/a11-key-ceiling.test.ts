@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { resourceNumbers } from "../../../src/settings/index.js";
 import { actors } from "../../support/actors.js";
 import { type Answer, ApiServer, eventsOf } from "../../support/api-server.js";
 import { call } from "../../support/mcp-client.js";
@@ -43,11 +44,13 @@ describe("A11 a key at its ceiling", () => {
   });
 
   const beyond: readonly (readonly [Body, RegExp])[] = [
-    [{ resources: { memory_mb: 1 << 20 } }, /memoryMiB 1048576 is more than this key's ceiling allows \(1024\)/],
-    [{ resources: { pids: 32_768 } }, /pids 32768 is more than this key's ceiling/],
-    [{ resources: { vcpus: 64 } }, /vcpus 64 is more than this key's ceiling/],
-    [{ resources: { disk_mb: 1 << 24 } }, /diskMiB 16777216 is more than this key's ceiling/],
-    [{ resources: { open_files: 1 << 20 } }, /openFiles 1048576 is more than this key's ceiling/],
+    ...resourceNumbers.map(
+      ({ name, setting: { key, max, keyCeiling } }) =>
+        [
+          { resources: { [key]: max } },
+          new RegExp(`${name} ${max} is more than this key's ceiling allows \\(${keyCeiling}\\)`),
+        ] as const,
+    ),
     [{ network: true }, /egress "on" is more than this key's ceiling/],
     [{ network: { allowed_domains: ["evil.example"] } }, /egress "allowlist" is more than this key's ceiling/],
     [{ dir: project.path }, /dir: this caller may not name this folder of the host/],

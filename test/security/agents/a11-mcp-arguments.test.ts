@@ -7,6 +7,7 @@ import { type AddressInfo, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { resourceNumbers } from "../../../src/settings/index.js";
 import { actors } from "../../support/actors.js";
 import { clientOf } from "../../support/daemon.js";
 import { call, startMcp } from "../../support/mcp-client.js";
@@ -130,11 +131,12 @@ describe("A11 arguments of MCP tools", () => {
     network: () => wider({ network: true }, "net.egress"),
     "network.enabled": () => wider({ network: { enabled: true } }, "net.egress"),
     "network.allowed_domains": () => wider({ network: { allowed_domains: ["evil.example"] } }, "net.egress"),
-    "resources.vcpus": () => wider({ resources: { vcpus: 64 } }, "resources.vcpus"),
-    "resources.memory_mb": () => wider({ resources: { memory_mb: 1 << 20 } }, "resources.memoryMiB"),
-    "resources.pids": () => wider({ resources: { pids: 32_768 } }, "resources.pids"),
-    "resources.disk_mb": () => wider({ resources: { disk_mb: 1 << 24 } }, "resources.diskMiB"),
-    "resources.open_files": () => wider({ resources: { open_files: 1 << 20 } }, "resources.openFiles"),
+    ...Object.fromEntries(
+      resourceNumbers.map(({ path, jsonPath, setting: { key, max } }) => [
+        jsonPath,
+        () => wider({ resources: { [key]: max } }, path),
+      ]),
+    ),
     timeout_ms: () => wider({ timeout_ms: 86_400_000 }, "resources.timeoutMs"),
     backend: () =>
       ["linux", "auto"].map((backend) => ({

@@ -4,7 +4,7 @@
 public struct Resources: Sendable, Codable {
     /// Processor cores (2).
     public var vcpus: Double?
-    /// Memory in MiB (1024).
+    /// Memory, in MiB (1024).
     public var memoryMb: Int?
     /// Processes and threads at once (512).
     public var pids: Int?

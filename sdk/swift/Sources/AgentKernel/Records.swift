@@ -272,7 +272,7 @@ public struct ExecLog: Sendable, Codable {
 public struct SandboxInfoResources: Sendable, Codable {
     /// Processor cores.
     public let vcpus: Double
-    /// Memory in MiB.
+    /// Memory, in MiB.
     public let memoryMb: Int
     /// Processes and threads at once.
     public let pids: Int

@@ -1,0 +1,40 @@
+/** The table of numeric settings in docs/configuration.md, between two markers. */
+import { numbers } from "./index.js";
+import type { NumericDescription } from "./numeric-setting.js";
+import { rangeOf } from "./numeric-setting.js";
+
+const BEGIN = "<!-- settings: written by npm run reference -->";
+const END = "<!-- end of settings -->";
+
+/** Throws where the page has no markers. */
+export function withReference(page: string): string {
+  const [start, end] = [page.indexOf(BEGIN), page.indexOf(END)];
+  if (start < 0 || end < start) throw new Error(`the page has no ${BEGIN} … ${END}`);
+  return `${page.slice(0, start)}${BEGIN}\n${table()}${page.slice(end)}`;
+}
+
+function table(): string {
+  const rows = numbers.map(({ path, setting }) => [
+    setting.help,
+    setting.default === null ? "none" : setting.quantity.format(setting.default),
+    rangeOf(setting).text,
+    code(setting.flag && `--${setting.flag}`),
+    code(setting.key),
+    code(setting.key && (setting.jsonPath ?? `resources.${setting.key}`)),
+    policyFileText(setting),
+    code(path),
+  ]);
+  const head = [
+    ["limit", "default", "range", "`run`", "`[resources]`, `[limits]`", "HTTP, MCP", "policy file", "`policy explain`"],
+    Array.from({ length: 8 }, () => "---"),
+  ];
+  return [...head, ...rows].map((cells) => `| ${cells.join(" | ")} |\n`).join("");
+}
+
+function policyFileText({ policyFile }: NumericDescription): string {
+  return code(policyFile && `${policyFile.path}${policyFile.form === "text" ? ": TEXT" : ""}`);
+}
+
+function code(text: string | undefined): string {
+  return text === undefined ? "" : `\`${text}\``;
+}
