@@ -1,5 +1,5 @@
 /** Which code serves which operation. One that is described and not served does not compile. */
-import type { Handlers } from "./asked.js";
+import type { Handlers } from "./call.js";
 import { attach } from "./resources/attach.js";
 import { batchRun } from "./resources/batches.js";
 import * as changes from "./resources/changes.js";

@@ -14,11 +14,11 @@ import { secretValues } from "../core/secret-names.js";
 import { apiUsageFile } from "../core/state-folders.js";
 import type { Surroundings } from "../core/surroundings.js";
 import type { Resident } from "../runtime/resident.js";
-import type { Asked, Backing } from "./asked.js";
 import type { Door } from "./auth/browsers.js";
 import { type Caller, localUser, noQuotas, refuseUnlessScoped } from "./auth/caller.js";
 import type { Authenticator } from "./auth/index.js";
 import { KeyWatch } from "./auth/key-watch.js";
+import type { ApiCall, Backing } from "./call.js";
 import { handlers } from "./handlers.js";
 import { abandonmentBeside } from "./http/abandonment.js";
 import type { AccessLog } from "./http/access-log.js";
@@ -269,7 +269,7 @@ export class Api {
     const { request, source, signal, id } = exchange;
     const query = readQuery(request.url ?? "", operation.query);
     const body = await readJsonBody(exchange, operation, this.#parts.limits.maxBodyBytes);
-    const asked: Asked<never, never> = {
+    const asked: ApiCall<never, never> = {
       id,
       caller,
       params,
@@ -280,7 +280,7 @@ export class Api {
       signal,
     };
     // The body and the query were read by this operation's own shapes, which is what its handler's types say.
-    return await (handlers[name] as (asked: Asked<never, never>, backing: Backing) => Promise<Reply>)(
+    return await (handlers[name] as (asked: ApiCall<never, never>, backing: Backing) => Promise<Reply>)(
       asked,
       this.#backing,
     );

@@ -1,6 +1,7 @@
 /** Who serves `/mcp`: handed in by whoever composes the server, since it is built on what is here. */
-import type { Backing } from "./asked.js";
+
 import type { Caller } from "./auth/caller.js";
+import type { Backing } from "./call.js";
 import type { Exchange } from "./http/exchange.js";
 
 export interface McpDoor {

@@ -14,7 +14,7 @@ export interface Problem {
   readonly message: string;
 }
 
-export interface Place {
+export interface LinePosition {
   readonly file: string;
   readonly line: number;
 }
@@ -22,7 +22,7 @@ export interface Place {
 interface Gap {
   first: number;
   last: number;
-  readonly at: Place;
+  readonly at: LinePosition;
 }
 
 /** More would tell nobody more. */
@@ -38,7 +38,7 @@ export class Chain {
   readonly hashes = new Map<number, string>();
   readonly #problems: Problem[] = [];
   #gaps: Gap[] = [];
-  #last: Place | null = null;
+  #last: LinePosition | null = null;
   readonly #watched: ReadonlySet<number>;
   readonly #expected: string | null;
   #isExpectedSeen = false;
@@ -54,7 +54,7 @@ export class Chain {
     this.hash = hash;
   }
 
-  take(text: string, at: Place): string | null {
+  take(text: string, at: LinePosition): string | null {
     this.lines++;
     const { line, claimed } = decodeLine(text);
     if (line === null) {
@@ -79,7 +79,7 @@ export class Chain {
     return line.type;
   }
 
-  problem(kind: ProblemKind, at: Place | { file: string | null; line: null }, message: string): void {
+  problem(kind: ProblemKind, at: LinePosition | { file: string | null; line: null }, message: string): void {
     if (this.#problems.length < MOST_PROBLEMS) this.#problems.push({ kind, ...at, message });
     else this.omitted++;
   }
@@ -100,11 +100,11 @@ export class Chain {
   }
 
   /** Both lines are whole in themselves, so the one before was changed together with its hash, or put there. */
-  #brokenLink(at: Place): void {
+  #brokenLink(at: LinePosition): void {
     this.problem("edited", this.#last ?? at, "this line is not the one that the next was written after");
   }
 
-  #late(seq: number, at: Place): void {
+  #late(seq: number, at: LinePosition): void {
     const gap = this.#gaps.find(({ first, last }) => first <= seq && seq <= last);
     if (gap === undefined) {
       this.problem("added", at, `line number ${seq} is here again`);

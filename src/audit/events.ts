@@ -120,7 +120,7 @@ export interface ProjectWrite {
 }
 
 /** One decision of the gateway, as it gives it. */
-export interface EgressDecision {
+export interface AuditedDecision {
   /** Decided, or over: only then the bytes are known. */
   readonly phase: "decided" | "ended";
   readonly via: "capture" | "proxy" | "listener";
@@ -141,7 +141,7 @@ export interface EgressDecision {
   readonly secrets?: readonly { readonly name: string; readonly use: "replaced" | "left"; readonly where: string }[];
 }
 
-export interface Egress extends EgressDecision {
+export interface Egress extends AuditedDecision {
   readonly type: "egress";
   readonly sandbox: string;
 }

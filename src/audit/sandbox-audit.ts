@@ -7,8 +7,8 @@ import type { Policy } from "../core/policy.js";
 import { secretValues } from "../core/secret-names.js";
 import type {
   Approval,
+  AuditedDecision,
   CopyOrigin,
-  EgressDecision,
   FileAccess,
   LimitName,
   ProjectWrite,
@@ -123,7 +123,7 @@ export class SandboxAudit {
     this.#trail?.record({ type: "sandbox.end", sandbox: this.#sandbox, end, limits }, this.#secrets);
   }
 
-  egress(decision: EgressDecision): void {
+  egress(decision: AuditedDecision): void {
     this.#trail?.record({ type: "egress", sandbox: this.#sandbox, ...decision }, this.#secrets);
   }
 

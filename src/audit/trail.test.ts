@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { resolve } from "../policy/resolve.js";
-import type { EgressDecision } from "./events.js";
+import type { AuditedDecision } from "./events.js";
 import { follow } from "./follow.js";
 import { policyDigest } from "./prepare.js";
 import { query } from "./query.js";
@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(base, { recursive: true, force: true }));
 
-const decision: EgressDecision = {
+const decision: AuditedDecision = {
   phase: "decided",
   via: "capture",
   asked: "example.com",

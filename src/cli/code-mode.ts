@@ -10,7 +10,7 @@ import { toolModulesFolder } from "../core/state-folders.js";
 import type { Invocation } from "./invocation/index.js";
 import type { ParsedOptions } from "./option-spec.js";
 
-export interface CodeModeWish {
+export interface CodeModeRequest {
   readonly options: CodeModeOptions;
   /** The tools for sandboxes are not offered beside it. */
   readonly isAlone: boolean;
@@ -24,7 +24,7 @@ const MOST_BYTES = 1 << 20;
 const NESTED = "AGENTKERNEL_CODE_MODE";
 
 /** Null where code mode is not asked for, or this process is itself a server of one. */
-export async function codeModeOf({ values }: ParsedOptions, invocation: Invocation): Promise<CodeModeWish | null> {
+export async function codeModeOf({ values }: ParsedOptions, invocation: Invocation): Promise<CodeModeRequest | null> {
   const given = (name: (typeof OPTIONS)[number]) => values.get(name) ?? [];
   const named = OPTIONS.filter((name) => given(name).some((value) => name !== "tools" || value !== "all"));
   if (named.length === 0 || invocation.env[NESTED] !== undefined) return null;

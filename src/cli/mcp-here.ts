@@ -10,7 +10,7 @@ import { RequestsAtWork } from "../mcp/requests-at-work.js";
 import { type LineOutput, LineTransport } from "../mcp/stdio/line-transport.js";
 import type { Opening } from "../mcp/stdio/opening.js";
 import { tools } from "../mcp/tools/index.js";
-import type { CodeModeWish } from "./code-mode.js";
+import type { CodeModeRequest } from "./code-mode.js";
 import type { Invocation } from "./invocation/index.js";
 import type { SaidOnce } from "./mcp-said.js";
 
@@ -23,7 +23,7 @@ const OUTPUT_BYTES = 128 << 20;
 interface ServedHere {
   readonly invocation: Invocation;
   readonly said: SaidOnce;
-  readonly code: CodeModeWish | null;
+  readonly code: CodeModeRequest | null;
   readonly instructions: string;
 }
 

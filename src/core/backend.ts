@@ -4,8 +4,8 @@
  */
 import type { Duplex } from "node:stream";
 import type { KeptChanges } from "./changes.js";
+import type { HeartbeatTiming } from "./heartbeat-timing.js";
 import type { Policy } from "./policy.js";
-import type { Pulse } from "./pulse.js";
 
 export const backendNames = ["linux", "docker", "podman", "gvisor", "microvm", "wasm", "apple", "kubernetes"] as const;
 export type BackendName = (typeof backendNames)[number];
@@ -41,7 +41,7 @@ export interface BootSpec {
   /** Folder for what is not carried over from a synced project, until the user decides. */
   readonly setAside?: string;
   /** The number of a look ahead at the project that was made for this one. */
-  readonly foreseen?: number;
+  readonly prescan?: number;
 }
 
 /** Texts of two files of git's. */
@@ -113,18 +113,16 @@ export interface SandboxEnd {
 }
 
 /** How often limits were hit. */
-export interface LimitHits {
+export interface LimitCounts {
   readonly oomKills: number;
   readonly pidsDenied: number;
 }
 
 /** What a sandbox has used by now; null where the backend cannot tell. */
-export interface UsedSoFar extends LimitHits {
+export interface UsedSoFar extends LimitCounts {
   readonly memoryPeakBytes: number | null;
   readonly cpuUs: number | null;
 }
-
-export type LimitsHit = Pick<UsedSoFar, "oomKills" | "pidsDenied">;
 
 export interface BootedSandbox {
   /** The byte stream to the guest. */
@@ -140,11 +138,11 @@ export interface BootedSandbox {
   /** Settles soon after `finish` was called, before the end: what it used. May never settle where it ends otherwise. */
   readonly ending?: Promise<UsedSoFar>;
   /** What its limits did so far; null where that cannot be told without asking. */
-  readonly limitsHit?: () => LimitsHit | null;
+  readonly limitsHit?: () => LimitCounts | null;
   /** It was built before it was asked for. */
   readonly isWarm?: boolean;
   /** What is to be expected of its guest, where that can stop without its stream ending: it has a kernel of its own. */
-  readonly pulse?: Pulse;
+  readonly heartbeat?: HeartbeatTiming;
   /** Ends it: kills every process, carries changes over where the policy says so, removes all traces. Idempotent. */
   finish(): Promise<SandboxEnd>;
   /** Ends it without carrying anything over. Idempotent. */
@@ -165,7 +163,7 @@ export interface OwnImage {
   readonly digest: string | null;
 }
 
-export interface OwnImageWish {
+export interface OwnImageRequest {
   readonly reference: string;
   readonly pull: "missing" | "always" | "never";
   /** How much of a part of it is here. */
@@ -191,7 +189,7 @@ export interface Backend {
    */
   boot(spec: BootSpec, signal?: AbortSignal, onStream?: (stream: Duplex) => void): Promise<BootedSandbox>;
   /** Where it takes images from a store of its own; without it they come from ours. */
-  findImage?(wish: OwnImageWish): Promise<OwnImage>;
+  findImage?(request: OwnImageRequest): Promise<OwnImage>;
   /** Without it the backend has only sandboxes that die with their owner. */
   readonly kept?: KeptBackend;
   /** What of a spec must be fixed before a sandbox is built. Without it, or where it is null, none is built ahead. */
@@ -221,7 +219,7 @@ export interface WarmSandbox {
    * Somebody will probably take it with this folder as the project: it may look at it already. What it saw counts only
    * for a spec that names the number, since the folder may be another by the time of any other.
    */
-  foresee?(number: number, folder: string): void;
+  prescan?(number: number, folder: string): void;
   /** Ends it, unless it has been taken. */
   discard(): Promise<void>;
 }
@@ -259,7 +257,7 @@ export interface KeptSandbox {
   /** Settles once, and never rejects. */
   readonly over: Promise<KeptOver>;
   /** As of a `BootedSandbox`. */
-  readonly pulse?: Pulse;
+  readonly heartbeat?: HeartbeatTiming;
   /** A new byte stream to the guest; the one before, whoever had it, is closed. */
   connect(): Promise<Duplex>;
   status(): Promise<KeptStatus>;
@@ -320,7 +318,7 @@ export interface KeptCopy {
 }
 
 /** What a copy is to have of memory. */
-export interface MemoryWish {
+export interface MemoryOptions {
   /** Files alone where it is false, also of what was saved with its memory. */
   readonly isWanted: boolean;
   /** What runs has to be held still for it. */
@@ -340,5 +338,5 @@ export interface KeptCopies {
    * 0700. Where it rejects, `remove` clears what it left there. Neither side sees what the other writes from then on.
    * What does not run and was never started has its memory if it was saved with it.
    */
-  make(stateDir: string, into: string, signal?: AbortSignal, memory?: MemoryWish): Promise<KeptCopy>;
+  make(stateDir: string, into: string, signal?: AbortSignal, memory?: MemoryOptions): Promise<KeptCopy>;
 }

@@ -215,7 +215,7 @@ export class Daemon {
     const host = { ...own, resident: made };
     const sandboxes = await Sandboxes.open({
       backend: openKeeper(host),
-      choose: (wish, asked, signal) => chooseForKeeping(host, wish, asked, signal),
+      choose: (request, asked, signal) => chooseForKeeping(host, request, asked, signal),
       folder,
       snapshotFolder: snapshotsFolder(own.env, own.homeDir),
       ...own,

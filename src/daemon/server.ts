@@ -31,7 +31,7 @@ export async function listen({ folder, socketName }: DaemonPlace, parts: ServerP
     else void parts.upgrade(request, socket, head);
   });
   const server = createServer({ allowHalfOpen: true }, (socket) => {
-    parts.resident.pool.foreseeAnother();
+    parts.resident.pool.prescanAnother();
     socket.on("error", () => {});
     socket.once("data", (bytes) => {
       const client = readClientHead(bytes);

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { deferred } from "../core/deferred.js";
-import type { Answer, Question } from "./approval.js";
+import type { ApprovalChoice, Question } from "./approval.js";
 import { allowlist, nothing, PUBLIC, World } from "./testing/world.js";
 
 let world: World;
 let questions: Question[];
-let answers: Answer[];
+let answers: ApprovalChoice[];
 beforeEach(async () => {
   world = new World();
   questions = [];
@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => world.end());
 
 const target = { kind: "name", name: "new.example", port: 443 } as const;
-const ask = async (question: Question): Promise<Answer> => {
+const ask = async (question: Question): Promise<ApprovalChoice> => {
   questions.push(question);
   return answers.shift() ?? "never";
 };
@@ -57,7 +57,7 @@ describe("a destination that no rule covers", () => {
   });
 
   it("is asked for once by connections that come together, and not resolved before the answer", async () => {
-    const answer = deferred<Answer>();
+    const answer = deferred<ApprovalChoice>();
     let asked = 0;
     const gateway = world.gateway(allowlist(), {
       ask: () => {

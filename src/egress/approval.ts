@@ -4,7 +4,7 @@
  */
 import type { Via } from "./decision.js";
 
-export type Answer = "once" | "sandbox" | "never";
+export type ApprovalChoice = "once" | "sandbox" | "never";
 
 export interface Question {
   readonly sandbox: string;
@@ -15,7 +15,7 @@ export interface Question {
   readonly signal: AbortSignal;
 }
 
-export type Ask = (question: Question) => Promise<Answer>;
+export type Ask = (question: Question) => Promise<ApprovalChoice>;
 
 export interface Approval {
   readonly allowed: boolean;
@@ -24,7 +24,7 @@ export interface Approval {
 
 const MAX_REMEMBERED = 1024;
 
-const words: Readonly<Record<Answer, Approval>> = {
+const words: Readonly<Record<ApprovalChoice, Approval>> = {
   once: { allowed: true, rule: "the user allowed it, once" },
   sandbox: { allowed: true, rule: "the user allowed it for this sandbox" },
   never: { allowed: false, rule: "the user refused it" },

@@ -16,7 +16,7 @@ import type { Resolve } from "./names/resolve.js";
 import { systemResolver } from "./names/system.js";
 import { isOpened, type Opened, Opener } from "./opener.js";
 import { Inspector } from "./peek/inspector.js";
-import type { ProxyHome } from "./proxy/home.js";
+import type { ProxyContext } from "./proxy/context.js";
 import type { ProxySpeaker } from "./proxy/speaker.js";
 import { Rules } from "./rules.js";
 import type { SandboxSecrets } from "./secrets/bound-secret.js";
@@ -68,7 +68,7 @@ class SandboxGateway implements Gateway {
   readonly #held: Allowance;
   readonly #pool = new ReadPool();
   readonly #streams = new Set<Duplex>();
-  readonly #home: ProxyHome;
+  readonly #home: ProxyContext;
   /** Loaded with the first who needs it. */
   #proxy: Promise<ProxySpeaker> | null = null;
   #ending: Promise<TlsEnding> | null = null;

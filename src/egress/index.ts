@@ -18,7 +18,7 @@
  * - With a proxy of the user's own, that proxy resolves names: the policy on names, ports and literal addresses holds,
  *   the check of resolved addresses cannot. Destinations that NO_PROXY names are dialled here, with every check.
  */
-export type { Answer, Ask, Question } from "./approval.js";
+export type { ApprovalChoice, Ask, Question } from "./approval.js";
 export type { EgressDecision, SecretUse, Via } from "./decision.js";
 export { type Dial, type DialTarget, dialTcp } from "./dial.js";
 export { createGateway, type Gateway, type GatewayOptions, interfaceAddresses } from "./gateway.js";

@@ -36,7 +36,7 @@ export interface ChannelHandler {
 }
 
 /** What a channel needs of its session. */
-export interface ChannelHome {
+export interface ChannelSession {
   readonly outbox: Outbox;
   readonly lease: ReadLease;
   readonly windowBytes: number;
@@ -50,31 +50,31 @@ export class Channel {
   readonly id: number;
   readonly outbound: OutboundStream | null;
   readonly #shape: ChannelShape;
-  readonly #home: ChannelHome;
+  readonly #home: ChannelSession;
   readonly #handler: ChannelHandler;
   readonly #inbound = new Map<StreamId, InboundStream>();
   #answered = false;
   #ended = false;
   #closeSent = false;
 
-  constructor(id: number, shape: ChannelShape, home: ChannelHome, handler: ChannelHandler) {
+  constructor(id: number, shape: ChannelShape, session: ChannelSession, handler: ChannelHandler) {
     this.id = id;
     this.#shape = shape;
-    this.#home = home;
+    this.#home = session;
     this.#handler = handler;
-    const windowBytes = shape.outboundWindowBytes ?? home.peerWindowBytes;
-    this.outbound = shape.outbound ? new OutboundStream(id, windowBytes, home.outbox) : null;
+    const windowBytes = shape.outboundWindowBytes ?? session.peerWindowBytes;
+    this.outbound = shape.outbound ? new OutboundStream(id, windowBytes, session.outbox) : null;
     for (const stream of shape.inbound) {
       const grant = (bytes: number) => {
-        if (!this.#ended) home.outbox.send(encodeCredit(id, stream, bytes));
+        if (!this.#ended) session.outbox.send(encodeCredit(id, stream, bytes));
       };
-      const sinkFault = (error: unknown) => home.sinkFault(error);
+      const sinkFault = (error: unknown) => session.sinkFault(error);
       this.#inbound.set(
         stream,
         new InboundStream({
-          windowBytes: home.windowBytes,
-          lease: shape.keepsInput ? NO_LEASE : home.lease,
-          heldBackBytes: shape.holdsBack === true ? home.windowBytes >>> 2 : 0,
+          windowBytes: session.windowBytes,
+          lease: shape.keepsInput ? NO_LEASE : session.lease,
+          heldBackBytes: shape.holdsBack === true ? session.windowBytes >>> 2 : 0,
           grant,
           sinkFault,
         }),

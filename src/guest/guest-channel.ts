@@ -16,7 +16,7 @@ import { GuestViolation } from "./violation.js";
 import type { WindowPool } from "./window-pool.js";
 
 /** What a channel of the guest's needs of its session. */
-export interface GuestChannelHome {
+export interface GuestChannelSession {
   readonly outbox: Outbox;
   readonly pool: WindowPool;
   /** How far the window of one stream may grow. */
@@ -43,26 +43,26 @@ const NO_LEASE = { hold: () => null };
 export class OutgoingChannel implements GuestChannel {
   readonly stream: Duplex;
   readonly #id: number;
-  readonly #home: GuestChannelHome;
+  readonly #home: GuestChannelSession;
   readonly #inbound: InboundStream;
   readonly #outbound: OutboundStream;
   #state: "asked" | "open" | "over" = "asked";
 
-  constructor(id: number, home: GuestChannelHome) {
+  constructor(id: number, session: GuestChannelSession) {
     this.#id = id;
-    this.#home = home;
+    this.#home = session;
     this.#inbound = new InboundStream({
       windowBytes: GUEST_CHANNEL_WINDOW_BYTES,
-      maxWindowBytes: home.maxWindowBytes,
-      pool: home.pool,
+      maxWindowBytes: session.maxWindowBytes,
+      pool: session.pool,
       lease: NO_LEASE,
       grant: (bytes) => {
-        if (this.#state !== "over") home.outbox.answer(encodeCredit(id, Stream.out, bytes));
+        if (this.#state !== "over") session.outbox.answer(encodeCredit(id, Stream.out, bytes));
       },
-      sinkFault: (error) => home.sinkFault(error),
+      sinkFault: (error) => session.sinkFault(error),
     });
     // Nothing may be sent before OPENED.
-    this.#outbound = new OutboundStream(id, 0, home.outbox);
+    this.#outbound = new OutboundStream(id, 0, session.outbox);
     this.stream = new ChannelStream({
       inbound: this.#inbound,
       outbound: this.#outbound,
@@ -147,12 +147,12 @@ function connectionReset(): Error {
 /** A name that the guest asked about; it has no streams. */
 export class LookupChannel implements GuestChannel {
   readonly #id: number;
-  readonly #home: GuestChannelHome;
+  readonly #home: GuestChannelSession;
   #over = false;
 
-  constructor(id: number, home: GuestChannelHome) {
+  constructor(id: number, session: GuestChannelSession) {
     this.#id = id;
-    this.#home = home;
+    this.#home = session;
   }
 
   answer(families: { readonly ipv4: boolean; readonly ipv6: boolean }): void {

@@ -7,7 +7,7 @@ import type { Duplex } from "node:stream";
 import type { EgressPort, OutgoingRefusal, OutgoingTarget } from "../core/egress.js";
 import type { AgentKernelError } from "../core/errors.js";
 import { encodeJson, FrameType, MAX_GUEST_CHANNELS } from "./frame.js";
-import { type GuestChannel, type GuestChannelHome, LookupChannel, OutgoingChannel } from "./guest-channel.js";
+import { type GuestChannel, type GuestChannelSession, LookupChannel, OutgoingChannel } from "./guest-channel.js";
 import type { JsonObject } from "./json.js";
 import type { Outbox } from "./outbox.js";
 import { readGuestRequest } from "./outgoing.js";
@@ -30,7 +30,7 @@ export interface GuestOpensOptions {
 export class GuestOpens {
   readonly #outbox: Outbox;
   readonly #egress: EgressPort | null;
-  readonly #home: GuestChannelHome;
+  readonly #home: GuestChannelSession;
   readonly #channels = new Map<number, GuestChannel>();
   /** Who answers the calls of a command, by its channel, until they have come. */
   readonly #callees = new Map<number, Callee>();

@@ -9,8 +9,8 @@ import { deferred } from "../core/deferred.js";
 import type { EgressPort } from "../core/egress.js";
 import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
-import type { Pulse } from "../core/pulse.js";
-import { Channel, type ChannelHandler, type ChannelHome, type ChannelShape } from "./channel.js";
+import type { HeartbeatTiming } from "../core/heartbeat-timing.js";
+import { Channel, type ChannelHandler, type ChannelSession, type ChannelShape } from "./channel.js";
 import { connectTcp } from "./connect-tcp.js";
 import { FrameDecoder, type FrameReceiver } from "./decoder.js";
 import { attachExec, forgetExec, type GuestExec, openExec, type ResumeAt } from "./exec.js";
@@ -30,10 +30,10 @@ import {
 } from "./frame.js";
 import type { GuestChannel } from "./guest-channel.js";
 import { type Callee, GuestOpens } from "./guest-opens.js";
+import { Heartbeat } from "./heartbeat.js";
 import type { InboundStream } from "./inbound-stream.js";
 import type { KeptExec } from "./kept-exec.js";
 import { Outbox } from "./outbox.js";
-import { PulseWatch } from "./pulse.js";
 import { type GuestReady, readReady } from "./ready.js";
 import { readerOf, type SocketReader } from "./socket-reader.js";
 import { GuestViolation } from "./violation.js";
@@ -65,14 +65,14 @@ export class GuestSession {
   readonly #channels = new Map<number, Channel>();
   readonly #ready = deferred<GuestReady>();
   readonly #ended = deferred<AgentKernelError | null>();
-  readonly #home: ChannelHome;
+  readonly #home: ChannelSession;
   #peerWindowBytes = ASSUMED_WINDOW_BYTES;
   #helloSeen = false;
   #lastId = -1;
   #over: AgentKernelError | null = null;
   #endExpected = false;
   #readPaused = false;
-  #pulse: PulseWatch | null = null;
+  #heartbeat: Heartbeat | null = null;
   #wasLost = false;
 
   constructor(socket: Duplex, options: GuestSessionOptions = {}) {
@@ -109,21 +109,21 @@ export class GuestSession {
   }
 
   /** From now on a guest that gives no sign of life ends the session. Once. */
-  watchPulse(pulse: Pulse): void {
+  watchHeartbeat(heartbeat: HeartbeatTiming): void {
     if (this.#over) return;
-    this.#pulse = new PulseWatch(pulse, {
+    this.#heartbeat = new Heartbeat(heartbeat, {
       ask: () => this.#outbox.send(encodeFrame(FrameType.ping, 0)),
-      giveUp: () => this.#finish(silent(pulse)),
+      giveUp: () => this.#finish(silent(heartbeat)),
     });
   }
 
   /** It is about to be held still: until `expectSigns` its silence says nothing. */
   excuseSilence(): void {
-    this.#pulse?.excuse();
+    this.#heartbeat?.excuse();
   }
 
   expectSigns(): void {
-    this.#pulse?.expect();
+    this.#heartbeat?.expect();
   }
 
   /** Sends the request at once, also before the ready frame; `opened` and `exited` of the result tell what came of it. */
@@ -196,7 +196,7 @@ export class GuestSession {
 
   #receive(decoder: FrameDecoder, chunk: Buffer): void {
     if (this.#over) return;
-    this.#pulse?.heard();
+    this.#heartbeat?.heard();
     decoder.push(chunk);
     if (this.#outbox.congested && !this.#over) {
       this.#readPaused = true;
@@ -234,7 +234,7 @@ export class GuestSession {
   #finish(error: AgentKernelError): void {
     if (this.#over) return;
     this.#over = error;
-    this.#pulse?.stop();
+    this.#heartbeat?.stop();
     this.#socket.destroy();
     this.#ready.reject(error);
     const channels = [...this.#channels.values()];
@@ -289,7 +289,7 @@ export class GuestSession {
     if (extraBytes > 0) for (const channel of this.#channels.values()) channel.outbound?.grant(extraBytes);
   }
 
-  #makeHome(): ChannelHome {
+  #makeHome(): ChannelSession {
     const peerWindowBytes = () => this.#peerWindowBytes;
     return {
       outbox: this.#outbox,
@@ -357,7 +357,7 @@ export class GuestSession {
         if (this.#over) return;
         greeted();
         // What is asked has no bytes.
-        if (length > 0 || this.#pulse?.answered() !== true)
+        if (length > 0 || this.#heartbeat?.answered() !== true)
           throw new GuestViolation("unasked-pong", "PONG without a PING");
       },
     };
@@ -371,7 +371,7 @@ function died(cause?: unknown): AgentKernelError {
   return new AgentKernelError("sandbox_died", "The sandbox ended before its work was done.", { cause });
 }
 
-function silent({ quietMs, patienceMs }: Pulse): AgentKernelError {
+function silent({ quietMs, patienceMs }: HeartbeatTiming): AgentKernelError {
   const seconds = Math.round((quietMs + patienceMs) / 1000);
   const message = `the sandbox has given no sign of life for ${seconds} s, and was ended`;
   return new AgentKernelError("sandbox_died", message, {

@@ -1,5 +1,5 @@
 /** What only the user can decide, put to them through the client (elicitation), one question after the other. */
-import type { Answer, Ask, Question } from "../egress/index.js";
+import type { ApprovalChoice, Ask, Question } from "../egress/index.js";
 
 /** Sends a request to the client, as a part of the call that it is about. */
 export type Elicit = (params: ElicitParams, signal: AbortSignal) => Promise<ElicitAnswer>;
@@ -9,7 +9,7 @@ export interface ElicitAnswer {
   readonly content?: Readonly<Record<string, unknown>> | undefined;
 }
 
-const choices: readonly { readonly const: Answer; readonly title: string }[] = [
+const choices: readonly { readonly const: ApprovalChoice; readonly title: string }[] = [
   { const: "once", title: "Allow once" },
   { const: "sandbox", title: "Allow for this sandbox" },
   { const: "never", title: "Never allow in this sandbox" },
@@ -58,7 +58,7 @@ async function confirmed(elicit: Elicit, message: string, signal: AbortSignal): 
   return action === "accept" && content?.decision === "once";
 }
 
-async function put(elicit: Elicit, { sandbox, host, port, signal }: Question): Promise<Answer> {
+async function put(elicit: Elicit, { sandbox, host, port, signal }: Question): Promise<ApprovalChoice> {
   signal.throwIfAborted();
   const { action, content } = await elicit(
     {

@@ -4,10 +4,10 @@ import { flag, text } from "../api/schema/shapes.js";
 import { AgentKernelError } from "../core/errors.js";
 import { redactor } from "../core/redact.js";
 import { bareHost, connectedPair } from "./testing/connected.js";
-import { type Call, defineTool, type Told } from "./tool.js";
+import { type Call, defineTool, type ToolOutput } from "./tool.js";
 
 const output = answerObject({ said: field(text(), "What was said.") });
-const tool = (call: (args: { query: string; project?: boolean }, call: Call) => Promise<Told>) =>
+const tool = (call: (args: { query: string; project?: boolean }, call: Call) => Promise<ToolOutput>) =>
   defineTool({
     name: "say",
     title: "Say",
@@ -18,7 +18,7 @@ const tool = (call: (args: { query: string; project?: boolean }, call: Call) => 
     output,
     call,
   });
-const said = (word: string): Told => ({ text: word, data: { said: word } });
+const said = (word: string): ToolOutput => ({ text: word, data: { said: word } });
 const request = (id: number, args: unknown, name = "say", more = {}) => ({
   jsonrpc: "2.0",
   id,

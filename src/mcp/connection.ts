@@ -18,7 +18,7 @@ type Sdk = typeof import("./sdk.js");
 type SdkServer = InstanceType<Sdk["Server"]>;
 type Extra = Parameters<Parameters<SdkServer["setRequestHandler"]>[1]>[1];
 
-interface Asked {
+interface RequestContext {
   readonly extra: Extra;
   /** Memory for the answer. */
   readonly room: OutputRoom;
@@ -113,7 +113,7 @@ export class McpConnection {
   }
 
   /** Ends with the connection, which waits for it. */
-  async #work<T>(extra: Extra, work: (asked: Asked) => Promise<T>): Promise<T> {
+  async #work<T>(extra: Extra, work: (asked: RequestContext) => Promise<T>): Promise<T> {
     const { host, atWork } = this.#options;
     const served = host.serve();
     const signal = AbortSignal.any([extra.signal, this.#ending.signal]);
@@ -128,7 +128,7 @@ export class McpConnection {
     }
   }
 
-  async #callTool(name: string, args: unknown, asked: Asked) {
+  async #callTool(name: string, args: unknown, asked: RequestContext) {
     const tool = this.#tools.get(name);
     if (tool === undefined) {
       const known = [...this.#tools.keys()].join(", ");
@@ -149,7 +149,7 @@ export class McpConnection {
     }
   }
 
-  async #readResource(uri: string, asked: Asked) {
+  async #readResource(uri: string, asked: RequestContext) {
     try {
       refuseUnlessScoped(this.#options.host.caller, ["read", "sandboxes", "run"]);
       return (await readResource(uri, this.#call(asked))) as { contents: [] };
@@ -162,7 +162,7 @@ export class McpConnection {
     }
   }
 
-  #call({ extra, room }: Asked): Call {
+  #call({ extra, room }: RequestContext): Call {
     const token = extra._meta?.progressToken;
     const { elicitation } = this.#server.getClientCapabilities() ?? {};
     // One that says nothing of its kinds means forms.

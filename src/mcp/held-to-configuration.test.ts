@@ -1,12 +1,15 @@
 import { describe, expect, it } from "vitest";
-import type { BackendWish } from "../core/backend-wish.js";
+import type { BackendRequest } from "../core/backend-request.js";
 import type { Policy } from "../core/policy.js";
 import { resolve } from "../policy/resolve.js";
 import { type Arguments, refuseOtherUser, refuseWider } from "./held-to-configuration.js";
 import type { Call } from "./tool.js";
 
 const usual = resolve({ flags: [{ origin: "--network", fields: { "net.egress": "allowlist" } }] }).policy;
-const on = (policy: Policy, name: BackendWish["name"] = "auto") => ({ policy, backend: { name, origin: "default" } });
+const on = (policy: Policy, name: BackendRequest["name"] = "auto") => ({
+  policy,
+  backend: { name, origin: "default" },
+});
 const allowing = (domains: readonly string[]) =>
   on({ ...usual, net: { ...usual.net, allow: domains.map((domain) => ({ domain })) } });
 const asked = (domains: readonly string[]) => ({ network: { enabled: true, allowed_domains: domains } });

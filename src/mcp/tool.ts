@@ -27,7 +27,7 @@ export interface Call {
   readonly progress: ((progress: number, message: string) => Promise<void>) | null;
 }
 
-export interface Told {
+export interface ToolOutput {
   /** For the model. */
   readonly text: string;
   /** The same, as its output schema says. */
@@ -60,7 +60,7 @@ export interface Tool {
   readonly description: ToolDescription;
   /** Any of these is enough, of a caller who has scopes. */
   readonly scope: readonly Scope[];
-  call(args: unknown, call: Call): Promise<Told>;
+  call(args: unknown, call: Call): Promise<ToolOutput>;
 }
 
 interface ToolParts<Fields extends Parameters<typeof object>[0]> {
@@ -72,7 +72,7 @@ interface ToolParts<Fields extends Parameters<typeof object>[0]> {
   /** An argument without a rule does not compile. */
   readonly input: Fields & Readonly<Record<Exclude<keyof Fields, ArgumentName>, never>>;
   readonly output: Shape<unknown>;
-  readonly call: (args: ReturnType<ReturnType<typeof object<Fields>>["read"]>, call: Call) => Promise<Told>;
+  readonly call: (args: ReturnType<ReturnType<typeof object<Fields>>["read"]>, call: Call) => Promise<ToolOutput>;
 }
 
 export function defineTool<Fields extends Parameters<typeof object>[0]>(parts: ToolParts<Fields>): Tool {

@@ -2,13 +2,13 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { type BackendName, backendNames } from "../core/backend.js";
-import { anyBackend, type BackendWish } from "../core/backend-wish.js";
+import { anyBackend, type BackendRequest } from "../core/backend-request.js";
 import { AgentKernelError } from "../core/errors.js";
 import { readRegularFile } from "../core/regular-file.js";
 import type { Surroundings } from "../core/surroundings.js";
 import { detectImage } from "../detect/index.js";
 import { nearest } from "../policy/nearest.js";
-import { type ImageWish, isPlace } from "../runtime/root-image.js";
+import { type ImageRequest, isPlace } from "../runtime/root-image.js";
 import type { Configuration } from "./configuration.js";
 
 const aliases: ReadonlyMap<string, BackendName> = new Map([["hyperlight", "wasm"]]);
@@ -17,7 +17,7 @@ const aliases: ReadonlyMap<string, BackendName> = new Map([["hyperlight", "wasm"
 export const BACKEND_VARIABLE = "AGENTKERNEL_BACKEND";
 
 /** Only the name is checked; whether it works here is found out when it is needed. */
-export function backendWish(name: string | undefined, origin = "--backend"): BackendWish {
+export function backendWish(name: string | undefined, origin = "--backend"): BackendRequest {
   if (name === undefined) return anyBackend;
   const known = ["auto" as const, ...backendNames].find((one) => one === name) ?? aliases.get(name);
   if (known !== undefined) return { name: known, origin };
@@ -36,7 +36,7 @@ export function chooseImage(
   configured: Configuration["image"],
   argv: readonly string[],
   { cwd: projectDir, env }: Surroundings,
-): ImageWish {
+): ImageRequest {
   if (option !== undefined) return { name: option, why: "--image", named: true };
   const { [IMAGE_VARIABLE]: variable = "" } = env;
   if (variable !== "") return { name: variable, why: IMAGE_VARIABLE, named: true };
@@ -48,7 +48,7 @@ export function chooseImage(
 }
 
 /** A file comes with a project: it must not choose what of this machine a sandbox sees. */
-function fromFile({ reference, origin }: NonNullable<Configuration["image"]>): ImageWish {
+function fromFile({ reference, origin }: NonNullable<Configuration["image"]>): ImageRequest {
   if (!isPlace(reference)) return { name: reference, why: origin, named: true };
   throw new AgentKernelError(
     "invalid_policy",

@@ -5,7 +5,7 @@
 import { AgentKernelError } from "../core/errors.js";
 import { parseReference } from "../images/reference.js";
 import { mayWiden } from "../policy/authority.js";
-import { type ImageSettings, type ImageWish, isPlace } from "../runtime/root-image.js";
+import { type ImageRequest, type ImageSettings, isPlace } from "../runtime/root-image.js";
 import type { Configuration } from "./configuration.js";
 
 /** Anybody reaches these, so asking them tells nothing about the user's network. */
@@ -25,18 +25,18 @@ type Restrictions = Partial<Pick<ImageSettings, "publicOnly" | "anonymous" | "pu
 type Known = Pick<Configuration, "image" | "images" | "fetchesForOthers">;
 
 /** A project's file. Registries that are not well known are asked only at public addresses and without the user's proxy. */
-export function projectImageSettings(wish: ImageWish, { image: configured, images, fetchesForOthers }: Known) {
-  if (configured === null || wish.why !== configured.origin || wish.name === "host") return {};
+export function projectImageSettings(request: ImageRequest, { image: configured, images, fetchesForOthers }: Known) {
+  if (configured === null || request.why !== configured.origin || request.name === "host") return {};
   if (mayWiden({ origin: configured.by, name: configured.origin })) return {};
-  const { registry } = parseReference(wish.name);
+  const { registry } = parseReference(request.name);
   return { ...(restrictionsAt(registry, images) ?? { publicOnly: true }), ...pullFor(fetchesForOthers) };
 }
 
 /** A model, or a caller with a key: `named` is what they asked for, if anything. Other registries are refused. */
-export function callersImageSettings(wish: ImageWish, named: string | undefined, known: Known): Restrictions {
+export function callersImageSettings(request: ImageRequest, named: string | undefined, known: Known): Restrictions {
   const { image: configured, images, fetchesForOthers } = known;
-  const isConfigured = wish.name === configured?.reference && mayWiden({ origin: configured.by, name: "" });
-  if (wish.name === "host" || isConfigured) return {};
+  const isConfigured = request.name === configured?.reference && mayWiden({ origin: configured.by, name: "" });
+  if (request.name === "host" || isConfigured) return {};
   const pull = pullFor(fetchesForOthers);
   if (named === undefined || isPlace(named)) return pull;
   const { registry } = parseReference(named);

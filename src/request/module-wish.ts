@@ -1,15 +1,15 @@
 /** Which WebAssembly module a run is about, where it is about one, and what does not go together with one. */
 import { resolve } from "node:path";
 import { engines, type Language, languages } from "../backends/wasm/languages.js";
-import type { BackendWish } from "../core/backend-wish.js";
+import type { BackendRequest } from "../core/backend-request.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { Surroundings } from "../core/surroundings.js";
-import type { ModuleWish } from "../runtime/run-request.js";
+import type { ModuleCall } from "../runtime/run-request.js";
 import { ofPrograms, type Wishes } from "./wishes.js";
 
 /** A run of a module, as words: the module's own name first. */
 export interface WishedModule {
-  readonly wish: ModuleWish;
+  readonly wish: ModuleCall;
   readonly argv: readonly string[];
   /** What rules about commands are held against. */
   readonly command: string;
@@ -19,7 +19,7 @@ const inapplicableFlags = ["tty", "ask", "keep"] as const;
 
 export function wishedModule(
   parsed: Wishes,
-  backend: BackendWish["name"],
+  backend: BackendRequest["name"],
   { cwd }: Pick<Surroundings, "cwd">,
 ): WishedModule | null {
   if (backend !== "wasm") {

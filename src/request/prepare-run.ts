@@ -1,6 +1,6 @@
 /** Options into a policy and, for `run`, into a whole request. All checks that need no sandbox are made here. */
 import { realpathSync, statSync } from "node:fs";
-import type { BackendWish } from "../core/backend-wish.js";
+import type { BackendRequest } from "../core/backend-request.js";
 import { AgentKernelError } from "../core/errors.js";
 import { insidePath } from "../core/inside-path.js";
 import type { Policy } from "../core/policy.js";
@@ -10,8 +10,8 @@ import { refuseUnlessAllowed } from "../policy/commands.js";
 import type { PolicyInputs } from "../policy/layers.js";
 import { modulePolicy } from "../policy/modules.js";
 import { type ResolvedPolicy, resolveAgain } from "../policy/resolve.js";
-import type { ProgramsWish } from "../runtime/host-programs/programs-wish.js";
-import { type ImageWish, isPlace, rootFolder } from "../runtime/root-image.js";
+import type { HostProgramOptions } from "../runtime/host-programs/options.js";
+import { type ImageRequest, isPlace, rootFolder } from "../runtime/root-image.js";
 import type { RunRequest } from "../runtime/run-request.js";
 import { BACKEND_VARIABLE, backendWish, chooseImage } from "./choices.js";
 import { type Configuration, noConfiguration } from "./configuration.js";
@@ -45,7 +45,7 @@ export function wantedBackend(
   parsed: Wishes,
   { env }: Pick<Surroundings, "env">,
   configuration: Configuration = noConfiguration,
-): BackendWish {
+): BackendRequest {
   const named = parsed.values.get("backend")?.[0];
   if (named !== undefined) return backendWish(named);
   const { [BACKEND_VARIABLE]: variable = "" } = env;
@@ -149,7 +149,11 @@ export function prepareRun(
 }
 
 /** What decides about the programs of the host: the caller's own environment, and what is shown anyway. */
-function programsWish({ fs }: Policy, { cwd, env, homeDir }: Surroundings, shownHome: string | null): ProgramsWish {
+function programsWish(
+  { fs }: Policy,
+  { cwd, env, homeDir }: Surroundings,
+  shownHome: string | null,
+): HostProgramOptions {
   const projectDir = fs.workspace.mode === "none" ? null : cwd;
   const atOwnPaths = fs.mounts.filter(({ host, guest }) => host === guest).map(({ host }) => host);
   const views = [projectDir, shownHome, ...atOwnPaths].filter((path) => path !== null);
@@ -176,16 +180,16 @@ export function wantedImage(
   parsed: Wishes,
   surroundings: Surroundings,
   configuration: Configuration = noConfiguration,
-): ImageWish {
-  const wish = chooseImage(parsed.values.get("image")?.[0], configuration.image, parsed.rest, surroundings);
-  if (wish.name !== "host" && !isPlace(wish.name)) parseReference(wish.name);
-  return wish;
+): ImageRequest {
+  const request = chooseImage(parsed.values.get("image")?.[0], configuration.image, parsed.rest, surroundings);
+  if (request.name !== "host" && !isPlace(request.name)) parseReference(request.name);
+  return request;
 }
 
 /** In a folder that is a whole root nothing is hidden, so it must not be one that holds the user's own files. */
-function checkedImage(wish: ImageWish, policy: Policy, { cwd, homeDir }: Surroundings): ImageWish {
-  const folder = rootFolder(wish.name, cwd);
-  if (folder === null) return wish;
+function checkedImage(request: ImageRequest, policy: Policy, { cwd, homeDir }: Surroundings): ImageRequest {
+  const folder = rootFolder(request.name, cwd);
+  if (folder === null) return request;
   const path = realpathSync(folder);
   const what = "the folder of --image";
   refuseUnlessShowable({ what, path, writable: false, readonlyHint: "" }, policy);
@@ -195,7 +199,7 @@ function checkedImage(wish: ImageWish, policy: Policy, { cwd, homeDir }: Surroun
       hint: "name a folder that is a root filesystem and nothing else",
     });
   }
-  return { ...wish, name: path };
+  return { ...request, name: path };
 }
 
 function workingFolder(parsed: Wishes): string | null {

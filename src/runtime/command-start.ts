@@ -6,7 +6,7 @@ import { refuseUnlessAllowed } from "../policy/commands.js";
 import { commandEnvironment, commandUser } from "../policy/environment.js";
 import { mayHaveGitFiles } from "./git-files.js";
 import { whyNotFound } from "./host-programs/not-found.js";
-import type { RootImage } from "./root-image.js";
+import type { ResolvedRoot } from "./root-image.js";
 import type { RunRequest } from "./run-request.js";
 
 export interface CommandStart {
@@ -27,14 +27,14 @@ export interface PlannedStart {
 const PROJECT = "/workspace";
 
 /** As much of a request as its command's start depends on. */
-type StartWish = Pick<
+type StartRequest = Pick<
   RunRequest,
   "argv" | "policy" | "origins" | "projectDir" | "homeDir" | "workdir" | "hostEnv" | "tty"
 >;
 
 export function startOf(
-  request: StartWish,
-  { defaults, name, programs }: Pick<RootImage, "defaults" | "name" | "programs">,
+  request: StartRequest,
+  { defaults, name, programs }: Pick<ResolvedRoot, "defaults" | "name" | "programs">,
 ): PlannedStart {
   const { policy, hostEnv, homeDir, tty, workdir } = request;
   const isOwnCommand = request.argv.length > 0;

@@ -63,7 +63,7 @@ function quoted(value: string): string {
   return `"${value.replace(/[\\"]/g, "\\$&").replace(/\n/g, "\\n").replace(/\t/g, "\\t")}"`;
 }
 
-interface Place {
+interface ReadState {
   readonly home: string;
   readonly folder: string | null;
   /** Files that include files. */
@@ -77,7 +77,7 @@ const SECTION = /^\s*\[\s*([A-Za-z0-9.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]/;
 const SETTING = /^\s*([A-Za-z][A-Za-z0-9-]*)\s*=\s*(.*)$/;
 
 /** Later lines win, as git has it. */
-function read(file: string, place: Place, before: GitIdentity): GitIdentity {
+function read(file: string, place: ReadState, before: GitIdentity): GitIdentity {
   const text = place.looks.text(file, MOST_BYTES);
   let found = before;
   let section = "";
@@ -102,7 +102,7 @@ function read(file: string, place: Place, before: GitIdentity): GitIdentity {
 }
 
 /** Of conditions, those on the place of the repository: they are what people keep two identities by. */
-function includes(section: string, subsection: string | null, { home, folder }: Place): boolean {
+function includes(section: string, subsection: string | null, { home, folder }: ReadState): boolean {
   if (section === "include") return subsection === null;
   const [, kind = "", pattern = ""] = /^(gitdir(?:\/i)?):(.+)$/.exec(subsection ?? "") ?? [];
   if (section !== "includeif" || kind === "" || folder === null || !pattern.endsWith("/")) return false;

@@ -12,9 +12,9 @@ import { ensureRootImage } from "../images/root-image.js";
 import { ensureInitramfs, findKernelSet, type Initramfs } from "../machine/index.js";
 import type { RuntimeHost } from "./open-backend.js";
 
-type Place = Pick<RuntimeHost, "env" | "homeDir">;
+type HostFolders = Pick<RuntimeHost, "env" | "homeDir">;
 
-export function machineFiles({ env, homeDir }: Place, programOf?: typeof nativeBinary): MachineFiles {
+export function machineFiles({ env, homeDir }: HostFolders, programOf?: typeof nativeBinary): MachineFiles {
   return {
     async kernel() {
       const set = findKernelSet(env, homeDir);
@@ -39,7 +39,7 @@ function firstFilesystem(...[set, cache, programOf]: Parameters<typeof ensureIni
 }
 
 /** Why there is no kernel that could be used; null where there is one. */
-export function kernelRefusal({ env, homeDir }: Place): AgentKernelError | null {
+export function kernelRefusal({ env, homeDir }: HostFolders): AgentKernelError | null {
   try {
     findKernelSet(env, homeDir);
     return null;
@@ -50,7 +50,7 @@ export function kernelRefusal({ env, homeDir }: Place): AgentKernelError | null 
 }
 
 /** Cheap; null where there is no kernel. */
-export function machineFilesMark({ env, homeDir }: Place): string | null {
+export function machineFilesMark({ env, homeDir }: HostFolders): string | null {
   try {
     const { folder, digest } = findKernelSet(env, homeDir);
     return `${folder}:${digest}`;
@@ -61,7 +61,7 @@ export function machineFilesMark({ env, homeDir }: Place): string | null {
 }
 
 /** For a proof: nothing but what every machine has. */
-export function emptyRoot({ env, homeDir }: Place): ImageSource {
+export function emptyRoot({ env, homeDir }: HostFolders): ImageSource {
   const folder = join(machineCacheFolder(env, homeDir), "nothing");
   mkdirSync(folder, { recursive: true, mode: 0o755 });
   return { kind: "layers", layers: [folder] };

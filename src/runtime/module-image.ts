@@ -1,14 +1,14 @@
 /** A module in the place of an image: what a run was made of, by name and digest. */
 import { type ModuleFiles, nameOf } from "../backends/wasm/module-file.js";
-import type { RootImage } from "./root-image.js";
-import type { ModuleWish } from "./run-request.js";
+import type { ResolvedRoot } from "./root-image.js";
+import type { ModuleCall } from "./run-request.js";
 
-export interface ModuleImage extends RootImage {
+export interface ModuleImage extends ResolvedRoot {
   /** Of the module, without the name of the method. */
   readonly moduleDigest: string;
 }
 
-export function moduleImage({ source }: ModuleWish, files: ModuleFiles): ModuleImage {
+export function moduleImage({ source }: ModuleCall, files: ModuleFiles): ModuleImage {
   const moduleDigest = files.digestOf(source);
   return {
     name: nameOf(source),

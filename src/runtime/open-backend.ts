@@ -14,8 +14,8 @@ type Ahead = Pick<Resident, "jails" | "pool">;
 /** Where state lies, and what is kept ready where one process serves many. */
 export interface RuntimeHost extends Pick<Surroundings, "env" | "homeDir"> {
   readonly resident: Pick<Resident, "jails" | "pool" | "wasm" | "templates" | "moduleAudit" | "meter"> | null;
-  /** The look ahead that was made for this caller: see `WarmPool.foresee`. */
-  readonly foreseen?: number | null;
+  /** The look ahead that was made for this caller: see `WarmPool.prescan`. */
+  readonly prescan?: number | null;
 }
 
 /** As much of it as jails are made from. */

@@ -5,8 +5,8 @@ import { type MonitorProgram, openMonitor } from "../backends/microvm/monitor.js
 import { Templates } from "../backends/microvm/templates.js";
 import type { Backend } from "../core/backend.js";
 import { diskFailure } from "../core/disk-failure.js";
-import { keepToOneself } from "../core/keep-to-oneself.js";
 import { nativeBinary } from "../core/native-binary.js";
+import { makePrivateDirectory } from "../core/private-directory.js";
 import { machineCacheFolder, machineStateFolder } from "../core/state-folders.js";
 import { verifyRootImage } from "../images/root-image.js";
 import { machineFiles } from "./machine-files.js";
@@ -30,7 +30,7 @@ export function openTemplates(host: JailHost): Templates {
 function ownCache({ env, homeDir }: JailHost): string {
   const cache = machineCacheFolder(env, homeDir);
   try {
-    keepToOneself(cache, "the folder of saved machines", "XDG_CACHE_HOME");
+    makePrivateDirectory(cache, "the folder of saved machines", "XDG_CACHE_HOME");
   } catch (error) {
     throw diskFailure("machines cannot be saved", cache, error);
   }

@@ -4,18 +4,18 @@ import type { ModuleImage } from "./module-image.js";
 import { moduleImage } from "./module-image.js";
 import type { OpenRunOptions, OpenSandbox, Plan } from "./open-run.js";
 import { openWasm } from "./open-wasm.js";
-import type { RootImage } from "./root-image.js";
+import type { ResolvedRoot } from "./root-image.js";
 import type { RunEgress } from "./run-egress.js";
-import type { ModuleWish, RunRequest } from "./run-request.js";
+import type { ModuleCall, RunRequest } from "./run-request.js";
 import type { RunSandbox } from "./run-sandbox.js";
 import { workerMade } from "./wasm-worker.js";
 
-type ModuleRequest = RunRequest & { readonly module: ModuleWish };
+type ModuleRequest = RunRequest & { readonly module: ModuleCall };
 
 export async function openModule<P extends Plan>(
   request: ModuleRequest,
   options: OpenRunOptions,
-  makePlan: (image: RootImage, egress: RunEgress | null) => P,
+  makePlan: (image: ResolvedRoot, egress: RunEgress | null) => P,
 ): Promise<OpenSandbox & { readonly plan: P }> {
   const { resident } = options.host;
   await workerMade(resident === null, options.signal);

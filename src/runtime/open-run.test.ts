@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { anyBackend } from "../core/backend-wish.js";
+import { anyBackend } from "../core/backend-request.js";
 import { AgentKernelError, type ErrorCode } from "../core/errors.js";
 import { resolve } from "../policy/resolve.js";
 import { engineCandidate } from "./backends/engine-candidate.js";
@@ -13,7 +13,7 @@ import { working } from "./backends/proof.js";
 import { recall, remember } from "./backends/proof-cache.js";
 import type { RuntimeHost } from "./open-backend.js";
 import { openSandbox } from "./open-run.js";
-import type { ImageWish } from "./root-image.js";
+import type { ImageRequest } from "./root-image.js";
 import { openRunAudit } from "./run-audit.js";
 import { TemporarySandbox } from "./temporary-sandbox.js";
 
@@ -64,7 +64,7 @@ function refuse(refused: readonly string[], code: ErrorCode = "backend_unavailab
   });
 }
 
-async function open(image: Partial<ImageWish>) {
+async function open(image: Partial<ImageRequest>) {
   const { policy, origins } = resolve({
     flags: [{ origin: "the test", fields: { "fs.workspace.mode": "none", "net.egress": "off" } }],
   });

@@ -12,7 +12,7 @@ import { chooseAnother, chooseBackend } from "./backends/choose.js";
 import { type CommandStart, type PlannedStart, startOf } from "./command-start.js";
 import { gitPartsFor } from "./git-files.js";
 import type { RuntimeHost } from "./open-backend.js";
-import { type ImageWatcher, type RootImage, rootImage } from "./root-image.js";
+import { type ImageWatcher, type ResolvedRoot, resolveRoot } from "./root-image.js";
 import type { RunAudit } from "./run-audit.js";
 import { openEgress, type RunEgress } from "./run-egress.js";
 import type { RunRequest } from "./run-request.js";
@@ -22,7 +22,7 @@ import { TemporarySandbox } from "./temporary-sandbox.js";
 /** A sandbox, and no command yet. */
 export interface OpenSandbox {
   readonly sandbox: RunSandbox;
-  readonly image: RootImage;
+  readonly image: ResolvedRoot;
   /** Why it is on this backend, for people. */
   readonly backendWhy: string;
   /** Null where nothing leads out. */
@@ -73,7 +73,7 @@ export interface Plan {
 async function openPlanned<P extends Plan>(
   request: RunRequest,
   options: OpenRunOptions,
-  makePlan: (image: RootImage, egress: RunEgress | null) => P,
+  makePlan: (image: ResolvedRoot, egress: RunEgress | null) => P,
 ): Promise<OpenSandbox & { readonly plan: P }> {
   if (request.module !== null) {
     const { openModule } = await import("./open-module.js");
@@ -109,12 +109,12 @@ async function openOn<P extends Plan>(
   { first, onUse }: Chosen,
   request: RunRequest,
   options: OpenRunOptions,
-  makePlan: (image: RootImage, egress: RunEgress | null) => P,
+  makePlan: (image: ResolvedRoot, egress: RunEgress | null) => P,
 ): Promise<OpenSandbox & { readonly plan: P }> {
   const { audit, signal, watcher, asker } = options;
   const meter = options.host.resident?.meter;
   const imageOn = (backend: Backend) =>
-    rootImage(request.image, request.imageSettings, { ...watcher, signal }, backend);
+    resolveRoot(request.image, request.imageSettings, { ...watcher, signal }, backend);
   let found = await imageOn(first.backend);
   const used = await forImage(first, found.source);
   onUse(used);
@@ -142,7 +142,7 @@ async function openOn<P extends Plan>(
 }
 
 interface StartParts {
-  readonly image: RootImage;
+  readonly image: ResolvedRoot;
   readonly egress: RunEgress | null;
   readonly ahead: ExecRequest | undefined;
 }
@@ -162,9 +162,9 @@ async function startSandbox(
   try {
     const certificate = egress?.trustedCertificate ?? null;
     const trust = certificate === null ? {} : { trustedCertificate: certificate };
-    const foreseen = typeof host.foreseen === "number" ? { foreseen: host.foreseen } : {};
+    const prescan = typeof host.prescan === "number" ? { prescan: host.prescan } : {};
     const aside = policy.fs.workspace.mode === "sync" ? { setAside: heldFolder(host.env, host.homeDir) } : {};
-    const own = { id, hostname: id, ...trust, ...gitPartsFor(policy, hostEnv, projectDir), ...foreseen, ...aside };
+    const own = { id, hostname: id, ...trust, ...gitPartsFor(policy, hostEnv, projectDir), ...prescan, ...aside };
     const spec = { ...own, policy, image: image.source, projectDir, homeDir };
     const sandbox = await TemporarySandbox.start(backend, spec, signal, egress?.port, ahead);
     records.ready(sandbox.layers);

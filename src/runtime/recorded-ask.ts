@@ -1,13 +1,13 @@
 /** What the user answers to a question about a destination is on record, and so is that nobody did. */
 import type { SandboxAudit } from "../audit/index.js";
-import type { Answer, Ask } from "../egress/index.js";
+import type { ApprovalChoice, Ask } from "../egress/index.js";
 import type { Asker } from "./asker.js";
 
 export function recordedAsk({ ask, by }: Pick<Asker, "ask" | "by">, records: Pick<SandboxAudit, "approval">): Ask {
   return async (question) => {
     const { host, port, signal } = question;
     let isRecorded = false;
-    const record = (answer: Answer | "none") => {
+    const record = (answer: ApprovalChoice | "none") => {
       if (isRecorded) return;
       isRecorded = true;
       const verdict = answer === "once" || answer === "sandbox" ? "allowed" : "denied";

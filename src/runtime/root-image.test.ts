@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { hostPlatform, platformText } from "../images/platform.js";
 import { layerFolder, readyPath } from "../images/store/ready.js";
 import { LAYER_LIMITS } from "../images/unpack/limits.js";
-import { type ImageSettings, rootImage } from "./root-image.js";
+import { type ImageSettings, resolveRoot } from "./root-image.js";
 
 let root = "";
 let settings: ImageSettings;
@@ -29,7 +29,7 @@ const detected = { name: "python:3.12-alpine", why: "the command", named: false 
 
 describe("an image that nobody named", () => {
   it("gives way to the host's programs where it cannot be had", async () => {
-    expect(await rootImage(detected, settings)).toMatchObject({
+    expect(await resolveRoot(detected, settings)).toMatchObject({
       name: "host",
       notes: [expect.stringContaining("python:3.12-alpine could not be had")],
     });
@@ -42,7 +42,7 @@ describe("an image that nobody named", () => {
     ["leads to an endless file", (path) => symlinkSync("/dev/zero", path)],
   ])("does not where the project's lock file %s", async (_, make) => {
     make(join(root, "agentkernel.lock"));
-    await expect(rootImage(detected, settings)).rejects.toMatchObject({
+    await expect(resolveRoot(detected, settings)).rejects.toMatchObject({
       code: "invalid_policy",
       message: expect.stringContaining("agentkernel.lock"),
       hint: expect.any(String),
@@ -53,7 +53,7 @@ describe("an image that nobody named", () => {
 it("a failure names the image that was named", async () => {
   const nowhere = { ...settings, pull: "missing" as const };
   const named = { name: "127.0.0.1:1/no/such:1", why: "--image", named: true };
-  const failure = await rootImage(named, nowhere).catch((error: unknown) => error);
+  const failure = await resolveRoot(named, nowhere).catch((error: unknown) => error);
   expect(failure).toMatchObject({ hint: expect.any(String) });
   expect(String(failure)).toContain("image 127.0.0.1:1/no/such:1: ");
 });
@@ -68,7 +68,9 @@ it.runIf(process.getuid?.() === 0)("a store that another user can write to is no
   mkdirSync(layerFolder(storeRoot, layer), { recursive: true });
   writeFileSync(readyPath(storeRoot, reference, platform), JSON.stringify(ready));
   const named = { ...detected, named: true };
-  expect(await rootImage(named, settings)).toMatchObject({ name: named.name, digest: "sha256:1" });
+  expect(await resolveRoot(named, settings)).toMatchObject({ name: named.name, digest: "sha256:1" });
   chownSync(storeRoot, 12_345, 12_345);
-  await expect(rootImage(named, settings)).rejects.toMatchObject({ message: expect.stringContaining("another user") });
+  await expect(resolveRoot(named, settings)).rejects.toMatchObject({
+    message: expect.stringContaining("another user"),
+  });
 });

@@ -15,9 +15,9 @@ import type { HeldImage } from "../images/store/kept-hold.js";
 import { findReady, layerFolder, noteUse, type ReadyImage } from "../images/store/ready.js";
 import type { Fetched, FetchSettings, ImageProgress } from "./fetch-image.js";
 import { type HostPrograms, hostPrograms } from "./host-programs/index.js";
-import type { ProgramsWish } from "./host-programs/programs-wish.js";
+import type { HostProgramOptions } from "./host-programs/options.js";
 
-export interface ImageWish {
+export interface ImageRequest {
   /** A reference, a path or another place to import from, or `host`. */
   readonly name: string;
   /** Why this one and no other. */
@@ -33,7 +33,7 @@ export interface ImageSettings extends FetchSettings {
   /** Where a lock file may lie, and paths start. */
   readonly projectDir: string;
   /** What decides about programs of the host beside /usr; not there: none are shown. */
-  readonly programs?: ProgramsWish;
+  readonly programs?: HostProgramOptions;
 }
 
 /** What an image says of commands in it. */
@@ -43,7 +43,7 @@ export interface StoredRoot extends HeldImage {
   readonly storeRoot: string;
 }
 
-export interface RootImage {
+export interface ResolvedRoot {
   readonly name: string;
   readonly why: string;
   readonly source: ImageSource;
@@ -87,30 +87,30 @@ export function rootFolder(name: string, cwd: string): string | null {
   return existsSync(join(path, "oci-layout")) ? null : path;
 }
 
-export async function rootImage(
-  wish: ImageWish,
+export async function resolveRoot(
+  request: ImageRequest,
   settings: ImageSettings,
   watcher: ImageWatcher = {},
   backend: Pick<Backend, "findImage"> = {},
-): Promise<RootImage> {
-  if (backend.findImage !== undefined) return await ownRoot(backend.findImage, wish, settings, watcher);
-  if (wish.name === HOST) return hostRoot(wish.why, settings, []);
-  const folder = rootFolder(wish.name, settings.projectDir);
-  if (folder !== null) return folderRoot(wish, folder);
+): Promise<ResolvedRoot> {
+  if (backend.findImage !== undefined) return await ownRoot(backend.findImage, request, settings, watcher);
+  if (request.name === HOST) return hostRoot(request.why, settings, []);
+  const folder = rootFolder(request.name, settings.projectDir);
+  if (folder !== null) return folderRoot(request, folder);
   try {
-    return await storedRoot(wish, settings, watcher);
+    return await storedRoot(request, settings, watcher);
   } catch (error) {
     if (watcher.signal?.aborted === true || !isAgentKernelError(error)) throw error;
-    if (wish.named) throw naming(wish, error);
+    if (request.named) throw naming(request, error);
     // A file that says which image it must be, and cannot be followed, is no leave to take another.
     if (error.code === "invalid_policy") throw error;
-    const why = `${wish.name} could not be had: ${error.message}`;
+    const why = `${request.name} could not be had: ${error.message}`;
     return hostRoot(why, settings, [`using this machine's own programs (image host): ${why}`]);
   }
 }
 
 /** A registry's failure alone leaves open which image it was about. */
-function naming({ name }: ImageWish, error: AgentKernelError): AgentKernelError {
+function naming({ name }: ImageRequest, error: AgentKernelError): AgentKernelError {
   const { code, message, hint, details, cause } = error;
   if (message.includes(name)) return error;
   const extras = { details, cause, ...(hint === undefined ? {} : { hint }) };
@@ -120,10 +120,10 @@ function naming({ name }: ImageWish, error: AgentKernelError): AgentKernelError 
 /** From the backend's own store. Nothing takes its place: such a backend cannot run the host's own programs. */
 async function ownRoot(
   find: NonNullable<Backend["findImage"]>,
-  { name, why }: ImageWish,
+  { name, why }: ImageRequest,
   { pull }: ImageSettings,
   { onProgress, signal }: ImageWatcher,
-): Promise<RootImage> {
+): Promise<ResolvedRoot> {
   if (isPlace(name)) {
     throw new AgentKernelError("unsupported", `${name} cannot be used on this backend, which has images of its own`, {
       hint: "load it into the engine (docker load, podman load) and name it there",
@@ -146,10 +146,10 @@ const hostSource: ImageSource = Object.freeze({ kind: HOST });
 /** By the caller's environment, which is the same value for who calls again. */
 const hostSources = new WeakMap<object, ImageSource & { readonly kind: "host" }>();
 
-function hostRoot(why: string, { programs: wish }: ImageSettings, notes: readonly string[]): RootImage {
+function hostRoot(why: string, { programs: options }: ImageSettings, notes: readonly string[]): ResolvedRoot {
   const release = async (): Promise<void> => {};
-  const found = wish === undefined ? null : hostPrograms(wish);
-  const source = wish === undefined || found === null ? hostSource : sourceOf(found.shown, wish.env);
+  const found = options === undefined ? null : hostPrograms(options);
+  const source = options === undefined || found === null ? hostSource : sourceOf(found.shown, options.env);
   const own = { name: HOST, why, source, defaults: null, digest: null, stored: null, notes, release };
   if (found === null) return own;
   const { path, env, leftOut } = found;
@@ -165,30 +165,34 @@ function sourceOf(programs: HostPrograms["shown"], env: object): ImageSource {
   return source;
 }
 
-function folderRoot({ name, why }: ImageWish, folder: string): RootImage {
+function folderRoot({ name, why }: ImageRequest, folder: string): ResolvedRoot {
   const defaults = { env: [], entrypoint: [], cmd: [], workdir: null, user: null };
   const source = { kind: "layers", layers: [folder] } as const;
   return { name, why, source, defaults, digest: null, stored: null, notes: [], release: async () => {} };
 }
 
-async function storedRoot(wish: ImageWish, settings: ImageSettings, watcher: ImageWatcher): Promise<RootImage> {
+async function storedRoot(
+  request: ImageRequest,
+  settings: ImageSettings,
+  watcher: ImageWatcher,
+): Promise<ResolvedRoot> {
   const { storeRoot } = settings;
-  const { ready: first, notes } = await readyImage(wish, settings, watcher);
+  const { ready: first, notes } = await readyImage(request, settings, watcher);
   const find = (): ReadyImage | null => findReady(storeRoot, first.reference, first.platform);
   // Held first and looked at again after: what is held is not removed any more.
   let hold = await holdImage(storeRoot, first);
   const ready = find();
   if (ready === null) {
     await hold.release();
-    throw new AgentKernelError("image_unavailable", `${wish.name} was removed from the store meanwhile`, {
+    throw new AgentKernelError("image_unavailable", `${request.name} was removed from the store meanwhile`, {
       hint: "run it again",
     });
   }
   if (ready.manifestDigest !== first.manifestDigest) hold = await exchange(hold, storeRoot, ready);
   noteUse(storeRoot, ready.reference, ready.platform);
   return {
-    name: wish.name,
-    why: wish.why,
+    name: request.name,
+    why: request.why,
     source: { kind: "layers", layers: ready.layers.map((layer) => layerFolder(storeRoot, layer)) },
     defaults: ready,
     digest: ready.digest,
@@ -198,13 +202,13 @@ async function storedRoot(wish: ImageWish, settings: ImageSettings, watcher: Ima
   };
 }
 
-async function readyImage(wish: ImageWish, settings: ImageSettings, watcher: ImageWatcher): Promise<Fetched> {
-  const options = { ...settings, ...watcher, remember: !wish.named };
-  if (isPlace(wish.name)) {
+async function readyImage(request: ImageRequest, settings: ImageSettings, watcher: ImageWatcher): Promise<Fetched> {
+  const options = { ...settings, ...watcher, remember: !request.named };
+  if (isPlace(request.name)) {
     const { bringImage } = await import("./fetch-image.js");
-    return await bringImage(wish.name, options);
+    return await bringImage(request.name, options);
   }
-  const reference = lockedReference(readLock(settings.projectDir), parseReference(wish.name));
+  const reference = lockedReference(readLock(settings.projectDir), parseReference(request.name));
   const platform = platformText(hostPlatform());
   const ready = settings.pull === "always" ? null : findReady(settings.storeRoot, canonicalForm(reference), platform);
   if (ready !== null) return { ready, notes: [] };

@@ -12,7 +12,7 @@ import type { CommandStart } from "./command-start.js";
 import { explainedDeath } from "./death-of-sandbox.js";
 import type { RuntimeHost } from "./open-backend.js";
 import { type OpenRun, openRun } from "./open-run.js";
-import type { RootImage } from "./root-image.js";
+import type { ResolvedRoot } from "./root-image.js";
 import { openRunAudit, type RunAudit } from "./run-audit.js";
 import type { RunRequest } from "./run-request.js";
 import type { RunSandbox } from "./run-sandbox.js";
@@ -42,7 +42,7 @@ export interface RunOnceOptions {
 
 export interface RanOnce {
   readonly sandbox: Pick<RunSandbox, "id" | "backend" | "layers">;
-  readonly image: RootImage;
+  readonly image: ResolvedRoot;
   readonly command: CommandEnd;
   readonly used: UsedSoFar;
   readonly carried: CarryReport | null;
@@ -165,7 +165,7 @@ async function runCommand({ sandbox, start }: OpenRun, options: RunOnceOptions, 
       () => {},
     );
     audit.writeSoon();
-    const end = await attended({ exec, wait, stdin, signal, flushed: options.connect(exec) });
+    const end = await awaitCommand({ exec, wait, stdin, signal, flushed: options.connect(exec) });
     recordEnd(end);
     return end;
   } catch (error) {
@@ -174,7 +174,7 @@ async function runCommand({ sandbox, start }: OpenRun, options: RunOnceOptions, 
   }
 }
 
-export interface Attended {
+export interface AwaitedCommand {
   readonly exec: GuestExec;
   readonly wait: CommandWait;
   readonly stdin: Buffer | null;
@@ -184,7 +184,7 @@ export interface Attended {
 }
 
 /** A command whose caller may go away: then this rejects, and whoever called ends the command. */
-export async function attended({ exec, wait, stdin, signal, flushed }: Attended): Promise<CommandEnd> {
+export async function awaitCommand({ exec, wait, stdin, signal, flushed }: AwaitedCommand): Promise<CommandEnd> {
   const abandoned = aborted(signal);
   if (stdin !== null) {
     exec.writeStdin(stdin);

@@ -1,10 +1,10 @@
 /** What `run` asks of the runtime: everything is decided and checked, nothing is started yet. */
 import type { ModuleSource } from "../backends/wasm/module-file.js";
-import type { BackendWish } from "../core/backend-wish.js";
+import type { BackendRequest } from "../core/backend-request.js";
 import type { Policy } from "../core/policy.js";
 import type { Origins } from "../policy/resolve.js";
 import type { PublishedPort } from "./published-ports.js";
-import type { ImageSettings, ImageWish } from "./root-image.js";
+import type { ImageRequest, ImageSettings } from "./root-image.js";
 
 /** What the user's configuration says of the log. */
 export interface AuditSettings {
@@ -15,7 +15,7 @@ export interface AuditSettings {
 }
 
 /** A call of a WebAssembly module in place of a command. */
-export interface ModuleWish {
+export interface ModuleCall {
   readonly source: ModuleSource;
   /** Whose call it is: nobody else's is ever in the same worker. */
   readonly caller: string;
@@ -23,15 +23,15 @@ export interface ModuleWish {
 
 export interface RunRequest {
   /** Null but for the backend wasm. */
-  readonly module: ModuleWish | null;
+  readonly module: ModuleCall | null;
   /** Empty: what the image says it is for. */
   readonly argv: readonly string[];
   /** What isolates it. */
-  readonly backend: BackendWish;
+  readonly backend: BackendRequest;
   readonly policy: Policy;
   /** Which input set each field of the policy. */
   readonly origins: Origins;
-  readonly image: ImageWish;
+  readonly image: ImageRequest;
   readonly imageSettings: ImageSettings;
   /** What the configuration says of the audit log. */
   readonly audit: AuditSettings;

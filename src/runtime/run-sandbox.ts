@@ -1,6 +1,6 @@
 /** What a run needs of the sandbox that its command is in. */
 import type { Duplex } from "node:stream";
-import type { BackendName, Layer, LimitsHit, SandboxEnd, UsedSoFar } from "../core/backend.js";
+import type { BackendName, Layer, LimitCounts, SandboxEnd, UsedSoFar } from "../core/backend.js";
 import type { ExecRequest } from "../core/exec.js";
 import type { Callee, GuestExec, GuestFiles } from "../guest/index.js";
 
@@ -18,7 +18,7 @@ export interface RunSandbox {
   readonly ending: Promise<UsedSoFar | null>;
   readonly files: GuestFiles;
   /** What its limits did so far; null where only its end can tell. */
-  limitsHit(): LimitsHit | null;
+  limitsHit(): LimitCounts | null;
   exec(request: ExecRequest, callee?: Callee): Promise<GuestExec>;
   makeFolder(path: string): Promise<void>;
   connectTcp(port: number): Promise<Duplex>;

@@ -7,14 +7,14 @@ import { AgentKernelError } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
 import type { Policy } from "../core/policy.js";
 import type { Callee, GuestExec, GuestFiles } from "../guest/index.js";
-import { Attendance } from "./attendance.js";
+import { AttachedApprovers } from "./attached-approvers.js";
 import { CommandWait } from "./command-end.js";
 import type { RuntimeHost } from "./open-backend.js";
 import { type OpenSandbox, openSandbox } from "./open-run.js";
 import { openRunAudit, type RunAudit } from "./run-audit.js";
 import type { RunRequest } from "./run-request.js";
 import { execRequest } from "./sandboxes/execs/exec-request.js";
-import type { ExecWish } from "./sandboxes/types.js";
+import type { ExecOptions } from "./sandboxes/types.js";
 import { temporaryId } from "./temporary-sandbox.js";
 
 /** A command in it, whose streams the caller connects. */
@@ -36,7 +36,7 @@ export interface HeldExec {
 
 export class SessionSandbox {
   readonly request: RunRequest;
-  readonly attendance: Attendance;
+  readonly approvers: AttachedApprovers;
   readonly startedAtMs = Date.now();
   /** Settles when nothing of it is left. Never rejects. */
   readonly over: Promise<void>;
@@ -45,11 +45,11 @@ export class SessionSandbox {
   #end: Promise<SandboxEnd> | null = null;
   #isOver = false;
 
-  private constructor(request: RunRequest, opened: OpenSandbox, audit: RunAudit, attendance: Attendance) {
+  private constructor(request: RunRequest, opened: OpenSandbox, audit: RunAudit, approvers: AttachedApprovers) {
     this.request = request;
     this.#opened = opened;
     this.#audit = audit;
-    this.attendance = attendance;
+    this.approvers = approvers;
     this.over = opened.sandbox.ended.then(
       () => this.#died(),
       () => this.#died(),
@@ -61,10 +61,10 @@ export class SessionSandbox {
     { host, signal }: { readonly host: RuntimeHost; readonly signal: AbortSignal },
   ): Promise<SessionSandbox> {
     const audit = openRunAudit(temporaryId(), request, host);
-    const attendance = new Attendance();
+    const approvers = new AttachedApprovers();
     try {
-      const opened = await openSandbox(request, { host, audit, signal, asker: attendance });
-      const session = new SessionSandbox(request, opened, audit, attendance);
+      const opened = await openSandbox(request, { host, audit, signal, asker: approvers });
+      const session = new SessionSandbox(request, opened, audit, approvers);
       audit.writeSoon();
       if (signal.aborted) {
         await session.close();
@@ -117,13 +117,13 @@ export class SessionSandbox {
   }
 
   /** With a `callee` the command can call out of the sandbox, by the descriptor that AGENTKERNEL_CALLS_FD names. */
-  async exec(wish: ExecWish, callee?: Callee): Promise<SessionExec> {
-    const request = this.#requestOf(wish);
-    const recordEnd = this.#audit.records.execStarting(request, [wish.hostEnv, wish.env ?? {}]);
+  async exec(options: ExecOptions, callee?: Callee): Promise<SessionExec> {
+    const request = this.#requestOf(options);
+    const recordEnd = this.#audit.records.execStarting(request, [options.hostEnv, options.env ?? {}]);
     try {
       await this.#audit.insist();
       const held = heldBy(await this.#opened.sandbox.exec(request, callee));
-      const timeoutMs = wish.timeoutMs === undefined ? this.policy.resources.timeoutMs : wish.timeoutMs;
+      const timeoutMs = options.timeoutMs === undefined ? this.policy.resources.timeoutMs : options.timeoutMs;
       return this.#waitFor(held, timeoutMs, recordEnd);
     } catch (error) {
       recordEnd({ error });
@@ -132,8 +132,8 @@ export class SessionSandbox {
   }
 
   /** For a command that does nothing of anybody's until it is told what. */
-  async hold(wish: ExecWish, callee?: Callee): Promise<HeldExec> {
-    const request = this.#requestOf(wish);
+  async hold(options: ExecOptions, callee?: Callee): Promise<HeldExec> {
+    const request = this.#requestOf(options);
     const held = heldBy(await this.#opened.sandbox.exec(request, callee));
     held.guest.exited.catch(() => {});
     return {
@@ -142,7 +142,7 @@ export class SessionSandbox {
         return held.hasExited;
       },
       begin: async (timeoutMs) => {
-        const recordEnd = this.#audit.records.execStarting(request, [wish.hostEnv, wish.env ?? {}]);
+        const recordEnd = this.#audit.records.execStarting(request, [options.hostEnv, options.env ?? {}]);
         try {
           await this.#audit.insist();
           return this.#waitFor(held, timeoutMs, recordEnd);
@@ -155,10 +155,10 @@ export class SessionSandbox {
     };
   }
 
-  #requestOf(wish: ExecWish): ExecRequest {
+  #requestOf(options: ExecOptions): ExecRequest {
     this.#refuseIfOver();
     const { egress, image } = this.#opened;
-    return execRequest(wish, { ...this.request, image }, egress?.env ?? {});
+    return execRequest(options, { ...this.request, image }, egress?.env ?? {});
   }
 
   #waitFor(held: Held, timeoutMs: number | null, recordEnd: RecordEnd): SessionExec {

@@ -9,7 +9,7 @@ import type {
   BootedSandbox,
   BootSpec,
   Layer,
-  LimitsHit,
+  LimitCounts,
   SandboxEnd,
   UsedSoFar,
 } from "../core/backend.js";
@@ -56,7 +56,7 @@ export class TemporarySandbox implements RunSandbox {
     this.#booted = booted;
     this.#session = session;
     this.#session.ready.catch(() => {});
-    if (booted.pulse !== undefined) this.#session.watchPulse(booted.pulse);
+    if (booted.heartbeat !== undefined) this.#session.watchHeartbeat(booted.heartbeat);
     // A guest that broke the protocol, or is gone, takes its sandbox with it.
     this.#session.ended.then(() => booted.kill()).catch(() => {});
   }
@@ -97,7 +97,7 @@ export class TemporarySandbox implements RunSandbox {
   }
 
   /** What its limits did so far; null where only its end can tell. */
-  limitsHit(): LimitsHit | null {
+  limitsHit(): LimitCounts | null {
     return this.#booted.limitsHit?.() ?? null;
   }
 

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { missingWorkerScript, type WorkerPlace, workerMade } from "./wasm-worker.js";
+import { missingWorkerScript, type WorkerSetup, workerMade } from "./wasm-worker.js";
 
 let folder = "";
 beforeEach(() => {
@@ -11,7 +11,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 /** A checkout whose set-up notes the words that it is called with. */
-function checkout(status = 0): WorkerPlace {
+function checkout(status = 0): WorkerSetup {
   const script = join(folder, "setup.sh");
   const made = join(folder, "made");
   writeFileSync(script, `echo "$*" >'${made}'\nexit ${status}\n`);

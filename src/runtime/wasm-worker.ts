@@ -9,13 +9,13 @@ import { distFolder } from "../core/build-id.js";
 import { AgentKernelError } from "../core/errors.js";
 import { hasNativeBinary } from "../core/native-binary.js";
 
-export interface WorkerPlace {
+export interface WorkerSetup {
   readonly isThere: () => boolean;
   /** What sets this checkout up. */
   readonly script: string;
 }
 
-function ownPlace(): WorkerPlace {
+function ownPlace(): WorkerSetup {
   return {
     isThere: () => hasNativeBinary("ak-wasm"),
     script: join(dirname(distFolder()), "scripts", "setup.sh"),
@@ -23,7 +23,7 @@ function ownPlace(): WorkerPlace {
 }
 
 /** What makes it where it has not been compiled yet; null where it is there, or where this is no checkout. */
-export function missingWorkerScript({ isThere, script }: WorkerPlace = ownPlace()): string | null {
+export function missingWorkerScript({ isThere, script }: WorkerSetup = ownPlace()): string | null {
   return !isThere() && existsSync(script) ? script : null;
 }
 
@@ -31,7 +31,7 @@ export function missingWorkerScript({ isThere, script }: WorkerPlace = ownPlace(
  * `terminal`: whether the user sees this process's stderr, where the set-up tells its steps. A daemon has no such place,
  * and nobody is to wait for minutes without a word.
  */
-export async function workerMade(terminal: boolean, signal?: AbortSignal, place?: WorkerPlace): Promise<void> {
+export async function workerMade(terminal: boolean, signal?: AbortSignal, place?: WorkerSetup): Promise<void> {
   const script = missingWorkerScript(place);
   if (script === null) return;
   if (!terminal) throw notMade(`${script} wasm makes it, which takes some minutes the first time`);

@@ -1,7 +1,7 @@
 /** A property list for launchd. */
 import { OWN_MARK } from "./systemd-unit.js";
 
-export interface PlistWish {
+export interface PlistOptions {
   readonly label: string;
   readonly argv: readonly string[];
   readonly variables: readonly (readonly [string, string])[];
@@ -10,7 +10,7 @@ export interface PlistWish {
 
 const OWNER_ONLY_UMASK = 0o077;
 
-export function launchdPlist({ label, argv, variables, logPath }: PlistWish): string {
+export function launchdPlist({ label, argv, variables, logPath }: PlistOptions): string {
   return `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <!-- ${OWN_MARK}; what it would change is shown first. -->

@@ -4,7 +4,7 @@ import { AgentKernelError } from "../core/errors.js";
 /** By this line a file is known to be ours. */
 export const OWN_MARK = "Written by agentkernel setup";
 
-export interface UnitWish {
+export interface UnitOptions {
   readonly description: string;
   readonly argv: readonly string[];
   readonly variables: readonly (readonly [string, string])[];
@@ -16,7 +16,7 @@ export interface UnitWish {
  * Nothing here may set `no_new_privs` (most of systemd's own sandboxing does in a user manager) or another user
  * namespace: sandboxes need newuidmap, which has rights of its own, and namespaces.
  */
-export function systemdUnit({ description, argv, variables, insteadOf }: UnitWish): string {
+export function systemdUnit({ description, argv, variables, insteadOf }: UnitOptions): string {
   return [
     `# ${OWN_MARK}; what it would change is shown first.`,
     "[Unit]",

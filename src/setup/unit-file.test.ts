@@ -7,7 +7,7 @@ import { serviceFile } from "./unit-file.js";
 import { serviceNames } from "./unit-names.js";
 
 const program = [process.execPath, '/opt/a b/100%/$HOME/"q"/agentkernel.js'];
-const wish = { service: "daemon", platform: "linux", program, env: {}, homeDir: "/home/ada" } as const;
+const options = { service: "daemon", platform: "linux", program, env: {}, homeDir: "/home/ada" } as const;
 
 const hasVerifier = spawnSync("systemd-analyze", ["--version"]).status === 0;
 if (!hasVerifier)
@@ -15,13 +15,13 @@ if (!hasVerifier)
 
 describe("the unit for systemd", () => {
   it("lies where the user's configuration lies", () => {
-    expect(serviceFile(wish).path).toBe("/home/ada/.config/systemd/user/agentkernel.service");
-    const elsewhere = serviceFile({ ...wish, service: "serve", env: { XDG_CONFIG_HOME: "/etc/ada" } });
+    expect(serviceFile(options).path).toBe("/home/ada/.config/systemd/user/agentkernel.service");
+    const elsewhere = serviceFile({ ...options, service: "serve", env: { XDG_CONFIG_HOME: "/etc/ada" } });
     expect(elsewhere.path).toBe("/etc/ada/systemd/user/agentkernel-serve.service");
   });
 
   it("lets sandboxes outlive the daemon, and sets nothing that would forbid them", () => {
-    const { text } = serviceFile(wish);
+    const { text } = serviceFile(options);
     expect(text).toContain("\nConflicts=agentkernel-serve.service\n");
     for (const line of ["KillMode=process", "UMask=0077", "Restart=on-failure", "Type=exec"])
       expect(text).toContain(`\n${line}\n`);
@@ -30,7 +30,7 @@ describe("the unit for systemd", () => {
 
   it("passes on where our files lie, and nothing else", () => {
     const env = { XDG_STATE_HOME: "/state/50%", XDG_DATA_HOME: "relative", API_KEY: "secret" };
-    const { text } = serviceFile({ ...wish, env });
+    const { text } = serviceFile({ ...options, env });
     expect(text.match(/^Environment=.*$/gm)).toEqual([
       'Environment="AGENTKERNEL_SERVICE=agentkernel.service"',
       'Environment="XDG_STATE_HOME=/state/50%%"',
@@ -38,21 +38,21 @@ describe("the unit for systemd", () => {
   });
 
   it("refuses a path that it could not name", () => {
-    expect(() => serviceFile({ ...wish, program: ["/bin/a\nExecStart=/bin/b"] })).toThrow(/cannot name/);
+    expect(() => serviceFile({ ...options, program: ["/bin/a\nExecStart=/bin/b"] })).toThrow(/cannot name/);
   });
 
   it.runIf(hasVerifier).each(serviceNames)("of %s is one that systemd understands", (service) => {
     const folder = mkdtempSync(join(tmpdir(), "agentkernel-unit-"));
     try {
       const verify = (text: string) => {
-        const path = join(folder, basename(serviceFile({ ...wish, service }).path));
+        const path = join(folder, basename(serviceFile({ ...options, service }).path));
         writeFileSync(path, text);
         return spawnSync("systemd-analyze", ["verify", "--user", path], {
           encoding: "utf8",
           env: { ...process.env, XDG_RUNTIME_DIR: folder, HOME: folder },
         });
       };
-      const { text } = serviceFile({ ...wish, service });
+      const { text } = serviceFile({ ...options, service });
       const good = verify(text);
       expect({ status: good.status, complaints: good.stderr.match(/agentkernel[-a-z]*\.service.*/g) }).toEqual({
         status: 0,
@@ -68,7 +68,7 @@ describe("the unit for systemd", () => {
 });
 
 describe("the property list for launchd", () => {
-  const mac = { ...wish, platform: "darwin", homeDir: "/Users/ada <&>" } as const;
+  const mac = { ...options, platform: "darwin", homeDir: "/Users/ada <&>" } as const;
 
   it("is one that its format's reader understands, with every word as it is", () => {
     const { path, text } = serviceFile(mac);

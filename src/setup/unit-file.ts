@@ -14,7 +14,7 @@ export interface ServiceFile {
   readonly disable: readonly string[];
 }
 
-export interface ServiceWish {
+export interface ServiceOptions {
   readonly service: ServiceName;
   readonly platform: "linux" | "darwin";
   /** The program and its first words, absolute paths. */
@@ -32,8 +32,8 @@ const descriptions: Readonly<Record<ServiceName, string>> = {
 /** Where our files lie must be the same for the service and for command lines. */
 const PASSED_ON = ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] as const;
 
-export function serviceFile(wish: ServiceWish): ServiceFile {
-  const { service, platform, program, env, homeDir } = wish;
+export function serviceFile(options: ServiceOptions): ServiceFile {
+  const { service, platform, program, env, homeDir } = options;
   const argv = [...program, ...words[service]];
   const passed = PASSED_ON.flatMap((name) => {
     const value = env[name];

@@ -76,8 +76,8 @@ describe.skipIf(actor.name !== "root")("a sandbox on apple", () => {
         },
       ],
     });
-    const wish = { reference: apple.image, pull: "never" } as const;
-    const found = await backend.findImage?.(wish);
+    const request = { reference: apple.image, pull: "never" } as const;
+    const found = await backend.findImage?.(request);
     if (found === undefined) throw new Error("the backend has no images");
     const id = temporaryId();
     return { id, hostname: id, policy, image: found.source, projectDir, homeDir: null };

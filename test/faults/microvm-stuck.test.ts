@@ -21,7 +21,7 @@ const TIMEOUT_MS = 300_000;
 /** Where test/faults/machine-hang.c listens. */
 const HANG_PORT = 4999;
 /** A machine that lives answers sooner on any machine that tests run on. */
-const pulse = { quietMs: 1000, patienceMs: 15_000 };
+const heartbeat = { quietMs: 1000, patienceMs: 15_000 };
 const SILENT = expect.stringContaining("no sign of life");
 const [actor] = actors;
 const missing = missingForMachines();
@@ -49,7 +49,7 @@ describe.skipIf(missing !== null || actor?.name !== "root")("a machine", { timeo
     execFileSync("gcc", ["-O1", "-static", "-Wall", real, "-o", program, source]);
     const programOf: typeof nativeBinary = (name) => (name === "ak-init" ? program : nativeBinary(name));
     const files = machineFiles({ env: machineEnvironment(), homeDir: owner.home }, programOf);
-    return withContractImage(machinesOf(owner, { isCold: true, files, pulse }).backend);
+    return withContractImage(machinesOf(owner, { isCold: true, files, heartbeat }).backend);
   }
 
   it("that hangs is ended, and who waits for its command is told", async () => {

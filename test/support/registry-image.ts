@@ -14,7 +14,7 @@ export interface MadeImage {
   readonly layers: readonly MadeDocument[];
 }
 
-export interface ImageWish {
+export interface ImageOptions {
   readonly layers: readonly Buffer[];
   readonly architecture?: string;
   readonly layerType?: string;
@@ -35,16 +35,16 @@ export function descriptorOf({ bytes, digest, mediaType }: MadeDocument): Record
   return { mediaType, digest, size: bytes.length };
 }
 
-export function makeImage(wish: ImageWish): MadeImage {
-  const layers = wish.layers.map((bytes) =>
-    documentOf(bytes, wish.layerType ?? "application/vnd.oci.image.layer.v1.tar"),
+export function makeImage(options: ImageOptions): MadeImage {
+  const layers = options.layers.map((bytes) =>
+    documentOf(bytes, options.layerType ?? "application/vnd.oci.image.layer.v1.tar"),
   );
   const config = documentOf(
     {
       os: "linux",
-      architecture: wish.architecture ?? "amd64",
-      config: wish.config ?? {},
-      rootfs: { type: "layers", diff_ids: wish.diffIds ?? layers.map(({ digest }) => digest) },
+      architecture: options.architecture ?? "amd64",
+      config: options.config ?? {},
+      rootfs: { type: "layers", diff_ids: options.diffIds ?? layers.map(({ digest }) => digest) },
     },
     "application/vnd.oci.image.config.v1+json",
   );

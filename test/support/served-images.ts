@@ -36,7 +36,7 @@ export function marker(path: string, text: string): readonly TarItem[] {
   return [file("marker", text), file(path, '#!/bin/sh\necho "$(cat /marker) $*"\n', 0o755)];
 }
 
-export interface ServedWish {
+export interface ServedOptions {
   /** Uncompressed, lowest first. */
   readonly tars: readonly Buffer[];
   readonly config?: Readonly<Record<string, unknown>>;
@@ -44,7 +44,7 @@ export interface ServedWish {
   readonly diffIds?: readonly string[];
 }
 
-export function imageOf({ tars, config = {}, diffIds }: ServedWish): MadeImage {
+export function imageOf({ tars, config = {}, diffIds }: ServedOptions): MadeImage {
   return makeImage({
     layers: tars.map((tar) => gzipSync(tar, { level: 1 })),
     layerType: "application/vnd.oci.image.layer.v1.tar+gzip",

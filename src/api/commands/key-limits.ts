@@ -4,15 +4,15 @@
  */
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
+import type { BackendRequest } from "../../core/backend-request.js";
 import { isWeakerBackend } from "../../core/backend-strength.js";
-import type { BackendWish } from "../../core/backend-wish.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { NetworkRule } from "../../core/policy.js";
 import type { PolicyLayer } from "../../policy/layers.js";
 import { atMostFields, type Limit, onlyWithin } from "../../policy/limits.js";
 import type { Configuration } from "../../request/index.js";
 import { projectFolder } from "../../request/project-folder.js";
-import { type ImageWish, isPlace } from "../../runtime/root-image.js";
+import { type ImageRequest, isPlace } from "../../runtime/root-image.js";
 import { resourceNumbers } from "../../settings/index.js";
 import type { Caller } from "../auth/caller.js";
 import { isImageWithin, type KeyCeiling, smallCeiling } from "../auth/key-ceiling.js";
@@ -128,8 +128,8 @@ function usualOfKey(ceiling: KeyCeiling): readonly PolicyLayer[] {
 export function backendWithin(
   { backends }: KeyCeiling,
   asked: string | undefined,
-  wanted: BackendWish,
-  usual: BackendWish,
+  wanted: BackendRequest,
+  usual: BackendRequest,
 ): string | null {
   if (backends === null) {
     if (!isWeakerBackend(wanted.name, usual.name)) return null;
@@ -143,12 +143,12 @@ export function backendWithin(
 }
 
 /** One that was found by the command or the project counts as named: no other takes its place. */
-export function imageWithin({ images }: KeyCeiling, wish: ImageWish): ImageWish {
-  if (images === null) return wish;
-  if (isPlace(wish.name) || !isImageWithin(wish.name, images)) {
-    throw refuse("image", `this key may not use ${wish.name}: its images are ${images.join(", ")}`, "--image");
+export function imageWithin({ images }: KeyCeiling, request: ImageRequest): ImageRequest {
+  if (images === null) return request;
+  if (isPlace(request.name) || !isImageWithin(request.name, images)) {
+    throw refuse("image", `this key may not use ${request.name}: its images are ${images.join(", ")}`, "--image");
   }
-  return { ...wish, named: true };
+  return { ...request, named: true };
 }
 
 /** Absolute and free of links. Nothing is told of folders that are not the key's. */
@@ -180,7 +180,7 @@ function realOf(path: string): string {
  */
 export function timeWithin(
   caller: Pick<Caller, "isTrusted" | "ceiling">,
-  { asked, own, usual }: TimeWish,
+  { asked, own, usual }: TimeRequest,
 ): number | null {
   const most = ceilingOfCaller(caller)?.timeoutMs ?? Number.POSITIVE_INFINITY;
   if (asked !== undefined && asked > most) {
@@ -190,7 +190,7 @@ export function timeWithin(
   return least === Number.POSITIVE_INFINITY ? null : least;
 }
 
-export interface TimeWish {
+export interface TimeRequest {
   readonly asked: number | undefined;
   /** Of the sandbox. */
   readonly own: number | null;

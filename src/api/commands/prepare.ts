@@ -167,7 +167,7 @@ function wishesOf(command: readonly string[], body: PolicyBody): Wishes {
   set("compatibility-mode", body.compatibility_mode);
   set("user", body.user);
   set("workdir", body.cwd);
-  for (const [option, value] of networkWishes(body.network)) values.set(option, value);
+  for (const [option, value] of networkFlags(body.network)) values.set(option, value);
   if (body.env !== undefined)
     values.set(
       "env",
@@ -184,7 +184,7 @@ function numbersOfBody({ resources = {}, timeout_ms: timeout }: PolicyBody): Par
   return { ...Object.fromEntries(stated), ...(timeout === undefined ? {} : { "resources.timeoutMs": timeout }) };
 }
 
-export function networkWishes(network: NetworkWish | undefined): readonly (readonly [string, readonly string[]])[] {
+export function networkFlags(network: NetworkWish | undefined): readonly (readonly [string, readonly string[]])[] {
   if (network === undefined) return [];
   if (typeof network === "boolean") return [["network", [network ? "on" : "off"]]];
   if (typeof network === "string") return [["network", [network]]];

@@ -16,7 +16,7 @@ interface Waiting {
 }
 
 /** What a caller got. */
-export interface Place {
+export interface QueueSlot {
   /** Gives it back. */
   readonly leave: () => void;
   /** Others may have it; for its caller's own limit it still counts. */
@@ -51,7 +51,7 @@ export class FairQueue {
   }
 
   /** Rejects where too many wait already, or with the signal's reason. */
-  async enter(caller: string, limit: number | null, signal: AbortSignal): Promise<Place> {
+  async enter(caller: string, limit: number | null, signal: AbortSignal): Promise<QueueSlot> {
     signal.throwIfAborted();
     const line = this.#line(caller, limit);
     if (line.alone >= line.limit) throw allLeftAlone(line.limit);

@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { exitStatus } from "../../runtime/command-end.js";
 import type { SandboxExec } from "../../runtime/sandboxes/index.js";
-import { type Asked, type Backing, type HandlerFor, sandboxFor } from "../asked.js";
+import { type ApiCall, type Backing, type HandlerFor, sandboxFor } from "../call.js";
 import { timeWithin } from "../commands/key-limits.js";
 import type { attach as attachOperation } from "../operations/execs.js";
 import { parseJson } from "../schema/json-text.js";
@@ -28,7 +28,7 @@ const resize = object({
 });
 
 export type AttachQuery = ValueOf<NonNullable<(typeof attachOperation)["query"]>>;
-export type AttachAsked = Pick<Asked<unknown, AttachQuery>, "caller" | "params" | "query" | "signal">;
+export type AttachCall = Pick<ApiCall<unknown, AttachQuery>, "caller" | "params" | "query" | "signal">;
 
 /** Over plain HTTP there is no terminal. */
 export const attach: HandlerFor<"attach"> = async ({ caller, params }, backing) => {
@@ -41,7 +41,7 @@ export const attach: HandlerFor<"attach"> = async ({ caller, params }, backing) 
 
 /** Resolves when the terminal is closed. Rejects, before the connection is a WebSocket, where there can be none. */
 export async function serveTerminal(
-  asked: AttachAsked,
+  asked: AttachCall,
   backing: Backing,
   { request, socket, head }: { readonly request: IncomingMessage; readonly socket: Duplex; readonly head: Buffer },
 ): Promise<void> {

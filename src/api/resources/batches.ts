@@ -1,7 +1,7 @@
 /** Commands side by side, each in a temporary sandbox: results go out in their order, each as soon as its turn has come. */
 import { type Deferred, deferred } from "../../core/deferred.js";
 import { isAgentKernelError } from "../../core/errors.js";
-import type { HandlerFor } from "../asked.js";
+import type { HandlerFor } from "../call.js";
 import { succeeded } from "../commands/captured.js";
 import { errorAnswer } from "../http/error-answer.js";
 import { BATCH_OUTPUT_BYTES, type OutputRoom } from "../limits/output-budget.js";

@@ -8,8 +8,8 @@ import { AgentKernelError } from "../../core/errors.js";
 import { agreedTo, projectPaths } from "../../core/project-paths.js";
 import { refuseToApplyToHome } from "../../request/home-folders.js";
 import type { Sandbox } from "../../runtime/sandboxes/index.js";
-import { type Backing, type HandlerFor, sandboxFor } from "../asked.js";
 import type { Caller } from "../auth/caller.js";
+import { type Backing, type HandlerFor, sandboxFor } from "../call.js";
 import { data, type Reply } from "../http/reply.js";
 import type { ChangeAnswer, DiffAnswer } from "../operations/changes.js";
 import type { RunResult } from "../operations/runs.js";
@@ -29,7 +29,7 @@ export const diffSandbox: HandlerFor<"diffSandbox"> = async ({ caller, params, q
   return data(answer);
 };
 
-interface PatchWish {
+interface PatchOptions {
   readonly caller: Caller;
   readonly paths: readonly string[];
   readonly signal: AbortSignal;
@@ -37,7 +37,7 @@ interface PatchWish {
 }
 
 /** It is under way when this resolves, so that what stands against it is an answer of its own. */
-async function patchOf(sandbox: Sandbox, { caller, paths, signal, backing }: PatchWish): Promise<Reply> {
+async function patchOf(sandbox: Sandbox, { caller, paths, signal, backing }: PatchOptions): Promise<Reply> {
   await sandbox.recordFile({ operation: "read", path: "/workspace", bytes: null, verdict: "allowed" });
   const opened = deferred<Readable>();
   const held = backing.places.at(caller, signal, async () => {

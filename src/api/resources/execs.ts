@@ -1,9 +1,9 @@
 /** Commands in named sandboxes: at once, as events, or left to themselves. */
 import { deferred } from "../../core/deferred.js";
 import { exitStatus } from "../../runtime/command-end.js";
-import { attended } from "../../runtime/run-once.js";
+import { awaitCommand } from "../../runtime/run-once.js";
 import type { Sandbox, SandboxExec } from "../../runtime/sandboxes/index.js";
-import { type Asked, type Backing, type HandlerFor, sandboxFor } from "../asked.js";
+import { type ApiCall, type Backing, type HandlerFor, sandboxFor } from "../call.js";
 import { type CapturedField, capture, stdinOf, succeeded } from "../commands/captured.js";
 import { refuseOtherUser } from "../commands/ceilings.js";
 import { EventsOfCommand } from "../commands/command-events.js";
@@ -14,7 +14,7 @@ import type { ExecAnswer, ExecStreamBody } from "../operations/execs.js";
 import { roundedMs } from "./runs.js";
 import { hostEnvFor } from "./sandboxes.js";
 
-type ExecAsked = Asked<ExecStreamBody, unknown>;
+type ExecCall = ApiCall<ExecStreamBody, unknown>;
 
 export const exec: HandlerFor<"exec"> = async (asked, backing) => {
   const startedAt = performance.now();
@@ -26,7 +26,7 @@ export const exec: HandlerFor<"exec"> = async (asked, backing) => {
   try {
     const output = capture(sandbox.record.policy.resources.outputMiB, body.encoding ?? "utf8", room);
     const { command, end } = await backing.places.at(caller, signal, () =>
-      execAttended(asked, sandbox, backing, { stdin, connect: output.connect, onNamed: () => {}, onStarted: () => {} }),
+      streamExec(asked, sandbox, backing, { stdin, connect: output.connect, onNamed: () => {}, onStarted: () => {} }),
     );
     const rest: Omit<ExecAnswer, CapturedField> = {
       exit_code: exitStatus(end),
@@ -52,7 +52,7 @@ export const execStream: HandlerFor<"execStream"> = async (asked, backing) => {
     write: (response) =>
       EventsOfCommand.tell(response, body.encoding ?? "utf8", backing.redactFor(caller), async (events) => {
         const { command, end } = await backing.places.at(caller, signal, () =>
-          execAttended(asked, sandbox, backing, {
+          streamExec(asked, sandbox, backing, {
             stdin,
             connect: (guest) => events.connect(guest),
             onNamed: (id) => events.named({ sandbox: sandbox.name, exec: id }),
@@ -70,7 +70,7 @@ export const execStream: HandlerFor<"execStream"> = async (asked, backing) => {
   };
 };
 
-async function detach(asked: ExecAsked, sandbox: Sandbox, backing: Backing): Promise<object> {
+async function detach(asked: ExecCall, sandbox: Sandbox, backing: Backing): Promise<object> {
   const { caller, signal } = asked;
   const answered = deferred<object>();
   const held = backing.places.at(caller, signal, async (leaveAlone) => {
@@ -93,7 +93,7 @@ interface Streams {
   readonly onStarted: () => void;
 }
 
-async function execAttended(asked: ExecAsked, sandbox: Sandbox, backing: Backing, streams: Streams) {
+async function streamExec(asked: ExecCall, sandbox: Sandbox, backing: Backing, streams: Streams) {
   const { signal } = asked;
   const { stdin } = streams;
   const startedAt = performance.now();
@@ -102,7 +102,7 @@ async function execAttended(asked: ExecAsked, sandbox: Sandbox, backing: Backing
   command.guest.opened.then(streams.onStarted, () => {});
   try {
     const flushed = streams.connect(command.guest);
-    const end = await attended({ exec: command.guest, wait: command.wait, stdin, signal, flushed });
+    const end = await awaitCommand({ exec: command.guest, wait: command.wait, stdin, signal, flushed });
     backing.metrics.ended({ ms: performance.now() - startedAt, timedOut: end.timedOut });
     return { command, end };
   } finally {
@@ -112,7 +112,7 @@ async function execAttended(asked: ExecAsked, sandbox: Sandbox, backing: Backing
 }
 
 /** A command in a sandbox that does not run means that it should. */
-async function start(asked: ExecAsked, sandbox: Sandbox, backing: Backing, detached: boolean, stdin: boolean) {
+async function start(asked: ExecCall, sandbox: Sandbox, backing: Backing, detached: boolean, stdin: boolean) {
   const { body, caller, signal } = asked;
   refuseOtherUser(caller, body.user, sandbox.record.policy);
   // A limit of the sandbox's own holds for every command in it.

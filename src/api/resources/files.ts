@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import type { FileStat, GuestFiles } from "../../guest/index.js";
 import type { Sandbox } from "../../runtime/sandboxes/index.js";
-import { type Asked, type Backing, type HandlerFor, sandboxFor } from "../asked.js";
+import { type ApiCall, type Backing, type HandlerFor, sandboxFor } from "../call.js";
 import { decodeContent } from "../commands/captured.js";
 import { bodyChunks, hasBody, mediaType } from "../http/body.js";
 import { data, type Reply } from "../http/reply.js";
@@ -137,7 +137,7 @@ export const writeFile: HandlerFor<"writeFile"> = async (asked, backing) => {
   });
 
   function writeContent(
-    { body: json }: Asked<ValueOf<typeof writeFileRequest>, unknown>,
+    { body: json }: ApiCall<ValueOf<typeof writeFileRequest>, unknown>,
     files: GuestFiles,
     where: string,
     { maxUploadBytes }: Backing,

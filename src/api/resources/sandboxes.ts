@@ -5,8 +5,8 @@ import type { Redactor } from "../../core/redact.js";
 import { parseLifeMs } from "../../policy/resources.js";
 import type { Sandbox } from "../../runtime/sandboxes/index.js";
 import { numbersOf } from "../../settings/index.js";
-import { type Backing, type HandlerFor, sandboxFor } from "../asked.js";
 import { type Caller, localUser, maySee, ownerOf } from "../auth/caller.js";
+import { type Backing, type HandlerFor, sandboxFor } from "../call.js";
 import { ceilingOf, networkWithin, refuseLongerLife } from "../commands/ceilings.js";
 import { prepare } from "../commands/prepare.js";
 import { inFields } from "../http/error-answer.js";
@@ -29,9 +29,9 @@ export const createSandbox: HandlerFor<"createSandbox"> = async ({ body, caller,
   const run = await prepare([], body, { caller, own: backing.own });
   const sandbox = await backing.places.at(caller, signal, async () => {
     const giveBack = backing.places.reserveSandbox(caller, everything(backing));
-    const wish = { ttlMs: durationOf("ttl", body.ttl), idleTimeoutMs: durationOf("idle_timeout", body.idle_timeout) };
+    const update = { ttlMs: durationOf("ttl", body.ttl), idleTimeoutMs: durationOf("idle_timeout", body.idle_timeout) };
     const made = await backing.sandboxes
-      .create({ name, run, ...wish, owner: ownerOf(caller), signal })
+      .create({ name, run, ...update, owner: ownerOf(caller), signal })
       .finally(giveBack);
     if (body.start !== false) await startOrRemove(made, caller, backing, signal);
     return made;

@@ -1,28 +1,28 @@
 /** Snapshots of named sandboxes, and sandboxes that begin as copies. */
 import { AgentKernelError } from "../../core/errors.js";
 import type { Sandbox, Sandboxes, Snapshot } from "../../runtime/sandboxes/index.js";
-import { type Backing, type HandlerFor, sandboxFor } from "../asked.js";
 import { type Caller, isAdmin, maySee, ownerOf } from "../auth/caller.js";
+import { type Backing, type HandlerFor, sandboxFor } from "../call.js";
 import { data } from "../http/reply.js";
 import type { CopyBody, SnapshotAnswer } from "../operations/snapshots.js";
 import { answerOf, everything, hostEnvFor, refuseOtherNames, startOrRemove, timeOf } from "./sandboxes.js";
 
-type CopyWish = Parameters<Sandboxes["fork"]>[1];
+type CopyRequest = Parameters<Sandboxes["fork"]>[1];
 
 export const snapshotSandbox: HandlerFor<"snapshotSandbox"> = async ({ body, caller, params, signal }, backing) => {
   const sandbox = ownSandbox(caller, backing, params.name);
   const { snapshots } = backing.sandboxes;
   const taken = await backing.places.at(caller, signal, async () => {
     const giveBack = backing.places.reserveSandbox(caller, everything(backing));
-    const wish = { name: body?.name, memory: body?.memory, owner: ownerOf(caller), signal };
-    return await snapshots.take(sandbox, wish).finally(giveBack);
+    const options = { name: body?.name, memory: body?.memory, owner: ownerOf(caller), signal };
+    return await snapshots.take(sandbox, options).finally(giveBack);
   });
   return data(shown(taken), 201);
 };
 
 export const forkSandbox: HandlerFor<"forkSandbox"> = async ({ body, caller, params, signal }, backing) => {
   const source = ownSandbox(caller, backing, params.name);
-  const made = await copy(body, caller, backing, signal, (wish) => backing.sandboxes.fork(source, wish));
+  const made = await copy(body, caller, backing, signal, (request) => backing.sandboxes.fork(source, request));
   return data(await answerOf(made, backing.redactFor(caller)), 201);
 };
 
@@ -46,7 +46,7 @@ export const removeSnapshot: HandlerFor<"removeSnapshot"> = async ({ caller, par
 export const restoreSnapshot: HandlerFor<"restoreSnapshot"> = async ({ body, caller, params, signal }, backing) => {
   const { name } = snapshotFor(caller, backing, params.name);
   const source = backing.sandboxes.snapshots.source(name);
-  const made = await copy(body, caller, backing, signal, (wish) => backing.sandboxes.createCopy(source, wish));
+  const made = await copy(body, caller, backing, signal, (request) => backing.sandboxes.createCopy(source, request));
   return data(await answerOf(made, backing.redactFor(caller)), 201);
 };
 
@@ -55,13 +55,13 @@ async function copy(
   caller: Caller,
   backing: Backing,
   signal: AbortSignal,
-  make: (wish: CopyWish) => Promise<Sandbox>,
+  make: (request: CopyRequest) => Promise<Sandbox>,
 ): Promise<Sandbox> {
   refuseOtherNames(caller, name);
   return await backing.places.at(caller, signal, async () => {
     const giveBack = backing.places.reserveSandbox(caller, everything(backing));
-    const wish = { name, memory, owner: ownerOf(caller), ...hostEnvFor(caller, backing), signal };
-    const made = await make(wish).finally(giveBack);
+    const options = { name, memory, owner: ownerOf(caller), ...hostEnvFor(caller, backing), signal };
+    const made = await make(options).finally(giveBack);
     if (start !== false) await startOrRemove(made, caller, backing, signal);
     return made;
   });

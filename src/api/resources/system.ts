@@ -1,7 +1,7 @@
 /** The server itself. */
 import { buildId } from "../../core/build-id.js";
 import { version as ownVersion } from "../../core/version.js";
-import type { HandlerFor } from "../asked.js";
+import type { HandlerFor } from "../call.js";
 import { data } from "../http/reply.js";
 
 export const health: HandlerFor<"health"> = async (_asked, { isStopping }) =>

@@ -7,8 +7,8 @@ import { redactor } from "../../core/redact.js";
 import { auditFolder } from "../../core/state-folders.js";
 import { exitStatus } from "../../runtime/command-end.js";
 import type { ExecInfo, Sandbox, SandboxEvent } from "../../runtime/sandboxes/index.js";
-import { type Asked, type Backing, type HandlerFor, sandboxFor } from "../asked.js";
 import { isAdmin, maySee } from "../auth/caller.js";
+import { type ApiCall, type Backing, type HandlerFor, sandboxFor } from "../call.js";
 import { data, type Reply } from "../http/reply.js";
 import { EventStream } from "../sse.js";
 import { timeOf } from "./sandboxes.js";
@@ -134,7 +134,7 @@ function ownedBy({ sandbox, owner }: SandboxEvent) {
 const MOST_UNSENT = 1000;
 
 function stream(
-  { signal }: Asked<unknown, unknown>,
+  { signal }: ApiCall<unknown, unknown>,
   { sandboxes }: Backing,
   isSeen: (event: SandboxEvent) => boolean,
 ): Reply {

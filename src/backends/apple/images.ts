@@ -1,5 +1,5 @@
 /** Images in the store of Apple's program: found there, or pulled by it with the user's logins. */
-import type { OwnImage, OwnImageWish } from "../../core/backend.js";
+import type { OwnImage, OwnImageRequest } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import { imageOf } from "./answers.js";
@@ -8,8 +8,8 @@ import { ARCHITECTURE } from "./container-words.js";
 
 const PULL_PATIENCE_MS = 3_600_000;
 
-export async function findAppleImage(cli: ContainerCli, wish: OwnImageWish): Promise<OwnImage> {
-  const { reference, pull, signal } = wish;
+export async function findAppleImage(cli: ContainerCli, request: OwnImageRequest): Promise<OwnImage> {
+  const { reference, pull, signal } = request;
   if (reference === "host") {
     throw new AgentKernelError("unsupported", "the image host is not possible on this backend", {
       hint: "name an image with --image: a virtual machine runs images, not this machine's own programs",

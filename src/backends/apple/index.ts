@@ -48,6 +48,6 @@ export function appleBackend({ program, ...folders }: AppleOptions): Backend {
       }
       return booted;
     },
-    findImage: (wish) => findAppleImage(cli, wish),
+    findImage: (request) => findAppleImage(cli, request),
   };
 }

@@ -12,7 +12,7 @@ const API = "/v1.41";
 const MAX_ANSWER_CHARS = 32 << 20;
 const MAX_COMPLAINT_CHARS = 500;
 
-export interface Asked {
+export interface RequestOptions {
   readonly query?: Readonly<Record<string, string>>;
   /** A value as JSON, or the bytes of an archive. */
   readonly body?: unknown;
@@ -43,20 +43,20 @@ export class EngineClient {
    */
   readonly #connect = (): Socket => connect(this.socketPath);
 
-  async get(path: string, asked: Asked = {}): Promise<unknown> {
+  async get(path: string, asked: RequestOptions = {}): Promise<unknown> {
     return await this.#json("GET", path, asked);
   }
 
-  async post(path: string, asked: Asked = {}): Promise<unknown> {
+  async post(path: string, asked: RequestOptions = {}): Promise<unknown> {
     return await this.#json("POST", path, asked);
   }
 
-  async delete(path: string, asked: Asked = {}): Promise<unknown> {
+  async delete(path: string, asked: RequestOptions = {}): Promise<unknown> {
     return await this.#json("DELETE", path, asked);
   }
 
   /** An answer that comes bit by bit, as lines of JSON. */
-  async *lines(path: string, asked: Asked = {}): AsyncGenerator<unknown, void, void> {
+  async *lines(path: string, asked: RequestOptions = {}): AsyncGenerator<unknown, void, void> {
     const answer = await this.#ask("POST", path, asked);
     let text = "";
     for await (const part of answer as AsyncIterable<Buffer>) {
@@ -69,7 +69,7 @@ export class EngineClient {
   }
 
   /** A connection that carries a container's standard streams from its answer on. */
-  hijack(path: string, { query, body, signal }: Asked = {}): Promise<Socket> {
+  hijack(path: string, { query, body, signal }: RequestOptions = {}): Promise<Socket> {
     return new Promise((resolve, reject) => {
       const content = body === undefined ? "" : JSON.stringify(body);
       const asked = request({
@@ -97,13 +97,13 @@ export class EngineClient {
     });
   }
 
-  async #json(method: string, path: string, asked: Asked): Promise<unknown> {
+  async #json(method: string, path: string, asked: RequestOptions): Promise<unknown> {
     const answer = await this.#ask(method, path, asked);
     const text = await readText(answer, MAX_ANSWER_CHARS);
     return text.trim() === "" ? null : (JSON.parse(text) as unknown);
   }
 
-  #ask(method: string, path: string, { query, body, signal }: Asked): Promise<IncomingMessage> {
+  #ask(method: string, path: string, { query, body, signal }: RequestOptions): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const isArchive = Buffer.isBuffer(body);
       const content = body === undefined ? null : isArchive ? body : JSON.stringify(body);
@@ -129,7 +129,7 @@ export class EngineClient {
   }
 }
 
-function address(path: string, query: Asked["query"]): string {
+function address(path: string, query: RequestOptions["query"]): string {
   const words = new URLSearchParams(query).toString();
   return `${API}${path}${words === "" ? "" : `?${words}`}`;
 }

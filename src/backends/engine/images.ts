@@ -1,5 +1,5 @@
 /** Images in the engine's own store: found there, or pulled by the engine with the user's settings of that engine. */
-import type { OwnImage, OwnImageWish } from "../../core/backend.js";
+import type { OwnImage, OwnImageRequest } from "../../core/backend.js";
 import type { EngineKind } from "../../core/engine-socket.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
@@ -9,8 +9,8 @@ import type { Engine } from "./engine.js";
 
 const NOT_FOUND = 404;
 
-export async function findEngineImage({ client, kind }: Engine, wish: OwnImageWish): Promise<OwnImage> {
-  const { reference, pull } = wish;
+export async function findEngineImage({ client, kind }: Engine, request: OwnImageRequest): Promise<OwnImage> {
+  const { reference, pull } = request;
   if (reference === "host") {
     throw new AgentKernelError("unsupported", "the image host is not possible on this backend", {
       hint: "name an image with --image: an engine runs images, not this machine's own programs",
@@ -23,7 +23,7 @@ export async function findEngineImage({ client, kind }: Engine, wish: OwnImageWi
       hint: "load it into the engine (docker load, podman load), or leave out --pull never",
     });
   }
-  await pullImage(client, wish);
+  await pullImage(client, request);
   const pulled = await look({ client, kind }, reference);
   if (pulled !== null) return pulled;
   throw new AgentKernelError("image_unavailable", `${escapeText(reference)} was pulled, and is not there`);
@@ -38,7 +38,7 @@ async function look({ client, kind }: Pick<Engine, "client" | "kind">, reference
   }
 }
 
-async function pullImage(client: EngineClient, { reference, onPull, signal }: OwnImageWish): Promise<void> {
+async function pullImage(client: EngineClient, { reference, onPull, signal }: OwnImageRequest): Promise<void> {
   try {
     for await (const line of client.lines("/images/create", { query: pullQuery(reference), signal })) {
       const complaint = member(line, "error");

@@ -55,7 +55,7 @@ export function engineBackend(kind: EngineKind, { programs, env, folder }: Engin
     },
     kept: engineKept(engine),
     shapeOf: (spec) => warmShape(engine(), spec),
-    findImage: (wish) => findEngineImage(engine(), wish),
+    findImage: (request) => findEngineImage(engine(), request),
   };
 }
 

@@ -159,7 +159,7 @@ export class JailLauncher implements JailStarter {
     this.#jails.set(pid, jail);
     control.once("close", () => {
       jail.isClosed = true;
-      if (this.#isGone) this.#endUntold();
+      if (this.#isGone) this.#endUnannounced();
     });
     return {
       pid,
@@ -179,11 +179,11 @@ export class JailLauncher implements JailStarter {
     this.#listening.reject(startFailure("the launcher ended at once", false));
     // A jail that was started and never told of has its streams here, and ends with them.
     for (const { fail } of [...this.#awaited.values()]) fail(startFailure("the launcher was killed", false));
-    this.#endUntold();
+    this.#endUnannounced();
   }
 
   /** Without a launcher to tell, the end of its control stream is the end of the jail, however it came about. */
-  #endUntold(): void {
+  #endUnannounced(): void {
     for (const [pid, { exited, isClosed }] of this.#jails) {
       if (!isClosed) continue;
       this.#jails.delete(pid);

@@ -18,7 +18,7 @@ describe("the text of a spec", () => {
     const spec = jailSpec(boot, paths);
     expect(spec.hide.length).toBeGreaterThan(10);
     expect(JSON.parse(bootText(boot, paths))).toEqual(spec);
-    const next = { ...boot, hostname: "run-2", foreseen: 7, trustedCertificate: "PEM" };
+    const next = { ...boot, hostname: "run-2", prescan: 7, trustedCertificate: "PEM" };
     expect(JSON.parse(bootText(next, paths))).toEqual(jailSpec(next, paths));
   });
 
@@ -50,15 +50,16 @@ describe("the text of a spec", () => {
   });
 
   it("is only what is the caller's own for a jail that was built by the same", () => {
-    const own = { hostname: "run-2", foreseen: 7, trustedCertificate: "PEM" };
-    const next = { ...boot, ...own };
-    expect(JSON.parse(takeText(next, paths, specBasis(boot, paths)))).toEqual({ take: { ...own, sources: ["/p"] } });
+    const own = { hostname: "run-2", trustedCertificate: "PEM" };
+    const next = { ...boot, ...own, prescan: 7 };
+    const take = { ...own, foreseen: 7, sources: ["/p"] };
+    expect(JSON.parse(takeText(next, paths, specBasis(boot, paths)))).toEqual({ take });
     const elsewhere = { ...next, projectDir: "/q" };
     expect(JSON.parse(takeText(elsewhere, paths, specBasis(boot, paths)))).toEqual(jailSpec(elsewhere, paths));
   });
 
   it("names the look ahead that was made for it, and none otherwise", () => {
-    expect(jailSpec({ ...boot, foreseen: 7 }, paths)).toMatchObject({ foreseen: 7 });
+    expect(jailSpec({ ...boot, prescan: 7 }, paths)).toMatchObject({ foreseen: 7 });
     expect(jailSpec(boot, paths)).not.toHaveProperty("foreseen");
   });
 });

@@ -89,12 +89,12 @@ export function jailSpec(boot: BootSpec, paths: JailPaths): JailSpec {
   return { ...ownPart(boot), ...specBasis(boot, paths) };
 }
 
-function ownPart({ hostname, trustedCertificate, git, foreseen }: BootSpec): Pick<JailSpec, OwnPart> {
+function ownPart({ hostname, trustedCertificate, git, prescan }: BootSpec): Pick<JailSpec, OwnPart> {
   return {
     hostname,
     trustedCertificate: trustedCertificate ?? null,
     ...(git === undefined ? {} : { git }),
-    ...(foreseen === undefined ? {} : { foreseen }),
+    ...(prescan === undefined ? {} : { foreseen: prescan }),
   };
 }
 

@@ -4,7 +4,7 @@
  */
 import { closeSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
-import type { LimitsHit } from "../../core/backend.js";
+import type { LimitCounts } from "../../core/backend.js";
 
 const CGROUPS = "/sys/fs/cgroup";
 const OWN_CGROUP = /^0::(\/(?:.*\/)?agentkernel-[^/\n]+)\n$/;
@@ -12,7 +12,7 @@ const OWN_CGROUP = /^0::(\/(?:.*\/)?agentkernel-[^/\n]+)\n$/;
 const MOST_BYTES = 2048;
 
 /** Null where the limits of this process are elsewhere, or cannot be read from here. */
-export function limitCounters(pid: number): (() => LimitsHit | null) | null {
+export function limitCounters(pid: number): (() => LimitCounts | null) | null {
   const text = read(`/proc/${pid}/cgroup`);
   // Where there are more hierarchies than this one, the first line is of another.
   const [, path] = (text?.startsWith("0::") ? OWN_CGROUP.exec(text) : null) ?? [];

@@ -127,7 +127,7 @@ class WarmJail implements WarmSandbox {
     return await bootIn(this.#jail, takeText(spec, this.#programs, this.#basis), signal, onStream);
   }
 
-  foresee(number: number, folder: string): void {
+  prescan(number: number, folder: string): void {
     // The jail tells such a line by its beginning.
     if (!this.#isTaken) this.#jail.order({ foresee: number, source: folder });
   }

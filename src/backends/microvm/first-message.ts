@@ -8,7 +8,7 @@ import type { CopiedView } from "../entry/views.js";
 import { scratchMiB } from "../linux/jail-spec.js";
 import type { MonitorKind } from "./monitor.js";
 
-interface Place {
+interface MessageSubject {
   readonly path: string;
   readonly mib: number;
   /** Octal. */
@@ -58,9 +58,9 @@ function places(
   { policy: { fs, resources } }: BootSpec,
   views: readonly CopiedView[],
   tmpMib: number,
-): readonly Place[] {
+): readonly MessageSubject[] {
   const scratch = scratchMiB(resources);
-  const found = new Map<string, Place>();
+  const found = new Map<string, MessageSubject>();
   const add = (path: string, mib: number, mode: string) => {
     if (!found.has(path)) found.set(path, { path, mib, mode });
   };

@@ -9,7 +9,7 @@ import { copiedViews, liveViews } from "../entry/views.js";
 import { firstMessage } from "./first-message.js";
 import { microvmKept } from "./kept/index.js";
 import type { MonitorKind } from "./monitor.js";
-import { type MicrovmOptions, usualPulse } from "./options.js";
+import { type MicrovmOptions, usualHeartbeat } from "./options.js";
 import { machineViews, RunMachine } from "./run-machine.js";
 import { memoryMib } from "./shape.js";
 import { shapeFor } from "./shape-for.js";
@@ -47,7 +47,7 @@ export function microvmBackend(options: MicrovmOptions): Backend {
 }
 
 async function startMachine(options: MicrovmOptions, spec: BootSpec, signal?: AbortSignal): Promise<RunMachine> {
-  const { programs, vmmBinary, templates, folder, isCold = false, pulse = usualPulse } = options;
+  const { programs, vmmBinary, templates, folder, isCold = false, heartbeat = usualHeartbeat } = options;
   const first = (kind: MonitorKind) => firstMessage(spec, machineViews(spec), kind);
   const shape = await shapeFor(options, { ...spec.policy, image: spec.image, first }, signal);
   const start = isCold
@@ -55,7 +55,7 @@ async function startMachine(options: MicrovmOptions, spec: BootSpec, signal?: Ab
     : ({ does: "restore", template: await (await templates()).of(shape) } as const);
   signal?.throwIfAborted();
   const { vcpus: share } = spec.policy.resources;
-  return await RunMachine.start({ programs, vmmBinary, shape, start, vcpus: share, folder, pulse }, signal);
+  return await RunMachine.start({ programs, vmmBinary, shape, start, vcpus: share, folder, heartbeat }, signal);
 }
 
 /** What a machine is told when it is woken is not part of it: names, folders, certificates are whoever's it becomes. */

@@ -1,5 +1,5 @@
 /** What the microvm backend is made from. */
-import type { Pulse } from "../../core/pulse.js";
+import type { HeartbeatTiming } from "../../core/heartbeat-timing.js";
 import type { JailPrograms } from "../linux/jail-process.js";
 import type { MachineFiles } from "./machine-files.js";
 import type { Monitor } from "./monitor.js";
@@ -9,7 +9,7 @@ import type { Templates } from "./templates.js";
  * A machine's kernel can stop for ever. The time is far beyond what one takes that has too much to do, on a host that has
  * too much to do.
  */
-export const usualPulse: Pulse = { quietMs: 30_000, patienceMs: 90_000 };
+export const usualHeartbeat: HeartbeatTiming = { quietMs: 30_000, patienceMs: 90_000 };
 
 export interface MicrovmOptions {
   readonly programs: JailPrograms;
@@ -22,5 +22,5 @@ export interface MicrovmOptions {
   /** From the kernel on each time, without a template. */
   readonly isCold?: boolean;
   /** What is expected of machines; without it what is usual. */
-  readonly pulse?: Pulse;
+  readonly heartbeat?: HeartbeatTiming;
 }

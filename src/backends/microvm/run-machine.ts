@@ -6,7 +6,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { BootedSandbox, BootSpec, Layer, SandboxEnd } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
-import type { Pulse } from "../../core/pulse.js";
+import type { HeartbeatTiming } from "../../core/heartbeat-timing.js";
 import { entryOrder } from "../entry/order.js";
 import type { Preface } from "../entry/preface.js";
 import { giveOrder } from "../entry/talk.js";
@@ -30,7 +30,7 @@ export interface MachineParts {
   readonly vcpus: number;
   /** Of the user's own, for what is known of synced projects. */
   readonly folder: string;
-  readonly pulse: Pulse;
+  readonly heartbeat: HeartbeatTiming;
 }
 
 export class RunMachine {
@@ -126,7 +126,7 @@ export class RunMachine {
       stream: this.#stream,
       layers,
       ended: this.ended,
-      pulse: this.#parts.pulse,
+      heartbeat: this.#parts.heartbeat,
       ...(this.#jail.ending === undefined ? {} : { ending: this.#jail.ending }),
       finish: () => this.finish(),
       kill: () => this.kill(),

@@ -6,7 +6,7 @@ import type { MonitorKind } from "./monitor.js";
 import type { MicrovmOptions } from "./options.js";
 import { type MachineShape, memoryMib, vcpus } from "./shape.js";
 
-export interface ShapeWish {
+export interface ShapeRequest {
   readonly image: ImageSource;
   readonly resources: ResourcePolicy;
   /** What the machine is told first. */
@@ -17,7 +17,7 @@ export interface ShapeWish {
 
 export async function shapeFor(
   { monitor: openMonitor, files }: Pick<MicrovmOptions, "monitor" | "files">,
-  { image, resources, first, diskMib }: ShapeWish,
+  { image, resources, first, diskMib }: ShapeRequest,
   signal?: AbortSignal,
 ): Promise<MachineShape> {
   if (image.kind === "host") {

@@ -1,6 +1,6 @@
 /** One call of a module, in the place of a sandbox: it begins with a worker and ends by giving it back, or with it. */
 import type { Duplex } from "node:stream";
-import type { Layer, LimitsHit, SandboxEnd, UsedSoFar } from "../../core/backend.js";
+import type { Layer, LimitCounts, SandboxEnd, UsedSoFar } from "../../core/backend.js";
 import { deferred } from "../../core/deferred.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { ExecExit, ExecRequest } from "../../core/exec.js";
@@ -8,7 +8,7 @@ import type { GuestExec, GuestFiles } from "../../guest/index.js";
 import type { WasmWorker } from "./worker.js";
 
 /** What becomes of the worker when the call is over. */
-export interface WorkerHome {
+export interface WorkerRelease {
   /** It may serve another call of the same kind. Null: it has seen a project, and serves one. */
   readonly give: ((worker: WasmWorker) => void) | null;
   readonly drop: (worker: WasmWorker) => void;
@@ -22,15 +22,15 @@ export class WasmCall {
   readonly isWarm: boolean;
   readonly ended: Promise<SandboxEnd>;
   readonly #worker: WasmWorker;
-  readonly #home: WorkerHome;
+  readonly #home: WorkerRelease;
   readonly #ended = deferred<SandboxEnd>();
   #ending: Promise<SandboxEnd> | null = null;
   #exit: ExecExit | null = null;
 
-  constructor(id: string, worker: WasmWorker, home: WorkerHome, isWarm: boolean) {
+  constructor(id: string, worker: WasmWorker, release: WorkerRelease, isWarm: boolean) {
     this.id = id;
     this.#worker = worker;
-    this.#home = home;
+    this.#home = release;
     this.layers = worker.layers;
     this.isWarm = isWarm;
     this.ended = this.#ended.promise;
@@ -42,7 +42,7 @@ export class WasmCall {
   }
 
   /** What a call was refused is in its own trap. */
-  limitsHit(): LimitsHit | null {
+  limitsHit(): LimitCounts | null {
     return this.#home.give === null ? (this.#worker.booted.limitsHit?.() ?? null) : { oomKills: 0, pidsDenied: 0 };
   }
 

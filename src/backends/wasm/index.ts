@@ -96,11 +96,11 @@ export class WasmBackend {
     const waiting = await this.#pool.take(kind, signal);
     try {
       const worker = waiting ?? (await this.#start(this.#options.jails, shared(spec), [], signal));
-      const home = {
+      const release = {
         give: (served: WasmWorker) => this.#pool.give(kind, served),
         drop: (served: WasmWorker) => this.#pool.drop(served),
       };
-      return new WasmCall(spec.id, worker, home, waiting !== null);
+      return new WasmCall(spec.id, worker, release, waiting !== null);
     } catch (error) {
       this.#pool.drop(waiting);
       throw error;

@@ -9,5 +9,5 @@ export function inProject(parsed: ParsedOptions, invocation: Invocation): Invoca
   if (dir === undefined) return invocation;
   const cwd = projectFolder({ path: resolve(invocation.cwd, dir), field: "--dir", shown: dir });
   // The look ahead was at the directory that the caller is in.
-  return { ...invocation, cwd, foreseen: null };
+  return { ...invocation, cwd, prescan: null };
 }

@@ -18,8 +18,8 @@ export interface Invocation extends Surroundings {
   readonly signals: SignalSource;
   /** Null where there is none. */
   readonly resident: Resident | null;
-  /** The look ahead that was made for this caller: see `WarmPool.foresee`. */
-  readonly foreseen?: number | null;
+  /** The look ahead that was made for this caller: see `WarmPool.prescan`. */
+  readonly prescan?: number | null;
   /** Happens when the caller has vanished and nobody waits for an end any more; null where that ends this process too. */
   readonly gone: Departure | null;
   /**

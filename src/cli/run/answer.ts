@@ -2,7 +2,7 @@
 import type { SandboxEnd } from "../../core/backend.js";
 import { shownCarry } from "../../core/shown-carry.js";
 import { type CommandEnd, exitStatus } from "../../runtime/command-end.js";
-import type { RootImage } from "../../runtime/root-image.js";
+import type { ResolvedRoot } from "../../runtime/root-image.js";
 import type { RunRequest } from "../../runtime/run-request.js";
 import type { RunSandbox } from "../../runtime/run-sandbox.js";
 import type { Blocked } from "../../runtime/sandbox-egress.js";
@@ -20,7 +20,7 @@ export interface Ran {
 
 export interface AnswerParts {
   readonly request: RunRequest;
-  readonly image: RootImage;
+  readonly image: ResolvedRoot;
   readonly backendWhy: string;
   readonly sandbox: Pick<RunSandbox, "id" | "backend" | "layers">;
   readonly ran: Ran;

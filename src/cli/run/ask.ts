@@ -4,10 +4,10 @@ import { createInterface, type Interface } from "node:readline/promises";
 import { ReadStream, WriteStream } from "node:tty";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
-import type { Answer, Question } from "../../egress/index.js";
+import type { ApprovalChoice, Question } from "../../egress/index.js";
 import type { Asker } from "../../runtime/asker.js";
 
-const answers: ReadonlyMap<string, Answer> = new Map<string, Answer>([
+const answers: ReadonlyMap<string, ApprovalChoice> = new Map<string, ApprovalChoice>([
   ["o", "once"],
   ["once", "once"],
   ["s", "sandbox"],
@@ -60,7 +60,7 @@ function openTerminal<Stream>(open: () => Stream): Stream {
   }
 }
 
-async function put(lines: Interface, { sandbox, host, port, signal }: Question): Promise<Answer> {
+async function put(lines: Interface, { sandbox, host, port, signal }: Question): Promise<ApprovalChoice> {
   const where = `${escapeText(host)}:${port}`;
   const words = `agentkernel: ${sandbox} wants to reach ${where}. Allow it? [o]nce, for this [s]andbox, [n]ever: `;
   for (;;) {

@@ -1,6 +1,6 @@
 /** A whole `run`: start, stream, end, clean up, and say what the user should know. Returns the exit status. */
 import { constants } from "node:os";
-import type { LimitsHit } from "../../core/backend.js";
+import type { LimitCounts } from "../../core/backend.js";
 import { escapeText } from "../../core/escape.js";
 import type { ExecRequest } from "../../core/exec.js";
 import { type CommandEnd, CommandWait, exitStatus } from "../../runtime/command-end.js";
@@ -9,7 +9,7 @@ import { explainedDeath } from "../../runtime/death-of-sandbox.js";
 import { hiddenIn, MissedPaths } from "../../runtime/missed-paths.js";
 import { type OpenRun, openRun } from "../../runtime/open-run.js";
 import { closePorts, type OpenPort, openPorts } from "../../runtime/published-ports.js";
-import type { RootImage } from "../../runtime/root-image.js";
+import type { ResolvedRoot } from "../../runtime/root-image.js";
 import { openRunAudit, type RunAudit } from "../../runtime/run-audit.js";
 import type { RunEgress } from "../../runtime/run-egress.js";
 import type { RunRequest } from "../../runtime/run-request.js";
@@ -142,7 +142,7 @@ interface CommandParts {
   readonly command: ExecRequest;
   readonly streams: RunStreams;
   readonly egress: RunEgress | null;
-  readonly image: RootImage;
+  readonly image: ResolvedRoot;
 }
 
 async function runIn(sandbox: RunSandbox, run: Run, parts: CommandParts): Promise<Ran> {
@@ -202,7 +202,7 @@ async function releaseCaller(
   run: Run,
   command: CommandEnd,
   streams: RunStreams,
-  hits: LimitsHit | null,
+  hits: LimitCounts | null,
 ): Promise<void> {
   const { invocation, audit } = run;
   const isNews = hits === null || hits.oomKills > 0 || (command.exit.code !== 0 && hits.pidsDenied > 0);

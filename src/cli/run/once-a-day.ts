@@ -16,10 +16,10 @@ const MAX_KEPT = 64;
 const recurring =
   /^(?:using this machine's own programs|cgroup: |\d+ files? hidden, |\d+ of them (?:is|are) tracked by git)/;
 
-type Place = Pick<Surroundings, "env" | "homeDir" | "cwd">;
+type StateLocation = Pick<Surroundings, "env" | "homeDir" | "cwd">;
 
 /** Those of the lines that are to be said now. */
-export function remarksNow(lines: readonly string[], place: Place, nowMs = Date.now()): readonly string[] {
+export function remarksNow(lines: readonly string[], place: StateLocation, nowMs = Date.now()): readonly string[] {
   const choice = choiceOf(place.env[VARIABLE]);
   if (choice === "always" || !lines.some((line) => recurring.test(line))) return lines;
   if (choice === "never") return lines.filter((line) => !recurring.test(line));
@@ -42,7 +42,7 @@ function choiceOf(named: string | undefined): (typeof choices)[number] {
   throw new AgentKernelError("invalid_argument", `${VARIABLE} is "${named}"`, { hint: `one of ${choices.join(", ")}` });
 }
 
-function keyOf(line: string, { cwd }: Place): string {
+function keyOf(line: string, { cwd }: StateLocation): string {
   return `${cwd}\n${line}`;
 }
 

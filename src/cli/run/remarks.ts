@@ -6,7 +6,7 @@ import type { CommandEnd } from "../../runtime/command-end.js";
 import { leftOutRemark } from "../../runtime/host-programs/not-found.js";
 import { hiddenIn } from "../../runtime/missed-paths.js";
 import type { OpenPort } from "../../runtime/published-ports.js";
-import type { RootImage } from "../../runtime/root-image.js";
+import type { ResolvedRoot } from "../../runtime/root-image.js";
 import type { RunRequest } from "../../runtime/run-request.js";
 import type { Blocked } from "../../runtime/sandbox-egress.js";
 import { carriedRemarks } from "./carried.js";
@@ -72,7 +72,7 @@ function blockedRemark({ host, port, rule, times }: Blocked, option: string): st
 }
 
 /** A shell says which command it did not find, and cannot say why. */
-export function missingRemark({ programs }: Pick<RootImage, "programs">, { exit }: CommandEnd): string | null {
+export function missingRemark({ programs }: Pick<ResolvedRoot, "programs">, { exit }: CommandEnd): string | null {
   return exit.code === COMMAND_NOT_FOUND && programs !== undefined ? leftOutRemark(programs) : null;
 }
 

@@ -9,7 +9,7 @@ import type { Invocation } from "../invocation/index.js";
 import { writeErr } from "../output.js";
 import { EndingSignals } from "../run/signals.js";
 import { terminalSize } from "../run/terminal.js";
-import type { AttachWish } from "./attach-wish.js";
+import type { AttachArguments } from "./attach-arguments.js";
 import { ensureRunning } from "./execute.js";
 import { Keyboard } from "./keyboard.js";
 import { sandboxOf } from "./residents.js";
@@ -22,23 +22,23 @@ type Left =
   | { readonly how: "left"; readonly signal: number | null }
   | { readonly how: "unwritable"; readonly why: AgentKernelError };
 
-export async function attachTo(wish: AttachWish, invocation: Invocation): Promise<number> {
+export async function attachTo(args: AttachArguments, invocation: Invocation): Promise<number> {
   const { stdin, stdout } = invocation;
   if (!stdin.isTerminal || !stdout.isTerminal) {
     const what = stdin.isTerminal ? "stdout" : "stdin";
     throw new AgentKernelError("invalid_argument", `attach needs a terminal, and ${what} is none`, {
-      hint: `to run a command without one: agentkernel exec ${wish.name} COMMAND`,
+      hint: `to run a command without one: agentkernel exec ${args.name} COMMAND`,
     });
   }
-  const sandbox = sandboxOf(invocation, wish.name);
+  const sandbox = sandboxOf(invocation, args.name);
   const abort = new AbortController();
   const signals = new EndingSignals(invocation.signals, () => abort.abort());
   invocation.gone?.onGone(() => abort.abort());
   try {
     await ensureRunning(sandbox, invocation, abort.signal);
-    const terminal = await find(sandbox, wish, invocation);
+    const terminal = await find(sandbox, args, invocation);
     if (abort.signal.aborted) return 128 + (signals.first ?? SIGHUP);
-    const left = await look(terminal, sandbox, { wish, invocation, signals });
+    const left = await look(terminal, sandbox, { args, invocation, signals });
     return await tell(left, sandbox, terminal, invocation);
   } catch (error) {
     if (abort.signal.aborted) return 128 + (signals.first ?? SIGHUP);
@@ -48,7 +48,7 @@ export async function attachTo(wish: AttachWish, invocation: Invocation): Promis
   }
 }
 
-async function find(sandbox: Sandbox, { which, fresh }: AttachWish, invocation: Invocation): Promise<Terminal> {
+async function find(sandbox: Sandbox, { which, fresh }: AttachArguments, invocation: Invocation): Promise<Terminal> {
   const terminals = await sandbox.knownTerminals();
   if (typeof which === "object") return terminals.get(which.id);
   const unwatched = which === "any" ? terminals.unwatched() : null;
@@ -58,13 +58,13 @@ async function find(sandbox: Sandbox, { which, fresh }: AttachWish, invocation: 
 }
 
 interface Looking {
-  readonly wish: AttachWish;
+  readonly args: AttachArguments;
   readonly invocation: Invocation;
   readonly signals: EndingSignals;
 }
 
 /** The user's terminal is as it was before when this settles. */
-async function look(terminal: Terminal, sandbox: Sandbox, { wish, invocation, signals }: Looking): Promise<Left> {
+async function look(terminal: Terminal, sandbox: Sandbox, { args, invocation, signals }: Looking): Promise<Left> {
   const { stdin, stdout } = invocation;
   const over = deferred<Left>();
   const restore = stdin.makeRaw();
@@ -88,7 +88,7 @@ async function look(terminal: Terminal, sandbox: Sandbox, { wish, invocation, si
   };
   if (input !== null) {
     const onLeave = () => leave(null);
-    keyboard.current = new Keyboard({ input, detachKeys: wish.detachKeys, type: (bytes) => seat.type(bytes), onLeave });
+    keyboard.current = new Keyboard({ input, detachKeys: args.detachKeys, type: (bytes) => seat.type(bytes), onLeave });
   }
   signals.passTo((signal) => leave(signal));
   if (signals.first !== null) leave(signals.first);

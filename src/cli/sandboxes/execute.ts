@@ -12,7 +12,7 @@ import { blockedRemarks } from "../run/remarks.js";
 import { EndingSignals } from "../run/signals.js";
 import { openStreams, type RunStreams } from "../run/streams.js";
 import { terminalSize } from "../run/terminal.js";
-import type { CommandWish } from "./exec-wish.js";
+import type { ExecArguments } from "./exec-arguments.js";
 import { sandboxOf } from "./residents.js";
 
 const { SIGHUP } = constants.signals;
@@ -22,17 +22,17 @@ export type AboutSandbox = (sandbox: Sandbox) => Promise<object>;
 
 const nothingMore: AboutSandbox = async () => ({});
 
-export async function executeIn(wish: CommandWish, invocation: Invocation, about = nothingMore): Promise<number> {
-  const sandbox = sandboxOf(invocation, wish.name);
+export async function executeIn(args: ExecArguments, invocation: Invocation, about = nothingMore): Promise<number> {
+  const sandbox = sandboxOf(invocation, args.name);
   const abort = new AbortController();
   const signals = new EndingSignals(invocation.signals, () => abort.abort());
   invocation.gone?.onGone(() => abort.abort());
   try {
     await ensureRunning(sandbox, invocation, abort.signal);
     if (signals.first !== null || abort.signal.aborted) return 128 + (signals.first ?? SIGHUP);
-    return wish.detached
-      ? await runDetached(sandbox, wish, invocation)
-      : await runIn(sandbox, { ...wish, about }, invocation, signals);
+    return args.detached
+      ? await runDetached(sandbox, args, invocation)
+      : await runIn(sandbox, { ...args, about }, invocation, signals);
   } catch (error) {
     if (signals.first !== null && abort.signal.aborted) return 128 + signals.first;
     throw error;
@@ -50,22 +50,22 @@ export async function ensureRunning(sandbox: Sandbox, invocation: Invocation, si
 }
 
 /** The id of what runs goes to stdout, as soon as it does. */
-async function runDetached(sandbox: Sandbox, wish: CommandWish, invocation: Invocation): Promise<number> {
-  const tty = wish.tty ? terminalSize(invocation) : null;
-  const exec = await sandbox.exec({ ...wish, hostEnv: invocation.env, stdin: false, tty });
+async function runDetached(sandbox: Sandbox, args: ExecArguments, invocation: Invocation): Promise<number> {
+  const tty = args.tty ? terminalSize(invocation) : null;
+  const exec = await sandbox.exec({ ...args, hostEnv: invocation.env, stdin: false, tty });
   await exec.guest.opened;
-  if (wish.json) return await writeJson(invocation, { success: true, data: { sandbox: sandbox.name, exec: exec.id } });
+  if (args.json) return await writeJson(invocation, { success: true, data: { sandbox: sandbox.name, exec: exec.id } });
   return await writeOut(invocation, `${exec.id}\n`);
 }
 
 async function runIn(
   sandbox: Sandbox,
-  wish: CommandWish & { readonly about: AboutSandbox },
+  args: ExecArguments & { readonly about: AboutSandbox },
   invocation: Invocation,
   signals: EndingSignals,
 ): Promise<number> {
   const startedAt = performance.now();
-  const { tty, json, graceMs } = wish;
+  const { tty, json, graceMs } = args;
   const streams = openStreams({ tty, json, policy: sandbox.record.policy, ask: false }, invocation);
   const happened = `the daemon ended, and the command with it; the sandbox ${sandbox.name} goes on`;
   invocation.ifLost({ words: `agentkernel: ${happened}\n  hint: agentkernel daemon start, then run it again` });
@@ -73,7 +73,7 @@ async function runIn(
   let blocked = (): readonly Blocked[] => [];
   try {
     exec = await sandbox.exec({
-      ...wish,
+      ...args,
       hostEnv: invocation.env,
       stdin: streams.hasInput,
       tty: streams.terminal,
@@ -89,7 +89,7 @@ async function runIn(
     if (json) {
       await writeJson(invocation, {
         success: true,
-        data: { ...answer(sandbox, exec, end, streams, performance.now() - startedAt), ...(await wish.about(sandbox)) },
+        data: { ...answer(sandbox, exec, end, streams, performance.now() - startedAt), ...(await args.about(sandbox)) },
       });
     } else {
       if (end.timedOut) await say(invocation, "timed out; the command and all that it had started were ended");

@@ -13,9 +13,9 @@ import { resolve } from "../../policy/resolve.js";
 import { openRunAudit, type RunAudit } from "../../runtime/run-audit.js";
 import type { SandboxFiles } from "../sandbox-files.js";
 
-type Place = Pick<Surroundings, "env" | "homeDir">;
+type StateLocation = Pick<Surroundings, "env" | "homeDir">;
 
-export async function heldFiles(name: string, { env, homeDir }: Place): Promise<SandboxFiles> {
+export async function heldFiles(name: string, { env, homeDir }: StateLocation): Promise<SandboxFiles> {
   const stateDir = join(heldFolder(env, homeDir), name);
   const projectDir = await projectOf(stateDir, name);
   const changes = linuxChanges({});
@@ -45,7 +45,7 @@ export async function heldFiles(name: string, { env, homeDir }: Place): Promise<
   };
 }
 
-export async function removeHeld(name: string, { env, homeDir }: Place): Promise<void> {
+export async function removeHeld(name: string, { env, homeDir }: StateLocation): Promise<void> {
   const stateDir = join(heldFolder(env, homeDir), name);
   await projectOf(stateDir, name);
   await rm(stateDir, { recursive: true, force: true });

@@ -6,13 +6,13 @@ import { writeJson, writeOut } from "../output.js";
 import { shownSummary } from "./shown.js";
 import { whileWaited } from "./while-waited.js";
 
-type CopyWish = Parameters<Sandboxes["fork"]>[1];
+type CopyRequest = Parameters<Sandboxes["fork"]>[1];
 
 export async function makeCopy(
   parsed: ParsedOptions,
   invocation: Invocation,
   name: string,
-  make: (wish: CopyWish) => Promise<Sandbox>,
+  make: (request: CopyRequest) => Promise<Sandbox>,
 ): Promise<number> {
   const { env: hostEnv } = invocation;
   const sandbox = await whileWaited(invocation, async (signal) => {

@@ -26,8 +26,8 @@ export async function runKept(
   try {
     const argv = commandOf(request, sandbox);
     await sandbox.start({ hostEnv: invocation.env });
-    const wish = { name: sandbox.name, argv, env: {}, cwd: null, user: null, timeoutMs: undefined, graceMs };
-    return await executeIn({ ...wish, tty, json, detached: false }, invocation, (kept) => about(kept, request));
+    const args = { name: sandbox.name, argv, env: {}, cwd: null, user: null, timeoutMs: undefined, graceMs };
+    return await executeIn({ ...args, tty, json, detached: false }, invocation, (kept) => about(kept, request));
   } finally {
     await tellOrRemove(sandbox, invocation, json);
   }

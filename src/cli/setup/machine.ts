@@ -86,9 +86,9 @@ async function pick(remedies: readonly Remedy[], invocation: Invocation): Promis
 async function offerDaemon(invocation: Invocation): Promise<void> {
   const platform = process.platform === "darwin" ? "darwin" : "linux";
   const { env, homeDir } = invocation;
-  const wish = { platform, program: ownProgram(), env, homeDir } as const;
-  if (serviceNames.some((service) => isThere(serviceFile({ ...wish, service }).path))) return;
-  const file = serviceFile({ ...wish, service: "daemon" });
+  const options = { platform, program: ownProgram(), env, homeDir } as const;
+  if (serviceNames.some((service) => isThere(serviceFile({ ...options, service }).path))) return;
+  const file = serviceFile({ ...options, service: "daemon" });
   const change = plannedWrite(file.path, file.text);
   await writeOut(invocation, `\n${changeText(change)}`);
   const isDone = await isAgreed(invocation, "Write this file, so that a daemon can be started at each login?");

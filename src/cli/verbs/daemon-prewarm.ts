@@ -5,7 +5,7 @@ import { readConfiguration } from "../../request/configuration.js";
 import { prepareRun } from "../../request/prepare-run.js";
 import { forImage } from "../../runtime/backends/choice.js";
 import { chooseBackend } from "../../runtime/backends/choose.js";
-import { rootImage } from "../../runtime/root-image.js";
+import { resolveRoot } from "../../runtime/root-image.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
@@ -30,7 +30,7 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   const request = prepareRun({ ...parsed, values, flags: new Set() }, invocation, configuration);
   const { policy, projectDir, homeDir } = request;
   const first = await chooseBackend(invocation, request);
-  const root = await rootImage(request.image, request.imageSettings, {}, first.backend);
+  const root = await resolveRoot(request.image, request.imageSettings, {}, first.backend);
   try {
     const { backend } = await forImage(first, root.source);
     const spec = { id: "warm", hostname: "warm", policy, image: root.source, projectDir, homeDir };

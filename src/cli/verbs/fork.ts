@@ -8,5 +8,5 @@ import { sandboxesOf, sandboxOf } from "../sandboxes/residents.js";
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
   const [source = "", name = ""] = wordsOf(parsed, "fork", "a sandbox and the name of the new one", 2, 2);
   const sandbox = sandboxOf(invocation, source);
-  return await makeCopy(parsed, invocation, name, (wish) => sandboxesOf(invocation).fork(sandbox, wish));
+  return await makeCopy(parsed, invocation, name, (request) => sandboxesOf(invocation).fork(sandbox, request));
 }

@@ -8,7 +8,7 @@ import { escapeText } from "../../core/escape.js";
 import { codeInstructions, sandboxInstructions } from "../../mcp/greeting.js";
 import type { LineOutput } from "../../mcp/stdio/line-transport.js";
 import { type Opening, openLines } from "../../mcp/stdio/opening.js";
-import { type CodeModeWish, codeModeOf } from "../code-mode.js";
+import { type CodeModeRequest, codeModeOf } from "../code-mode.js";
 import type { Invocation } from "../invocation/index.js";
 import { type SaidOnce, saidOnce } from "../mcp-said.js";
 import type { ParsedOptions } from "../option-spec.js";
@@ -44,7 +44,7 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   }
 }
 
-function instructionsFor(code: CodeModeWish | null): string {
+function instructionsFor(code: CodeModeRequest | null): string {
   if (code === null) return sandboxInstructions;
   return code.isAlone ? codeInstructions : `${sandboxInstructions}\n${codeInstructions}`;
 }
@@ -52,7 +52,7 @@ function instructionsFor(code: CodeModeWish | null): string {
 interface Served {
   readonly invocation: Invocation;
   readonly said: SaidOnce;
-  readonly code: CodeModeWish | null;
+  readonly code: CodeModeRequest | null;
   readonly instructions: string;
 }
 

@@ -9,5 +9,5 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   const [snapshot = "", name = ""] = wordsOf(parsed, "restore", "a snapshot and the name of the new sandbox", 2, 2);
   const sandboxes = sandboxesOf(invocation);
   const source = sandboxes.snapshots.source(snapshot);
-  return await makeCopy(parsed, invocation, name, (wish) => sandboxes.createCopy(source, wish));
+  return await makeCopy(parsed, invocation, name, (request) => sandboxes.createCopy(source, request));
 }

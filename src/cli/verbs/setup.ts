@@ -65,9 +65,9 @@ async function setUpService(service: ServiceName, { flags }: ParsedOptions, invo
       hint: "agentkernel setup --service daemon installs the daemon",
     });
   }
-  const wish = { platform, program: ownProgram(), env, homeDir } as const;
-  const file = serviceFile({ ...wish, service });
-  const rivals = rivalsOf(service).map((other) => serviceFile({ ...wish, service: other }));
+  const options = { platform, program: ownProgram(), env, homeDir } as const;
+  const file = serviceFile({ ...options, service });
+  const rivals = rivalsOf(service).map((other) => serviceFile({ ...options, service: other }));
   const removes = flags.has("remove");
   const change = removes ? plannedRemoval(file.path) : plannedWrite(file.path, file.text);
   const ended = rivals.filter(({ path }) => existsSync(path)).flatMap(({ disable }) => disable);

@@ -11,8 +11,8 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   const [name = ""] = wordsOf(parsed, "snapshot", "the name of a sandbox", 1, 1);
   const sandbox = sandboxOf(invocation, name);
   const { snapshots } = sandboxesOf(invocation);
-  const wish = { name: parsed.values.get("name")?.[0], owner: null, memory: !parsed.flags.has("no-memory") };
-  const { info } = await whileWaited(invocation, (signal) => snapshots.take(sandbox, { ...wish, signal }));
+  const options = { name: parsed.values.get("name")?.[0], owner: null, memory: !parsed.flags.has("no-memory") };
+  const { info } = await whileWaited(invocation, (signal) => snapshots.take(sandbox, { ...options, signal }));
   if (parsed.flags.has("json")) return await writeJson(invocation, { success: true, data: shownSnapshot(info) });
   return await writeOut(invocation, `${info.name}\n`);
 }

@@ -5,9 +5,9 @@
  */
 import type { Duplex } from "node:stream";
 import { messageLines } from "../../mcp/stdio/message-lines.js";
-import type { Answer, Refusal } from "./run-calls.js";
+import type { CallOutcome, Refusal } from "./run-calls.js";
 
-export type Caller = (server: string, tool: string, args: object, bytes: number) => Promise<Answer>;
+export type Caller = (server: string, tool: string, args: object, bytes: number) => Promise<CallOutcome>;
 
 export interface ChannelLimits {
   readonly argumentBytes: number;
@@ -17,7 +17,7 @@ export interface ChannelLimits {
 /** Beside the arguments a line has names and a number. */
 const ENVELOPE_BYTES = 1024;
 
-interface Asked {
+interface CallLine {
   readonly id: number;
   readonly server: string;
   readonly tool: string;
@@ -34,7 +34,7 @@ export async function answerCalls(stream: Duplex, call: Caller, limits: ChannelL
   try {
     // A program that has asked its last still hears the answers.
     for await (const line of messageLines(stream.iterator({ destroyOnReturn: false }), mostBytes)) {
-      const asked = "bytes" in line ? askedOf(line.bytes.toString("utf8")) : null;
+      const asked = "bytes" in line ? parseCall(line.bytes.toString("utf8")) : null;
       const length = "bytes" in line ? line.bytes.length : 0;
       if (asked === null) {
         const why = "bytes" in line ? "a call that cannot be understood" : `a call of more than ${mostBytes} bytes`;
@@ -61,7 +61,7 @@ export async function answerCalls(stream: Duplex, call: Caller, limits: ChannelL
   if (fault !== null) throw fault;
 }
 
-function askedOf(text: string): Asked | null {
+function parseCall(text: string): CallLine | null {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -76,7 +76,7 @@ function askedOf(text: string): Asked | null {
   return { id, server, tool, args };
 }
 
-function lineOf(id: number, answer: Answer): string {
+function lineOf(id: number, answer: CallOutcome): string {
   return "json" in answer
     ? `{"id":${id},"value":${answer.json}}\n`
     : `${JSON.stringify({ id, error: answer.error })}\n`;

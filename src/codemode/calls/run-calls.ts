@@ -36,7 +36,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-export type Answer = { readonly json: string } | { readonly error: Refusal };
+export type CallOutcome = { readonly json: string } | { readonly error: Refusal };
 
 const MOST_ASKED_CHARS = 400;
 
@@ -72,14 +72,14 @@ export class RunCalls {
     return [...this.#untrusted].sort();
   }
 
-  async call(server: string, tool: string, args: object, bytesOut: number): Promise<Answer> {
+  async call(server: string, tool: string, args: object, bytesOut: number): Promise<CallOutcome> {
     const { policy, record } = this.#parts;
     const startedAt = performance.now();
     const name = `${server}/${tool}`;
     const untrusted = isUntrusted(policy, name);
     const told = async (part: Pick<CallRecord, "verdict" | "rule" | "outcome" | "bytesIn"> & { error?: string }) =>
       record({ server, tool, bytesOut, untrusted, durationMs: since(startedAt), ...part });
-    const refuse = async (code: Refusal["code"], rule: string, message: string): Promise<Answer> => {
+    const refuse = async (code: Refusal["code"], rule: string, message: string): Promise<CallOutcome> => {
       this.#refused++;
       await told({ verdict: "denied", rule, outcome: null, bytesIn: 0 });
       return { error: { code, message: `${escapeText(name)}: ${message}` } };

@@ -8,7 +8,7 @@ import { CommandOutput } from "../../mcp/output/command-output.js";
 import { hostEnvFor } from "../../mcp/reach.js";
 import type { Call } from "../../mcp/tool.js";
 import { type CommandEnd, exitStatus } from "../../runtime/command-end.js";
-import { attended } from "../../runtime/run-once.js";
+import { awaitCommand } from "../../runtime/run-once.js";
 import type { RunRequest } from "../../runtime/run-request.js";
 import { type HeldExec, type SessionExec, SessionSandbox } from "../../runtime/session-sandbox.js";
 import { answerCalls } from "../calls/channel.js";
@@ -81,8 +81,8 @@ async function compile(compiling: Compiling, running: Running, call: Call): Prom
     await compiling.sandbox.files.remove(`${HOME}/main.mts`);
   }
   if (checker !== null) await writeFiles(compiling.sandbox, running.program.files.filter(isSource));
-  const wish = { ...wishOf(compiling.argv, call, running.timeoutMs), cwd: HOME };
-  const said = await check(await compiling.sandbox.exec(wish), null, running, call);
+  const options = { ...execOptionsOf(compiling.argv, call, running.timeoutMs), cwd: HOME };
+  const said = await check(await compiling.sandbox.exec(options), null, running, call);
   if (said !== null) throw refused(said, running.code);
 }
 
@@ -93,7 +93,7 @@ async function check(exec: SessionExec, stdin: Buffer | null, running: Running, 
   try {
     call.host.places.charge(call.host.caller, exec.guest);
     const flushed = output.connect(exec.guest);
-    const end = await attended({ exec: exec.guest, wait: exec.wait, stdin, signal: call.signal, flushed });
+    const end = await awaitCommand({ exec: exec.guest, wait: exec.wait, stdin, signal: call.signal, flushed });
     if (end.timedOut) {
       throw new AgentKernelError("invalid_argument", "code: its types could not be checked in time", {
         hint: `give it more than ${running.timeoutMs} ms, or make it smaller`,
@@ -114,12 +114,12 @@ function refused(said: string, code: string): AgentKernelError {
   });
 }
 
-interface Place {
+interface Target {
   readonly sandbox: SessionSandbox;
   readonly ready: ReadySandbox | null;
 }
 
-async function execute({ sandbox, ready }: Place, running: Running, call: Call, timeoutMs: number): Promise<Ran> {
+async function execute({ sandbox, ready }: Target, running: Running, call: Call, timeoutMs: number): Promise<Ran> {
   const calls = running.makeCalls(sandbox);
   const { limits } = calls;
   let answered: Promise<void> = Promise.resolve();
@@ -131,13 +131,13 @@ async function execute({ sandbox, ready }: Place, running: Running, call: Call, 
   const { main, run } = running.program;
   ready?.calls.answer(answer);
   const exec = await (ready === null
-    ? sandbox.exec(wishOf(run, call, timeoutMs, sandbox), answer)
+    ? sandbox.exec(execOptionsOf(run, call, timeoutMs, sandbox), answer)
     : ready.node.begin(timeoutMs));
   call.host.places.charge(call.host.caller, exec.guest);
   try {
     const flushed = running.output.connect(exec.guest);
     const stdin = ready === null ? null : Buffer.from(`${main}\n`);
-    const end = await attended({ exec: exec.guest, wait: exec.wait, stdin, signal: call.signal, flushed });
+    const end = await awaitCommand({ exec: exec.guest, wait: exec.wait, stdin, signal: call.signal, flushed });
     await running.output.close();
     calls.end();
     await answered;
@@ -148,7 +148,7 @@ async function execute({ sandbox, ready }: Place, running: Running, call: Call, 
   }
 }
 
-function wishOf(argv: readonly string[], { host }: Call, timeoutMs: number, sandbox?: SessionSandbox) {
+function execOptionsOf(argv: readonly string[], { host }: Call, timeoutMs: number, sandbox?: SessionSandbox) {
   const hasProject = sandbox !== undefined && sandbox.request.projectDir !== null;
   return {
     argv,

@@ -99,10 +99,10 @@ export class ReadySandboxes {
       await makeHome(sandbox);
       await writeFiles(sandbox, waiting.base);
       const calls = new CallsOf();
-      const wish = { hostEnv: hostEnvFor(host), cwd: HOME, stdin: true, timeoutMs: null, detached: false };
+      const options = { hostEnv: hostEnvFor(host), cwd: HOME, stdin: true, timeoutMs: null, detached: false };
       const [node, checker] = await Promise.all([
-        sandbox.hold({ ...wish, argv: waiting.run }, (stream) => calls.opened(stream)),
-        isTyped ? sandbox.hold({ ...wish, argv: waiting.compile }) : null,
+        sandbox.hold({ ...options, argv: waiting.run }, (stream) => calls.opened(stream)),
+        isTyped ? sandbox.hold({ ...options, argv: waiting.compile }) : null,
       ]);
       return { sandbox, node, calls, checker };
     } catch (error) {

@@ -8,7 +8,7 @@ import { TYPESCRIPT_AT } from "./inside.js";
 import { waiting } from "./program.js";
 import type { Expected } from "./ready.js";
 
-export interface ProgramWish {
+export interface ProgramRequest {
   readonly argv: readonly string[];
   readonly needsCompiler: boolean;
   readonly project: boolean;
@@ -18,15 +18,15 @@ export interface ProgramWish {
 type Asking = Pick<Call, "host" | "confirm">;
 
 /** It has no network whatever the configuration says: tools are its way out. */
-export async function requestOf(wish: ProgramWish, call: Asking): Promise<RunRequest> {
-  const { argv, project, timeoutMs } = wish;
+export async function requestOf(programRequest: ProgramRequest, call: Asking): Promise<RunRequest> {
+  const { argv, project, timeoutMs } = programRequest;
   const body = {
     network: false,
     ...(project || call.host.project === null ? {} : { workspace: "none" as const }),
     ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }),
   };
   const request = await prepareFor(call, argv, body);
-  if (!wish.needsCompiler) return request;
+  if (!programRequest.needsCompiler) return request;
   const { policy } = request;
   const folder = compilerFolder(call.host.own.env.AGENTKERNEL_TYPESCRIPT);
   const mount = { host: folder, guest: TYPESCRIPT_AT, readonly: true };
@@ -37,8 +37,8 @@ export async function requestOf(wish: ProgramWish, call: Asking): Promise<RunReq
 export async function expectedNext({ host }: Pick<Call, "host">): Promise<Expected> {
   try {
     const isTyped = hasCompiler(host.own.env.AGENTKERNEL_TYPESCRIPT);
-    const wish = { argv: waiting.run, needsCompiler: isTyped, project: false, timeoutMs: undefined };
-    const request = await requestOf(wish, { host, confirm: null });
+    const programRequest = { argv: waiting.run, needsCompiler: isTyped, project: false, timeoutMs: undefined };
+    const request = await requestOf(programRequest, { host, confirm: null });
     return request.imageSettings.pull === "always" ? null : { request, isTyped };
   } catch (error) {
     // Whoever runs a program is told.

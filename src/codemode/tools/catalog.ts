@@ -15,7 +15,7 @@ export interface CodeMode {
 }
 
 /** Whoever looks for tools is about to run a program, and whoever has run one another: nobody waits for this. */
-export function foresee({ ready }: CodeMode, { host }: Call): void {
+export function prepareAhead({ ready }: CodeMode, { host }: Call): void {
   ready.prepare(host, () => expectedNext({ host }));
 }
 

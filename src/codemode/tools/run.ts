@@ -5,14 +5,14 @@ import { commandFields, commandTold } from "../../mcp/output/answer.js";
 import { CommandOutput, withRoom } from "../../mcp/output/command-output.js";
 import { OUTPUT_URI } from "../../mcp/output/kept-outputs.js";
 import { DEFAULT_TIMEOUT_MS, timeout } from "../../mcp/prepare.js";
-import { type Call, defineTool, type Told, type Tool } from "../../mcp/tool.js";
+import { type Call, defineTool, type Tool, type ToolOutput } from "../../mcp/tool.js";
 import { RunCalls } from "../calls/run-calls.js";
 import { type Language, languages } from "../modules/index.js";
 import { type Ran, runProgram } from "../run/index.js";
 import { HOME } from "../run/inside.js";
 import { namedModules, type ProgramFile, programOf } from "../run/program.js";
 import { requestOf } from "../run/request.js";
-import { type CodeMode, foresee } from "./catalog.js";
+import { type CodeMode, prepareAhead } from "./catalog.js";
 
 const MOST_CODE_CHARS = 1 << 20;
 
@@ -58,8 +58,8 @@ async function run(mode: CodeMode, { code, language = "typescript", project, tim
   const catalogs = await Promise.all(named.map((module) => mode.servers.catalog(modules.get(module) ?? module)));
   const bare = programOf(code, language, catalogs, mode.modules);
   const program = { ...bare, files: [...bare.files, ...earlierOutputs(code, call)] };
-  const wish = { argv: program.run, needsCompiler: program.compile !== null, project: project === true };
-  const request = await requestOf({ ...wish, timeoutMs: timeout_ms }, call);
+  const programRequest = { argv: program.run, needsCompiler: program.compile !== null, project: project === true };
+  const request = await requestOf({ ...programRequest, timeoutMs: timeout_ms }, call);
   const timeoutMs = request.policy.resources.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   return await withRoom(call, async (room) => {
     const output = new CommandOutput(request.policy.resources.outputMiB, room, null);
@@ -74,7 +74,7 @@ async function run(mode: CodeMode, { code, language = "typescript", project, tim
     const running = { program, code, request, timeoutMs, makeCalls, output, ready: mode.ready };
     const ran = await host.places
       .at(host.caller, signal, () => runProgram(running, call))
-      .finally(() => foresee(mode, call));
+      .finally(() => prepareAhead(mode, call));
     const told = commandTold(
       {
         end: ran.end,
@@ -102,7 +102,7 @@ function outputPath(uri: string): string {
   return `${HOME}/outputs/${uri.slice(OUTPUT_URI.length)}.txt`;
 }
 
-function withCalls({ text: said, data }: Told, { calls }: Ran): Told {
+function withCalls({ text: said, data }: ToolOutput, { calls }: Ran): ToolOutput {
   const { untrusted, counts } = calls;
   const { full_output: uri } = data;
   const kept = typeof uri === "string" ? [`later code can read all of it at ${outputPath(uri)}`] : [];

@@ -7,7 +7,7 @@ import { oneLine } from "../modules/documentation.js";
 import { type Language, languages } from "../modules/index.js";
 import { isFields } from "../modules/schema-type.js";
 import type { Catalog, ToolSchema } from "../servers/index.js";
-import { type CodeMode, declarationsOf, foresee, lackingNotes } from "./catalog.js";
+import { type CodeMode, declarationsOf, lackingNotes, prepareAhead } from "./catalog.js";
 
 const USUAL = 8;
 const MOST = 50;
@@ -55,7 +55,7 @@ export function codeSearch(mode: CodeMode): Tool {
       notes: field(list(text()), "Servers that cannot be reached."),
     }),
     call: async ({ query = "", limit = USUAL, language = "typescript" }, call) => {
-      foresee(mode, call);
+      prepareAhead(mode, call);
       const { catalogs, lacking } = await mode.servers.catalogs();
       const words = query
         .toLowerCase()

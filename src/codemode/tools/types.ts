@@ -6,7 +6,7 @@ import { defineTool, type Tool } from "../../mcp/tool.js";
 import { fits } from "../calls/policy.js";
 import { type Language, languages } from "../modules/index.js";
 import type { Catalog, ToolSchema } from "../servers/index.js";
-import { type CodeMode, declarationsOf, foresee, lackingNotes, MOST_TEXT_CHARS } from "./catalog.js";
+import { type CodeMode, declarationsOf, lackingNotes, MOST_TEXT_CHARS, prepareAhead } from "./catalog.js";
 
 export function codeTypes(mode: CodeMode): Tool {
   return defineTool({
@@ -29,7 +29,7 @@ export function codeTypes(mode: CodeMode): Tool {
       notes: field(list(text()), "What is missing."),
     }),
     call: async ({ tools, language = "typescript" }, call) => {
-      foresee(mode, call);
+      prepareAhead(mode, call);
       const wanted = mode.servers.names.filter((server) => tools.some((pattern) => isOf(pattern, server)));
       const { catalogs, lacking } = await mode.servers.catalogs(wanted);
       const parts = catalogs.map((catalog) => declared(mode, catalog, tools, language)).filter((part) => part !== "");

@@ -89,7 +89,7 @@ export class ClientSession implements FrameReceiver {
   #invocation(resident: Resident): Invocation {
     const { cwd, env, words } = this.#start;
     // As early as can be: it goes on beside all that is to be done here first.
-    const foreseen = words[0] === "run" && cwd !== null ? resident.pool.foresee(cwd) : null;
+    const prescan = words[0] === "run" && cwd !== null ? resident.pool.prescan(cwd) : null;
     return {
       get cwd() {
         if (cwd !== null) return cwd;
@@ -106,7 +106,7 @@ export class ClientSession implements FrameReceiver {
       stderr: this.#stderr,
       signals: this.#signals,
       resident,
-      foreseen,
+      prescan,
       gone: this.#gone,
       release: (status) => this.#answer(status & 0xff, 0),
       ifLost: ({ screen, words }) => {

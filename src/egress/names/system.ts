@@ -87,7 +87,7 @@ export async function firstFound(
   return { addresses: [] };
 }
 
-interface Answer {
+interface LookupReply {
   readonly address: string;
   readonly ttl: number;
 }
@@ -106,8 +106,8 @@ async function bothFamilies(resolver: Resolver, name: string): Promise<ResolvedN
   return { addresses: found.map(({ address }) => address), ...(found.length === 0 ? {} : { ttlMs }) };
 }
 
-function answersOf(result: PromiseSettledResult<readonly Answer[]>): {
-  readonly answers: readonly Answer[];
+function answersOf(result: PromiseSettledResult<readonly LookupReply[]>): {
+  readonly answers: readonly LookupReply[];
   readonly failure: EgressFailure | null;
 } {
   if (result.status === "fulfilled") return { answers: result.value, failure: null };

@@ -9,24 +9,24 @@ import type { OutgoingRefusal } from "../../core/egress.js";
 import { type Authority, hostText, parseAuthority } from "../host.js";
 import { isOpened, type Opened } from "../opener.js";
 import { httpAnswer } from "../refusal-answer.js";
+import type { ProxyContext } from "./context.js";
 import { forward } from "./forward.js";
 import { endToEnd, type Field, fieldsOf, valuesOf } from "./headers.js";
-import type { ProxyHome } from "./home.js";
 import { hostField, pathOf, plainTarget, statusOf } from "./plain-target.js";
 
 /** Between two requests of one client. */
 const KEEP_ALIVE_MS = 60_000;
 
 export class HttpProxy {
-  readonly #home: ProxyHome;
+  readonly #home: ProxyContext;
   readonly #server: Server;
   readonly #timers = new WeakMap<Duplex, NodeJS.Timeout>();
 
-  constructor(home: ProxyHome) {
-    this.#home = home;
+  constructor(context: ProxyContext) {
+    this.#home = context;
     // The server never listens, so that Node's own timers for heads do not run; ours do.
     const server = createServer({
-      maxHeaderSize: home.limits.headBytes,
+      maxHeaderSize: context.limits.headBytes,
       requireHostHeader: false,
       keepAliveTimeout: 0,
     });
@@ -40,7 +40,7 @@ export class HttpProxy {
       response.once("close", () => this.#startTimer(request.socket, KEEP_ALIVE_MS));
       const target = plainTarget(request);
       const opened = "kind" in target ? target : this.#open(request.socket, target, 80);
-      forward(request, response, opened, target, home.limits.idleMs).catch(() => request.socket.destroy());
+      forward(request, response, opened, target, context.limits.idleMs).catch(() => request.socket.destroy());
     });
     server.on("clientError", (error, stream) => {
       if (stream.writable) stream.end(httpAnswer(400, `the request is malformed: ${error.message}`));

@@ -6,7 +6,7 @@ import type { OutgoingFailure } from "../../core/egress.js";
 import { readExactly } from "../byte-reader.js";
 import { type Host, type InvalidHost, parseHost } from "../host.js";
 import { isOpened } from "../opener.js";
-import type { ProxyHome } from "./home.js";
+import type { ProxyContext } from "./context.js";
 
 const replies: Readonly<Record<OutgoingFailure, number>> = {
   denied: 2,
@@ -22,7 +22,7 @@ const answer = (reply: number) => Buffer.from([5, reply, 0, 1, 0, 0, 0, 0, 0, 0]
 
 export async function serveSocks(
   stream: Duplex,
-  home: ProxyHome,
+  context: ProxyContext,
   signal: AbortSignal,
   greeted: () => void,
 ): Promise<void> {
@@ -43,7 +43,7 @@ export async function serveSocks(
   const gone = new AbortController();
   const leave = () => gone.abort(new Error("the client is gone"));
   stream.once("close", leave);
-  const opened = await home.open(asked.host, asked.text, port, gone.signal);
+  const opened = await context.open(asked.host, asked.text, port, gone.signal);
   stream.off("close", leave);
   if (!isOpened(opened)) {
     // What the client sends on is thrown away, or our answer would become a reset.
@@ -52,7 +52,7 @@ export async function serveSocks(
     return;
   }
   stream.write(answer(0));
-  home.carry(stream, opened);
+  context.carry(stream, opened);
 }
 
 async function readHost(

@@ -4,17 +4,17 @@
  */
 import type { Duplex } from "node:stream";
 import { readExactly } from "../byte-reader.js";
-import type { ProxyHome } from "./home.js";
+import type { ProxyContext } from "./context.js";
 import { HttpProxy } from "./http-proxy.js";
 import { serveSocks } from "./socks5.js";
 
 export class ProxySpeaker {
-  readonly #home: ProxyHome;
+  readonly #home: ProxyContext;
   readonly #http: HttpProxy;
 
-  constructor(home: ProxyHome) {
-    this.#home = home;
-    this.#http = new HttpProxy(home);
+  constructor(context: ProxyContext) {
+    this.#home = context;
+    this.#http = new HttpProxy(context);
   }
 
   serve(stream: Duplex): void {

@@ -49,7 +49,7 @@ function file(name: string, bytes: Buffer): string {
   return join(folder, name);
 }
 
-interface SavedWish {
+interface SavedOptions {
   readonly made?: MadeImage;
   readonly tags?: readonly string[];
   readonly extra?: readonly MadeEntry[];
@@ -58,7 +58,7 @@ interface SavedWish {
 }
 
 /** What `docker save` wrote before it wrote OCI layouts. */
-function saved({ made = image, tags = ["app:1"], extra = [], layers, config }: SavedWish = {}): Buffer {
+function saved({ made = image, tags = ["app:1"], extra = [], layers, config }: SavedOptions = {}): Buffer {
   const names = made.layers.map((_, at) => `${at}/layer.tar`);
   const configName = `${digestHex(made.config.digest)}.json`;
   const manifest = [{ Config: config ?? configName, RepoTags: tags, Layers: layers ?? names }];

@@ -1,7 +1,7 @@
 /** Takes one answer's bytes of a blob. What the answer is meant to be (the rest, the whole, too much) is settled here. */
 import { AgentKernelError } from "../../core/errors.js";
 import { type Digest, shortDigest } from "../digest.js";
-import type { Answer, Exchanger } from "./exchange.js";
+import type { Exchanger, RegistryResponse } from "./exchange.js";
 import { nonsense, TransientFailure } from "./failures.js";
 import type { Attempts } from "./retry.js";
 
@@ -18,7 +18,7 @@ export interface BlobAnswer {
   readonly digest: Digest;
   readonly sizeBytes: number;
   readonly sink: BlobSink;
-  readonly answer: Answer;
+  readonly answer: RegistryResponse;
   readonly attempts: Attempts;
   readonly exchanger: Exchanger;
 }

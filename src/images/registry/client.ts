@@ -12,7 +12,7 @@ import { type BlobSink, receiveBlob } from "./blob-download.js";
 import { parseChallenge } from "./challenge.js";
 import { type CredentialSource, noCredentials } from "./credentials.js";
 import { addressRuleFor, type Endpoint } from "./endpoint.js";
-import { type Answer, defaultTimeouts, dismiss, Exchanger, type Timeouts } from "./exchange.js";
+import { defaultTimeouts, dismiss, Exchanger, type RegistryResponse, type Timeouts } from "./exchange.js";
 import { connectionFailure, isConnectionError, isNotTls, statusFailure } from "./failures.js";
 import type { ProxyChoice } from "./proxy.js";
 import { sendFollowing } from "./redirects.js";
@@ -136,7 +136,7 @@ export class RegistryClient {
   }
 
   /** An answer with one of the statuses that are expected; any other is a failure. */
-  async #request(wanted: Wanted, expected: readonly number[] = [200]): Promise<Answer> {
+  async #request(wanted: Wanted, expected: readonly number[] = [200]): Promise<RegistryResponse> {
     await this.#connected(() => this.#endpointSettled());
     for (let challenges = 0; ; challenges += 1) {
       const authorization = this.#authorization.header;

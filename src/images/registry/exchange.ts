@@ -44,7 +44,7 @@ export interface ExchangerOptions {
   readonly proxy?: ProxyChoice;
 }
 
-export interface Answer {
+export interface RegistryResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly url: URL;
@@ -54,7 +54,7 @@ export interface Answer {
 }
 
 /** Lets go of an answer that is not read. A short body is let run out, so that the connection can serve again. */
-export function dismiss({ headers, body }: Answer): void {
+export function dismiss({ headers, body }: RegistryResponse): void {
   body.on("error", () => {});
   if (Number(headers["content-length"] ?? Number.NaN) <= 16_384) body.resume();
   else body.destroy();
@@ -76,7 +76,7 @@ export class Exchanger {
     this.#proxy = proxy;
   }
 
-  send({ method, url, headers, body, rule }: ExchangeRequest): Promise<Answer> {
+  send({ method, url, headers, body, rule }: ExchangeRequest): Promise<RegistryResponse> {
     const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
     if (isIP(host) !== 0 && !isAllowedAddress(host, rule)) return Promise.reject(addressRefused(url.hostname, host));
     const secure = url.protocol === "https:";
@@ -88,7 +88,7 @@ export class Exchanger {
       lookup: checkedLookup(rule),
       ...(this.#signal === undefined ? {} : { signal: this.#signal }),
     };
-    return new Promise<Answer>((resolve, reject) => {
+    return new Promise<RegistryResponse>((resolve, reject) => {
       const sent = secure ? httpsRequest(url, options) : httpRequest(url, options);
       const { connectMs, answerMs } = this.timeouts;
       const expire = (message: string) => () => sent.destroy(new ConnectionFaultError("no-answer", message));

@@ -2,7 +2,7 @@
 import { escapeText } from "../../core/escape.js";
 import { isLoopbackHost } from "./address-rules.js";
 import { addressRuleFor, type Endpoint } from "./endpoint.js";
-import { type Answer, dismiss, type Exchanger } from "./exchange.js";
+import { dismiss, type Exchanger, type RegistryResponse } from "./exchange.js";
 import { nonsense, unsafe } from "./failures.js";
 
 const MAX_REDIRECTS = 5;
@@ -20,7 +20,7 @@ export async function sendFollowing(
   exchanger: Exchanger,
   endpoint: Endpoint,
   { method, url: first, headers, authorization }: FollowedRequest,
-): Promise<Answer> {
+): Promise<RegistryResponse> {
   let url = first;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
     const own = url.origin === endpoint.origin && authorization !== null;

@@ -3,7 +3,7 @@ import { escapeText } from "../../core/escape.js";
 import type { Challenge } from "./challenge.js";
 import type { Credentials } from "./credentials.js";
 import { addressRuleFor, type Endpoint } from "./endpoint.js";
-import { type Answer, dismiss, type ExchangeRequest, type Exchanger } from "./exchange.js";
+import { dismiss, type ExchangeRequest, type Exchanger, type RegistryResponse } from "./exchange.js";
 import { nonsense, statusFailure, unsafe } from "./failures.js";
 import { checkLedTo } from "./redirects.js";
 import { retryAfterMs } from "./retry.js";
@@ -74,7 +74,7 @@ export function basicLogin({ username, password }: Extract<Credentials, { kind: 
   return `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
 }
 
-async function readToken(exchanger: Exchanger, endpoint: Endpoint, { body }: Answer): Promise<string> {
+async function readToken(exchanger: Exchanger, endpoint: Endpoint, { body }: RegistryResponse): Promise<string> {
   const bytes = await exchanger.read(body, MAX_TOKEN_ANSWER_BYTES);
   let value: unknown = null;
   try {

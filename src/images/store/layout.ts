@@ -25,7 +25,7 @@ export class StoreLayout {
       for (const folder of ["blobs/sha256", "partial", "refs", "pins", "ready", "layers", "unpacking"]) {
         await mkdir(join(root, folder), { recursive: true, mode: 0o700 });
       }
-      await keepToOneself(root);
+      await makePrivateRoot(root);
       const mark = ownMark();
       return new StoreLayout(root, await storeId(root, mark), mark);
     } catch (error) {
@@ -63,7 +63,7 @@ export class StoreLayout {
 }
 
 /** Whoever can write here decides what sandboxes run, so it belongs to one user, and is closed to all others. */
-async function keepToOneself(root: string): Promise<void> {
+async function makePrivateRoot(root: string): Promise<void> {
   const { uid, mode } = await stat(root);
   if (uid !== process.geteuid?.()) {
     throw new AgentKernelError("conflict", `the image store ${root} belongs to another user`, {

@@ -1,15 +1,15 @@
 import { createServer, type IncomingMessage, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Backing } from "../../api/asked.js";
 import { type Caller, noQuotas } from "../../api/auth/caller.js";
 import { smallCeiling } from "../../api/auth/key-ceiling.js";
+import type { Backing } from "../../api/call.js";
 import { Exchange } from "../../api/http/exchange.js";
 import { OutputBudget } from "../../api/limits/output-budget.js";
 import { answerObject, field } from "../../api/schema/object-shape.js";
 import { text } from "../../api/schema/shapes.js";
 import { bareHost } from "../testing/connected.js";
-import { type Call, defineTool, type Told } from "../tool.js";
+import { type Call, defineTool, type ToolOutput } from "../tool.js";
 import { McpHttp } from "./index.js";
 
 const someone: Caller = {
@@ -23,7 +23,7 @@ const someone: Caller = {
 
 let caller: Caller;
 let budget: OutputBudget;
-let act: (call: Call) => Promise<Told>;
+let act: (call: Call) => Promise<ToolOutput>;
 let server: Server;
 let mcp: McpHttp;
 
@@ -94,7 +94,7 @@ const callAct = (id: number) => ({
   method: "tools/call",
   params: { name: "act", arguments: {}, _meta: { progressToken: "p" } },
 });
-const done = (words = ""): Told => ({ text: words, data: { said: "" } });
+const done = (words = ""): ToolOutput => ({ text: words, data: { said: "" } });
 
 describe("a session", () => {
   it.each([

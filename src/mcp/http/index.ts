@@ -4,8 +4,8 @@
  * and with the server.
  */
 import { randomUUID } from "node:crypto";
-import type { Backing } from "../../api/asked.js";
 import type { Caller } from "../../api/auth/caller.js";
+import type { Backing } from "../../api/call.js";
 import { readBody } from "../../api/http/body.js";
 import type { Exchange } from "../../api/http/exchange.js";
 import type { McpDoor } from "../../api/mcp-door.js";

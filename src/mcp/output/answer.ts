@@ -3,7 +3,7 @@ import { answerObject, field, optional } from "../../api/schema/object-shape.js"
 import { flag, list, number, text, whole } from "../../api/schema/shapes.js";
 import type { CapturedOutput } from "../../runtime/captured-output.js";
 import { type CommandEnd, exitStatus } from "../../runtime/command-end.js";
-import type { Call, Told } from "../tool.js";
+import type { Call, ToolOutput } from "../tool.js";
 import { trimMiddle } from "./trim.js";
 
 /** What an answer shows of a command's output. */
@@ -44,7 +44,7 @@ export interface Ended {
 export function commandTold(
   { end, captured, ms, sandbox, command, notes }: Ended,
   { outputs }: Pick<Call, "outputs">,
-): Told {
+): ToolOutput {
   const all = captured.bytes();
   const [stdout, stderr] = [captured.bytes(1), captured.bytes(2)];
   const isLong = all.length > MOST_BYTES || stderr.length > MOST_STDERR_BYTES;

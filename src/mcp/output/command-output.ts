@@ -23,7 +23,7 @@ export class CommandOutput {
   readonly captured: CapturedOutput;
   readonly #progress: Call["progress"];
   readonly #decoders = { 1: new StringDecoder("utf8"), 2: new StringDecoder("utf8") };
-  #untold = "";
+  #unsent = "";
   #total = 0;
   #telling: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -65,21 +65,21 @@ export class CommandOutput {
 
   #note(text: string, bytes: number): void {
     this.#total += bytes;
-    this.#untold = (this.#untold + text).slice(-2 * MOST_TOLD_CHARS);
+    this.#unsent = (this.#unsent + text).slice(-2 * MOST_TOLD_CHARS);
     if (this.#isClosed || this.#timer !== null || this.#telling !== null) return;
     this.#timer = setTimeout(() => {
       this.#timer = null;
       this.#telling = this.#tell().finally(() => {
         this.#telling = null;
-        if (this.#untold !== "") this.#note("", 0);
+        if (this.#unsent !== "") this.#note("", 0);
       });
     }, TELL_MS);
   }
 
   async #tell(): Promise<void> {
-    if (this.#untold === "" || this.#progress === null) return;
-    const text = this.#untold.slice(-MOST_TOLD_CHARS);
-    this.#untold = "";
+    if (this.#unsent === "" || this.#progress === null) return;
+    const text = this.#unsent.slice(-MOST_TOLD_CHARS);
+    this.#unsent = "";
     await this.#progress(this.#total, text);
   }
 }

@@ -4,8 +4,8 @@ import { command, env, insidePath, sandboxName } from "../../api/operations/fiel
 import { field, optional } from "../../api/schema/object-shape.js";
 import { flag, text } from "../../api/schema/shapes.js";
 import type { CommandEnd } from "../../runtime/command-end.js";
-import { attended } from "../../runtime/run-once.js";
-import type { ExecWish } from "../../runtime/sandboxes/index.js";
+import { awaitCommand } from "../../runtime/run-once.js";
+import type { ExecOptions } from "../../runtime/sandboxes/index.js";
 import { refuseOtherUser } from "../held-to-configuration.js";
 import { commandAnswer, commandTold } from "../output/answer.js";
 import { CommandOutput, withRoom } from "../output/command-output.js";
@@ -36,7 +36,7 @@ export const sandboxExec = defineTool({
     const reached = reach(args.name, call);
     const policy = reached.kind === "session" ? reached.sandbox.policy : reached.sandbox.record.policy;
     refuseOtherUser(args.user, policy);
-    const wish: ExecWish = {
+    const options: ExecOptions = {
       argv: args.command,
       hostEnv: hostEnvFor(host),
       cwd: args.cwd ?? null,
@@ -56,7 +56,7 @@ export const sandboxExec = defineTool({
         room,
         args.streaming === true ? call.progress : null,
       );
-      const end = await host.places.at(host.caller, signal, () => execIn(reached, wish, output, call));
+      const end = await host.places.at(host.caller, signal, () => execIn(reached, options, output, call));
       await output.close();
       const ms = performance.now() - startedAt;
       return commandTold(
@@ -69,20 +69,20 @@ export const sandboxExec = defineTool({
 
 async function execIn(
   { kind, sandbox }: Reached,
-  wish: ExecWish,
+  options: ExecOptions,
   output: CommandOutput,
   call: Call,
 ): Promise<CommandEnd> {
   const { signal, ask } = call;
-  const leave = ask === null ? null : sandbox.attendance.enter(ask);
+  const leave = ask === null ? null : sandbox.approvers.enter(ask);
   try {
     if (kind === "named") await ensureRunning(sandbox, call);
     signal.throwIfAborted();
-    const exec = await sandbox.exec(wish);
+    const exec = await sandbox.exec(options);
     call.host.places.charge(call.host.caller, exec.guest);
     try {
       const flushed = output.connect(exec.guest);
-      return await attended({ exec: exec.guest, wait: exec.wait, stdin: null, signal, flushed });
+      return await awaitCommand({ exec: exec.guest, wait: exec.wait, stdin: null, signal, flushed });
     } finally {
       // Whoever asked for it is done with it, whatever became of it.
       exec.abandon();

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { anyBackend, type BackendWish } from "../../core/backend-wish.js";
+import { anyBackend, type BackendRequest } from "../../core/backend-request.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { resolve } from "../../policy/resolve.js";
 import type { RuntimeHost } from "../open-backend.js";
@@ -19,7 +19,7 @@ const host = (env: Record<string, string> = {}): RuntimeHost => ({
   resident: null,
 });
 const { policy } = resolve({});
-const wanted = (backend: BackendWish) => ({ backend, policy, homeDir: null });
+const wanted = (backend: BackendRequest) => ({ backend, policy, homeDir: null });
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "choose-"));
 });

@@ -1,19 +1,19 @@
 /** Which backend a sandbox gets: the one that is named, or else the first of the automatic order that is proven. */
 import type { Backend, BackendName } from "../../core/backend.js";
-import type { BackendWish } from "../../core/backend-wish.js";
+import type { BackendRequest } from "../../core/backend-request.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { openBackend, pooled, type RuntimeHost } from "../open-backend.js";
 import { automaticOrder, candidateOf } from "./candidates.js";
 import type { Choice } from "./choice.js";
-import type { Asked } from "./machine-fit.js";
+import type { MachineRequest } from "./machine-fit.js";
 import { failing } from "./proof.js";
 import { recall, remember } from "./proof-cache.js";
 import { proofOf } from "./proof-of.js";
 import { hasSeenHardware } from "./seen-hardware.js";
 
 /** What is to run in it, as far as that decides. */
-export interface Wanted extends Asked {
-  readonly backend: BackendWish;
+export interface Wanted extends MachineRequest {
+  readonly backend: BackendRequest;
 }
 
 const NO_NOTES: readonly string[] = [];
@@ -29,11 +29,11 @@ export async function chooseBackend(host: RuntimeHost, wanted: Wanted, signal?: 
 /** For a sandbox that stays, and may first be started long after it was made: so nothing but proofs decides. */
 export async function chooseForKeeping(
   host: RuntimeHost,
-  wish: BackendWish,
-  asked: Asked | null = null,
+  request: BackendRequest,
+  asked: MachineRequest | null = null,
   signal?: AbortSignal,
 ): Promise<Choice> {
-  const { name, origin } = wish;
+  const { name, origin } = request;
   if (name === "linux") return { backend: openBackend(host), why: origin, notes: NO_NOTES };
   if (name !== "auto") return { backend: await openNamed(host, name, signal), why: origin, notes: NO_NOTES };
   const proven = async (why: string, notes: readonly string[]): Promise<Choice> => ({
@@ -49,7 +49,7 @@ type Others = (why: string, notes: readonly string[]) => Promise<Choice>;
 /** A virtual machine where hardware runs them and one can do what is asked for, else what `others` find. */
 async function automatic(
   host: RuntimeHost,
-  asked: Asked | null,
+  asked: MachineRequest | null,
   others: Others,
   signal?: AbortSignal,
 ): Promise<Choice> {
@@ -97,11 +97,11 @@ async function worksHere(host: RuntimeHost): Promise<boolean> {
  */
 export async function chooseAnother(
   host: RuntimeHost,
-  wish: BackendWish,
+  request: BackendRequest,
   { backend, notes, otherwise }: Choice,
   error: unknown,
 ): Promise<Choice | null> {
-  if (wish.name !== "auto" || !isAgentKernelError(error)) return null;
+  if (request.name !== "auto" || !isAgentKernelError(error)) return null;
   if (otherwise !== undefined) return error.code === "backend_unavailable" ? await otherwise(error.message) : null;
   if (backend.name !== "linux") return null;
   if (imageFailures.has(error.code))

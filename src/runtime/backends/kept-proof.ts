@@ -1,7 +1,7 @@
 /** A proof as it lies in its file, whatever it is for and however old. */
 import type { BackendName } from "../../core/backend.js";
 import type { Proof } from "./proof.js";
-import { type Place, proofFile, readJson } from "./proof-place.js";
+import { type HostFolders, proofFile, readJson } from "./proof-place.js";
 
 export interface Kept {
   readonly key: string;
@@ -10,7 +10,7 @@ export interface Kept {
 }
 
 /** A file that is not as we write them is none. */
-export function readKept(place: Place, name: BackendName): Kept | null {
+export function readKept(place: HostFolders, name: BackendName): Kept | null {
   const value = readJson(proofFile(place, name));
   return isKept(value) ? value : null;
 }

@@ -2,7 +2,7 @@
 import { LEAST_MEMORY_MIB } from "../../backends/microvm/least-memory.js";
 import type { Policy } from "../../core/policy.js";
 
-export interface Asked {
+export interface MachineRequest {
   readonly policy: Policy;
   /** The user's home folder; null where the sandbox does not show it. */
   readonly homeDir: string | null;
@@ -11,7 +11,7 @@ export interface Asked {
 export const HOST_PROGRAMS = "it runs images, not this machine's own programs (image host)";
 
 /** Null where it can. */
-export function whyNoMachine({ policy: { fs, resources }, homeDir }: Asked): string | null {
+export function whyNoMachine({ policy: { fs, resources }, homeDir }: MachineRequest): string | null {
   if (fs.workspace.mode === "mount") return "it cannot show the project live (workspace mount)";
   if (fs.home === "readonly" && homeDir !== null) return "it cannot show the home folder";
   const writable = fs.mounts.find(({ readonly }) => !readonly);

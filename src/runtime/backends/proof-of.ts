@@ -2,7 +2,7 @@
 import type { BackendName } from "../../core/backend.js";
 import type { RuntimeHost } from "../open-backend.js";
 import type { Candidate } from "./candidates.js";
-import { type Proof, untold } from "./proof.js";
+import { inconclusive, type Proof } from "./proof.js";
 import { recall, remember } from "./proof-cache.js";
 
 /** An engine that is not heard of for so long is none to build on. */
@@ -34,6 +34,6 @@ export async function proofOf(
     if (!deadline.aborted) throw error;
     // Not remembered: the machine may have had no time for it.
     const detail = `a sandbox to prove it was not up within ${patienceMs / 1000} s`;
-    return untold(detail, "the machine may be busy: try again, or see `agentkernel doctor`");
+    return inconclusive(detail, "the machine may be busy: try again, or see `agentkernel doctor`");
   }
 }

@@ -9,7 +9,7 @@ import { joinedPath } from "../../core/joined-path.js";
 import { stateFolder } from "../../core/state-folders.js";
 import type { RuntimeHost } from "../open-backend.js";
 
-export type Place = Pick<RuntimeHost, "env" | "homeDir">;
+export type HostFolders = Pick<RuntimeHost, "env" | "homeDir">;
 
 /** What each decides is also in the identity that a proof is for. */
 const naming: Readonly<Partial<Record<BackendName, readonly string[]>>> = {
@@ -17,17 +17,17 @@ const naming: Readonly<Partial<Record<BackendName, readonly string[]>>> = {
 };
 
 /** What the environment names in place of the usual; empty where it names nothing. */
-export function settingOf({ env }: Place, name: BackendName): string {
+export function settingOf({ env }: HostFolders, name: BackendName): string {
   const named = (naming[name] ?? []).filter((variable) => (env[variable] ?? "") !== "");
   return named.map((variable) => `${variable}=${env[variable]}`).join("\n");
 }
 
-export function proofFile(place: Place, name: BackendName): string {
+export function proofFile(place: HostFolders, name: BackendName): string {
   const setting = settingOf(place, name);
   return fileNamed(place, setting === "" ? name : `${name}-${shortened(setting)}`);
 }
 
-export function fileNamed({ env, homeDir }: Place, name: string): string {
+export function fileNamed({ env, homeDir }: HostFolders, name: string): string {
   return joinedPath(stateFolder(env, homeDir), `proofs/${name}.json`);
 }
 

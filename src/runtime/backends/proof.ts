@@ -8,7 +8,7 @@ export interface Proof {
   /** What a sandbox is opened with: found once, and not looked for again. */
   readonly facts: Readonly<Record<string, string>>;
   /** Nothing was shown: it could not be found out this time. Never remembered. */
-  readonly isUntold?: true;
+  readonly isInconclusive?: true;
 }
 
 export function working(detail: string, facts: Proof["facts"] = {}): Proof {
@@ -19,13 +19,16 @@ export function failing(detail: string, nextStep: string | null): Proof {
   return { works: false, detail, nextStep, facts: {} };
 }
 
-export function untold(detail: string, nextStep: string | null): Proof {
-  return { ...failing(detail, nextStep), isUntold: true };
+export function inconclusive(detail: string, nextStep: string | null): Proof {
+  return { ...failing(detail, nextStep), isInconclusive: true };
 }
 
 /** Whatever made finding out end before it was done. */
-export function untoldSince(error: unknown): Proof {
-  return untold(error instanceof Error ? error.message : String(error), "try again: this says nothing of the machine");
+export function inconclusiveAfter(error: unknown): Proof {
+  return inconclusive(
+    error instanceof Error ? error.message : String(error),
+    "try again: this says nothing of the machine",
+  );
 }
 
 /** Of virtual machines: one has run on the processor itself, by the monitor that is used without being named. */

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ImageSource } from "../../core/backend.js";
-import { anyBackend } from "../../core/backend-wish.js";
+import { anyBackend } from "../../core/backend-request.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { PolicyFields } from "../../policy/fields.js";
 import { resolve } from "../../policy/resolve.js";

@@ -6,8 +6,8 @@
 import type { Backend } from "../../core/backend.js";
 import { pooled, type RuntimeHost } from "../open-backend.js";
 import type { Candidate } from "./candidates.js";
-import { type Asked, whyNoMachine } from "./machine-fit.js";
-import { isByHardware, type Proof, untoldSince } from "./proof.js";
+import { type MachineRequest, whyNoMachine } from "./machine-fit.js";
+import { inconclusiveAfter, isByHardware, type Proof } from "./proof.js";
 import { recallMachine } from "./proof-cache.js";
 import { proofOf } from "./proof-of.js";
 
@@ -23,7 +23,7 @@ export type ProvenMachine =
 export async function provenMachine(
   host: RuntimeHost,
   candidate: Candidate,
-  asked: Asked | null,
+  asked: MachineRequest | null,
   signal?: AbortSignal,
 ): Promise<ProvenMachine> {
   const proof = await currentProof(host, candidate, signal);
@@ -43,12 +43,13 @@ async function currentProof(host: RuntimeHost, candidate: Candidate, signal?: Ab
     return await proofOf(host, "microvm", candidate, options);
   } catch (error) {
     signal?.throwIfAborted();
-    return untoldSince(error);
+    return inconclusiveAfter(error);
   }
 }
 
-function whyNotAnyMore({ works, detail, facts: { accelerator, kind }, isUntold }: Proof): string {
-  if (isUntold === true) return `whether hardware still runs one could not be told, and is tried again: ${detail}`;
+function whyNotAnyMore({ works, detail, facts: { accelerator, kind }, isInconclusive }: Proof): string {
+  if (isInconclusive === true)
+    return `whether hardware still runs one could not be told, and is tried again: ${detail}`;
   if (works && accelerator === "kvm") return `those of ${kind} are only for those who name the backend microvm`;
   return `virtual machines do not run by hardware here any more: ${detail}`;
 }

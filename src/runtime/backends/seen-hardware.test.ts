@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { failing, untoldSince, working } from "./proof.js";
+import { failing, inconclusiveAfter, working } from "./proof.js";
 import { recall, remember } from "./proof-cache.js";
-import { hasSeenHardware, heedProof, heedToldProof } from "./seen-hardware.js";
+import { forgetHardware, hasSeenHardware, rememberHardware } from "./seen-hardware.js";
 
 const byHardware = working("booted", { kind: "qemu", accelerator: "kvm" });
 
@@ -28,21 +28,21 @@ it("is what a proof by hardware says, and outlives a failure", () => {
 });
 
 it("is taken back for what was named alone, and for all where nothing was", () => {
-  heedProof(place(), byHardware);
-  heedProof(odd(), byHardware);
-  heedToldProof(odd(), failing("no", null));
+  rememberHardware(place(), byHardware);
+  rememberHardware(odd(), byHardware);
+  forgetHardware(odd(), failing("no", null));
   expect(hasSeenHardware(place())).toBe(true);
-  heedProof(odd(), byHardware);
-  heedToldProof(place(), failing("no", null));
+  rememberHardware(odd(), byHardware);
+  forgetHardware(place(), failing("no", null));
   expect(hasSeenHardware(odd())).toBe(false);
 });
 
 it.each([
   ["it was shown once more", byHardware],
-  ["nothing could be told", untoldSince(new Error("no room"))],
+  ["nothing could be told", inconclusiveAfter(new Error("no room"))],
 ])("is not taken back where %s", (_, proof) => {
-  heedProof(place(), byHardware);
-  heedToldProof(place(), proof);
+  rememberHardware(place(), byHardware);
+  forgetHardware(place(), proof);
   expect(hasSeenHardware(place())).toBe(true);
 });
 
@@ -59,12 +59,12 @@ it("is what the last proof says where nothing else was written yet, until it is 
   rmSync(join(folder, "agentkernel", "proofs", "hardware.json"));
   remember(place(), "microvm", "one", failing("no", null));
   expect(hasSeenHardware(place())).toBe(true);
-  heedToldProof(place(), failing("no", null));
+  forgetHardware(place(), failing("no", null));
   expect(hasSeenHardware(place())).toBe(false);
 });
 
 it.each(["", "{}", "[1]"])("is not what a file says that holds %j", (text) => {
-  heedProof(place(), byHardware);
+  rememberHardware(place(), byHardware);
   writeFileSync(join(folder, "agentkernel", "proofs", "hardware.json"), text);
   expect(hasSeenHardware(place())).toBe(false);
 });

@@ -1,12 +1,12 @@
 /** All backends that this version has beside linux, each proven anew; for `doctor`. */
 import type { BackendName, Lack } from "../../core/backend.js";
-import { anyBackend } from "../../core/backend-wish.js";
+import { anyBackend } from "../../core/backend-request.js";
 import type { RuntimeHost } from "../open-backend.js";
 import { type Candidate, candidateNames, candidateOf } from "./candidates.js";
 import { chooseForKeeping } from "./choose.js";
-import { type Proof, untoldSince } from "./proof.js";
+import { inconclusiveAfter, type Proof } from "./proof.js";
 import { proofOf } from "./proof-of.js";
-import { heedToldProof } from "./seen-hardware.js";
+import { forgetHardware } from "./seen-hardware.js";
 
 export interface Surveyed {
   readonly name: BackendName;
@@ -34,7 +34,7 @@ export async function surveyBackends(host: RuntimeHost, signal?: AbortSignal): P
     const proof = await surveyed(host, name, candidate, signal);
     const { works, detail, nextStep } = proof;
     const { remark } = proof.facts;
-    if (name === "microvm") heedToldProof(host, proof);
+    if (name === "microvm") forgetHardware(host, proof);
     all.push({
       name,
       usable: works,
@@ -57,6 +57,6 @@ async function surveyed(
     return await proofOf(host, name, candidate, { isFresh: true, ...(signal ? { signal } : {}) });
   } catch (error) {
     signal?.throwIfAborted();
-    return untoldSince(error);
+    return inconclusiveAfter(error);
   }
 }

@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Looks } from "../looks.js";
 import { hostPrograms, SYSTEM_PATH } from "./index.js";
 import { leftOutRemark, whyNotFound } from "./not-found.js";
+import type { HostProgramOptions } from "./options.js";
 import { whyUntrusted } from "./places.js";
-import type { ProgramsWish } from "./programs-wish.js";
 
 let root = "";
 let home = "";
@@ -30,12 +30,12 @@ function install(...names: readonly string[]): void {
   }
 }
 
-function wish(path: readonly string[], more: Partial<ProgramsWish> = {}): ProgramsWish {
+function options(path: readonly string[], more: Partial<HostProgramOptions> = {}): HostProgramOptions {
   const env = { PATH: path.join(":"), ...more.env };
   return { homeDir: home, projectDir: project, views: [project], mounted: [], deny: [], ...more, env };
 }
 
-const shownBy = (...path: readonly string[]) => hostPrograms(wish(path)).shown.map((shown) => shown.path);
+const shownBy = (...path: readonly string[]) => hostPrograms(options(path)).shown.map((shown) => shown.path);
 const inHome = (...names: readonly string[]) => names.map((name) => join(home, name)).sort();
 
 /** What PATH inside has before the directories that every sandbox searches. */
@@ -102,7 +102,7 @@ describe("toolchains of a home", () => {
     "%s is none",
     (name) => {
       install(`${name}/program`);
-      const found = hostPrograms(wish([join(home, name)]));
+      const found = hostPrograms(options([join(home, name)]));
       expect(found.shown).toEqual([]);
       expect(found.path).toBe(SYSTEM_PATH);
       expect(found.leftOut).toEqual([
@@ -119,7 +119,7 @@ describe("toolchains of a home", () => {
     mkdirSync(join(home, ".nvm/versions/node/v2"));
     symlinkSync(join(home, ".ssh"), join(home, ".nvm/versions/node/v2/bin"));
     const paths = [".nvm/versions/node/v1/bin", ".nvm/versions/node/v2/bin", ".cargo/bin"];
-    const found = hostPrograms(wish(inHome(...paths)));
+    const found = hostPrograms(options(inHome(...paths)));
     expect(found.shown).toEqual([
       { path: join(home, ".cargo/bin") },
       { path: join(home, ".nvm/versions/node/v1/bin") },
@@ -131,7 +131,7 @@ describe("toolchains of a home", () => {
     install(".sdkman/candidates/java/21/bin/java");
     symlinkSync("21", join(home, ".sdkman/candidates/java/current"));
     const directory = join(home, ".sdkman/candidates/java/current/bin");
-    const found = hostPrograms(wish([directory]));
+    const found = hostPrograms(options([directory]));
     expect(found.shown).toEqual([
       { path: join(home, ".sdkman/candidates/java/21/bin") },
       { path: join(home, ".sdkman/candidates/java/current"), link: join(home, ".sdkman/candidates/java/21") },
@@ -142,9 +142,9 @@ describe("toolchains of a home", () => {
   it("rustup finds its toolchains", () => {
     install(".cargo/bin/cargo", ".rustup/toolchains/stable/bin/rustc");
     const path = [join(home, ".cargo/bin")];
-    expect(hostPrograms(wish(path)).env).toEqual({ RUSTUP_HOME: join(home, ".rustup") });
+    expect(hostPrograms(options(path)).env).toEqual({ RUSTUP_HOME: join(home, ".rustup") });
     const env = { JAVA_HOME: join(home, ".ssh"), GOROOT: "/usr/lib" };
-    expect(hostPrograms(wish(path, { env })).env).toEqual({
+    expect(hostPrograms(options(path, { env })).env).toEqual({
       RUSTUP_HOME: join(home, ".rustup"),
       GOROOT: realpathSync("/usr/lib"),
     });
@@ -152,7 +152,7 @@ describe("toolchains of a home", () => {
 
   it("is hidden where a rule hides it", () => {
     install(".cargo/bin/cargo");
-    const found = hostPrograms(wish([join(home, ".cargo/bin")], { deny: [{ glob: "**/.cargo" }] }));
+    const found = hostPrograms(options([join(home, ".cargo/bin")], { deny: [{ glob: "**/.cargo" }] }));
     expect(found.shown).toEqual([]);
     expect(found.leftOut[0]?.why).toBe("it is hidden from sandboxes by the rule **/.cargo");
   });
@@ -161,7 +161,7 @@ describe("toolchains of a home", () => {
 describe("version managers", () => {
   const pyenv = ["3.11.7", "3.12.1", "3.12.10"].map((version) => `.pyenv/versions/${version}/bin/python`);
   const shims = () => join(home, ".pyenv/shims");
-  const chosen = (env = {}) => ownPath(hostPrograms(wish([shims()], { env })));
+  const chosen = (env = {}) => ownPath(hostPrograms(options([shims()], { env })));
 
   it("the version that pyenv would choose stands where its shims are", () => {
     install(...pyenv, ".pyenv/shims/python", ".pyenv/version");
@@ -177,7 +177,7 @@ describe("version managers", () => {
     (word) => {
       install(...pyenv, ".pyenv/shims/python", ".ssh/bin/key");
       writeFileSync(join(project, ".python-version"), `${word}\n`);
-      const found = hostPrograms(wish([shims()]));
+      const found = hostPrograms(options([shims()]));
       expect(found.shown).toEqual([]);
       expect(found.leftOut).toEqual([
         { directory: shims(), why: "no installed version is selected for this directory" },
@@ -188,7 +188,7 @@ describe("version managers", () => {
   it("a project's version file that is a pipe holds nothing up", () => {
     install(...pyenv, ".pyenv/shims/python");
     execFileSync("mkfifo", [join(project, ".python-version")]);
-    expect(hostPrograms(wish([shims()])).shown).toEqual([]);
+    expect(hostPrograms(options([shims()])).shown).toEqual([]);
   });
 
   it("asdf and mise: what .tool-versions and mise.toml name", () => {
@@ -202,7 +202,7 @@ describe("version managers", () => {
     writeFileSync(join(home, ".tool-versions"), "nodejs 18.0.0\ngolang 1.22.1\n");
     writeFileSync(join(project, ".tool-versions"), "nodejs 20.1.0\n");
     writeFileSync(join(project, "mise.toml"), '[env]\njq = "0"\n[tools]\njq = "1.7"\n');
-    const found = hostPrograms(wish(inHome(".asdf/shims", ".local/share/mise/shims")));
+    const found = hostPrograms(options(inHome(".asdf/shims", ".local/share/mise/shims")));
     expect(ownPath(found)).toEqual([
       join(home, ".asdf/installs/nodejs/20.1.0/bin"),
       join(home, ".asdf/installs/golang/1.22.1/go/bin"),
@@ -215,7 +215,7 @@ describe("PATH inside", () => {
   it("is the caller's order, each directory once, with the system's at the end", () => {
     install("go/bin/tool", ".bun/bin/bun");
     const own = [join(home, ".bun/bin"), "/usr/bin", join(home, "go/bin")];
-    const found = hostPrograms(wish([...own, "/usr/bin/", own[0] ?? ""]));
+    const found = hostPrograms(options([...own, "/usr/bin/", own[0] ?? ""]));
     expect(found.path).toBe([...own, ...SYSTEM_PATH.split(":").filter((name) => name !== "/usr/bin")].join(":"));
   });
 
@@ -223,15 +223,17 @@ describe("PATH inside", () => {
     mkdirSync(join(project, "node_modules/.bin"), { recursive: true });
     mkdirSync(join(project, "bin"));
     const own = [join(project, "node_modules/.bin"), join(project, "bin")];
-    const found = hostPrograms(wish(own));
+    const found = hostPrograms(options(own));
     expect(ownPath(found)).toEqual(own);
     expect(found).toMatchObject({ shown: [], leftOut: [] });
   });
 
   it("shows nothing of a toolchain that is, or is around, what the policy shows", () => {
     install("go/bin/tool", ".bun/bin/bun");
-    expect(hostPrograms(wish([join(home, "go/bin")], { projectDir: home, views: [home] })).shown).toEqual([]);
-    expect(hostPrograms(wish([join(home, ".bun/bin")], { mounted: [join(home, ".bun/bin/below")] })).shown).toEqual([]);
+    expect(hostPrograms(options([join(home, "go/bin")], { projectDir: home, views: [home] })).shown).toEqual([]);
+    expect(hostPrograms(options([join(home, ".bun/bin")], { mounted: [join(home, ".bun/bin/below")] })).shown).toEqual(
+      [],
+    );
   });
 
   it.each([
@@ -239,13 +241,13 @@ describe("PATH inside", () => {
     ["/etc/alternatives", "settings and data of the system lie there"],
     ["/proc/self", "it belongs to the kernel or to running services"],
   ])("leaves out %s", (directory, why) => {
-    expect(hostPrograms(wish([directory])).leftOut).toEqual([{ directory, why }]);
+    expect(hostPrograms(options([directory])).leftOut).toEqual([{ directory, why }]);
   });
 
   it("leaves out directories for temporary files, and does not speak of what is not there", () => {
     const tools = join(root, "tools/bin");
     mkdirSync(tools, { recursive: true });
-    const found = hostPrograms(wish([tools, join(root, "none"), ""]));
+    const found = hostPrograms(options([tools, join(root, "none"), ""]));
     expect(found.leftOut).toEqual([{ directory: tools, why: "it is in a directory for temporary files" }]);
   });
 });
@@ -265,7 +267,7 @@ describe("the interpreter of a project's virtual environment", () => {
     mkdirSync(join(project, ".venv/bin"), { recursive: true });
     symlinkSync("python3", join(project, ".venv/bin/python"));
     symlinkSync(target, join(project, ".venv/bin/python3"));
-    return hostPrograms(wish(["/usr/bin"])).shown;
+    return hostPrograms(options(["/usr/bin"])).shown;
   }
 
   it("is shown where it is a toolchain's, also by the symlink of its version", () => {
@@ -285,7 +287,7 @@ describe("the interpreter of a project's virtual environment", () => {
 
 describe("a command that is not found", () => {
   const missed = (command: string, path: readonly string[], image = "host") => {
-    const programs = hostPrograms(wish(path));
+    const programs = hostPrograms(options(path));
     return whyNotFound({ command, cwd: "/workspace", path: programs.path, image, programs, projectDir: project });
   };
 
@@ -324,7 +326,7 @@ describe("a command that is not found", () => {
 
   it("a shell's own message is followed by what of PATH is missing", () => {
     install("bin/tool");
-    const { path, env, leftOut } = hostPrograms(wish([join(home, "bin")]));
+    const { path, env, leftOut } = hostPrograms(options([join(home, "bin")]));
     expect(leftOutRemark({ path, env, leftOut })).toBe(
       `the sandbox does not have all of your PATH: ${join(home, "bin")} (it is in a home directory, of which only known toolchains are shown)`,
     );
@@ -337,8 +339,8 @@ function outlastTicks(): Promise<void> {
 }
 
 describe("who calls again in the same environment", () => {
-  const deny: ProgramsWish["deny"] = [];
-  const again = (env: ProgramsWish["env"]) => hostPrograms({ ...wish([]), deny, env });
+  const deny: HostProgramOptions["deny"] = [];
+  const again = (env: HostProgramOptions["env"]) => hostPrograms({ ...options([]), deny, env });
 
   it("gets the same answer until something that it depends on has changed", async () => {
     install(".pyenv/shims/python", ".pyenv/versions/3.1/bin/python", ".pyenv/versions/3.2/bin/python");

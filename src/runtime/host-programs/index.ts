@@ -11,8 +11,8 @@ import type { HideRule } from "../../core/policy.js";
 import { cacheFolder, dataFolder, stateFolder } from "../../core/state-folders.js";
 import { globCovers } from "../../policy/glob.js";
 import { Looks } from "../looks.js";
+import type { HostProgramOptions } from "./options.js";
 import { concernsHome, isSystem, isTaken, isWithin, ownHomes, whyClosed, whyUntrusted } from "./places.js";
-import type { ProgramsWish } from "./programs-wish.js";
 import { selectedDirectories } from "./selected-versions.js";
 import { partsOf, toolchainAt } from "./toolchains.js";
 
@@ -43,29 +43,29 @@ const INTERPRETERS = [".venv/bin/python", "venv/bin/python"];
 const MOST_LINKS = 20;
 
 interface Known {
-  readonly wish: ProgramsWish;
+  readonly options: HostProgramOptions;
   readonly looks: Looks;
   readonly programs: HostPrograms;
 }
 
 /** Of those who call again: their environment is the same value. */
-const known = new WeakMap<ProgramsWish["env"], Known>();
+const known = new WeakMap<HostProgramOptions["env"], Known>();
 
-export function hostPrograms(wish: ProgramsWish): HostPrograms {
-  const before = known.get(wish.env);
-  if (before !== undefined && isSame(before.wish, wish) && before.looks.isCurrent()) return before.programs;
+export function hostPrograms(options: HostProgramOptions): HostPrograms {
+  const before = known.get(options.env);
+  if (before !== undefined && isSame(before.options, options) && before.looks.isCurrent()) return before.programs;
   const looks = new Looks();
-  const search = new Search(wish, looks);
-  const { PATH = "" } = wish.env;
+  const search = new Search(options, looks);
+  const { PATH = "" } = options.env;
   for (const entry of new Set(PATH.split(":"))) search.add(entry);
   search.addInterpreters();
   const programs = search.result();
   // Only what cannot change any more is what it was.
-  if (Object.isFrozen(wish.env)) known.set(wish.env, { wish, looks, programs });
+  if (Object.isFrozen(options.env)) known.set(options.env, { options, looks, programs });
   return programs;
 }
 
-function isSame(one: ProgramsWish, other: ProgramsWish): boolean {
+function isSame(one: HostProgramOptions, other: HostProgramOptions): boolean {
   const isEqual = (a: readonly string[], b: readonly string[]) =>
     a.length === b.length && a.every((x, i) => x === b[i]);
   const isAtSamePlace = one.homeDir === other.homeDir && one.projectDir === other.projectDir && one.deny === other.deny;
@@ -75,7 +75,7 @@ function isSame(one: ProgramsWish, other: ProgramsWish): boolean {
 type Judged = { readonly shown: readonly string[] } | { readonly why: string };
 
 class Search {
-  readonly #wish: ProgramsWish;
+  readonly #options: HostProgramOptions;
   readonly #looks: Looks;
   readonly #homes: readonly string[];
   /** What is shown by a view, and agentkernel's own directories. */
@@ -85,13 +85,13 @@ class Search {
   readonly #path = new Set<string>();
   readonly #leftOut: LeftOut[] = [];
 
-  constructor(wish: ProgramsWish, looks: Looks) {
+  constructor(options: HostProgramOptions, looks: Looks) {
     this.#looks = looks;
-    const { env, homeDir } = wish;
-    this.#wish = wish;
+    const { env, homeDir } = options;
+    this.#options = options;
     this.#homes = ownHomes(homeDir, looks);
     const own = [stateFolder(env, homeDir), dataFolder(env, homeDir), cacheFolder(env, homeDir)];
-    this.#apart = [...wish.views, ...wish.mounted, ...own].map((path) => looks.real(path) ?? path);
+    this.#apart = [...options.views, ...options.mounted, ...own].map((path) => looks.real(path) ?? path);
   }
 
   add(entry: string): void {
@@ -107,7 +107,7 @@ class Search {
     const real = this.#looks.real(directory);
     // Nothing could be found in it on the host either.
     if (real === null || !this.#looks.isDirectory(real)) return;
-    const selected = selectedDirectories(real, this.#homes, { ...this.#wish, looks: this.#looks });
+    const selected = selectedDirectories(real, this.#homes, { ...this.#options, looks: this.#looks });
     if (selected === null) this.#addDirectory(directory, real);
     else this.#addSelected(directory, selected);
   }
@@ -133,7 +133,7 @@ class Search {
 
   /** By where it really is. */
   #judge(real: string): Judged {
-    const glob = denying(this.#wish.deny, real);
+    const glob = denying(this.#options.deny, real);
     if (glob !== null) return { why: `it is hidden from sandboxes by the rule ${glob}` };
     for (const home of [...this.#homes, HOMEBREW_HOME]) {
       const shown = isTaken(real) ? null : toolchainAt(real, home, this.#looks);
@@ -160,7 +160,7 @@ class Search {
   }
 
   #isInView(path: string): boolean {
-    return this.#wish.views.some((view) => isWithin(path, view));
+    return this.#options.views.some((view) => isWithin(path, view));
   }
 
   /** Makes the symlinks that lead from a path to where it really is; false where they cannot be made. */
@@ -183,7 +183,7 @@ class Search {
 
   /** Only toolchains of a home are shown for what a project's own symlinks lead to: a sandbox may have made them. */
   addInterpreters(): void {
-    const { projectDir } = this.#wish;
+    const { projectDir } = this.#options;
     if (projectDir === null) return;
     for (const name of INTERPRETERS) {
       let at = join(projectDir, name);
@@ -221,7 +221,7 @@ class Search {
     const isThere = (path: string) =>
       isSystem(path) || trees.some((tree) => isWithin(tree, path) || isWithin(path, tree));
     for (const name of HOMES_OF_TOOLCHAINS) {
-      const real = this.#looks.real(this.#wish.env[name] ?? "");
+      const real = this.#looks.real(this.#options.env[name] ?? "");
       if (real !== null && isThere(real)) found[name] = real;
     }
     const rustup = trees.find((tree) => tree.endsWith("/.rustup/toolchains"));

@@ -5,7 +5,7 @@
  */
 import { dirname, join } from "node:path";
 import type { Looks } from "../looks.js";
-import type { ProgramsWish } from "./programs-wish.js";
+import type { HostProgramOptions } from "./options.js";
 
 interface Manager {
   readonly root: string;
@@ -30,7 +30,7 @@ const collections: readonly { readonly root: string; readonly files: readonly st
 const VERSION = /^[A-Za-z0-9][A-Za-z0-9._+-]*$/;
 const MOST_BYTES = 16_384;
 
-interface Surroundings extends Pick<ProgramsWish, "env" | "homeDir" | "projectDir"> {
+interface Surroundings extends Pick<HostProgramOptions, "env" | "homeDir" | "projectDir"> {
   readonly looks: Looks;
 }
 

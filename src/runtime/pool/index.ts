@@ -63,7 +63,7 @@ const MEMORY_LOOK_MS = 1000;
  */
 const MOST_BUILDING = 4;
 
-interface Foresight {
+interface Prescan {
   readonly number: number;
   readonly folder: string;
 }
@@ -105,9 +105,9 @@ export class WarmPool {
   #rest: NodeJS.Timeout | undefined;
   #most = 0;
   #lookedAtMs = 0;
-  #foresights = 0;
+  #prescans = 0;
   /** The look that was made for whoever called last, until it is known who that is. */
-  #early: Foresight | null = null;
+  #early: Prescan | null = null;
   /** What has been begun and is to be over before a close is: builds, ends, and removals. */
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #closing = new AbortController();
@@ -160,34 +160,34 @@ export class WarmPool {
    * Somebody in this folder is about to ask, probably for the same as was asked for there last: the sandbox that would
    * be given looks at the folder already. Returns what to name in the request; null where nobody looks.
    */
-  foresee(folder: string): number | null {
+  prescan(folder: string): number | null {
     const early = this.#early;
     this.#early = null;
     if (early?.folder === folder) return early.number;
-    return this.#foresee(folder)?.number ?? null;
+    return this.#prescan(folder)?.number ?? null;
   }
 
   /**
    * Somebody calls, and nothing is known of them yet. Where one call follows another, it probably comes from the same
    * folder.
    */
-  foreseeAnother(): void {
+  prescanAnother(): void {
     const stocks = [...this.#stocks.values()].filter(({ project }) => project !== null);
     const last = stocks.reduce<Stock | null>((best, one) => (best && best.usedAtMs >= one.usedAtMs ? best : one), null);
     const isSoon = last !== null && Date.now() - last.usedAtMs < HOT_MS;
-    this.#early = isSoon && last.project !== null && this.#served === 0 ? this.#foresee(last.project) : null;
+    this.#early = isSoon && last.project !== null && this.#served === 0 ? this.#prescan(last.project) : null;
   }
 
-  #foresee(folder: string): Foresight | null {
+  #prescan(folder: string): Prescan | null {
     const known = [...this.#stocks.values()].filter(({ project, warm }) => project === folder && warm.length > 0);
     const likely = known.reduce<Stock | null>(
       (best, one) => (best && best.usedAtMs >= one.usedAtMs ? best : one),
       null,
     );
     const first = likely?.warm[0];
-    if (first?.foresee === undefined) return null;
-    const number = ++this.#foresights;
-    first.foresee(number, folder);
+    if (first?.prescan === undefined) return null;
+    const number = ++this.#prescans;
+    first.prescan(number, folder);
     return { number, folder };
   }
 

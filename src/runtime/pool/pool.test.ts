@@ -10,7 +10,7 @@ class FakeWarm implements WarmSandbox {
   isDiscarded = false;
   refuses = false;
   taken = 0;
-  readonly foreseen: [number, string][] = [];
+  readonly prescans: [number, string][] = [];
   die: () => void = () => {};
   readonly #booted: BootedSandbox;
 
@@ -28,8 +28,8 @@ class FakeWarm implements WarmSandbox {
     return this.#booted;
   }
 
-  foresee(number: number, folder: string): void {
-    this.foreseen.push([number, folder]);
+  prescan(number: number, folder: string): void {
+    this.prescans.push([number, folder]);
   }
 
   async discard(): Promise<void> {
@@ -134,9 +134,9 @@ describe("a folder that was shown before", () => {
 
   it("is looked at by the sandbox that the next caller from there would get, each time under another number", async () => {
     await inFolder("a", "/p");
-    expect(pool.foresee("/p")).toBe(1);
-    expect(pool.foresee("/p")).toBe(2);
-    expect(world.built[0]?.foreseen).toEqual([
+    expect(pool.prescan("/p")).toBe(1);
+    expect(pool.prescan("/p")).toBe(2);
+    expect(world.built[0]?.prescans).toEqual([
       [1, "/p"],
       [2, "/p"],
     ]);
@@ -147,35 +147,35 @@ describe("a folder that was shown before", () => {
   it("is looked at by one of the kind that was used there last", async () => {
     await inFolder("a", "/p", "first");
     await inFolder("b", "/p", "second");
-    pool.foresee("/p");
-    const lookers = world.built.filter(({ foreseen }) => foreseen.length > 0);
+    pool.prescan("/p");
+    const lookers = world.built.filter(({ prescans }) => prescans.length > 0);
     await backend.boot({ ...spec("c", "second"), projectDir: "/p" });
     expect(lookers.map(({ taken }) => taken)).toEqual([1]);
   });
 
   it("is looked at for whoever calls right after, and that look serves a caller from there alone", async () => {
     await inFolder("a", "/p");
-    pool.foreseeAnother();
-    expect(world.built.flatMap(({ foreseen }) => foreseen)).toEqual([]);
+    pool.prescanAnother();
+    expect(world.built.flatMap(({ prescans }) => prescans)).toEqual([]);
     await backend.boot({ ...spec("b"), projectDir: "/p" });
     const asked = pool.serve();
-    pool.foreseeAnother();
-    expect(world.built.flatMap(({ foreseen }) => foreseen)).toEqual([]);
+    pool.prescanAnother();
+    expect(world.built.flatMap(({ prescans }) => prescans)).toEqual([]);
     asked();
-    pool.foreseeAnother();
-    expect(pool.foresee("/q")).toBeNull();
-    pool.foreseeAnother();
-    expect(pool.foresee("/p")).toBe(2);
-    expect(pool.foresee("/p")).toBe(3);
-    expect(world.built[1]?.foreseen.map(([number]) => number)).toEqual([1, 2, 3]);
+    pool.prescanAnother();
+    expect(pool.prescan("/q")).toBeNull();
+    pool.prescanAnother();
+    expect(pool.prescan("/p")).toBe(2);
+    expect(pool.prescan("/p")).toBe(3);
+    expect(world.built[1]?.prescans.map(([number]) => number)).toEqual([1, 2, 3]);
   });
 
   it("is no reason to look at another", async () => {
     await inFolder("a", "/p");
     await run("b");
-    expect(pool.foresee("/q")).toBeNull();
-    expect(pool.foresee("/p")).toBeNull();
-    expect(world.built.flatMap(({ foreseen }) => foreseen)).toEqual([]);
+    expect(pool.prescan("/q")).toBeNull();
+    expect(pool.prescan("/p")).toBeNull();
+    expect(world.built.flatMap(({ prescans }) => prescans)).toEqual([]);
   });
 });
 

@@ -6,7 +6,7 @@ import type { RunAudit } from "../run-audit.js";
 import { execRequest } from "./execs/exec-request.js";
 import type { SandboxRecord } from "./record.js";
 import type { RunningSandbox } from "./running.js";
-import type { ExecInfo, ExecWish } from "./types.js";
+import type { ExecInfo, ExecOptions } from "./types.js";
 
 export interface BeginParts {
   readonly running: RunningSandbox;
@@ -18,18 +18,18 @@ export interface BeginParts {
 
 export async function beginCommand<Begun extends { readonly over: Promise<ExecInfo> }>(
   { running, record, audit, isReleased }: BeginParts,
-  wish: ExecWish,
+  options: ExecOptions,
   start: (session: GuestSession, request: ExecRequest) => Promise<Begun>,
 ): Promise<Begun> {
-  const request = execRequest(wish, record, running.egress?.env ?? {});
-  const recordEnd = audit.records.execStarting(request, [wish.hostEnv, wish.env ?? {}]);
+  const request = execRequest(options, record, running.egress?.env ?? {});
+  const recordEnd = audit.records.execStarting(request, [options.hostEnv, options.env ?? {}]);
   try {
     await audit.insist();
-    if (running.egress !== null) wish.onNetwork?.(blockedSince(running.egress.port));
+    if (running.egress !== null) options.onNetwork?.(blockedSince(running.egress.port));
     const begun = await start(running.session, request);
     void begun.over.then(({ state, code, signal, timedOut, error }) => {
       // It goes on, and what we know of it ends here.
-      if (wish.detached && isReleased()) return;
+      if (options.detached && isReleased()) return;
       const exit = { code, signal, usage: { userUs: 0, systemUs: 0, maxRssKiB: 0 } };
       recordEnd(state === "ended" ? { exit, timedOut } : { error: error ?? state });
     });

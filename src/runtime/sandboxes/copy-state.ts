@@ -1,15 +1,15 @@
 /** All that a copy of a sandbox begins with: the backend's part and, where memory is in that, commands that go on in it. */
-import type { KeptCopy, MemoryWish } from "../../core/backend.js";
+import type { KeptCopy, MemoryOptions } from "../../core/backend.js";
+import { copiesOf, type SandboxContext } from "./context.js";
 import { copyCommands } from "./execs/copied-commands.js";
 import type { CopyFolders } from "./folder.js";
-import { copiesOf, type SandboxHome } from "./home.js";
 import type { SandboxView } from "./reports.js";
 import { whileStill } from "./stillness.js";
 import type { CopyOptions } from "./types.js";
 
 export interface StateCopy {
   readonly signal?: AbortSignal | undefined;
-  readonly memory: MemoryWish;
+  readonly memory: MemoryOptions;
 }
 
 /** What a copy is made into, and how. */
@@ -17,24 +17,24 @@ export type CopyCall = readonly [into: CopyFolders, options: CopyOptions];
 
 /** Of a sandbox, which is held still for it where it runs. */
 export async function copyOfSandbox(
-  { record: { name }, folder, running, home }: Pick<SandboxView, "record" | "folder" | "running" | "home">,
+  { record: { name }, folder, running, context }: Pick<SandboxView, "record" | "folder" | "running" | "context">,
   ...[into, { memory: withMemory = true, signal }]: CopyCall
 ): Promise<KeptCopy> {
   return await whileStill(running, { folder, name, withMemory, signal }, (held) =>
-    copyState(home, folder, into, { signal, memory: { isWanted: withMemory, held } }),
+    copyState(context, folder, into, { signal, memory: { isWanted: withMemory, held } }),
   );
 }
 
 /** Of what does not run, or stands still. */
 export async function copyState(
-  home: Pick<SandboxHome, "kept" | "clock">,
+  context: Pick<SandboxContext, "kept" | "clock">,
   from: CopyFolders,
   into: CopyFolders,
   { signal, memory }: StateCopy,
 ): Promise<KeptCopy> {
-  const copied = await copiesOf(home).make(from.jail, into.jail, signal, memory);
+  const copied = await copiesOf(context).make(from.jail, into.jail, signal, memory);
   if (copied.memory === true) {
-    for (const part of ["execs", "terminals"] as const) await copyCommands(from[part], into[part], home.clock.now());
+    for (const part of ["execs", "terminals"] as const) await copyCommands(from[part], into[part], context.clock.now());
   }
   return copied;
 }

@@ -10,7 +10,7 @@ interface About {
 /** Why it does not run any more. */
 export type StopReason = "stopped" | "killed" | "idle" | "died" | "lost";
 
-export type SandboxHappening =
+export type SandboxEventDetails =
   | { readonly type: "created" | "started" | "adopted" | "paused" | "resumed" | "removed" | "changed" }
   | { readonly type: "stopped"; readonly reason: StopReason }
   | { readonly type: "exec.started"; readonly exec: string; readonly argv: readonly string[] }
@@ -22,6 +22,6 @@ export type SandboxHappening =
       readonly timedOut: boolean;
     };
 
-export type SandboxEvent = About & SandboxHappening;
+export type SandboxEvent = About & SandboxEventDetails;
 
 export type SandboxListener = (event: SandboxEvent) => void;

@@ -5,17 +5,17 @@
  */
 import { randomBytes } from "node:crypto";
 import type { Backend, BackendName, KeptBackend } from "../../core/backend.js";
-import type { BackendWish } from "../../core/backend-wish.js";
+import type { BackendRequest } from "../../core/backend-request.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { within } from "../../core/within.js";
 import { holdForSandbox, releaseForSandbox } from "../../images/store/kept-hold.js";
 import { type Choice, forImage } from "../backends/choice.js";
-import type { Asked } from "../backends/machine-fit.js";
-import { rootImage } from "../root-image.js";
+import type { MachineRequest } from "../backends/machine-fit.js";
+import { resolveRoot } from "../root-image.js";
 import { type Clock, systemClock } from "./clock.js";
+import type { Named, SandboxContext } from "./context.js";
 import type { SandboxListener } from "./events.js";
 import { type CopyFolders, type SandboxFolder, SandboxFolders } from "./folder.js";
-import type { Named, SandboxHome } from "./home.js";
 import { Lives, REBOOT_GRACE_MS } from "./life.js";
 import { checkSandboxName } from "./name.js";
 import { parseRecord, type SandboxRecord } from "./record.js";
@@ -23,7 +23,7 @@ import { RECORD_VERSION } from "./record-versions.js";
 import { nameTaken, notFound, unreadable } from "./refusals.js";
 import { Sandbox } from "./sandbox.js";
 import { Snapshots } from "./snapshots/index.js";
-import type { CopySource, CopyWish, CreateRequest, HostEnv } from "./types.js";
+import type { CopyRequest, CopySource, CreateRequest, HostEnv } from "./types.js";
 
 export type { SandboxEvent, SandboxListener, StopReason } from "./events.js";
 export type { LogOptions } from "./execs/follow-log.js";
@@ -36,8 +36,8 @@ export type { Terminal, TerminalEnd, TerminalSeat, TerminalViewer } from "./term
 export type {
   CreateRequest,
   ExecInfo,
+  ExecOptions,
   ExecState,
-  ExecWish,
   SandboxInfo,
   SandboxState,
   SandboxStats,
@@ -45,13 +45,13 @@ export type {
   StartOptions,
   StopOptions,
   TerminalInfo,
-  TerminalWish,
+  TerminalRequest,
 } from "./types.js";
 
 export interface SandboxesOptions {
   readonly backend: Backend;
   /** The one that somebody wishes. Without it there is only the usual one. */
-  readonly choose?: (wish: BackendWish, asked: Asked | null, signal?: AbortSignal) => Promise<Choice>;
+  readonly choose?: (request: BackendRequest, asked: MachineRequest | null, signal?: AbortSignal) => Promise<Choice>;
   /** Where their folders lie. */
   readonly folder: string;
   /** Where their snapshots lie. */
@@ -82,7 +82,7 @@ export class Sandboxes {
   readonly #options: SandboxesOptions;
   readonly #kept: KeptBackend;
   readonly #folders: SandboxFolders;
-  readonly #home: SandboxHome;
+  readonly #home: SandboxContext;
   readonly #lives: Lives;
   readonly #sandboxes = new Map<string, Sandbox>();
   readonly #unreadable = new Map<string, AgentKernelError>();
@@ -102,23 +102,23 @@ export class Sandboxes {
       backend,
       kept,
       backendFor: async (name = backend.name) =>
-        this.#keeper((await this.#wished({ name, origin: "the sandbox" })).backend),
+        this.#keeper((await this.#chooseBackend({ name, origin: "the sandbox" })).backend),
       clock,
       env,
       homeDir,
       say,
       knownSince: clock.now(),
       lookAtLives: () => this.#lives.lookSoon(),
-      tell: ({ name, id, owner }, happening) => {
+      tell: ({ name, id, owner }, details) => {
         if (this.#listeners.size === 0) return;
-        const event = { ...happening, atMs: Date.now(), sandbox: name, id, owner };
+        const event = { ...details, atMs: Date.now(), sandbox: name, id, owner };
         for (const listener of [...this.#listeners]) listener(event);
       },
       forget: (sandbox) => this.#forget(sandbox),
     };
     this.snapshots = new Snapshots({
       folder: options.snapshotFolder,
-      home: this.#home,
+      context: this.#home,
       unavailable: options.unavailable,
     });
   }
@@ -253,10 +253,14 @@ export class Sandboxes {
     return this.#adopted;
   }
 
-  async #wished(wish: BackendWish, run: CreateRequest["run"] | null = null, signal?: AbortSignal): Promise<Choice> {
+  async #chooseBackend(
+    request: BackendRequest,
+    run: CreateRequest["run"] | null = null,
+    signal?: AbortSignal,
+  ): Promise<Choice> {
     const { backend, choose } = this.#options;
-    if (choose === undefined || wish.name === backend.name) return { backend, why: wish.origin, notes: [] };
-    return await choose(wish, run, signal);
+    if (choose === undefined || request.name === backend.name) return { backend, why: request.origin, notes: [] };
+    return await choose(request, run, signal);
   }
 
   #keeper(chosen: Backend): Backend & { readonly kept: KeptBackend } {
@@ -272,28 +276,28 @@ export class Sandboxes {
   }
 
   /** A sandbox with another name that begins with what a sandbox or a snapshot has. Made, and not started. */
-  async createCopy(origin: CopySource, wish: CopyWish): Promise<Sandbox> {
-    return await this.#reserving(wish.name, async (name) => {
+  async createCopy(origin: CopySource, request: CopyRequest): Promise<Sandbox> {
+    return await this.#reserving(request.name, async (name) => {
       const { version, policyVersion: _, from: __, madeIn: ___, ...kept } = origin.record;
       const now = this.#home.clock.now();
-      const fresh = { id: newId(name), name, owner: wish.owner, created: now, ttlFrom: now, hasRun: false };
+      const fresh = { id: newId(name), name, owner: request.owner, created: now, ttlFrom: now, hasRun: false };
       const record: SandboxRecord = { ...kept, version, ...fresh, policyVersion: 1, from: origin.from };
-      return await this.#make(record, wish.hostEnv, (into) => origin.fill(into, wish));
+      return await this.#make(record, request.hostEnv, (into) => origin.fill(into, request));
     });
   }
 
-  async fork(source: Sandbox, wish: CopyWish): Promise<Sandbox> {
+  async fork(source: Sandbox, request: CopyRequest): Promise<Sandbox> {
     const from = { kind: "sandbox", name: source.name } as const;
     const fill: CopySource["fill"] = (into, options) => source.copyInto(into, options);
-    return await this.createCopy({ record: source.record, from, fill }, wish);
+    return await this.createCopy({ record: source.record, from, fill }, request);
   }
 
   async #create(name: string, request: CreateRequest): Promise<Sandbox> {
     const { run, ttlMs, idleTimeoutMs, owner, madeIn, signal, watcher } = request;
-    const wished = await this.#wished(run.backend, run, signal);
-    const image = await rootImage(run.image, run.imageSettings, { ...watcher, signal }, this.#keeper(wished.backend));
+    const choice = await this.#chooseBackend(run.backend, run, signal);
+    const image = await resolveRoot(run.image, run.imageSettings, { ...watcher, signal }, this.#keeper(choice.backend));
     try {
-      const { backend: chosen, why, notes } = await forImage(wished, image.source);
+      const { backend: chosen, why, notes } = await forImage(choice, image.source);
       const backend = this.#keeper(chosen);
       const { policy, origins, projectDir, homeDir, workdir, publish, audit } = run;
       const now = this.#home.clock.now();

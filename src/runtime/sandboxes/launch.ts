@@ -5,8 +5,8 @@ import type { Asker } from "../asker.js";
 import { gitPartsFor } from "../git-files.js";
 import type { RunAudit } from "../run-audit.js";
 import type { RunEgress } from "../run-egress.js";
+import type { SandboxContext } from "./context.js";
 import type { SandboxFolder } from "./folder.js";
-import type { SandboxHome } from "./home.js";
 import type { SandboxRecord } from "./record.js";
 import type { SecretValues } from "./secret-values.js";
 import type { HostEnv } from "./types.js";
@@ -14,7 +14,7 @@ import type { HostEnv } from "./types.js";
 export interface LaunchParts {
   readonly record: SandboxRecord;
   readonly folder: SandboxFolder;
-  readonly home: SandboxHome;
+  readonly context: SandboxContext;
   readonly audit: RunAudit;
   readonly secrets: SecretValues;
   /** The present one, of a policy that may change. */
@@ -30,17 +30,17 @@ export interface Launched {
 
 /** Nothing of it is left where it rejects. */
 export async function launch(parts: LaunchParts, hostEnv: HostEnv, signal?: AbortSignal): Promise<Launched> {
-  const { record, folder, home, audit, secrets, net, asker } = parts;
+  const { record, folder, context, audit, secrets, net, asker } = parts;
   const { image, policy, projectDir, homeDir, id, name } = record;
   const egress = await secrets.openEgress(record, net, audit, { hostEnv, isAdopted: false, asker });
   try {
-    const backend = await home.backendFor(record.backend);
+    const backend = await context.backendFor(record.backend);
     const facts = { backend: backend.name, image: { name: image.name, digest: image.digest } };
     audit.records.starting({ ...facts, policy, project: projectDir });
     await audit.insist();
     const certificate = egress?.trustedCertificate ?? null;
     const trust = certificate === null ? {} : { trustedCertificate: certificate };
-    const aside = policy.fs.workspace.mode === "sync" ? { setAside: heldFolder(home.env, home.homeDir) } : {};
+    const aside = policy.fs.workspace.mode === "sync" ? { setAside: heldFolder(context.env, context.homeDir) } : {};
     const own = { id, hostname: name, ...trust, ...gitPartsFor(policy, hostEnv, projectDir), ...aside };
     const spec: BootSpec = { ...own, policy, image: image.source, projectDir, homeDir };
     return { kept: await backend.kept.start(spec, folder.jail, signal), egress };

@@ -1,9 +1,9 @@
 /** What a kept sandbox tells of itself. */
 import { hiddenLayers } from "../hidden-layer.js";
+import type { SandboxContext } from "./context.js";
 import { diskBytes } from "./disk-usage.js";
 import type { ExecTable } from "./execs/exec-table.js";
 import type { SandboxFolder } from "./folder.js";
-import type { SandboxHome } from "./home.js";
 import { ttlLeftMs } from "./life.js";
 import type { SandboxRecord } from "./record.js";
 import type { RunningSandbox } from "./running.js";
@@ -19,7 +19,7 @@ export interface SandboxView {
   readonly execs: ExecTable;
   readonly terminals: Terminals;
   readonly secrets: SecretValues;
-  readonly home: SandboxHome;
+  readonly context: SandboxContext;
 }
 
 export function stateOf({ record, running }: Pick<SandboxView, "record" | "running">): SandboxState {
@@ -28,7 +28,7 @@ export function stateOf({ record, running }: Pick<SandboxView, "record" | "runni
 }
 
 export function summaryOf(view: SandboxView): SandboxSummary {
-  const { record, running, home, execs, terminals } = view;
+  const { record, running, context, execs, terminals } = view;
   const { id, name, owner, image, projectDir, created, ttlMs, ttlFrom, idleTimeoutMs } = record;
   return {
     id,
@@ -40,7 +40,7 @@ export function summaryOf(view: SandboxView): SandboxSummary {
     createdAtMs: created.wallMs,
     startedAtMs: running?.kept.startedAtMs ?? null,
     ttlMs,
-    ttlLeftMs: ttlMs === null ? null : ttlLeftMs(ttlMs, ttlFrom, home.clock.now(), home.knownSince),
+    ttlLeftMs: ttlMs === null ? null : ttlLeftMs(ttlMs, ttlFrom, context.clock.now(), context.knownSince),
     idleTimeoutMs,
     runningExecs: execs.running,
     runningTerminals: terminals.count,
@@ -48,10 +48,10 @@ export function summaryOf(view: SandboxView): SandboxSummary {
 }
 
 export async function infoOf(view: SandboxView): Promise<SandboxInfo> {
-  const { record, running, home, execs, folder, secrets } = view;
+  const { record, running, context, execs, folder, secrets } = view;
   return {
     ...summaryOf(view),
-    backend: record.backend ?? home.backend.name,
+    backend: record.backend ?? context.backend.name,
     backendWhy: record.backendWhy ?? null,
     imageWhy: record.image.why,
     policy: record.policy,
@@ -61,14 +61,14 @@ export async function infoOf(view: SandboxView): Promise<SandboxInfo> {
     usage: await usageOf(running),
     execs: execs.list(),
     terminals: view.terminals.list(),
-    lastEnd: running === null ? await home.kept.lastEnd(folder.jail) : null,
+    lastEnd: running === null ? await context.kept.lastEnd(folder.jail) : null,
     notes: [...(record.backendNotes ?? []), ...secrets.notes(running !== null)],
   };
 }
 
-async function layersOf({ record, running, home }: SandboxView): Promise<SandboxInfo["layers"]> {
+async function layersOf({ record, running, context }: SandboxView): Promise<SandboxInfo["layers"]> {
   if (running === null) return [];
-  return [...running.layers, ...(await hiddenLayers(await home.backendFor(record.backend), record))];
+  return [...running.layers, ...(await hiddenLayers(await context.backendFor(record.backend), record))];
 }
 
 export async function statsOf(view: SandboxView): Promise<SandboxStats> {

@@ -42,7 +42,7 @@ export class RunningSandbox {
       ...(egress === null ? {} : { egress: egress.port }),
     });
     this.session.ready.catch(() => {});
-    if (kept.pulse !== undefined) this.session.watchPulse(kept.pulse);
+    if (kept.heartbeat !== undefined) this.session.watchHeartbeat(kept.heartbeat);
     // A guest that broke the protocol, or does not speak any more, takes its sandbox with it.
     void this.session.ended.then((error) => this.#endWith(error)).catch(() => {});
     this.over = kept.over.then((over) => {

@@ -7,10 +7,10 @@ import { deferred } from "../../core/deferred.js";
 import { encodeJson, FrameType } from "../../guest/frame.js";
 import { connectedPair, READY } from "../../guest/testing/fake-guest.js";
 import { resolve } from "../../policy/resolve.js";
+import type { SandboxContext } from "./context.js";
 import { notOver } from "./execs/detached-exec.js";
 import { ExecRecords } from "./execs/exec-records.js";
 import { SandboxFolder } from "./folder.js";
-import type { SandboxHome } from "./home.js";
 import { parseRecord, type SandboxRecord } from "./record.js";
 import { RECORD_VERSION } from "./record-versions.js";
 import { Sandbox } from "./sandbox.js";
@@ -105,7 +105,7 @@ async function machine(execs: readonly object[]): Promise<KeptSandbox> {
 /** What the next daemon makes of the folder, where nothing runs; what it starts has `execs` in it. */
 async function foundAgain(execs: readonly object[] = inMemory): Promise<Sandbox> {
   const kept = { adopt: async () => null, start: () => machine(execs) };
-  const home = {
+  const context = {
     backend: { name: "microvm", kept },
     kept,
     backendFor: async () => ({ name: "microvm", kept }),
@@ -117,8 +117,8 @@ async function foundAgain(execs: readonly object[] = inMemory): Promise<Sandbox>
     lookAtLives: () => {},
     knownSince: moment,
     forget: async () => {},
-  } as unknown as SandboxHome;
-  const sandbox = new Sandbox(parseRecord(await folder.readRecord(), "copy"), folder, home);
+  } as unknown as SandboxContext;
+  const sandbox = new Sandbox(parseRecord(await folder.readRecord(), "copy"), folder, context);
   await sandbox.adopt();
   atEnd.push(() => sandbox.release());
   return sandbox;

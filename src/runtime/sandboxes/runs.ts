@@ -56,8 +56,8 @@ export class Runs {
   /** Takes over what an earlier process had started, where it runs. */
   async adopt(): Promise<void> {
     if (this.#isKnown) return;
-    const { home, folder, execs, record } = this.#parts;
-    const kept = await home.kept.adopt(folder.jail);
+    const { context, folder, execs, record } = this.#parts;
+    const kept = await context.kept.adopt(folder.jail);
     await letGoOn(kept, folder);
     if (kept !== null) await this.#adoptRunning(kept);
     else if (record().hasRun) await execs.load(null);
@@ -128,8 +128,8 @@ export class Runs {
   }
 
   async #adoptRunning(kept: KeptSandbox): Promise<void> {
-    const { secrets, net, audit, home, execs, record, asker } = this.#parts;
-    const egress = await secrets.openEgress(record(), net, audit, { hostEnv: home.env, isAdopted: true, asker });
+    const { secrets, net, audit, context, execs, record, asker } = this.#parts;
+    const egress = await secrets.openEgress(record(), net, audit, { hostEnv: context.env, isAdopted: true, asker });
     try {
       const { paused } = await kept.status();
       const running = await this.#take(kept, egress);
@@ -145,9 +145,9 @@ export class Runs {
 
   /** A port that another took meanwhile is no reason to end what runs. */
   async #republish(running: RunningSandbox, ports: readonly PublishedPort[]): Promise<void> {
-    const { home, record } = this.#parts;
+    const { context, record } = this.#parts;
     await running.publish(ports).catch((error: unknown) => {
-      home.say(`${record().name}: its ports could not be opened again: ${String(error)}`);
+      context.say(`${record().name}: its ports could not be opened again: ${String(error)}`);
     });
   }
 
@@ -163,12 +163,12 @@ export class Runs {
   }
 
   async #ended(running: RunningSandbox, over: KeptOver): Promise<void> {
-    const { execs, home, audit, record, onStopped } = this.#parts;
+    const { execs, context, audit, record, onStopped } = this.#parts;
     if (this.#current === running) this.#current = null;
     if (over.how === "released") return;
     if (over.how === "replaced") {
       execs.release();
-      home.say(`${record().name}: another process owns it now`);
+      context.say(`${record().name}: another process owns it now`);
       return;
     }
     await execs.end();

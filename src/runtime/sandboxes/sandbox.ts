@@ -6,12 +6,13 @@ import type { ExecRequest } from "../../core/exec.js";
 import type { NetworkRules } from "../../core/policy.js";
 import { within } from "../../core/within.js";
 import type { GuestFiles, GuestSession } from "../../guest/index.js";
-import { Attendance } from "../attendance.js";
+import { AttachedApprovers } from "../attached-approvers.js";
 import { openRunAudit, type RunAudit } from "../run-audit.js";
 import { Activity } from "./activity.js";
 import { beginCommand } from "./begin-command.js";
+import type { SandboxContext } from "./context.js";
 import { type CopyCall, copyOfSandbox } from "./copy-state.js";
-import type { SandboxHappening } from "./events.js";
+import type { SandboxEventDetails } from "./events.js";
 import { ExecRecords } from "./execs/exec-records.js";
 import { ExecTable } from "./execs/exec-table.js";
 import type { LogOptions } from "./execs/follow-log.js";
@@ -19,7 +20,6 @@ import type { LogPiece } from "./execs/log-reader.js";
 import type { SandboxExec } from "./execs/sandbox-exec.js";
 import type { SandboxFolder } from "./folder.js";
 import { together } from "./guest-commands.js";
-import type { SandboxHome } from "./home.js";
 import { Lane } from "./lane.js";
 import type { SandboxRecord } from "./record.js";
 import { notFound, refusal } from "./refusals.js";
@@ -30,7 +30,7 @@ import { SecretValues } from "./secret-values.js";
 import { isTerminalId, type Terminal, Terminals, usualShell } from "./terminals/index.js";
 import type {
   ExecInfo,
-  ExecWish,
+  ExecOptions,
   HostEnv,
   SandboxInfo,
   SandboxState,
@@ -38,7 +38,7 @@ import type {
   SandboxSummary,
   StartOptions,
   StopOptions,
-  TerminalWish,
+  TerminalRequest,
 } from "./types.js";
 
 /** How long commands of an idle sandbox, which nobody knows of, may take to end. */
@@ -48,57 +48,57 @@ const GUEST_ANSWER_MS = 1000;
 export class Sandbox {
   readonly folder: SandboxFolder;
   readonly terminals: Terminals;
-  readonly #home: SandboxHome;
+  readonly #home: SandboxContext;
   readonly #audit: RunAudit;
   readonly #execs: ExecTable;
   readonly #activity: Activity;
   readonly #runs: Runs;
   readonly #lane = new Lane();
   readonly #secrets: SecretValues;
-  readonly attendance = new Attendance();
+  readonly approvers = new AttachedApprovers();
   #record: SandboxRecord;
   #isRemoved = false;
   #isReleased = false;
   #adopted: Promise<void> = Promise.resolve();
 
   /** `hostEnv`: of whoever makes it; without one it was made by an earlier process, and may run. */
-  constructor(record: SandboxRecord, folder: SandboxFolder, home: SandboxHome, hostEnv?: HostEnv) {
+  constructor(record: SandboxRecord, folder: SandboxFolder, context: SandboxContext, hostEnv?: HostEnv) {
     this.#record = record;
     this.folder = folder;
-    this.#home = home;
+    this.#home = context;
     this.#secrets = new SecretValues(record.policy.net.secrets, hostEnv ?? {});
     const { policy, audit, auditSetting } = record;
     const setting = auditSetting === null ? {} : { AGENTKERNEL_AUDIT: auditSetting };
-    const env = { ...home.env, ...hostEnv };
-    this.#audit = openRunAudit(record.id, { policy, audit, hostEnv: { ...env, ...setting } }, home);
+    const env = { ...context.env, ...hostEnv };
+    this.#audit = openRunAudit(record.id, { policy, audit, hostEnv: { ...env, ...setting } }, context);
     this.#activity = new Activity({
-      clock: home.clock,
+      clock: context.clock,
       isQuiet: () => this.#running !== null && this.#execs.running === 0,
-      onChange: home.lookAtLives,
+      onChange: context.lookAtLives,
     });
     this.#execs = new ExecTable({
       records: new ExecRecords(folder.execs),
-      clock: home.clock,
+      clock: context.clock,
       isOthers: isTerminalId,
-      tell: (happening) => this.#tell(happening),
-      say: (line) => home.say(`${record.name}: ${line}`),
+      tell: (details) => this.#tell(details),
+      say: (line) => context.say(`${record.name}: ${line}`),
     });
     this.terminals = new Terminals({
       folder: folder.terminals,
-      clock: home.clock,
+      clock: context.clock,
       use: () => this.use(),
-      tell: (happening) => this.#tell(happening),
-      say: (line) => home.say(`${record.name}: ${line}`),
+      tell: (details) => this.#tell(details),
+      say: (line) => context.say(`${record.name}: ${line}`),
     });
     this.#runs = new Runs({
       record: () => this.#record,
       net: () => this.#record.policy.net,
       folder,
-      home,
+      context,
       audit: this.#audit,
       secrets: this.#secrets,
       execs: together(this.#execs, this.terminals),
-      asker: this.attendance,
+      asker: this.approvers,
       onRunning: () => (this.#record.hasRun ? Promise.resolve() : this.#change({ hasRun: true })),
       onStopped: (reason) => this.#tell({ type: "stopped", reason }),
       onConnection: () => this.use(),
@@ -250,10 +250,10 @@ export class Sandbox {
   }
 
   /** In a running sandbox. Settles when it was asked for; `guest.opened` of the result tells whether it runs. */
-  async exec(wish: ExecWish): Promise<SandboxExec> {
-    const timeoutMs = wish.timeoutMs === undefined ? this.#record.policy.resources.timeoutMs : wish.timeoutMs;
-    return await this.#begin(wish, (session, request) =>
-      this.#execs.start(session, { request, detached: wish.detached, timeoutMs }),
+  async exec(options: ExecOptions): Promise<SandboxExec> {
+    const timeoutMs = options.timeoutMs === undefined ? this.#record.policy.resources.timeoutMs : options.timeoutMs;
+    return await this.#begin(options, (session, request) =>
+      this.#execs.start(session, { request, detached: options.detached, timeoutMs }),
     );
   }
 
@@ -265,20 +265,20 @@ export class Sandbox {
   }
 
   /** A new one, in a running sandbox. Settles when its command runs. */
-  async openTerminal({ argv, size, ...wish }: TerminalWish): Promise<Terminal> {
+  async openTerminal({ argv, size, ...rest }: TerminalRequest): Promise<Terminal> {
     const command = argv ?? [await usualShell(this.files, this.#record.policy.proc.commands)];
-    return await this.#begin({ ...wish, argv: command, stdin: true, tty: size, detached: true }, (session, request) =>
+    return await this.#begin({ ...rest, argv: command, stdin: true, tty: size, detached: true }, (session, request) =>
       this.terminals.open(session, request, size),
     );
   }
 
   #begin<Begun extends { readonly over: Promise<ExecInfo> }>(
-    wish: ExecWish,
+    options: ExecOptions,
     start: (session: GuestSession, request: ExecRequest) => Promise<Begun>,
   ): Promise<Begun> {
     const running = this.#requireServing();
     const parts = { running, record: this.#record, audit: this.#audit, isReleased: () => this.#isReleased };
-    return beginCommand(parts, wish, start);
+    return beginCommand(parts, options, start);
   }
 
   execs(): readonly ExecInfo[] {
@@ -365,13 +365,13 @@ export class Sandbox {
       execs: this.#execs,
       terminals: this.terminals,
       secrets: this.#secrets,
-      home: this.#home,
+      context: this.#home,
     };
   }
 
-  #tell(happening: SandboxHappening): void {
+  #tell(details: SandboxEventDetails): void {
     this.#activity.note();
-    this.#home.tell(this, happening);
+    this.#home.tell(this, details);
   }
 
   async #change(fields: Partial<SandboxRecord>): Promise<void> {

@@ -9,7 +9,7 @@ import { openEgress, type RunEgress } from "../run-egress.js";
 import type { SandboxRecord } from "./record.js";
 import type { HostEnv } from "./types.js";
 
-export interface EgressWish {
+export interface EgressRequest {
   readonly hostEnv: HostEnv;
   /** It was started by another process: which values it had, and whom it trusts, died with that one. */
   readonly isAdopted: boolean;
@@ -30,7 +30,7 @@ export class SecretValues {
     { policy }: SandboxRecord,
     rules: () => NetworkRules,
     audit: RunAudit,
-    { hostEnv, isAdopted, asker }: EgressWish,
+    { hostEnv, isAdopted, asker }: EgressRequest,
   ): Promise<RunEgress | null> {
     if (isAdopted && this.#bindings.length > 0) {
       this.#areMissing = true;

@@ -44,7 +44,7 @@ export interface CopyOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface CopyWish extends CopyOptions {
+export interface CopyRequest extends CopyOptions {
   /** Of the new one. */
   readonly name: string;
   /** Null: the user's own. */
@@ -64,7 +64,7 @@ export interface StopOptions {
   readonly graceMs: number;
 }
 
-export interface ExecWish {
+export interface ExecOptions {
   readonly argv: readonly string[];
   /** Of whoever asks: what a policy passes on comes from here. */
   readonly hostEnv: HostEnv;
@@ -87,7 +87,7 @@ export interface ExecWish {
 }
 
 /** A new terminal. */
-export interface TerminalWish {
+export interface TerminalRequest {
   /** Null: a shell. */
   readonly argv: readonly string[] | null;
   readonly size: TerminalSize;

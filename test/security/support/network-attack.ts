@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { EgressDecision } from "../../../src/audit/events.js";
+import type { AuditedDecision } from "../../../src/audit/events.js";
 import type { Actor } from "../../support/actors.js";
 import { chosenBackend } from "../../support/chosen-backend.js";
 import type { NetworkWorld } from "../../support/network-world.js";
@@ -104,7 +104,7 @@ export async function tryOutside(world: NetworkWorld, actor: Actor, attempts: re
 export interface Inside {
   readonly ran: CliResult;
   readonly tried: readonly Tried[];
-  readonly decisions: readonly EgressDecision[];
+  readonly decisions: readonly AuditedDecision[];
   /** Everything in the audit log, as text. */
   readonly log: string;
 }
@@ -141,15 +141,15 @@ export function auditLog(state: string): string {
     .join("");
 }
 
-export function decisionsIn(log: string): readonly EgressDecision[] {
+export function decisionsIn(log: string): readonly AuditedDecision[] {
   const lines = log.split("\n").filter((line) => line.startsWith("{"));
   return lines
-    .map((line) => JSON.parse(line) as EgressDecision & { readonly type: string })
+    .map((line) => JSON.parse(line) as AuditedDecision & { readonly type: string })
     .filter((record) => record.type === "egress");
 }
 
 /** What was denied: "asked:port". */
-export function denied(decisions: readonly EgressDecision[]): readonly string[] {
+export function denied(decisions: readonly AuditedDecision[]): readonly string[] {
   return decisions.filter((one) => one.verdict === "denied").map(({ asked, port }) => `${asked}:${port}`);
 }
 

@@ -7,7 +7,7 @@ import type { KeptBackend } from "../../../core/backend.js";
 import { inTurn } from "../../entry/in-turn.js";
 import { adoptKept } from "../../linux/kept/adopt.js";
 import { removeKept } from "../../linux/kept/jail-command.js";
-import { type MicrovmOptions, usualPulse } from "../options.js";
+import { type MicrovmOptions, usualHeartbeat } from "../options.js";
 import { carryAtStop, machineChanges } from "./changes.js";
 import { machineCopies } from "./copies.js";
 import { lastEndOf } from "./last-end.js";
@@ -17,10 +17,10 @@ import { readRecord } from "./record.js";
 import { startKeptMachine } from "./start.js";
 
 export function microvmKept(options: MicrovmOptions): KeptBackend {
-  const { programs, pulse = usualPulse } = options;
+  const { programs, heartbeat = usualHeartbeat } = options;
   const owned = (stateDir: string, { jail, record }: StartedMachine) => {
     const carry = record.isSynced ? () => carryAtStop(options, stateDir) : null;
-    return new OwnedMachine({ jail, stateDir, record, carry, pulse });
+    return new OwnedMachine({ jail, stateDir, record, carry, heartbeat });
   };
   return {
     async start(spec, stateDir, signal) {

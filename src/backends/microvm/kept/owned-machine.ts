@@ -1,7 +1,7 @@
 /** A machine that stays while it is ours: the jail around its monitor is a kept one, and so is who owns it. */
 import type { Duplex } from "node:stream";
 import type { CarryReport, KeptOver, KeptSandbox, KeptStatus, Layer, SandboxEnd } from "../../../core/backend.js";
-import type { Pulse } from "../../../core/pulse.js";
+import type { HeartbeatTiming } from "../../../core/heartbeat-timing.js";
 import { within } from "../../../core/within.js";
 import type { OwnedSandbox } from "../../linux/kept/owned-sandbox.js";
 import { machineEnd } from "../machine-report.js";
@@ -21,7 +21,7 @@ export interface OwnedParts {
   readonly record: MachineRecord;
   /** Of a synced project: takes its changes over once it has been stopped. */
   readonly carry: (() => Promise<CarryReport>) | null;
-  readonly pulse: Pulse;
+  readonly heartbeat: HeartbeatTiming;
 }
 
 /** What is known of one that was just started. */
@@ -30,7 +30,7 @@ export type StartedMachine = Pick<OwnedParts, "jail" | "record">;
 export class OwnedMachine implements KeptSandbox {
   readonly layers: readonly Layer[];
   readonly startedAtMs: number;
-  readonly pulse: Pulse;
+  readonly heartbeat: HeartbeatTiming;
   readonly over: Promise<KeptOver>;
   readonly hold?: (signal?: AbortSignal) => Promise<HeldMachine>;
   readonly #jail: OwnedSandbox;
@@ -41,10 +41,10 @@ export class OwnedMachine implements KeptSandbox {
   #notCarried: unknown = null;
   #whyKilled: string | null = null;
 
-  constructor({ jail, stateDir, record, carry, pulse }: OwnedParts) {
+  constructor({ jail, stateDir, record, carry, heartbeat }: OwnedParts) {
     this.layers = record.layers;
     this.startedAtMs = jail.startedAtMs;
-    this.pulse = pulse;
+    this.heartbeat = heartbeat;
     this.#jail = jail;
     this.#stateDir = stateDir;
     this.#memoryMib = memoryMib(record.resources);

@@ -7,40 +7,40 @@ import { isEnvName } from "../../../policy/fields.js";
 import { isValidUser } from "../../../policy/users.js";
 import { startOf } from "../../command-start.js";
 import type { SandboxRecord } from "../record.js";
-import type { ExecWish } from "../types.js";
+import type { ExecOptions } from "../types.js";
 
 /** As much of a sandbox as its commands depend on. */
-export type ExecHome = Pick<SandboxRecord, "policy" | "origins" | "projectDir" | "homeDir" | "workdir"> & {
+export type ExecContext = Pick<SandboxRecord, "policy" | "origins" | "projectDir" | "homeDir" | "workdir"> & {
   readonly image: Pick<SandboxRecord["image"], "name" | "defaults" | "programs">;
 };
 
-export function execRequest(wish: ExecWish, record: ExecHome, placeholders: ExecRequest["env"]): ExecRequest {
+export function execRequest(options: ExecOptions, record: ExecContext, placeholders: ExecRequest["env"]): ExecRequest {
   const { policy, origins, projectDir, homeDir, image } = record;
-  const [program] = wish.argv;
+  const [program] = options.argv;
   if (program === undefined || program === "") throw invalid("command", "it needs at least one word");
   refuseUnlessAllowed(program, policy.proc.commands, origins);
   const { command } = startOf(
     {
-      argv: wish.argv,
-      policy: { ...policy, proc: { ...policy.proc, user: userOf(wish, record) } },
+      argv: options.argv,
+      policy: { ...policy, proc: { ...policy.proc, user: userOf(options, record) } },
       origins,
       projectDir,
       homeDir,
-      workdir: folderOf(wish) ?? record.workdir,
-      hostEnv: wish.hostEnv,
-      tty: wish.tty !== undefined && wish.tty !== null,
+      workdir: folderOf(options) ?? record.workdir,
+      hostEnv: options.hostEnv,
+      tty: options.tty !== undefined && options.tty !== null,
     },
     image,
   );
   return {
     ...command,
-    env: { ...command.env, ...checkedEnv(wish.env ?? {}), ...placeholders },
-    stdin: wish.stdin,
-    ...(wish.tty === undefined || wish.tty === null ? {} : { tty: wish.tty }),
+    env: { ...command.env, ...checkedEnv(options.env ?? {}), ...placeholders },
+    stdin: options.stdin,
+    ...(options.tty === undefined || options.tty === null ? {} : { tty: options.tty }),
   };
 }
 
-function userOf({ user }: ExecWish, { policy }: ExecHome): string | null {
+function userOf({ user }: ExecOptions, { policy }: ExecContext): string | null {
   if (user === undefined || user === null) return policy.proc.user;
   if (!isValidUser(user)) throw invalid("user", `"${user}" is not a user`, "write name, uid, name:group or uid:gid");
   if (policy.proc.noRoot && user !== policy.proc.user) {
@@ -51,7 +51,7 @@ function userOf({ user }: ExecWish, { policy }: ExecHome): string | null {
   return user;
 }
 
-function folderOf({ cwd }: ExecWish): string | null {
+function folderOf({ cwd }: ExecOptions): string | null {
   if (cwd === undefined || cwd === null) return null;
   const path = insidePath(cwd);
   if (path !== null) return path;

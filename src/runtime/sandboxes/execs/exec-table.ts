@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { AgentKernelError } from "../../../core/errors.js";
 import type { ExecRequest } from "../../../core/exec.js";
 import type { GuestSession, KeptExec } from "../../../guest/index.js";
-import type { SandboxHappening } from "../events.js";
+import type { SandboxEventDetails } from "../events.js";
 import type { ExecInfo } from "../types.js";
 import { DetachedExec, type DetachedParts } from "./detached-exec.js";
 import { followLog, type LogOptions } from "./follow-log.js";
@@ -21,7 +21,7 @@ export interface ExecPlan {
 }
 
 export interface ExecTableParts extends DetachedParts {
-  readonly tell: (happening: SandboxHappening) => void;
+  readonly tell: (details: SandboxEventDetails) => void;
   /** Whether a command of the guest's is none of this table's. */
   readonly isOthers: (key: string) => boolean;
   /** Something went wrong that nobody waits for. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { FrameType } from "../../../guest/frame.js";
 import { EXIT_0, FakeGuest, READY } from "../../../guest/testing/fake-guest.js";
-import type { SandboxHappening } from "../events.js";
+import type { SandboxEventDetails } from "../events.js";
 import { copyCommands } from "./copied-commands.js";
 import { notOver } from "./detached-exec.js";
 import { type ExecRecord, ExecRecords } from "./exec-records.js";
@@ -22,7 +22,7 @@ let folder: string;
 let nowMs = 0;
 let guests: FakeGuest[] = [];
 let said: string[] = [];
-let told: SandboxHappening[] = [];
+let told: SandboxEventDetails[] = [];
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "ak-held-"));
   nowMs = 1000;
@@ -42,7 +42,7 @@ async function takenUp(): Promise<{ readonly table: ExecTable; readonly guest: F
   const table = new ExecTable({
     records: new ExecRecords(folder),
     clock: { now: () => moment(nowMs) },
-    tell: (happening) => told.push(happening),
+    tell: (details) => told.push(details),
     isOthers: () => false,
     say: (line) => said.push(line),
   });

@@ -7,9 +7,9 @@ import { randomBytes } from "node:crypto";
 import { AgentKernelError, isAgentKernelError } from "../../../core/errors.js";
 import { holdForSandbox, releaseForSandbox } from "../../../images/store/kept-hold.js";
 import { openRunAudit } from "../../run-audit.js";
+import { copiesOf, type SandboxContext } from "../context.js";
 import { copyState } from "../copy-state.js";
 import type { CopyFolders } from "../folder.js";
-import { copiesOf, type SandboxHome } from "../home.js";
 import { Lane } from "../lane.js";
 import type { Sandbox } from "../sandbox.js";
 import type { CopyOptions, CopySource } from "../types.js";
@@ -19,12 +19,12 @@ import { checkSnapshotName, noSnapshot, snapshotTaken } from "./refusals.js";
 
 export interface SnapshotsOptions {
   readonly folder: string;
-  readonly home: SandboxHome;
+  readonly context: SandboxContext;
   /** Why they are not this process's to own. */
   readonly unavailable?: AgentKernelError | null | undefined;
 }
 
-export interface SnapshotWish extends CopyOptions {
+export interface SnapshotRequest extends CopyOptions {
   /** Undefined: one is made from the sandbox's name and the time. */
   readonly name?: string | undefined;
   /** Null: the user's own. */
@@ -66,7 +66,7 @@ export class Snapshots {
 
   constructor(options: SnapshotsOptions) {
     this.#options = options;
-    this.#folders = new SnapshotFolders(options.folder, options.home.kept);
+    this.#folders = new SnapshotFolders(options.folder, options.context.kept);
   }
 
   /** Knows all that are there when it resolves; what killed processes left half made is gone. */
@@ -80,7 +80,7 @@ export class Snapshots {
       } catch (error) {
         const failure = isAgentKernelError(error) ? error : unreadable(name, error);
         this.#unreadable.set(name, failure);
-        this.#options.home.say(failure.message);
+        this.#options.context.say(failure.message);
       }
     }
   }
@@ -101,16 +101,16 @@ export class Snapshots {
   }
 
   /** Of a sandbox that runs or not. It is there, whole, when this resolves, and otherwise nothing of it is. */
-  async take(sandbox: Sandbox, wish: SnapshotWish): Promise<Snapshot> {
+  async take(sandbox: Sandbox, request: SnapshotRequest): Promise<Snapshot> {
     this.#refuseIfUnavailable();
-    copiesOf(this.#options.home);
-    const name = wish.name === undefined ? this.#newName(sandbox.name) : checkSnapshotName(wish.name);
+    copiesOf(this.#options.context);
+    const name = request.name === undefined ? this.#newName(sandbox.name) : checkSnapshotName(request.name);
     if (this.#isTaken(name)) throw snapshotTaken(name);
     this.#coming.add(name);
     try {
       sandbox.audit.records.snapshot("start", name);
       await sandbox.audit.insist();
-      const taken = this.#add(await this.#folders.make(name, (copy) => this.#fill(name, sandbox, wish, copy)));
+      const taken = this.#add(await this.#folders.make(name, (copy) => this.#fill(name, sandbox, request, copy)));
       sandbox.audit.records.snapshot("create", name);
       return taken;
     } catch (error) {
@@ -138,7 +138,7 @@ export class Snapshots {
       await audit.insist();
       this.#known.delete(name);
       await this.#folders.remove(name).catch((error: unknown) => {
-        this.#options.home.say(`the snapshot ${name} could not be removed whole: ${String(error)}`);
+        this.#options.context.say(`the snapshot ${name} could not be removed whole: ${String(error)}`);
       });
       const { stored } = record.sandbox.image;
       // Where this fails, whoever looks at the hold next finds that the snapshot is gone.
@@ -150,25 +150,25 @@ export class Snapshots {
   /** What a sandbox that is made of it begins with. */
   source(name: string): CopySource {
     const { record, lane } = this.#get(name);
-    const { home } = this.#options;
+    const { context } = this.#options;
     const fill: CopySource["fill"] = (into, { memory: isWanted = true, signal }) =>
       lane.run(async () => {
         if (this.#get(name).record !== record) throw noSnapshot(name);
-        return await copyState(home, this.#folders.copy(name), into, { signal, memory: { isWanted, held: null } });
+        return await copyState(context, this.#folders.copy(name), into, { signal, memory: { isWanted, held: null } });
       });
     return { record: record.sandbox, from: { kind: "snapshot", name }, fill };
   }
 
-  async #fill(name: string, sandbox: Sandbox, wish: SnapshotWish, copy: CopyFolders): Promise<SnapshotRecord> {
-    const { home } = this.#options;
+  async #fill(name: string, sandbox: Sandbox, request: SnapshotRequest, copy: CopyFolders): Promise<SnapshotRecord> {
+    const { context } = this.#options;
     const id = `${name}.${randomBytes(3).toString("hex")}`;
     const { stored } = sandbox.record.image;
     if (stored !== null) await holdForSandbox(stored.storeRoot, stored, id, this.#folders.path(name));
-    const { bytes, memory = false } = await sandbox.copyInto(copy, wish);
-    const about = { id, name, owner: wish.owner, createdAtMs: Date.now(), bytes, memory };
+    const { bytes, memory = false } = await sandbox.copyInto(copy, request);
+    const about = { id, name, owner: request.owner, createdAtMs: Date.now(), bytes, memory };
     return snapshotRecord({
       ...about,
-      backend: sandbox.record.backend ?? home.backend.name,
+      backend: sandbox.record.backend ?? context.backend.name,
       sandbox: sandbox.record,
     });
   }
@@ -198,10 +198,10 @@ export class Snapshots {
   }
 
   #auditOf({ sandbox }: SnapshotRecord) {
-    const { home } = this.#options;
+    const { context } = this.#options;
     const { policy, audit, auditSetting } = sandbox;
     const setting = auditSetting === null ? {} : { AGENTKERNEL_AUDIT: auditSetting };
-    return openRunAudit(sandbox.id, { policy, audit, hostEnv: { ...home.env, ...setting } }, home);
+    return openRunAudit(sandbox.id, { policy, audit, hostEnv: { ...context.env, ...setting } }, context);
   }
 
   #refuseIfUnavailable(): void {

@@ -8,7 +8,7 @@ import { AgentKernelError } from "../../../core/errors.js";
 import type { ExecRequest, TerminalSize } from "../../../core/exec.js";
 import type { GuestSession, KeptExec } from "../../../guest/index.js";
 import type { Clock } from "../clock.js";
-import type { SandboxHappening } from "../events.js";
+import type { SandboxEventDetails } from "../events.js";
 import { notOver } from "../execs/detached-exec.js";
 import { type ExecRecord, ExecRecords } from "../execs/exec-records.js";
 import { type ExecFacts, SandboxExec } from "../execs/sandbox-exec.js";
@@ -29,7 +29,7 @@ export interface TerminalsParts {
   readonly clock: Clock;
   /** The sandbox does not count as idle until what is returned is called. */
   readonly use: () => () => void;
-  readonly tell: (happening: SandboxHappening) => void;
+  readonly tell: (details: SandboxEventDetails) => void;
   /** Something went wrong that nobody waits for. */
   readonly say: (line: string) => void;
 }

@@ -12,7 +12,7 @@ export const VIEWER_BYTES = 524_288;
 const ROOM_BYTES = 65_536;
 const PIECE_BYTES = 65_536;
 
-export interface SeatHome {
+export interface SeatContext {
   /** It has taken something. */
   progressed(): void;
   /** What a viewer that was left behind is shown. */
@@ -21,7 +21,7 @@ export interface SeatHome {
 
 export class Seat {
   readonly #viewer: TerminalViewer;
-  readonly #home: SeatHome;
+  readonly #home: SeatContext;
   size: TerminalSize | null;
   #queue: Buffer[] = [];
   /** With what is on its way. */
@@ -34,9 +34,9 @@ export class Seat {
   #undo = "";
   #toldUndo = "";
 
-  constructor(viewer: TerminalViewer, home: SeatHome) {
+  constructor(viewer: TerminalViewer, context: SeatContext) {
     this.#viewer = viewer;
-    this.#home = home;
+    this.#home = context;
     this.size = viewer.size;
   }
 

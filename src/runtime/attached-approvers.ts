@@ -6,7 +6,7 @@
 import type { Ask } from "../egress/index.js";
 import type { Asker } from "./asker.js";
 
-export class Attendance implements Asker {
+export class AttachedApprovers implements Asker {
   /** Only clients of agents come and go. */
   readonly by = "mcp";
   readonly #present: Ask[] = [];

@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { encodeFrame, FrameType } from "./frame.js";
-import { PulseWatch } from "./pulse.js";
+import { Heartbeat } from "./heartbeat.js";
 import { FakeGuest } from "./testing/fake-guest.js";
 
-const pulse = { quietMs: 30_000, patienceMs: 90_000 };
-const BOTH_MS = pulse.quietMs + pulse.patienceMs;
+const heartbeat = { quietMs: 30_000, patienceMs: 90_000 };
+const BOTH_MS = heartbeat.quietMs + heartbeat.patienceMs;
 
 describe("a guest that is watched", () => {
   let asked = 0;
   let givenUp = 0;
-  let watch: PulseWatch;
+  let watch: Heartbeat;
   beforeEach(() => {
     vi.useFakeTimers();
     [asked, givenUp] = [0, 0];
-    watch = new PulseWatch(pulse, { ask: () => asked++, giveUp: () => givenUp++ });
+    watch = new Heartbeat(heartbeat, { ask: () => asked++, giveUp: () => givenUp++ });
   });
   afterEach(() => {
     watch.stop();
@@ -23,7 +23,7 @@ describe("a guest that is watched", () => {
   it("is not asked as long as it speaks", () => {
     for (let at = 0; at < 10; at++) {
       watch.heard();
-      vi.advanceTimersByTime(pulse.quietMs);
+      vi.advanceTimersByTime(heartbeat.quietMs);
     }
     expect([asked, givenUp]).toEqual([0, 0]);
   });
@@ -55,18 +55,18 @@ describe("a guest that is watched", () => {
   });
 
   it("has all of its time again when it was held still while it was asked", () => {
-    vi.advanceTimersByTime(pulse.quietMs);
+    vi.advanceTimersByTime(heartbeat.quietMs);
     watch.excuse();
-    vi.advanceTimersByTime(pulse.patienceMs - 1);
+    vi.advanceTimersByTime(heartbeat.patienceMs - 1);
     watch.expect();
     vi.advanceTimersByTime(BOTH_MS - 1);
     expect([asked, givenUp]).toEqual([1, 0]);
   });
 
   it("is not given up by a process that had no time to listen", () => {
-    vi.advanceTimersByTime(pulse.quietMs);
-    const late = vi.spyOn(performance, "now").mockReturnValue(performance.now() + pulse.patienceMs + 60_000);
-    vi.advanceTimersByTime(pulse.patienceMs);
+    vi.advanceTimersByTime(heartbeat.quietMs);
+    const late = vi.spyOn(performance, "now").mockReturnValue(performance.now() + heartbeat.patienceMs + 60_000);
+    vi.advanceTimersByTime(heartbeat.patienceMs);
     late.mockRestore();
     expect([asked, givenUp]).toEqual([1, 0]);
   });
@@ -78,7 +78,7 @@ describe("a session with one", () => {
 
   it("asks by PING, takes its PONG, and no second one", async () => {
     guest = await FakeGuest.ready();
-    guest.session.watchPulse({ quietMs: 1, patienceMs: 600_000 });
+    guest.session.watchHeartbeat({ quietMs: 1, patienceMs: 600_000 });
     await guest.sees((frame) => frame.type === FrameType.ping && frame.payload.length === 0);
     guest.raw(encodeFrame(FrameType.pong, 0));
     guest.raw(encodeFrame(FrameType.pong, 0));
@@ -87,7 +87,7 @@ describe("a session with one", () => {
 
   it("does not take a PONG with other bytes than it sent", async () => {
     guest = await FakeGuest.ready();
-    guest.session.watchPulse({ quietMs: 1, patienceMs: 600_000 });
+    guest.session.watchHeartbeat({ quietMs: 1, patienceMs: 600_000 });
     await guest.sees((frame) => frame.type === FrameType.ping);
     guest.raw(encodeFrame(FrameType.pong, 0, 0, Buffer.from("x")));
     expect(await guest.session.ended).toMatchObject({ code: "guest_protocol" });
@@ -96,7 +96,7 @@ describe("a session with one", () => {
   it("ends where there is none, and says so to all who wait", async () => {
     guest = await FakeGuest.ready();
     const exec = await guest.session.exec({ argv: ["x"], cwd: "/", env: {}, stdin: false });
-    guest.session.watchPulse({ quietMs: 1, patienceMs: 1 });
+    guest.session.watchHeartbeat({ quietMs: 1, patienceMs: 1 });
     await expect(exec.exited).rejects.toMatchObject({
       code: "sandbox_died",
       message: expect.stringContaining("no sign of life"),

@@ -16,7 +16,7 @@ import type { OperationName, operations } from "./operations/index.js";
 import type { Operation } from "./operations/operation.js";
 import type { RunOwners } from "./run-owners.js";
 
-export interface Asked<Body, Query> {
+export interface ApiCall<Body, Query> {
   readonly id: string;
   readonly caller: Caller;
   readonly params: PathParams;
@@ -53,7 +53,7 @@ export interface Backing {
 
 type HandlerOf<O> =
   O extends Operation<infer Body, infer Query>
-    ? (asked: Asked<Body, Query>, backing: Backing) => Promise<Reply>
+    ? (asked: ApiCall<Body, Query>, backing: Backing) => Promise<Reply>
     : never;
 
 export type HandlerFor<K extends OperationName> = HandlerOf<(typeof operations)[K]>;

@@ -5,7 +5,7 @@ import { AgentKernelError } from "./errors.js";
 const WRITABLE_BY_OTHERS = 0o022;
 
 /** It is there afterwards, belongs to the caller, and nobody else can write to it. HOME may be another's (sudo). */
-export function keepToOneself(folder: string, what: string, variable: string): void {
+export function makePrivateDirectory(folder: string, what: string, variable: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { uid, mode } = statSync(folder);
   if (uid !== process.geteuid?.()) {

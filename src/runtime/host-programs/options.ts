@@ -1,7 +1,7 @@
 import type { HideRule } from "../../core/policy.js";
 
 /** Of whoever asks for a sandbox: what decides about the programs in it. */
-export interface ProgramsWish {
+export interface HostProgramOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly homeDir: string;
   /** Null where the sandbox shows none. */

@@ -2,11 +2,11 @@
 import type { Backend, BackendName, KeptBackend, KeptCopies } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { Clock, Moment } from "./clock.js";
-import type { SandboxHappening } from "./events.js";
+import type { SandboxEventDetails } from "./events.js";
 import type { HostEnv } from "./types.js";
 
 /** Of sandboxes, or why there are none. */
-export function copiesOf({ kept }: Pick<SandboxHome, "kept">): KeptCopies {
+export function copiesOf({ kept }: Pick<SandboxContext, "kept">): KeptCopies {
   if (kept.copies !== undefined) return kept.copies;
   throw new AgentKernelError("unsupported", "this backend has no snapshots and no forks of sandboxes");
 }
@@ -18,7 +18,7 @@ export interface Named {
   readonly owner: string | null;
 }
 
-export interface SandboxHome {
+export interface SandboxContext {
   readonly backend: Backend;
   /** What finds sandboxes again and removes them, on whichever kernel they run. */
   readonly kept: KeptBackend;
@@ -28,7 +28,7 @@ export interface SandboxHome {
   /** Of this process. */
   readonly env: HostEnv;
   readonly homeDir: string;
-  readonly tell: (sandbox: Named, happening: SandboxHappening) => void;
+  readonly tell: (sandbox: Named, details: SandboxEventDetails) => void;
   /** Something went wrong that nobody waits for. */
   readonly say: (line: string) => void;
   /** Something has changed that an end depends on. */

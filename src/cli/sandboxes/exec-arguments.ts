@@ -6,7 +6,7 @@ import { graceOf } from "../grace.js";
 import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 
-export interface CommandWish {
+export interface ExecArguments {
   readonly name: string;
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -21,7 +21,7 @@ export interface CommandWish {
   readonly json: boolean;
 }
 
-export function execWishOf(parsed: ParsedOptions, { env }: Pick<Invocation, "env">): CommandWish {
+export function parseExecArguments(parsed: ParsedOptions, { env }: Pick<Invocation, "env">): ExecArguments {
   const { flags, values } = parsed;
   const [name = "", ...words] = parsed.rest;
   const argv = words[0] === "--" ? words.slice(1) : words;
@@ -35,13 +35,13 @@ export function execWishOf(parsed: ParsedOptions, { env }: Pick<Invocation, "env
       hint: "options come before the name of the sandbox: agentkernel exec [options] NAME COMMAND",
     });
   }
-  const wish = { tty: flags.has("tty"), json: flags.has("json"), detached: flags.has("detach") };
-  refuseContradiction(wish);
+  const switches = { tty: flags.has("tty"), json: flags.has("json"), detached: flags.has("detach") };
+  refuseContradiction(switches);
   const timeout = values.get("timeout")?.[0];
   return {
     name,
     argv,
-    ...wish,
+    ...switches,
     env: Object.fromEntries((values.get("env") ?? []).map((word) => parseEnv(word, env))),
     cwd: values.get("workdir")?.[0] ?? null,
     user: values.get("user")?.[0] ?? null,
@@ -50,7 +50,7 @@ export function execWishOf(parsed: ParsedOptions, { env }: Pick<Invocation, "env
   };
 }
 
-function refuseContradiction({ tty, json, detached }: Pick<CommandWish, "tty" | "json" | "detached">): void {
+function refuseContradiction({ tty, json, detached }: Pick<ExecArguments, "tty" | "json" | "detached">): void {
   if (!tty || !json || detached) return;
   throw new AgentKernelError("invalid_argument", "--tty contradicts --json", {
     hint: "a terminal's output is for people; leave one of them out",

@@ -1,10 +1,10 @@
 /** Which backend somebody wants. */
 import type { BackendName } from "./backend.js";
 
-export interface BackendWish {
+export interface BackendRequest {
   readonly name: BackendName | "auto";
   /** Who wishes it, for messages. */
   readonly origin: string;
 }
 
-export const anyBackend: BackendWish = { name: "auto", origin: "default" };
+export const anyBackend: BackendRequest = { name: "auto", origin: "default" };

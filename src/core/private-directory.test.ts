@@ -2,7 +2,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { keepToOneself } from "./keep-to-oneself.js";
+import { makePrivateDirectory } from "./private-directory.js";
 
 let folder: string;
 beforeEach(() => {
@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const keep = (path: string) => keepToOneself(path, "the cache", "XDG_CACHE_HOME");
+const keep = (path: string) => makePrivateDirectory(path, "the cache", "XDG_CACHE_HOME");
 
 it("makes the folder where it is not there, for its owner alone", () => {
   keep(join(folder, "a/b"));

@@ -14,7 +14,7 @@ export interface NewTerminal {
   readonly user: string | null;
 }
 
-export interface AttachWish {
+export interface AttachArguments {
   readonly name: string;
   readonly detachKeys: readonly number[];
   /** `any`: one that nobody looks at, else a new one. */
@@ -25,7 +25,7 @@ export interface AttachWish {
 /** Options that say what a new terminal is like, and so ask for one. */
 const OF_NEW = ["shell", "env", "workdir", "user"] as const;
 
-export function attachWishOf(parsed: ParsedOptions, { env }: Pick<Invocation, "env">): AttachWish {
+export function parseAttachArguments(parsed: ParsedOptions, { env }: Pick<Invocation, "env">): AttachArguments {
   const { flags, values, rest } = parsed;
   const [name, ...command] = rest;
   if (name === undefined) throw invalid("attach needs the name of a sandbox");

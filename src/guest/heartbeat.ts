@@ -2,25 +2,25 @@
  * Whether a guest is still there. One that has been silent for long is asked for a sign of life; whatever it says then,
  * or said of its own, is one. A guest in a kernel of its own can stop for ever without its stream ending.
  */
-import type { Pulse } from "../core/pulse.js";
+import type { HeartbeatTiming } from "../core/heartbeat-timing.js";
 
 /** A timer that fires so much later than it was set for says that this process had no time itself. */
 const LATE_MS = 2000;
 
-export class PulseWatch {
-  readonly #pulse: Pulse;
+export class Heartbeat {
+  readonly #heartbeat: HeartbeatTiming;
   readonly #ask: () => void;
   readonly #giveUp: () => void;
   #timer: NodeJS.Timeout | undefined;
   #hasHeard = false;
-  #isAsked = false;
+  #isProbed = false;
   #isExcused = false;
 
-  constructor(pulse: Pulse, { ask, giveUp }: { readonly ask: () => void; readonly giveUp: () => void }) {
-    this.#pulse = pulse;
+  constructor(heartbeat: HeartbeatTiming, { ask, giveUp }: { readonly ask: () => void; readonly giveUp: () => void }) {
+    this.#heartbeat = heartbeat;
     this.#ask = ask;
     this.#giveUp = giveUp;
-    this.#wait(pulse.quietMs, () => this.#isQuiet());
+    this.#wait(heartbeat.quietMs, () => this.#isQuiet());
   }
 
   heard(): void {
@@ -29,9 +29,9 @@ export class PulseWatch {
 
   /** The answer to a question. False where none was asked. */
   answered(): boolean {
-    const wasAsked = this.#isAsked;
-    this.#isAsked = false;
-    return wasAsked;
+    const wasProbed = this.#isProbed;
+    this.#isProbed = false;
+    return wasProbed;
   }
 
   /** It is held still, and cannot answer. */
@@ -51,7 +51,7 @@ export class PulseWatch {
   #startOver(): void {
     this.stop();
     this.#hasHeard = false;
-    this.#wait(this.#pulse.quietMs, () => this.#isQuiet());
+    this.#wait(this.#heartbeat.quietMs, () => this.#isQuiet());
   }
 
   #isQuiet(): void {
@@ -60,11 +60,11 @@ export class PulseWatch {
       return;
     }
     // One question is enough: it is still there for whoever was held still when it came.
-    if (!this.#isAsked) {
-      this.#isAsked = true;
+    if (!this.#isProbed) {
+      this.#isProbed = true;
       this.#ask();
     }
-    this.#wait(this.#pulse.patienceMs, (isLate) => {
+    this.#wait(this.#heartbeat.patienceMs, (isLate) => {
       if (this.#hasHeard || this.#isExcused || isLate) this.#startOver();
       else this.#giveUp();
     });

@@ -6,7 +6,7 @@ import type { Host, InvalidHost } from "../host.js";
 import type { GatewayLimits } from "../limits.js";
 import type { Opened } from "../opener.js";
 
-export interface ProxyHome {
+export interface ProxyContext {
   readonly limits: GatewayLimits;
   open(host: Host | InvalidHost, asked: string, port: number, signal: AbortSignal): Promise<Opened | OutgoingRefusal>;
   /** Takes both over. `first`: what the client has sent already. */
