@@ -6,7 +6,7 @@ export const SERVER_NAME = "agentkernel";
 
 const SERVER_WORDS = ["mcp", "server"] as const;
 
-export interface ServerCommand {
+interface ServerCommand {
   readonly command: string;
   readonly args: readonly string[];
 }

@@ -14,7 +14,7 @@ export interface FileChange {
   readonly splices: readonly Splice[];
 }
 
-export type ReadText = (path: string) => FileText;
+type ReadText = (path: string) => FileText;
 
 /** What an earlier installation did to a file. */
 export interface FileRecord {

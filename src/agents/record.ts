@@ -13,7 +13,7 @@ import type { Splice } from "./edit/splice.js";
 import { readText } from "./files.js";
 import type { FileChange, FileRecord } from "./plan.js";
 
-export interface InstallRecord {
+interface InstallRecord {
   readonly files: Readonly<Record<string, FileRecord>>;
   /** That were made for files, outermost first. */
   readonly folders: readonly string[];

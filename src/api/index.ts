@@ -61,7 +61,7 @@ export const usualLimits: ApiLimits = {
   callerOutputBytes: 128 << 20,
 };
 
-export interface ApiParts {
+interface ApiParts {
   readonly own: Pick<Surroundings, "env" | "homeDir">;
   readonly resident: Omit<Resident, "meter">;
   readonly metrics: Metrics;

@@ -4,7 +4,7 @@
  */
 import { decodeLine, NO_HASH } from "./line.js";
 
-export type ProblemKind = "edited" | "missing" | "reordered" | "added" | "cut" | "head";
+type ProblemKind = "edited" | "missing" | "reordered" | "added" | "cut" | "head";
 
 export interface Problem {
   readonly kind: ProblemKind;
@@ -14,7 +14,7 @@ export interface Problem {
   readonly message: string;
 }
 
-export interface LinePosition {
+interface LinePosition {
   readonly file: string;
   readonly line: number;
 }

@@ -2,7 +2,7 @@
 import type { BackendName, Layer, SandboxEnd } from "../core/backend.js";
 import type { Policy } from "../core/policy.js";
 
-export const limitNames = ["memory", "pids", "timeout", "disk"] as const;
+const limitNames = ["memory", "pids", "timeout", "disk"] as const;
 export type LimitName = (typeof limitNames)[number];
 
 /** Before anything of it exists: whatever happens later, that it was asked for is on record. */
@@ -18,7 +18,7 @@ export interface SandboxStart {
 }
 
 /** One that stays was made, by whom (null: the user). It is started later, and any number of times. */
-export interface SandboxCreated extends Omit<SandboxStart, "type" | "backend"> {
+interface SandboxCreated extends Omit<SandboxStart, "type" | "backend"> {
   readonly type: "sandbox.create";
   readonly owner: string | null;
   /** The snapshot or the sandbox that it began as a copy of. */
@@ -31,13 +31,13 @@ export interface CopyOrigin {
 }
 
 /** A snapshot of it is asked for, then there (`create`) or not (`failed`); or one is removed. */
-export interface SnapshotEvent {
+interface SnapshotEvent {
   readonly type: "snapshot.start" | "snapshot.create" | "snapshot.remove";
   readonly sandbox: string;
   readonly snapshot: string;
 }
 
-export interface SnapshotFailed {
+interface SnapshotFailed {
   readonly type: "snapshot.failed";
   readonly sandbox: string;
   readonly snapshot: string;
@@ -46,19 +46,19 @@ export interface SnapshotFailed {
 }
 
 /** With everything that it had written. */
-export interface SandboxRemoved {
+interface SandboxRemoved {
   readonly type: "sandbox.remove";
   readonly sandbox: string;
 }
 
 /** It stands, with these walls. */
-export interface SandboxReady {
+interface SandboxReady {
   readonly type: "sandbox.ready";
   readonly sandbox: string;
   readonly layers: readonly Layer[];
 }
 
-export interface SandboxFailed {
+interface SandboxFailed {
   readonly type: "sandbox.failed";
   readonly sandbox: string;
   readonly code: string;
@@ -73,7 +73,7 @@ export interface SandboxEnded {
   readonly limits: readonly LimitName[];
 }
 
-export interface ExecStart {
+interface ExecStart {
   readonly type: "exec.start";
   readonly sandbox: string;
   /** Counts the commands of one sandbox from 1. */
@@ -86,7 +86,7 @@ export interface ExecStart {
   readonly env: readonly string[];
 }
 
-export interface ExecEnd {
+interface ExecEnd {
   readonly type: "exec.end";
   readonly sandbox: string;
   readonly exec: number;
@@ -141,7 +141,7 @@ export interface AuditedDecision {
   readonly secrets?: readonly { readonly name: string; readonly use: "replaced" | "left"; readonly where: string }[];
 }
 
-export interface Egress extends AuditedDecision {
+interface Egress extends AuditedDecision {
   readonly type: "egress";
   readonly sandbox: string;
 }
@@ -165,7 +165,7 @@ export interface ToolCall {
   readonly error?: string;
 }
 
-export interface PolicyChange {
+interface PolicyChange {
   readonly type: "policy.change";
   readonly sandbox: string;
   readonly policy: Policy;
@@ -187,7 +187,7 @@ export interface Approval {
 }
 
 /** What a project's own settings ask for was allowed or refused by the user, or their answer was forgotten. */
-export interface TrustDecided {
+interface TrustDecided {
   readonly type: "trust";
   readonly project: string;
   readonly verdict: "allowed" | "refused" | "forgotten";
@@ -197,7 +197,7 @@ export interface TrustDecided {
 }
 
 /** A key to the HTTP interface is made, or is valid no more. */
-export interface KeyEvent {
+interface KeyEvent {
   readonly type: "key.create" | "key.revoke";
   readonly name: string;
   readonly scopes: readonly string[];
@@ -253,7 +253,6 @@ export const recordTypes = [
   "audit.recovered",
   "audit.pruned",
 ] as const;
-export type RecordType = (typeof recordTypes)[number];
 
 /** Must survive a power cut: what was refused, and what changed the rules. Everything else waits for the kernel. */
 export function isUrgent(event: AuditEvent): boolean {

@@ -5,7 +5,7 @@
  *
  * A process has one `AuditTrail`; each sandbox of it has a `SandboxAudit` on that trail.
  */
-export type { AuditEvent, AuditedDecision, CopyOrigin, LimitName } from "./events.js";
+export type { AuditEvent, CopyOrigin } from "./events.js";
 export { defaultRetention } from "./retention-options.js";
 export { SandboxAudit, secretsIn } from "./sandbox-audit.js";
 export { AuditTrail, type AuditTrailOptions } from "./trail.js";

@@ -12,7 +12,7 @@ export const NO_HASH = "0".repeat(64);
 /** Far above what is ever written; a reader holds no more of a line than this. */
 export const MAX_LINE_BYTES = 256 * 1024;
 
-export interface LineEnvelope {
+interface LineEnvelope {
   readonly seq: number;
   /** ISO 8601, UTC. */
   readonly time: string;
@@ -21,7 +21,7 @@ export interface LineEnvelope {
   readonly type: string;
 }
 
-export interface EncodedLine {
+interface EncodedLine {
   /** With its newline. */
   readonly text: string;
   readonly hash: string;

@@ -23,7 +23,7 @@ export function matches(record: AuditRecord, filter: AuditFilter): boolean {
   return !(sinceMs !== undefined && atMs < sinceMs) && !(untilMs !== undefined && atMs > untilMs);
 }
 
-export interface Found {
+interface Found {
   /** Oldest first. */
   readonly records: readonly AuditRecord[];
   /** Lines that could not be read; `verify` says more. */

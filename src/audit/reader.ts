@@ -4,7 +4,7 @@ import { isCode } from "./file-errors.js";
 import { MAX_LINE_BYTES, parseObject } from "./line.js";
 import { logFile } from "./log-files.js";
 
-export interface RawLine {
+interface RawLine {
   readonly text: string;
   /** From 1, within its file. */
   readonly number: number;

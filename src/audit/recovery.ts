@@ -10,12 +10,12 @@ import { decodeLine, NO_HASH } from "./line.js";
 import { logFile, logFileName, logFileNumbers, readFrom } from "./log-files.js";
 
 /** A line about the log itself, to be written before anything else. */
-export interface Finding {
+interface Finding {
   readonly type: "audit.torn" | "audit.recovered";
   readonly fields: object;
 }
 
-export interface Recovered {
+interface Recovered {
   readonly head: Head;
   readonly findings: readonly Finding[];
   /** The file that the head names is to be left alone; the chain goes on in a new one. */

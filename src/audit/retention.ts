@@ -10,7 +10,7 @@ export function isFull(head: Head, { maxFileBytes, maxFileAgeMs }: RetentionOpti
   return head.bytes >= maxFileBytes || (head.bytes > 0 && nowMs - head.begun > maxFileAgeMs);
 }
 
-export interface Pruning {
+interface Pruning {
   readonly numbers: readonly number[];
   /** For the line that says so. */
   readonly fields: object;

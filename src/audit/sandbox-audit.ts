@@ -17,14 +17,14 @@ import type {
 } from "./events.js";
 import type { AuditTrail } from "./trail.js";
 
-export interface SandboxFacts {
+interface SandboxFacts {
   readonly backend: BackendName;
   readonly image: SandboxStart["image"];
   readonly policy: Policy;
   readonly project: string | null;
 }
 
-export interface ExecResult {
+interface ExecResult {
   readonly exit: ExecExit;
   readonly timedOut: boolean;
 }

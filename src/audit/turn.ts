@@ -11,10 +11,10 @@ import { isCode } from "./file-errors.js";
 import { decodeHead, encodeHead, HEAD_BYTES, type Head } from "./head.js";
 import { makeFolder } from "./make-folder.js";
 
-export const FREE = "free";
+const FREE = "free";
 
 /** How the turn came to us. `forced`: its holder lives, does not write, and may wake up at any time. */
-export type TurnOrigin = "free" | "dead" | "forced" | "made";
+type TurnOrigin = "free" | "dead" | "forced" | "made";
 
 export interface TurnHolder {
   readonly holder: string;

@@ -19,14 +19,14 @@ export interface PreparedRecord {
   readonly fields: object;
 }
 
-export interface WriterOptions extends RetentionOptions {
+interface WriterOptions extends RetentionOptions {
   readonly folder: string;
   /** Where it is noted, outside the folder, that a log was begun. */
   readonly beginnings?: string | undefined;
 }
 
 /** Null: written. */
-export type AppendAnswer = TurnHolder | "turn-lost" | null;
+type AppendAnswer = TurnHolder | "turn-lost" | null;
 
 const HELD_UP = "a process that had the turn did not write";
 

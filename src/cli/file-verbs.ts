@@ -1,19 +1,19 @@
 /** The verbs about files of sandboxes that stay, and their options. */
 import type { OptionSpec, VerbSpec } from "./option-spec.js";
 
-export const cpOptions: readonly OptionSpec[] = [
+const cpOptions: readonly OptionSpec[] = [
   { long: "max-size", value: "SIZE", help: "the most that may come out of a sandbox, such as 500m or 50g (16g)" },
   { long: "json", help: "print what was copied as JSON" },
 ];
 
-export const diffOptions: readonly OptionSpec[] = [
+const diffOptions: readonly OptionSpec[] = [
   { long: "patch", short: "p", help: "print a patch that git apply takes" },
   { long: "stat", help: "print how many lines of each file come and go" },
   { long: "name-only", help: "print paths only" },
   { long: "json", help: "print the changes as JSON" },
 ];
 
-export const applyOptions: readonly OptionSpec[] = [
+const applyOptions: readonly OptionSpec[] = [
   { long: "dry-run", short: "n", help: "say what would be done, and do nothing" },
   {
     long: "force",

@@ -4,7 +4,7 @@ import type { OptionSpec, VerbSpec } from "./option-spec.js";
 import { optionsOf } from "./parse-options.js";
 import { shownVerbs } from "./verbs.js";
 
-export interface ManualPage {
+interface ManualPage {
   readonly file: string;
   readonly text: string;
 }

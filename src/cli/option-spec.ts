@@ -42,7 +42,7 @@ export interface VerbSpec {
   readonly load: () => Promise<VerbModule>;
 }
 
-export interface VerbModule {
+interface VerbModule {
   /** Returns the exit status. */
   readonly execute: (parsed: ParsedOptions, invocation: Invocation) => Promise<number>;
   /** Whether these options need a process of its own; see `apart`. */
@@ -52,7 +52,7 @@ export interface VerbModule {
 }
 
 /** The user's command: options end at its first word. */
-export interface RestCommand {
+interface RestCommand {
   readonly kind: "command";
   readonly optional?: true;
   /** What its first word is, where the command begins with the second. */
@@ -60,14 +60,14 @@ export interface RestCommand {
 }
 
 /** Options may also come between and after them. */
-export interface RestWords {
+interface RestWords {
   readonly kind: "words";
   readonly completes?: "file" | "sandbox" | "sandbox-then-files" | "snapshot";
   /** What a shell completes; the verb itself says what it takes. */
   readonly choices?: readonly string[];
 }
 
-export interface RestChoices {
+interface RestChoices {
   readonly kind: "choices";
   readonly choices: readonly string[];
 }

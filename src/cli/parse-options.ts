@@ -7,7 +7,7 @@ import { nearest } from "../policy/nearest.js";
 import { inOurWords, optionHint } from "./docker-habits.js";
 import type { OptionSpec, ParsedOptions, VerbSpec } from "./option-spec.js";
 
-export const helpOption: OptionSpec = { long: "help", short: "h", help: "show this help" };
+const helpOption: OptionSpec = { long: "help", short: "h", help: "show this help" };
 
 export function optionsOf(verb: VerbSpec): readonly OptionSpec[] {
   return [...verb.options, helpOption];

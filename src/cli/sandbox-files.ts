@@ -6,7 +6,7 @@ import { escapeText } from "../core/escape.js";
 import type { HideRule } from "../core/policy.js";
 import type { GuestFiles } from "../guest/index.js";
 
-export interface FileOperation {
+interface FileOperation {
   readonly operation: "read" | "write";
   readonly path: string;
   readonly bytes: number | null;

@@ -3,7 +3,7 @@ import type { ParsedOptions, VerbSpec } from "./option-spec.js";
 import { parseOptions } from "./parse-options.js";
 import { findVerb } from "./verbs.js";
 
-export interface Understood {
+interface Understood {
   readonly verb: VerbSpec;
   readonly parsed: ParsedOptions;
 }

@@ -1,7 +1,7 @@
 /** The groups in which help shows the verbs, those that people type every day first. */
 import type { VerbSpec } from "./option-spec.js";
 
-export interface VerbGroup {
+interface VerbGroup {
   readonly title: string;
   /** The first word of each verb, in the order in which they are shown. */
   readonly firstWords: readonly string[];

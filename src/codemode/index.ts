@@ -16,7 +16,7 @@ import { codeSearch } from "./tools/search.js";
 import { codeTypes } from "./tools/types.js";
 
 /** Set for every server that code mode starts: an agentkernel among them offers no code mode, so runs cannot nest. */
-export const NESTED_VARIABLE = "AGENTKERNEL_CODE_MODE";
+const NESTED_VARIABLE = "AGENTKERNEL_CODE_MODE";
 
 export interface CodeModeOptions {
   readonly entries: readonly ServerEntry[];
@@ -31,7 +31,7 @@ export interface CodeModeOptions {
 const CONNECT_TIMEOUT_MS = 30_000;
 const CALL_TIMEOUT_MS = 60_000;
 
-export interface OpenCodeMode {
+interface OpenCodeMode {
   readonly tools: readonly Tool[];
   /** Ends the servers, and what was made ready for programs. */
   close(): Promise<void>;

@@ -6,7 +6,7 @@
 import { userInfo } from "node:os";
 import { AgentKernelError } from "./errors.js";
 
-export interface Account {
+interface Account {
   readonly name: string;
   readonly homeDir: string;
 }

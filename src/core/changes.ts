@@ -58,7 +58,7 @@ export interface ApplyReport extends About {
   readonly held: number;
 }
 
-export interface ChangeSelection {
+interface ChangeSelection {
   /** Relative to the project, each with all below it; empty for everything. */
   readonly paths: readonly string[];
 }

@@ -6,7 +6,7 @@ import table from "../../spec/errors.json" with { type: "json" };
 
 export type ErrorCode = keyof typeof table;
 
-export interface ErrorMeaning {
+interface ErrorMeaning {
   readonly http: number;
   readonly exit: number;
   readonly retryable: boolean;
@@ -15,7 +15,7 @@ export interface ErrorMeaning {
 
 export const errorTable: Readonly<Record<ErrorCode, ErrorMeaning>> = table;
 
-export interface ErrorExtras {
+interface ErrorExtras {
   /** What the reader can do next. */
   readonly hint?: string;
   readonly details?: Readonly<Record<string, unknown>>;

@@ -21,7 +21,7 @@ export interface ExecRequest {
   readonly whyNotFound?: () => string | null;
 }
 
-export interface ResourceUsage {
+interface ResourceUsage {
   readonly userUs: number;
   readonly systemUs: number;
   readonly maxRssKiB: number;

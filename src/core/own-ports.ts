@@ -9,13 +9,13 @@ import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { type AddressInfo, createServer, type Server } from "node:net";
 
-export type PortKind = "listener" | "dialled";
+type PortKind = "listener" | "dialled";
 
 export interface PortMark {
   release(): void;
 }
 
-export interface ListenOptions {
+interface ListenOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;

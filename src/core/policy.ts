@@ -65,7 +65,7 @@ export interface SecretBinding {
   readonly header: string;
 }
 
-export interface NetworkPolicy {
+interface NetworkPolicy {
   readonly egress: EgressMode;
   readonly allow: readonly NetworkRule[];
   readonly deny: readonly NetworkRule[];

@@ -1,7 +1,7 @@
 /** What a synced project got back from its sandbox, in the words of every surface. */
 import type { CarryReport } from "./backend.js";
 
-export interface ShownCarry extends Omit<CarryReport, "heldAs"> {
+interface ShownCarry extends Omit<CarryReport, "heldAs"> {
   readonly held_as: string | null;
 }
 

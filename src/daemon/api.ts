@@ -24,7 +24,7 @@ export interface ServeOptions {
   readonly accessLogPath: string | null;
 }
 
-export interface DaemonApiParts {
+interface DaemonApiParts {
   readonly own: Pick<Surroundings, "env" | "homeDir">;
   readonly log: Log;
   readonly serve: ServeOptions | null;

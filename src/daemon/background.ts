@@ -15,7 +15,7 @@ import { STARTER_VARIABLE, type StartWord } from "./starter.js";
 /** How long a daemon may take to listen. */
 const START_TIMEOUT_MS = 15_000;
 
-export interface BackgroundStart {
+interface BackgroundStart {
   readonly env: HostEnvironment;
   readonly logPath: string;
   readonly stay: Stay;

@@ -17,7 +17,7 @@ import { count, type DaemonStatus } from "./status.js";
 /** For everything together: a daemon that ends, and one that starts. */
 const PATIENCE_MS = 60_000;
 
-export interface Wanted {
+interface Wanted {
   readonly place: DaemonPlace;
   readonly env: HostEnvironment;
   readonly stay: Stay;
@@ -29,7 +29,7 @@ export interface Wanted {
   readonly say: (line: string) => Promise<void>;
 }
 
-export interface Up {
+interface Up {
   readonly status: DaemonStatus;
   /** Whether it was there before. */
   readonly wasUp: boolean;

@@ -9,7 +9,7 @@ export interface Stay {
   readonly idleTimeoutMs: number | null;
 }
 
-export interface LifetimeParts {
+interface LifetimeParts {
   /** What it works on and what it owns, a phrase each; it does not end while there is any. */
   readonly heldBy: () => readonly string[];
   readonly end: (why: string) => void;

@@ -6,7 +6,7 @@ import { Daemon, type DaemonOptions } from "./index.js";
 import type { Stay } from "./lifetime.js";
 import { durationText } from "./status.js";
 
-export interface DaemonProcess extends DaemonOptions {
+interface DaemonProcess extends DaemonOptions {
   /** What the configuration says now about how long it stays. */
   readonly readStay: () => Promise<Stay>;
 }

@@ -15,14 +15,14 @@ import type { HostEnvironment } from "../core/state-folders.js";
 const SOCKET_FD = 3;
 const PASSED_ON = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
 
-export type RelayEnd =
+type RelayEnd =
   | { readonly how: "status"; readonly status: number }
   | { readonly how: "signal"; readonly signal: number }
   /** The daemon does not serve it; nothing was read or written. */
   | { readonly how: "declined"; readonly reason: string };
 
 /** Where the client does not get this process's own stdin and stdout, but those that are connected here. */
-export type ConnectStreams = (stdin: Writable, stdout: Readable) => void;
+type ConnectStreams = (stdin: Writable, stdout: Readable) => void;
 
 export async function relay(
   words: readonly string[],

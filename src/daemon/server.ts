@@ -12,7 +12,7 @@ import { readClientHead } from "./client/request-head.js";
 import { freshName, shortPath } from "./socket-folder.js";
 import type { DaemonPlace } from "./socket-place.js";
 
-export interface ServerParts extends ConnectionOptions {
+interface ServerParts extends ConnectionOptions {
   readonly build: string;
   /** The answer to a request, or null where there is no such thing. */
   readonly answer: (method: string, path: string) => Promise<object> | null;

@@ -9,7 +9,7 @@ import { DEFAULT_IMAGE } from "./languages.js";
 import { procfileCommand } from "./procfile.js";
 import { type FilesMatch, languagesOfFiles } from "./project-files.js";
 
-export interface DetectInput {
+interface DetectInput {
   readonly argv: readonly string[];
   /** Names in the project's top folder. */
   readonly projectFiles: readonly string[];
@@ -17,7 +17,7 @@ export interface DetectInput {
   readonly procfile?: string;
 }
 
-export interface DetectedImage {
+interface DetectedImage {
   readonly image: string;
   /** One line that is safe to print. */
   readonly why: string;

@@ -22,7 +22,7 @@ const languageOfRuntime = {
   shell: "Shell",
 } as const;
 
-export type RuntimeName = keyof typeof languageOfRuntime;
+type RuntimeName = keyof typeof languageOfRuntime;
 
 export const runtimeNames = Object.keys(languageOfRuntime) as readonly RuntimeName[];
 

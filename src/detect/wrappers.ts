@@ -51,7 +51,7 @@ const wrappers: ReadonlyMap<string, Wrapper> = new Map<string, Wrapper>([
   ...["if", "then", "elif", "else", "while", "until", "do", "!", "{"].map((name) => [name, plain] as const),
 ]);
 
-export type Unwrapped =
+type Unwrapped =
   /** The command itself, first word first. */
   | { readonly words: readonly string[] }
   /** A command line in one word. */

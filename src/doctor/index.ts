@@ -9,10 +9,9 @@ import { parseProbeLines } from "./probe-lines.js";
 import { runProbe } from "./probe-run.js";
 import { type BackendReport, type Check, type DoctorReport, layerNames } from "./report.js";
 
-export type { BootGuest } from "./guest-check.js";
-export type { BackendReport, Check, CheckState, DoctorReport, LayerName, Weakness } from "./report.js";
+export type { Check, DoctorReport } from "./report.js";
 
-export interface ExamineOptions {
+interface ExamineOptions {
   /** Path of the built `ak-probe`. */
   readonly probeBinary: string;
   readonly bootGuest: BootGuest;

@@ -4,7 +4,7 @@ import { AgentKernelError } from "../core/errors.js";
 
 const OUTPUT_LIMIT_BYTES = 256 * 1024;
 
-export interface ProbeRun {
+interface ProbeRun {
   readonly stdout: string;
   /** Why it ended before it was done; null: it was done. */
   readonly cutShort: string | null;

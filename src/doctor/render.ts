@@ -2,7 +2,7 @@
 import { escapeText } from "../core/escape.js";
 import type { CheckState, DoctorReport } from "./report.js";
 
-export interface RenderOptions {
+interface RenderOptions {
   readonly colour: boolean;
 }
 

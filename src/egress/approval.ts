@@ -17,7 +17,7 @@ export interface Question {
 
 export type Ask = (question: Question) => Promise<ApprovalChoice>;
 
-export interface Approval {
+interface Approval {
   readonly allowed: boolean;
   readonly rule: string;
 }

@@ -10,14 +10,14 @@ import type { PeekRefusal } from "./peek/expectation.js";
 import { isPeekRefusal, type Passed, type Watcher } from "./peek/inspector.js";
 import { refusalAnswer } from "./refusal-answer.js";
 
-export interface Carried {
+interface Carried {
   readonly sent: number;
   readonly received: number;
   /** Why the connection was ended by us. */
   readonly refused: string | null;
 }
 
-export interface CarryOptions {
+interface CarryOptions {
   readonly client: Duplex;
   readonly server: Socket;
   /** What a server's plain socket is read into; TLS has its own memory. */

@@ -5,7 +5,7 @@
 import { connect, type Socket } from "node:net";
 import type { Address } from "../core/address/address.js";
 
-export interface DialTarget {
+interface DialTarget {
   readonly address: string;
   readonly family: 4 | 6;
   readonly port: number;

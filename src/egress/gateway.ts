@@ -51,7 +51,7 @@ export interface Gateway extends EgressPort {
   close(): void;
 }
 
-export function interfaceAddresses(): readonly string[] {
+function interfaceAddresses(): readonly string[] {
   return Object.values(networkInterfaces()).flatMap((addresses) => addresses?.map((one) => one.address) ?? []);
 }
 

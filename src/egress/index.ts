@@ -19,12 +19,8 @@
  *   the check of resolved addresses cannot. Destinations that NO_PROXY names are dialled here, with every check.
  */
 export type { ApprovalChoice, Ask, Question } from "./approval.js";
-export type { EgressDecision, SecretUse, Via } from "./decision.js";
-export { type Dial, type DialTarget, dialTcp } from "./dial.js";
-export { createGateway, type Gateway, type GatewayOptions, interfaceAddresses } from "./gateway.js";
-export { defaultLimits, type GatewayLimits } from "./limits.js";
-export { type Listener, type ListenerOptions, startListener } from "./listener.js";
-export type { Resolve, ResolvedName } from "./names/resolve.js";
+export type { EgressDecision } from "./decision.js";
+export { createGateway, type Gateway } from "./gateway.js";
 /** Making them is in `secrets/index.js`, which is loaded where there are any. */
-export type { BoundSecret, SandboxSecrets } from "./secrets/bound-secret.js";
-export { type UpstreamSettings, upstreamFromEnvironment } from "./upstream/settings.js";
+export type { SandboxSecrets } from "./secrets/bound-secret.js";
+export { upstreamFromEnvironment } from "./upstream/settings.js";

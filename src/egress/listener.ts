@@ -9,7 +9,7 @@ import { AgentKernelError } from "../core/errors.js";
 import { listenMarked } from "../core/own-ports.js";
 import { createGateway, type Gateway, type GatewayOptions } from "./gateway.js";
 
-export interface ListenerOptions extends Omit<GatewayOptions, "external"> {
+interface ListenerOptions extends Omit<GatewayOptions, "external"> {
   /** An address of loopback; 127.0.0.1 where absent. */
   readonly host?: string;
   /** 0: any that is free. */

@@ -20,7 +20,7 @@ import { PlaceholderWatch } from "./secrets/placeholder-watch.js";
 import { type UpstreamProxy, type UpstreamSettings, upstreamFor } from "./upstream/settings.js";
 import { openTunnel } from "./upstream/tunnel.js";
 
-export interface OpenerOptions {
+interface OpenerOptions {
   readonly sandbox: string;
   readonly limits: GatewayLimits;
   readonly dial: Dial;

@@ -8,7 +8,7 @@ import { Duplex } from "node:stream";
 import type { InboundStream, OutputSink } from "./inbound-stream.js";
 import type { OutboundStream } from "./outbound-stream.js";
 
-export interface StreamEnds {
+interface StreamEnds {
   readonly inbound: InboundStream;
   readonly outbound: OutboundStream;
   /** What waits here for credit before whoever writes is asked to wait. */

@@ -16,18 +16,18 @@ import { type WriteOptions, writeGuestFile } from "./write-file.js";
 const READ_SHAPE: ChannelShape = { inbound: [1], outbound: false, terminal: FrameType.close };
 const OP_SHAPE: ChannelShape = { inbound: [], outbound: false, terminal: FrameType.close };
 
-export interface ReadRange {
+interface ReadRange {
   readonly offsetBytes?: number;
   readonly limitBytes?: number;
 }
 
-export interface GuestFileReader {
+interface GuestFileReader {
   readonly info: FileInfo;
   /** To be iterated once; leaving the loop early abandons the rest. */
   readonly chunks: AsyncIterable<Buffer>;
 }
 
-export interface DirList {
+interface DirList {
   readonly entries: readonly DirEntry[];
   /** There are more than the guest lists. */
   readonly truncated: boolean;

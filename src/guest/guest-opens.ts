@@ -20,7 +20,7 @@ const GROWTH_BYTES = 33_554_432;
 /** Gets the calls of one command as a stream, once. */
 export type Callee = (stream: Duplex) => void;
 
-export interface GuestOpensOptions {
+interface GuestOpensOptions {
   readonly outbox: Outbox;
   readonly egress: EgressPort | null;
   readonly maxWindowBytes: number;

@@ -6,13 +6,13 @@ import { AgentKernelError } from "../core/errors.js";
 import { nativeBinary } from "../core/native-binary.js";
 import type { HideRule } from "../core/policy.js";
 
-export interface HiddenPath {
+interface HiddenPath {
   /** Relative to what was searched. */
   readonly path: string;
   readonly reason: string;
 }
 
-export interface HiddenPaths {
+interface HiddenPaths {
   readonly hidden: readonly HiddenPath[];
   /** More are hidden, and not listed. */
   readonly omitted: number;
@@ -47,7 +47,7 @@ function unsearched(path: string, why: string, cause?: unknown): AgentKernelErro
 }
 
 /** What of a directory is hidden, or whether a file is. */
-export function searchHidden(path: string, hide: readonly HideRule[]): HiddenPaths {
+function searchHidden(path: string, hide: readonly HideRule[]): HiddenPaths {
   const { status, stdout, stderr, error } = spawnSync(nativeBinary("ak-copy"), ["hidden"], {
     input: JSON.stringify({ path, hide }),
     encoding: "utf8",

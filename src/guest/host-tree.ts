@@ -8,7 +8,7 @@ import { readTreeReport, type TreeReport, type TreeTarget } from "./tree.js";
 
 const MAX_WORDS_CHARS = 1 << 20;
 
-export interface HostTreeOptions {
+interface HostTreeOptions {
   readonly signal?: AbortSignal | undefined;
   /** Whoever gets it knows of holes in files; otherwise they are sent as zeros. */
   readonly holes?: boolean;
@@ -52,7 +52,7 @@ export async function* readHostTree(
   yield* beginHostTree(path, hide, options).read();
 }
 
-export interface HostTarget extends TreeTarget {
+interface HostTarget extends TreeTarget {
   readonly maxBytes: number;
   readonly maxEntries: number;
 }

@@ -20,7 +20,7 @@ export interface OutputSink {
 export const MAX_WRITES_IN_FLIGHT = 32;
 const BLOCK_BYTES = 65_536;
 
-export interface InboundStreamOptions {
+interface InboundStreamOptions {
   readonly windowBytes: number;
   /** With a pool: how far the window grows, as far as the pool allows, while the sink keeps up. */
   readonly maxWindowBytes?: number;

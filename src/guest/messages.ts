@@ -66,7 +66,7 @@ export interface FileInfo {
   readonly mtimeMs: number;
 }
 
-export type FileType = "file" | "dir" | "symlink" | "other";
+type FileType = "file" | "dir" | "symlink" | "other";
 
 export interface FileStat extends FileInfo {
   readonly type: FileType;

@@ -9,7 +9,7 @@ const MAX_NAME_LENGTH = 253;
 /** An IPv6 address with a scope is longer, and is none that could be asked for. */
 const MAX_ADDRESS_LENGTH = 45;
 
-export type GuestRequest =
+type GuestRequest =
   | { readonly kind: "tcp-out"; readonly target: OutgoingTarget }
   | { readonly kind: "lookup"; readonly name: string }
   | { readonly kind: "call"; readonly exec: number }

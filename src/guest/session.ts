@@ -39,7 +39,7 @@ import { readerOf, type SocketReader } from "./socket-reader.js";
 import { GuestViolation } from "./violation.js";
 import { compileWasm, loadWasm, type WasmLoad } from "./wasm.js";
 
-export const DEFAULT_WINDOW_BYTES = 1_048_576;
+const DEFAULT_WINDOW_BYTES = 1_048_576;
 /** For kept sandboxes: their guests hold as much of each stream, until it is acknowledged. */
 export const KEPT_WINDOW_BYTES = 262_144;
 

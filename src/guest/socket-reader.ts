@@ -141,12 +141,7 @@ class DataEventReader implements SocketReader {
 
 const pooledReaders = new WeakMap<Duplex, PooledReader>();
 
-/** A socket over a connected stream descriptor, read in the cheapest way. It owns the descriptor from here on. */
-export function openStream(fd: number): Socket {
-  return pooledSocket({ fd });
-}
-
-/** The same, connected to a Unix socket. `firstBytes`: of the first buffer, as much as is mostly said at once. */
+/** Connects to a Unix socket, read in the cheapest way. `firstBytes`: of the first buffer, as much as is mostly said at once. */
 export function connectStream(path: string, firstBytes?: number): Socket {
   const reader = new PooledReader(firstBytes);
   const socket = connect({ path, onread: reader.onread });
@@ -163,19 +158,14 @@ export function connectStream(path: string, firstBytes?: number): Socket {
 export function adoptStream(socket: Socket): Socket {
   const handle = takeHandle(socket);
   if (handle === null) return socket;
-  const adopted = pooledSocket({ handle });
+  const reader = new PooledReader();
+  const options = { handle, readable: true, writable: true, onread: reader.onread };
+  const adopted = new Socket(options);
+  reader.belongsTo(adopted);
+  pooledReaders.set(adopted, reader);
   // The child's own "close" event waits for the socket that node made.
   adopted.once("close", () => socket.destroy());
   return adopted;
-}
-
-function pooledSocket(source: { readonly fd: number } | { readonly handle: object }): Socket {
-  const reader = new PooledReader();
-  const options = { ...source, readable: true, writable: true, onread: reader.onread };
-  const socket = new Socket(options);
-  reader.belongsTo(socket);
-  pooledReaders.set(socket, reader);
-  return socket;
 }
 
 export function readerOf(socket: Duplex): SocketReader {

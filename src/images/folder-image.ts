@@ -38,7 +38,7 @@ export async function ensureFolderImage(
 }
 
 /** Changes with every file, name, owner, mode and time in the folder. */
-export async function fingerprint(folder: string, signal?: AbortSignal): Promise<string> {
+async function fingerprint(folder: string, signal?: AbortSignal): Promise<string> {
   const hash = createHash("sha256");
   const { dev: device } = await lstat(folder, { bigint: true });
   const look = async (path: string, name: string): Promise<void> => {

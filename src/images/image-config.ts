@@ -4,7 +4,7 @@ import { type Digest, isDigest } from "./digest.js";
 import { asObject, fieldOf, type JsonObject, parseJsonObject, textField, textsField } from "./json-shape.js";
 import type { Platform } from "./platform.js";
 
-export interface ImageConfig {
+interface ImageConfig {
   readonly platform: Platform;
   /** `NAME=value`, in order. */
   readonly env: readonly string[];

@@ -4,33 +4,14 @@
  * unpacks a layer in this process: that is the native jail's work.
  */
 export { DEFAULT_CEILING_BYTES, makeRoom } from "./ceiling.js";
-export { type Digest, digestHex, digestOf, isDigest, shortDigest } from "./digest.js";
+export { type Digest, digestHex, digestOf, shortDigest } from "./digest.js";
 export { type ExportFormat, exportFormats, exportImage } from "./export/index.js";
-export { type ImageConfig, parseImageConfig } from "./image-config.js";
-export {
-  emptyLock,
-  formatLock,
-  type ImageLock,
-  LOCK_FILE_NAME,
-  lockedReference,
-  lockKey,
-} from "./image-lock.js";
-export { type Imported, type ImportOptions, type ImportSource, importImage, parseSource } from "./import/index.js";
-export type { BlobDescriptor, LayerDescriptor } from "./manifest.js";
-export { hostPlatform, type Platform, platformText } from "./platform.js";
+export { formatLock, type ImageLock, LOCK_FILE_NAME, lockedReference, lockKey } from "./image-lock.js";
+export { importImage, parseSource } from "./import/index.js";
+export { hostPlatform, platformText } from "./platform.js";
 export { lockPath, readLock } from "./project-lock.js";
-export { type LayerProgress, type Pulled, type PullOptions, pull } from "./pull.js";
+export { type LayerProgress, type Pulled, pull } from "./pull.js";
 export { canonicalForm, familiarForm, type ImageReference, parseReference } from "./reference.js";
-export type { CredentialSource, Credentials } from "./registry/credentials.js";
-export type { Mirrors } from "./registry/endpoint.js";
-export { type RegistrySettings, registryOptions } from "./registry-settings.js";
-export {
-  type Cleared,
-  type ImageRecord,
-  ImageStore,
-  isNamedBy,
-  type ListedImage,
-  type Pin,
-  type PinUser,
-} from "./store/index.js";
+export { registryOptions } from "./registry-settings.js";
+export { type ImageRecord, ImageStore, type ListedImage, type PinUser } from "./store/index.js";
 export { type TagOptions, tagDigest } from "./tag-digest.js";

@@ -28,11 +28,11 @@ export interface ImageManifest {
   readonly layers: readonly LayerDescriptor[];
 }
 
-export interface IndexEntry extends BlobDescriptor {
+interface IndexEntry extends BlobDescriptor {
   readonly platform: Platform | null;
 }
 
-export interface ImageIndex {
+interface ImageIndex {
   readonly kind: "index";
   readonly entries: readonly IndexEntry[];
 }
@@ -41,7 +41,7 @@ export interface ImageIndex {
 export const MAX_LAYERS = 256;
 export const MAX_CONFIG_BYTES = 8 * 1024 * 1024;
 /** Compressed; a bound against nonsense, not a wish. */
-export const MAX_LAYER_BYTES = 64 * 1024 ** 3;
+const MAX_LAYER_BYTES = 64 * 1024 ** 3;
 
 function invalid(why: string, hint = "it cannot be used as a root filesystem"): AgentKernelError {
   return new AgentKernelError("image_invalid", `the image's manifest ${why}`, { hint });

@@ -5,7 +5,7 @@ import { parseMirrors } from "./registry/mirrors.js";
 import { noProxy, proxyFromEnvironment } from "./registry/proxy.js";
 import type { TagOptions } from "./tag-digest.js";
 
-export interface RegistrySettings {
+interface RegistrySettings {
   /** As users write them, in the order in which they are asked. */
   readonly mirrors: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;

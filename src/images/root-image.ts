@@ -23,7 +23,7 @@ export interface RootImage {
   readonly bytes: number;
 }
 
-export const ROOT_IMAGE_FOLDER = "disk";
+const ROOT_IMAGE_FOLDER = "disk";
 const IMAGE_NAME = "root.erofs";
 const DESCRIPTION_NAME = "root.json";
 const LOCK_WAIT_MS = 15 * 60_000;
@@ -55,7 +55,7 @@ export async function ensureRootImage(
 }
 
 /** Where the disk of these layers lies; null where they are of no store. */
-export function storedPlace([top]: readonly string[]): string | null {
+function storedPlace([top]: readonly string[]): string | null {
   if (top === undefined) throw new AgentKernelError("image_invalid", "the image has no layers");
   const isStored = /\/layers\/[0-9a-f]{64}\/fs$/.test(top) && existsSync(join(dirname(top), "../../id"));
   return isStored ? join(dirname(top), ROOT_IMAGE_FOLDER) : null;
@@ -89,7 +89,7 @@ export async function verifyRootImage({ path, digest }: Pick<RootImage, "path" |
   });
 }
 
-export interface Making {
+interface Making {
   readonly layers: readonly string[];
   /** Becomes `place` when it is whole. */
   readonly work: string;

@@ -39,11 +39,7 @@ export async function fetchDebianKernel(folder: string, signal?: AbortSignal): P
   }
 }
 
-export async function kernelSetFromPackage(
-  packagePath: string,
-  folder: string,
-  signal?: AbortSignal,
-): Promise<KernelSet> {
+async function kernelSetFromPackage(packagePath: string, folder: string, signal?: AbortSignal): Promise<KernelSet> {
   await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
   const work = await mkdtemp(join(dirname(folder), `.${basename(folder)}.`));
   try {

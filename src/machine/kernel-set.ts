@@ -39,7 +39,7 @@ export const KERNEL_NAME = "kernel";
 export const MODULES_NAME = "modules.cpio";
 export const DESCRIPTION_NAME = "kernel.json";
 /** Our own before a distribution's: it starts sooner and can do less. */
-export const setNames = ["agentkernel", "debian"] as const;
+const setNames = ["agentkernel", "debian"] as const;
 export type SetName = (typeof setNames)[number];
 const KEYS = ["version", "name", "acpi", "commandLine", "kernelSha256", "modulesSha256", "inputs"];
 

@@ -4,7 +4,7 @@ import type { ApprovalChoice, Ask, Question } from "../egress/index.js";
 /** Sends a request to the client, as a part of the call that it is about. */
 export type Elicit = (params: ElicitParams, signal: AbortSignal) => Promise<ElicitAnswer>;
 
-export interface ElicitAnswer {
+interface ElicitAnswer {
   readonly action: "accept" | "decline" | "cancel";
   readonly content?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -15,7 +15,7 @@ const choices: readonly { readonly const: ApprovalChoice; readonly title: string
   { const: "never", title: "Never allow in this sandbox" },
 ];
 
-export interface ElicitParams {
+interface ElicitParams {
   readonly mode: "form";
   readonly message: string;
   readonly requestedSchema: object;

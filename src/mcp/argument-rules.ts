@@ -11,7 +11,7 @@ import type { PolicyBody } from "../api/commands/prepare.js";
  * - `life`: it can only end something sooner.
  * - `data`: it is passed into the sandbox or shapes the answer, and opens nothing.
  */
-export type ArgumentRule = "held" | "reach" | "life" | "data";
+type ArgumentRule = "held" | "reach" | "life" | "data";
 
 /** What makes a sandbox: the bodies of the HTTP interface have the same fields. */
 type Made = Omit<PolicyBody, "dir"> & { readonly command: unknown };

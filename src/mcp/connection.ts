@@ -24,7 +24,7 @@ interface RequestContext {
   readonly room: OutputRoom;
 }
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly host: McpHost;
   /** A fault of our own. */
   readonly onFault: (error: unknown) => void;

@@ -3,7 +3,7 @@ import { errorAnswer } from "../api/http/error-answer.js";
 import { isAgentKernelError } from "../core/errors.js";
 import type { Redactor } from "../core/redact.js";
 
-export interface FailedCall {
+interface FailedCall {
   readonly isError: true;
   readonly content: readonly [{ readonly type: "text"; readonly text: string }];
   readonly _meta: { readonly "agentkernel/error": ReturnType<typeof errorAnswer>["error"] };

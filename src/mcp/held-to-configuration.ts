@@ -23,7 +23,7 @@ const MOST_ASKED_CHARS = 1000;
 export type Arguments = Omit<PolicyBody, "dir">;
 
 /** What decides, of a request. */
-export type Compared = Pick<RunRequest, "policy" | "backend"> & { readonly module?: RunRequest["module"] };
+type Compared = Pick<RunRequest, "policy" | "backend"> & { readonly module?: RunRequest["module"] };
 
 interface Excess {
   readonly words: string;

@@ -1,7 +1,7 @@
 /** One message of a client's, from its text, or what is wrong with it. The same on every transport. */
 import type { RequestId } from "./requests-at-work.js";
 
-export interface Fault {
+interface Fault {
   readonly jsonrpc: "2.0";
   readonly id: RequestId | null;
   readonly error: { readonly code: number; readonly message: string };

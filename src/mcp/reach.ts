@@ -60,7 +60,7 @@ export function hostEnvFor({ caller, own }: Call["host"]): Call["host"]["own"]["
   return caller.isTrusted ? own.env : {};
 }
 
-export function notFound(name: string): AgentKernelError {
+function notFound(name: string): AgentKernelError {
   return new AgentKernelError("not_found", `there is no sandbox ${name}`, {
     hint: "sandbox_list shows those that there are",
     details: { field: "name" },

@@ -24,7 +24,7 @@ export const sandboxAnswer = answerObject({
   notes: field(list(text()), "What its user should know, such as walls that do not stand."),
 });
 
-export type SandboxAnswer = ValueOf<typeof sandboxAnswer>;
+type SandboxAnswer = ValueOf<typeof sandboxAnswer>;
 
 export function sessionAnswer(name: string, sandbox: SessionSandbox, redact: Redactor): SandboxAnswer {
   const { policy, image, request, layers, startedAtMs } = sandbox;

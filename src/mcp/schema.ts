@@ -8,7 +8,7 @@ import { AgentKernelError } from "../core/errors.js";
 const MAX_DEPTH = 32;
 
 /** Objects as maps: no key of the caller's ever becomes a property of anything. */
-export function jsonOf(value: unknown, depth = 0): Json {
+function jsonOf(value: unknown, depth = 0): Json {
   if (depth > MAX_DEPTH) {
     throw new AgentKernelError("invalid_argument", `the arguments are nested deeper than ${MAX_DEPTH} levels`);
   }

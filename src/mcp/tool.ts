@@ -35,7 +35,7 @@ export interface ToolOutput {
 }
 
 /** What the tool does to its surroundings. */
-export interface Effects {
+interface Effects {
   readonly readOnly: boolean;
   /**
    * It may remove or overwrite what was there before: files of the user's where the configuration or the user's word
@@ -47,7 +47,7 @@ export interface Effects {
   readonly openWorld?: boolean;
 }
 
-export interface ToolDescription {
+interface ToolDescription {
   readonly name: string;
   readonly title: string;
   readonly description: string;

@@ -1,14 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-  globCovers,
-  globMatches,
-  globMayConcern,
-  globRemainders,
-  isValidGlob,
-  segmentMatches,
-  whyInvalidGlob,
-} from "./glob.js";
+import { globCovers, globMatches, globMayConcern, globRemainders, segmentMatches, whyInvalidGlob } from "./glob.js";
 import { builtInHideRules } from "./hidden.js";
 import { builtInProtectGlobs } from "./protected.js";
 import { builtInReviewGlobs } from "./review.js";
@@ -224,8 +216,4 @@ describe("the built-in lists", () => {
     "policy.yaml",
     "src/a.ts",
   ])("leaves %s writable", (name) => expect(isProtected(name)).toBe(false));
-
-  test("isValidGlob is the yes or no of the same question", () => {
-    expect([isValidGlob("**/a"), isValidGlob("/a")]).toEqual([true, false]);
-  });
 });

@@ -30,10 +30,6 @@ export function whyInvalidGlob(glob: string): string | null {
   return null;
 }
 
-export function isValidGlob(glob: string): boolean {
-  return whyInvalidGlob(glob) === null;
-}
-
 /** Whether `name` (one path segment), in any spelling, fits `pattern` (one glob segment). */
 export function segmentMatches(pattern: string, name: string): boolean {
   const wanted = folded(pattern);

@@ -54,7 +54,7 @@ export type ImageProgress =
   | { readonly kind: "unpack"; readonly done: number; readonly total: number }
   | { readonly kind: "end" };
 
-export interface FetchOptions extends FetchSettings {
+interface FetchOptions extends FetchSettings {
   /** Note a failure, and believe an earlier note of one. */
   readonly remember: boolean;
   readonly onProgress?: ((progress: ImageProgress) => void) | undefined;

@@ -38,7 +38,7 @@ export function mayHaveGitFiles({ fs }: Policy, env: Environment): boolean {
  * Protected names that are not there yet are taken by empty files while the project is live (native/jail's placeholders).
  * As patterns of git's, from the top of the project.
  */
-export function heldNames(protect: readonly string[], projectDir: string): readonly string[] {
+function heldNames(protect: readonly string[], projectDir: string): readonly string[] {
   const names = protect.map((glob) => glob.replace(/^\*\*\//, "")).filter((name) => !/[*?[\]{}\\]|^\.git\//.test(name));
   // The first of these that is missing is held as well, so that the project itself becomes no repository.
   const part = ["refs", "objects", "HEAD"].find((name) => firstMissing(name, projectDir) !== null) ?? [];

@@ -21,7 +21,7 @@ export async function hiddenLayers(
   }
 }
 
-export function hiddenLayer(hidden: HiddenFiles): Layer {
+function hiddenLayer(hidden: HiddenFiles): Layer {
   const named = hidden.files.slice(0, NAMED).map(({ path }) => path);
   const more = hidden.count > named.length ? ` and ${hidden.count - named.length} more` : "";
   const detail = `${hidden.count} hidden: ${named.join(", ")}${more}`;

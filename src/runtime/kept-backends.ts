@@ -10,7 +10,7 @@ import type { KeptChanges } from "../core/changes.js";
 import type { EngineKind } from "../core/engine-socket.js";
 import { AgentKernelError } from "../core/errors.js";
 
-export interface OtherKeepers {
+interface OtherKeepers {
   readonly engine: (kind: EngineKind) => KeptBackend | undefined;
   readonly machine: (monitor: MonitorProgram) => KeptBackend | undefined;
 }

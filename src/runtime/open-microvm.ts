@@ -12,7 +12,7 @@ import { verifyRootImage } from "../images/root-image.js";
 import { machineFiles } from "./machine-files.js";
 import { type JailHost, jailPrograms, type RuntimeHost } from "./open-backend.js";
 
-export interface MicrovmChoice extends MonitorProgram {
+interface MicrovmChoice extends MonitorProgram {
   /** From the kernel on each time, without a template. */
   readonly isCold?: boolean;
 }

@@ -35,7 +35,7 @@ export interface RunAudit {
 }
 
 /** Those who write to one log together, and how. A call is too short to have a moment of its own for writing. */
-export interface SharedWriting {
+interface SharedWriting {
   readonly audit: SharedAudit;
   readonly what: "run" | "call";
 }

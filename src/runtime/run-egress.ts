@@ -20,7 +20,7 @@ export interface RunEgress {
 }
 
 /** Where decisions are recorded and counted. */
-export type EgressRecords = Pick<RunAudit, "id" | "records"> & { readonly meter?: Meter | undefined };
+type EgressRecords = Pick<RunAudit, "id" | "records"> & { readonly meter?: Meter | undefined };
 
 /** The asker is closed with it. `rules` are read at each connection, where they can change. */
 export async function openEgress(

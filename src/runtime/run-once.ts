@@ -19,7 +19,7 @@ import type { RunSandbox } from "./run-sandbox.js";
 import type { Blocked } from "./sandbox-egress.js";
 import { temporaryId } from "./temporary-sandbox.js";
 
-export interface RunOnceOptions {
+interface RunOnceOptions {
   readonly host: RuntimeHost;
   /** Aborted when nobody waits for the end any more. */
   readonly signal: AbortSignal;
@@ -174,7 +174,7 @@ async function runCommand({ sandbox, start }: OpenRun, options: RunOnceOptions, 
   }
 }
 
-export interface AwaitedCommand {
+interface AwaitedCommand {
   readonly exec: GuestExec;
   readonly wait: CommandWait;
   readonly stdin: Buffer | null;

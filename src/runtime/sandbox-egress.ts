@@ -6,7 +6,7 @@ import type { EgressPort, NameFamilies, OutgoingRefusal, OutgoingTarget } from "
 import type { NetworkRules } from "../core/policy.js";
 import type { Ask, EgressDecision, Gateway, SandboxSecrets } from "../egress/index.js";
 
-export interface SandboxEgressOptions {
+interface SandboxEgressOptions {
   readonly sandbox: string;
   /** Read at each connection: a changed policy holds from the next one on. */
   readonly rules: () => NetworkRules;
@@ -27,7 +27,7 @@ export interface Blocked {
 }
 
 /** What has gone through, of connections that are over. */
-export interface Traffic {
+interface Traffic {
   readonly receivedBytes: number;
   readonly sentBytes: number;
   readonly connections: number;

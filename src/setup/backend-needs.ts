@@ -1,5 +1,5 @@
 /** What each backend asks of a machine, and what having it costs; for whoever chooses. */
-export interface BackendNeeds {
+interface BackendNeeds {
   readonly needs: string;
   readonly costs: string;
 }

@@ -1,7 +1,7 @@
 /** A property list for launchd. */
 import { OWN_MARK } from "./systemd-unit.js";
 
-export interface PlistOptions {
+interface PlistOptions {
   readonly label: string;
   readonly argv: readonly string[];
   readonly variables: readonly (readonly [string, string])[];

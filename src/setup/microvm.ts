@@ -15,7 +15,7 @@ import {
 } from "../machine/index.js";
 import type { MachineFacts } from "./remedies.js";
 
-export interface MissingProgram {
+interface MissingProgram {
   readonly name: string;
   readonly purpose: string;
 }

@@ -18,7 +18,7 @@ interface Digests {
   readonly native: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
-export interface OwnPlaces {
+interface OwnPlaces {
   /** The bundle's folder. */
   readonly dist: string;
   readonly platform: string;

@@ -4,7 +4,7 @@ import { AgentKernelError } from "../core/errors.js";
 /** By this line a file is known to be ours. */
 export const OWN_MARK = "Written by agentkernel setup";
 
-export interface UnitOptions {
+interface UnitOptions {
   readonly description: string;
   readonly argv: readonly string[];
   readonly variables: readonly (readonly [string, string])[];

@@ -6,7 +6,7 @@ import { launchdPlist } from "./launchd-plist.js";
 import { systemdUnit } from "./systemd-unit.js";
 import { type ServiceName, serviceNames } from "./unit-names.js";
 
-export interface ServiceFile {
+interface ServiceFile {
   readonly path: string;
   readonly text: string;
   /** What to type once it is there, and before it is taken away. */
@@ -14,7 +14,7 @@ export interface ServiceFile {
   readonly disable: readonly string[];
 }
 
-export interface ServiceOptions {
+interface ServiceOptions {
   readonly service: ServiceName;
   readonly platform: "linux" | "darwin";
   /** The program and its first words, absolute paths. */

@@ -27,7 +27,7 @@ export const manuals = pages.filter(
   (page) => page === "README.md" || (page.startsWith("docs/") && !page.startsWith("docs/decisions/")),
 );
 
-export interface Link {
+interface Link {
   /** Below the checkout; the page itself where only a heading is meant. */
   readonly path: string;
   readonly heading: string | null;

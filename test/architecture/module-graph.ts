@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 
 /** Path of a module relative to the repository root → paths of the modules of ours that it imports. */
-export type ModuleGraph = ReadonlyMap<string, readonly string[]>;
+type ModuleGraph = ReadonlyMap<string, readonly string[]>;
 
 const vocabulary = ["core", "settings"];
 const knowledge = [...vocabulary, "policy", "detect", "guest", "images", "machine", "doctor"];
@@ -46,7 +46,7 @@ const atLoadPatterns = [
 const lazyPattern = /\bimport\s*\(\s*["']([^"']+)["']/g;
 
 /** `at-load` leaves out `import()`: a table of verbs may load lazily what itself reads the table. */
-export type ImportKinds = "all" | "at-load";
+type ImportKinds = "all" | "at-load";
 
 /** The specifiers that a source text imports. */
 export function importSpecifiers(text: string, kinds: ImportKinds): string[] {

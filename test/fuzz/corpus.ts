@@ -20,7 +20,7 @@ export const scriptTargets = (): string[] => namesIn(here("targets"), ".ts");
 export const nativeTargets = (): string[] => namesIn(here("../../native/fuzz/src/bin"), ".rs");
 export const corpora = (): string[] => readdirSync(here("corpus")).sort();
 
-export interface KeptInput {
+interface KeptInput {
   readonly name: string;
   readonly bytes: Buffer;
 }

@@ -10,15 +10,15 @@ import { exemptions, notThere } from "./elsewhere/exemptions.js";
 import { attacks } from "./elsewhere/table.js";
 
 /** Backends that the project has. An id that does not apply to one of them needs its reason in `notOn`. */
-export const backends = ["linux", ...engineNames] as const;
+const backends = ["linux", ...engineNames] as const;
 
-export type BackendName = (typeof backends)[number];
+type BackendName = (typeof backends)[number];
 
 /** Threats that cannot exist on a backend, and why. */
 export const notOn: readonly { readonly id: string; readonly backend: BackendName; readonly reason: string }[] =
   notThere.flatMap(({ on, ids, reason }) => on.flatMap((backend) => ids.map((id) => ({ id, backend, reason }))));
 
-export interface Citation {
+interface Citation {
   readonly id: string;
   readonly backend: string;
   readonly file: string;
@@ -54,7 +54,7 @@ function isExempt(backend: string, file: string, test: string): boolean {
   );
 }
 
-export interface Uncovered {
+interface Uncovered {
   readonly id: string;
   readonly backend: BackendName;
 }

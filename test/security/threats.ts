@@ -2,7 +2,7 @@
  * The attacks that agentkernel is built against, by id. Every id is either attacked by a test on every backend or
  * listed in pending.ts with its reason; coverage.test.ts holds that.
  */
-export interface Threat {
+interface Threat {
   readonly id: string;
   readonly title: string;
 }

@@ -25,7 +25,7 @@ const clis: Readonly<Record<AgentName, Cli>> = {
   opencode: { package: "opencode-ai", program: ["", `opencode-linux-${arch()}`, "bin/opencode"] },
 };
 
-export interface InstalledCli {
+interface InstalledCli {
   readonly program: string;
   readonly version: string;
 }

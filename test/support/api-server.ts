@@ -144,7 +144,7 @@ export class ApiServer {
   }
 }
 
-export interface SseEvent {
+interface SseEvent {
   readonly event: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every form
   readonly data: any;

@@ -7,7 +7,7 @@ import { clientOf, onlyThroughDaemon, TestDaemon } from "./daemon.js";
 import { type CliResult, runCli } from "./run-cli.js";
 import { PROMPT, Tmux, type TmuxOptions } from "./tmux.js";
 
-export interface ShownTerminal {
+interface ShownTerminal {
   readonly id: string;
   readonly command: readonly string[];
   readonly columns: number;
@@ -69,7 +69,7 @@ export class Attached {
 }
 
 /** What the prompt of the shell inside is set to. */
-export const INSIDE = "inside> ";
+const INSIDE = "inside> ";
 
 export class Person {
   readonly tmux: Tmux;

@@ -8,7 +8,7 @@ export const engineNames = ["docker", "podman", "gvisor", "microvm"] as const;
 
 export type ChosenName = (typeof engineNames)[number];
 
-export interface ChosenBackend {
+interface ChosenBackend {
   readonly name: ChosenName;
   /** Variables with which every run is on it. */
   readonly settings: Readonly<Record<string, string>>;

@@ -2,7 +2,7 @@
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 
-export interface AskedTunnel {
+interface AskedTunnel {
   readonly authority: string;
   readonly login: string | undefined;
 }

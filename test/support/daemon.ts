@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
 import { type Actor, actors, environmentOf } from "./actors.js";
 
-export interface Caller extends Actor {
+interface Caller extends Actor {
   readonly title: string;
   /** The process that owns the sandboxes, where it is not the command line itself. */
   daemonPid(): number | null;

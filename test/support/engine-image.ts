@@ -77,7 +77,7 @@ export async function loadEmptyImage(socketPath: string): Promise<string> {
   return await loadTar(socketPath, tar, "localhost/agentkernel-empty");
 }
 
-export async function loadTar(socketPath: string, tar: string, name: string): Promise<string> {
+async function loadTar(socketPath: string, tar: string, name: string): Promise<string> {
   const answer = await new Promise<string>((resolve, reject) => {
     const path = `/v1.41/images/create?fromSrc=-&repo=${encodeURIComponent(name)}&tag=1`;
     const headers = { "Content-Type": "application/x-tar", "Content-Length": statSync(tar).size };

@@ -7,7 +7,7 @@ import { bootAndRun } from "../../src/runtime/backends/boot-proof.js";
 import type { Actor } from "./actors.js";
 import { linuxProgramsOf } from "./linux-backend.js";
 
-export interface ProvenGvisor {
+interface ProvenGvisor {
   readonly program: string;
   readonly platform: GvisorPlatform;
 }

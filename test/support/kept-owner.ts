@@ -9,14 +9,14 @@ import { GuestSession, KEPT_WINDOW_BYTES } from "../../src/guest/index.js";
 import { type MachineParts, machinesFrom } from "./machines-from.js";
 
 /** A backend on an engine, and the image of its sandboxes. */
-export interface EngineParts {
+interface EngineParts {
   readonly engine: "docker" | "podman";
   readonly options: EngineBackendOptions;
   readonly image: BootSpec["image"];
 }
 
 /** The microvm backend, and the image of its sandboxes. */
-export interface KeptMachineParts {
+interface KeptMachineParts {
   readonly machine: MachineParts;
   readonly image: BootSpec["image"];
 }

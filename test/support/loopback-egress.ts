@@ -7,7 +7,7 @@ import { type Duplex, finished } from "node:stream";
 import type { EgressPort, NameFamilies, OutgoingRefusal, OutgoingTarget } from "../../src/core/egress.js";
 import { ReadPool, readPooled } from "../../src/core/pooled-reads.js";
 
-export interface Known {
+interface Known {
   readonly ipv4?: boolean;
   readonly ipv6?: boolean;
 }

@@ -8,14 +8,14 @@ import type { CallToolResult, ClientCapabilities, JSONRPCMessage } from "@modelc
 import { type Actor, environmentOf, programOf } from "./actors.js";
 import { startedBy } from "./run-as.js";
 
-export interface McpOptions {
+interface McpOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly capabilities?: ClientCapabilities;
   readonly words?: readonly string[];
 }
 
-export interface McpSession {
+interface McpSession {
   readonly client: Client;
   /** Of what the client started. */
   readonly pid: number;

@@ -20,7 +20,7 @@ for place in json.loads(sys.stdin.read()):
 print(json.dumps(found))
 `;
 
-export interface Probe {
+interface Probe {
   /** By host: the address of the world at which the request arrived, or "no". */
   readonly found: Readonly<Record<string, string>>;
   /** Hosts that the run said were blocked. */

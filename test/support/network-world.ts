@@ -32,7 +32,6 @@ import type { CliOptions, CliResult } from "./run-cli.js";
 import { testFolder } from "./test-folder.js";
 import { testSettings } from "./test-settings.js";
 
-export type { DnsQuery, WorldConnection, WorldRecord, WorldRequest } from "./network-world/messages.js";
 export { HOST_ADDRESSES, NAME_SERVER } from "./network-world/namespaces.js";
 
 /** Addresses that lie in the world; servers listen on them. */

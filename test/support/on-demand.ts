@@ -7,7 +7,7 @@ import { clientOf } from "./daemon.js";
 import { owningBuild } from "./owning-build/index.js";
 import { runCli } from "./run-cli.js";
 
-export interface Status {
+interface Status {
   readonly up: boolean;
   readonly pid: number;
   readonly on_demand: boolean;

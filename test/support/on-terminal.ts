@@ -6,9 +6,9 @@ import type { NetworkWorld } from "./network-world.js";
 import { repository } from "./repository.js";
 import { testSettings } from "./test-settings.js";
 
-export type Step = { readonly expect: string } | { readonly type: string };
+type Step = { readonly expect: string } | { readonly type: string };
 
-export interface Session {
+interface Session {
   readonly output: string;
   readonly status: number;
   /** The terminal's settings are what they were before. */

@@ -8,7 +8,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-export interface Surroundings {
+interface Surroundings {
   readonly actor: Actor;
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;

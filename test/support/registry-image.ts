@@ -14,7 +14,7 @@ export interface MadeImage {
   readonly layers: readonly MadeDocument[];
 }
 
-export interface ImageOptions {
+interface ImageOptions {
   readonly layers: readonly Buffer[];
   readonly architecture?: string;
   readonly layerType?: string;

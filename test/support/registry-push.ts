@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { digestHex } from "../../src/images/digest.js";
 import { descriptorOf, type MadeDocument, type MadeImage } from "./registry-image.js";
 
-export interface PushOptions {
+interface PushOptions {
   /** `user:password`. */
   readonly login?: string;
   readonly format?: "oci" | "v2s2";

@@ -13,7 +13,7 @@ export interface SeenRequest {
 }
 
 /** True where it answered; otherwise the registry does as usual. */
-export type Script = (request: SeenRequest, response: ServerResponse) => boolean;
+type Script = (request: SeenRequest, response: ServerResponse) => boolean;
 
 export interface TlsIdentity {
   readonly key: Buffer;
@@ -92,7 +92,7 @@ export class ScriptedRegistry {
   }
 }
 
-export function sendDocument(found: MadeDocument, { method, range }: SeenRequest, response: ServerResponse): void {
+function sendDocument(found: MadeDocument, { method, range }: SeenRequest, response: ServerResponse): void {
   const start = Number(/^bytes=(\d+)-$/.exec(range ?? "")?.[1] ?? 0);
   const total = found.bytes.length;
   response.writeHead(start > 0 ? 206 : 200, {

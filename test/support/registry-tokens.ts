@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 
 const ISSUER = "agentkernel test";
-export const SERVICE = "registry under test";
+const SERVICE = "registry under test";
 
 export class TokenService {
   readonly #server: Server;

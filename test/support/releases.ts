@@ -19,7 +19,7 @@ const copied = [
 ];
 const leftOut = new Set(["node_modules", "target", ".build", "__pycache__"]);
 
-export interface ReleaseOptions {
+interface ReleaseOptions {
   readonly version?: string;
   readonly key?: string;
   readonly env?: Readonly<Record<string, string>>;

@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import type { Actor } from "./actors.js";
 import { testSettings } from "./test-settings.js";
 
-export interface OutsideResult {
+interface OutsideResult {
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;

@@ -9,13 +9,13 @@ import { killNow } from "./process-tree.js";
 import { type CliOptions, type CliResult, runCli } from "./run-cli.js";
 import { WatchedCli } from "./watched-cli.js";
 
-export interface ListedSandbox {
+interface ListedSandbox {
   readonly name: string;
   readonly state: string;
   readonly running_execs: number;
 }
 
-export interface ShownSandbox extends ListedSandbox {
+interface ShownSandbox extends ListedSandbox {
   readonly ports: readonly { readonly host_port: number; readonly guest_port: number }[];
   readonly layers: readonly { readonly name: string; readonly state: string }[];
   readonly notes: readonly string[];
@@ -29,7 +29,7 @@ export interface ShownSandbox extends ListedSandbox {
   }[];
 }
 
-export interface SandboxWorldOptions {
+interface SandboxWorldOptions {
   readonly stateHome?: string;
   readonly env?: Readonly<Record<string, string>>;
 }

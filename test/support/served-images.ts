@@ -13,7 +13,7 @@ import { file, folder, symlink, type TarItem, tarOf } from "./tar-maker.js";
 const APPLETS = ["sh", "cat", "ls", "id", "env", "pwd", "stat", "true", "sleep", "echo", "find", "wc", "touch", "head"];
 
 /** A root that runs: busybox, its links, the folders that images have, root's account. */
-export function busyboxItems(): readonly TarItem[] {
+function busyboxItems(): readonly TarItem[] {
   return [
     ...["bin", "etc", "usr", "usr/bin", "root", "tmp", "var"].map((name) => folder(name)),
     file("bin/busybox", readFileSync("/bin/busybox"), 0o755),
@@ -36,7 +36,7 @@ export function marker(path: string, text: string): readonly TarItem[] {
   return [file("marker", text), file(path, '#!/bin/sh\necho "$(cat /marker) $*"\n', 0o755)];
 }
 
-export interface ServedOptions {
+interface ServedOptions {
   /** Uncompressed, lowest first. */
   readonly tars: readonly Buffer[];
   readonly config?: Readonly<Record<string, unknown>>;

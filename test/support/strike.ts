@@ -11,7 +11,7 @@ import { type Actor, programOf } from "./actors.js";
 import { isGone } from "./process-tree.js";
 import { testFolder } from "./test-folder.js";
 
-export interface Point {
+interface Point {
   readonly call: string;
   readonly nth: number;
 }
@@ -52,7 +52,7 @@ function isStruck(log: string): boolean {
   return / = \?$/m.test(readFileSync(log, "utf8"));
 }
 
-export interface StruckActor extends Actor {
+interface StruckActor extends Actor {
   /** To be asked when all is over. */
   wasStruck(): boolean;
 }

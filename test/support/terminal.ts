@@ -13,7 +13,7 @@ export type Step =
   /** Of another process than agentkernel. */
   | { readonly kill: number };
 
-export interface Session {
+interface Session {
   readonly output: string;
   readonly status: number;
   readonly restored: boolean;

@@ -17,7 +17,7 @@ export interface BashRules {
 }
 
 /** What the rules say of a command. */
-export interface Judgement {
+interface Judgement {
   readonly verdict: "deny" | "ask" | "unclear" | "none";
   /** As a sentence about "it". */
   readonly reason: string;

@@ -10,7 +10,7 @@ const TIMEOUT_S = 30;
 /** Set for the hook where PATH had folders of the project, which are left out for it. */
 export const CLEANED_VARIABLE = "AGENTKERNEL_HOOK_PATH_CLEANED";
 
-export interface HookGroup {
+interface HookGroup {
   readonly matcher: string;
   readonly hooks: readonly [object];
 }

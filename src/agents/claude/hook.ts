@@ -26,10 +26,10 @@ export interface HookSetting {
   readonly rules: BashRules | { readonly unreadable: string };
 }
 
-export const leavings = ["ask", "refuse"] as const;
+const leavings = ["ask", "refuse"] as const;
 export type Leaving = (typeof leavings)[number];
 
-export type HookAnswer =
+type HookAnswer =
   /** Not a tool call of ours to judge. */
   | { readonly kind: "pass" }
   | { readonly kind: "route"; readonly input: Readonly<Record<string, unknown>> }

@@ -1,7 +1,7 @@
 /** Which of our tools Claude Code calls by itself, by their risk. */
 import { askedTools, calmTools, SERVER_NAME } from "../mcp-entry.js";
 
-export type ToolName = (tool: string) => string;
+type ToolName = (tool: string) => string;
 
 /** Of a server in its settings. */
 export const settingsTool: ToolName = (tool) => `mcp__${SERVER_NAME}__${tool}`;

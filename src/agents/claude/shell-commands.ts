@@ -2,7 +2,7 @@
 import { unwrap } from "../../detect/wrappers.js";
 import { ANYTHING, grammarWords, type ReadScript, readScript } from "./shell-reader.js";
 
-export interface CommandLines {
+interface CommandLines {
   readonly lines: readonly string[];
   /** Why there may be more. */
   readonly unclear: string | null;

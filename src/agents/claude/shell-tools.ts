@@ -4,8 +4,8 @@
  */
 
 /** Checked against the tools that the real program offers: test/e2e/agents-claude-hook.test.ts. */
-export const shellTools = ["Bash", "Monitor", "PowerShell"] as const;
-export type ShellTool = (typeof shellTools)[number];
+const shellTools = ["Bash", "Monitor", "PowerShell"] as const;
+type ShellTool = (typeof shellTools)[number];
 
 export const MATCHER = shellTools.join("|");
 

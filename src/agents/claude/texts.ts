@@ -1,7 +1,7 @@
 /** The skill that Claude Code gets. It is also a command: what is typed after its name is run in a sandbox. */
 import { OWN_MARK } from "../edit/whole-file.js";
 
-export interface SkillNames {
+interface SkillNames {
   /** What the user types after the slash. */
   readonly skill: string;
   /** How Claude Code calls a tool of our MCP server. */

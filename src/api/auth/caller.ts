@@ -54,7 +54,7 @@ export function ownerOf(caller: Caller): string | null {
   return caller.id === localUser.id ? null : caller.id;
 }
 
-export interface Owned {
+interface Owned {
   readonly name: string;
   readonly owner: string | null;
 }

@@ -12,7 +12,7 @@ import type { KeyRecord, KeyStore } from "./key-store.js";
 import type { LocalToken } from "./local-token.js";
 import { isGateway, isLoopback } from "./tcp-peer.js";
 
-export interface AuthOptions {
+interface AuthOptions {
   readonly keys: KeyStore;
   /** Null where no tokens of others are taken. */
   readonly jwt: JwtVerifier | null;

@@ -26,7 +26,7 @@ export interface KeyRecord {
   readonly expiresAtMs: number | null;
 }
 
-export type NewKey = Omit<KeyRecord, "id" | "hash" | "createdAtMs">;
+type NewKey = Omit<KeyRecord, "id" | "hash" | "createdAtMs">;
 
 const PREFIX = "ak";
 const FORM = /^ak_([0-9a-f]{12})_[A-Za-z0-9_-]{43}$/;

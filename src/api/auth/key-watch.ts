@@ -6,7 +6,7 @@ import type { Caller } from "./caller.js";
 
 const LOOK_MS = 1000;
 
-export type Watched = { readonly caller: Caller; readonly end: () => void };
+type Watched = { readonly caller: Caller; readonly end: () => void };
 
 export class KeyWatch {
   readonly #isValid: (caller: Caller) => boolean;

@@ -12,7 +12,7 @@ const PIECE_BYTES = 1 << 16;
 /** What `json` adds to an answer. */
 export type CapturedField = "output" | "stdout" | "stderr" | "encoding" | "dropped_bytes";
 
-export interface Captured {
+interface Captured {
   readonly connect: (exec: GuestExec) => Promise<unknown>;
   /** An answer's JSON: the output, then `rest`. In pieces, since as one text it could be many times the output. */
   readonly json: (rest: object) => Generator<string>;

@@ -103,7 +103,7 @@ function domainRules({ domains }: KeyCeiling): readonly NetworkRule[] {
   return domains.map((domain) => ({ domain }));
 }
 
-export function limitsOfKey(ceiling: KeyCeiling): readonly Limit[] {
+function limitsOfKey(ceiling: KeyCeiling): readonly Limit[] {
   const ofNumbers = resourceNumbers.map(
     ({ path, name, setting }) => [{ [path]: ceiling[name] }, `--${setting.flag}`] as const,
   );
@@ -190,7 +190,7 @@ export function timeWithin(
   return least === Number.POSITIVE_INFINITY ? null : least;
 }
 
-export interface TimeRequest {
+interface TimeRequest {
   readonly asked: number | undefined;
   /** Of the sandbox. */
   readonly own: number | null;

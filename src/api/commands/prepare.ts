@@ -33,7 +33,7 @@ export const DEFAULT_TIMEOUT_MS = 30_000;
 const NO_PROJECT = "/proc/self/no-project";
 
 /** On whose behalf something is prepared, and what the user said once for all of it. */
-export interface Asker {
+interface Asker {
   readonly caller: Caller;
   readonly own: Pick<Surroundings, "env" | "homeDir">;
   readonly said?: Said;
@@ -184,7 +184,7 @@ function numbersOfBody({ resources = {}, timeout_ms: timeout }: PolicyBody): Par
   return { ...Object.fromEntries(stated), ...(timeout === undefined ? {} : { "resources.timeoutMs": timeout }) };
 }
 
-export function networkFlags(network: NetworkWish | undefined): readonly (readonly [string, readonly string[]])[] {
+function networkFlags(network: NetworkWish | undefined): readonly (readonly [string, readonly string[]])[] {
   if (network === undefined) return [];
   if (typeof network === "boolean") return [["network", [network ? "on" : "off"]]];
   if (typeof network === "string") return [["network", [network]]];

@@ -5,7 +5,7 @@
 import { appendFile, mkdir, rename, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
-export interface AccessRecord {
+interface AccessRecord {
   readonly time: string;
   readonly id: string;
   /** Null where nobody that is known asked. */

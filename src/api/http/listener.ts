@@ -20,7 +20,7 @@ export interface TcpPlace {
 const MAX_HEADERS = 100;
 const MAX_CONNECTIONS = 4096;
 
-export function harden(server: Server): void {
+function harden(server: Server): void {
   server.maxHeadersCount = MAX_HEADERS;
   server.maxConnections = MAX_CONNECTIONS;
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => refuseMalformed(error, socket));
@@ -43,7 +43,7 @@ function refuseMalformed({ code = "" }: NodeJS.ErrnoException, socket: Duplex): 
   socket.end(`${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`, () => socket.destroy());
 }
 
-export interface TcpServer {
+interface TcpServer {
   readonly server: Server;
   readonly newcomers: Newcomers;
 }
@@ -79,7 +79,7 @@ export async function checkName({ host, port }: TcpPlace): Promise<void> {
   });
 }
 
-export interface Listening {
+interface Listening {
   readonly url: string;
   readonly port: number;
 }

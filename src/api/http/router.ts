@@ -53,7 +53,7 @@ export function matchRoute(method: string, target: string): Match {
   });
 }
 
-export function allowedMethods(target: string): readonly Method[] {
+function allowedMethods(target: string): readonly Method[] {
   const [rawPath = ""] = target.split("?", 1);
   const segments = segmentsOf(rawPath);
   return routes.filter((route) => fits(route.segments, segments)).map(({ operation }) => operation.method);

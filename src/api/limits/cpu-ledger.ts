@@ -16,7 +16,7 @@ const STEP_MS = 60_000;
 const SAVE_AFTER_MS = 1000;
 const VERSION = 1;
 
-export interface CpuLedgerOptions {
+interface CpuLedgerOptions {
   readonly now?: () => number;
   /** Null: accounts end with this process. */
   readonly path?: string | null;

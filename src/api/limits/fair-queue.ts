@@ -16,7 +16,7 @@ interface Waiting {
 }
 
 /** What a caller got. */
-export interface QueueSlot {
+interface QueueSlot {
   /** Gives it back. */
   readonly leave: () => void;
   /** Others may have it; for its caller's own limit it still counts. */

@@ -21,7 +21,7 @@ export interface OutputRoom {
 }
 
 /** A share that several answers have together, and that does not come back. */
-export interface OutputShare {
+interface OutputShare {
   leftBytes: number;
 }
 

@@ -5,7 +5,7 @@ import { CpuLedger } from "./cpu-ledger.js";
 import { FairQueue, type QueueOptions } from "./fair-queue.js";
 import { SandboxQuota } from "./sandbox-quota.js";
 
-export interface PlacesOptions extends QueueOptions {
+interface PlacesOptions extends QueueOptions {
   /** Of a caller that is not trusted and whose key says nothing of it. */
   readonly sandboxesOfCaller: number;
   /** Where processor time is accounted for; without it the account ends with this process. */

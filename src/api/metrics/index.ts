@@ -4,7 +4,7 @@ import type { Meter } from "../../runtime/meter.js";
 import { Counter, Gauge, Histogram } from "./figures.js";
 
 /** What is only known by looking. */
-export interface LiveFigures {
+interface LiveFigures {
   readonly requestsNow: () => number;
   readonly commandsRunning: () => number;
   readonly commandsWaiting: () => number;

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { BLOCK_BYTES, paddingAfter, parseTarHeader, type TarHeader } from "../../images/archive/tar-header.js";
 
-export interface TarEntry {
+interface TarEntry {
   readonly name: string;
   readonly type: "file" | "dir" | "other";
   readonly mode: number;

@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { BLOCK_BYTES, paddingAfter } from "../../images/archive/tar-header.js";
 
-export interface TarEntryHead {
+interface TarEntryHead {
   readonly name: string;
   /** `0` a file, `2` a symbolic link, `5` a folder. */
   readonly type: "0" | "2" | "5" | "x";

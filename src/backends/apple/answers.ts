@@ -41,7 +41,7 @@ export function versionOf(answer: unknown): string | null {
   return /\d+\.\d+\.\d+/.exec(textOf(member(own, "version")) ?? "")?.[0] ?? null;
 }
 
-export interface FoundImage {
+interface FoundImage {
   readonly digest: string | null;
   readonly env: readonly string[];
   readonly entrypoint: readonly string[];

@@ -20,7 +20,7 @@ export class CliRefusal extends Error {
   }
 }
 
-export interface CliOptions {
+interface CliOptions {
   readonly signal?: AbortSignal | undefined;
   /** Pulls take as long as they take. */
   readonly patienceMs?: number;

@@ -11,7 +11,7 @@ import type { CopiedView } from "../entry/views.js";
 /** What Apple's machines are, and so the guest's programs. */
 export const ARCHITECTURE = "arm64";
 
-export interface ContainerParts {
+interface ContainerParts {
   readonly boot: BootSpec;
   readonly views: readonly CopiedView[];
   readonly labels: Labels;

@@ -10,7 +10,7 @@ import { findAppleImage } from "./images.js";
 import { sweepOrphans } from "./owners.js";
 import { bootContainer } from "./run-container.js";
 
-export interface AppleOptions {
+interface AppleOptions {
   /** Apple's program. */
   readonly program: string;
   /** A folder that has `ak-entry` and `ak-guest` for Linux on arm64, and nothing else. */

@@ -15,7 +15,7 @@ export interface Machine {
 
 export const thisMachine: Machine = { platform: process.platform, arch: process.arch, release: release() };
 
-export type AppleProbe =
+type AppleProbe =
   | { readonly works: true; readonly version: string }
   | { readonly works: false; readonly reason: string; readonly nextStep: string | null };
 

@@ -12,7 +12,7 @@ const API = "/v1.41";
 const MAX_ANSWER_CHARS = 32 << 20;
 const MAX_COMPLAINT_CHARS = 500;
 
-export interface RequestOptions {
+interface RequestOptions {
   readonly query?: Readonly<Record<string, string>>;
   /** A value as JSON, or the bytes of an archive. */
   readonly body?: unknown;

@@ -29,7 +29,7 @@ export interface SharedFiles {
   readonly seccomp: Readonly<Record<SeccompChoice, string>>;
 }
 
-export interface ContainerParts {
+interface ContainerParts {
   readonly boot: BootSpec;
   readonly views: readonly CopiedView[];
   readonly live: readonly LiveView[];

@@ -5,7 +5,7 @@ import { ENTRY, PROGRAMS } from "./container-spec.js";
 import type { Labels } from "./labels.js";
 import { MuxedStream } from "./muxed-stream.js";
 
-export interface ContainerState {
+interface ContainerState {
   readonly pid: number;
   readonly isRunning: boolean;
   readonly isPaused: boolean;

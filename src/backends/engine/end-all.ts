@@ -9,7 +9,7 @@ import { type Labels, labels } from "./labels.js";
 import { ownContainers } from "./sweep.js";
 
 /** Folders of one state directory. */
-export interface EngineScope {
+interface EngineScope {
   /** What containers for runs are labelled with. */
   readonly folder: string;
   /** Of all kept sandboxes. */

@@ -8,7 +8,7 @@ import type { EngineClient } from "./client.js";
 import type { ProgramPaths, SeccompChoice, SharedFiles } from "./container-spec.js";
 import { seccompProfile } from "./seccomp-profile.js";
 
-export interface EngineOptions {
+interface EngineOptions {
   readonly kind: EngineKind;
   readonly client: EngineClient;
   readonly programs: ProgramPaths;

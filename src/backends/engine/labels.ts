@@ -4,10 +4,8 @@
  */
 import { holderState, ownMark } from "../../core/process-mark.js";
 
-/** What a container is for: one run, one run that is not known yet, or a sandbox that stays. */
-export type ContainerKind = "run" | "warm" | "kept";
-
 export const labels = {
+  /** `run`, `warm` (built ahead, for a run that is not known yet) or `kept` (a persistent sandbox). */
   kind: "agentkernel.kind",
   sandbox: "agentkernel.sandbox",
   /** The process whose it is; of kept ones there is none. */

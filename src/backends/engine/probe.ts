@@ -4,7 +4,7 @@ import { type EngineEnvironment, type EngineKind, engineSockets } from "../../co
 import { isAgentKernelError } from "../../core/errors.js";
 import { EngineClient } from "./client.js";
 
-export interface EngineProbe {
+interface EngineProbe {
   readonly available: boolean;
   /** Why not. */
   readonly reason: string | null;

@@ -33,7 +33,7 @@ import { nothingKnown } from "./usage.js";
 /** How long a container whose stream has ended may take to end by itself. */
 const LEAVE_MS = 2000;
 
-export interface BootOptions {
+interface BootOptions {
   readonly signal?: AbortSignal | undefined;
   readonly onStream?: ((stream: Duplex) => void) | undefined;
 }

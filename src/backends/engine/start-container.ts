@@ -26,7 +26,7 @@ export interface StartedContainer {
   readonly isDocker: boolean;
 }
 
-export interface StartOptions {
+interface StartOptions {
   /** One for a run that is known, or one that is built ahead. */
   readonly kind: "run" | "warm";
   readonly signal?: AbortSignal | undefined;

@@ -5,7 +5,7 @@ import type { EngineClient } from "./client.js";
 import { Container, textField } from "./container.js";
 import { hasLostOwner, type Labels, labels, userLabel } from "./labels.js";
 
-export interface FoundContainer {
+interface FoundContainer {
   readonly id: string;
   readonly labels: Labels;
 }

@@ -26,7 +26,7 @@ export interface EntryOrder {
   readonly lingers: boolean;
 }
 
-export interface OrderParts {
+interface OrderParts {
   readonly views: readonly CopiedView[];
   readonly live: readonly LiveView[];
   readonly isKept: boolean;

@@ -13,7 +13,7 @@ import type { CopiedView } from "./views.js";
 const MAX_MESSAGE_BYTES = 1 << 20;
 const layerStates: readonly unknown[] = ["applied", "partial", "absent"];
 
-export interface Delivery {
+interface Delivery {
   /** Null where it was told in another way. */
   readonly order: EntryOrder | null;
   readonly views: readonly CopiedView[];

@@ -6,7 +6,7 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
-export interface EndedAll {
+interface EndedAll {
   /** Sandboxes that were there and are gone; those that were only built ahead are gone too, and not counted. */
   readonly ended: number;
   /** Numbers of those that are still there. */
@@ -33,7 +33,7 @@ interface Process {
 }
 
 /** What supervisors are known by: the program of this installation, or that they hold a sandbox that stays. */
-export interface Known {
+interface Known {
   readonly jailBinary: string;
   /** Only those that work for the state directory of this mark; null: for any. */
   readonly mark: string | null;

@@ -22,7 +22,7 @@ import {
 } from "./jail-start.js";
 import { NO_MARK } from "./state-mark.js";
 
-export interface LauncherPlace {
+interface LauncherPlace {
   /** Of this user alone. */
   readonly folder: string;
   /** The same folder, by a path short enough for a socket's address. */

@@ -19,7 +19,7 @@ export interface JailRuntime {
 }
 
 /** A virtual machine's monitor in the guest's place: what it is told, and the files that it gets as descriptors. */
-export interface JailMonitor {
+interface JailMonitor {
   readonly words: readonly string[];
   readonly files: readonly { readonly path: string; readonly writable: boolean }[];
   readonly kvm: boolean;

@@ -18,7 +18,7 @@ export type MachineStart =
   | { readonly does: "save" | "restore"; readonly template: HeldTemplate }
   | { readonly does: "continue"; readonly saved: string };
 
-export interface MonitorJail {
+interface MonitorJail {
   readonly shape: MachineShape;
   readonly start: MachineStart;
   /** Processor time, as the policy has it. */
@@ -29,7 +29,7 @@ export interface MonitorJail {
   readonly keeps?: KeptFiles;
 }
 
-export interface KeptFiles {
+interface KeptFiles {
   /** What it has as its disk. */
   readonly disk: string;
   /** Where its memory is saved when somebody asks for that. */

@@ -21,7 +21,7 @@ import { SyncedProject } from "./synced-project.js";
 import { type WakeParts, wakeMessage } from "./wake.js";
 import { rehearse, unlessStalled, wakeUp } from "./wake-up.js";
 
-export interface MachineParts {
+interface MachineParts {
   readonly programs: JailPrograms;
   readonly vmmBinary: string;
   readonly shape: MachineShape;

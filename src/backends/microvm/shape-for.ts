@@ -6,7 +6,7 @@ import type { MonitorKind } from "./monitor.js";
 import type { MicrovmOptions } from "./options.js";
 import { type MachineShape, memoryMib, vcpus } from "./shape.js";
 
-export interface ShapeRequest {
+interface ShapeRequest {
   readonly image: ImageSource;
   readonly resources: ResourcePolicy;
   /** What the machine is told first. */

@@ -20,7 +20,7 @@ const TOKEN_BYTES = 32;
 /** Until everything in the sandbox has ended. */
 const END_MS = 60_000;
 
-export interface Carried {
+interface Carried {
   readonly carried: CarryReport;
   readonly oomKills: number;
 }

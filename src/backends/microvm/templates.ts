@@ -16,7 +16,7 @@ import { monitorJail } from "./monitor-jail.js";
 import { type MachineShape, shapeKey } from "./shape.js";
 import { TemplateHolder } from "./template-holder.js";
 
-export interface TemplatesOptions {
+interface TemplatesOptions {
   readonly programs: JailPrograms;
   readonly vmmBinary: string;
   readonly folder: string;

@@ -3,7 +3,7 @@
  * in there knows them. What might be their beginning is held back until it is known not to be.
  */
 
-export interface Scanned {
+interface Scanned {
   /** What is not the token. */
   readonly before: Buffer;
   /** What follows it; null where it was not found yet. */

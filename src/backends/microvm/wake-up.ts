@@ -14,7 +14,7 @@ const BOOT_MS = 180_000;
 /** A machine that is being filled and does not move for so long, or twice as long at most, has stopped. */
 const STALLED_MS = 150_000;
 
-export interface WokenAs {
+interface WokenAs {
   readonly start: MachineStart;
   readonly shape: MachineShape;
 }

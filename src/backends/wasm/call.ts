@@ -8,7 +8,7 @@ import type { GuestExec, GuestFiles } from "../../guest/index.js";
 import type { WasmWorker } from "./worker.js";
 
 /** What becomes of the worker when the call is over. */
-export interface WorkerRelease {
+interface WorkerRelease {
   /** It may serve another call of the same kind. Null: it has seen a project, and serves one. */
   readonly give: ((worker: WasmWorker) => void) | null;
   readonly drop: (worker: WasmWorker) => void;

@@ -46,7 +46,7 @@ export const wasmLacks: readonly Lack[] = [
   { capability: "snapshot", reason: "instances are not saved" },
 ];
 
-export interface WasmBackendOptions {
+interface WasmBackendOptions {
   /** Starts jails whose first process is the worker. */
   readonly jails: Backend;
   /** The same, which may have some built ahead: for workers that serve one call. */
@@ -59,7 +59,7 @@ export interface WasmBackendOptions {
   readonly maxWorkers: number;
 }
 
-export interface ModuleCallSpec extends Pick<BootSpec, "id" | "hostname" | "policy" | "projectDir"> {
+interface ModuleCallSpec extends Pick<BootSpec, "id" | "hostname" | "policy" | "projectDir"> {
   readonly module: ModuleSource;
   readonly digest: string;
   /** Whose call it is; workers are not shared between callers. */

@@ -24,9 +24,9 @@ const MAX_BYTES = 2 ** 30;
 /** What another process may still be writing is left alone. */
 const UNFINISHED_MS = 10 * 60_000;
 
-export type Compile = (module: Buffer) => Promise<readonly Buffer[]>;
+type Compile = (module: Buffer) => Promise<readonly Buffer[]>;
 
-export interface ModuleCacheOptions {
+interface ModuleCacheOptions {
   readonly folder: string;
   /** The program that compiles and runs. Another one has a cache of its own. */
   readonly workerBinary: string;

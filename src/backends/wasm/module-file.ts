@@ -14,7 +14,7 @@ export type ModuleSource =
   /** An engine of ours, which runs the first argument. */
   | { readonly kind: "language"; readonly language: Language };
 
-export const MAX_MODULE_BYTES = 64 << 20;
+const MAX_MODULE_BYTES = 64 << 20;
 /** Digests of files that are remembered. */
 const REMEMBERED = 64;
 

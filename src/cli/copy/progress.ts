@@ -4,7 +4,7 @@ import type { Invocation } from "../invocation/index.js";
 
 const REDRAW_MS = 100;
 
-export interface CopyProgress {
+interface CopyProgress {
   update(bytes: number): void;
   /** Takes the line away: what is said next stands where it was. */
   clear(): void;

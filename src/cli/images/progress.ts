@@ -3,7 +3,7 @@ import { digestHex, type LayerProgress } from "../../images/index.js";
 import type { Invocation } from "../invocation/index.js";
 import { sizeText } from "./text.js";
 
-export interface Screen {
+interface Screen {
   readonly columns: number;
   readonly rows: number;
   write(text: string): void;

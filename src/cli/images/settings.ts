@@ -6,7 +6,7 @@ import { type Configuration, readConfiguration } from "../../request/configurati
 import { mirrorWords } from "../../request/image-settings.js";
 import type { ParsedOptions } from "../option-spec.js";
 
-export interface ImageVerbSettings {
+interface ImageVerbSettings {
   readonly registry: TagOptions;
   readonly ceilingBytes: number;
 }

@@ -2,7 +2,7 @@
 import { escapeText } from "../../core/escape.js";
 import { familiarForm, type ImageRecord, type PinUser, parseReference } from "../../images/index.js";
 
-export interface ShownImage {
+interface ShownImage {
   readonly reference: string;
   readonly digest: string;
   readonly manifest_digest: string;

@@ -33,7 +33,7 @@ export interface Invocation extends Surroundings {
   dieBy(signal: number): void;
 }
 
-export interface Will {
+interface Will {
   /** What brings the screen back to how it usually is. */
   readonly screen?: string;
   /** Whole lines. */

@@ -18,7 +18,7 @@ export interface Ran {
   readonly missed: readonly string[];
 }
 
-export interface AnswerParts {
+interface AnswerParts {
   readonly request: RunRequest;
   readonly image: ResolvedRoot;
   readonly backendWhy: string;

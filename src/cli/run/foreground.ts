@@ -9,7 +9,7 @@ import type { RunStreams } from "./streams.js";
 
 const { SIGCONT, SIGSTOP } = constants.signals;
 
-export interface Foreground {
+interface Foreground {
   readonly exec: GuestExec;
   readonly wait: CommandWait;
   readonly invocation: Invocation;

@@ -7,7 +7,7 @@ const REDRAW_MS = 100;
 const CLEAR_LINE = "\r\u001b[K";
 const BAR_CELLS = 24;
 
-export interface ProgressTeller {
+interface ProgressTeller {
   readonly report: (progress: ImageProgress) => void;
   close(): void;
 }

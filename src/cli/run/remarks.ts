@@ -30,7 +30,7 @@ export function remarksAtStart(request: RunRequest, layers: readonly Layer[]): r
 }
 
 /** How many files, once; `policy explain` lists them. What git tracks is in its objects too, which git inside needs. */
-export function hiddenRemarks(layers: readonly Layer[]): readonly string[] {
+function hiddenRemarks(layers: readonly Layer[]): readonly string[] {
   const hidden = hiddenIn(layers);
   if (hidden === null) return [];
   const { count, tracked } = hidden;

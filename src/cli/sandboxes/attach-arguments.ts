@@ -6,7 +6,7 @@ import type { ParsedOptions } from "../option-spec.js";
 import { parseDetachKeys, USUAL_DETACH_KEYS } from "./detach-keys.js";
 
 /** What a new terminal is to be like. */
-export interface NewTerminal {
+interface NewTerminal {
   /** Null: a shell. */
   readonly argv: readonly string[] | null;
   readonly env: Readonly<Record<string, string>>;

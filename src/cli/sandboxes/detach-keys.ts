@@ -27,7 +27,7 @@ function invalid(text: string, why: string): AgentKernelError {
   });
 }
 
-export interface Typed {
+interface Typed {
   /** What is to be typed into the terminal. */
   readonly bytes: Buffer;
   /** The keys were complete; what came after them is nobody's. */

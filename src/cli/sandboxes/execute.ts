@@ -18,7 +18,7 @@ import { sandboxOf } from "./residents.js";
 const { SIGHUP } = constants.signals;
 
 /** What `--json` tells of the sandbox, beside the command. */
-export type AboutSandbox = (sandbox: Sandbox) => Promise<object>;
+type AboutSandbox = (sandbox: Sandbox) => Promise<object>;
 
 const nothingMore: AboutSandbox = async () => ({});
 

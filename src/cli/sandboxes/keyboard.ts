@@ -6,7 +6,7 @@ import { DetachKeys } from "./detach-keys.js";
 /** The first of the keys is also one that programs use: alone, it is passed on after so long. */
 const KEY_WAIT_MS = 500;
 
-export interface KeyboardParts {
+interface KeyboardParts {
   readonly input: Readable;
   readonly detachKeys: readonly number[];
   /** False: no more until `resume`. */

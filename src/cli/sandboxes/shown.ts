@@ -78,7 +78,7 @@ function shownTerminal({ id, argv, cwd, user, startedAtMs, size, viewers }: Term
   return { id, command: argv, cwd, user, started_at: started, columns: size.cols, rows: size.rows, viewers };
 }
 
-export function shownExec(exec: ExecInfo): object {
+function shownExec(exec: ExecInfo): object {
   return {
     id: exec.id,
     command: exec.argv,

@@ -3,7 +3,7 @@ import type { SandboxStats } from "../../runtime/sandboxes/index.js";
 import { sizeText, tableText } from "../images/text.js";
 
 /** In percent of one core; null where it cannot be told. */
-export function cpuPercent(now: SandboxStats, before: SandboxStats | undefined): number | null {
+function cpuPercent(now: SandboxStats, before: SandboxStats | undefined): number | null {
   const [used, earlier] = [now.usage?.cpuUs ?? null, before?.usage?.cpuUs ?? null];
   if (used === null || earlier === null || before === undefined || now.atMs <= before.atMs) return null;
   // One that was started again begins at nothing.

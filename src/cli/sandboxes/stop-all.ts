@@ -32,7 +32,7 @@ export async function stopAll(parsed: ParsedOptions, invocation: Invocation): Pr
 }
 
 /** Those of the caller's state directory, or all of the user that runs the caller, other homes and tests included. */
-export type KillScope = "state-directory" | "user";
+type KillScope = "state-directory" | "user";
 
 /** Returns how many there were. */
 export async function endEverySandbox(invocation: Invocation, scope: KillScope): Promise<number> {

@@ -6,7 +6,7 @@ import { launchWords } from "../../agents/launch.js";
 import { stateFolder } from "../../core/state-folders.js";
 import type { Invocation } from "../invocation/index.js";
 
-export interface AgentEntries {
+interface AgentEntries {
   /** Files of this user's that would be changed. */
   readonly files: readonly string[];
   /** Files in projects, which are not ours to visit. */

@@ -7,9 +7,9 @@ import type { Duplex } from "node:stream";
 import { messageLines } from "../../mcp/stdio/message-lines.js";
 import type { CallOutcome, Refusal } from "./run-calls.js";
 
-export type Caller = (server: string, tool: string, args: object, bytes: number) => Promise<CallOutcome>;
+type Caller = (server: string, tool: string, args: object, bytes: number) => Promise<CallOutcome>;
 
-export interface ChannelLimits {
+interface ChannelLimits {
   readonly argumentBytes: number;
   readonly atOnce: number;
 }

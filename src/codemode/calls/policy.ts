@@ -2,7 +2,7 @@
  * Which tools code may call, as a value. Nothing is allowed that no rule allows; what is denied stays so whatever else
  * is said. Pure: whoever holds the calls applies it.
  */
-export interface ArgumentRule {
+interface ArgumentRule {
   /** Which tools it is about, as a pattern of `server/tool`. */
   readonly tool: string;
   /** The argument, with dots for those within others. */
@@ -13,7 +13,7 @@ export interface ArgumentRule {
   readonly optional?: boolean;
 }
 
-export interface CallLimits {
+interface CallLimits {
   /** Of one run. */
   readonly calls: number;
   readonly resultBytes: number;
@@ -52,7 +52,7 @@ export const nothingAllowed: ToolPolicy = {
   limits: usualLimits,
 };
 
-export interface ToolVerdict {
+interface ToolVerdict {
   readonly verdict: "allowed" | "denied" | "ask";
   readonly rule: string;
 }

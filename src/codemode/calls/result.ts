@@ -1,7 +1,7 @@
 /** What a tool answered, as the value that the program gets. It is data: nothing in it is followed or run. */
 type Fields = Readonly<Record<string, unknown>>;
 
-export type ToolResult = { readonly value: unknown } | { readonly failed: string };
+type ToolResult = { readonly value: unknown } | { readonly failed: string };
 
 const MOST_ERROR_CHARS = 2000;
 

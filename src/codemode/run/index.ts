@@ -19,7 +19,7 @@ import { HOME } from "./inside.js";
 import { isSource, type Program } from "./program.js";
 import type { ReadySandbox, ReadySandboxes } from "./ready.js";
 
-export interface Running {
+interface Running {
   readonly program: Program;
   readonly code: string;
   readonly request: RunRequest;

@@ -119,7 +119,7 @@ function withoutPull({ image, imageSettings, ...rest }: RunRequest): RunRequest 
 }
 
 /** The stream of a command's calls, which comes when the guest opens it, and whoever answers on it, who comes later. */
-export class CallsOf {
+class CallsOf {
   #stream: Duplex | null = null;
   #answer: ((stream: Duplex) => void) | null = null;
 

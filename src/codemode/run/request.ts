@@ -8,7 +8,7 @@ import { TYPESCRIPT_AT } from "./inside.js";
 import { waiting } from "./program.js";
 import type { Expected } from "./ready.js";
 
-export interface ProgramRequest {
+interface ProgramRequest {
   readonly argv: readonly string[];
   readonly needsCompiler: boolean;
   readonly project: boolean;

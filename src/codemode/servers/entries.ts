@@ -12,7 +12,7 @@ export interface StdioEntry {
   readonly env: Readonly<Record<string, string>>;
 }
 
-export interface HttpEntry {
+interface HttpEntry {
   readonly kind: "http";
   readonly name: string;
   readonly url: string;

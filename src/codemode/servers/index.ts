@@ -28,7 +28,7 @@ export interface Unreachable {
   readonly why: string;
 }
 
-export interface ServersOptions {
+interface ServersOptions {
   readonly entries: readonly ServerEntry[];
   readonly around: Surroundings;
   readonly connectTimeoutMs: number;

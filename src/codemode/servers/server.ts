@@ -19,7 +19,7 @@ export interface ToolSchema {
   readonly outputSchema: unknown;
 }
 
-export interface ServerOptions {
+interface ServerOptions {
   readonly entry: ServerEntry;
   readonly around: Surroundings;
   readonly redact: Redactor;

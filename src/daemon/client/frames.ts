@@ -16,7 +16,7 @@ export const ClientFrame = {
 export type ClientFrame = (typeof ClientFrame)[keyof typeof ClientFrame];
 
 const HEADER_BYTES = 8;
-export const MAX_PAYLOAD_BYTES = 4 << 20;
+const MAX_PAYLOAD_BYTES = 4 << 20;
 /** All frames but START and DATA are a few bytes. */
 const MAX_SHORT_BYTES = 64;
 

@@ -5,7 +5,7 @@ import type { StandardInput } from "../../cli/invocation/index.js";
 
 const WINDOW_BYTES = 262_144;
 
-export interface InputLink {
+interface InputLink {
   readonly isTerminal: boolean;
   readonly hasInput: boolean;
   grant(bytes: number): void;

@@ -13,7 +13,7 @@ import type { TerminalSize } from "../../core/exec.js";
 export const OUTPUT_WINDOW_BYTES = 1 << 20;
 const FRAME_BYTES = 262_144;
 
-export interface OutputLink {
+interface OutputLink {
   readonly stream: 1 | 2;
   readonly isTerminal: boolean;
   size(): TerminalSize | null;

@@ -10,7 +10,7 @@ const END = "\r\n\r\n";
 /** Of the name of a build. */
 const MAX_BUILD_BYTES = 64;
 
-export interface ClientHead {
+interface ClientHead {
   readonly build: string;
   /** What came behind the head. */
   readonly rest: Buffer;

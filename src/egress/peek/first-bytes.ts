@@ -5,7 +5,7 @@
 import { Buffer } from "node:buffer";
 
 /** `proxy`: a PROXY protocol header, which servers strip before they read the request behind it. */
-export type Protocol = "tls" | "http" | "socks" | "proxy" | "other" | "undecided";
+type Protocol = "tls" | "http" | "socks" | "proxy" | "other" | "undecided";
 
 const LF = 10;
 const CHANGE_CIPHER = 20;

@@ -10,7 +10,7 @@ import type { Body } from "./http-head.js";
 /** `pause`: what follows waits for `go`. `raw`: no messages follow any more. */
 export type AfterHead = Body | { readonly kind: "pause" } | { readonly kind: "raw" };
 
-export interface FramingOptions {
+interface FramingOptions {
   readonly headBytes: number;
   readonly allowance: Allowance;
   /** A text where the head is refused. */

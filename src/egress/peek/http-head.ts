@@ -20,7 +20,7 @@ export interface RequestHead {
   readonly upgrade: readonly string[];
 }
 
-export interface ResponseHead {
+interface ResponseHead {
   readonly status: number;
   readonly body: Body;
 }

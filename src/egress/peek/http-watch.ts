@@ -10,7 +10,7 @@ import { type Expectation, whyUnexpected } from "./expectation.js";
 import { type AfterHead, HttpFraming } from "./http-framing.js";
 import { parseRequestHead, parseResponseHead, type RequestHead } from "./http-head.js";
 
-export interface HttpWatchOptions {
+interface HttpWatchOptions {
   readonly headBytes: number;
   readonly allowance: Allowance;
   readonly expected: Expectation;
@@ -20,7 +20,7 @@ export interface HttpWatchOptions {
 }
 
 /** What a granted change of protocols leads to. */
-export type Change =
+type Change =
   | { readonly kind: "raw" }
   /** Look at the client's bytes anew, as if the connection began here. */
   | { readonly kind: "anew"; readonly expected: Expectation };

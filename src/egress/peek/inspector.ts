@@ -11,7 +11,7 @@ import { HeldBytes } from "./held-bytes.js";
 import { HttpWatch } from "./http-watch.js";
 import { TlsWatch } from "./tls-watch.js";
 
-export interface InspectorOptions {
+interface InspectorOptions {
   readonly expected: Expectation;
   readonly headBytes: number;
   readonly helloBytes: number;

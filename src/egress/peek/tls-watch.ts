@@ -17,7 +17,7 @@ const CLIENT_HELLO = 1;
 /** More early data than any server takes before it has asked for a second hello. */
 const MAX_EARLY_BYTES = 1_048_576;
 
-export interface TlsWatchOptions {
+interface TlsWatchOptions {
   readonly helloBytes: number;
   readonly allowance: Allowance;
   /** Why this hello is refused, or null. */

@@ -11,7 +11,7 @@ export interface KeyPair {
   readonly privateKey: KeyObject;
 }
 
-export interface Validity {
+interface Validity {
   readonly from: Date;
   readonly until: Date;
 }

@@ -106,7 +106,7 @@ export class TlsEnding {
   }
 }
 
-export function boundTo(secrets: readonly BoundSecret[], host: string): readonly BoundSecret[] {
+function boundTo(secrets: readonly BoundSecret[], host: string): readonly BoundSecret[] {
   return secrets.filter((secret) => secret.host === host);
 }
 

@@ -14,7 +14,7 @@ import { EchoMask } from "./echo-mask.js";
 import { PlaceholderWatch } from "./placeholder-watch.js";
 import { type BoundHost, rewriteRequestHead } from "./request-head.js";
 
-export interface ExchangeOptions extends BoundHost {
+interface ExchangeOptions extends BoundHost {
   readonly allowance: Allowance;
   used(use: SecretUse): void;
 }

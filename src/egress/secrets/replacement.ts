@@ -5,7 +5,7 @@
 import { Buffer } from "node:buffer";
 import type { BoundSecret } from "./bound-secret.js";
 
-export interface Replaced {
+interface Replaced {
   readonly value: string;
   /** Names of the secrets that are now in it. */
   readonly names: readonly string[];

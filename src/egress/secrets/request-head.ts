@@ -18,7 +18,7 @@ export interface BoundHost {
   readonly headBytes: number;
 }
 
-export interface RewrittenHead {
+interface RewrittenHead {
   readonly request: RequestHead;
   readonly bytes: Buffer;
   readonly replaced: readonly { readonly name: string; readonly header: string }[];

@@ -16,9 +16,9 @@ export const systemBundles: readonly string[] = [
 ];
 
 /** `bundle` takes the place of a program's own list, so it has that too; `own` is added to it. */
-export type TrustFile = "bundle" | "own";
+type TrustFile = "bundle" | "own";
 
-export const trustVariables: Readonly<Record<string, TrustFile>> = {
+const trustVariables: Readonly<Record<string, TrustFile>> = {
   SSL_CERT_FILE: "bundle",
   CURL_CA_BUNDLE: "bundle",
   REQUESTS_CA_BUNDLE: "bundle",
@@ -37,7 +37,7 @@ export const trustVariables: Readonly<Record<string, TrustFile>> = {
   DENO_CERT: "own",
 };
 
-export type TrustFiles = Readonly<Record<TrustFile, string>>;
+type TrustFiles = Readonly<Record<TrustFile, string>>;
 
 /** The files' contents. `imageBundle`: what the image trusts already; null where it has no such file. */
 export function trustFiles(certificatePem: string, imageBundle: string | null): TrustFiles {

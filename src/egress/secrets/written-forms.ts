@@ -1,7 +1,7 @@
 /** The ways in which a server that echoes what it got may well write a secret, and what stands there instead. Pure. */
 import { Buffer } from "node:buffer";
 
-export interface WrittenForm {
+interface WrittenForm {
   readonly real: string;
   readonly inside: string;
 }

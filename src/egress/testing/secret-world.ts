@@ -13,7 +13,7 @@ export const HOST = "api.example.com";
 export const OTHER = "other.example.com";
 export const VALUE = "sk-live/VALUE+that=never enters";
 
-export interface Received {
+interface Received {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;

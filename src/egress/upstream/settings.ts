@@ -23,7 +23,7 @@ export interface UpstreamSettings {
   readonly direct: readonly DirectRule[];
 }
 
-export type DirectRule =
+type DirectRule =
   | { readonly kind: "all" }
   | { readonly kind: "range"; readonly range: Range; readonly port: number | null }
   | { readonly kind: "domain"; readonly domain: string; readonly port: number | null };

@@ -8,7 +8,7 @@ import { adoptStream } from "../socket-reader.js";
 
 const built = fileURLToPath(new URL("../../../dist/native/ak-guest", import.meta.url));
 
-export function guestBinary(): string {
+function guestBinary(): string {
   const path = process.env.AGENTKERNEL_TEST_GUEST ?? built;
   if (!existsSync(path)) throw new Error(`the guest is not built: ${path} (npm run build)`);
   return path;

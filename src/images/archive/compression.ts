@@ -6,7 +6,7 @@ import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import type { LayerCompression } from "../media-types.js";
 
 /** `xz`, `bzip2`: recognised, so that they can be named, and not read. */
-export type Compression = LayerCompression | "xz" | "bzip2";
+type Compression = LayerCompression | "xz" | "bzip2";
 
 const signatures: readonly (readonly [Compression, readonly number[]])[] = [
   ["gzip", [0x1f, 0x8b]],

@@ -32,13 +32,6 @@ export function parseTarHeader(block: Buffer): TarHeader | null {
   };
 }
 
-/** Whether a block can be the first of a tar archive. */
-export function isTarStart(block: Buffer): boolean {
-  if (block.length < BLOCK_BYTES) return false;
-  const first = block.subarray(0, BLOCK_BYTES);
-  return first.every((byte) => byte === 0) || numberAt(first, 148, 8) === checksumOf(first);
-}
-
 /** A plain file of ours, with nothing in it that differs from one machine or day to the next. */
 export function tarFileHeader(name: string, sizeBytes: number): Buffer {
   if (Buffer.byteLength(name) > 100) throw new Error(`${name} is too long for a tar header`);

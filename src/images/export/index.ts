@@ -17,7 +17,7 @@ import { TarWriter } from "./tar-writer.js";
 export const exportFormats = ["oci", "docker"] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
-export interface ExportOptions {
+interface ExportOptions {
   readonly store: ImageStore;
   readonly format: ExportFormat;
   readonly signal?: AbortSignal;

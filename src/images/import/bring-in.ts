@@ -13,7 +13,7 @@ import { canonicalForm, type ImageReference } from "../reference.js";
 import { digestsOf, type ImageRecord, type ImageStore } from "../store/index.js";
 import type { ImagePlan } from "./plan.js";
 
-export interface BringInOptions {
+interface BringInOptions {
   readonly store: ImageStore;
   readonly platform: Platform;
   readonly limits?: UnpackLimits;

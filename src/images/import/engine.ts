@@ -8,7 +8,7 @@ import { engineSocket } from "../../core/engine-socket.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 
-export interface EngineRequest {
+interface EngineRequest {
   readonly kind: "docker-engine" | "podman-engine";
   readonly name: string;
   readonly env: Readonly<Record<string, string | undefined>>;

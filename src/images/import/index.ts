@@ -23,7 +23,7 @@ import { packedFolder, planFromRootfs } from "./rootfs.js";
 import type { ImportSource } from "./source.js";
 import { type OpenArchive, spool } from "./spool.js";
 
-export { type ImportSource, parseSource } from "./source.js";
+export { parseSource } from "./source.js";
 
 export interface ImportOptions {
   readonly store: ImageStore;

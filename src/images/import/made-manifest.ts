@@ -24,7 +24,7 @@ const kinds = {
   },
 } as const;
 
-export interface MadeManifest {
+interface MadeManifest {
   readonly documents: readonly [Buffer];
   readonly digest: Digest;
   readonly manifestDigest: Digest;

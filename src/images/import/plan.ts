@@ -4,7 +4,7 @@ import { type Content, type ImageFiles, readAll } from "../archive/content.js";
 import { type Digest, digestOf, shortDigest } from "../digest.js";
 import { type ImageManifest, MAX_CONFIG_BYTES } from "../manifest.js";
 
-export const MAX_DOCUMENT_BYTES = 4 * 1024 * 1024;
+const MAX_DOCUMENT_BYTES = 4 * 1024 * 1024;
 
 export interface ImagePlan {
   /** What the source calls the image: a reference, or only a tag; null where it says nothing. */

@@ -8,7 +8,7 @@ import { type SpecialUse, specialUse, whyNotPublic } from "../../core/address/no
  */
 export type AddressRule = "any" | "outside" | "here-or-outside" | "private-or-outside" | "here";
 
-export function isLoopbackAddress(address: string): boolean {
+function isLoopbackAddress(address: string): boolean {
   return specialUseOf(address) === "loopback";
 }
 

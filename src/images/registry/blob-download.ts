@@ -13,7 +13,7 @@ export interface BlobSink {
   restart(): Promise<void>;
 }
 
-export interface BlobAnswer {
+interface BlobAnswer {
   readonly host: string;
   readonly digest: Digest;
   readonly sizeBytes: number;

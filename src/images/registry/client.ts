@@ -18,7 +18,7 @@ import type { ProxyChoice } from "./proxy.js";
 import { sendFollowing } from "./redirects.js";
 import { defaultRetryRules, type RetryRules, retryAfterMs, withRetries } from "./retry.js";
 
-export const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
+const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
 
 export interface ClientOptions {
   readonly credentials?: CredentialSource;
@@ -30,7 +30,7 @@ export interface ClientOptions {
   readonly privateRedirects?: boolean;
 }
 
-export interface FetchedManifest {
+interface FetchedManifest {
   readonly bytes: Buffer;
   readonly mediaType: string;
   readonly digest: Digest;

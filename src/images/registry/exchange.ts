@@ -39,7 +39,7 @@ export interface ExchangeRequest {
   readonly rule: AddressRule;
 }
 
-export interface ExchangerOptions {
+interface ExchangerOptions {
   readonly signal?: AbortSignal;
   readonly proxy?: ProxyChoice;
 }

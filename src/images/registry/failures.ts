@@ -16,7 +16,7 @@ export class TransientFailure extends Error {
 }
 
 /** Marks errors that our own side of a connection raised. */
-export type ConnectionFault = "address-refused" | "no-answer" | "stalled" | "proxy";
+type ConnectionFault = "address-refused" | "no-answer" | "stalled" | "proxy";
 
 export class ConnectionFaultError extends Error {
   readonly fault: ConnectionFault;
@@ -93,7 +93,7 @@ export function connectionFailure(host: string, error: unknown): AgentKernelErro
   );
 }
 
-export interface StatusContext {
+interface StatusContext {
   readonly host: string;
   /** What was asked for, in the user's words. */
   readonly subject: string;

@@ -8,7 +8,7 @@ import { nonsense, unsafe } from "./failures.js";
 const MAX_REDIRECTS = 5;
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
-export interface FollowedRequest {
+interface FollowedRequest {
   readonly method: "GET" | "HEAD";
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;

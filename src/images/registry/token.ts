@@ -11,7 +11,7 @@ import { retryAfterMs } from "./retry.js";
 const MAX_TOKEN_ANSWER_BYTES = 256 * 1024;
 const TOKEN = /^[\x21-\x7e]{1,65536}$/;
 
-export interface TokenRequest {
+interface TokenRequest {
   readonly challenge: Extract<Challenge, { scheme: "bearer" }>;
   readonly scope: string;
   readonly credentials: Credentials | null;

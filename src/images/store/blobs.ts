@@ -14,7 +14,7 @@ import { storeFailure } from "./store-failure.js";
 /** Writes a blob from where the partial blob is to its end. */
 export type Download = (into: PartialBlob) => Promise<void>;
 
-export interface EnsureOptions {
+interface EnsureOptions {
   readonly onProgress?: (doneBytes: number) => void;
   readonly signal?: AbortSignal;
 }

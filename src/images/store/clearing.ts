@@ -77,13 +77,13 @@ export async function clear(
   }
 }
 
-export interface ClearingPlan {
+interface ClearingPlan {
   readonly images: readonly ImageRecord[];
   /** Blobs, and unpacked layers by the digest of their chain. */
   readonly unneeded: readonly Digest[];
 }
 
-export interface ClearableImage {
+interface ClearableImage {
   readonly record: ImageRecord;
   readonly needs: readonly Digest[];
 }

@@ -16,9 +16,9 @@ import { type Pin, type PinUser, pin, pinUsers } from "./pins.js";
 import { digestsOf, type ImageRecord, Records } from "./records.js";
 import { storeFailure } from "./store-failure.js";
 
-export type { Download, EnsureOptions } from "./blobs.js";
-export type { Cleared, ClearingOptions } from "./clearing.js";
-export type { Pin, PinUser } from "./pins.js";
+export type { Download } from "./blobs.js";
+export type { Cleared } from "./clearing.js";
+export type { PinUser } from "./pins.js";
 export { digestsOf, type ImageRecord } from "./records.js";
 
 export interface ListedImage {
@@ -34,7 +34,7 @@ export interface ListedImage {
 }
 
 /** Whether the digest stands for the image itself, and not for a part of it. */
-export function isNamedBy({ digest, manifestDigest }: ImageRecord, wanted: Digest): boolean {
+function isNamedBy({ digest, manifestDigest }: ImageRecord, wanted: Digest): boolean {
   return digest === wanted || manifestDigest === wanted;
 }
 

@@ -37,7 +37,7 @@ export function isKeptHold(name: string): boolean {
   return name.startsWith(PREFIX);
 }
 
-export interface KeptHold {
+interface KeptHold {
   /** Of the sandbox. */
   readonly name: string;
   readonly digests: readonly Digest[];

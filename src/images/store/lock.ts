@@ -6,7 +6,7 @@
 import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 
-export interface HeldLock {
+interface HeldLock {
   release(): Promise<void>;
 }
 

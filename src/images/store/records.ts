@@ -24,7 +24,7 @@ export interface ImageRecord {
   readonly pulledAt: string;
 }
 
-export interface StoredRecord {
+interface StoredRecord {
   readonly record: ImageRecord;
   readonly lastUsedMs: number;
 }

@@ -1,7 +1,7 @@
 /** One run of the native maker of disks, which reads what a hostile image unpacked to in a jail of its own. */
 import { askUnpacker, wasKilled } from "./unpacker-process.js";
 
-export interface DiskOrder {
+interface DiskOrder {
   readonly target: string;
   /** The uppermost first. */
   readonly layers: readonly string[];

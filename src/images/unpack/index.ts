@@ -27,7 +27,7 @@ const LOCK_WAIT_MS = 15 * 60 * 1000;
 /** Beside a layer's content: how much it is. */
 const SIZE_FILE = "bytes";
 
-export interface UnpackOptions {
+interface UnpackOptions {
   /**
    * Return only when a power cut costs nothing any more. Without it, one within about half a minute can leave files of a
    * layer empty; that everything on the disk is written first can take as long.

@@ -5,7 +5,7 @@ import { AgentKernelError } from "../../core/errors.js";
 import type { LayerCompression } from "../media-types.js";
 import { askUnpacker, wasKilled } from "./unpacker-process.js";
 
-export interface LayerOrder {
+interface LayerOrder {
   readonly target: string;
   /** The uppermost first. */
   readonly below: readonly string[];
@@ -17,7 +17,7 @@ export interface LayerOrder {
   readonly sync: boolean;
 }
 
-export interface LayerSummary {
+interface LayerSummary {
   readonly entries: number;
   readonly bytes: number;
   readonly devicesSkipped: number;

@@ -4,9 +4,9 @@ import type { Socket } from "node:net";
 import { AgentKernelError, errorCodeOf } from "../../core/errors.js";
 import { nativeBinary } from "../../core/native-binary.js";
 
-export type UnpackerAnswer = Readonly<Record<string, unknown>>;
+type UnpackerAnswer = Readonly<Record<string, unknown>>;
 
-export interface UnpackerJob {
+interface UnpackerJob {
   readonly verb: "layer" | "disk";
   readonly order: object;
   /** A descriptor that it reads besides. */

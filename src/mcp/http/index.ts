@@ -22,7 +22,7 @@ const IDLE_MS = 10 * 60_000;
 const MOST_SESSIONS = 1000;
 const MOST_SESSIONS_OF_ONE = 100;
 
-export interface McpHttpOptions {
+interface McpHttpOptions {
   readonly onFault: (error: unknown) => void;
   readonly idleMs?: number;
   /** Those of the product, unless a test brings its own. */

@@ -4,7 +4,7 @@ import type { McpConnection } from "../connection.js";
 import type { RequestsAtWork } from "../requests-at-work.js";
 import type { BoundedTransport } from "./bounded-transport.js";
 
-export interface SessionParts {
+interface SessionParts {
   readonly caller: Caller;
   readonly transport: BoundedTransport;
   readonly connection: McpConnection;

@@ -32,7 +32,7 @@ export const commandFields = {
 
 export const commandAnswer = answerObject(commandFields);
 
-export interface Ended {
+interface Ended {
   readonly end: CommandEnd;
   readonly captured: CapturedOutput;
   readonly ms: number;

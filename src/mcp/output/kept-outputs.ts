@@ -8,7 +8,7 @@ export const OUTPUT_URI = "agentkernel://outputs/";
 const MOST_BYTES = 64 << 20;
 const MOST_OUTPUTS = 200;
 
-export interface KeptOutput {
+interface KeptOutput {
   readonly uri: string;
   readonly bytes: Buffer;
   /** For people: which command it is of. */

@@ -1,6 +1,6 @@
 /** Long output is cut in the middle: how it began and how it ended is what a reader needs most. */
 
-export interface Trimmed {
+interface Trimmed {
   readonly text: string;
   readonly cutBytes: number;
 }

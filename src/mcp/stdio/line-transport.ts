@@ -9,7 +9,7 @@ export interface LineOutput {
   write(bytes: Buffer, taken: () => void): void;
 }
 
-export interface LineTransportParts {
+interface LineTransportParts {
   readonly lines: AsyncIterator<MessageLine, void>;
   /** Was read already, to be answered here first. */
   readonly first: MessageLine | null;

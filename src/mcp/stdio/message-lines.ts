@@ -1,7 +1,7 @@
 /** A client's messages, one a line. A line that is too long is told of and read over: what follows is still understood. */
 import { type Parsed, parseMessage, tooLong } from "../message.js";
 
-export const MAX_LINE_BYTES = 16 << 20;
+const MAX_LINE_BYTES = 16 << 20;
 
 export type MessageLine = { readonly bytes: Buffer } | { readonly tooLongBytes: number };
 

@@ -27,7 +27,7 @@ export function bareHost(more: Partial<McpHost> = {}): McpHost {
   };
 }
 
-export interface Pair {
+interface Pair {
   readonly connection: McpConnection;
   readonly faults: readonly unknown[];
   /** Sends a request and resolves to its answer. */

@@ -12,7 +12,7 @@ import { proofOf } from "./proof-of.js";
 import { hasSeenHardware } from "./seen-hardware.js";
 
 /** What is to run in it, as far as that decides. */
-export interface Wanted extends MachineRequest {
+interface Wanted extends MachineRequest {
   readonly backend: BackendRequest;
 }
 

@@ -8,7 +8,7 @@ import { recall, remember } from "./proof-cache.js";
 /** An engine that is not heard of for so long is none to build on. */
 const PROOF_MS = 60_000;
 
-export interface ProofOptions {
+interface ProofOptions {
   readonly isFresh?: boolean;
   readonly signal?: AbortSignal;
   readonly patienceMs?: number;

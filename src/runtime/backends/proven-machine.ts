@@ -15,7 +15,7 @@ import { proofOf } from "./proof-of.js";
 const RENEWAL_MS = 20_000;
 
 /** `isNews`: what was there before is not there any more, as far as could be told. */
-export type ProvenMachine =
+type ProvenMachine =
   | { readonly backend: Backend; readonly detail: string }
   | { readonly backend: null; readonly why: string; readonly isNews: boolean };
 

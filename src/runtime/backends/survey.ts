@@ -8,7 +8,7 @@ import { inconclusiveAfter, type Proof } from "./proof.js";
 import { proofOf } from "./proof-of.js";
 import { forgetHardware } from "./seen-hardware.js";
 
-export interface Surveyed {
+interface Surveyed {
   readonly name: BackendName;
   readonly usable: boolean;
   readonly detail: string;

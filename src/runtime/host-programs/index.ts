@@ -16,7 +16,7 @@ import { concernsHome, isSystem, isTaken, isWithin, ownHomes, whyClosed, whyUntr
 import { selectedDirectories } from "./selected-versions.js";
 import { partsOf, toolchainAt } from "./toolchains.js";
 
-export interface LeftOut {
+interface LeftOut {
   readonly directory: string;
   readonly why: string;
 }

@@ -5,7 +5,7 @@ import { Looks } from "../looks.js";
 import type { SearchedPrograms } from "../root-image.js";
 import { isWithin } from "./places.js";
 
-export interface Missed {
+interface Missed {
   /** As it was asked for. */
   readonly command: string;
   /** Inside. */

@@ -40,7 +40,7 @@ export interface ShapeUser {
   over(): void;
 }
 
-export interface PoolOptions {
+interface PoolOptions {
   readonly freeBytes: () => number;
   /** A warm sandbox could not be built; runs go on without. */
   readonly onFault: (error: unknown) => void;

@@ -13,7 +13,7 @@ export interface PoolSettings extends WarmLimits {
 export const defaultPoolSettings: PoolSettings = { min: 3, max: 5, agents: new Map() };
 
 /** What is known of how one shape is used. */
-export interface ShapeUse {
+interface ShapeUse {
   readonly agent: string;
   readonly usedAtMs: number;
   /** The most that were in use at once, lately. */

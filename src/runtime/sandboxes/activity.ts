@@ -1,7 +1,7 @@
 /** Whether somebody uses a sandbox, and since when nobody does. */
 import { type Clock, elapsedMs, type Moment } from "./clock.js";
 
-export interface ActivityParts {
+interface ActivityParts {
   readonly clock: Clock;
   /** It runs, and no command runs in it. */
   readonly isQuiet: () => boolean;

@@ -8,7 +8,7 @@ import type { SandboxRecord } from "./record.js";
 import type { RunningSandbox } from "./running.js";
 import type { ExecInfo, ExecOptions } from "./types.js";
 
-export interface BeginParts {
+interface BeginParts {
   readonly running: RunningSandbox;
   readonly record: SandboxRecord;
   readonly audit: RunAudit;

@@ -7,7 +7,7 @@ import type { SandboxView } from "./reports.js";
 import { whileStill } from "./stillness.js";
 import type { CopyOptions } from "./types.js";
 
-export interface StateCopy {
+interface StateCopy {
   readonly signal?: AbortSignal | undefined;
   readonly memory: MemoryOptions;
 }

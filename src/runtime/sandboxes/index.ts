@@ -25,30 +25,23 @@ import { Sandbox } from "./sandbox.js";
 import { Snapshots } from "./snapshots/index.js";
 import type { CopyRequest, CopySource, CreateRequest, HostEnv } from "./types.js";
 
-export type { SandboxEvent, SandboxListener, StopReason } from "./events.js";
-export type { LogOptions } from "./execs/follow-log.js";
+export type { SandboxEvent } from "./events.js";
 export type { LogPiece } from "./execs/log-reader.js";
 export type { SandboxExec } from "./execs/sandbox-exec.js";
-export { checkSandboxName, isSandboxName } from "./name.js";
 export { Sandbox } from "./sandbox.js";
-export type { Snapshot, SnapshotInfo, Snapshots } from "./snapshots/index.js";
-export type { Terminal, TerminalEnd, TerminalSeat, TerminalViewer } from "./terminals/index.js";
+export type { Snapshot, SnapshotInfo } from "./snapshots/index.js";
+export type { Terminal, TerminalEnd } from "./terminals/index.js";
 export type {
   CreateRequest,
   ExecInfo,
   ExecOptions,
-  ExecState,
   SandboxInfo,
-  SandboxState,
   SandboxStats,
   SandboxSummary,
-  StartOptions,
-  StopOptions,
   TerminalInfo,
-  TerminalRequest,
 } from "./types.js";
 
-export interface SandboxesOptions {
+interface SandboxesOptions {
   readonly backend: Backend;
   /** The one that somebody wishes. Without it there is only the usual one. */
   readonly choose?: (request: BackendRequest, asked: MachineRequest | null, signal?: AbortSignal) => Promise<Choice>;
@@ -67,7 +60,7 @@ export interface SandboxesOptions {
 }
 
 /** A sandbox whose record this version cannot use. */
-export interface UnreadableSandbox {
+interface UnreadableSandbox {
   readonly name: string;
   readonly error: AgentKernelError;
 }

@@ -23,7 +23,7 @@ export interface Mortal {
   remove(options: { readonly force: boolean }): Promise<void>;
 }
 
-export interface LifeParts {
+interface LifeParts {
   readonly sandboxes: () => readonly Mortal[];
   readonly say: (line: string) => void;
 }

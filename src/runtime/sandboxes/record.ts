@@ -11,7 +11,7 @@ import type { Moment } from "./clock.js";
 import { migrations, type OldRecord, RECORD_VERSION, withEveryNumber } from "./record-versions.js";
 
 /** The root that it stands on, found once when it was made. */
-export interface KeptImage {
+interface KeptImage {
   readonly name: string;
   readonly why: string;
   readonly digest: string | null;

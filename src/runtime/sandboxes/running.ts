@@ -13,7 +13,7 @@ import type { RunEgress } from "../run-egress.js";
 /** A guest that is gone has said everything; what is still to be read takes no longer than this. */
 const LAST_WORDS_MS = 1000;
 
-export interface RunningParts {
+interface RunningParts {
   readonly kept: KeptSandbox;
   readonly egress: RunEgress | null;
   /** Called when somebody connects to a published port; what it returns, when that is over. */

@@ -16,7 +16,7 @@ import type { HostEnv } from "./types.js";
 /** How long the guest of a sandbox that was just started may take to answer. */
 const READY_MS = 20_000;
 
-export interface RunsParts extends Omit<LaunchParts, "record"> {
+interface RunsParts extends Omit<LaunchParts, "record"> {
   readonly record: () => LaunchParts["record"];
   readonly execs: GuestCommands;
   /** It runs, and that must be on record before anything else happens. */

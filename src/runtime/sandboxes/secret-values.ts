@@ -9,7 +9,7 @@ import { openEgress, type RunEgress } from "../run-egress.js";
 import type { SandboxRecord } from "./record.js";
 import type { HostEnv } from "./types.js";
 
-export interface EgressRequest {
+interface EgressRequest {
   readonly hostEnv: HostEnv;
   /** It was started by another process: which values it had, and whom it trusts, died with that one. */
   readonly isAdopted: boolean;

@@ -12,7 +12,7 @@ import type { RunningSandbox } from "./running.js";
 
 const NOTE = "held-still";
 
-export interface StillSandbox {
+interface StillSandbox {
   readonly folder: SandboxFolder;
   readonly name: string;
   /** Its memory is to be saved, where the backend can do that. */

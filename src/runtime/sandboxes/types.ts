@@ -110,7 +110,7 @@ export interface TerminalInfo {
 }
 
 /** `lost`: it is over, and nobody saw how. `failed`: it never ran. */
-export type ExecState = "running" | "ended" | "failed" | "lost";
+type ExecState = "running" | "ended" | "failed" | "lost";
 
 export interface ExecInfo {
   readonly id: string;

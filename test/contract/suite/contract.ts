@@ -7,9 +7,9 @@ import type { Capability } from "./capabilities.js";
 import { guestOf } from "./kept-subject.js";
 import { type BootOptions, Subject } from "./subject.js";
 
-export type DeclareTest = typeof it | typeof it.skip;
+type DeclareTest = typeof it | typeof it.skip;
 
-export interface ContractParts {
+interface ContractParts {
   readonly actor: Actor;
   readonly backend: Backend;
   readonly lacks: ReadonlyMap<Capability, string>;

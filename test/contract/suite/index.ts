@@ -33,7 +33,7 @@ import { terminalContract } from "./terminal.js";
 import { usersContract } from "./users.js";
 import { workspaceContract } from "./workspace.js";
 
-export interface BackendUnderTest {
+interface BackendUnderTest {
   readonly name: string;
   readonly actor: Actor;
   readonly makeBackend: (actor: Actor) => Backend;

@@ -36,7 +36,7 @@ mkdir .claude; echo x > .claude/settings.json
 `;
 
 /** Each change as a letter, its paths and what stands against it. */
-export function letters(changes: readonly ProjectChange[]): readonly string[] {
+function letters(changes: readonly ProjectChange[]): readonly string[] {
   return changes
     .map(({ change, path, from, conflict, refused }) => {
       const stands = conflict === null ? (refused === null ? "" : " (refused)") : " (conflict)";

@@ -1,5 +1,5 @@
 /** Programs as users run them against a host of that name; each prints CONTENT when it was served. */
-export interface Client {
+interface Client {
   readonly name: string;
   /** A line of shell, run in a folder of its own. */
   command(host: string): string;

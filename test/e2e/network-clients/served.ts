@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 
 export const CONTENT = "delivered whole";
 
-export interface Served {
+interface Served {
   readonly folder: string;
   readonly repositories: string;
 }

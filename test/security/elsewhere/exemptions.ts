@@ -1,7 +1,7 @@
 /** Attacks of the suite that cannot be made on a backend, and threats that it has not; each with the reason. */
 import type { ChosenName } from "../../support/chosen-backend.js";
 
-export interface Exemption {
+interface Exemption {
   readonly on: readonly ChosenName[];
   readonly file: string;
   /** Parts of titles; all of the file without any. */
@@ -261,7 +261,7 @@ export const exemptions: readonly Exemption[] = [
 ];
 
 /** Threats to parts of the host that no backend has a share in, or that a backend has not. */
-export interface NotThere {
+interface NotThere {
   readonly on: readonly ChosenName[];
   readonly ids: readonly string[];
   readonly reason: string;

@@ -3,7 +3,7 @@
  * be made, and why, is in exemptions.ts. The attacks are those of the suite itself, in its own files; every run in them is
  * on the backend that the test project is about. With AGENTKERNEL_TEST_THOROUGH=1 all of a file is tried, and every file.
  */
-export interface Attack {
+interface Attack {
   /** The threat, as in ../threats.ts. */
   readonly id: string;
   /** In this folder's parent. */

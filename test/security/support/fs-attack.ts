@@ -15,13 +15,13 @@ export interface Attempt {
 
 export type Attempts = Readonly<Record<string, Attempt>>;
 
-export interface Attack {
+interface Attack {
   readonly source: string;
   readonly args?: readonly string[];
   readonly cwd: string;
 }
 
-export interface InsideAttack extends Attack {
+interface InsideAttack extends Attack {
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }

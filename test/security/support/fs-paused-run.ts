@@ -2,13 +2,13 @@
 import type { Actor } from "../../support/actors.js";
 import { startCli } from "../../support/run-cli.js";
 
-export interface Ended {
+interface Ended {
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-export interface PausedRun {
+interface PausedRun {
   /** Lets the command go on, and waits for its end. */
   finish(): Promise<Ended>;
 }

@@ -14,7 +14,7 @@ import { dirname, join } from "node:path";
 import type { Actor } from "../../support/actors.js";
 
 /** Text for a file, `-> target` for a link, null for an empty folder. */
-export type Tree = Readonly<Record<string, string | null>>;
+type Tree = Readonly<Record<string, string | null>>;
 
 const LINK = "-> ";
 

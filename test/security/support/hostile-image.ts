@@ -57,7 +57,7 @@ export async function believe(actor: Actor, area: Area, items: readonly TarItem[
   if (status !== 0) throw new Error(`the believer failed: ${stderr}`);
 }
 
-export interface HostileRun {
+interface HostileRun {
   readonly result: CliResult;
   readonly store: TestStore;
 }

@@ -11,7 +11,7 @@ import type { NetworkWorld } from "../../support/network-world.js";
 import type { CliOptions, CliResult } from "../../support/run-cli.js";
 
 /** `direct` is a plain connection (captured, inside); the others go through the proxy that a sandbox has. */
-export type Way = "direct" | "connect" | "absolute" | "socks-name" | "socks-address";
+type Way = "direct" | "connect" | "absolute" | "socks-name" | "socks-address";
 
 /** On gvisor nothing is captured: there is no other way than the proxy. */
 const isCaptured = chosenBackend?.name !== "gvisor";
@@ -28,7 +28,7 @@ export const usualWay: Way = isCaptured ? "direct" : "connect";
 export type Attempt = readonly [way: Way, host: string, port: number, said?: string];
 
 /** Prints a line of JSON for each attempt of its first argument: [way, host, the answer's first bytes or the error]. */
-export const TRY = `
+const TRY = `
 import json, socket, struct, sys
 def read(s, count):
     data = b""
@@ -80,7 +80,7 @@ for one in json.loads(sys.argv[1]):
     print(json.dumps([one[0], one[1], result]), flush=True)
 `;
 
-export interface Tried {
+interface Tried {
   readonly way: string;
   readonly host: string;
   /** A server answered with success. */
@@ -101,7 +101,7 @@ export async function tryOutside(world: NetworkWorld, actor: Actor, attempts: re
 }
 
 /** A run in the world, and its own audit log. */
-export interface Inside {
+interface Inside {
   readonly ran: CliResult;
   readonly tried: readonly Tried[];
   readonly decisions: readonly AuditedDecision[];
@@ -141,7 +141,7 @@ export function auditLog(state: string): string {
     .join("");
 }
 
-export function decisionsIn(log: string): readonly AuditedDecision[] {
+function decisionsIn(log: string): readonly AuditedDecision[] {
   const lines = log.split("\n").filter((line) => line.startsWith("{"));
   return lines
     .map((line) => JSON.parse(line) as AuditedDecision & { readonly type: string })

@@ -10,8 +10,8 @@ import { backendOf } from "../../support/backend-of.js";
 import { compile } from "./process-programs.js";
 
 /** What it does: see the program itself. */
-export type Verb = "play" | "drip" | "flood" | "deaf" | "opens" | "cut" | "die" | "silent";
-export type Frames = readonly Buffer[];
+type Verb = "play" | "drip" | "flood" | "deaf" | "opens" | "cut" | "die" | "silent";
+type Frames = readonly Buffer[];
 export type Order = Parameters<typeof orderWords>;
 
 function spec(): BootSpec {

@@ -7,7 +7,7 @@ export function marked(): string {
   return `mark-${randomBytes(8).toString("hex")}`;
 }
 
-export interface MarkedProcess {
+interface MarkedProcess {
   readonly pid: number;
   readonly command: string;
 }

@@ -56,7 +56,7 @@ function place(from: string, to: string): string {
   return to;
 }
 
-export interface OutsideOptions {
+interface OutsideOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;

@@ -29,13 +29,13 @@ export interface Attempt {
   readonly stderr: string;
 }
 
-export const PUBLIC = "45.66.0.1";
-export const OTHER_PUBLIC = "45.66.0.2";
-export const PRIVATE = "10.66.0.1";
-export const OTHER_PRIVATE = "10.66.0.2";
-export const METADATA = "169.254.169.254";
+const PUBLIC = "45.66.0.1";
+const OTHER_PUBLIC = "45.66.0.2";
+const PRIVATE = "10.66.0.1";
+const OTHER_PRIVATE = "10.66.0.2";
+const METADATA = "169.254.169.254";
 /** Resolves to the private address. */
-export const PRIVATE_NAME = "blobs.registry.test";
+const PRIVATE_NAME = "blobs.registry.test";
 const LOGIN = `Basic ${Buffer.from("user:s3cret").toString("base64")}`;
 
 const job: NamespaceJob = JSON.parse(process.argv[2] ?? "{}");

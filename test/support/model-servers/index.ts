@@ -49,7 +49,7 @@ const protocols: Readonly<Record<Protocol, Answer>> = {
   gemini: answerGemini,
 };
 
-export interface ModelServer {
+interface ModelServer {
   readonly url: string;
   readonly seen: Seen;
   close(): void;

@@ -8,7 +8,7 @@ export const scenariosPath = join(repository, "sdk", "conformance", "scenarios.j
 /** Scenarios that no runner may pass over: each has something of its own that none of them knows. */
 export const unknownPath = join(repository, "sdk", "conformance", "unknown.json");
 
-export interface Expectation {
+interface Expectation {
   readonly result?: unknown;
   readonly events?: readonly Readonly<Record<string, unknown>>[];
   readonly error?: unknown;
@@ -31,7 +31,7 @@ export interface ScriptedAnswer {
   readonly hang?: true;
 }
 
-export interface ExpectedRequest {
+interface ExpectedRequest {
   readonly method?: string;
   readonly path?: string;
   readonly authorization?: string;

@@ -5,7 +5,7 @@ import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 
-export const KEY = "key-of-the-server-0123456789";
+const KEY = "key-of-the-server-0123456789";
 
 export interface HttpServers {
   /** For `.mcp.json`. */

@@ -16,7 +16,7 @@ const CARRIER_TASKS = 2;
 /** What is left of a stop after its grace time. */
 const LAST_WAIT_MS = 2000;
 
-export interface OwnedParts {
+interface OwnedParts {
   readonly container: Container;
   readonly stateDir: string;
   readonly record: KeptRecord;

@@ -25,7 +25,7 @@ export type ControlEnd =
   | { readonly how: "replaced" }
   | { readonly how: "closed" };
 
-export interface SupervisorStatus {
+interface SupervisorStatus {
   readonly paused: boolean;
   readonly startedAtMs: number;
   readonly layers: readonly Layer[];

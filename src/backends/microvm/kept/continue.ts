@@ -15,7 +15,7 @@ import { dropTaken, emptyMemory, insistOnSame, type MemoryMarks, marksOf, takeSa
 import type { StartedMachine } from "./owned-machine.js";
 import { type MachineRecord, writeRecord } from "./record.js";
 
-export interface Continued {
+interface Continued {
   readonly stateDir: string;
   readonly record: MachineRecord;
   readonly saved: MemoryMarks;

@@ -17,7 +17,7 @@ const END = "end.json";
 /** Ours: what else is known of the end at just this time. */
 const NOTES = "end-notes.json";
 
-export interface EndNotes {
+interface EndNotes {
   readonly carried?: CarryReport;
   /** Why it was killed. */
   readonly said?: string;

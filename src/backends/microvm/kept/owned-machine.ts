@@ -15,7 +15,7 @@ import type { MachineRecord } from "./record.js";
 /** What is killed may not hold anybody up for longer. */
 const LAST_SYNC_MS = 3000;
 
-export interface OwnedParts {
+interface OwnedParts {
   readonly jail: OwnedSandbox;
   readonly stateDir: string;
   readonly record: MachineRecord;

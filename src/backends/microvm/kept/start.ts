@@ -112,7 +112,7 @@ async function recordFor(
   return { ...known, version: 1, ...own, isAsked: false, isWaking: false };
 }
 
-export interface WokenMachine {
+interface WokenMachine {
   readonly jail: OwnedSandbox;
   readonly shape: MachineShape;
   /** To its first program, which waits for its order. */

@@ -10,7 +10,7 @@ import type { SandboxRecord } from "../record.js";
 import type { ExecOptions } from "../types.js";
 
 /** As much of a sandbox as its commands depend on. */
-export type ExecContext = Pick<SandboxRecord, "policy" | "origins" | "projectDir" | "homeDir" | "workdir"> & {
+type ExecContext = Pick<SandboxRecord, "policy" | "origins" | "projectDir" | "homeDir" | "workdir"> & {
   readonly image: Pick<SandboxRecord["image"], "name" | "defaults" | "programs">;
 };
 

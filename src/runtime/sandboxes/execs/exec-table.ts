@@ -14,13 +14,13 @@ import { SandboxExec } from "./sandbox-exec.js";
 const MOST_ENDED = 64;
 const MOST_ENDED_DETACHED = 16;
 
-export interface ExecPlan {
+interface ExecPlan {
   readonly request: ExecRequest;
   readonly detached: boolean;
   readonly timeoutMs: number | null;
 }
 
-export interface ExecTableParts extends DetachedParts {
+interface ExecTableParts extends DetachedParts {
   readonly tell: (details: SandboxEventDetails) => void;
   /** Whether a command of the guest's is none of this table's. */
   readonly isOthers: (key: string) => boolean;

@@ -25,7 +25,7 @@ export interface LogPlace {
 
 export const START: LogPlace = { at: 0, stdout: 0, stderr: 0 };
 
-export interface LogRecord {
+interface LogRecord {
   readonly stream: LogStream;
   /** Null: so many bytes of the stream are missing here. */
   readonly bytes: Buffer | null;
@@ -55,7 +55,7 @@ export function encodeHead(stream: LogStream, length: number, isLost: boolean): 
   return head;
 }
 
-export interface Decoded {
+interface Decoded {
   readonly records: readonly LogRecord[];
   /** Bytes of the whole records. */
   readonly length: number;

@@ -17,14 +17,14 @@ import { SnapshotFolders } from "./folder.js";
 import { parseSnapshotRecord, type SnapshotRecord, snapshotRecord } from "./record.js";
 import { checkSnapshotName, noSnapshot, snapshotTaken } from "./refusals.js";
 
-export interface SnapshotsOptions {
+interface SnapshotsOptions {
   readonly folder: string;
   readonly context: SandboxContext;
   /** Why they are not this process's to own. */
   readonly unavailable?: AgentKernelError | null | undefined;
 }
 
-export interface SnapshotRequest extends CopyOptions {
+interface SnapshotRequest extends CopyOptions {
   /** Undefined: one is made from the sandbox's name and the time. */
   readonly name?: string | undefined;
   /** Null: the user's own. */

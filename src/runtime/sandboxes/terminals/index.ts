@@ -16,15 +16,14 @@ import { isCode } from "../folder.js";
 import type { TerminalInfo } from "../types.js";
 import { Terminal } from "./terminal.js";
 
-export { ScreenModes } from "./screen-modes.js";
 export { usualShell } from "./shell.js";
 export { Terminal } from "./terminal.js";
-export type { TerminalEnd, TerminalSeat, TerminalViewer } from "./viewer.js";
+export type { TerminalEnd } from "./viewer.js";
 
 /** Each holds its scrollback, and a sandbox has at most 128 commands that outlive a connection. */
 const MOST_TERMINALS = 32;
 
-export interface TerminalsParts {
+interface TerminalsParts {
   readonly folder: string;
   readonly clock: Clock;
   /** The sandbox does not count as idle until what is returned is called. */

@@ -12,7 +12,7 @@ export const VIEWER_BYTES = 524_288;
 const ROOM_BYTES = 65_536;
 const PIECE_BYTES = 65_536;
 
-export interface SeatContext {
+interface SeatContext {
   /** It has taken something. */
   progressed(): void;
   /** What a viewer that was left behind is shown. */

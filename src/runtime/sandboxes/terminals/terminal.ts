@@ -15,7 +15,7 @@ import { Seat } from "./seat.js";
 import type { TerminalEnd, TerminalSeat, TerminalViewer } from "./viewer.js";
 import { SharedWindow, smallest } from "./window.js";
 
-export const SCROLLBACK_BYTES = 262_144;
+const SCROLLBACK_BYTES = 262_144;
 /** How long the command waits for viewers of which none takes anything. */
 const STALL_MS = 1000;
 
