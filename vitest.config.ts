@@ -5,8 +5,9 @@ import { filesElsewhere } from "./test/security/elsewhere/table.js";
 const testEnvironment = { AGENTKERNEL_IMAGE: "host", AGENTKERNEL_PULL: "never" };
 
 /**
- * These projects start real sandboxes and count what they leave behind, so two files must never run side by side:
- * one worker within a project, and a group of its own so that no two projects overlap.
+ * These projects start real sandboxes and count what they leave behind, so two files of one vitest must never run side
+ * by side: one worker within a project, and a group of its own so that no two projects overlap. `npm test` runs several
+ * vitests, each in a world of its own.
  */
 function serialProject(name: string, groupOrder: number): TestProjectInlineConfiguration & { test: object } {
   return {

@@ -2,6 +2,8 @@ import type { VitestReport } from "./test-totals.mjs";
 
 export interface FileTime {
   readonly file: string;
+  /** Where its step is of several projects. */
+  readonly project?: string;
   readonly elapsedMs: number;
   readonly setupMs: number;
   readonly tests: readonly { readonly name: string; readonly ms: number }[];

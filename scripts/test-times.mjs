@@ -23,7 +23,9 @@ export function filesOf(report, root) {
 
 /** What is shown at the end of a run and by `npm test -- times`. */
 export function timesTable({ elapsedMs, steps }) {
-  const files = steps.flatMap((step) => (step.files ?? []).map((file) => ({ ...file, step: step.name })));
+  const files = steps.flatMap((step) =>
+    (step.files ?? []).map((file) => ({ ...file, step: file.project ?? step.name })),
+  );
   const tests = files.flatMap(({ step, file, tests }) => tests.map((test) => ({ ...test, step, file })));
   const slowestFiles = [...files].sort((one, other) => other.elapsedMs - one.elapsedMs).slice(0, SLOWEST);
   const slowestTests = [...tests].sort((one, other) => other.ms - one.ms).slice(0, SLOWEST);

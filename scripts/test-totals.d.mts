@@ -24,4 +24,9 @@ export const noTotals: Totals;
 export function cargoTotals(output: string, ok: boolean): Totals;
 export function vitestTotals(report: VitestReport | undefined, ok: boolean): Totals;
 export function failuresOf(report: VitestReport | undefined): string[];
-export function failedTests(report: VitestReport | undefined): { file: string; key: string; reason: string }[];
+export function failedTests(report: VitestReport | undefined): {
+  file: string;
+  title: string | null;
+  key: string;
+  reason: string;
+}[];

@@ -42,12 +42,15 @@ export function failuresOf(report) {
   return failedTests(report).flatMap(({ key, reason }) => [`FAIL ${key}`, `     ${reason}`]);
 }
 
-/** @param report as for {@link vitestTotals} */
+/** Without a title it is the whole file. @param report as for {@link vitestTotals} */
 export function failedTests(report) {
   return (report?.testResults ?? []).flatMap(({ name, status, message, assertionResults }) => {
     const failed = assertionResults.filter((test) => test.status === "failed");
-    const found = (title, text) => ({ file: name, key: `${name} > ${title}`, reason: (text ?? "").split("\n", 1)[0] });
-    if (failed.length === 0 && status === "failed") return [found("the file", message)];
+    const found = (title, text) => {
+      const reason = (text ?? "").split("\n", 1)[0];
+      return { file: name, title, key: `${name} > ${title ?? "the file"}`, reason };
+    };
+    if (failed.length === 0 && status === "failed") return [found(null, message)];
     return failed.map(({ fullName, failureMessages }) => found(fullName, failureMessages[0]));
   });
 }

@@ -4,20 +4,26 @@
 //   npm test -- unit              one vitest project: unit, contract, security, faults, e2e
 //   npm test -- swift             the SDK for Swift: toolchain, build, its own tests, the scenarios of all SDKs
 //   npm test -- security-docker   the security suite on another backend; also -podman, -gvisor and -microvm
-//   npm test -- unit src/policy   the same, only files whose path has that text
+//   npm test -- unit src/policy   the same, only files whose path has that text; `-t TEXT`: only tests whose name has it
 //   npm test -- static | rust     the checks that run no test | cargo's tests
 //   npm test -- bench             the watch over promises in figures
 //   npm test -- times             where the time of the last whole run went; runs nothing
+//
+// Files of all projects but unit run in worlds side by side: AGENTKERNEL_TEST_WORLDS says how many (twice the cores,
+// where there are 3 GiB of memory for each); 1, or a machine that has none, means three lanes of projects.
 //
 // It needs nothing but Node until the set-up has run. A step that dies counts as a failure, and so does a run in which
 // no test ran: silence is never success.
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { availableParallelism, totalmem } from "node:os";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { filesToTryAgain, unsteadyOf, withSecondTry } from "./second-try.mjs";
+import { commandFor, weightsOf, worldsFor } from "./test-plan.mjs";
 import { filesOf, processorClock, timesTable } from "./test-times.mjs";
-import { cargoTotals, failuresOf, noTotals, vitestTotals } from "./test-totals.mjs";
+import { cargoTotals, failedTests, failuresOf, noTotals, vitestTotals } from "./test-totals.mjs";
+import { Worlds } from "./test-worlds.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const native = join(root, "native");
@@ -26,7 +32,9 @@ const stepTimeoutMinutes = 55;
 const colours = process.stdout.isTTY ? { FORCE_COLOR: "1", CARGO_TERM_COLOR: "always" } : { NO_COLOR: "1" };
 const elsewhere = ["security-docker", "security-podman", "security-gvisor", "security-microvm"];
 const projects = ["unit", "contract", "security", ...elsewhere, "faults", "e2e", "swift"];
-/** What may run side by side when everything does; about as long as each other. */
+/** Files of unit tests run side by side in one vitest; the SDK for Swift has a step before it. */
+const outsideWorlds = ["unit", "swift"];
+/** Where there are no worlds, what may run side by side when everything does; about as long as each other. */
 const lanes = [
   ["e2e", "security-docker", "security-podman"],
   ["faults", "security-microvm"],
@@ -38,7 +46,10 @@ const unsteady = [];
 /** Where the time went, a step each. */
 const steps = [];
 const timesPath = join(root, ".build", "test-times.json");
+/** How many seconds files took, for a checkout that has timed none. */
+const weightsPath = join(root, "scripts", "test-weights.json");
 const processorMs = processorClock();
+let roots;
 /** The status of `scripts/test-lane.sh` on a machine that has no lanes. */
 const NO_LANES = 125;
 /** The status of `scripts/build-sdk.sh swift` where no toolchain can be had. */
@@ -74,8 +85,24 @@ function cargo(verb, ...args) {
   return [verb, "--workspace", "--target", triple, "--target-dir", "../.build/target", ...args];
 }
 
+/** What stands at the bottom of a terminal. */
+let lastProgress = "";
+
 function say(text) {
+  clearProgress();
   process.stdout.write(`${text}\n`);
+}
+
+function showProgress(line) {
+  if (!process.stdout.isTTY) return;
+  clearProgress();
+  lastProgress = line.slice(0, process.stdout.columns - 1);
+  process.stdout.write(lastProgress);
+}
+
+function clearProgress() {
+  if (lastProgress !== "") process.stdout.write("\r\u001b[K");
+  lastProgress = "";
 }
 
 /** Process groups of steps that run. */
@@ -153,8 +180,25 @@ async function runCargoTests() {
   return cargoTotals(output, ok);
 }
 
-/** Everything in lanes side by side where the machine has them, one after another elsewhere. */
+/** Everything in worlds, or else in lanes side by side, where the machine has them; one after another elsewhere. */
 async function runAllVitest() {
+  const count = worldCount();
+  const worlds = count > 1 ? await offeredWorlds() : null;
+  if (worlds !== null) {
+    const inLane = (name) => ["sh", "scripts/test-lane.sh", name];
+    const [swift, unit, others] = await Promise.all([
+      runSwift([], inLane("swift")),
+      runVitestOnce(["unit"], [], inLane("unit"), { show: false }),
+      runInWorlds(
+        worlds,
+        count,
+        projects.filter((name) => !outsideWorlds.includes(name)),
+        [],
+      ),
+    ]);
+    if (!unit.ok) say(unit.output);
+    return [swift, await judged(unit, ["unit"], []), others].reduce(sum);
+  }
   const offered = await execute("lanes", root, "sh", [join("scripts", "test-lane.sh"), "probe", "true"], false);
   if (!offered.ok && offered.status !== NO_LANES) return { ...noTotals, failed: 1 };
   if (!offered.ok) {
@@ -171,7 +215,100 @@ async function runAllVitest() {
   return totals;
 }
 
+/** What the machine's owner asked for, or what it can bear. */
+function worldCount() {
+  const machine = { cores: availableParallelism(), memoryGiB: totalmem() / 2 ** 30 };
+  return worldsFor({ ...machine, asked: process.env.AGENTKERNEL_TEST_WORLDS });
+}
+
+/** Null where the machine has none, which is said. */
+async function offeredWorlds() {
+  const worlds = new Worlds(root, colours);
+  const missing = await worlds.missing();
+  if (missing === null) return worlds;
+  await worlds.close();
+  say(`\nFiles do not run in worlds of their own here: ${missing}`);
+  return null;
+}
+
+/** Files side by side, then once more, alone, what may be tried again. Ends the worlds. */
+async function runInWorlds(worlds, count, chosenProjects, filters) {
+  const [files, made] = await Promise.all([filesIn(chosenProjects, filters), madeRoots()]);
+  if (!made.ok) say(`\nNot all roots of Debian's packages could be made: ${made.output.trim()}`);
+  if (files.length === 0) return await worlds.close().then(() => noTotals);
+  const used = Math.min(count, files.length);
+  say(`\n== vitest ${[...chosenProjects, ...filters].join(" ")}: ${files.length} files in ${used} worlds`);
+  const runs = new Map();
+  const done = ({ project, file, report, unhandled, output }) => {
+    const run = runs.get(project) ?? { ok: true, output: "", report: { testResults: [] } };
+    runs.set(project, run);
+    run.report.testResults.push(...report.testResults);
+    if (unhandled.length > 0) {
+      run.ok = false;
+      run.output += `Unhandled Error of ${file}\n`;
+      failures.push(...unhandled.map((reason) => `FAIL ${file} (${project}), outside of any test\n     ${reason}`));
+    }
+    sayOfFile({ project, file, report, isFailed: unhandled.length > 0, output });
+  };
+  const step = { name: `${used} worlds`, elapsedMs: 0, processorMs: null };
+  const startedMs = Date.now();
+  const weights = weightsOf(readTimes(), JSON.parse(readFileSync(weightsPath, "utf8")));
+  const limitMs = stepTimeoutMinutes * 60_000;
+  try {
+    await worlds.run({ files, weights, count, pattern: testName, limitMs, done, progress: showProgress });
+  } finally {
+    await worlds.close();
+    clearProgress();
+  }
+  step.elapsedMs = Date.now() - startedMs;
+  step.processorMs = processorMs();
+  step.files = [...runs].flatMap(([project, { report }]) =>
+    filesOf(report, root).map((file) => ({ ...file, project })),
+  );
+  steps.push(step);
+  let totals = noTotals;
+  for (const [project, run] of runs)
+    totals = sum(totals, await judged(run, [project], ["sh", "scripts/test-lane.sh", "again"]));
+  return totals;
+}
+
+/** One line as a file ends, and all that it printed where it went wrong. */
+function sayOfFile({ project, file, report, isFailed, output }) {
+  const tests = report.testResults.flatMap(({ assertionResults }) => assertionResults);
+  const ran = tests.filter(({ status }) => status === "passed" || status === "failed").length;
+  const [{ status = "failed", startTime = 0, endTime = 0 } = {}] = report.testResults;
+  const isGood = status !== "failed" && !isFailed;
+  say(`${isGood ? "ok  " : "FAIL"} ${project} ${file} (${ran} tests, ${((endTime - startTime) / 1000).toFixed(1)} s)`);
+  if (output.trim() !== "") say(output.trimEnd());
+}
+
+/** What worlds without a network cannot make; begun once, and early. */
+function madeRoots() {
+  roots ??= execute("roots of Debian", root, process.execPath, [join("scripts", "fetch-roots.mjs")], false);
+  return roots;
+}
+
+/** Each {project, file}, the path within the checkout. */
+async function filesIn(chosenProjects, filters) {
+  const args = ["list", "--filesOnly", "--json", ...chosenProjects.flatMap((name) => ["--project", name]), ...filters];
+  const { ok, output } = await execute("list of files", root, bin("vitest"), args, false);
+  if (!ok) throw new Error(`vitest does not list the test files: ${output}`);
+  return JSON.parse(output).map(({ file, projectName }) => ({ project: projectName, file: relative(root, file) }));
+}
+
 async function runVitest(chosenProjects, filters) {
+  const chosen = chosenProjects.length > 0 ? chosenProjects : projects.filter((name) => name !== "swift");
+  const inside = chosen.filter((name) => !outsideWorlds.includes(name));
+  const count = worldCount();
+  const worlds = count > 1 && inside.length > 0 ? await offeredWorlds() : null;
+  if (worlds === null) return await runWithoutWorlds(chosenProjects, filters);
+  const totals = await runInWorlds(worlds, count, inside, filters);
+  const outside = chosen.filter((name) => outsideWorlds.includes(name));
+  if (outside.length === 0 || (await filesIn(outside, filters)).length === 0) return totals;
+  return sum(totals, await runWithoutWorlds(outside, filters));
+}
+
+async function runWithoutWorlds(chosenProjects, filters) {
   const others = chosenProjects.filter((name) => name !== "swift");
   const isSwift = others.length < chosenProjects.length;
   let totals = noTotals;
@@ -200,17 +337,23 @@ async function runSwift(filters, lane) {
   return { ...noTotals, failed: 1 };
 }
 
-/** The totals of a run, after what may run again has. */
+/** The totals of a run, after what may run again has. What stays red is told with the command that runs it alone. */
 async function judged(first, chosenProjects, lane) {
   const again = filesToTryAgain(first.report, first.output);
   const second = again.length === 0 ? null : await runVitestOnce(chosenProjects, again, lane);
   const report = second === null ? first.report : withSecondTry(first.report, second.report);
   if (second !== null) unsteady.push(...unsteadyOf(first.report, second.report));
   failures.push(...failuresOf(report));
+  failures.push(
+    ...failedTests(report).map(({ file, title }) => {
+      const project = chosenProjects.length === 1 ? chosenProjects[0] : projectOf(file, chosenProjects);
+      return `     ${commandFor(project, relative(root, file), title)}`;
+    }),
+  );
   return vitestTotals(report, (second ?? first).ok);
 }
 
-async function runVitestOnce(chosenProjects, filters, lane) {
+async function runVitestOnce(chosenProjects, filters, lane, { show = true } = {}) {
   say(`\n== vitest ${[...chosenProjects, ...filters].join(" ")}`.trimEnd());
   const reportPath = join(root, ".build", `vitest-${chosenProjects.join("-") || "some"}.json`);
   mkdirSync(dirname(reportPath), { recursive: true });
@@ -218,8 +361,9 @@ async function runVitestOnce(chosenProjects, filters, lane) {
   const reporters = ["default", "./scripts/failure-reporter.mjs", "json"].map((name) => `--reporter=${name}`);
   const args = ["run", ...reporters, `--outputFile.json=${reportPath}`];
   for (const project of chosenProjects) args.push("--project", project);
+  if (testName !== null) args.push("-t", testName);
   const [command, ...words] = [...lane.map(String), bin("vitest"), ...args, ...filters];
-  const { ok, step, output } = await execute(`vitest ${chosenProjects.join(" ")}`, root, command, words, true);
+  const { ok, step, output } = await execute(`vitest ${chosenProjects.join(" ")}`, root, command, words, show);
   const report = readReport(reportPath);
   step.files = filesOf(report, root);
   return { ok, output, report };
@@ -238,6 +382,14 @@ function sum(one, other) {
   return Object.fromEntries(Object.keys(noTotals).map((key) => [key, one[key] + other[key]]));
 }
 
+/** The project of a file among several, by its folder; security's own where it cannot be told. */
+function projectOf(file, chosenProjects) {
+  const [folder = ""] = relative(join(root, "test"), file).split("/");
+  return (
+    chosenProjects.find((name) => name === folder) ?? chosenProjects.find((name) => name.startsWith(folder)) ?? "unit"
+  );
+}
+
 async function main(words) {
   const parts = words.filter((word) => ["static", "rust", "bench"].includes(word));
   const chosenProjects = words.filter((word) => projects.includes(word));
@@ -254,6 +406,7 @@ async function main(words) {
     say("FAIL set-up");
     add({ ...noTotals, failed: 1 });
   } else {
+    if (everything) madeRoots();
     if (everything || parts.includes("static")) for (const check of staticChecks) add(await runStaticCheck(check));
     if (everything || parts.includes("rust")) add(await runCargoTests());
     if (everything) add(await runAllVitest());
@@ -276,12 +429,26 @@ function keepTimes(times) {
   say(`\n${timesTable(times).join("\n")}`);
 }
 
+/** Of the last whole run, or undefined. */
+function readTimes() {
+  return existsSync(timesPath) ? JSON.parse(readFileSync(timesPath, "utf8")) : undefined;
+}
+
 function showTimes() {
-  if (existsSync(timesPath)) return say(timesTable(JSON.parse(readFileSync(timesPath, "utf8"))).join("\n"));
+  const times = readTimes();
+  if (times !== undefined) return say(timesTable(times).join("\n"));
   say("No whole run has been timed in this checkout: run npm test first.");
   process.exitCode = 1;
 }
 
+/** The value of an option, which is taken out of the words. */
+function takeOption(words, option) {
+  const at = words.indexOf(option);
+  return at === -1 ? null : (words.splice(at, 2)[1] ?? null);
+}
+
 const asked = process.argv.slice(2);
+/** Only tests whose names this regular expression finds, or null. */
+const testName = takeOption(asked, "-t");
 if (asked.length === 1 && asked[0] === "times") showTimes();
 else await main(asked);

@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import { createReadStream, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { hostPlatform } from "../../src/images/platform.js";
+import { smallestRoot } from "./debian-root.js";
 import { type MadeImage, makeImage, sha256 } from "./registry-image.js";
 import { writeLayout } from "./registry-push.js";
 import { file, folder, hardlink, symlink, type TarItem, tarOf } from "./tar-maker.js";
@@ -70,11 +71,9 @@ export async function debianImage(): Promise<DebianImage> {
   if (!existsSync(join(base, "done"))) {
     rmSync(base, { recursive: true, force: true });
     mkdirSync(base);
-    const tar = join(base, "root.tar");
-    execFileSync("mmdebstrap", ["--quiet", "--variant=minbase", "bookworm", tar], { stdio: "pipe" });
-    execFileSync("sh", ["-c", 'gzip -1 <"$0" >"$0.gz"', tar]);
+    const tar = smallestRoot();
+    execFileSync("sh", ["-c", 'gzip -1 <"$0" >"$1"', tar, join(base, "root.tar.gz")]);
     writeFileSync(join(base, "diff-id"), await digestOfFile(tar));
-    rmSync(tar);
     writeFileSync(join(base, "done"), "");
   }
   const upper = [tarOf(additions), tarOf(changes)];

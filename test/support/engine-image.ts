@@ -1,45 +1,10 @@
-/** A root with what the contract's commands need, for engines: made of Debian's packages once for a checkout. */
+/** Images that tests load into engines: the contract's, and those with little or nothing in them. */
 import { execFileSync } from "node:child_process";
-import {
-  copyFileSync,
-  createReadStream,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, createReadStream, mkdirSync, mkdtempSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
-import { dirname, join } from "node:path";
-import { repository } from "./repository.js";
+import { join } from "node:path";
+import { contractRoot } from "./debian-root.js";
 import { testFolder } from "./test-folder.js";
-
-const PACKAGES = "python3-minimal,libpython3-stdlib,curl,procps";
-/** As in the host's own image, so that the contract need not know which one it is in. */
-const HOME = [
-  'sed -i "s#^root:x:0:0:root:/root:#root:x:0:0:root:/home/sandbox:#" "$1/etc/passwd"',
-  'mkdir "$1/home/sandbox"',
-  'rm "$1/etc/host.conf"',
-];
-
-export function contractRoot(): string {
-  const path = join(repository, ".build", "engine-image.tar");
-  if (existsSync(path)) return path;
-  mkdirSync(dirname(path), { recursive: true });
-  const fresh = `${path}.${process.pid}.tar`;
-  const hooks = HOME.map((hook) => `--customize-hook=${hook}`);
-  const words = ["--quiet", "--variant=minbase", `--include=${PACKAGES}`, ...hooks, "bookworm", fresh];
-  try {
-    execFileSync("mmdebstrap", words, { stdio: "pipe" });
-    renameSync(fresh, path);
-  } finally {
-    rmSync(fresh, { force: true });
-  }
-  return path;
-}
 
 /** Loads the contract's root into an engine; the id that it has there. */
 export function loadContractImage(socketPath: string): Promise<string> {

@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { contractRoot } from "./engine-image.js";
+import { contractRoot } from "./debian-root.js";
 import { repository } from "./repository.js";
 
 const shared = join(repository, ".build");

@@ -1,0 +1,20 @@
+// Makes the roots that tests use of Debian's packages (test/support/debian-root.ts), before worlds without a network
+// begin. What cannot be made here is said again, and is a failure, where a test needs it.
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createVitest } from "vitest/node";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const vitest = await createVitest("test", { watch: false, project: ["e2e"], reporters: [{}] });
+const roots = await vitest.import(join(root, "test", "support", "debian-root.ts"));
+let failed = false;
+for (const make of [roots.contractRoot, roots.smallestRoot]) {
+  try {
+    make();
+  } catch (error) {
+    failed = true;
+    process.stderr.write(`${error.message}\n`);
+  }
+}
+await vitest.close();
+process.exit(failed ? 1 : 0);
