@@ -186,18 +186,12 @@ async function runAllVitest() {
   const worlds = count > 1 ? await offeredWorlds() : null;
   if (worlds !== null) {
     const inLane = (name) => ["sh", "scripts/test-lane.sh", name];
-    const [swift, unit, others] = await Promise.all([
-      runSwift([], inLane("swift")),
-      runVitestOnce(["unit"], [], inLane("unit"), { show: false }),
-      runInWorlds(
-        worlds,
-        count,
-        projects.filter((name) => !outsideWorlds.includes(name)),
-        [],
-      ),
-    ]);
-    if (!unit.ok) say(unit.output);
-    return [swift, await judged(unit, ["unit"], []), others].reduce(sum);
+    const swift = runSwift([], inLane("swift"));
+    // Before the others, for it is busy all the time, and they wait for events.
+    const unit = await runVitestOnce(["unit"], [], inLane("unit"));
+    const inside = projects.filter((name) => !outsideWorlds.includes(name));
+    const others = await runInWorlds(worlds, count, inside, []);
+    return [await swift, others, await judged(unit, ["unit"], inLane("unit"))].reduce(sum);
   }
   const offered = await execute("lanes", root, "sh", [join("scripts", "test-lane.sh"), "probe", "true"], false);
   if (!offered.ok && offered.status !== NO_LANES) return { ...noTotals, failed: 1 };
@@ -353,7 +347,7 @@ async function judged(first, chosenProjects, lane) {
   return vitestTotals(report, (second ?? first).ok);
 }
 
-async function runVitestOnce(chosenProjects, filters, lane, { show = true } = {}) {
+async function runVitestOnce(chosenProjects, filters, lane) {
   say(`\n== vitest ${[...chosenProjects, ...filters].join(" ")}`.trimEnd());
   const reportPath = join(root, ".build", `vitest-${chosenProjects.join("-") || "some"}.json`);
   mkdirSync(dirname(reportPath), { recursive: true });
@@ -363,7 +357,7 @@ async function runVitestOnce(chosenProjects, filters, lane, { show = true } = {}
   for (const project of chosenProjects) args.push("--project", project);
   if (testName !== null) args.push("-t", testName);
   const [command, ...words] = [...lane.map(String), bin("vitest"), ...args, ...filters];
-  const { ok, step, output } = await execute(`vitest ${chosenProjects.join(" ")}`, root, command, words, show);
+  const { ok, step, output } = await execute(`vitest ${chosenProjects.join(" ")}`, root, command, words, true);
   const report = readReport(reportPath);
   step.files = filesOf(report, root);
   return { ok, output, report };
