@@ -159,7 +159,8 @@ function hostRoot(why: string, { programs: options }: ImageSettings, notes: read
 function sourceOf(programs: HostPrograms["shown"], env: object): ImageSource {
   if (programs.length === 0) return hostSource;
   const known = hostSources.get(env);
-  if (known !== undefined && JSON.stringify(known.programs) === JSON.stringify(programs)) return known;
+  const isSame = known?.programs === programs || JSON.stringify(known?.programs) === JSON.stringify(programs);
+  if (known !== undefined && isSame) return known;
   const source = Object.freeze({ kind: HOST, programs: Object.freeze(programs) } as const);
   hostSources.set(env, source);
   return source;

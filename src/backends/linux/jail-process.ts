@@ -128,15 +128,16 @@ export class Jail {
   }
 
   build(specText: string): void {
-    this.#say(specText);
+    this.buildFrom(`${specText}\n`);
+  }
+
+  /** A whole line. Bytes that are written for many jails need not be encoded for each. */
+  buildFrom(line: string | Uint8Array): void {
+    if (!this.#control.destroyed) this.#control.write(line);
   }
 
   order(what: object): void {
-    this.#say(JSON.stringify(what));
-  }
-
-  #say(line: string): void {
-    if (!this.#control.destroyed) this.#control.write(`${line}\n`);
+    this.build(JSON.stringify(what));
   }
 
   async finish(): Promise<SandboxEnd> {

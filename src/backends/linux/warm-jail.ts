@@ -1,4 +1,5 @@
 /** Jails that are built before anybody asks for them, and get the rest of their spec when somebody does. */
+import { Buffer } from "node:buffer";
 import { statSync } from "node:fs";
 import type { Socket } from "node:net";
 import type { BootedSandbox, BootSpec, WarmSandbox, WarmShape } from "../../core/backend.js";
@@ -15,13 +16,13 @@ export function warmShape(programs: JailPrograms, spec: SpecBasis): WarmShape | 
   if (known !== undefined) return known;
   const root = rootKey(spec.root);
   if (root === null) return null;
-  let text: string | null = null;
+  let line: Buffer | null = null;
   const shape: WarmShape = {
     key: JSON.stringify([root, fixedParts(spec)]),
     label: labelOf(spec),
     build: (signal) => {
-      text ??= JSON.stringify(withoutCaller(spec));
-      return buildWarm(programs, { basis: spec, text }, signal);
+      line ??= Buffer.from(`${JSON.stringify(withoutCaller(spec))}\n`);
+      return buildWarm(programs, { basis: spec, line }, signal);
     },
   };
   // Layers may be other ones the next time, under the same names.
@@ -78,7 +79,7 @@ function labelOf({ root, user, views, network, rootReadonly, gvisor }: SpecBasis
 /** What a jail is built by, and the spec of that. */
 interface Plan {
   readonly basis: SpecBasis;
-  readonly text: string;
+  readonly line: Buffer;
 }
 
 async function buildWarm(programs: JailPrograms, plan: Plan, signal: AbortSignal): Promise<WarmSandbox> {
@@ -89,7 +90,7 @@ async function buildWarm(programs: JailPrograms, plan: Plan, signal: AbortSignal
   const giveUp = () => void jail.kill().catch(() => {});
   signal.addEventListener("abort", giveUp, { once: true });
   if (signal.aborted) giveUp();
-  jail.build(plan.text);
+  jail.buildFrom(plan.line);
   try {
     await jail.warm;
   } catch (error) {
