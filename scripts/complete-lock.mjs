@@ -5,9 +5,13 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const lockPath = join(dirname(dirname(fileURLToPath(import.meta.url))), "package-lock.json");
+// Another lock file may be named: `node scripts/complete-lock.mjs scripts/docs-site/package-lock.json`.
+const lockPath = process.argv[2] ?? join(dirname(dirname(fileURLToPath(import.meta.url))), "package-lock.json");
 const operatingSystems = ["aix", "android", "darwin", "freebsd", "linux", "netbsd", "openbsd", "openharmony", "win32"];
-const processors = { arm64: "arm64", x64: "x64", arm: "arm", ia32: "ia32", ppc64: "ppc64", s390x: "s390x" };
+const processors = {
+  ...{ arm64: "arm64", x64: "x64", arm: "arm", ia32: "ia32", ppc64: "ppc64", s390x: "s390x" },
+  ...{ loong64: "loong64", mips64el: "mips64el", riscv64: "riscv64" },
+};
 
 /** "@rolldown/binding-linux-arm-gnueabihf" → { os: ["linux"], cpu: ["arm"] } */
 function platformOf(name) {
