@@ -9,6 +9,7 @@ const folders = [
   "docs",
   "docs/agents",
   "docs/decisions",
+  "docs/tutorials",
   "examples",
   "scripts/release",
   "spec",
