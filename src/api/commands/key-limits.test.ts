@@ -9,8 +9,17 @@ import { compatibilityModes, egressModes, profileNames, workspaceModes } from ".
 import { fieldsOf } from "../../policy/fields-of.js";
 import { isRuleWithin } from "../../policy/rule-cover.js";
 import type { RunRequest } from "../../runtime/run-request.js";
+import { resourceNumbers } from "../../settings/index.js";
 import { type Caller, localUser, noQuotas } from "../auth/caller.js";
-import { ceilingJson, isImageWithin, type KeyCeiling, readCeiling, smallCeiling } from "../auth/key-ceiling.js";
+import {
+  ceilingJson,
+  ceilingNumbers,
+  isImageWithin,
+  type KeyCeiling,
+  readCeiling,
+  smallCeiling,
+} from "../auth/key-ceiling.js";
+import { byResourceKey } from "../operations/fields.js";
 import { folderWithin, keyRules, timeWithin } from "./key-limits.js";
 import { type PolicyBody, prepare } from "./prepare.js";
 
@@ -24,13 +33,7 @@ const ask = (body: PolicyBody, ceiling: KeyCeiling | null = smallCeiling): Promi
   prepare(["true"], body, { caller: callerWith(ceiling), own });
 
 const resources = fc.record(
-  {
-    vcpus: fc.constantFrom(0.5, 2, 3, 256),
-    memory_mb: fc.constantFrom(64, 1024, 1025, 1 << 20),
-    pids: fc.constantFrom(8, 512, 513, 32_768),
-    disk_mb: fc.constantFrom(8, 4096, 4097, 1 << 24),
-    open_files: fc.constantFrom(64, 4096, 4097, 1 << 20),
-  },
+  byResourceKey(({ setting: { min, max, keyCeiling } }) => fc.constantFrom(min, keyCeiling, keyCeiling + 1, max)),
   { requiredKeys: [] },
 );
 const fullBodies: fc.Arbitrary<PolicyBody> = fc.record(
@@ -56,12 +59,7 @@ const bodies = fullBodies.chain((body) =>
   fc.subarray(Object.entries(body), { maxLength: 2 }).map((entries): PolicyBody => Object.fromEntries(entries)),
 );
 const ceilings: fc.Arbitrary<KeyCeiling> = fc.record({
-  vcpus: fc.constantFrom(1, 2, 8),
-  memoryMiB: fc.constantFrom(64, 1024, 8192),
-  pids: fc.constantFrom(16, 512),
-  diskMiB: fc.constantFrom(16, 4096),
-  openFiles: fc.constantFrom(1024, 4096),
-  timeoutMs: fc.constantFrom(1000, 3_600_000),
+  ...ceilingNumbers(({ setting: { min, max, keyCeiling } }) => fc.constantFrom(min, keyCeiling, max)),
   network: fc.constantFrom(...egressModes),
   domains: fc.constantFrom<string[]>([], ["a.example"], ["*.a.example"]),
   images: fc.constantFrom(null, ["host"], ["python:3.12"], ["python", "ghcr.io/acme/*"]),
@@ -85,11 +83,7 @@ describe("a request of a key", () => {
         given++;
         const { policy, backend, image } = request;
         const values = fieldsOf(policy);
-        expect(values["resources.vcpus"]).toBeLessThanOrEqual(ceiling.vcpus);
-        expect(values["resources.memoryMiB"]).toBeLessThanOrEqual(ceiling.memoryMiB);
-        expect(values["resources.pids"]).toBeLessThanOrEqual(ceiling.pids);
-        expect(values["resources.diskMiB"]).toBeLessThanOrEqual(ceiling.diskMiB);
-        expect(values["resources.openFiles"]).toBeLessThanOrEqual(ceiling.openFiles);
+        for (const { path, name } of resourceNumbers) expect(values[path]).toBeLessThanOrEqual(ceiling[name]);
         const order = ["off", "allowlist", "on"];
         expect(order.indexOf(policy.net.egress)).toBeLessThanOrEqual(order.indexOf(ceiling.network));
         if (ceiling.network !== "on") {
@@ -110,11 +104,11 @@ describe("a request of a key", () => {
   });
 
   test.each<[PolicyBody, RegExp, string]>([
-    [{ resources: { memory_mb: 1 << 20 } }, /resources.memoryMiB 1048576 is more than this key's ceiling/, "--memory"],
-    [{ resources: { pids: 32_768 } }, /resources.pids 32768/, "--pids"],
-    [{ resources: { vcpus: 64 } }, /resources.vcpus 64/, "--vcpus"],
-    [{ resources: { disk_mb: 1 << 24 } }, /resources.diskMiB/, "--disk"],
-    [{ resources: { open_files: 1 << 20 } }, /resources.openFiles/, "--open-files"],
+    ...resourceNumbers.map(({ path, setting: { key, max, flag } }): [PolicyBody, RegExp, string] => [
+      { resources: { [key]: max } },
+      new RegExp(`${path} ${max} is more than this key's ceiling`),
+      `--${flag}`,
+    ]),
     [{ network: true }, /net.egress "on" is more/, "--network on"],
     [{ network: { allowed_domains: ["evil.example"] } }, /net.egress "allowlist" is more/, "--network on"],
     [{ backend: "linux" }, /backend: linux may isolate less than auto/, "--backend linux"],
