@@ -18,6 +18,9 @@ type Resources struct {
 
 	// Open files of one process (4096).
 	OpenFiles int64 `json:"open_files,omitempty"`
+
+	// Connections to the network at once (2048).
+	MaxConnections int64 `json:"max_connections,omitempty"`
 }
 
 // RunOptions is a record of the API.
@@ -378,6 +381,9 @@ type SandboxInfoResources struct {
 
 	// Open files of one process.
 	OpenFiles int64 `json:"open_files"`
+
+	// Connections to the network at once.
+	MaxConnections int64 `json:"max_connections"`
 }
 
 // SandboxInfo is a record of the API.

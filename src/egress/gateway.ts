@@ -121,7 +121,8 @@ class SandboxGateway implements Gateway {
   }
 
   async connect(target: OutgoingTarget, stream: Duplex): Promise<OutgoingRefusal | null> {
-    if (this.#closing.signal.aborted || !this.#slots.take(1)) return refusal("limit", "this");
+    if (this.#closing.signal.aborted) return refusal("limit", "this");
+    if (!this.#slots.take(1)) return this.#opener.refuseBeyondLimit(target, this.#via("capture"));
     if (target.kind === "proxy") return this.#serveProxy(stream);
     const gone = new AbortController();
     const leave = () => gone.abort(new Error("the client is gone"));

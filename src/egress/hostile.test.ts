@@ -41,6 +41,11 @@ describe("connections", () => {
     const [one] = [await world.client(gateway, address), await world.client(gateway, address)];
     expect(await world.refusal(gateway, address)).toMatchObject({ code: "limit" });
     expect(await world.refusal(gateway, { kind: "proxy" })).toMatchObject({ code: "limit" });
+    const rule = "max_connections: 2 connections are open already";
+    expect(world.decisions.filter(({ verdict }) => verdict === "denied")).toMatchObject([
+      { host: PUBLIC, port: 7, rule },
+      { host: "127.0.0.1", port: 3128, rule },
+    ]);
     one.end("bye");
     expect(await readAll(one)).toBe("bye");
     await world.decision((decision) => decision.phase === "ended");

@@ -1,7 +1,9 @@
 /** What one sandbox may take of the host. Each gateway has its own, so that no sandbox lives on another's share. */
 
+import { numericDefaults } from "../settings/index.js";
+
 export interface GatewayLimits {
-  /** Connections at once, those still being decided or dialled among them. */
+  /** `max_connections`: connections at once, including those still being decided or dialled. */
   readonly connections: number;
   /** Dials at once; further ones wait their turn within `dialMs`. */
   readonly halfOpenDials: number;
@@ -24,7 +26,7 @@ export interface GatewayLimits {
 }
 
 export const defaultLimits: GatewayLimits = {
-  connections: 2048,
+  connections: numericDefaults["resources.maxConnections"],
   halfOpenDials: 256,
   lookups: 256,
   headBytes: 65_536,

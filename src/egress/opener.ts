@@ -4,7 +4,8 @@
  */
 import type { Socket } from "node:net";
 import { type Address, parseAddress } from "../core/address/address.js";
-import type { NameFamilies, OutgoingRefusal } from "../core/egress.js";
+import type { NameFamilies, OutgoingRefusal, OutgoingTarget } from "../core/egress.js";
+import { proxyAddress } from "../core/proxy-address.js";
 import type { Approvals } from "./approval.js";
 import { DecisionRecord, type EgressDecision, type Via } from "./decision.js";
 import { type Dial, type Dialled, dialFirst } from "./dial.js";
@@ -134,6 +135,16 @@ export class Opener {
     } catch (error) {
       return refusal(failureOf(error), host.name);
     }
+  }
+
+  /** One connection more than `max_connections`. Where a stream to the proxy leads is not known yet. */
+  refuseBeyondLimit(target: OutgoingTarget, via: Via): OutgoingRefusal {
+    const asked = target.kind === "name" ? target.name : target.kind === "address" ? target.address : proxyAddress.host;
+    const port = target.kind === "proxy" ? proxyAddress.port : target.port;
+    const host = parseHost(asked);
+    const rule = `max_connections: ${this.#options.limits.connections} connections are open already`;
+    this.#record(host, asked, port, via).decide("denied", rule);
+    return refusal("limit", host.kind === "invalid" ? "this" : authorityText(host, port), rule);
   }
 
   #deniedLookup(host: Host, rule: string, told = rule): OutgoingRefusal {

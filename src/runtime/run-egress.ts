@@ -29,7 +29,7 @@ export async function openEgress(
   asker?: Asker,
   rules?: () => NetworkRules,
 ): Promise<RunEgress | null> {
-  const { net } = request.policy;
+  const { net, resources } = request.policy;
   if (net.egress === "off") return null;
   if (namesProxy(request.hostEnv)) {
     // A proxy that cannot be used stops the start, not the first connection of a command that has begun.
@@ -39,6 +39,7 @@ export async function openEgress(
   const port = new SandboxEgress({
     sandbox: audit.id,
     rules: rules ?? (() => net),
+    limits: { connections: resources.maxConnections },
     env: request.hostEnv,
     onDecision: (decision) => record(audit, decision),
     ask: asker === undefined ? undefined : recordedAsk(asker, audit.records),

@@ -4,12 +4,13 @@
  */
 import type { EgressPort, NameFamilies, OutgoingRefusal, OutgoingTarget } from "../core/egress.js";
 import type { NetworkRules } from "../core/policy.js";
-import type { Ask, EgressDecision, Gateway, SandboxSecrets } from "../egress/index.js";
+import type { Ask, EgressDecision, Gateway, GatewayLimits, SandboxSecrets } from "../egress/index.js";
 
 interface SandboxEgressOptions {
   readonly sandbox: string;
   /** Read at each connection: a changed policy holds from the next one on. */
   readonly rules: () => NetworkRules;
+  readonly limits?: Partial<GatewayLimits>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onDecision: (decision: EgressDecision) => void;
   readonly ask?: Ask | undefined;
@@ -76,10 +77,11 @@ export class SandboxEgress implements EgressPort {
 
   async #load(): Promise<Gateway> {
     const { createGateway, upstreamFromEnvironment } = await import("../egress/index.js");
-    const { sandbox, rules, env, ask, mayAsk, secrets } = this.#options;
+    const { sandbox, rules, limits, env, ask, mayAsk, secrets } = this.#options;
     const gateway = createGateway({
       sandbox,
       policy: rules,
+      ...(limits === undefined ? {} : { limits }),
       onDecision: (decision) => this.#note(decision),
       upstream: upstreamFromEnvironment(env),
       ...(ask === undefined ? {} : { ask }),

@@ -6,11 +6,12 @@
  */
 import { commandSettings } from "./commands.js";
 import { fileSettings } from "./files.js";
+import { networkSettings } from "./network.js";
 import { isSettable, type NumericDescription, type SettableNumber } from "./numeric-setting.js";
 import { resourceSettings } from "./resources.js";
 
 /** By path in the policy. The order is that of help, of files and of `policy explain`. */
-export const numericSettings = { ...resourceSettings, ...commandSettings, ...fileSettings };
+export const numericSettings = { ...resourceSettings, ...networkSettings, ...commandSettings, ...fileSettings };
 
 type Table = typeof numericSettings;
 export type NumericPath = keyof Table;

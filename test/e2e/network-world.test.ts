@@ -59,6 +59,42 @@ describe.skipIf(whyNoWorld() !== null)("in a world of the test's own", () => {
       expect(requests).toMatchObject([{ host: NAME, path: "/x" }]);
     });
 
+    it("a connection more than max_connections is refused, said and recorded; one that has ended makes room", async () => {
+      const script = `
+import socket
+def reached():
+    try:
+        one = socket.create_connection(("${NAME}", 80), 10)
+        one.sendall(b"GET / HTTP/1.1\\r\\nHost: ${NAME}\\r\\n\\r\\n")
+        return one if one.recv(1) else None
+    except OSError: return None
+kept = [reached(), reached()]
+print([one is not None for one in kept], reached() is not None)
+kept.pop().close()
+while (again := reached()) is None: pass
+print("again")`;
+      const env = { XDG_STATE_HOME: actor.folder() };
+      const words = [
+        "run",
+        "--json",
+        "--allow-domain",
+        NAME,
+        "--max-connections",
+        "2",
+        "/usr/bin/python3",
+        "-c",
+        script,
+      ];
+      const ran = await world.runCli(actor, words, { env });
+      const { data } = JSON.parse(ran.stdout);
+      expect(data.stdout, ran.stderr).toBe("[True, True] False\nagain\n");
+      const rule = "max_connections: 2 connections are open already";
+      expect(data.network.blocked).toMatchObject([{ host: NAME, port: 80, rule }]);
+      const records = await world.runCli(actor, ["audit", "list", "--json"], { env });
+      expect(records.stdout).toContain(rule);
+      await world.takeRecord();
+    });
+
     it("a proxy of the user's that cannot be used stops a run before its command begins", async () => {
       const ran = await world.runCli(actor, ["run", "echo", "began"], { env: { HTTPS_PROXY: "ftp://proxy.example" } });
       expect([ran.status, ran.stdout]).toEqual([125, ""]);

@@ -18,6 +18,8 @@ class Resources(TypedDict, total=False):
     """What may be written, in MiB (4096)."""
     open_files: int
     """Open files of one process (4096)."""
+    max_connections: int
+    """Connections to the network at once (2048)."""
 
 
 class RunOptions(TypedDict, total=False):

@@ -218,6 +218,8 @@ class SandboxInfoResources:
     """What may be written, in MiB."""
     open_files: int
     """Open files of one process."""
+    max_connections: int
+    """Connections to the network at once."""
 
 
 @dataclass(frozen=True, slots=True)

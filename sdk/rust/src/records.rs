@@ -26,6 +26,9 @@ pub struct Resources {
     /// Open files of one process (4096).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_files: Option<i64>,
+    /// Connections to the network at once (2048).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_connections: Option<i64>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -352,6 +355,8 @@ pub struct SandboxInfoResources {
     pub disk_mb: i64,
     /// Open files of one process.
     pub open_files: i64,
+    /// Connections to the network at once.
+    pub max_connections: i64,
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize)]

@@ -6,6 +6,7 @@ export const optionKeys = {
     pids: true,
     diskMb: true,
     openFiles: true,
+    maxConnections: true,
   },
   RunOptions: {
     cwd: true,

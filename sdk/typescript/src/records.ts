@@ -13,6 +13,8 @@ export interface Resources {
   diskMb?: number | undefined;
   /** Open files of one process (4096). */
   openFiles?: number | undefined;
+  /** Connections to the network at once (2048). */
+  maxConnections?: number | undefined;
 }
 
 export interface RunOptions {
@@ -273,6 +275,8 @@ export interface SandboxInfoResources {
   readonly diskMb: number;
   /** Open files of one process. */
   readonly openFiles: number;
+  /** Connections to the network at once. */
+  readonly maxConnections: number;
 }
 
 export interface SandboxInfo {

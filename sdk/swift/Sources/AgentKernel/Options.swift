@@ -12,6 +12,8 @@ public struct Resources: Sendable, Codable {
     public var diskMb: Int?
     /// Open files of one process (4096).
     public var openFiles: Int?
+    /// Connections to the network at once (2048).
+    public var maxConnections: Int?
 
     /// What is left out is as the server has it.
     public init(
@@ -19,13 +21,15 @@ public struct Resources: Sendable, Codable {
         memoryMb: Int? = nil,
         pids: Int? = nil,
         diskMb: Int? = nil,
-        openFiles: Int? = nil
+        openFiles: Int? = nil,
+        maxConnections: Int? = nil
     ) {
         self.vcpus = vcpus
         self.memoryMb = memoryMb
         self.pids = pids
         self.diskMb = diskMb
         self.openFiles = openFiles
+        self.maxConnections = maxConnections
     }
 
     enum CodingKeys: String, CodingKey {
@@ -34,6 +38,7 @@ public struct Resources: Sendable, Codable {
         case pids = "pids"
         case diskMb = "disk_mb"
         case openFiles = "open_files"
+        case maxConnections = "max_connections"
     }
 
     /// Reads it as the API writes it.
@@ -44,6 +49,7 @@ public struct Resources: Sendable, Codable {
         pids = try container.decodeIfPresent(Int.self, forKey: .pids)
         diskMb = try container.decodeIfPresent(Int.self, forKey: .diskMb)
         openFiles = try container.decodeIfPresent(Int.self, forKey: .openFiles)
+        maxConnections = try container.decodeIfPresent(Int.self, forKey: .maxConnections)
     }
 
     /// Writes it as the API reads it.
@@ -54,6 +60,7 @@ public struct Resources: Sendable, Codable {
         try container.encodeIfPresent(pids, forKey: .pids)
         try container.encodeIfPresent(diskMb, forKey: .diskMb)
         try container.encodeIfPresent(openFiles, forKey: .openFiles)
+        try container.encodeIfPresent(maxConnections, forKey: .maxConnections)
     }
 }
 

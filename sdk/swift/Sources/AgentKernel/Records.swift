@@ -280,6 +280,8 @@ public struct SandboxInfoResources: Sendable, Codable {
     public let diskMb: Int
     /// Open files of one process.
     public let openFiles: Int
+    /// Connections to the network at once.
+    public let maxConnections: Int
 
     enum CodingKeys: String, CodingKey {
         case vcpus = "vcpus"
@@ -287,6 +289,7 @@ public struct SandboxInfoResources: Sendable, Codable {
         case pids = "pids"
         case diskMb = "disk_mb"
         case openFiles = "open_files"
+        case maxConnections = "max_connections"
     }
 }
 
