@@ -37,14 +37,14 @@ type RunOptions struct {
 	// How output is written in the answer; base64 keeps every byte (utf8). One of utf8, base64.
 	Encoding string `json:"encoding,omitempty"`
 
-	// What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments. One of auto, linux, wasm, hyperlight.
-	Backend string `json:"backend,omitempty"`
-
 	// With the backend `wasm`: the first word of the command is a program's text. One of js, python.
 	Lang string `json:"lang,omitempty"`
 
 	// With the backend `wasm`: the module itself, in base64; the first word of the command is then only its name.
 	Module string `json:"module,omitempty"`
+
+	// What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments. One of auto, linux, podman, docker, gvisor, microvm, wasm, apple, hyperlight.
+	Backend string `json:"backend,omitempty"`
 
 	// Where the root filesystem comes from; otherwise it is detected from the command.
 	Image string `json:"image,omitempty"`
@@ -97,6 +97,9 @@ type ExecOptions struct {
 
 // CreateOptions is a record of the API.
 type CreateOptions struct {
+	// What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments. One of auto, linux, podman, docker, gvisor, microvm, wasm, apple, hyperlight.
+	Backend string `json:"backend,omitempty"`
+
 	// Where the root filesystem comes from; otherwise it is detected from the command.
 	Image string `json:"image,omitempty"`
 

@@ -10,6 +10,20 @@ import type { Policy } from "./policy.js";
 export const backendNames = ["linux", "docker", "podman", "gvisor", "microvm", "wasm", "apple", "kubernetes"] as const;
 export type BackendName = (typeof backendNames)[number];
 
+/** Those that this version has, in the order in which they are shown. */
+export const usableBackends = [
+  "linux",
+  "podman",
+  "docker",
+  "gvisor",
+  "microvm",
+  "wasm",
+  "apple",
+] as const satisfies readonly BackendName[];
+
+/** What a request can ask for; `hyperlight` is another name of `wasm`. */
+export const backendChoices = ["auto", ...usableBackends, "hyperlight"] as const;
+
 /** A directory or file of the host that the image `host` shows at its own path, or a symlink that is made there. */
 export interface HostProgram {
   readonly path: string;

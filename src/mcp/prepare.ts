@@ -1,6 +1,6 @@
 /** Arguments of a tool into a checked request of the runtime, by the way that bodies of the HTTP interface go. */
 import { prepare, preparedUsual } from "../api/commands/prepare.js";
-import { env, network, timeoutMs } from "../api/operations/fields.js";
+import { backendChoice, env, network, timeoutMs } from "../api/operations/fields.js";
 import { optional } from "../api/schema/object-shape.js";
 import { choice, text } from "../api/schema/shapes.js";
 import { compatibilityModes, profileNames } from "../core/policy.js";
@@ -13,6 +13,10 @@ export { DEFAULT_TIMEOUT_MS } from "../api/commands/prepare.js";
 
 /** What decides about a sandbox. */
 export const policyFields = {
+  backend: optional(
+    backendChoice,
+    "What isolates it (auto); one that may isolate less than the user's choice needs the user's word.",
+  ),
   image: optional(
     text({ expected: "an image such as python:3.12-alpine", minLength: 1, maxLength: 1024 }),
     "Where the root filesystem comes from; otherwise it is detected from the command and the project.",

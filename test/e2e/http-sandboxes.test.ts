@@ -53,6 +53,23 @@ describe.each(actors)("as $name", (actor) => {
     expect((await ask("GET", "/sandboxes/life")).status).toBe(404);
   });
 
+  it("the backend is named as on the command line, and each that can be is known", async () => {
+    const made = await ask("POST", "/sandboxes", { name: "walls", backend: "linux", network: false });
+    expect([made.status, made.json.data?.backend], made.text).toEqual([201, "linux"]);
+    await ask("DELETE", "/sandboxes/walls?force=true");
+    const absent = { DOCKER_HOST: "unix:///nonexistent", CONTAINER_HOST: "unix:///nonexistent" };
+    const elsewhere = await ApiServer.start({ ...actor, variables: { ...actor.variables, ...absent } });
+    const admin = await elsewhere.key("walls", ["--scope", "admin"]);
+    for (const backend of ["docker", "podman"]) {
+      const body = { command: ["true"], backend };
+      const { json } = await elsewhere.ask("POST", "/run", { body, key: admin });
+      expect(json.error, backend).toMatchObject({ code: "backend_unavailable" });
+    }
+    await elsewhere.stop();
+    const unknown = await ask("POST", "/sandboxes", { name: "walls", backend: "dcoker" });
+    expect(unknown.json.error).toMatchObject({ details: { field: "backend" }, hint: 'did you mean "docker"?' });
+  });
+
   it("what is refused says in whole words what to ask instead", async () => {
     const unknown = await server.ask("GET", "/sandboxes", { key: "wrong" });
     expect([unknown.status, unknown.json.error.hint]).toEqual([

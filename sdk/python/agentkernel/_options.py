@@ -31,12 +31,12 @@ class RunOptions(TypedDict, total=False):
     """After so long the command is ended with all it started (30000)."""
     encoding: Literal["utf8", "base64"]
     """How output is written in the answer; base64 keeps every byte (utf8)."""
-    backend: Literal["auto", "linux", "wasm", "hyperlight"]
-    """What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments."""
     lang: Literal["js", "python"]
     """With the backend `wasm`: the first word of the command is a program's text."""
     module: str
     """With the backend `wasm`: the module itself, in base64; the first word of the command is then only its name."""
+    backend: Literal["auto", "linux", "podman", "docker", "gvisor", "microvm", "wasm", "apple", "hyperlight"]
+    """What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments."""
     image: str
     """Where the root filesystem comes from; otherwise it is detected from the command."""
     profile: Literal["permissive", "moderate", "restrictive"]
@@ -73,6 +73,8 @@ class ExecOptions(TypedDict, total=False):
 
 
 class CreateOptions(TypedDict, total=False):
+    backend: Literal["auto", "linux", "podman", "docker", "gvisor", "microvm", "wasm", "apple", "hyperlight"]
+    """What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments."""
     image: str
     """Where the root filesystem comes from; otherwise it is detected from the command."""
     profile: Literal["permissive", "moderate", "restrictive"]

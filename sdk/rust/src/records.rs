@@ -46,15 +46,15 @@ pub struct RunOptions {
     /// How output is written in the answer; base64 keeps every byte (utf8). One of utf8, base64.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
-    /// What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments. One of auto, linux, wasm, hyperlight.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub backend: Option<String>,
     /// With the backend `wasm`: the first word of the command is a program's text. One of js, python.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lang: Option<String>,
     /// With the backend `wasm`: the module itself, in base64; the first word of the command is then only its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
+    /// What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments. One of auto, linux, podman, docker, gvisor, microvm, wasm, apple, hyperlight.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backend: Option<String>,
     /// Where the root filesystem comes from; otherwise it is detected from the command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
@@ -110,6 +110,9 @@ pub struct ExecOptions {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct CreateOptions {
+    /// What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments. One of auto, linux, podman, docker, gvisor, microvm, wasm, apple, hyperlight.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backend: Option<String>,
     /// Where the root filesystem comes from; otherwise it is detected from the command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,

@@ -13,9 +13,9 @@ export const optionKeys = {
     stdin: true,
     timeoutMs: true,
     encoding: true,
-    backend: true,
     lang: true,
     module: true,
+    backend: true,
     image: true,
     profile: true,
     compatibilityMode: true,
@@ -35,6 +35,7 @@ export const optionKeys = {
     user: true,
   },
   CreateOptions: {
+    backend: true,
     image: true,
     profile: true,
     compatibilityMode: true,

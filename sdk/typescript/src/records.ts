@@ -26,12 +26,12 @@ export interface RunOptions {
   timeoutMs?: number | undefined;
   /** How output is written in the answer; base64 keeps every byte (utf8). */
   encoding?: "utf8" | "base64" | undefined;
-  /** What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments. */
-  backend?: "auto" | "linux" | "wasm" | "hyperlight" | undefined;
   /** With the backend `wasm`: the first word of the command is a program's text. */
   lang?: "js" | "python" | undefined;
   /** With the backend `wasm`: the module itself, in base64; the first word of the command is then only its name. */
   module?: string | undefined;
+  /** What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments. */
+  backend?: "auto" | "linux" | "podman" | "docker" | "gvisor" | "microvm" | "wasm" | "apple" | "hyperlight" | undefined;
   /** Where the root filesystem comes from; otherwise it is detected from the command. */
   image?: string | undefined;
   /** How much is allowed (moderate). */
@@ -68,6 +68,8 @@ export interface ExecOptions {
 }
 
 export interface CreateOptions {
+  /** What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments. */
+  backend?: "auto" | "linux" | "podman" | "docker" | "gvisor" | "microvm" | "wasm" | "apple" | "hyperlight" | undefined;
   /** Where the root filesystem comes from; otherwise it is detected from the command. */
   image?: string | undefined;
   /** How much is allowed (moderate). */

@@ -1,4 +1,5 @@
 /** Fields that several bodies have. */
+import { backendChoices } from "../../core/backend.js";
 import { compatibilityModes, egressModes, profileNames, workspaceModes } from "../../core/policy.js";
 import { ranges } from "../../policy/resources.js";
 import { type NumericPath, type ResourceKey, resourceNumbers, type SettableNamed } from "../../settings/index.js";
@@ -79,8 +80,15 @@ export const resources = named(
 
 const image = text({ expected: "an image such as python:3.12-alpine", minLength: 1, maxLength: 1024 });
 
+/** What isolates a sandbox. */
+export const backendChoice = choice(backendChoices);
+
 /** What decides about a sandbox, whether it is kept or not. */
 export const policyFields = {
+  backend: optional(
+    backendChoice,
+    "What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments.",
+  ),
   image: optional(image, "Where the root filesystem comes from; otherwise it is detected from the command.", "host"),
   profile: optional(choice(profileNames), "How much is allowed (moderate)."),
   compatibility_mode: optional(choice(compatibilityModes), "Defaults that fit one agent (native)."),

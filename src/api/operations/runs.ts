@@ -22,10 +22,6 @@ const tag = "run";
 
 /** What runs a command that is no program of an image. */
 export const moduleFields = {
-  backend: optional(
-    choice(["auto", "linux", "wasm", "hyperlight"]),
-    "What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments.",
-  ),
   lang: optional(choice(languages), "With the backend `wasm`: the first word of the command is a program's text."),
   module: optional(
     text({ expected: "a WebAssembly module in base64", minLength: 1 }),

@@ -1,7 +1,7 @@
 /** `sandbox_run`: one command in a sandbox of its own. */
 import { timeWithin } from "../../api/commands/key-limits.js";
 import { inFields } from "../../api/http/error-answer.js";
-import { command, insidePath } from "../../api/operations/fields.js";
+import { backendChoice, command, insidePath } from "../../api/operations/fields.js";
 import { field, optional } from "../../api/schema/object-shape.js";
 import { choice, flag } from "../../api/schema/shapes.js";
 import { languages } from "../../backends/wasm/languages.js";
@@ -26,7 +26,7 @@ export const sandboxRun = defineTool({
     timeout_ms: timeout,
     ...policyFields,
     backend: optional(
-      choice(["auto", "linux", "wasm", "hyperlight"]),
+      backendChoice,
       "What isolates it (auto). With wasm the command is a WebAssembly module of the project and its arguments.",
     ),
     lang: optional(choice(languages), "With backend wasm: the first word of the command is a program's text."),

@@ -2,7 +2,7 @@
  * src/runtime/backends decides which backend a sandbox gets. Each that this version has is a candidate here: how it is
  * proven on this machine, what a proof depends on, and how it is opened. What is loaded to prove one is loaded only then.
  */
-import type { Backend, BackendName, Lack } from "../../core/backend.js";
+import { type Backend, type BackendName, type Lack, usableBackends } from "../../core/backend.js";
 import type { RuntimeHost } from "../open-backend.js";
 import type { Proof } from "./proof.js";
 
@@ -15,7 +15,9 @@ export interface Candidate {
   open(host: RuntimeHost, proof: Proof): Backend;
 }
 
-const loaders: Readonly<Partial<Record<BackendName, () => Promise<Candidate>>>> = {
+type UsableBackend = (typeof usableBackends)[number];
+
+const loaders: Readonly<Record<UsableBackend, () => Promise<Candidate>>> = {
   linux: async () => (await import("./linux-candidate.js")).linuxCandidate,
   podman: async () => (await import("./engine-candidate.js")).engineCandidate("podman"),
   docker: async () => (await import("./engine-candidate.js")).engineCandidate("docker"),
@@ -27,19 +29,11 @@ const loaders: Readonly<Partial<Record<BackendName, () => Promise<Candidate>>>> 
 
 /** Null where this version has none. */
 export async function candidateOf(name: BackendName): Promise<Candidate | null> {
-  return (await loaders[name]?.()) ?? null;
+  return Object.hasOwn(loaders, name) ? await loaders[name as UsableBackend]() : null;
 }
 
 /** In the order in which they are shown. */
-export const candidateNames: readonly BackendName[] = [
-  "linux",
-  "podman",
-  "docker",
-  "gvisor",
-  "microvm",
-  "wasm",
-  "apple",
-].filter((name): name is BackendName => name in loaders);
+export const candidateNames: readonly BackendName[] = usableBackends;
 
 /** gVisor and wasm only where they are named; virtual machines only where hardware runs them (proven-machine.ts). */
 export function automaticOrder(platform: NodeJS.Platform): readonly BackendName[] {

@@ -53,11 +53,12 @@ describe("A11 a key at its ceiling", () => {
     ),
     [{ network: true }, /egress "on" is more than this key's ceiling/],
     [{ network: { allowed_domains: ["evil.example"] } }, /egress "allowlist" is more than this key's ceiling/],
+    [{ backend: "linux" }, /backend: linux may isolate less than auto/],
+    [{ backend: "docker" }, /backend: docker may isolate less than auto/],
     [{ dir: project.path }, /dir: this caller may not name this folder of the host/],
   ];
   const onlyRuns: readonly (readonly [Body, RegExp])[] = [
     [{ timeout_ms: 86_400_000 }, /timeout_ms: 86400000 is more than this key's ceiling allows \(3600000\)/],
-    [{ backend: "linux" }, /backend: linux may isolate less than auto/],
   ];
 
   it.each([...beyond, ...onlyRuns])("%j is refused by every operation that runs a command", async (body, message) => {

@@ -31,69 +31,6 @@ public enum OutputEncoding: RawRepresentable, Sendable, Hashable, Codable, CaseI
     }
 }
 
-/// What isolates a sandbox.
-public enum Backend: RawRepresentable, Sendable, Hashable, Codable, CaseIterable {
-    /// `auto`
-    case auto
-    /// `linux`
-    case linux
-    /// `wasm`
-    case wasm
-    /// `hyperlight`
-    case hyperlight
-    /// `docker`
-    case docker
-    /// `podman`
-    case podman
-    /// `gvisor`
-    case gvisor
-    /// `microvm`
-    case microvm
-    /// `apple`
-    case apple
-    /// `kubernetes`
-    case kubernetes
-    /// A word that this version does not know.
-    case unknown(String)
-
-    /// Those that this version knows.
-    public static let allCases: [Backend] = [.auto, .linux, .wasm, .hyperlight, .docker, .podman, .gvisor, .microvm, .apple, .kubernetes]
-
-    /// From the API's word.
-    public init(rawValue: String) {
-        switch rawValue {
-        case "auto": self = .auto
-        case "linux": self = .linux
-        case "wasm": self = .wasm
-        case "hyperlight": self = .hyperlight
-        case "docker": self = .docker
-        case "podman": self = .podman
-        case "gvisor": self = .gvisor
-        case "microvm": self = .microvm
-        case "apple": self = .apple
-        case "kubernetes": self = .kubernetes
-        default: self = .unknown(rawValue)
-        }
-    }
-
-    /// The API's word.
-    public var rawValue: String {
-        switch self {
-        case .auto: return "auto"
-        case .linux: return "linux"
-        case .wasm: return "wasm"
-        case .hyperlight: return "hyperlight"
-        case .docker: return "docker"
-        case .podman: return "podman"
-        case .gvisor: return "gvisor"
-        case .microvm: return "microvm"
-        case .apple: return "apple"
-        case .kubernetes: return "kubernetes"
-        case .unknown(let word): return word
-        }
-    }
-}
-
 /// The language of a program's text.
 public enum WasmLanguage: RawRepresentable, Sendable, Hashable, Codable, CaseIterable {
     /// `js`
@@ -120,6 +57,69 @@ public enum WasmLanguage: RawRepresentable, Sendable, Hashable, Codable, CaseIte
         switch self {
         case .js: return "js"
         case .python: return "python"
+        case .unknown(let word): return word
+        }
+    }
+}
+
+/// What isolates a sandbox.
+public enum Backend: RawRepresentable, Sendable, Hashable, Codable, CaseIterable {
+    /// `auto`
+    case auto
+    /// `linux`
+    case linux
+    /// `podman`
+    case podman
+    /// `docker`
+    case docker
+    /// `gvisor`
+    case gvisor
+    /// `microvm`
+    case microvm
+    /// `wasm`
+    case wasm
+    /// `apple`
+    case apple
+    /// `hyperlight`
+    case hyperlight
+    /// `kubernetes`
+    case kubernetes
+    /// A word that this version does not know.
+    case unknown(String)
+
+    /// Those that this version knows.
+    public static let allCases: [Backend] = [.auto, .linux, .podman, .docker, .gvisor, .microvm, .wasm, .apple, .hyperlight, .kubernetes]
+
+    /// From the API's word.
+    public init(rawValue: String) {
+        switch rawValue {
+        case "auto": self = .auto
+        case "linux": self = .linux
+        case "podman": self = .podman
+        case "docker": self = .docker
+        case "gvisor": self = .gvisor
+        case "microvm": self = .microvm
+        case "wasm": self = .wasm
+        case "apple": self = .apple
+        case "hyperlight": self = .hyperlight
+        case "kubernetes": self = .kubernetes
+        default: self = .unknown(rawValue)
+        }
+    }
+
+    /// The API's word.
+    public var rawValue: String {
+        switch self {
+        case .auto: return "auto"
+        case .linux: return "linux"
+        case .podman: return "podman"
+        case .docker: return "docker"
+        case .gvisor: return "gvisor"
+        case .microvm: return "microvm"
+        case .wasm: return "wasm"
+        case .apple: return "apple"
+        case .hyperlight: return "hyperlight"
+        case .kubernetes: return "kubernetes"
         case .unknown(let word): return word
         }
     }

@@ -74,12 +74,12 @@ public struct RunOptions: Sendable, Codable {
     public var timeout: Duration?
     /// How output is written in the answer; base64 keeps every byte (utf8).
     public var encoding: OutputEncoding?
-    /// What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments.
-    public var backend: Backend?
     /// With the backend `wasm`: the first word of the command is a program's text.
     public var lang: WasmLanguage?
     /// With the backend `wasm`: the module itself, in base64; the first word of the command is then only its name.
     public var module: String?
+    /// What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments.
+    public var backend: Backend?
     /// Where the root filesystem comes from; otherwise it is detected from the command.
     public var image: String?
     /// How much is allowed (moderate).
@@ -105,9 +105,9 @@ public struct RunOptions: Sendable, Codable {
         stdin: Input? = nil,
         timeout: Duration? = nil,
         encoding: OutputEncoding? = nil,
-        backend: Backend? = nil,
         lang: WasmLanguage? = nil,
         module: String? = nil,
+        backend: Backend? = nil,
         image: String? = nil,
         profile: Profile? = nil,
         compatibilityMode: CompatibilityMode? = nil,
@@ -122,9 +122,9 @@ public struct RunOptions: Sendable, Codable {
         self.stdin = stdin
         self.timeout = timeout
         self.encoding = encoding
-        self.backend = backend
         self.lang = lang
         self.module = module
+        self.backend = backend
         self.image = image
         self.profile = profile
         self.compatibilityMode = compatibilityMode
@@ -141,9 +141,9 @@ public struct RunOptions: Sendable, Codable {
         case stdin = "stdin"
         case timeout = "timeout_ms"
         case encoding = "encoding"
-        case backend = "backend"
         case lang = "lang"
         case module = "module"
+        case backend = "backend"
         case image = "image"
         case profile = "profile"
         case compatibilityMode = "compatibility_mode"
@@ -163,9 +163,9 @@ public struct RunOptions: Sendable, Codable {
         stdin = try Input(from: container, text: .stdin, encoding: .stdinEncoding)
         timeout = try container.decodeIfPresent(Double.self, forKey: .timeout).map { .milliseconds($0) }
         encoding = try container.decodeIfPresent(OutputEncoding.self, forKey: .encoding)
-        backend = try container.decodeIfPresent(Backend.self, forKey: .backend)
         lang = try container.decodeIfPresent(WasmLanguage.self, forKey: .lang)
         module = try container.decodeIfPresent(String.self, forKey: .module)
+        backend = try container.decodeIfPresent(Backend.self, forKey: .backend)
         image = try container.decodeIfPresent(String.self, forKey: .image)
         profile = try container.decodeIfPresent(Profile.self, forKey: .profile)
         compatibilityMode = try container.decodeIfPresent(CompatibilityMode.self, forKey: .compatibilityMode)
@@ -184,9 +184,9 @@ public struct RunOptions: Sendable, Codable {
         try stdin?.encode(to: &container, text: .stdin, encoding: .stdinEncoding)
         try container.encodeIfPresent(timeout.map { Int($0.inMilliseconds.rounded()) }, forKey: .timeout)
         try container.encodeIfPresent(encoding, forKey: .encoding)
-        try container.encodeIfPresent(backend, forKey: .backend)
         try container.encodeIfPresent(lang, forKey: .lang)
         try container.encodeIfPresent(module, forKey: .module)
+        try container.encodeIfPresent(backend, forKey: .backend)
         try container.encodeIfPresent(image, forKey: .image)
         try container.encodeIfPresent(profile, forKey: .profile)
         try container.encodeIfPresent(compatibilityMode, forKey: .compatibilityMode)
@@ -266,6 +266,8 @@ public struct ExecOptions: Sendable, Codable {
 
 /// What a new sandbox is.
 public struct CreateOptions: Sendable, Codable {
+    /// What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments.
+    public var backend: Backend?
     /// Where the root filesystem comes from; otherwise it is detected from the command.
     public var image: String?
     /// How much is allowed (moderate).
@@ -293,6 +295,7 @@ public struct CreateOptions: Sendable, Codable {
 
     /// What is left out is as the server has it.
     public init(
+        backend: Backend? = nil,
         image: String? = nil,
         profile: Profile? = nil,
         compatibilityMode: CompatibilityMode? = nil,
@@ -306,6 +309,7 @@ public struct CreateOptions: Sendable, Codable {
         idleTimeout: String? = nil,
         start: Bool? = nil
     ) {
+        self.backend = backend
         self.image = image
         self.profile = profile
         self.compatibilityMode = compatibilityMode
@@ -321,6 +325,7 @@ public struct CreateOptions: Sendable, Codable {
     }
 
     enum CodingKeys: String, CodingKey {
+        case backend = "backend"
         case image = "image"
         case profile = "profile"
         case compatibilityMode = "compatibility_mode"
@@ -338,6 +343,7 @@ public struct CreateOptions: Sendable, Codable {
     /// Reads it as the API writes it.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
+        backend = try container.decodeIfPresent(Backend.self, forKey: .backend)
         image = try container.decodeIfPresent(String.self, forKey: .image)
         profile = try container.decodeIfPresent(Profile.self, forKey: .profile)
         compatibilityMode = try container.decodeIfPresent(CompatibilityMode.self, forKey: .compatibilityMode)
@@ -355,6 +361,7 @@ public struct CreateOptions: Sendable, Codable {
     /// Writes it as the API reads it.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(backend, forKey: .backend)
         try container.encodeIfPresent(image, forKey: .image)
         try container.encodeIfPresent(profile, forKey: .profile)
         try container.encodeIfPresent(compatibilityMode, forKey: .compatibilityMode)
