@@ -4,7 +4,8 @@
  */
 import type { EgressPort, NameFamilies, OutgoingRefusal, OutgoingTarget } from "../core/egress.js";
 import type { NetworkRules } from "../core/policy.js";
-import type { Ask, EgressDecision, Gateway, GatewayLimits, SandboxSecrets } from "../egress/index.js";
+import type { Ask, EgressDecision, Gateway, SandboxSecrets } from "../egress/index.js";
+import type { GatewayLimits } from "../egress/limits.js";
 
 interface SandboxEgressOptions {
   readonly sandbox: string;

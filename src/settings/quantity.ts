@@ -1,7 +1,7 @@
 /** Numbers with a unit: how people write them, and which number each text stands for. */
 
 /** `value` where the text is a number of this kind, else why it is not. Ranges are checked by the caller. */
-export type ParsedQuantity = { readonly value: number } | { readonly reason: string };
+type ParsedQuantity = { readonly value: number } | { readonly reason: string };
 
 export interface Quantity {
   /** Only whole numbers of the unit exist. */
