@@ -15,7 +15,7 @@ const roots = {
     "src/cli/errors.ts",
     "src/runtime/backends/gvisor-candidate.ts",
   ],
-  engine: ["src/runtime/backends/engine-candidate.ts", "src/backends/linux/kept/changes.ts"],
+  engine: ["src/runtime/backends/engine-candidate.ts", "src/backends/linux/persistent/changes.ts"],
   wasm: ["src/runtime/open-module.ts", "src/runtime/backends/wasm-candidate.ts"],
   microvm: ["src/runtime/backends/microvm-candidate.ts", "src/runtime/backends/proven-machine.ts"],
 };

@@ -12,7 +12,7 @@ import type { Opening } from "../mcp/stdio/opening.js";
 import { tools } from "../mcp/tools/index.js";
 import type { CodeModeRequest } from "./code-mode.js";
 import type { Invocation } from "./invocation/index.js";
-import type { SaidOnce } from "./mcp-said.js";
+import type { ServerDefaults } from "./mcp-server-defaults.js";
 
 /** Of one client: commands at once, and such as wait for their turn. */
 const PLACES = 32;
@@ -22,7 +22,7 @@ const OUTPUT_BYTES = 128 << 20;
 
 interface ServedHere {
   readonly invocation: Invocation;
-  readonly said: SaidOnce;
+  readonly said: ServerDefaults;
   readonly code: CodeModeRequest | null;
   readonly instructions: string;
 }
@@ -58,7 +58,7 @@ export async function serveHere(
   await Promise.all(later);
 }
 
-function hostOf(invocation: Invocation, { said }: SaidOnce, settleLater: McpHost["settleLater"]): McpHost {
+function hostOf(invocation: Invocation, { said }: ServerDefaults, settleLater: McpHost["settleLater"]): McpHost {
   const { env, homeDir, resident } = invocation;
   return {
     caller: localUser,

@@ -1,6 +1,6 @@
 /** A named sandbox, as the verbs about its files need it: `diff`, `apply` and `cp`. */
 import type { AppliedPaths } from "../core/applied-paths.js";
-import type { KeptChanges } from "../core/changes.js";
+import type { PersistentChanges } from "../core/changes.js";
 import { AgentKernelError } from "../core/errors.js";
 import { escapeText } from "../core/escape.js";
 import type { HideRule } from "../core/policy.js";
@@ -19,7 +19,7 @@ export interface SandboxFiles {
   /** The folder of the host that it has a copy of; null without one. */
   readonly projectDir: string | null;
   /** Undefined where its backend cannot tell what it changed. */
-  readonly changes: KeptChanges | undefined;
+  readonly changes: PersistentChanges | undefined;
   /** What its policy hides. */
   readonly hide: readonly HideRule[];
   /** Puts a file operation on record, before it is done. */
@@ -33,7 +33,7 @@ export interface SandboxFiles {
 /** Rejects with `not_found` where there is none of that name. */
 export type FindSandbox = (name: string) => Promise<SandboxFiles>;
 
-export function changesOf({ name, changes }: SandboxFiles): KeptChanges {
+export function changesOf({ name, changes }: SandboxFiles): PersistentChanges {
   if (changes !== undefined) return changes;
   throw new AgentKernelError("unsupported", `the backend of ${escapeText(name)} cannot tell what a sandbox changed`, {
     hint: "copy files out of it with agentkernel cp instead",

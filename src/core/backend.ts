@@ -3,7 +3,7 @@
  * tell me when it died. Everything else (exec, files, PTY, network) travels over the stream to the guest.
  */
 import type { Duplex } from "node:stream";
-import type { KeptChanges } from "./changes.js";
+import type { PersistentChanges } from "./changes.js";
 import type { HeartbeatTiming } from "./heartbeat-timing.js";
 import type { Policy } from "./policy.js";
 
@@ -205,7 +205,7 @@ export interface Backend {
   /** Where it takes images from a store of its own; without it they come from ours. */
   findImage?(request: OwnImageRequest): Promise<OwnImage>;
   /** Without it the backend has only sandboxes that die with their owner. */
-  readonly kept?: KeptBackend;
+  readonly kept?: PersistentBackend;
   /** What of a spec must be fixed before a sandbox is built. Without it, or where it is null, none is built ahead. */
   shapeOf?(spec: BootSpec): WarmShape | null;
 }
@@ -248,13 +248,13 @@ export interface SandboxUsage {
   readonly pidsDenied: number;
 }
 
-export interface KeptStatus {
+export interface PersistentStatus {
   readonly paused: boolean;
   readonly usage: SandboxUsage;
 }
 
 /** How an owner's time with a kept sandbox ended. */
-export type KeptOver =
+export type PersistentEnding =
   /** Nothing of it runs any more; its disk is as it was. */
   | { readonly how: "ended"; readonly end: SandboxEnd }
   /** Nobody saw how: the process that owned it on the host was killed. */
@@ -265,16 +265,16 @@ export type KeptOver =
   | { readonly how: "released" };
 
 /** A running sandbox that outlives its owner. One owner at a time: a newer one takes the place of the one before. */
-export interface KeptSandbox {
+export interface PersistentSandbox {
   readonly layers: readonly Layer[];
   readonly startedAtMs: number;
   /** Settles once, and never rejects. */
-  readonly over: Promise<KeptOver>;
+  readonly over: Promise<PersistentEnding>;
   /** As of a `BootedSandbox`. */
   readonly heartbeat?: HeartbeatTiming;
   /** A new byte stream to the guest; the one before, whoever had it, is closed. */
   connect(): Promise<Duplex>;
-  status(): Promise<KeptStatus>;
+  status(): Promise<PersistentStatus>;
   /** Rejects with `unsupported` where the layer `freezer` is absent. */
   pause(): Promise<void>;
   resume(): Promise<void>;
@@ -298,7 +298,7 @@ export interface HeldStill {
 }
 
 /** How the last sandbox in a state folder ended. */
-export interface KeptEnd {
+export interface LastEnd {
   readonly atMs: number;
   /** Nobody saw it end; `end` is a guess. */
   readonly lost: boolean;
@@ -309,22 +309,22 @@ export interface KeptEnd {
  * Sandboxes that outlive their owner. Each has a state folder, the caller's own with mode 0700, which also takes what
  * the sandbox writes to its root and to a copied project, from one start to the next.
  */
-export interface KeptBackend {
+export interface PersistentBackend {
   /** Rejects with `conflict` where one runs. Clears up after an earlier one that was killed. */
-  start(spec: BootSpec, stateDir: string, signal?: AbortSignal): Promise<KeptSandbox>;
+  start(spec: BootSpec, stateDir: string, signal?: AbortSignal): Promise<PersistentSandbox>;
   /** Takes over what runs there; null where nothing does, and then nothing of it is left but its disk and its end. */
-  adopt(stateDir: string): Promise<KeptSandbox | null>;
-  lastEnd(stateDir: string): Promise<KeptEnd | null>;
+  adopt(stateDir: string): Promise<PersistentSandbox | null>;
+  lastEnd(stateDir: string): Promise<LastEnd | null>;
   /** Removes the folder with everything in it. Rejects with `conflict` where one runs. */
   remove(stateDir: string): Promise<void>;
   /** Without it the backend cannot tell what a sandbox changed. */
-  readonly changes?: KeptChanges;
+  readonly changes?: PersistentChanges;
   /** Without it the backend cannot make a second one of what a sandbox has written: no snapshots, no forks. */
-  readonly copies?: KeptCopies;
+  readonly copies?: SandboxCopies;
 }
 
 /** What a copy took with it; null where the backend cannot tell. */
-export interface KeptCopy {
+export interface SandboxCopy {
   readonly entries: number | null;
   readonly bytes: number | null;
   /** What was in memory is in it too, so that it goes on where its original was; not there: files alone. */
@@ -344,7 +344,7 @@ export interface MemoryOptions {
  * can be started, copied and removed. So a snapshot is a copy that nobody starts. One that has memory begins, the first
  * time that it is started, where that was saved.
  */
-export interface KeptCopies {
+export interface SandboxCopies {
   /** Files alone, or the memory of what runs as well: then a copy goes on where its original was. */
   readonly of: "files" | "files and memory";
   /**
@@ -352,5 +352,5 @@ export interface KeptCopies {
    * 0700. Where it rejects, `remove` clears what it left there. Neither side sees what the other writes from then on.
    * What does not run and was never started has its memory if it was saved with it.
    */
-  make(stateDir: string, into: string, signal?: AbortSignal, memory?: MemoryOptions): Promise<KeptCopy>;
+  make(stateDir: string, into: string, signal?: AbortSignal, memory?: MemoryOptions): Promise<SandboxCopy>;
 }

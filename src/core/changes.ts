@@ -72,7 +72,7 @@ export interface ApplyOptions {
 }
 
 /** Of a sandbox that runs as of one that does not. Rejects with `unsupported` where it has no copy of a project. */
-export interface KeptChanges {
+export interface PersistentChanges {
   list(
     stateDir: string,
     options: ChangeSelection & { readonly countsLines?: boolean },

@@ -17,7 +17,7 @@ const KEPT_FILES = 3;
 
 export class FileLog implements Log {
   readonly #path: string;
-  #unsaid = 0;
+  #dropped = 0;
   lost = 0;
 
   constructor(path: string) {
@@ -25,13 +25,13 @@ export class FileLog implements Log {
   }
 
   say(line: string): void {
-    const gap = this.#unsaid > 0 ? stamped(`${this.#unsaid} lines could not be written`) : "";
+    const gap = this.#dropped > 0 ? stamped(`${this.#dropped} lines could not be written`) : "";
     try {
       this.#makeRoom();
       appendFileSync(this.#path, `${gap}${stamped(line)}`, { mode: 0o600 });
-      this.#unsaid = 0;
+      this.#dropped = 0;
     } catch {
-      this.#unsaid++;
+      this.#dropped++;
       this.lost++;
     }
   }

@@ -126,7 +126,7 @@ function startEnd(verb: "read" | "write", order: object, signal?: AbortSignal): 
       const status = await ended;
       signal?.throwIfAborted();
       if (status instanceof Error) throw new AgentKernelError("internal", "ak-copy does not start", { cause: status });
-      if (status !== 0) throw saidBy(verb, words);
+      if (status !== 0) throw failureOf(verb, words);
     },
     kill() {
       signal?.removeEventListener("abort", callOff);
@@ -135,7 +135,7 @@ function startEnd(verb: "read" | "write", order: object, signal?: AbortSignal): 
   };
 }
 
-function saidBy(verb: string, words: string): AgentKernelError {
+function failureOf(verb: string, words: string): AgentKernelError {
   const line = words.trim().split("\n").at(-1) ?? "";
   try {
     const { code, message } = JSON.parse(line) as { readonly code: unknown; readonly message: unknown };

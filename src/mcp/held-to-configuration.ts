@@ -18,7 +18,7 @@ import { type ResourceKey, resourceNumbers } from "../settings/index.js";
 import type { Call } from "./tool.js";
 
 /** Nobody reads through more, and what matters could be hidden in it. */
-const MOST_ASKED_CHARS = 1000;
+const MAX_QUESTION_CHARS = 1000;
 
 export type Arguments = Omit<PolicyBody, "dir">;
 
@@ -49,7 +49,7 @@ export async function refuseWider(
   const [first] = excess;
   if (first === undefined) return;
   const all = escapeText(excess.map(({ words }) => words).join("; "));
-  if (confirm !== null && all.length <= MOST_ASKED_CHARS) {
+  if (confirm !== null && all.length <= MAX_QUESTION_CHARS) {
     const question = `A tool call asks for a sandbox that is more open than your configuration makes it (${all}). Allow it for this call?`;
     if (await agrees(confirm, question)) return;
     const words = escapeText(first.words);

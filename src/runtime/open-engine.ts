@@ -5,9 +5,9 @@ import type { Backend } from "../core/backend.js";
 import { type EngineKind, engineVariable } from "../core/engine-socket.js";
 import { nativeBinary } from "../core/native-binary.js";
 import { engineFolder } from "../core/state-folders.js";
-import { keptOnEach } from "./kept-backends.js";
 import { openBackend, type RuntimeHost } from "./open-backend.js";
 import { openMicrovm } from "./open-microvm.js";
+import { persistentOnEach } from "./persistent-backends.js";
 
 /** At the socket that is named, or else the first that its own tools would use. */
 export function openEngine({ env, homeDir }: RuntimeHost, kind: EngineKind, socket: string | null = null): Backend {
@@ -26,11 +26,11 @@ export function openKeeper(host: RuntimeHost): Backend {
   const { kept } = backend;
   if (kept === undefined) return backend;
   const engines = new Map<EngineKind, Backend>();
-  const engineKept = (kind: EngineKind) => {
+  const persistentContainers = (kind: EngineKind) => {
     const found = engines.get(kind) ?? openEngine(host, kind);
     engines.set(kind, found);
     return found.kept;
   };
-  const machineKept = (monitor: MonitorProgram) => openMicrovm(host, monitor).kept;
-  return { ...backend, kept: keptOnEach(kept, { engine: engineKept, machine: machineKept }) };
+  const persistentMachine = (monitor: MonitorProgram) => openMicrovm(host, monitor).kept;
+  return { ...backend, kept: persistentOnEach(kept, { engine: persistentContainers, machine: persistentMachine }) };
 }

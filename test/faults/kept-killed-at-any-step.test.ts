@@ -6,8 +6,15 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { KeptBackend, KeptSandbox } from "../../src/core/backend.js";
-import { adoptKept, guestOf, inStateFolder, Owned, startKept, supervisorOf } from "../contract/suite/kept-subject.js";
+import type { PersistentBackend, PersistentSandbox } from "../../src/core/backend.js";
+import {
+  adoptPersistent,
+  guestOf,
+  inStateFolder,
+  Owned,
+  startPersistent,
+  supervisorOf,
+} from "../contract/suite/kept-subject.js";
 import { bootSpec } from "../contract/suite/subject.js";
 import { type Actor, actors } from "../support/actors.js";
 import { leaksSince, traces } from "../support/leaks.js";
@@ -80,9 +87,9 @@ describe.each(actors)("as $name", (actor) => {
 /** Whatever `kill` left: the next owner finds it whole or not at all. */
 async function survive(
   actor: Actor,
-  kept: KeptBackend,
+  kept: PersistentBackend,
   step: string,
-  kill: (folder: string) => Promise<KeptSandbox | null>,
+  kill: (folder: string) => Promise<PersistentSandbox | null>,
 ): Promise<void> {
   const before = traces();
   const folder = actor.ownFolder("state");
@@ -90,7 +97,7 @@ async function survive(
     await writeMark(kept, folder);
     const left = await kill(folder);
     left?.release();
-    const owned = (await adoptWhole(kept, folder)) ?? (await startKept(kept, bootSpec({}), folder));
+    const owned = (await adoptWhole(kept, folder)) ?? (await startPersistent(kept, bootSpec({}), folder));
     expect((await owned.sh("cat /opt/mark")).stdout, step).toBe("mark\n");
     await owned.sandbox.kill();
   });
@@ -98,7 +105,7 @@ async function survive(
 }
 
 /** One that is found may have got its signal and not died of it yet; then its owner is told of its end. */
-async function adoptWhole(kept: KeptBackend, folder: string): Promise<Owned | null> {
+async function adoptWhole(kept: PersistentBackend, folder: string): Promise<Owned | null> {
   const found = await kept.adopt(folder);
   if (found === null) return null;
   return await Owned.of(found).catch(async (error: unknown) => {
@@ -108,11 +115,11 @@ async function adoptWhole(kept: KeptBackend, folder: string): Promise<Owned | nu
   });
 }
 
-async function writeMark(kept: KeptBackend, folder: string): Promise<void> {
-  const owned = await startKept(kept, bootSpec({}), folder);
+async function writeMark(kept: PersistentBackend, folder: string): Promise<void> {
+  const owned = await startPersistent(kept, bootSpec({}), folder);
   await owned.sh("echo mark > /opt/mark");
   await owned.sandbox.stop(1000);
-  await expect(adoptKept(kept, folder)).rejects.toThrow("nothing runs");
+  await expect(adoptPersistent(kept, folder)).rejects.toThrow("nothing runs");
 }
 
 async function strikeAtStart(folder: string, victim: "supervisor" | "first process", delayMs: number): Promise<void> {

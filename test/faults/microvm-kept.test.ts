@@ -1,7 +1,7 @@
 /** Machines that stay and go wrong: what was on the disk is there at the next start, and nothing else is left. */
 import { execFileSync } from "node:child_process";
 import { afterAll, describe, expect, it } from "vitest";
-import { guestOf, inStateFolder, startKept } from "../contract/suite/kept-subject.js";
+import { guestOf, inStateFolder, startPersistent } from "../contract/suite/kept-subject.js";
 import { bootSpec } from "../contract/suite/subject.js";
 import { actors } from "../support/actors.js";
 import { contractFolder, kernelFolder, machineCache } from "../support/machine-places.js";
@@ -25,7 +25,7 @@ describe.skipIf(missing !== null || actor?.name !== "root")("a machine that stay
   it("whose QEMU is killed while it writes is told as ended, and its disk is repaired by the next start", async () => {
     const folder = actor.ownFolder("state");
     await inStateFolder(kept, folder, async () => {
-      const first = await startKept(kept, bootSpec({}), folder);
+      const first = await startPersistent(kept, bootSpec({}), folder);
       const writer = await first.start([
         "sh",
         "-c",
@@ -37,7 +37,7 @@ describe.skipIf(missing !== null || actor?.name !== "root")("a machine that stay
       const over = await first.sandbox.over;
       expect(over).toMatchObject({ how: "ended", end: { code: 1, said: expect.stringContaining("QEMU ended") } });
       expect(isGone(qemu)).toBe(true);
-      const second = await startKept(kept, bootSpec({}), folder);
+      const second = await startPersistent(kept, bootSpec({}), folder);
       expect(await second.sh("cat /data/synced; echo more > /data/more && cat /data/more")).toMatchObject({
         stdout: "there\nmore\n",
         stderr: "",
@@ -50,7 +50,7 @@ describe.skipIf(missing !== null || actor?.name !== "root")("a machine that stay
   it("whose QEMU stands still can be killed, and another cannot be started beside it", async () => {
     const folder = actor.ownFolder("state");
     await inStateFolder(kept, folder, async () => {
-      const owned = await startKept(kept, bootSpec({}), folder);
+      const owned = await startPersistent(kept, bootSpec({}), folder);
       const qemu = awaitChild(guestOf(folder), "qemu-system-x86");
       killNow(qemu, "SIGSTOP");
       await expect(kept.start(bootSpec({}), folder)).rejects.toMatchObject({ code: "conflict" });
@@ -87,7 +87,7 @@ describe.skipIf(missing !== null || actor?.name !== "root")("a machine that stay
     const folder = actor.ownFolder("state");
     await inStateFolder(kept, folder, async () => {
       const spec = bootSpec({ fields: { "resources.diskMiB": 64 } });
-      const owned = await startKept(kept, spec, folder);
+      const owned = await startPersistent(kept, spec, folder);
       const filled = await owned.sh(
         "dd if=/dev/zero of=/big bs=1M count=200; rm /big; echo small > /small; cat /small",
       );

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { EngineClient } from "../../src/backends/engine/client.js";
 import { Container } from "../../src/backends/engine/container.js";
 import type { EngineBackendOptions } from "../../src/backends/engine/index.js";
-import { readRecord } from "../../src/backends/engine/kept/record.js";
-import type { Backend, BootSpec, KeptBackend } from "../../src/core/backend.js";
+import { readRecord } from "../../src/backends/engine/persistent/record.js";
+import type { Backend, BootSpec, PersistentBackend } from "../../src/core/backend.js";
 import type { Actor } from "./actors.js";
 
 export function engineOptions(actor: Actor, env: Readonly<Record<string, string>>): EngineBackendOptions {
@@ -23,7 +23,7 @@ export function withImage(backend: Backend, id: string): Backend {
     image: { kind: "engine", engine: backend.name as "docker" | "podman", id },
   });
   const { kept } = backend;
-  const keeps: { readonly kept?: KeptBackend } = kept
+  const keeps: { readonly kept?: PersistentBackend } = kept
     ? { kept: { ...kept, start: (spec, stateDir, signal) => kept.start(own(spec), stateDir, signal) } }
     : {};
   return { ...backend, boot: (spec, signal, onStream) => backend.boot(own(spec), signal, onStream), ...keeps };

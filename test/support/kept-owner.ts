@@ -4,7 +4,7 @@
  */
 import { type EngineBackendOptions, engineBackend } from "../../src/backends/engine/index.js";
 import { linuxBackend } from "../../src/backends/linux/index.js";
-import type { BootSpec, KeptBackend } from "../../src/core/backend.js";
+import type { BootSpec, PersistentBackend } from "../../src/core/backend.js";
 import { GuestSession, KEPT_WINDOW_BYTES } from "../../src/guest/index.js";
 import { type MachineParts, machinesFrom } from "./machines-from.js";
 
@@ -33,7 +33,7 @@ function start(
   programs: OwnerOrder["programs"],
   spec: BootSpec,
   stateDir: string,
-): ReturnType<KeptBackend["start"]> | undefined {
+): ReturnType<PersistentBackend["start"]> | undefined {
   if ("machine" in programs) {
     const { kept } = machinesFrom(programs.machine).backend;
     return kept?.start({ ...spec, image: programs.image }, stateDir);

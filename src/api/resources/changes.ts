@@ -2,7 +2,7 @@
 import type { Buffer } from "node:buffer";
 import { Readable } from "node:stream";
 import { appliedPaths } from "../../core/applied-paths.js";
-import type { ApplyReport, KeptChanges, ProjectChange } from "../../core/changes.js";
+import type { ApplyReport, PersistentChanges, ProjectChange } from "../../core/changes.js";
 import { deferred } from "../../core/deferred.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { agreedTo, projectPaths } from "../../core/project-paths.js";
@@ -97,7 +97,7 @@ export const applySandbox: HandlerFor<"applySandbox"> = async ({ body, caller, p
   return data(applyAnswer(report));
 };
 
-function changesOf({ name, changes, record }: Sandbox): KeptChanges {
+function changesOf({ name, changes, record }: Sandbox): PersistentChanges {
   if (!record.hasRun) {
     throw new AgentKernelError("conflict", `the sandbox ${name} has never run, and so has changed nothing`, {
       hint: `start it: POST /sandboxes/${name}/start`,

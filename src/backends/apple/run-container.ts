@@ -6,7 +6,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { Duplex } from "node:stream";
 import type { BootedSandbox, BootSpec, SandboxEnd } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
-import { endOf } from "../engine/kept/end.js";
+import { endOf } from "../engine/persistent/end.js";
 import { entryOrder } from "../entry/order.js";
 import { awaitEntry, giveOrder } from "../entry/talk.js";
 import { copiedViews } from "../entry/views.js";

@@ -11,7 +11,7 @@ import { EngineClient } from "./client.js";
 import type { ProgramPaths } from "./container-spec.js";
 import { Engine } from "./engine.js";
 import { findEngineImage } from "./images.js";
-import { engineKept } from "./kept/index.js";
+import { persistentContainers } from "./persistent/index.js";
 import { RunContainer } from "./run-container.js";
 import { startContainer } from "./start-container.js";
 import { hasAbandoned, sweepOrphans } from "./sweep.js";
@@ -53,7 +53,7 @@ export function engineBackend(kind: EngineKind, { programs, env, folder }: Engin
       const started = await startContainer(engine(), spec, { kind: "run", signal, onStream, beside: sweep });
       return await new RunContainer(started).boot(engine(), spec, { signal, onStream });
     },
-    kept: engineKept(engine),
+    kept: persistentContainers(engine),
     shapeOf: (spec) => warmShape(engine(), spec),
     findImage: (request) => findEngineImage(engine(), request),
   };

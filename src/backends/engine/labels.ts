@@ -32,7 +32,7 @@ export function ownedLabels(kind: "run" | "warm", sandbox: string, folder: strin
   return { ...own, [labels.folder]: folder };
 }
 
-export function keptLabels(sandbox: string, stateDir: string): Labels {
+export function persistentLabels(sandbox: string, stateDir: string): Labels {
   return { [labels.kind]: "kept", [labels.sandbox]: sandbox, [labels.user]: userLabel(), [labels.state]: stateDir };
 }
 

@@ -24,8 +24,8 @@ import type { Container } from "./container.js";
 import type { Engine } from "./engine.js";
 import { FirstProcess } from "./first-process.js";
 import { HeldFolders } from "./held-folders.js";
-import { endOf } from "./kept/end.js";
 import type { MuxedStream } from "./muxed-stream.js";
+import { endOf } from "./persistent/end.js";
 import { explained, type StartedContainer } from "./start-container.js";
 import { abandon } from "./sweep.js";
 import { nothingKnown } from "./usage.js";
@@ -47,7 +47,7 @@ export class RunContainer {
   #used: UsedSoFar = nothingKnown;
   readonly ended: Promise<SandboxEnd>;
   readonly #removed = deferred<void>();
-  readonly #told = deferred<void>();
+  readonly #announced = deferred<void>();
   #asked: Promise<void> | null = null;
   #finished: Promise<SandboxEnd> | null = null;
   #stateDir: string | null = null;
@@ -200,7 +200,7 @@ export class RunContainer {
 
   async #kill(): Promise<void> {
     this.#look();
-    this.#told.resolve();
+    this.#announced.resolve();
     // An engine that does not answer is heard of by whoever waits for the end.
     await this.#container.kill().catch(() => {});
     this.#stream.destroy();
@@ -210,7 +210,7 @@ export class RunContainer {
   async #leave(): Promise<void> {
     this.#look();
     this.#stream.destroy();
-    this.#told.resolve();
+    this.#announced.resolve();
     const impatience = setTimeout(() => void this.#container.kill().catch(() => {}), LEAVE_MS);
     await this.ended.catch(() => {});
     clearTimeout(impatience);
@@ -243,7 +243,7 @@ export class RunContainer {
   async #over(status: Promise<number | null>): Promise<SandboxEnd> {
     const heard = new AbortController();
     const engines = status.then(endOf).finally(() => heard.abort());
-    const kernels = this.#told.promise.then(async () => {
+    const kernels = this.#announced.promise.then(async () => {
       // Podman would be asked to remove what it is still at work on.
       if (this.#first === null || !this.#isDocker) return await engines;
       await this.#first.gone(heard.signal);

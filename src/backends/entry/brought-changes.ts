@@ -1,8 +1,8 @@
 /** Changes of a project that lies where the host cannot look: they are brought over before anything is told of them. */
-import type { KeptChanges } from "../../core/changes.js";
-import { linuxChanges } from "../linux/kept/changes.js";
+import type { PersistentChanges } from "../../core/changes.js";
+import { linuxChanges } from "../linux/persistent/changes.js";
 
-export function broughtChanges(bring: (stateDir: string) => Promise<void>): KeptChanges {
+export function broughtChanges(bring: (stateDir: string) => Promise<void>): PersistentChanges {
   const told = linuxChanges({});
   return {
     async list(stateDir, ...rest) {

@@ -10,7 +10,7 @@ import type { BootSpec, CarryReport } from "../../core/backend.js";
 import { isAgentKernelError } from "../../core/errors.js";
 import { holderState, ownMark } from "../../core/process-mark.js";
 import { carryReport } from "../linux/jail-events.js";
-import { askChanges, startChangesJob } from "../linux/kept/changes.js";
+import { askChanges, startChangesJob } from "../linux/persistent/changes.js";
 import { sendAll, sendMessage } from "./talk.js";
 import type { CopiedView } from "./views.js";
 

@@ -5,7 +5,7 @@
 import type { Backend, BootedSandbox, Lack } from "../../core/backend.js";
 import { type JailPrograms, startJail } from "./jail-process.js";
 import { bootText, specBasis } from "./jail-spec.js";
-import { linuxKept } from "./kept/index.js";
+import { persistentJails } from "./persistent/index.js";
 import { warmShape } from "./warm-jail.js";
 
 export const linuxLacks: readonly Lack[] = [];
@@ -18,7 +18,7 @@ export function linuxBackend(programs: JailPrograms): Backend {
     async boot(spec, signal, onStream): Promise<BootedSandbox> {
       return await startJail(programs, bootText(spec, programs), signal, onStream);
     },
-    kept: linuxKept(programs),
+    kept: persistentJails(programs),
     shapeOf: (spec) => warmShape(programs, specBasis(spec, programs)),
   };
 }

@@ -38,8 +38,8 @@ it("a guest waits inside its walls unless they depend on folders that come later
     const text = firstMessage(spec, [view], kind);
     return { inside: waitsInside(text), ahead: (JSON.parse(text) as { readonly ahead: unknown }).ahead };
   };
-  const nobodys = { hostname: "run-000000000000", trees: [], readonly: [], listed: null };
-  expect(first(boot(copied), false)).toMatchObject({ inside: true, ahead: nobodys });
+  const orderAhead = { hostname: "run-000000000000", trees: [], readonly: [], listed: null };
+  expect(first(boot(copied), false)).toMatchObject({ inside: true, ahead: orderAhead });
   const later = { inside: false, ahead: null };
   expect(first(boot(copied), true)).toEqual(later);
   expect(first(boot({ ...copied, "proc.landlock": "workspace" }), false)).toEqual(later);

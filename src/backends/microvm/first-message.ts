@@ -28,7 +28,7 @@ export function firstMessage(boot: BootSpec, views: readonly CopiedView[], kind:
     places: places(boot, views, tmpMib),
     pids: resources.pids,
     openFiles: resources.openFiles,
-    ahead: !stays && canWaitInside(boot, views, kind) ? nobodys(boot) : null,
+    ahead: !stays && canWaitInside(boot, views, kind) ? orderAhead(boot) : null,
   });
 }
 
@@ -46,11 +46,11 @@ function canWaitInside({ policy: { proc } }: BootSpec, views: readonly CopiedVie
 }
 
 /** As long as the names of sandboxes that do not stay: then files that name them stay as they are (native/init/root.rs). */
-const NOBODYS_NAME = "run-000000000000";
+const PLACEHOLDER_HOSTNAME = "run-000000000000";
 
-function nobodys(boot: BootSpec): EntryOrder {
+function orderAhead(boot: BootSpec): EntryOrder {
   const order = entryOrder(boot, { views: [], live: [], isKept: false, hasOwnKeeper: true });
-  return { ...order, hostname: NOBODYS_NAME, trustedCertificate: null, git: null, project: null };
+  return { ...order, hostname: PLACEHOLDER_HOSTNAME, trustedCertificate: null, git: null, project: null };
 }
 
 /** In memory, and so with a limit, beside what every machine has. */

@@ -7,9 +7,9 @@ import type { Backend, BootSpec, Lack, WarmShape } from "../../core/backend.js";
 import { sweepProjects } from "../entry/copied-project.js";
 import { copiedViews, liveViews } from "../entry/views.js";
 import { firstMessage } from "./first-message.js";
-import { microvmKept } from "./kept/index.js";
 import type { MonitorKind } from "./monitor.js";
 import { type MicrovmOptions, usualHeartbeat } from "./options.js";
+import { persistentMachines } from "./persistent/index.js";
 import { machineViews, RunMachine } from "./run-machine.js";
 import { memoryMib } from "./shape.js";
 import { shapeFor } from "./shape-for.js";
@@ -41,7 +41,7 @@ export function microvmBackend(options: MicrovmOptions): Backend {
       }
       return booted;
     },
-    kept: microvmKept(options),
+    kept: persistentMachines(options),
     shapeOf: (spec) => warmShape(options, spec),
   };
 }

@@ -24,7 +24,7 @@ export function remarksNow(lines: readonly string[], place: StateLocation, nowMs
   if (choice === "always" || !lines.some((line) => recurring.test(line))) return lines;
   if (choice === "never") return lines.filter((line) => !recurring.test(line));
   const file = joinedPath(stateFolder(place.env, place.homeDir), "remarks.json");
-  const said = new Map(saidSince(nowMs - DAY_MS, nowMs, readJson(file)));
+  const said = new Map(shownSince(nowMs - DAY_MS, nowMs, readJson(file)));
   const fresh = lines.filter((line) => recurring.test(line) && !said.has(keyOf(line, place)));
   if (fresh.length > 0) {
     for (const line of fresh) said.set(keyOf(line, place), nowMs);
@@ -47,7 +47,7 @@ function keyOf(line: string, { cwd }: StateLocation): string {
 }
 
 /** In the order in which they were said. A clock that was set back makes them new. */
-function saidSince(fromMs: number, nowMs: number, kept: unknown): readonly (readonly [string, number])[] {
+function shownSince(fromMs: number, nowMs: number, kept: unknown): readonly (readonly [string, number])[] {
   if (typeof kept !== "object" || kept === null) return [];
   return Object.entries(kept).flatMap(([key, at]) =>
     typeof at === "number" && at > fromMs && at <= nowMs ? [[key, at] as const] : [],

@@ -1,5 +1,5 @@
 /** The user's sandboxes as the verbs about their files see them. */
-import type { KeptChanges } from "../../core/changes.js";
+import type { PersistentChanges } from "../../core/changes.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { Invocation } from "../invocation/index.js";
 import type { FindSandbox } from "../sandbox-files.js";
@@ -39,7 +39,7 @@ export function sandboxFiles(invocation: Pick<Invocation, "resident" | "env" | "
 }
 
 /** Of one that has never run: there is nothing to look at, and so nothing that could be looked at in vain. */
-function unchanged(name: string, projectDir: string, synced: boolean): KeptChanges {
+function unchanged(name: string, projectDir: string, synced: boolean): PersistentChanges {
   return {
     list: async (_, { paths }) => ({ changes: [], projectDir, synced, omitted: 0, unmatched: paths }),
     async *patch() {},

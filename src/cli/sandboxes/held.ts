@@ -4,7 +4,7 @@
  */
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { linuxChanges } from "../../backends/linux/kept/changes.js";
+import { linuxChanges } from "../../backends/linux/persistent/changes.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import { heldFolder } from "../../core/state-folders.js";

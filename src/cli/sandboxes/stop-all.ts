@@ -8,7 +8,7 @@ import { EngineClient } from "../../backends/engine/client.js";
 import { endAllContainers } from "../../backends/engine/end-all.js";
 import { probeEngine } from "../../backends/engine/probe.js";
 import { endAll } from "../../backends/linux/end-all.js";
-import { keptSupervisors } from "../../backends/linux/kept/supervisors.js";
+import { runningSupervisors } from "../../backends/linux/persistent/supervisors.js";
 import { stateMark } from "../../backends/linux/state-mark.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { nativeBinary } from "../../core/native-binary.js";
@@ -45,7 +45,7 @@ export async function endEverySandbox(invocation: Invocation, scope: KillScope):
   } = await endAll({
     jailBinary: realpathSync(nativeBinary("ak-jail")),
     mark: scope === "user" ? null : stateMark(journalFolder(env, homeDir)),
-    holders: () => keptSupervisors(folder),
+    holders: () => runningSupervisors(folder),
   });
   const ended = jails + (await endOnEngines(invocation, scope));
   if (wasForced) await clearUp(invocation);

@@ -10,12 +10,12 @@ import type { LineOutput } from "../../mcp/stdio/line-transport.js";
 import { type Opening, openLines } from "../../mcp/stdio/opening.js";
 import { type CodeModeRequest, codeModeOf } from "../code-mode.js";
 import type { Invocation } from "../invocation/index.js";
-import { type SaidOnce, saidOnce } from "../mcp-said.js";
+import { readServerDefaults, type ServerDefaults } from "../mcp-server-defaults.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr } from "../output.js";
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
-  const said = await saidOnce(parsed, invocation);
+  const said = await readServerDefaults(parsed, invocation);
   const code = await codeModeOf(parsed, invocation);
   const instructions = instructionsFor(code);
   const gone = new AbortController();
@@ -51,7 +51,7 @@ function instructionsFor(code: CodeModeRequest | null): string {
 
 interface Served {
   readonly invocation: Invocation;
-  readonly said: SaidOnce;
+  readonly said: ServerDefaults;
   readonly code: CodeModeRequest | null;
   readonly instructions: string;
 }

@@ -30,7 +30,7 @@ export async function execute(parsed: ParsedOptions, caller: Invocation): Promis
   if (parsed.flags.has("keep")) {
     if (failsOnConflict) throw tooEarly();
     const { lifeOf } = await import("../sandboxes/life-options.js");
-    return await (await import("../sandboxes/run-kept.js")).runKept(
+    return await (await import("../sandboxes/run-persistent.js")).runPersistent(
       request,
       { ...lifeOf(parsed), graceMs },
       invocation,

@@ -38,7 +38,7 @@ export interface Refusal {
 
 export type CallOutcome = { readonly json: string } | { readonly error: Refusal };
 
-const MOST_ASKED_CHARS = 400;
+const MAX_QUESTION_CHARS = 400;
 
 export class RunCalls {
   readonly #parts: RunCallsParts;
@@ -136,7 +136,7 @@ export class RunCalls {
     const { confirm } = this.#parts;
     if (confirm === null) return { verdict: "denied", rule: `${rule}, and nobody can be asked` };
     const shown = escapeText(JSON.stringify(args));
-    if (shown.length > MOST_ASKED_CHARS) return { verdict: "denied", rule: `${rule}: too long to be asked about` };
+    if (shown.length > MAX_QUESTION_CHARS) return { verdict: "denied", rule: `${rule}: too long to be asked about` };
     const agreed = await confirm(
       `Code in a sandbox asks to call the tool ${escapeText(name)} with ${shown}. Allow this call?`,
     );

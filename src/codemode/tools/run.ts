@@ -1,7 +1,7 @@
 /** `code_run`: one program against typed tools. Only what it prints goes back to the model. */
 import { answerObject, field, optional } from "../../api/schema/object-shape.js";
 import { choice, flag, list, text, whole } from "../../api/schema/shapes.js";
-import { commandFields, commandTold } from "../../mcp/output/answer.js";
+import { commandFields, commandOutput } from "../../mcp/output/answer.js";
 import { CommandOutput, withRoom } from "../../mcp/output/command-output.js";
 import { OUTPUT_URI } from "../../mcp/output/kept-outputs.js";
 import { DEFAULT_TIMEOUT_MS, timeout } from "../../mcp/prepare.js";
@@ -75,7 +75,7 @@ async function run(mode: CodeMode, { code, language = "typescript", project, tim
     const ran = await host.places
       .at(host.caller, signal, () => runProgram(running, call))
       .finally(() => prepareAhead(mode, call));
-    const told = commandTold(
+    const told = commandOutput(
       {
         end: ran.end,
         captured: output.captured,

@@ -40,7 +40,7 @@ describe("an attempt", () => {
 
   it("is not waited for where the registry asks for too long a pause", async () => {
     const work = withRetries(rules, undefined, async () => {
-      throw new TransientFailure(failure, defaultRetryRules.maxAskedPauseMs + 1);
+      throw new TransientFailure(failure, defaultRetryRules.maxServerPauseMs + 1);
     });
     await expect(work).rejects.toBe(failure);
   });

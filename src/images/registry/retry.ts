@@ -7,14 +7,14 @@ export interface RetryRules {
   readonly firstPauseMs: number;
   readonly maxPauseMs: number;
   /** A registry that asks for a longer pause than this is not waited for. */
-  readonly maxAskedPauseMs: number;
+  readonly maxServerPauseMs: number;
 }
 
 export const defaultRetryRules: RetryRules = {
   attempts: 5,
   firstPauseMs: 500,
   maxPauseMs: 8_000,
-  maxAskedPauseMs: 20_000,
+  maxServerPauseMs: 20_000,
 };
 
 export interface Attempts {
@@ -41,7 +41,7 @@ export async function withRetries<T>(
       if (!(error instanceof TransientFailure)) throw error;
       failures += 1;
       const asked = error.retryAfterMs ?? 0;
-      if (failures >= rules.attempts || asked > rules.maxAskedPauseMs) throw error.failure;
+      if (failures >= rules.attempts || asked > rules.maxServerPauseMs) throw error.failure;
       await pauseFor(Math.max(asked, pauseMs(rules, failures)), signal);
     }
   }

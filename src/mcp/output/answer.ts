@@ -41,7 +41,7 @@ interface Ended {
   readonly notes: readonly string[];
 }
 
-export function commandTold(
+export function commandOutput(
   { end, captured, ms, sandbox, command, notes }: Ended,
   { outputs }: Pick<Call, "outputs">,
 ): ToolOutput {

@@ -7,7 +7,7 @@ import type { Call } from "../tool.js";
 
 /** How often a client is told at most, and how much at once: the answer has everything. */
 const TELL_MS = 100;
-const MOST_TOLD_CHARS = 16_384;
+const MAX_PROGRESS_CHARS = 16_384;
 
 /** Memory for one command's output, until its answer was made. */
 export async function withRoom<T>({ host }: Pick<Call, "host">, work: (room: OutputRoom) => Promise<T>): Promise<T> {
@@ -65,7 +65,7 @@ export class CommandOutput {
 
   #note(text: string, bytes: number): void {
     this.#total += bytes;
-    this.#unsent = (this.#unsent + text).slice(-2 * MOST_TOLD_CHARS);
+    this.#unsent = (this.#unsent + text).slice(-2 * MAX_PROGRESS_CHARS);
     if (this.#isClosed || this.#timer !== null || this.#telling !== null) return;
     this.#timer = setTimeout(() => {
       this.#timer = null;
@@ -78,7 +78,7 @@ export class CommandOutput {
 
   async #tell(): Promise<void> {
     if (this.#unsent === "" || this.#progress === null) return;
-    const text = this.#unsent.slice(-MOST_TOLD_CHARS);
+    const text = this.#unsent.slice(-MAX_PROGRESS_CHARS);
     this.#unsent = "";
     await this.#progress(this.#total, text);
   }

@@ -7,7 +7,7 @@ import type { CommandEnd } from "../../runtime/command-end.js";
 import { awaitCommand } from "../../runtime/run-once.js";
 import type { ExecOptions } from "../../runtime/sandboxes/index.js";
 import { refuseOtherUser } from "../held-to-configuration.js";
-import { commandAnswer, commandTold } from "../output/answer.js";
+import { commandAnswer, commandOutput } from "../output/answer.js";
 import { CommandOutput, withRoom } from "../output/command-output.js";
 import { DEFAULT_TIMEOUT_MS, timeout } from "../prepare.js";
 import { ensureRunning, hostEnvFor, type Reached, reach } from "../reach.js";
@@ -59,7 +59,7 @@ export const sandboxExec = defineTool({
       const end = await host.places.at(host.caller, signal, () => execIn(reached, options, output, call));
       await output.close();
       const ms = performance.now() - startedAt;
-      return commandTold(
+      return commandOutput(
         { end, captured: output.captured, ms, sandbox: args.name, command: args.command, notes: [] },
         call,
       );

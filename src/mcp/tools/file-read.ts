@@ -11,7 +11,7 @@ import { type Call, defineTool } from "../tool.js";
 const USUAL_BYTES = 64 << 10;
 const MOST_BYTES = 1 << 20;
 /** What is longer is told once: as data, for programs. */
-const MOST_TOLD_TWICE = USUAL_BYTES;
+const MAX_REPEATED_BYTES = USUAL_BYTES;
 
 const output = answerObject({
   path: field(text(), "What was read."),
@@ -65,9 +65,9 @@ export const sandboxFileRead = defineTool({
       ...(end < sizeBytes ? { next_offset: end } : {}),
       is_whole: offset === 0 && end >= sizeBytes,
     };
-    const isLong = length > MOST_TOLD_TWICE;
+    const isLong = length > MAX_REPEATED_BYTES;
     const notes = [
-      ...(isLong ? [`${length} bytes are in the structured content; read ${MOST_TOLD_TWICE} to see them here`] : []),
+      ...(isLong ? [`${length} bytes are in the structured content; read ${MAX_REPEATED_BYTES} to see them here`] : []),
       ...(end < sizeBytes ? [`${end} of ${sizeBytes} bytes; read on with offset ${end}`] : []),
       ...(encoding === "base64" ? ["base64"] : []),
     ];

@@ -7,7 +7,7 @@ import { choice, flag } from "../../api/schema/shapes.js";
 import { languages } from "../../backends/wasm/languages.js";
 import { hiddenIn, MissedPaths } from "../../runtime/missed-paths.js";
 import { runOnce } from "../../runtime/run-once.js";
-import { commandAnswer, commandTold } from "../output/answer.js";
+import { commandAnswer, commandOutput } from "../output/answer.js";
 import { CommandOutput, withRoom } from "../output/command-output.js";
 import { endNotes, hiddenNotes } from "../output/notes.js";
 import { DEFAULT_TIMEOUT_MS, policyFields, prepareFor, timeout } from "../prepare.js";
@@ -63,7 +63,7 @@ export const sandboxRun = defineTool({
       const notes = [...request.notes, ...ran.image.notes, ...ran.notes, ...hidden].map((note) =>
         host.redact.value(inFields(note)),
       );
-      return commandTold(
+      return commandOutput(
         {
           end: ran.command,
           captured: output.captured,

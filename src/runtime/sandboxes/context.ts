@@ -1,12 +1,12 @@
 /** What one sandbox needs of whoever owns them all. */
-import type { Backend, BackendName, KeptBackend, KeptCopies } from "../../core/backend.js";
+import type { Backend, BackendName, PersistentBackend, SandboxCopies } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { Clock, Moment } from "./clock.js";
 import type { SandboxEventDetails } from "./events.js";
 import type { HostEnv } from "./types.js";
 
 /** Of sandboxes, or why there are none. */
-export function copiesOf({ kept }: Pick<SandboxContext, "kept">): KeptCopies {
+export function copiesOf({ kept }: Pick<SandboxContext, "kept">): SandboxCopies {
   if (kept.copies !== undefined) return kept.copies;
   throw new AgentKernelError("unsupported", "this backend has no snapshots and no forks of sandboxes");
 }
@@ -21,9 +21,9 @@ export interface Named {
 export interface SandboxContext {
   readonly backend: Backend;
   /** What finds sandboxes again and removes them, on whichever kernel they run. */
-  readonly kept: KeptBackend;
+  readonly kept: PersistentBackend;
   /** The one that is named, where one is. Rejects where it does not work here, or keeps no sandboxes in such folders. */
-  readonly backendFor: (name: BackendName | undefined) => Promise<Backend & { readonly kept: KeptBackend }>;
+  readonly backendFor: (name: BackendName | undefined) => Promise<Backend & { readonly kept: PersistentBackend }>;
   readonly clock: Clock;
   /** Of this process. */
   readonly env: HostEnv;

@@ -1,5 +1,5 @@
 /** All that a copy of a sandbox begins with: the backend's part and, where memory is in that, commands that go on in it. */
-import type { KeptCopy, MemoryOptions } from "../../core/backend.js";
+import type { MemoryOptions, SandboxCopy } from "../../core/backend.js";
 import { copiesOf, type SandboxContext } from "./context.js";
 import { copyCommands } from "./execs/copied-commands.js";
 import type { CopyFolders } from "./folder.js";
@@ -19,7 +19,7 @@ export type CopyCall = readonly [into: CopyFolders, options: CopyOptions];
 export async function copyOfSandbox(
   { record: { name }, folder, running, context }: Pick<SandboxView, "record" | "folder" | "running" | "context">,
   ...[into, { memory: withMemory = true, signal }]: CopyCall
-): Promise<KeptCopy> {
+): Promise<SandboxCopy> {
   return await whileStill(running, { folder, name, withMemory, signal }, (held) =>
     copyState(context, folder, into, { signal, memory: { isWanted: withMemory, held } }),
   );
@@ -31,7 +31,7 @@ export async function copyState(
   from: CopyFolders,
   into: CopyFolders,
   { signal, memory }: StateCopy,
-): Promise<KeptCopy> {
+): Promise<SandboxCopy> {
   const copied = await copiesOf(context).make(from.jail, into.jail, signal, memory);
   if (copied.memory === true) {
     for (const part of ["execs", "terminals"] as const) await copyCommands(from[part], into[part], context.clock.now());

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { KeptBackend } from "../../core/backend.js";
+import type { PersistentBackend } from "../../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { isSandboxName } from "./name.js";
 import type { SandboxRecord } from "./record.js";
@@ -66,9 +66,9 @@ export class SandboxFolder implements CopyFolders {
 /** All of one user's. */
 export class SandboxFolders {
   readonly root: string;
-  readonly #kept: KeptBackend;
+  readonly #kept: PersistentBackend;
 
-  constructor(root: string, kept: KeptBackend) {
+  constructor(root: string, kept: PersistentBackend) {
     this.root = root;
     this.#kept = kept;
   }

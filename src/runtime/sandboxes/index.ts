@@ -4,7 +4,7 @@
  * HTTP interface), who checks what a caller may see. It never ends a sandbox because it ends itself.
  */
 import { randomBytes } from "node:crypto";
-import type { Backend, BackendName, KeptBackend } from "../../core/backend.js";
+import type { Backend, BackendName, PersistentBackend } from "../../core/backend.js";
 import type { BackendRequest } from "../../core/backend-request.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { within } from "../../core/within.js";
@@ -73,7 +73,7 @@ const ADOPTION_MS = 2000;
 
 export class Sandboxes {
   readonly #options: SandboxesOptions;
-  readonly #kept: KeptBackend;
+  readonly #kept: PersistentBackend;
   readonly #folders: SandboxFolders;
   readonly #home: SandboxContext;
   readonly #lives: Lives;
@@ -85,7 +85,7 @@ export class Sandboxes {
   readonly snapshots: Snapshots;
   #adopted: Promise<void> = Promise.resolve();
 
-  private constructor(options: SandboxesOptions, kept: KeptBackend) {
+  private constructor(options: SandboxesOptions, kept: PersistentBackend) {
     this.#options = options;
     this.#kept = kept;
     this.#folders = new SandboxFolders(options.folder, kept);
@@ -256,7 +256,7 @@ export class Sandboxes {
     return await choose(request, run, signal);
   }
 
-  #keeper(chosen: Backend): Backend & { readonly kept: KeptBackend } {
+  #keeper(chosen: Backend): Backend & { readonly kept: PersistentBackend } {
     const { backend } = this.#options;
     if (chosen.name === backend.name) return { ...backend, kept: this.#kept };
     if (chosen.kept === undefined || !keepers.includes(chosen.name)) {

@@ -1,5 +1,5 @@
 /** Starts a kept sandbox from its record: its way out first, then the sandbox, each on record. */
-import type { BootSpec, KeptSandbox } from "../../core/backend.js";
+import type { BootSpec, PersistentSandbox } from "../../core/backend.js";
 import { heldFolder } from "../../core/state-folders.js";
 import type { Asker } from "../asker.js";
 import { gitPartsFor } from "../git-files.js";
@@ -24,7 +24,7 @@ export interface LaunchParts {
 }
 
 export interface Launched {
-  readonly kept: KeptSandbox;
+  readonly kept: PersistentSandbox;
   readonly egress: RunEgress | null;
 }
 

@@ -3,7 +3,7 @@
  * published ports. It ends with the sandbox, or is let go of while the sandbox runs on.
  */
 import type { Duplex } from "node:stream";
-import type { KeptOver, KeptSandbox, Layer, SandboxEnd } from "../../core/backend.js";
+import type { Layer, PersistentEnding, PersistentSandbox, SandboxEnd } from "../../core/backend.js";
 import type { AgentKernelError } from "../../core/errors.js";
 import { within } from "../../core/within.js";
 import { GuestSession, KEPT_WINDOW_BYTES } from "../../guest/index.js";
@@ -14,18 +14,18 @@ import type { RunEgress } from "../run-egress.js";
 const LAST_WORDS_MS = 1000;
 
 interface RunningParts {
-  readonly kept: KeptSandbox;
+  readonly kept: PersistentSandbox;
   readonly egress: RunEgress | null;
   /** Called when somebody connects to a published port; what it returns, when that is over. */
   readonly onConnection: () => () => void;
 }
 
 export class RunningSandbox {
-  readonly kept: KeptSandbox;
+  readonly kept: PersistentSandbox;
   readonly session: GuestSession;
   readonly egress: RunEgress | null;
   /** Settles when all of it that was ours is closed. Never rejects. */
-  readonly over: Promise<KeptOver>;
+  readonly over: Promise<PersistentEnding>;
   isPaused = false;
   isOver = false;
   readonly #onConnection: () => () => void;
@@ -129,7 +129,7 @@ export class RunningSandbox {
     this.session.destroy();
   }
 
-  async #close(over: KeptOver): Promise<KeptOver> {
+  async #close(over: PersistentEnding): Promise<PersistentEnding> {
     this.#isReleased = true;
     // How its last commands ended may still be on its way.
     if (over.how === "ended") await within(LAST_WORDS_MS, this.session.ended, () => null);

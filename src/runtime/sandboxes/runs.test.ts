@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { KeptOver, KeptSandbox } from "../../core/backend.js";
+import type { PersistentEnding, PersistentSandbox } from "../../core/backend.js";
 import { deferred } from "../../core/deferred.js";
 import { encodeJson, FrameType } from "../../guest/frame.js";
 import { connectedPair, READY } from "../../guest/testing/fake-guest.js";
@@ -75,8 +75,8 @@ async function onRecord(path: string): Promise<readonly (readonly string[])[]> {
 }
 
 /** A machine whose guest has these commands. */
-async function machine(execs: readonly object[]): Promise<KeptSandbox> {
-  const over = deferred<KeptOver>();
+async function machine(execs: readonly object[]): Promise<PersistentSandbox> {
+  const over = deferred<PersistentEnding>();
   const end = { reason: "stopped" } as never;
   const kill = async () => {
     over.resolve({ how: "ended", end });

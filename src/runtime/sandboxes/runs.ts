@@ -2,7 +2,7 @@
  * The runs of one kept sandbox, one at a time: how one begins, by a start or an adoption, and how it ends, by whoever
  * ends it. It decides nothing about when; whoever calls it does so one call after the other, but for `kill`.
  */
-import type { KeptOver, KeptSandbox } from "../../core/backend.js";
+import type { PersistentEnding, PersistentSandbox } from "../../core/backend.js";
 import { within } from "../../core/within.js";
 import type { PublishedPort } from "../published-ports.js";
 import type { StopReason } from "./events.js";
@@ -127,7 +127,7 @@ export class Runs {
     await this.#settled;
   }
 
-  async #adoptRunning(kept: KeptSandbox): Promise<void> {
+  async #adoptRunning(kept: PersistentSandbox): Promise<void> {
     const { secrets, net, audit, context, execs, record, asker } = this.#parts;
     const egress = await secrets.openEgress(record(), net, audit, { hostEnv: context.env, isAdopted: true, asker });
     try {
@@ -152,7 +152,7 @@ export class Runs {
   }
 
   /** From here on its end is heard of. */
-  async #take(kept: KeptSandbox, egress: Launched["egress"]): Promise<RunningSandbox> {
+  async #take(kept: PersistentSandbox, egress: Launched["egress"]): Promise<RunningSandbox> {
     const { onConnection, onRunning } = this.#parts;
     const running = await RunningSandbox.open({ kept, egress, onConnection });
     this.#current = running;
@@ -162,7 +162,7 @@ export class Runs {
     return running;
   }
 
-  async #ended(running: RunningSandbox, over: KeptOver): Promise<void> {
+  async #ended(running: RunningSandbox, over: PersistentEnding): Promise<void> {
     const { execs, context, audit, record, onStopped } = this.#parts;
     if (this.#current === running) this.#current = null;
     if (over.how === "released") return;

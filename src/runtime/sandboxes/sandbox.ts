@@ -1,7 +1,7 @@
 /** One kept sandbox: its record, and its run where it has one. Changes of its state come one after the other. */
 import type { Duplex } from "node:stream";
-import type { KeptCopy } from "../../core/backend.js";
-import type { KeptChanges } from "../../core/changes.js";
+import type { SandboxCopy } from "../../core/backend.js";
+import type { PersistentChanges } from "../../core/changes.js";
 import type { ExecRequest } from "../../core/exec.js";
 import type { NetworkRules } from "../../core/policy.js";
 import { within } from "../../core/within.js";
@@ -241,7 +241,7 @@ export class Sandbox {
   }
 
   /** What it has, as it is at one moment, into empty folders. One that runs is held still meanwhile. */
-  copyInto(...[into, options]: CopyCall): Promise<KeptCopy> {
+  copyInto(...[into, options]: CopyCall): Promise<SandboxCopy> {
     return this.#lane.run(async () => {
       this.#refuseIfRemoved();
       await this.#runs.adopt();
@@ -306,7 +306,7 @@ export class Sandbox {
   }
 
   /** What it changed in its copy of the project, whether it runs or not; undefined where the backend cannot tell. */
-  get changes(): KeptChanges | undefined {
+  get changes(): PersistentChanges | undefined {
     return this.#home.kept.changes;
   }
 

@@ -5,7 +5,7 @@
  */
 import { access, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { HeldStill, KeptSandbox } from "../../core/backend.js";
+import type { HeldStill, PersistentSandbox } from "../../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { isCode, type SandboxFolder, syncFolder } from "./folder.js";
 import type { RunningSandbox } from "./running.js";
@@ -64,7 +64,7 @@ async function whilePaused<T>(
 }
 
 /** What a process that was killed had held still goes on. Resolves to whether there was such a one. */
-export async function letGoOn(kept: KeptSandbox | null, folder: SandboxFolder): Promise<boolean> {
+export async function letGoOn(kept: PersistentSandbox | null, folder: SandboxFolder): Promise<boolean> {
   try {
     await access(noteIn(folder));
   } catch (error) {

@@ -1,6 +1,6 @@
 /** What is asked of kept sandboxes, and what they tell. */
 import type { CopyOrigin } from "../../audit/index.js";
-import type { BackendName, KeptEnd, Layer, SandboxUsage } from "../../core/backend.js";
+import type { BackendName, LastEnd, Layer, SandboxUsage } from "../../core/backend.js";
 import type { TerminalSize } from "../../core/exec.js";
 import type { Policy } from "../../core/policy.js";
 import type { PublishedPort } from "../published-ports.js";
@@ -162,7 +162,7 @@ export interface SandboxInfo extends SandboxSummary {
   readonly execs: readonly ExecInfo[];
   readonly terminals: readonly TerminalInfo[];
   /** How it ended the last time; null while it runs, or where it never has. */
-  readonly lastEnd: KeptEnd | null;
+  readonly lastEnd: LastEnd | null;
   /** What its user should know, one line each. */
   readonly notes: readonly string[];
 }

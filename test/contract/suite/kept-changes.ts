@@ -3,10 +3,10 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, lstatSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import type { KeptChanges, ProjectChange } from "../../../src/core/changes.js";
+import type { PersistentChanges, ProjectChange } from "../../../src/core/changes.js";
 import { makeProject, type Project } from "../../support/project.js";
 import type { Contract } from "./contract.js";
-import { inStateFolder, type Owned, startKept } from "./kept-subject.js";
+import { inStateFolder, type Owned, startPersistent } from "./kept-subject.js";
 import { bootSpec } from "./subject.js";
 
 const inProject = { cwd: "/workspace" } as const;
@@ -76,7 +76,7 @@ export function keptChangesContract(contract: Contract): void {
     const project = makeProject(actor, files);
     const folder = actor.ownFolder("state");
     await inStateFolder(kept, folder, async () => {
-      const owned = await startKept(kept, bootSpec({ projectDir: project.path, fields }), folder);
+      const owned = await startPersistent(kept, bootSpec({ projectDir: project.path, fields }), folder);
       expect(await owned.sh(work, inProject)).toMatchObject({ stderr: "", code: 0 });
       await use(owned, project, folder);
     });
@@ -174,7 +174,7 @@ export function keptChangesContract(contract: Contract): void {
       const project = makeProject(actor, { a: "a\n", b: "b\n", c: "c\n", d: "d\n" });
       const folder = actor.ownFolder("state");
       await inStateFolder(kept, folder, async () => {
-        const owned = await startKept(kept, bootSpec({ projectDir: project.path }), folder);
+        const owned = await startPersistent(kept, bootSpec({ projectDir: project.path }), folder);
         await owned.sh("echo more >> a; echo new > e", inProject);
         rmSync(join(project.path, "a"));
         const listed = async () => letters((await changes.list(folder, everything)).changes);
@@ -213,7 +213,7 @@ export function keptChangesContract(contract: Contract): void {
         const folder = actor.ownFolder("state");
         await inStateFolder(kept, folder, async () => {
           const spec = bootSpec({ projectDir: project.path, fields: { "fs.workspace.mode": mode } });
-          const owned = await startKept(kept, spec, folder);
+          const owned = await startPersistent(kept, spec, folder);
           await owned.sh("echo x > run.sh", inProject);
           const listed = changes.list(folder, everything);
           if (mode === "mount") await expect(listed).rejects.toMatchObject({ code: "unsupported" });
@@ -227,7 +227,7 @@ export function keptChangesContract(contract: Contract): void {
   });
 }
 
-async function collect(changes: KeptChanges, folder: string, notes: string[]): Promise<Buffer> {
+async function collect(changes: PersistentChanges, folder: string, notes: string[]): Promise<Buffer> {
   const parts: Buffer[] = [];
   for await (const part of changes.patch(folder, everything, (note) => notes.push(note))) parts.push(part);
   return Buffer.concat(parts);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { makeProject } from "../../support/project.js";
 import type { Contract } from "./contract.js";
-import { inStateFolder, startKept } from "./kept-subject.js";
+import { inStateFolder, startPersistent } from "./kept-subject.js";
 import { bootSpec } from "./subject.js";
 
 const inProject = { cwd: "/workspace" } as const;
@@ -26,7 +26,7 @@ export function keptCopiesContract(contract: Contract): void {
       const project = makeProject(actor, { "a.txt": "a\n", "b.txt": "b\n", "sub/c.txt": "c\n", "d.txt": "d\n" });
       await within(async (from, into) => {
         const spec = bootSpec({ projectDir: project.path });
-        const first = await startKept(kept, spec, from);
+        const first = await startPersistent(kept, spec, from);
         const made = await first.sh(
           "mkdir /data; echo root > /data/one; ln /data/one /data/two; ln -s /etc/shadow /data/out; rm -r sub; rm b.txt; echo changed > a.txt; echo new > new.txt; chmod 751 new.txt; truncate -s 48m /data/holes; find new.txt -printf '%T@' | cut -d. -f1",
           inProject,
@@ -35,9 +35,9 @@ export function keptCopiesContract(contract: Contract): void {
         await first.sandbox.stop(1000);
         const copied = await copies.make(from, into);
         expect(copied.bytes ?? 0).toBeLessThan(49 << 20);
-        const again = await startKept(kept, spec, from);
+        const again = await startPersistent(kept, spec, from);
         await again.sh("echo later > /data/one; echo later > a.txt", inProject);
-        const copy = await startKept(kept, { ...spec, id: "copy", hostname: "copy" }, into);
+        const copy = await startPersistent(kept, { ...spec, id: "copy", hostname: "copy" }, into);
         const found = await copy.sh(
           "cat /data/one a.txt new.txt; ls; readlink /data/out; test /data/one -ef /data/two && echo linked; find new.txt /data/holes -printf '%m %s\\n'; hostname; find new.txt -printf '%T@' | cut -d. -f1",
           inProject,
@@ -55,12 +55,12 @@ export function keptCopiesContract(contract: Contract): void {
       const project = makeProject(actor, { "a.txt": "a\n", "b.txt": "b\n", "same.txt": "s\n", "host.txt": "h\n" });
       await within(async (from, into) => {
         const spec = bootSpec({ projectDir: project.path });
-        const first = await startKept(kept, spec, from);
+        const first = await startPersistent(kept, spec, from);
         await first.sh("echo changed > a.txt; rm b.txt", inProject);
         await first.sandbox.stop(1000);
         await copies.make(from, into);
         writeFileSync(join(project.path, "host.txt"), "the host's\n");
-        const copy = await startKept(kept, { ...spec, id: "copy", hostname: "copy" }, into);
+        const copy = await startPersistent(kept, { ...spec, id: "copy", hostname: "copy" }, into);
         await copy.sh("echo new > new.txt", inProject);
         // An engine's copy does not know that it never changed what the host has changed since: to it that is a conflict.
         const changed = async (folder: string) =>
@@ -79,21 +79,21 @@ export function keptCopiesContract(contract: Contract): void {
       const original = actor.ownFolder("state");
       await within(async (copied, again) => {
         await inStateFolder(kept, original, async () => {
-          const first = await startKept(kept, bootSpec({}), original);
+          const first = await startPersistent(kept, bootSpec({}), original);
           await first.sh("echo root > /opt/file");
           await first.sandbox.stop(1000);
           await copies.make(original, copied);
         });
         await copies.make(copied, again);
         await kept.remove(copied);
-        const last = await startKept(kept, bootSpec({}), again);
+        const last = await startPersistent(kept, bootSpec({}), again);
         expect((await last.sh("cat /opt/file")).stdout).toBe("root\n");
       });
     });
 
     contract.needing("pause", test)("one that runs is copied while it is paused, and goes on", async () => {
       await within(async (from, into) => {
-        const first = await startKept(kept, bootSpec({}), from);
+        const first = await startPersistent(kept, bootSpec({}), from);
         await first.sh("echo before > /opt/file");
         const writer = await first.start(["sh", "-c", "while :; do date +%N >> /opt/log; echo x; done"]);
         await writer.until(/x/);
@@ -101,7 +101,7 @@ export function keptCopiesContract(contract: Contract): void {
         await copies.make(from, into);
         await first.sandbox.resume();
         expect((await first.sh("cat /opt/file")).stdout).toBe("before\n");
-        const copy = await startKept(kept, bootSpec({}), into);
+        const copy = await startPersistent(kept, bootSpec({}), into);
         expect((await copy.sh("cat /opt/file; test -s /opt/log && echo some")).stdout).toBe("before\nsome\n");
       });
     });

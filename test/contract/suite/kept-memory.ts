@@ -2,10 +2,10 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
-import type { BootSpec, KeptBackend, KeptCopy } from "../../../src/core/backend.js";
+import type { BootSpec, PersistentBackend, SandboxCopy } from "../../../src/core/backend.js";
 import { makeProject } from "../../support/project.js";
 import type { Contract } from "./contract.js";
-import { inStateFolder, type Owned, startKept } from "./kept-subject.js";
+import { inStateFolder, type Owned, startPersistent } from "./kept-subject.js";
 import { bootSpec } from "./subject.js";
 
 /** A number that is in memory alone, and goes up. */
@@ -29,7 +29,7 @@ export function keptMemoryContract(contract: Contract): void {
   contract.capability("snapshot", (test) => {
     test("what runs goes on in copies that have its memory, each of which is another machine", async () => {
       await folders(5, async (from = "", saved = "", one = "", two = "", three = "") => {
-        const first = await startKept(kept, bootSpec({}), from);
+        const first = await startPersistent(kept, bootSpec({}), from);
         const counter = await first.start(["sh", "-c", COUNTER], { key: "counter" });
         await first.start(["sh", "-c", "exec sleep 4207"]);
         await counter.until(/^5$/m);
@@ -42,8 +42,8 @@ export function keptMemoryContract(contract: Contract): void {
         expect(await higher(first, goesOn)).toBe(true);
 
         for (const into of [one, two]) expect((await copies.make(saved, into)).memory).toBe(true);
-        const copy = await startKept(kept, named("one"), one);
-        const other = await startKept(kept, named("two"), two);
+        const copy = await startPersistent(kept, named("one"), one);
+        const other = await startPersistent(kept, named("two"), two);
         for (const each of [copy, other]) {
           const at = await count(each);
           expect(at).toBeGreaterThanOrEqual(before);
@@ -58,7 +58,7 @@ export function keptMemoryContract(contract: Contract): void {
         const taken = await copy.attach("counter");
         await taken.until(/^\d+\n\d+\n/m);
         await copied(kept, other, two, three);
-        const last = await startKept(kept, named("three"), three);
+        const last = await startPersistent(kept, named("three"), three);
         expect(await higher(last, before)).toBe(true);
         const all = await Promise.all(
           [first, copy, other, last].map(async (each) => (await each.sh(FACTS)).stdout.split("\n")),
@@ -74,7 +74,7 @@ export function keptMemoryContract(contract: Contract): void {
         await copy.sh("echo changed > /opt/file; sync");
         expect((await other.sh("cat /opt/file")).stdout).toBe("on disk\n");
         await copy.sandbox.stop(1000);
-        const again = await startKept(kept, named("one"), one);
+        const again = await startPersistent(kept, named("one"), one);
         expect((await again.sh("cat /opt/file; ls /dev/shm; pgrep -f '[d]ev/shm/new' | wc -l")).stdout).toBe(
           "changed\n0\n",
         );
@@ -84,7 +84,7 @@ export function keptMemoryContract(contract: Contract): void {
     test("files alone can be had of what was saved with its memory, and what it was saved with must be there", async () => {
       await folders(3, async (from = "", saved = "", into = "") => {
         const { path: projectDir } = makeProject(actor, { "a.txt": "a\n" });
-        const first = await startKept(kept, bootSpec({ projectDir }), from);
+        const first = await startPersistent(kept, bootSpec({ projectDir }), from);
         await first.sh("echo on disk > /opt/file; echo in memory > /dev/shm/file");
         await copied(kept, first, from, saved);
         await givenUp(first, join(from, "disk/machine/memory"));
@@ -98,7 +98,7 @@ export function keptMemoryContract(contract: Contract): void {
         expect((await copies.make(saved, into, undefined, { isWanted: false, held: null })).memory ?? false).toBe(
           false,
         );
-        const files = await startKept(kept, bootSpec({ projectDir }), into);
+        const files = await startPersistent(kept, bootSpec({ projectDir }), into);
         expect((await files.sh("cat /opt/file; ls /dev/shm")).stdout).toBe("on disk\n");
       });
     });
@@ -106,7 +106,12 @@ export function keptMemoryContract(contract: Contract): void {
 }
 
 /** Of one that runs, with its memory. */
-async function copied({ copies }: KeptBackend, { sandbox }: Owned, from: string, into: string): Promise<KeptCopy> {
+async function copied(
+  { copies }: PersistentBackend,
+  { sandbox }: Owned,
+  from: string,
+  into: string,
+): Promise<SandboxCopy> {
   const held = await sandbox.hold?.();
   if (copies === undefined || held === undefined) throw new Error("its memory cannot be saved");
   try {
@@ -144,7 +149,7 @@ async function higher(owned: Owned, than: number): Promise<boolean> {
 }
 
 async function inFolders<T>(
-  kept: KeptBackend,
+  kept: PersistentBackend,
   [folder, ...rest]: readonly string[],
   use: (...all: string[]) => Promise<T>,
 ): Promise<T> {

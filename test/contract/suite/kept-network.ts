@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { expect } from "vitest";
 import { LoopbackEgress } from "../../support/loopback-egress.js";
 import type { Contract } from "./contract.js";
-import { adoptKept, inStateFolder, startKept } from "./kept-subject.js";
+import { adoptPersistent, inStateFolder, startPersistent } from "./kept-subject.js";
 import { bootSpec } from "./subject.js";
 
 const networked = { "net.egress": "on" } as const;
@@ -44,12 +44,12 @@ export function keptNetworkContract(contract: Contract): void {
       const port = typeof address === "object" && address !== null ? address.port : 0;
       const egress = new LoopbackEgress({ "service.example": {} }, () => port);
       await inStateFolder(kept, folder, async () => {
-        const first = await startKept(kept, bootSpec({ fields: networked }), folder, egress);
+        const first = await startPersistent(kept, bootSpec({ fields: networked }), folder, egress);
         const command = await first.start(["python3", "-c", holding], { key: "k" });
         await command.until(/connected/);
         first.session.destroy();
         first.sandbox.release();
-        const second = await adoptKept(kept, folder);
+        const second = await adoptPersistent(kept, folder);
         const resumed = await second.attach("k", { stdout: 0 });
         const { stdout } = await resumed.ran();
         const [connected, lost, unknown, refused] = stdout.split("\n");

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { makeProject } from "../../support/project.js";
 import type { Contract } from "./contract.js";
-import { adoptKept, inStateFolder, startKept } from "./kept-subject.js";
+import { adoptPersistent, inStateFolder, startPersistent } from "./kept-subject.js";
 import { bootSpec } from "./subject.js";
 
 /**
@@ -45,16 +45,16 @@ export function keptProgramsContract(contract: Contract): void {
       };
       await inStateFolder(kept, folder, async () => {
         const spec = bootSpec({ projectDir: project.path });
-        const owned = await startKept(kept, spec, folder);
+        const owned = await startPersistent(kept, spec, folder);
         for (const place of programPlaces) await owned.sh(replacePrograms(place, mark));
         await owned.sh("echo new >new.txt", { cwd: "/workspace" });
         expect(await changed()).toEqual(kept.changes === undefined ? [] : ["new.txt"]);
         owned.sandbox.release();
-        const adopted = await adoptKept(kept, folder);
+        const adopted = await adoptPersistent(kept, folder);
         expect(await adopted.sh(`cat ${mark}; echo works`)).toMatchObject({ stdout: "works\n" });
         await adopted.sandbox.stop(1000);
         expect(await changed()).toEqual(kept.changes === undefined ? [] : ["new.txt"]);
-        const again = await startKept(kept, spec, folder);
+        const again = await startPersistent(kept, spec, folder);
         expect(await again.sh("cat /workspace/new.txt")).toMatchObject({ stdout: "new\n" });
       });
     });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { makeProject } from "../../support/project.js";
 import type { Contract } from "./contract.js";
-import { inStateFolder, startKept } from "./kept-subject.js";
+import { inStateFolder, startPersistent } from "./kept-subject.js";
 import { bootSpec } from "./subject.js";
 
 const synced = { "fs.workspace.mode": "sync" } as const;
@@ -23,7 +23,7 @@ export function keptProjectContract(contract: Contract): void {
         const folder = actor.ownFolder("state");
         const spec = bootSpec({ projectDir: project.path, fields: synced });
         await inStateFolder(kept, folder, async () => {
-          const first = await startKept(kept, spec, folder);
+          const first = await startPersistent(kept, spec, folder);
           await first.sh("echo changed > a.txt; echo new > new.txt; rm b.txt", inProject);
           const { carried } = await first.sandbox.stop(1000);
           expect(carried).toMatchObject({
@@ -35,7 +35,7 @@ export function keptProjectContract(contract: Contract): void {
           expect((await kept.lastEnd(folder))?.end.carried).toEqual(carried);
           expect(project.content()).toEqual({ "a.txt": "changed\n", "new.txt": "new\n" });
           writeFileSync(join(project.path, "a.txt"), "the host's\n");
-          const second = await startKept(kept, spec, folder);
+          const second = await startPersistent(kept, spec, folder);
           expect((await second.sh("cat a.txt new.txt; ls", inProject)).stdout).toBe(
             "the host's\nnew\na.txt\nnew.txt\n",
           );
@@ -52,12 +52,12 @@ export function keptProjectContract(contract: Contract): void {
         const folder = actor.ownFolder("state");
         const spec = bootSpec({ projectDir: project.path, fields: synced });
         await inStateFolder(kept, folder, async () => {
-          const first = await startKept(kept, spec, folder);
+          const first = await startPersistent(kept, spec, folder);
           await first.sh("echo inside > a.txt; echo inside > b.txt", inProject);
           await first.sandbox.kill();
           expect(project.content()).toEqual({ "a.txt": "a\n", "b.txt": "b\n" });
           writeFileSync(join(project.path, "a.txt"), "the host's\n");
-          const second = await startKept(kept, spec, folder);
+          const second = await startPersistent(kept, spec, folder);
           expect((await second.sandbox.stop(1000)).carried).toMatchObject({ written: ["b.txt"], conflicts: ["a.txt"] });
           expect(project.content()).toEqual({ "a.txt": "the host's\n", "b.txt": "inside\n" });
         });

@@ -1,22 +1,22 @@
 /** A kept sandbox under test: its state folder, whoever owns it now, and a session with its guest. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { BootSpec, KeptBackend, KeptSandbox } from "../../../src/core/backend.js";
+import type { BootSpec, PersistentBackend, PersistentSandbox } from "../../../src/core/backend.js";
 import type { EgressPort } from "../../../src/core/egress.js";
 import { GuestSession, KEPT_WINDOW_BYTES, type KeptExec, type ResumeAt } from "../../../src/guest/index.js";
 import { Command, type Ran } from "./command.js";
 import { basicEnv, type CommandOptions } from "./subject.js";
 
 export class Owned {
-  readonly sandbox: KeptSandbox;
+  readonly sandbox: PersistentSandbox;
   session: GuestSession;
 
-  private constructor(sandbox: KeptSandbox, session: GuestSession) {
+  private constructor(sandbox: PersistentSandbox, session: GuestSession) {
     this.sandbox = sandbox;
     this.session = session;
   }
 
-  static async of(sandbox: KeptSandbox, egress?: EgressPort): Promise<Owned> {
+  static async of(sandbox: PersistentSandbox, egress?: EgressPort): Promise<Owned> {
     return new Owned(sandbox, await sessionWith(sandbox, egress));
   }
 
@@ -54,7 +54,7 @@ export class Owned {
   }
 }
 
-async function sessionWith(sandbox: KeptSandbox, egress?: EgressPort): Promise<GuestSession> {
+async function sessionWith(sandbox: PersistentSandbox, egress?: EgressPort): Promise<GuestSession> {
   const options = { windowBytes: KEPT_WINDOW_BYTES, ...(egress ? { egress } : {}) };
   const session = new GuestSession(await sandbox.connect(), options);
   await session.ready;
@@ -62,7 +62,7 @@ async function sessionWith(sandbox: KeptSandbox, egress?: EgressPort): Promise<G
 }
 
 /** A state folder for as long as `use` takes; afterwards nothing runs in it and it is gone. */
-export async function inStateFolder<T>(kept: KeptBackend, folder: string, use: () => Promise<T>): Promise<T> {
+export async function inStateFolder<T>(kept: PersistentBackend, folder: string, use: () => Promise<T>): Promise<T> {
   try {
     return await use();
   } finally {
@@ -72,8 +72,8 @@ export async function inStateFolder<T>(kept: KeptBackend, folder: string, use: (
   }
 }
 
-export async function startKept(
-  kept: KeptBackend,
+export async function startPersistent(
+  kept: PersistentBackend,
   spec: BootSpec,
   folder: string,
   egress?: EgressPort,
@@ -81,7 +81,7 @@ export async function startKept(
   return await Owned.of(await kept.start(spec, folder), egress);
 }
 
-export async function adoptKept(kept: KeptBackend, folder: string): Promise<Owned> {
+export async function adoptPersistent(kept: PersistentBackend, folder: string): Promise<Owned> {
   const sandbox = await kept.adopt(folder);
   if (sandbox === null) throw new Error("nothing runs there");
   return await Owned.of(sandbox);

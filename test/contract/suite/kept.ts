@@ -4,7 +4,7 @@ import { OwnerProcess } from "../../support/owner-process.js";
 import { killNow } from "../../support/process-tree.js";
 import { makeProject } from "../../support/project.js";
 import type { Contract } from "./contract.js";
-import { adoptKept, inStateFolder, Owned, startKept, supervisorOf } from "./kept-subject.js";
+import { adoptPersistent, inStateFolder, Owned, startPersistent, supervisorOf } from "./kept-subject.js";
 import { bootSpec } from "./subject.js";
 
 const LINES = 30_000;
@@ -25,7 +25,7 @@ export function keptContract(contract: Contract): void {
     test("it starts, serves commands, and ends in order", async () => {
       await within(async (folder) => {
         expect(await kept.adopt(folder)).toBeNull();
-        const owned = await startKept(kept, bootSpec({}), folder);
+        const owned = await startPersistent(kept, bootSpec({}), folder);
         expect(await owned.sh("echo here; exit 3")).toMatchObject({ stdout: "here\n", code: 3 });
         const trapped = await owned.start(["sh", "-c", "trap 'exit 9' TERM; echo ready; read go"], { stdin: true });
         await trapped.until(/ready/);
@@ -49,7 +49,7 @@ export function keptContract(contract: Contract): void {
         });
         await owner.until(/line 3000\n/);
         await owner.kill();
-        const owned = await adoptKept(kept, folder);
+        const owned = await adoptPersistent(kept, folder);
         const { stdout, exit } = await owned.kept("work");
         expect(exit).toBeNull();
         expect(stdout.acked).toBeLessThanOrEqual(owner.output.length);
@@ -64,23 +64,23 @@ export function keptContract(contract: Contract): void {
 
     test("an end that nobody heard of is told to the next owner, with what was written last", async () => {
       await within(async (folder) => {
-        const first = await startKept(kept, bootSpec({}), folder);
+        const first = await startPersistent(kept, bootSpec({}), folder);
         const command = await first.start(["sh", "-c", "echo a; read go; echo b; exit 5"], { key: "k", stdin: true });
         await command.until(/a\n/);
         command.exec.endStdin();
         first.sandbox.release();
         expect(await first.sandbox.over).toEqual({ how: "released" });
-        const second = await adoptKept(kept, folder);
+        const second = await adoptPersistent(kept, folder);
         expect(await (await second.attach("k", { stdout: 0 })).ran()).toMatchObject({ stdout: "a\nb\n", code: 5 });
         second.sandbox.release();
-        const third = await adoptKept(kept, folder);
+        const third = await adoptPersistent(kept, folder);
         expect((await third.kept("k")).exit).toMatchObject({ code: 5 });
       });
     });
 
     test("what has no key ends with its owner's connection", async () => {
       await within(async (folder) => {
-        const owned = await startKept(kept, bootSpec({}), folder);
+        const owned = await startPersistent(kept, bootSpec({}), folder);
         const command = await owned.start(["sh", "-c", "echo $$ > /tmp/pid; echo here; exec sleep 4201"]);
         await command.until(/here/);
         await owned.reconnect();
@@ -91,7 +91,7 @@ export function keptContract(contract: Contract): void {
 
     test("of two owners the later one has it, and the earlier one is told", async () => {
       await within(async (folder) => {
-        const first = await startKept(kept, bootSpec({}), folder);
+        const first = await startPersistent(kept, bootSpec({}), folder);
         const adopted = await Promise.all([kept.adopt(folder), kept.adopt(folder)]);
         const owners = adopted.filter((sandbox) => sandbox !== null);
         expect(await first.sandbox.over).toEqual({ how: "replaced" });
@@ -120,14 +120,14 @@ export function keptContract(contract: Contract): void {
       const before = project.content();
       await within(async (folder) => {
         const spec = bootSpec({ projectDir: project.path });
-        const first = await startKept(kept, spec, folder);
+        const first = await startPersistent(kept, spec, folder);
         const made = await first.sh(
           "echo root > /opt/file; mkdir /data; echo new > new.txt; echo changed > a.txt; rm b.txt; rm -r sub; mkdir sub; ln -s new.txt link; chmod 751 new.txt; echo gone > /tmp/file",
           { cwd: "/workspace" },
         );
         expect(made).toMatchObject({ stderr: "", code: 0 });
         await first.sandbox.stop(1000);
-        const second = await startKept(kept, spec, folder);
+        const second = await startPersistent(kept, spec, folder);
         const found = await second.sh(
           "cat /opt/file new.txt a.txt; cd /data && pwd && cd - >/dev/null; ls; ls sub; readlink link; find new.txt -printf '%m\\n'; cat /tmp/file",
           { cwd: "/workspace" },
@@ -142,14 +142,14 @@ export function keptContract(contract: Contract): void {
       "kill -9 of the process that owns it on the host: everything dies, and the next start works",
       async () => {
         await within(async (folder) => {
-          const first = await startKept(kept, bootSpec({}), folder);
+          const first = await startPersistent(kept, bootSpec({}), folder);
           // What has a kernel of its own may have written it to that kernel's memory only.
           await first.sh("echo kept > /opt/file; sync; (setsid sleep 4202 >/dev/null 2>&1 &)");
           killNow(supervisorOf(folder));
           expect(await first.sandbox.over).toEqual({ how: "lost" });
           expect(await kept.lastEnd(folder)).toMatchObject({ lost: true });
           expect(await kept.adopt(folder)).toBeNull();
-          const second = await startKept(kept, bootSpec({}), folder);
+          const second = await startPersistent(kept, bootSpec({}), folder);
           expect(await second.sh("cat /opt/file")).toMatchObject({ stdout: "kept\n" });
         });
       },
@@ -157,7 +157,7 @@ export function keptContract(contract: Contract): void {
 
     test("kill -9 of its first process is told to its owner", async () => {
       await within(async (folder) => {
-        const owned = await startKept(kept, bootSpec({}), folder);
+        const owned = await startPersistent(kept, bootSpec({}), folder);
         killNow(await contract.guestOf(folder));
         expect(await owned.sandbox.over).toMatchObject({ how: "ended", end: { code: null, signal: 9 } });
         expect(await kept.lastEnd(folder)).toMatchObject({ lost: false, end: { signal: 9 } });
@@ -167,7 +167,7 @@ export function keptContract(contract: Contract): void {
 
     test("where one runs, another can be neither started nor removed", async () => {
       await within(async (folder) => {
-        const owned = await startKept(kept, bootSpec({}), folder);
+        const owned = await startPersistent(kept, bootSpec({}), folder);
         await expect(kept.start(bootSpec({}), folder)).rejects.toMatchObject({ code: "conflict" });
         await expect(kept.remove(folder)).rejects.toMatchObject({ code: "conflict" });
         expect(await owned.sh("echo still here")).toMatchObject({ stdout: "still here\n" });
@@ -189,14 +189,14 @@ export function keptContract(contract: Contract): void {
           );
           expect(await kept.adopt(folder)).toBeNull();
         }
-        const owned = await startKept(kept, bootSpec({}), folder);
+        const owned = await startPersistent(kept, bootSpec({}), folder);
         expect(await owned.sh("echo works")).toMatchObject({ stdout: "works\n" });
       });
     });
 
     test("it says what it uses, as far as it can be known", async () => {
       await within(async (folder) => {
-        const owned = await startKept(kept, bootSpec({}), folder);
+        const owned = await startPersistent(kept, bootSpec({}), folder);
         const { paused, usage } = await owned.sandbox.status();
         expect(paused).toBe(false);
         const isLimited = owned.sandbox.layers.some(
@@ -214,7 +214,7 @@ export function keptContract(contract: Contract): void {
   contract.capability("pause", (test) => {
     test("nothing in a paused sandbox moves, until it is resumed", async () => {
       await within(async (folder) => {
-        const owned = await startKept(kept, bootSpec({}), folder);
+        const owned = await startPersistent(kept, bootSpec({}), folder);
         const command = await owned.start(["sh", "-c", "while echo tick; do sleep 0.01; done"]);
         await command.until(/tick/);
         await owned.sandbox.pause();

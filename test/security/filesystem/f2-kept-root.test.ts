@@ -5,7 +5,7 @@
 import { lstatSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { adoptKept, inStateFolder, startKept } from "../../contract/suite/kept-subject.js";
+import { adoptPersistent, inStateFolder, startPersistent } from "../../contract/suite/kept-subject.js";
 import { bootSpec } from "../../contract/suite/subject.js";
 import { actors, root } from "../../support/actors.js";
 import { backendOf } from "../../support/backend-of.js";
@@ -29,12 +29,12 @@ describe.each(actors)("F2 links in a kept root, at the next start, as $name", (a
     const before = contentOf(target);
     const folder = actor.ownFolder("state");
     await inStateFolder(kept, folder, async () => {
-      const first = await startKept(kept, bootSpec({}), folder);
+      const first = await startPersistent(kept, bootSpec({}), folder);
       const made = await first.sh(replaceByLinks(target));
       expect(Number(made.stdout)).toBeGreaterThan(3);
       await first.sandbox.kill();
       const trustedCertificate = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n";
-      const second = await startKept(kept, { ...bootSpec({}), trustedCertificate }, folder);
+      const second = await startPersistent(kept, { ...bootSpec({}), trustedCertificate }, folder);
       expect(contentOf(target)).toEqual(before);
       const seen = await second.sh(
         `test ! -e ${target}/probe && cat /etc/agentkernel/ca.pem && test -d /proc/1 && test -c /dev/null`,
@@ -49,10 +49,10 @@ describe.each(actors)("F2 links in a kept root, at the next start, as $name", (a
     const folder = actor.ownFolder("state");
     await inStateFolder(kept, folder, async () => {
       const spec = bootSpec({ projectDir: project.path });
-      const first = await startKept(kept, spec, folder);
+      const first = await startPersistent(kept, spec, folder);
       await first.sh("mv sub other; mkdir sub; touch .env; rm .env; cat other/.env", { cwd: "/workspace" });
       await first.sandbox.kill();
-      const second = await startKept(kept, spec, folder);
+      const second = await startPersistent(kept, spec, folder);
       const found = await second.sh("grep -r SECRET / --include=.env --exclude-dir=proc 2>/dev/null; ls -a", {
         cwd: "/workspace",
       });
@@ -69,7 +69,7 @@ describe.runIf(root !== undefined)("F2 owners of what a kept sandbox of root wri
     if (kept === undefined) throw new Error("the backend keeps sandboxes");
     const folder = root.ownFolder("state");
     await inStateFolder(kept, folder, async () => {
-      const first = await startKept(kept, bootSpec({}), folder);
+      const first = await startPersistent(kept, bootSpec({}), folder);
       await first.sh("touch /opt/mine; chmod 4755 /opt/mine; touch /opt/theirs; chown 1234:5678 /opt/theirs");
       await first.sandbox.kill();
       const disk = join(folder, "disk");
@@ -77,7 +77,7 @@ describe.runIf(root !== undefined)("F2 owners of what a kept sandbox of root wri
       const on = (name: string) => lstatSync(join(disk, "iu", "opt", name));
       expect([on("mine").uid, on("theirs").uid, on("theirs").gid]).toEqual([0, 1234, 5678]);
       // Another sandbox takes the next range of ids meanwhile, so that this one gets a different one.
-      const second = await startKept(kept, bootSpec({}), folder);
+      const second = await startPersistent(kept, bootSpec({}), folder);
       expect((await second.sh("stat -c '%u:%g' /opt/mine /opt/theirs")).stdout).toBe("0:0\n1234:5678\n");
     });
     expect(readdirSync(join(folder, ".."))).not.toContain(folder.split("/").at(-1));
@@ -97,12 +97,12 @@ describe.each(actors)("F5 the state folder, as $name", (actor) => {
     if (kept === undefined) throw new Error("the backend keeps sandboxes");
     const folder = actor.ownFolder("state");
     await inStateFolder(kept, folder, async () => {
-      const owned = await startKept(kept, bootSpec({}), folder);
+      const owned = await startPersistent(kept, bootSpec({}), folder);
       const seen = await owned.sh(
         `ls -l /proc/self/fd | grep -c socket; ls ${folder} 2>&1; cat /proc/self/mountinfo | grep -c ${folder}; find / -xdev -name control 2>/dev/null`,
       );
       expect(seen.stdout).toBe(`0\nls: cannot access '${folder}': No such file or directory\n0\n`);
-      await adoptKept(kept, folder);
+      await adoptPersistent(kept, folder);
     });
   });
 });

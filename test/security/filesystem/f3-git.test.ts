@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { inStateFolder, startKept } from "../../contract/suite/kept-subject.js";
+import { inStateFolder, startPersistent } from "../../contract/suite/kept-subject.js";
 import { bootSpec } from "../../contract/suite/subject.js";
 import { type Actor, actors } from "../../support/actors.js";
 import { backendOf } from "../../support/backend-of.js";
@@ -23,7 +23,7 @@ async function apply(actor: Actor, script: string, project: string): Promise<voi
   const { changes } = kept;
   const folder = actor.ownFolder("state");
   await inStateFolder(kept, folder, async () => {
-    const owned = await startKept(kept, bootSpec({ projectDir: project }), folder);
+    const owned = await startPersistent(kept, bootSpec({ projectDir: project }), folder);
     expect(await owned.sh(script, { cwd: "/workspace" })).toMatchObject({ code: 0 });
     await changes.apply(folder, { paths: [], overridesHost: true });
   });

@@ -6,8 +6,8 @@
 import { linkSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { KeptChanges } from "../../../src/core/changes.js";
-import { inStateFolder, type Owned, startKept } from "../../contract/suite/kept-subject.js";
+import type { PersistentChanges } from "../../../src/core/changes.js";
+import { inStateFolder, type Owned, startPersistent } from "../../contract/suite/kept-subject.js";
 import { bootSpec } from "../../contract/suite/subject.js";
 import { type Actor, actors } from "../../support/actors.js";
 import { backendOf } from "../../support/backend-of.js";
@@ -21,19 +21,19 @@ const everything = { paths: [] } as const;
 async function withSandbox(
   actor: Actor,
   project: Project,
-  use: (owned: Owned, changes: KeptChanges, folder: string) => Promise<void>,
+  use: (owned: Owned, changes: PersistentChanges, folder: string) => Promise<void>,
 ): Promise<void> {
   const { kept } = backendOf(actor);
   if (kept?.changes === undefined) throw new Error("the backend tells changes");
   const { changes } = kept;
   const folder = actor.ownFolder("state");
   await inStateFolder(kept, folder, async () => {
-    await use(await startKept(kept, bootSpec({ projectDir: project.path }), folder), changes, folder);
+    await use(await startPersistent(kept, bootSpec({ projectDir: project.path }), folder), changes, folder);
   });
 }
 
 /** Everything that is told of the changes, as one text. */
-async function toldOf(changes: KeptChanges, folder: string): Promise<string> {
+async function toldOf(changes: PersistentChanges, folder: string): Promise<string> {
   const parts: string[] = [];
   for await (const part of changes.patch(folder, everything, (note) => parts.push(note))) parts.push(String(part));
   parts.push(JSON.stringify(await changes.list(folder, { ...everything, countsLines: true })));

@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { KeptBackend } from "../../../core/backend.js";
+import type { PersistentBackend } from "../../../core/backend.js";
 import { isAgentKernelError } from "../../../core/errors.js";
 import { type CopyFolders, isCode, syncFolder, unwritable } from "../folder.js";
 import { isSandboxName } from "../name.js";
@@ -16,9 +16,9 @@ const RECORD = "snapshot.json";
 
 export class SnapshotFolders {
   readonly #root: string;
-  readonly #kept: KeptBackend;
+  readonly #kept: PersistentBackend;
 
-  constructor(root: string, kept: KeptBackend) {
+  constructor(root: string, kept: PersistentBackend) {
     this.#root = root;
     this.#kept = kept;
   }

@@ -32,7 +32,7 @@ export class Seat {
   #end: TerminalEnd | null = null;
   /** Told with the next piece: a program that changes it again and again must not fill anything with that. */
   #undo = "";
-  #toldUndo = "";
+  #sentUndo = "";
 
   constructor(viewer: TerminalViewer, context: SeatContext) {
     this.#viewer = viewer;
@@ -104,8 +104,8 @@ export class Seat {
       this.#viewer.end(this.#end);
       return;
     }
-    if (this.#undo !== this.#toldUndo) {
-      this.#toldUndo = this.#undo;
+    if (this.#undo !== this.#sentUndo) {
+      this.#sentUndo = this.#undo;
       this.#viewer.undoChanged?.(this.#undo);
     }
     this.#isWriting = true;
