@@ -6,9 +6,11 @@ import { createVitest } from "vitest/node";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const vitest = await createVitest("test", { watch: false, project: ["e2e"], reporters: [{}] });
-const roots = await vitest.import(join(root, "test", "support", "debian-root.ts"));
+const support = join(root, "test", "support");
+const roots = await vitest.import(join(support, "debian-root.ts"));
+const machines = await vitest.import(join(support, "machine-places.ts"));
 let failed = false;
-for (const make of [roots.contractRoot, roots.smallestRoot]) {
+for (const make of [machines.contractFolder, roots.smallestRoot]) {
   try {
     make();
   } catch (error) {

@@ -17,7 +17,12 @@ export function contractFolder(): string {
   try {
     mkdirSync(fresh, { mode: 0o755 });
     execFileSync("tar", ["-C", fresh, "-xpf", contractRoot(), "--numeric-owner"]);
-    renameSync(fresh, folder);
+    try {
+      renameSync(fresh, folder);
+    } catch (error) {
+      // Another world was first.
+      if (!existsSync(folder)) throw error;
+    }
   } finally {
     rmSync(fresh, { recursive: true, force: true });
   }
