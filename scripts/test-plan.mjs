@@ -44,6 +44,16 @@ export const groups = [
     project: "security-podman",
     reason: "has one engine, started by the vitest that runs the project's first file",
   },
+  {
+    name: "machines",
+    project: "security-microvm",
+    reason: "emulates machines, which computes all the time: a second beside it would take what others' times need",
+  },
+  {
+    name: "machines",
+    files: /^test\/(contract\/microvm|e2e\/setup-microvm|faults\/microvm[\w-]*)\.test\.ts$/,
+    reason: "emulates machines, as above, and saves them in one folder of the checkout",
+  },
 ];
 
 /** Null for a file that any world may take at any time. */

@@ -444,5 +444,11 @@ function takeOption(words, option) {
 const asked = process.argv.slice(2);
 /** Only tests whose names this regular expression finds, or null. */
 const testName = takeOption(asked, "-t");
+try {
+  worldCount();
+} catch (error) {
+  say(`npm test: ${error.message}`);
+  process.exit(2);
+}
 if (asked.length === 1 && asked[0] === "times") showTimes();
 else await main(asked);
