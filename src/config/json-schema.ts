@@ -5,7 +5,7 @@ import type { JsonSchema } from "./shapes.js";
 
 const draft = "https://json-schema.org/draft/2020-12/schema";
 
-export interface PublishedSchema {
+interface PublishedSchema {
   /** In spec/schemas. */
   readonly file: string;
   readonly schema: JsonSchema;

@@ -5,7 +5,7 @@ export interface Place {
   readonly column: number;
 }
 
-export interface LocatedTable {
+interface LocatedTable {
   readonly kind: "table";
   readonly place: Place;
   readonly entries: ReadonlyMap<string, LocatedEntry>;
@@ -17,13 +17,13 @@ export interface LocatedEntry {
   readonly value: Located;
 }
 
-export interface LocatedList {
+interface LocatedList {
   readonly kind: "list";
   readonly place: Place;
   readonly items: readonly Located[];
 }
 
-export interface LocatedScalar {
+interface LocatedScalar {
   readonly kind: "scalar";
   readonly place: Place;
   /** Dates and other forms that no key of ours takes arrive as their text. */

@@ -1,9 +1,9 @@
-/** Which backend somebody wants. */
+/** Names the backend that a caller wants. */
 import type { BackendName } from "./backend.js";
 
 export interface BackendRequest {
   readonly name: BackendName | "auto";
-  /** Who wishes it, for messages. */
+  /** The setting that named it, for messages. */
   readonly origin: string;
 }
 

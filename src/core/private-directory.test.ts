@@ -6,7 +6,7 @@ import { makePrivateDirectory } from "./private-directory.js";
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "oneself-"));
+  folder = mkdtempSync(join(tmpdir(), "private-"));
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 

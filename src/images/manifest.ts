@@ -40,7 +40,7 @@ interface ImageIndex {
 /** The kernel takes no more lower folders in one overlay, and no real image has near as many. */
 export const MAX_LAYERS = 256;
 export const MAX_CONFIG_BYTES = 8 * 1024 * 1024;
-/** Compressed; a bound against nonsense, not a wish. */
+/** Compressed. It only rejects nonsense. */
 const MAX_LAYER_BYTES = 64 * 1024 ** 3;
 
 function invalid(why: string, hint = "it cannot be used as a root filesystem"): AgentKernelError {

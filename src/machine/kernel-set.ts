@@ -54,13 +54,13 @@ export function findKernelSet(env: HostEnvironment, homeDir: string): KernelSet 
   }
   for (const name of setNames) {
     const found = readKernelSet(join(kernelsFolder(env, homeDir), name));
-    if (found !== null) return ofOneself(found);
+    if (found !== null) return requireOwnKernel(found);
   }
   throw unusable("there is no kernel for virtual machines here");
 }
 
 /** A kernel that is not named is one's own, or the system's. HOME may be another's (sudo). */
-function ofOneself(set: KernelSet): KernelSet {
+function requireOwnKernel(set: KernelSet): KernelSet {
   const { uid } = statSync(set.kernel);
   if (uid === 0 || uid === process.geteuid?.()) return set;
   throw new AgentKernelError("backend_unavailable", `the kernel in ${set.folder} belongs to another user`, {

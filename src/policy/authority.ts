@@ -4,7 +4,7 @@
  */
 
 /** The user's own words widen. What another party brings narrows, and never widens. */
-export type Rank = "user" | "other";
+type Rank = "user" | "other";
 
 export const rankByOrigin = {
   /** Built into agentkernel. */

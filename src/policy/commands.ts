@@ -25,7 +25,7 @@ export function allowedByBoth(
   return higher.filter((name) => lower.includes(name));
 }
 
-export interface CommandOrigins {
+interface CommandOrigins {
   readonly "proc.commands.allow": string;
   readonly "proc.commands.deny": string;
 }

@@ -48,7 +48,7 @@ function isPassable(name: string, value: string): boolean {
   return isEnvName(name) && !isRefused && !SECRET_VALUE.test(value);
 }
 
-export interface EnvironmentInputs {
+interface EnvironmentInputs {
   readonly proc: ProcessPolicy;
   readonly egress: EgressMode;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;

@@ -54,7 +54,7 @@ export interface FieldValues extends NumericValues {
 export type FieldPath = keyof FieldValues;
 export type PolicyFields = Partial<FieldValues>;
 
-export interface FieldRule<T> {
+interface FieldRule<T> {
   /** Why the value is not one of this field, or null where it is. */
   readonly why: (value: unknown) => string | null;
   /** Joins the value of a higher layer to that of the lower ones. Without it the higher one replaces. */

@@ -19,7 +19,7 @@ export interface Narrowing {
 
 export type Authorities = Readonly<Record<FieldPath, readonly Authority[]>>;
 
-export interface Merged {
+interface Merged {
   readonly values: FieldValues;
   /** Who set each field, the one that counts least first. */
   readonly authorities: Authorities;

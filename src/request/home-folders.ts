@@ -10,7 +10,7 @@ const PASSWD = "/etc/passwd";
 /** Accounts below it belong to services, whose homes are shared directories such as `/bin`. */
 const FIRST_USER_ID = 1000;
 
-export interface WritableFolder {
+interface WritableFolder {
   /** How the user named it, for the message. */
   readonly what: string;
   /** Absolute and free of links. */

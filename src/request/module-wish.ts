@@ -8,7 +8,7 @@ import type { ModuleCall } from "../runtime/run-request.js";
 import { ofPrograms, type Wishes } from "./wishes.js";
 
 /** A run of a module, as words: the module's own name first. */
-export interface WishedModule {
+interface WishedModule {
   readonly wish: ModuleCall;
   readonly argv: readonly string[];
   /** What rules about commands are held against. */

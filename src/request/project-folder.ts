@@ -3,7 +3,7 @@ import { realpathSync, statSync } from "node:fs";
 import { AgentKernelError } from "../core/errors.js";
 import { fileReason } from "../core/file-reason.js";
 
-export interface NamedFolder {
+interface NamedFolder {
   readonly path: string;
   /** The option or the field that named it. */
   readonly field: string;

@@ -12,7 +12,7 @@ import { globCovers, globMatches, globMayConcern, globRemainders, segmentMatches
 /** Kernel interfaces and sockets of the host's services: not files, whatever they look like. */
 const neverShown = ["/proc", "/sys", "/dev", "/run"];
 
-export interface ShownPath {
+interface ShownPath {
   /** How the user named it, for the message. */
   readonly what: string;
   /** Absolute and free of links. */

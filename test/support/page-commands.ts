@@ -1,12 +1,12 @@
 /** What a page of the documentation tells a reader to type, and what it says comes of it. */
 
-export interface TypedCommand {
+interface TypedCommand {
   readonly command: string;
   /** As the page shows it; `…` stands for anything. Empty where the page shows nothing. */
   readonly output: string;
 }
 
-export interface PageFile {
+interface PageFile {
   readonly name: string;
   readonly text: string;
 }

@@ -8,7 +8,7 @@ const LOOK_MS = 100;
 /** So many looks must show the same before the screen is taken for finished. */
 const CALM_LOOKS = 15;
 
-export interface TerminalOptions {
+interface TerminalOptions {
   readonly columns: number;
   readonly rows: number;
   /** Whether blanks at the ends of lines are read too, for the colour behind them. */

@@ -1,5 +1,5 @@
 /** Characters that fill all or half of a cell, from the top of the line to its foot. */
-export interface BlockShape {
+interface BlockShape {
   readonly from: number;
   readonly to: number;
 }

@@ -16,7 +16,7 @@ const MARGIN = 14;
 const BAR_HEIGHT = 30;
 const FRAME = "#2b2f38";
 
-export interface PictureOptions {
+interface PictureOptions {
   /** What was captured from the terminal. */
   readonly captured: string;
   readonly columns: number;

@@ -34,7 +34,7 @@ export class Metrics implements Meter {
   );
   readonly #startDurations = new Histogram(
     "agentkernel_sandbox_start_duration_seconds",
-    "From the wish for a sandbox to one that stands.",
+    "From the request for a sandbox until it is ready.",
   );
   readonly #startFailures = new Counter(
     "agentkernel_sandbox_start_failures_total",

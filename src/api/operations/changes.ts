@@ -53,7 +53,7 @@ export const diffSandbox = operation({
   errors: [...namedErrors, "unsupported"],
 });
 
-export const applyRequest = named(
+const applyRequest = named(
   "ApplyRequest",
   object({
     paths: optional(list(projectPath, { minItems: 1 }), "Only these, and what is below them (all)."),

@@ -6,7 +6,7 @@ import type { Answer } from "./operation.js";
 
 const codes = Object.keys(errorTable) as ErrorCode[];
 
-export const errorShape = named(
+const errorShape = named(
   "Error",
   answerObject({
     code: field(choice(codes), "What kind of error; spec/errors.json says what each means."),

@@ -25,7 +25,7 @@ const execFields = {
 };
 
 /** One that is listened to is not left to itself. */
-export const execStreamRequest = named("ExecStreamRequest", object(execFields));
+const execStreamRequest = named("ExecStreamRequest", object(execFields));
 export type ExecStreamBody = ValueOf<typeof execStreamRequest>;
 
 export const execRequest = named(
@@ -36,7 +36,7 @@ export const execRequest = named(
   }),
 );
 
-export const execResult = named(
+const execResult = named(
   "ExecResult",
   answerObject({ ...outputFields, exec: field(text(), "The command, among all of this sandbox.") }),
 );

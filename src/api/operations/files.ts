@@ -11,7 +11,7 @@ const errors = [...namedErrors, "file_error", "policy_denied", "resource_exhaust
 const pathHelp =
   "`path` is absolute inside the sandbox, without its first slash: `workspace/a.txt` is /workspace/a.txt. It is resolved inside, never on the host; `..` is refused.";
 
-export const fileTypes = ["file", "dir", "symlink", "other"] as const;
+const fileTypes = ["file", "dir", "symlink", "other"] as const;
 
 const entry = named(
   "FileEntry",
@@ -36,7 +36,7 @@ export const fileContent = named(
   }),
 );
 
-export const folderListing = named(
+const folderListing = named(
   "FolderListing",
   answerObject({
     path: field(text(), "Absolute, inside the sandbox."),

@@ -21,7 +21,7 @@ import { answer, commandEvents, enveloped, eventStream, operation } from "./oper
 const tag = "run";
 
 /** What runs a command that is no program of an image. */
-export const moduleFields = {
+const moduleFields = {
   lang: optional(choice(languages), "With the backend `wasm`: the first word of the command is a program's text."),
   module: optional(
     text({ expected: "a WebAssembly module in base64", minLength: 1 }),
@@ -32,7 +32,7 @@ export const moduleFields = {
 export const runRequest = named("RunRequest", object({ ...commandFields, ...moduleFields, ...policyFields }));
 export type RunBody = ValueOf<typeof runRequest>;
 
-export const runResult = named(
+const runResult = named(
   "RunResult",
   answerObject({
     ...outputFields,
@@ -118,14 +118,13 @@ export const runStream = operation({
   errors: [...startErrors, ...commandErrors],
 });
 
-export const batchRequest = named(
+const batchRequest = named(
   "BatchRequest",
   object({
     commands: field(list(runRequest, { minItems: 1, maxItems: 100 }), "Each as for /run."),
     parallel: optional(whole({ min: 1, max: 100 }), "How many at once; the server's own limits hold besides (all)."),
   }),
 );
-export type BatchBody = ValueOf<typeof batchRequest>;
 
 const batchResult = named(
   "BatchResult",

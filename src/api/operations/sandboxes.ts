@@ -9,7 +9,7 @@ import { answer, operation } from "./operation.js";
 import { startErrors } from "./runs.js";
 
 const tag = "sandboxes";
-export const sandboxStates = ["created", "running", "paused", "stopped"] as const;
+const sandboxStates = ["created", "running", "paused", "stopped"] as const;
 
 export const sandbox = named(
   "Sandbox",
@@ -43,7 +43,7 @@ export type SandboxAnswer = ValueOf<typeof sandbox>;
 /** What can be wrong with any sandbox that is named. */
 export const namedErrors: readonly ErrorCode[] = ["conflict", "sandbox_died", "method_not_allowed"];
 
-export const createRequest = named(
+const createRequest = named(
   "CreateSandboxRequest",
   object({
     name: field(sandboxName, "How it will be called.", "work"),
@@ -95,7 +95,7 @@ export const getSandbox = operation({
   errors: namedErrors,
 });
 
-export const patchRequest = named(
+const patchRequest = named(
   "PatchSandboxRequest",
   object({
     ttl: optional(nullable(duration), "It is removed so long after its creation; null: never."),
@@ -103,7 +103,6 @@ export const patchRequest = named(
     network: optional(network, "What can be reached, from the next connection on."),
   }),
 );
-export type PatchBody = ValueOf<typeof patchRequest>;
 
 export const patchSandbox = operation({
   id: "patchSandbox",

@@ -29,17 +29,16 @@ export type SnapshotAnswer = ValueOf<typeof snapshot>;
 
 const memory = optional(flag(), "false: files alone, also where memory could be had (true).");
 
-export const snapshotRequest = named(
+const snapshotRequest = named(
   "SnapshotRequest",
   object({
     name: optional(sandboxName, "How it will be called (the sandbox's name and the time).", "before-upgrade"),
     memory,
   }),
 );
-export type SnapshotBody = ValueOf<typeof snapshotRequest>;
 
 /** For a sandbox that begins as a copy. */
-export const copyRequest = named(
+const copyRequest = named(
   "CopySandboxRequest",
   object({
     name: field(sandboxName, "How the new sandbox will be called.", "work2"),
@@ -103,7 +102,7 @@ export const getSnapshot = operation({
   errors: ["conflict", "method_not_allowed"],
 });
 
-export const removedSnapshot = named(
+const removedSnapshot = named(
   "RemovedSnapshot",
   answerObject({ name: field(text(), "Of the snapshot that is gone.") }),
 );

@@ -97,7 +97,7 @@ export const audit = operation({
   errors: ["method_not_allowed"],
 });
 
-const happenings = [
+const eventNames = [
   "created",
   "started",
   "stopped",
@@ -120,7 +120,7 @@ export const sandboxEvents = operation({
   summary: "What happens in a sandbox, as it happens",
   help: eventsHelp,
   scope: ["read", "sandboxes"],
-  answers: [eventStream("Events, until the caller hangs up or the sandbox is removed.", happenings)],
+  answers: [eventStream("Events, until the caller hangs up or the sandbox is removed.", eventNames)],
   errors: namedErrors,
 });
 
@@ -132,6 +132,6 @@ export const events = operation({
   summary: "What happens in all that the caller may see, as it happens",
   help: eventsHelp,
   scope: ["read", "sandboxes"],
-  answers: [eventStream("Events, until the caller hangs up.", happenings)],
+  answers: [eventStream("Events, until the caller hangs up.", eventNames)],
   errors: ["method_not_allowed"],
 });

@@ -5,7 +5,7 @@
 import { AgentKernelError } from "../../core/errors.js";
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonMap;
-export type JsonMap = ReadonlyMap<string, Json>;
+type JsonMap = ReadonlyMap<string, Json>;
 
 /** Bodies of ours need six. */
 const MAX_DEPTH = 32;

@@ -25,7 +25,7 @@ type KeysWith<E extends Entries, R extends boolean> = {
 }[keyof E];
 type InnerOf<E> = E extends Entry<infer T, boolean> ? T : never;
 
-export type ObjectValue<E extends Entries> = {
+type ObjectValue<E extends Entries> = {
   readonly [K in KeysWith<E, true>]: InnerOf<E[K]>;
 } & {
   readonly [K in KeysWith<E, false>]?: InnerOf<E[K]>;

@@ -49,7 +49,7 @@ export function flag(): Shape<boolean> {
   };
 }
 
-export interface NumberRule {
+interface NumberRule {
   readonly min?: number;
   readonly max?: number;
 }
@@ -133,7 +133,7 @@ function quoted(value: string): string {
   return JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}…` : value);
 }
 
-export interface ListRule {
+interface ListRule {
   readonly minItems?: number;
   readonly maxItems?: number;
 }

@@ -1,4 +1,4 @@
-/** The words of `attach` into what is wished for. */
+/** Parses the arguments of `attach`. */
 import { AgentKernelError } from "../../core/errors.js";
 import { parseEnv } from "../../request/policy-flags.js";
 import type { Invocation } from "../invocation/index.js";

@@ -1,4 +1,4 @@
-/** The words of `exec` into what is wished for. */
+/** Parses the arguments of `exec`. */
 import { AgentKernelError } from "../../core/errors.js";
 import { parseTypedDurationMs } from "../../policy/resources.js";
 import { parseEnv } from "../../request/policy-flags.js";

@@ -1,6 +1,6 @@
 /**
  * The head of a request to a host that a secret is bound to: checked for being about that host and nothing else,
- * then written anew with the secret in its header and without a wish for packed answers. All other lines stay.
+ * then written anew with the secret in its header and with no encoding accepted. All other lines stay.
  */
 import { Buffer } from "node:buffer";
 import { type InvalidHost, parseAuthority } from "../host.js";

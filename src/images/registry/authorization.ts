@@ -49,7 +49,7 @@ export class Authorization {
     const credentials = await this.#credentials;
     this.#hadCredentials = credentials !== null;
     if (challenge.scheme === "bearer") {
-      // Our own scope: the one in the challenge is the registry's wish, and we only ever read this repository.
+      // Our own scope: the challenge may name a wider one, and we only ever read this repository.
       const wanted = { challenge, scope: this.#scope, credentials };
       this.#header = `Bearer ${await fetchToken(this.#exchanger, this.#endpoint, wanted)}`;
     } else if (credentials?.kind === "password") {

@@ -10,7 +10,7 @@ import type { Surroundings } from "../../core/surroundings.js";
 import { textIfThere } from "../../core/text-if-there.js";
 
 /** `mcp-servers`: the hosts that the project's MCP configuration names. */
-export const trustSubjects = ["agentkernel.toml", "mcp-servers"] as const;
+const trustSubjects = ["agentkernel.toml", "mcp-servers"] as const;
 export type TrustSubject = (typeof trustSubjects)[number];
 
 export interface TrustDecision {

@@ -43,7 +43,7 @@ export type {
 
 interface SandboxesOptions {
   readonly backend: Backend;
-  /** The one that somebody wishes. Without it there is only the usual one. */
+  /** Opens the backend that a request names. Without it only the usual one can be used. */
   readonly choose?: (request: BackendRequest, asked: MachineRequest | null, signal?: AbortSignal) => Promise<Choice>;
   /** Where their folders lie. */
   readonly folder: string;

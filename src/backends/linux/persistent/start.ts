@@ -50,7 +50,7 @@ export async function startPersistentJail(
     await Promise.race([events.started, lost]);
     signal?.throwIfAborted();
   } catch (error) {
-    // Its last words may come before its last deeds.
+    // Its last message may arrive before it has finished its work.
     await ended;
     await sweepPersistent(programs, stateDir);
     throw signal?.aborted ? signal.reason : error;

@@ -9,7 +9,7 @@ import { sendTask } from "./task.js";
 let folder: string;
 let supervisor: ChildProcess | undefined;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "errand-"));
+  folder = mkdtempSync(join(tmpdir(), "task-"));
 });
 afterEach(() => {
   supervisor?.kill("SIGKILL");
@@ -24,7 +24,7 @@ const ENDING = `
   server.listen("control", () => console.log("listens"));
 `;
 
-test("a supervisor that ends before it has heard of an errand is told as that, and harms nobody else", async () => {
+test("a supervisor that ends before it has heard of a task is told as that, and harms nobody else", async () => {
   supervisor = spawn(process.execPath, ["-e", ENDING], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
   await once(supervisor.stdout as NodeJS.ReadableStream, "data");
   const sent = sendTask(folder, "sync");

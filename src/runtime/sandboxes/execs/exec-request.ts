@@ -1,4 +1,4 @@
-/** What a caller wishes to run, as what the guest is asked for: checked, with the sandbox's defaults filled in. */
+/** Turns exec options into the request for the guest: checked, with the sandbox's defaults filled in. */
 import { AgentKernelError } from "../../../core/errors.js";
 import type { ExecRequest } from "../../../core/exec.js";
 import { insidePath } from "../../../core/inside-path.js";
