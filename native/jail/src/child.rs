@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     channel::Channel,
-    control::{Layer, LayerState},
+    control::Layer,
     fault::{During, Fault, Outcome},
     filesystems,
     gvisor::{self, Runtime},
@@ -31,7 +31,7 @@ use crate::{
     monitor::Given,
     own_path,
     place::{self, Root},
-    spec::{Network, RootChoice, Spec, View, ViewForm},
+    spec::{RootChoice, Spec, View, ViewForm},
     sys, trust,
     upper::Uppers,
     view::{
@@ -43,15 +43,15 @@ use crate::{
     walls::{self, Filter, Kept, Walls, Writes},
 };
 
+mod network;
 mod on_gvisor;
 mod on_monitor;
 mod placer;
 mod warm;
 
+use network::Making;
 pub use placer::{Furniture, Late, ShownView};
 pub use warm::walls_need_views;
-
-const CAPTURE_LAYER: &str = "network capture";
 
 /// What the child tells the supervisor before it becomes the guest.
 #[derive(Debug, Serialize, Deserialize)]
@@ -142,13 +142,14 @@ impl Child<'_> {
     }
 
     fn build(&mut self, sources: Vec<Source>, lower: Lower<'_>, disk: Option<Layers>) -> Outcome<Infallible> {
-        let captured = self.begin(MountPropagationFlags::PRIVATE)?;
+        let network = self.begin(MountPropagationFlags::PRIVATE)?;
         // Before anything is mounted over the host's paths.
         self.close_given()?;
         let trees = self.spec.views.iter().zip(sources);
         let programs = gvisor::Programs::open(self.spec)?;
         let trees = trees.map(|(v, s)| Ok((s.is_folder(), s.into_tree(v)?))).collect::<Outcome<Vec<_>>>()?;
         let base = self.build_base("/tmp", lower, disk)?;
+        let captured = network.enter(&self.channel)?;
         // The supervisor has made our cgroup and searched the views for hidden files meanwhile.
         let Prepared { surveys, rlimits, .. } = self.await_supervisor()?;
         self.show_views(&base, trees, &surveys)?;
@@ -172,52 +173,25 @@ impl Child<'_> {
     }
 
     /// Into the namespaces and to the ids that the root is built with.
-    fn begin(&self, propagation: MountPropagationFlags) -> Outcome<Option<Listeners>> {
+    fn begin(&self, propagation: MountPropagationFlags) -> Outcome<Making> {
         // What is made here is for everyone in the sandbox, whatever the caller's mask says.
         umask(Mode::from_raw_mode(0o022));
-        let others = libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
-        sys::unshare(others).during("make the network, ipc and host name namespaces")?;
-        // Beside the supervisor, which writes the id maps meanwhile.
-        let captured = self.set_up_network()?;
+        let network = network::make(self.spec.network);
+        sys::unshare(libc::CLONE_NEWIPC | libc::CLONE_NEWUTS).during("make the ipc and host name namespaces")?;
         self.channel.expect::<()>()?;
         if self.identity.has_range() {
             sys::set_ids(0, 0, true).during("become root of the sandbox")?;
         }
         walls::die_with_parent()?;
         mount_change("/", propagation | MountPropagationFlags::REC).during("make mounts private")?;
-        Ok(captured)
-    }
-
-    /// A network that cannot be captured is none at all, and the user is told.
-    fn set_up_network(&self) -> Outcome<Option<Listeners>> {
-        if self.spec.network == Network::Captured {
-            let (listeners, layer) = match ak_capture::set_up() {
-                Ok(listeners) if listeners.has_ipv6() => (Some(listeners), Layer::applied(CAPTURE_LAYER)),
-                Ok(listeners) => {
-                    let detail = "this kernel has no IPv6, so the sandbox has none";
-                    (Some(listeners), Layer::new(CAPTURE_LAYER, LayerState::Applied, detail))
-                }
-                Err(failure) => {
-                    let detail = format!("the sandbox has no network: {failure}; see `agentkernel doctor`");
-                    (None, Layer::new(CAPTURE_LAYER, LayerState::Absent, detail))
-                }
-            };
-            self.channel.send(&Told::Layer(layer), None)?;
-            if listeners.is_some() {
-                return Ok(listeners);
-            }
-        }
-        ak_netlink::route::raise_loopback().during("bring loopback up")?;
-        Ok(None)
+        Ok(network)
     }
 
     /// `place` is a folder of the host's that is covered, and is not looked into any more.
     fn build_base(&self, place: &str, lower: Lower<'_>, disk: Option<Layers>) -> Outcome<Base> {
         let (layers, programs) = lower.into_opened()?;
         let disk = disk.map(|disk| disk.into_trees(WRITABLE)).transpose()?;
-        let scratch = filesystems::tmpfs(self.spec.scratch_mib, "0755")?;
-        let over = open(place, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during(place)?;
-        place::attach(&scratch, &over).during("mount the scratch filesystem")?;
+        filesystems::mount_tmpfs(place, self.spec.scratch_mib, "0755")?;
         chdir(place).during("enter the scratch filesystem")?;
         fs::create_dir("root").during("make the new root")?;
         let void = guard::void(Path::new(VOID_FILE), Path::new(VOID_FOLDER))?;

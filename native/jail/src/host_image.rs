@@ -2,20 +2,19 @@
 //! secret of /etc, and no id map: files that only the host's root may read stay unreadable inside.
 
 use std::{
-    fs, io,
-    os::{
-        fd::OwnedFd,
-        unix::fs::{MetadataExt, PermissionsExt, symlink},
-    },
+    fs,
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
 };
 
-use rustix::fs::{Mode, OFlags, mkdirat, open};
+use rustix::{
+    fs::{CWD, Mode, OFlags, mkdirat, open, readlinkat},
+    io::Errno,
+};
 
 use crate::{
-    etc_files,
     fault::{During, Outcome},
-    filesystems, image_root,
+    filesystems, host_etc, image_root,
     place::{self, Root},
     spec::{Spec, User},
     upper::Uppers,
@@ -26,41 +25,7 @@ const HOME: &str = "home/sandbox";
 /// Beside /usr: links into it on most systems, folders on some.
 const SYSTEM: [&str; 6] = ["bin", "sbin", "lib", "lib32", "lib64", "libx32"];
 
-/// What programs need of /etc and what holds no secrets: folders are shown, files (small ones) are copied.
-const ETC_FOLDERS: [&str; 11] = [
-    "alternatives",
-    "chromium",
-    "chromium.d",
-    "crypto-policies",
-    "fonts",
-    "java-11-openjdk",
-    "java-17-openjdk",
-    "java-21-openjdk",
-    "pki/ca-trust/extracted",
-    "pki/tls/certs",
-    "ssl/certs",
-];
-/// Of Maven not `settings.xml`, where passwords of repositories are kept.
-const ETC_FILES: [&str; 16] = [
-    "debian_version",
-    "gai.conf",
-    "inputrc",
-    "ld.so.cache",
-    "localtime",
-    "login.defs",
-    "magic",
-    "manpath.config",
-    "maven/logging/simplelogger.properties",
-    "maven/m2.conf",
-    "mime.types",
-    "os-release",
-    "protocols",
-    "services",
-    "ssl/openssl.cnf",
-    "timezone",
-];
-
-const FOLDERS: [(&str, u32); 11] = [
+const FOLDERS: [(&str, u32); 12] = [
     ("dev", 0o755),
     ("etc", 0o755),
     ("home", 0o755),
@@ -70,6 +35,7 @@ const FOLDERS: [(&str, u32); 11] = [
     ("run", 0o755),
     ("sys", 0o555),
     ("tmp", 0o1777),
+    ("usr", 0o755),
     ("var", 0o755),
     ("workspace", 0o755),
 ];
@@ -85,31 +51,17 @@ const PLACES: [(&str, u32); 7] = [
     ("workspace", 0o755),
 ];
 
-/// When the files of /etc that are copied were last changed or replaced. A root that was filled before is out of date.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Stamp([Option<(u64, i64, i64)>; ETC_FILES.len()]);
-
-impl Stamp {
-    pub fn now() -> Self {
-        Self(ETC_FILES.map(|name| {
-            let found = fs::symlink_metadata(Path::new("/etc").join(name)).ok()?;
-            Some((found.ino(), found.ctime(), found.ctime_nsec()))
-        }))
-    }
-}
-
 /// Fills the new root. The current folder is the scratch filesystem that holds it.
 pub fn build(root: &Root, spec: &Spec) -> Outcome<()> {
     let at = Path::new("root");
-    let shown = fill(at, root, spec)?;
-    for Shown { path, tree } in shown {
-        place::attach_at(&tree, &at.join(&path)).during(format_args!("show /{}", path.display()))?;
+    for path in fill(root, spec)? {
+        let host = Path::new("/").join(&path);
+        place::show_readonly(&host, &at.join(&path)).during(format_args!("show {}", host.display()))?;
     }
     if spec.root_readonly {
         // Programs keep caches and settings at home; these are temporary files like those of /tmp.
-        let home = at.join(HOME);
-        place::attach_at(&filesystems::tmpfs(spec.tmp_mib, "0700")?, &home).during("make the home folder")?;
-        own(&home, spec.user)?;
+        filesystems::mount_tmpfs(&format!("root/{HOME}"), spec.tmp_mib, "0700")?;
+        own(root, HOME, spec.user)?;
     }
     Ok(())
 }
@@ -120,7 +72,9 @@ pub fn build_kept(spec: &Spec, uppers: Uppers) -> Outcome<Root> {
     let below = Path::new("i0");
     fs::create_dir(below).during("make the root's lower layer")?;
     let skeleton = open(below, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
-    let shown = fill(below, &Root::new(skeleton.during("open the root's lower layer")?), spec)?;
+    let paths = fill(&Root::new(skeleton.during("open the root's lower layer")?), spec)?;
+    // Before anything is mounted in the root.
+    let shown = paths.into_iter().map(Shown::of).collect::<Outcome<Vec<_>>>()?;
     let root = image_root::join(&["i0".to_owned()], uppers)?;
     for (name, mode) in PLACES {
         image_root::own_folder(&root, name, mode)?;
@@ -153,8 +107,16 @@ struct Shown {
     tree: OwnedFd,
 }
 
-/// Makes all files and folders of the root in `at`, and returns what is to be mounted in it.
-fn fill(at: &Path, root: &Root, spec: &Spec) -> Outcome<Vec<Shown>> {
+impl Shown {
+    fn of(path: PathBuf) -> Outcome<Self> {
+        let host = Path::new("/").join(&path);
+        let tree = place::clone_readonly(&host).during(format_args!("show {}", host.display()))?;
+        Ok(Self { path, tree })
+    }
+}
+
+/// Makes all files and folders of the root, and returns where folders of the host's are to be mounted in it.
+fn fill(root: &Root, spec: &Spec) -> Outcome<Vec<PathBuf>> {
     for (name, mode) in FOLDERS {
         mkdirat(root.fd(), name, Mode::from_raw_mode(mode)).during("make a folder of the root")?;
         // Our mask has taken away that others may write to it.
@@ -163,98 +125,39 @@ fn fill(at: &Path, root: &Root, spec: &Spec) -> Outcome<Vec<Shown>> {
                 .during("make a folder of the root")?;
         }
     }
-    let usr = place::clone_readonly(Path::new("/usr")).during("show /usr")?;
-    fs::create_dir(at.join("usr")).during("make /usr")?;
-    let mut shown = vec![Shown { path: "usr".into(), tree: usr }];
+    let mut shown = vec![PathBuf::from("usr")];
     for name in SYSTEM {
-        let host = Path::new("/").join(name);
-        match fs::read_link(&host) {
+        match readlinkat(CWD, Path::new("/").join(name), Vec::new()) {
             Ok(link) => rustix::fs::symlinkat(&link, root.fd(), name).during("link a system folder")?,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(Errno::NOENT) => {}
             Err(_) => {
-                fs::create_dir(at.join(name)).during("make a system folder")?;
-                let tree = place::clone_readonly(&host).during("show a system folder")?;
-                shown.push(Shown { path: name.into(), tree });
+                mkdirat(root.fd(), name, Mode::from_raw_mode(0o755)).during("make a system folder")?;
+                shown.push(name.into());
             }
         }
     }
-    show_etc(at, &mut shown)?;
-    write_etc(at, spec)?;
-    own_folders(at, spec.user)?;
+    host_etc::fill(root, spec, &mut shown)?;
+    own_folders(root, spec.user)?;
     Ok(shown)
 }
 
-fn show_etc(root: &Path, shown: &mut Vec<Shown>) -> Outcome<()> {
-    for (name, folder) in ETC_FOLDERS.map(|n| (n, true)).into_iter().chain(ETC_FILES.map(|n| (n, false))) {
-        let path = Path::new("/etc").join(name);
-        let Ok(kind) = fs::symlink_metadata(&path).map(|m| m.file_type()) else {
-            continue;
-        };
-        let inside = Path::new("etc").join(name);
-        let at = root.join(&inside);
-        if name.contains('/')
-            && let Some(parent) = at.parent()
-        {
-            fs::create_dir_all(parent).during("make a folder of /etc")?;
-        }
-        if kind.is_symlink() {
-            let link = fs::read_link(&path).during("read a link of /etc")?;
-            // Into /usr it holds inside too; anywhere else it would show what is not on the list.
-            if link.starts_with("/usr") || link.starts_with("../usr") {
-                symlink(&link, at).during("link a file of /etc")?;
-            }
-        } else if kind.is_dir() && folder {
-            fs::create_dir(&at).during("make a folder of /etc")?;
-            let tree = place::clone_readonly(&path).during("show a folder of /etc")?;
-            shown.push(Shown { path: inside, tree });
-        } else if kind.is_file() && !folder {
-            match fs::read(&path) {
-                Ok(text) => fs::write(&at, text).during("copy a file of /etc")?,
-                // Not for everybody to read, so not for the sandbox either.
-                Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {}
-                Err(e) => return Err(e).during("copy a file of /etc"),
-            }
-        }
+fn own_folders(root: &Root, user: User) -> Outcome<()> {
+    mkdirat(root.fd(), HOME, Mode::from_raw_mode(0o700)).during("make the home folder")?;
+    own(root, HOME, user)?;
+    own(root, "workspace", user)?;
+    for (name, mode) in [("var/lib", 0o755), ("var/tmp", 0o1777)] {
+        mkdirat(root.fd(), name, Mode::from_raw_mode(mode)).during("make a folder of /var")?;
     }
-    Ok(())
+    rustix::fs::chmodat(root.fd(), "var/tmp", Mode::from_raw_mode(0o1777), rustix::fs::AtFlags::empty())
+        .during("make /var/tmp")
 }
 
-fn write_etc(root: &Path, spec: &Spec) -> Outcome<()> {
-    let User { uid, gid } = spec.user;
-    let mut passwd = "root:x:0:0:root:/home/sandbox:/bin/sh\n".to_owned();
-    let mut group = "root:x:0:\ntty:x:5:\n".to_owned();
-    if uid != 0 {
-        passwd.push_str(&format!("sandbox:x:{uid}:{gid}::/home/sandbox:/bin/sh\n"));
-        group.push_str(&format!("sandbox:x:{gid}:\n"));
+/// What is made here is the sandbox's root's already.
+fn own(root: &Root, name: &str, User { uid, gid }: User) -> Outcome<()> {
+    if (uid, gid) == (0, 0) {
+        return Ok(());
     }
-    passwd.push_str("nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n");
-    group.push_str("nogroup:x:65534:\n");
-    for (file, text) in [
-        ("passwd", passwd.as_str()),
-        ("group", group.as_str()),
-        ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n"),
-        ("shells", "/bin/sh\n/bin/bash\n"),
-    ] {
-        fs::write(root.join("etc").join(file), text).during(format_args!("write /etc/{file}"))?;
-    }
-    for (file, text) in etc_files::at_the_start(spec) {
-        fs::write(root.join("etc").join(file), text).during(format_args!("write /etc/{file}"))?;
-    }
-    Ok(())
-}
-
-fn own_folders(root: &Path, user: User) -> Outcome<()> {
-    let home = root.join(HOME);
-    fs::create_dir(&home).during("make the home folder")?;
-    fs::set_permissions(&home, fs::Permissions::from_mode(0o700)).during("make the home folder")?;
-    own(&home, user)?;
-    own(&root.join("workspace"), user)?;
-    for name in ["lib", "tmp"] {
-        fs::create_dir(root.join("var").join(name)).during("make a folder of /var")?;
-    }
-    fs::set_permissions(root.join("var/tmp"), fs::Permissions::from_mode(0o1777)).during("make /var/tmp")
-}
-
-fn own(path: &Path, user: User) -> Outcome<()> {
-    std::os::unix::fs::chown(path, Some(user.uid), Some(user.gid)).during(format_args!("own {}", path.display()))
+    let (owner, group) = (rustix::fs::Uid::from_raw(uid), rustix::fs::Gid::from_raw(gid));
+    rustix::fs::chownat(root.fd(), name, Some(owner), Some(group), rustix::fs::AtFlags::empty())
+        .during(format_args!("own /{name}"))
 }

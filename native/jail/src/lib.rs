@@ -14,6 +14,8 @@ pub mod filesystems;
 pub mod foresight;
 pub mod git;
 pub mod gvisor;
+pub mod hide_rules;
+pub mod host_etc;
 pub mod host_image;
 pub mod host_programs;
 pub mod identity;

@@ -100,7 +100,17 @@ fn found(root: &Root, own: &Path) -> Result<OwnedFd, String> {
 
 /// The directory, which must be empty: what an image has there is the image's.
 fn made(root: &Root, spec: &Spec, own: &Path) -> Result<OwnedFd, String> {
-    let at = root.folder(own).map_err(|Fault { message, .. }| message)?;
+    let (at, is_new) = root.folder_anew(own).map_err(|Fault { message, .. }| message)?;
+    if !is_new && !is_empty(root, own)? {
+        return Err("the image has something else there".into());
+    }
+    if matches!(spec.root, RootChoice::Host { .. }) {
+        host_programs::open_root_home(root, own).map_err(|e| e.to_string())?;
+    }
+    Ok(at)
+}
+
+fn is_empty(root: &Root, own: &Path) -> Result<bool, String> {
     let readable = place::open_within(
         root.fd(),
         own,
@@ -109,11 +119,5 @@ fn made(root: &Root, spec: &Spec, own: &Path) -> Result<OwnedFd, String> {
     );
     let entries = readable.and_then(Dir::new).map_err(|e| e.to_string())?;
     let mut names = entries.map(|entry| entry.map(|found| found.file_name().to_bytes().to_vec()));
-    if names.any(|name| !matches!(name.as_deref(), Ok(b"." | b".."))) {
-        return Err("the image has something else there".into());
-    }
-    if matches!(spec.root, RootChoice::Host { .. }) {
-        host_programs::open_root_home(root, own).map_err(|e| e.to_string())?;
-    }
-    Ok(at)
+    Ok(names.all(|name| matches!(name.as_deref(), Ok(b"." | b".."))))
 }

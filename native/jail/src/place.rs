@@ -5,13 +5,13 @@ use std::{
     fs::File,
     io::Read,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    path::{Component, Path, PathBuf},
+    path::{Component, Path},
 };
 
 use rustix::{
     fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, mknodat, openat, openat2},
     io::Errno,
-    mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree},
+    mount::{MoveMountFlags, OpenTreeFlags, mount_bind_recursive, move_mount, open_tree},
     path::Arg,
 };
 
@@ -60,6 +60,18 @@ pub fn clone_readonly(path: &Path) -> rustix::io::Result<OwnedFd> {
 pub fn readonly(tree: &OwnedFd) -> rustix::io::Result<()> {
     let flags = sys::MOUNT_ATTR_RDONLY | sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
     sys::mount_setattr(tree.as_fd(), true, flags, None).map_err(errno)
+}
+
+/// The same for a mount that has its place.
+pub fn readonly_at(path: impl Arg) -> rustix::io::Result<()> {
+    let flags = sys::MOUNT_ATTR_RDONLY | sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
+    path.into_with_c_str(|path| sys::mount_setattr_at(path, flags).map_err(errno))
+}
+
+/// A read-only copy of a mount, as `clone_readonly` makes it, at a path that we made ourselves a moment ago.
+pub fn show_readonly(host: &Path, at: &Path) -> rustix::io::Result<()> {
+    mount_bind_recursive(host, at)?;
+    readonly_at(at)
 }
 
 /// What is live can be written, and gives nobody rights.
@@ -121,20 +133,30 @@ impl Root {
 
     /// The folder at `path`, made with its parents where it is not there.
     pub fn folder(&self, path: &Path) -> Outcome<OwnedFd> {
-        let mut so_far = PathBuf::from("/");
-        let mut at = self.find(&so_far, OFlags::DIRECTORY).during("open the new root")?;
-        for part in path.components().filter(|c| matches!(c, Component::Normal(_))) {
-            match mkdirat(&at, part.as_os_str(), Mode::from_raw_mode(0o755)) {
-                Ok(()) | Err(Errno::EXIST) => {}
-                Err(Errno::ROFS) => {}
-                Err(e) => {
-                    return Err(e).during(format_args!("make {} in the sandbox", path.display()));
-                }
-            }
-            so_far.push(part);
-            at = self.find(&so_far, OFlags::DIRECTORY).map_err(|e| no_target(path, e))?;
+        Ok(self.folder_anew(path)?.0)
+    }
+
+    /// The same, and whether it was made just now, so that nothing is in it.
+    pub fn folder_anew(&self, path: &Path) -> Outcome<(OwnedFd, bool)> {
+        match self.find(path, OFlags::DIRECTORY) {
+            Ok(found) => return Ok((found, false)),
+            Err(Errno::NOENT) => {}
+            Err(e) => return Err(no_target(path, e)),
         }
-        Ok(at)
+        let mut made: Option<OwnedFd> = None;
+        let mut is_new = false;
+        for part in path.components().filter(|c| matches!(c, Component::Normal(_))) {
+            let within = made.as_ref().map_or(self.fd(), AsFd::as_fd);
+            is_new = match mkdirat(within, part.as_os_str(), Mode::from_raw_mode(0o755)) {
+                Ok(()) => true,
+                Err(Errno::EXIST | Errno::ROFS) => false,
+                Err(e) => return Err(e).during(format_args!("make {} in the sandbox", path.display())),
+            };
+            let flags = FIND | OFlags::DIRECTORY;
+            let at = open_within(within, part.as_os_str(), flags, ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS);
+            made = Some(at.map_err(|e| no_target(path, e))?);
+        }
+        made.map(|made| (made, is_new)).ok_or_else(|| Fault::start("the root is no place to mount at"))
     }
 
     /// The file at `path`, made empty with its parents where it is not there.

@@ -125,7 +125,7 @@ impl<'a> Sandbox<'a> {
         tell(&ours, &(), &[])?;
         // From here on the child builds; what follows is done beside it and needed only at its end.
         map_ids(spec, &identity, &sources, pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
-        let hide = Matcher::hiding(&spec.hide);
+        let hide = Matcher::hiding(&spec.hide.read()?);
         let protect = spec.guarded();
         let made = match limited.take() {
             Some(made) => made,
@@ -337,7 +337,7 @@ fn carry_over(
     let project = openat(&sources[index].fd, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
         .during("open the project")?;
     let (protect, review) = (Matcher::of(&spec.protect), Matcher::of(&spec.review));
-    let aside = Aside::new(spec.set_aside.as_deref(), Project::synced(spec, &spec.views[index], since));
+    let aside = Aside::new(spec.set_aside.as_deref(), Project::synced(spec, &spec.views[index], since)?);
     let carrier = Carrier::new(hide, &protect, &surveys[index], since, is_host_root()).keeping(&review, aside);
     carrier.carry(upper.as_fd(), project.as_fd())
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     fault::{Fault, Outcome},
     gvisor,
+    hide_rules::HideRules,
     host_programs::HostProgram,
     monitor::Monitor,
     view::matcher::Matcher,
@@ -30,7 +31,7 @@ pub struct Spec {
     pub scratch_mib: u64,
     pub tmp_mib: u64,
     pub views: Vec<View>,
-    pub hide: Vec<HideRule>,
+    pub hide: HideRules,
     pub protect: Vec<String>,
     /// Changes to these wait until the user has said yes.
     #[serde(default)]

@@ -82,35 +82,24 @@ pub fn mount_setattr(
         attr.set |= MOUNT_ATTR_IDMAP;
         attr.userns_fd = userns.as_raw_fd() as u64;
     }
-    let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
-    // SAFETY: attr and the empty path outlive the call.
-    check(unsafe {
-        libc::syscall(
-            libc::SYS_mount_setattr,
-            mount.as_raw_fd(),
-            c"".as_ptr(),
-            flags,
-            &raw const attr,
-            size_of::<MountAttr>(),
-        )
-    })?;
-    Ok(())
+    set_attributes(mount.as_raw_fd(), c"", libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 }, &attr)
+}
+
+/// Adds attributes to the mount at a path and to all below it.
+pub fn mount_setattr_at(path: &CStr, set: u64) -> io::Result<()> {
+    set_attributes(libc::AT_FDCWD, path, libc::AT_RECURSIVE, &MountAttr { set, ..MountAttr::default() })
 }
 
 /// Nothing that is mounted on it, or on what it is a copy of, reaches the other.
 pub fn make_private(mount: BorrowedFd<'_>) -> io::Result<()> {
     let attr = MountAttr { propagation: libc::MS_PRIVATE, ..MountAttr::default() };
-    // SAFETY: attr and the empty path outlive the call.
-    check(unsafe {
-        libc::syscall(
-            libc::SYS_mount_setattr,
-            mount.as_raw_fd(),
-            c"".as_ptr(),
-            libc::AT_EMPTY_PATH | libc::AT_RECURSIVE,
-            &raw const attr,
-            size_of::<MountAttr>(),
-        )
-    })?;
+    set_attributes(mount.as_raw_fd(), c"", libc::AT_EMPTY_PATH | libc::AT_RECURSIVE, &attr)
+}
+
+fn set_attributes(at: RawFd, path: &CStr, flags: libc::c_int, attr: &MountAttr) -> io::Result<()> {
+    let (attr, size) = (&raw const *attr, size_of::<MountAttr>());
+    // SAFETY: the attributes and the path outlive the call.
+    check(unsafe { libc::syscall(libc::SYS_mount_setattr, at, path.as_ptr(), flags, attr, size) })?;
     Ok(())
 }
 

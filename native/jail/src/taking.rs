@@ -61,7 +61,7 @@ mod tests {
     fn built() -> Spec {
         let text = br#"{"version":1,"hostname":"warm","guest":"/g","ids":"single","user":{"uid":0,"gid":0},
             "root":{"kind":"host"},"rootReadonly":false,"scratchMib":16,"tmpMib":16,"views":[{"source":"/",
-            "target":"/workspace","form":"copy","readonly":false}],"hide":[{"glob":"**/.env"}],"protect":["**/.git"],
+            "target":"/workspace","form":"copy","readonly":false}],"hide":[{"globs":["**/.env"]}],"protect":["**/.git"],
             "capabilities":"default","seccomp":"default","landlockWritable":["/"],"limits":{"vcpus":1,
             "memoryMib":64,"pids":9,"openFiles":99},"network":"none","trustedCertificate":null,"journal":"/tmp/j",
             "warm":true}"#;

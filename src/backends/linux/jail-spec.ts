@@ -1,7 +1,8 @@
 /** A policy as the spec that `ak-jail` builds from (native/jail/src/spec.rs). Pure. */
 import type { BootSpec, GitFiles, ImageSource } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
-import type { HideRule, Policy, ResourcePolicy } from "../../core/policy.js";
+import type { Policy, ResourcePolicy } from "../../core/policy.js";
+import { type HideGroup, hideGroups } from "./hide-groups.js";
 
 interface JailView {
   readonly source: string;
@@ -38,7 +39,7 @@ export interface JailSpec {
   readonly scratchMib: number;
   readonly tmpMib: number;
   readonly views: readonly JailView[];
-  readonly hide: readonly HideRule[];
+  readonly hide: readonly HideGroup[];
   readonly protect: readonly string[];
   readonly review: readonly string[];
   /** Where what is not carried over is kept. */
@@ -157,7 +158,7 @@ function makeBasis(boot: BootSpec, paths: JailPaths): SpecBasis {
     scratchMib: scratchMiB(policy.resources),
     tmpMib: Math.min(policy.fs.tmpMiB, Math.max(4, Math.floor(policy.resources.memoryMiB / 4))),
     views: views(boot),
-    hide: policy.fs.deny,
+    hide: hideGroups(policy.fs.deny),
     protect: policy.fs.protect,
     review: policy.fs.review,
     ...(setAside === undefined ? {} : { setAside }),

@@ -42,9 +42,10 @@ impl Child<'_> {
 
     fn build_warm(&self, lower: Lower<'_>, orders: Channel) -> Outcome<Infallible> {
         // What the host mounts and unmounts while this one waits, the placer has to see as well.
-        let captured = self.begin(MountPropagationFlags::DOWNSTREAM)?;
+        let network = self.begin(MountPropagationFlags::DOWNSTREAM)?;
         let programs = gvisor::Programs::open(self.spec)?;
         let base = self.build_base(COVERED, lower, None)?;
+        let captured = network.enter(&self.channel)?;
         let Prepared { rlimits, .. } = self.await_supervisor()?;
         sys::unshare(libc::CLONE_NEWCGROUP).during("make a cgroup namespace")?;
         let home = base.home.clone();

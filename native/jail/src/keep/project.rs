@@ -60,7 +60,7 @@ pub(super) fn begin(folder: &StateFolder, spec: &Spec, disk: &Path) -> Outcome<(
         source: view.source.clone(),
         is_synced: view.form == ViewForm::Sync,
         layer,
-        hide: spec.hide.clone(),
+        hide: spec.hide.read()?,
         protect: spec.protect.clone(),
         review: spec.review.clone(),
         set_aside: spec.set_aside.clone(),
@@ -114,18 +114,18 @@ fn has_changes(layer: &Path) -> bool {
 
 impl Project {
     /// Of a sandbox whose changes are about to be carried over into `view`.
-    pub fn synced(spec: &Spec, view: &View, since: (i64, u64)) -> Self {
-        Self {
+    pub fn synced(spec: &Spec, view: &View, since: (i64, u64)) -> Outcome<Self> {
+        Ok(Self {
             version: VERSION,
             source: view.source.clone(),
             is_synced: true,
             layer: LAYER.into(),
-            hide: spec.hide.clone(),
+            hide: spec.hide.read()?,
             protect: spec.protect.clone(),
             review: spec.review.clone(),
             set_aside: spec.set_aside.clone(),
             since,
-        }
+        })
     }
 
     /// The same project in a state folder of its own, whose changes are applied by the user's order.

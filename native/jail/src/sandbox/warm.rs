@@ -16,7 +16,7 @@ use crate::{
     foresight::{self, Foreseen},
     git,
     gvisor::{self, Said},
-    host_image,
+    host_etc,
     host_programs::{self, Lower},
     identity::Identity,
     keep::door::Door,
@@ -56,13 +56,13 @@ pub struct Warm {
 
 #[derive(PartialEq, Eq)]
 struct FromHost {
-    copied: host_image::Stamp,
+    copied: host_etc::Stamp,
     shown: host_programs::Identities,
 }
 
 impl FromHost {
     fn now(root: &RootChoice) -> Option<Self> {
-        let now = || Self { copied: host_image::Stamp::now(), shown: host_programs::Identities::now(root) };
+        let now = || Self { copied: host_etc::Stamp::now(), shown: host_programs::Identities::now(root) };
         matches!(root, RootChoice::Host { .. }).then(now)
     }
 }
@@ -133,7 +133,7 @@ impl Warm {
         } else {
             Some(ours)
         };
-        let (hide, protect) = (Matcher::hiding(&spec.hide), spec.guarded());
+        let (hide, protect) = (Matcher::hiding(&spec.hide.read()?), spec.guarded());
         let layers = walls;
         Ok(Self { spec, hide, protect, process, cgroup, layers, identity, placer, builder, entrance, from_host, said })
     }
@@ -165,7 +165,7 @@ impl Warm {
             return Err(Fault::new("conflict", "what the sandbox has of /etc or of programs has changed on the host"));
         }
         if !spec.has_rules_of(&built) {
-            (hide, protect) = (Matcher::hiding(&spec.hide), spec.guarded());
+            (hide, protect) = (Matcher::hiding(&spec.hide.read()?), spec.guarded());
             foreseen.iter_mut().for_each(Foreseen::forget_search);
         }
         // Beside the search.

@@ -12,7 +12,7 @@ use std::{
         fd::{BorrowedFd, OwnedFd},
         unix::ffi::OsStrExt,
     },
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use rustix::{
@@ -31,6 +31,9 @@ use crate::{
 pub struct Void {
     pub file: OwnedFd,
     pub folder: OwnedFd,
+    /// In the scratch filesystem. They are mounts of their own there, and read-only like all that is made of them.
+    pub file_path: PathBuf,
+    pub folder_path: PathBuf,
 }
 
 /// Covers and pins below an attached view. `view` must be the mounted folder.
@@ -49,7 +52,6 @@ pub fn apply(view: BorrowedFd<'_>, survey: &Survey, void: &Void) -> Outcome<()> 
         let is_folder =
             FileType::from_raw_mode(fstat(&at).during("cover a hidden file")?.st_mode) == FileType::Directory;
         let cover = clone_of(if is_folder { &void.folder } else { &void.file }).during("cover a hidden file")?;
-        place::readonly(&cover).during("cover a hidden file")?;
         place::attach(&cover, &at).during("cover a hidden file")?;
     }
     Ok(())
@@ -99,6 +101,9 @@ pub fn void(file: &Path, folder: &Path) -> Outcome<Void> {
     // No mask of ours takes any of these bits away.
     place::empty_file(file, 0o000).during("make the cover of hidden files")?;
     rustix::fs::mkdir(folder, Mode::from_raw_mode(0o555)).during("make the cover of hidden files")?;
+    for cover in [file, folder] {
+        place::show_readonly(cover, cover).during("make the cover of hidden files")?;
+    }
     open_void(file, folder)
 }
 
@@ -107,7 +112,7 @@ pub fn open_void(file: &Path, folder: &Path) -> Outcome<Void> {
     let open = |path: &Path| {
         rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("open the cover of hidden files")
     };
-    Ok(Void { file: open(file)?, folder: open(folder)? })
+    Ok(Void { file: open(file)?, folder: open(folder)?, file_path: file.into(), folder_path: folder.into() })
 }
 
 #[cfg(test)]

@@ -1,6 +1,11 @@
 //! What the kernel counts for each user on the whole machine, and not for each sandbox: the sandbox's owner keeps a part.
 
-use std::{fs, io, path::Path};
+use std::{path::Path, str};
+
+use rustix::{
+    fs::{Mode, OFlags, open},
+    io::{Errno, read, write},
+};
 
 use crate::fault::{During, Fault, Outcome};
 
@@ -14,15 +19,24 @@ const SHARED: [(&str, &str, u64); 2] = [
 /// id of the sandbox, and for all of them together only at the owner's own limit.
 pub fn limit_shares(proc: &Path) -> Outcome<()> {
     for (whole, own, parts) in SHARED {
-        let most = match fs::read_to_string(proc.join(whole)) {
-            Ok(text) => text.trim().parse::<u64>().during(format_args!("read {whole}"))?,
+        let most = match number(&proc.join(whole)) {
+            Ok(most) => most.ok_or("it is no number").during(format_args!("read {whole}"))?,
             // A kernel without inotify.
-            Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+            Err(Errno::NOENT) => continue,
             Err(e) => return Err(e).during(format_args!("read {whole}")),
         };
-        fs::write(proc.join(own), (most / parts).max(1).to_string()).map_err(|e| {
-            Fault::new("layer_unavailable", format!("/proc/{own} could not be set for the sandbox: {e}"))
-        })?;
+        let part = (most / parts).max(1).to_string();
+        let set = open(proc.join(own), OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())
+            .and_then(|file| write(&file, part.as_bytes()));
+        set.map_err(|e| Fault::new("layer_unavailable", format!("/proc/{own} could not be set for the sandbox: {e}")))?;
     }
     Ok(())
+}
+
+fn number(path: &Path) -> rustix::io::Result<Option<u64>> {
+    let file = open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    // More digits than any has.
+    let mut text = [0; 32];
+    let count = read(&file, &mut text)?;
+    Ok(str::from_utf8(&text[..count]).ok().and_then(|text| text.trim().parse().ok()))
 }

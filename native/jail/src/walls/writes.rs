@@ -1,11 +1,18 @@
 //! Landlock: a second wall for writes, beside the mounts, and against changes of mounts, devices, and signals to the
 //! outside.
 
-use std::path::{Path, PathBuf};
+use std::{
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+};
 
 use landlock::{
-    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
-    Scope, path_beneath_rules,
+    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    RulesetError, RulesetStatus, Scope,
+};
+use rustix::{
+    fs::{Mode, OFlags, open},
+    io::Errno,
 };
 
 use crate::{
@@ -44,13 +51,28 @@ fn restrict_writes(writable: &[PathBuf]) -> Outcome<RulesetStatus> {
     let granted: BitFlags<AccessFs> = writes & !(AccessFs::MakeChar | AccessFs::MakeBlock);
     // Message queues lie in a file system of the kernel's own, which no path leads to but this one.
     let paths = writable.iter().map(PathBuf::as_path).chain([Path::new(MESSAGE_QUEUES)]);
+    let rules = paths.filter_map(|path| rule(path, granted)).map(Ok::<_, RulesetError>);
     let status = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(writes)
         .and_then(|r| r.scope(Scope::from_all(ABI::V6)))
         .and_then(Ruleset::create)
-        .and_then(|r| r.add_rules(path_beneath_rules(paths, granted)))
+        // Who calls has set it.
+        .map(|r| r.no_new_privs(false))
+        .and_then(|r| r.add_rules(rules))
         .and_then(|r| r.restrict_self())
         .during("restrict writes by Landlock")?;
     Ok(status.ruleset)
+}
+
+/// None for what cannot be opened: nothing can be written there.
+fn rule(path: &Path, granted: BitFlags<AccessFs>) -> Option<PathBeneath<OwnedFd>> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    match open(path, flags | OFlags::DIRECTORY, Mode::empty()) {
+        Err(Errno::NOTDIR) => {
+            let file = open(path, flags, Mode::empty()).ok()?;
+            Some(PathBeneath::new(file, granted & AccessFs::from_file(ABI::V3)))
+        }
+        folder => Some(PathBeneath::new(folder.ok()?, granted)),
+    }
 }
