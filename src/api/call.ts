@@ -1,4 +1,4 @@
-/** What a handler gets: the request, checked, and the server's parts that it works with. */
+/** The checked request of one operation, and the parts of the server that its handler uses. */
 import type { IncomingMessage } from "node:http";
 import { AgentKernelError } from "../core/errors.js";
 import type { Redactor } from "../core/redact.js";

@@ -76,11 +76,11 @@ export interface Layer {
   readonly name: string;
   readonly state: "applied" | "partial" | "absent";
   readonly detail?: string;
-  /** Of the layer `hidden-files`. */
+  /** Only of the layer `hidden-files`. */
   readonly hidden?: HiddenFiles;
 }
 
-/** What of the project a sandbox does not see. */
+/** The part of the project that a sandbox does not see. */
 export interface HiddenFiles {
   readonly count: number;
   /** How many files of them git tracks, so that its objects have them. */
@@ -95,7 +95,7 @@ export interface HiddenFile {
   readonly reason: string;
 }
 
-/** What carrying the sandbox's changes into the project did (`sync`). Paths are relative to the project. */
+/** Reports what `sync` wrote into the project. Paths are relative to the project. */
 export interface CarryReport {
   readonly written: readonly string[];
   readonly deleted: readonly string[];
@@ -122,7 +122,7 @@ export interface SandboxEnd {
   readonly memoryPeakBytes: number | null;
   readonly cpuUs: number | null;
   readonly carried: CarryReport | null;
-  /** What an engine between us and the sandbox said of its own failure. */
+  /** The engine's own message about its failure. */
   readonly said?: string;
 }
 
@@ -132,7 +132,7 @@ export interface LimitCounts {
   readonly pidsDenied: number;
 }
 
-/** What a sandbox has used by now; null where the backend cannot tell. */
+/** Resources used so far; null where the backend cannot tell. */
 export interface UsedSoFar extends LimitCounts {
   readonly memoryPeakBytes: number | null;
   readonly cpuUs: number | null;
@@ -151,11 +151,11 @@ export interface BootedSandbox {
   readonly removed?: Promise<void>;
   /** Settles soon after `finish` was called, before the end: what it used. May never settle where it ends otherwise. */
   readonly ending?: Promise<UsedSoFar>;
-  /** What its limits did so far; null where that cannot be told without asking. */
+  /** Counts limits that were hit so far; null where that would need a question to the sandbox. */
   readonly limitsHit?: () => LimitCounts | null;
   /** It was built before it was asked for. */
   readonly isWarm?: boolean;
-  /** What is to be expected of its guest, where that can stop without its stream ending: it has a kernel of its own. */
+  /** Set where the guest has a kernel of its own, and so can stop without its stream ending. */
   readonly heartbeat?: HeartbeatTiming;
   /** Ends it: kills every process, carries changes over where the policy says so, removes all traces. Idempotent. */
   finish(): Promise<SandboxEnd>;
@@ -166,7 +166,7 @@ export interface BootedSandbox {
 /** An image of the backend's own store. */
 export interface OwnImage {
   readonly source: ImageSource;
-  /** What it says of commands in it. */
+  /** Defaults of the image for commands. */
   readonly defaults: {
     readonly env: readonly string[];
     readonly entrypoint: readonly string[];
@@ -206,7 +206,7 @@ export interface Backend {
   findImage?(request: OwnImageRequest): Promise<OwnImage>;
   /** Without it the backend has only sandboxes that die with their owner. */
   readonly kept?: PersistentBackend;
-  /** What of a spec must be fixed before a sandbox is built. Without it, or where it is null, none is built ahead. */
+  /** Selects the parts of a spec that must be fixed before a sandbox is built. None or null: none is built ahead. */
   shapeOf?(spec: BootSpec): WarmShape | null;
 }
 
@@ -238,7 +238,7 @@ export interface WarmSandbox {
   discard(): Promise<void>;
 }
 
-/** What a sandbox uses and has used; null where the backend cannot tell. */
+/** Current and total use of resources; null where the backend cannot tell. */
 export interface SandboxUsage {
   readonly memoryBytes: number | null;
   readonly memoryPeakBytes: number | null;
@@ -323,19 +323,19 @@ export interface PersistentBackend {
   readonly copies?: SandboxCopies;
 }
 
-/** What a copy took with it; null where the backend cannot tell. */
+/** Counts what a copy contains; null where the backend cannot tell. */
 export interface SandboxCopy {
   readonly entries: number | null;
   readonly bytes: number | null;
-  /** What was in memory is in it too, so that it goes on where its original was; not there: files alone. */
+  /** True: memory was copied too, so that the copy goes on where its original was. Absent: files alone. */
   readonly memory?: boolean;
 }
 
-/** What a copy is to have of memory. */
+/** Says whether a copy includes memory. */
 export interface MemoryOptions {
   /** Files alone where it is false, also of what was saved with its memory. */
   readonly isWanted: boolean;
-  /** What runs has to be held still for it. */
+  /** The running sandbox, paused for the copy. */
   readonly held: HeldStill | null;
 }
 

@@ -26,7 +26,7 @@ export interface ProjectChange {
   readonly binary: boolean | null;
   /** How many lines come and go, where that was asked for and it is text. */
   readonly lines: { readonly added: number; readonly removed: number } | null;
-  /** What the host did since, for which it is not applied unless the user says so. */
+  /** The host's change since then; the entry is applied only if the user says so. */
   readonly conflict: string | null;
   /** Why it is never applied. */
   readonly refused: string | null;

@@ -7,7 +7,7 @@ import { AgentKernelError } from "./errors.js";
 export type EngineKind = "docker" | "podman";
 export type EngineEnvironment = Readonly<Record<string, string | undefined>>;
 
-/** What names an engine's socket outright. */
+/** The variable that names an engine's socket. */
 export function engineVariable(kind: EngineKind): string {
   return kind === "docker" ? "DOCKER_HOST" : "CONTAINER_HOST";
 }
@@ -45,7 +45,7 @@ function usualPlaces(kind: EngineKind, { XDG_RUNTIME_DIR: runtimeDir = "", HOME:
   return [...own(runtimeDir, "podman/podman.sock"), "/run/podman/podman.sock", ...own(home, machine)];
 }
 
-/** What `docker context use` chose. A context that cannot be read is an error: another engine is not what was asked for. */
+/** Reads the choice of `docker context use`. A context that cannot be read is an error: another engine was not asked for. */
 function contextSocket(env: EngineEnvironment): string | null {
   const folder = env.DOCKER_CONFIG ?? join(env.HOME ?? "", ".docker");
   const name = env.DOCKER_CONTEXT ?? text(readJson(join(folder, "config.json")), "currentContext");

@@ -16,7 +16,7 @@ interface ErrorMeaning {
 export const errorTable: Readonly<Record<ErrorCode, ErrorMeaning>> = table;
 
 interface ErrorExtras {
-  /** What the reader can do next. */
+  /** The next step for the reader. */
   readonly hint?: string;
   readonly details?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;

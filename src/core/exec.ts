@@ -17,7 +17,7 @@ export interface ExecRequest {
    * name. 1 to 64 letters, digits, dots, dashes or underscores.
    */
   readonly key?: string;
-  /** What its user could do where the sandbox has no such command; null: nothing in particular. Never sent. */
+  /** A hint for the case that the sandbox has no such command; null: none. Never sent. */
   readonly whyNotFound?: () => string | null;
 }
 

@@ -1,4 +1,4 @@
-/** What a long-lived process owns beside the command lines that it serves, such as a sandbox that stays. */
+/** Resources that a long-lived process owns beside the command lines that it serves, such as a persistent sandbox. */
 export interface Holding {
   /** For people: `sandbox web`. */
   readonly what: string;

@@ -26,7 +26,7 @@ const NAME = new RegExp(` @${PREFIX}-([a-z]+-\\d+)-[0-9a-f]{12}@*$`, "gm");
 const hasAbstractSockets = process.platform === "linux";
 const RANDOM_PORT_ATTEMPTS = 16;
 
-/** Of this process, by kind and port, with how many marks each has. */
+/** Marks of this process, counted by kind and port. */
 const own = new Map<string, number>();
 
 /** Marked when it resolves. */

@@ -15,7 +15,7 @@ export type WorkspaceMode = (typeof workspaceModes)[number];
 export const egressModes = ["off", "on", "allowlist"] as const;
 export type EgressMode = (typeof egressModes)[number];
 
-/** What the content of a candidate must hold to be hidden (native/secrets/src/lib.rs says what each is). */
+/** Names the content that a candidate must hold to be hidden (native/secrets/src/lib.rs says what each is). */
 export const hiddenContents = ["private-key", "credential", "token", "login", "remote"] as const;
 export type HiddenContent = (typeof hiddenContents)[number];
 
@@ -81,7 +81,7 @@ export interface CommandRules {
   readonly deny: readonly string[];
 }
 
-/** What decides whether a destination may be reached. */
+/** Rules that decide whether a destination may be reached. */
 export type NetworkRules = Pick<NetworkPolicy, "egress" | "allow" | "deny" | "approvable">;
 
 export interface ProcessPolicy {

@@ -27,7 +27,7 @@ export function processMark(): ProcessMark {
   return { text: `${ownMark()}-${random}`, boot, namespace };
 }
 
-/** Of another process in the same namespace of numbers; null where it is gone. */
+/** Reads the mark of another process in the same PID namespace; null where it is gone. */
 export function markOf(pid: number): string | null {
   const { boot, namespace } = ownProcess();
   const found = statOf(pid);

@@ -28,7 +28,7 @@ function refused(word: string, why: string): AgentKernelError {
   });
 }
 
-/** What a review is answered with: `all`, or paths of the project. */
+/** The answer to a review: `all`, or paths of the project. */
 export function agreedTo(words: readonly string[]): { readonly yesTo: readonly string[]; readonly yesToAll: boolean } {
   const yesTo = projectPaths(words.filter((word) => word !== "all"));
   // A path that is the project itself leaves none.

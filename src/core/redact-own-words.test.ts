@@ -1,4 +1,4 @@
-/** What we say ourselves is no secret, and has to arrive whole. */
+/** Our own messages hold no secret, and have to arrive whole. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

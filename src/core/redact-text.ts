@@ -51,7 +51,7 @@ export function loginSpans(text: string): readonly Span[] {
 
 const BEARER = /\bbearer[ \t]+([^\s"'`,;]{6,})/gi;
 
-/** What follows `Bearer`, wherever that stands. */
+/** Matches the token after `Bearer`, wherever that stands. */
 export function schemeSpans(text: string): readonly Span[] {
   return Array.from(text.matchAll(BEARER), (match): Span => {
     const to = match.index + match[0].length;

@@ -108,7 +108,7 @@ function redactWords(words: readonly string[], text: (text: string) => string): 
   });
 }
 
-/** What a shell is given with `-c` is text with words of its own. */
+/** The argument of a shell's `-c` is text with words of its own. */
 function isScript(words: readonly string[], index: number): boolean {
   return /^-[a-z]*c$/.test(words[index - 1] ?? "") && words.slice(0, index).some((word) => SHELL.test(word));
 }

@@ -74,7 +74,7 @@ function speaksOfSecret(name: string): boolean {
 /** Short values and plain words are in every other text: hiding them would hide the text and protect nothing. */
 const MIN_VALUE_CHARS = 6;
 
-/** Of environments that cannot change any more, which one process has few of and asks about with every command. */
+/** Caches results for frozen environments: a process has few of them and asks with every command. */
 const found = new WeakMap<object, readonly string[]>();
 
 /** The values in an environment that must not appear in any record. */

@@ -1,4 +1,4 @@
-/** What a synced project got back from its sandbox, in the words of every surface. */
+/** Describes what `sync` carried back, in the words of every surface. */
 import type { CarryReport } from "./backend.js";
 
 interface ShownCarry extends Omit<CarryReport, "heldAs"> {

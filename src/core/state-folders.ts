@@ -4,17 +4,17 @@ import { joinedPath } from "./joined-path.js";
 
 export type HostEnvironment = Readonly<Record<string, string | undefined>>;
 
-/** What can be had again only by asking others for it: images. */
+/** Data that can only be had again from others: images. */
 export function dataFolder({ XDG_DATA_HOME: named }: HostEnvironment, homeDir: string): string {
   return ownFolder(named, homeDir, ".local/share");
 }
 
-/** What must survive a restart: the audit log and journals. */
+/** Data that must survive a restart: the audit log and journals. */
 export function stateFolder({ XDG_STATE_HOME: named }: HostEnvironment, homeDir: string): string {
   return ownFolder(named, homeDir, ".local/state");
 }
 
-/** What is made again where it is missing. */
+/** Data that is made again where it is missing. */
 export function cacheFolder({ XDG_CACHE_HOME: named }: HostEnvironment, homeDir: string): string {
   return ownFolder(named, homeDir, ".cache");
 }
@@ -29,7 +29,7 @@ export function machineCacheFolder(env: HostEnvironment, homeDir: string): strin
   return joinedPath(cacheFolder(env, homeDir), "microvm");
 }
 
-/** What is known of projects in virtual machines, until their changes are carried over. */
+/** State of projects in virtual machines, until their changes are carried over. */
 export function machineStateFolder(env: HostEnvironment, homeDir: string): string {
   return joinedPath(stateFolder(env, homeDir), "microvm");
 }
@@ -71,7 +71,7 @@ export function sandboxesFolder(env: HostEnvironment, homeDir: string): string {
   return joinedPath(stateFolder(env, homeDir), "sandboxes");
 }
 
-/** What was not carried over from synced projects and waits for the user, a folder for each run. */
+/** Changes of synced projects that wait for the user, a folder for each run. */
 export function heldFolder(env: HostEnvironment, homeDir: string): string {
   return joinedPath(stateFolder(env, homeDir), "held");
 }
@@ -86,7 +86,7 @@ export function toolModulesFolder(env: HostEnvironment, homeDir: string): string
   return joinedPath(stateFolder(env, homeDir), "tool-modules");
 }
 
-/** What the user decided about projects' own settings, a file for each project. */
+/** The user's decisions about projects' own settings, a file for each project. */
 export function trustFolder(env: HostEnvironment, homeDir: string): string {
   return joinedPath(stateFolder(env, homeDir), "trust");
 }
@@ -101,7 +101,7 @@ export function apiUsageFile(env: HostEnvironment, homeDir: string): string {
   return joinedPath(stateFolder(env, homeDir), "api-usage.json");
 }
 
-/** What stands for the user on a loopback port of the HTTP interface. SDKs read it by the same rule. */
+/** The token that authenticates the user on a loopback port of the HTTP interface. SDKs read it by the same rule. */
 export function apiTokenFile(env: HostEnvironment, homeDir: string, port: number): string {
   return joinedPath(stateFolder(env, homeDir), `api-tokens/${port}`);
 }

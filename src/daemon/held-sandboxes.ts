@@ -1,4 +1,4 @@
-/** What of the user's sandboxes needs the daemon: it stays for them, and lets go of them when another takes its place. */
+/** Tracks the sandboxes that need the daemon: it stays for them, and releases them when another takes its place. */
 import type { HoldingRegistry } from "../core/holding.js";
 import type { Sandboxes } from "../runtime/sandboxes/index.js";
 

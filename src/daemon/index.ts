@@ -62,7 +62,7 @@ export interface DaemonOptions {
   readonly serve?: ServeOptions | null;
 }
 
-/** What became of a daemon's belongings when it made room for another. */
+/** Reports what a daemon released when it made room for another. */
 export interface HandOver {
   readonly pid: number;
   /** How many it let go of, which go on. */

@@ -10,7 +10,7 @@ export interface Stay {
 }
 
 interface LifetimeParts {
-  /** What it works on and what it owns, a phrase each; it does not end while there is any. */
+  /** Current work and resources, a phrase each; the daemon does not end while there is any. */
   readonly heldBy: () => readonly string[];
   readonly end: (why: string) => void;
 }

@@ -7,7 +7,7 @@ import type { Stay } from "./lifetime.js";
 import { durationText } from "./status.js";
 
 interface DaemonProcess extends DaemonOptions {
-  /** What the configuration says now about how long it stays. */
+  /** Reads the configured stay anew. */
   readonly readStay: () => Promise<Stay>;
 }
 

@@ -8,7 +8,7 @@ import type { HostEnvironment } from "../core/state-folders.js";
 
 export const STARTER_VARIABLE = "AGENTKERNEL_STARTER";
 
-/** What the daemon says; `code` is that of an error of ours. */
+/** A message of the daemon; `code` is that of an error of ours. */
 export type StartWord =
   | { readonly ready: true }
   | { readonly ready: false; readonly code: string; readonly message: string; readonly hint: string | null };

@@ -1,4 +1,4 @@
-/** What a daemon tells of itself. */
+/** The status of a daemon. */
 import type { PoolStatus } from "../runtime/pool/index.js";
 
 export interface DaemonStatus {
@@ -20,7 +20,7 @@ export interface DaemonStatus {
   /** A command line that needed it started it; it ends by itself when it owns nothing for a while. */
   readonly on_demand: boolean;
   readonly idle_timeout_ms: number | null;
-  /** What keeps it from ending by itself, a phrase each. */
+  /** Reasons why it does not end by itself, a phrase each. */
   readonly held_by: readonly string[];
   readonly background: boolean;
   readonly service: string | null;

@@ -1,4 +1,4 @@
-/** What one sandbox may take of the host. Each gateway has its own, so that no sandbox lives on another's share. */
+/** Limits of one sandbox's gateway. Each gateway has its own, so that no sandbox lives on another's share. */
 
 import { numericDefaults } from "../settings/index.js";
 

@@ -11,7 +11,7 @@ import type { OutboundStream } from "./outbound-stream.js";
 interface StreamEnds {
   readonly inbound: InboundStream;
   readonly outbound: OutboundStream;
-  /** What waits here for credit before whoever writes is asked to wait. */
+  /** Bytes that may wait here for credit before the writer is asked to wait. */
   readonly writeAheadBytes: number;
   /** Something is about to be sent, bytes or their end. */
   beforeSend(): void;
@@ -19,7 +19,7 @@ interface StreamEnds {
   released(error: Error | null): void;
 }
 
-/** What waits on the readable side beyond the channel's window; too little to earn the guest more credit. */
+/** Bytes buffered on the readable side beyond the channel's window; too few to earn the guest more credit. */
 const READ_AHEAD_BYTES = 16_384;
 
 type Done = (error?: Error | null) => void;

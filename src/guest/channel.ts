@@ -23,7 +23,7 @@ export interface ChannelShape {
   readonly terminal: typeof FrameType.exit | typeof FrameType.close;
   /** A part of what came last stays ungranted, for whoever takes the command up next. */
   readonly holdsBack?: boolean;
-  /** What the guest sends is kept by whoever takes it, and so is copied out of what it was read into. */
+  /** True: the receiver keeps the guest's bytes, so they are copied out of the read buffer. */
   readonly keepsInput?: true;
 }
 
@@ -35,7 +35,7 @@ export interface ChannelHandler {
   lost(error: AgentKernelError): void;
 }
 
-/** What a channel needs of its session. */
+/** The part of its session that a channel uses. */
 export interface ChannelSession {
   readonly outbox: Outbox;
   readonly lease: ReadLease;

@@ -45,13 +45,13 @@ export const MAX_HOST_CHANNELS = 256;
 export const MAX_GUEST_CHANNELS = 4096;
 /** Commands that a kept guest keeps beyond a connection. */
 export const MAX_KEPT_EXECS = 128;
-/** What may be sent on each stream of a channel that the guest opened, before more is granted. */
+/** First window of each stream of a channel that the guest opened. */
 export const GUEST_CHANNEL_WINDOW_BYTES = 65_536;
 export const MIN_WINDOW_BYTES = 65_536;
 export const MAX_WINDOW_BYTES = 16_777_216;
 export const MAX_CREDIT_BYTES = 2 ** 31 - 1;
 export const MAX_CHANNEL_ID = 2 ** 32 - 1;
-/** What the host may send on a stream before the guest's HELLO has said its window. */
+/** Bytes that the host may send on a stream before the guest's HELLO names its window. */
 export const ASSUMED_WINDOW_BYTES = MIN_WINDOW_BYTES;
 
 const EMPTY = Buffer.alloc(0);

@@ -15,7 +15,7 @@ import type { Outbox } from "./outbox.js";
 import { GuestViolation } from "./violation.js";
 import type { WindowPool } from "./window-pool.js";
 
-/** What a channel of the guest's needs of its session. */
+/** The part of its session that a channel of the guest's uses. */
 export interface GuestChannelSession {
   readonly outbox: Outbox;
   readonly pool: WindowPool;
@@ -36,7 +36,7 @@ export interface GuestChannel {
   lose(error: AgentKernelError): void;
 }
 
-/** What a piece of input is copied out of is not kept: the reader may take its time. */
+/** Copies input out of the read buffer: the reader may take its time. */
 const NO_LEASE = { hold: () => null };
 
 /** A connection of a program in the sandbox, as a stream for the gateway. */

@@ -14,7 +14,7 @@ import { readGuestRequest } from "./outgoing.js";
 import { GuestViolation } from "./violation.js";
 import { WindowPool } from "./window-pool.js";
 
-/** What the streams of one session may be granted together, beyond the first window of each. */
+/** Bytes that all streams of one session may be granted together, beyond the first window of each. */
 const GROWTH_BYTES = 33_554_432;
 
 /** Gets the calls of one command as a stream, once. */

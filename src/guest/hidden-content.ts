@@ -46,7 +46,7 @@ function unsearched(path: string, why: string, cause?: unknown): AgentKernelErro
   return new AgentKernelError("internal", `secrets in ${path} could not be searched for: ${why.trim()}`, { cause });
 }
 
-/** What of a directory is hidden, or whether a file is. */
+/** Lists hidden entries of a directory, or tells whether a file is hidden. */
 function searchHidden(path: string, hide: readonly HideRule[]): HiddenPaths {
   const { status, stdout, stderr, error } = spawnSync(nativeBinary("ak-copy"), ["hidden"], {
     input: JSON.stringify({ path, hide }),

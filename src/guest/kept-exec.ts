@@ -31,7 +31,7 @@ export interface KeptExec {
   readonly pid: number | null;
   readonly program: string;
   readonly tty: boolean;
-  /** What has reached the sandbox of its stdin; null where it has none. */
+  /** Bytes of stdin that have reached the sandbox; null where it has none. */
   readonly stdin: { readonly receivedBytes: number; readonly ended: boolean } | null;
   readonly stdout: KeptOutput;
   /** null with a terminal. */

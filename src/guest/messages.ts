@@ -1,4 +1,4 @@
-/** What the guest's JSON payloads say, as domain types. Anything that is not as the spec has it is a violation. */
+/** Parses the guest's JSON payloads into domain types. Anything that is not as the spec has it is a violation. */
 import type { ExecExit } from "../core/exec.js";
 import {
   badMember,

@@ -4,7 +4,7 @@ import { encodeFrame, FrameType, MAX_CREDIT_BYTES, MAX_DATA_BYTES, Stream } from
 import type { Outbox } from "./outbox.js";
 import { GuestViolation } from "./violation.js";
 
-/** What was written at once. Its bytes leave in one or more frames; those on their way are the socket's. */
+/** One write. Its bytes leave in one or more frames; those already sent belong to the socket. */
 class Piece {
   unsent: Buffer;
   #framesAway = 0;
@@ -32,7 +32,7 @@ class Piece {
     };
   }
 
-  /** What is unsent never will be. */
+  /** Discards what is unsent. */
   drop(): void {
     this.#isOver = true;
     this.#settle();

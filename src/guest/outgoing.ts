@@ -1,4 +1,4 @@
-/** What the guest asks for on a channel of its own, read without any trust. */
+/** Parses what the guest asks for on a channel of its own, without any trust. */
 import { isIP } from "node:net";
 import type { OutgoingTarget } from "../core/egress.js";
 import { MAX_CHANNEL_ID } from "./frame.js";

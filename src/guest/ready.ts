@@ -1,4 +1,4 @@
-/** What the guest's HELLO, the ready frame, says. */
+/** Parses the guest's HELLO, the ready frame. */
 import { MAX_WINDOW_BYTES, MIN_WINDOW_BYTES, PROTOCOL_VERSION } from "./frame.js";
 import { integerMember, type JsonObject, stringListMember, stringMember } from "./json.js";
 import { type KeptExec, readKeptExecs } from "./kept-exec.js";

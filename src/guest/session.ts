@@ -44,7 +44,7 @@ const DEFAULT_WINDOW_BYTES = 1_048_576;
 export const KEPT_WINDOW_BYTES = 262_144;
 
 export interface GuestSessionOptions {
-  /** What the guest may send ahead on each stream; bounds the memory that one stream takes here. */
+  /** Window of each stream; bounds the memory that one stream takes here. */
   readonly windowBytes?: number;
   /** Where connections out of the sandbox, and questions about names, are put to. Without it all are denied. */
   readonly egress?: EgressPort;
@@ -379,7 +379,7 @@ function silent({ quietMs, patienceMs }: HeartbeatTiming): AgentKernelError {
   });
 }
 
-/** What is no error of ours is a fault of ours: a sink or listener threw. */
+/** Any other error is a bug of ours: a sink or listener threw. */
 function asError(cause: unknown): AgentKernelError {
   if (isAgentKernelError(cause)) return cause;
   return new AgentKernelError("internal", "Handling the sandbox's output failed.", { cause });

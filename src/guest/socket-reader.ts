@@ -53,7 +53,7 @@ class PooledReader implements SocketReader {
   /** The first buffer was filled to its end. */
   #isBusy = false;
   #onChunk: ((chunk: Buffer) => void) | null = null;
-  /** What arrived before anyone listened: at most one read, for the socket is paused then. */
+  /** Bytes that arrived before anyone listened: at most one read, for the socket is paused then. */
   #early: Buffer | null = null;
   #socket: Socket | null = null;
   readonly #freed = (buffer: ReadBuffer): void => {

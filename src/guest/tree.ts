@@ -16,13 +16,13 @@ const WRITE_SHAPE: ChannelShape = { inbound: [], outbound: true, terminal: Frame
 const MAX_NOTES = 50;
 const MAX_TEXT = 1000;
 
-/** What a copy did. Texts are fit for a terminal. */
+/** The result of a copy. Texts are escaped for a terminal. */
 export interface TreeReport {
   readonly files: number;
   readonly folders: number;
   readonly links: number;
   readonly bytes: number;
-  /** What is not there afterwards, and why. */
+  /** Entries that were not copied, and why. */
   readonly notes: readonly { readonly path: string; readonly reason: string }[];
   /** Notes beyond these. */
   readonly omitted: number;
@@ -30,9 +30,9 @@ export interface TreeReport {
 
 export interface TreeTarget {
   readonly path: string;
-  /** What it is called in a folder that exists. */
+  /** Its name in a folder that exists. */
   readonly name: string;
-  /** What is in the folder is meant, not the folder. */
+  /** Copies the folder's content, not the folder. */
   readonly contents: boolean;
 }
 

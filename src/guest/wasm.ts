@@ -1,4 +1,4 @@
-/** What only the worker for WebAssembly serves: compiling a module, and loading one that was compiled. */
+/** Requests that only the worker for WebAssembly serves: compile a module, load a compiled one. */
 import type { Buffer } from "node:buffer";
 import { deferred } from "../core/deferred.js";
 import type { ChannelShape } from "./channel.js";
@@ -13,11 +13,11 @@ export interface WasmFolder {
 }
 
 export interface WasmLoad {
-  /** Of the compiled module, inside the sandbox. */
+  /** Path of the compiled module, inside the sandbox. */
   readonly path: string;
   readonly memoryMiB: number;
   readonly folders: readonly WasmFolder[];
-  /** What the module finds around it: a command's surroundings, or those of the engine for JavaScript. */
+  /** The environment of the module: that of a command, or that of the engine for JavaScript. */
   readonly interface: "wasi" | "js";
 }
 

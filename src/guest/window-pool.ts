@@ -1,4 +1,4 @@
-/** What all channels that the guest opened may together be granted beyond their first windows. */
+/** Shares one budget of credit among all channels that the guest opened, beyond their first windows. */
 export class WindowPool {
   #leftBytes: number;
 

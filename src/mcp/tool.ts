@@ -1,4 +1,4 @@
-/** What a tool is: how clients and models see it, how its arguments are read, and what it does. */
+/** A tool: how clients and models see it, how its arguments are read, and what it does. */
 import type { OutputRoom } from "../api/limits/output-budget.js";
 import type { Scope } from "../api/operations/operation.js";
 import { object } from "../api/schema/object-shape.js";
@@ -10,7 +10,7 @@ import type { KeptOutputs } from "./output/kept-outputs.js";
 import { readArguments, standalone } from "./schema.js";
 import type { SessionSandboxes } from "./session-sandboxes.js";
 
-/** What a call works with. */
+/** The context of one call. */
 export interface Call {
   readonly host: McpHost;
   readonly sessions: SessionSandboxes;
@@ -34,7 +34,7 @@ export interface ToolOutput {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** What the tool does to its surroundings. */
+/** Effects of the tool on its surroundings. */
 interface Effects {
   readonly readOnly: boolean;
   /**

@@ -1,4 +1,4 @@
-/** What a sandbox that stays was not let through to while one of its commands ran. */
+/** Collects the destinations that a persistent sandbox was denied while one of its commands ran. */
 import type { Blocked } from "./sandbox-egress.js";
 
 /** Counts from now on. Commands that run side by side are told of each other's. */

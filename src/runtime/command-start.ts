@@ -1,4 +1,4 @@
-/** What is run, where, as whom and with which variables: the user's words first, then the image's, then our defaults. */
+/** Decides the command, directory, user and variables: the user's words first, then the image's, then our defaults. */
 import { gitPaths } from "../core/backend.js";
 import { AgentKernelError } from "../core/errors.js";
 import { escapeText } from "../core/escape.js";

@@ -1,4 +1,4 @@
-/** What is said of a sandbox that ended by itself, when more is known of its end than that. */
+/** Explains why a sandbox ended by itself, as far as its end tells. */
 import type { SandboxEnd } from "../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
 import type { Policy } from "../core/policy.js";

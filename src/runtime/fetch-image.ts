@@ -38,7 +38,7 @@ export interface FetchSettings {
   readonly mirrors: readonly string[];
   /** How much the store may take; null for the usual. */
   readonly ceilingBytes: number | null;
-  /** What one layer may become at most. */
+  /** The most that one layer may unpack to. */
   readonly layerLimits: LayerLimits;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly homeDir: string;

@@ -1,4 +1,4 @@
-/** What git inside is told: who the user is, and which names in a live project are held by us. */
+/** Writes git's configuration inside: who the user is, and which names in a live project are placeholders. */
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import type { GitFiles } from "../core/backend.js";

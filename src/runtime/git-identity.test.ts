@@ -16,7 +16,7 @@ function put(name: string, text: string): void {
   writeFileSync(join(home, name), text);
 }
 
-/** What git itself says of a repository there. */
+/** Asks git itself about a repository there. */
 function byGit(repository: string): { name: string; email: string } {
   const env = { PATH: process.env.PATH ?? "", HOME: home, GIT_CONFIG_NOSYSTEM: "1" };
   mkdirSync(repository, { recursive: true });

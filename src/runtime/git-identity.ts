@@ -18,10 +18,10 @@ interface Known {
   readonly identity: GitIdentity | null;
 }
 
-/** Of those who call again: their environment is the same value. By folder. */
+/** Caches identities by folder for callers whose environment is the same value. */
 const known = new WeakMap<Environment, Map<string | null, Known>>();
 
-/** Of the user's files, as for a repository in this folder. Null where neither is known. */
+/** Reads the user's git files, as for a repository in this folder. Null where neither is known. */
 export function gitIdentity(env: Environment, folder: string | null): GitIdentity | null {
   const before = known.get(env)?.get(folder);
   if (before?.looks.isCurrent()) return before.identity;
@@ -101,7 +101,7 @@ function read(file: string, place: ReadState, before: GitIdentity): GitIdentity 
   return found;
 }
 
-/** Of conditions, those on the place of the repository: they are what people keep two identities by. */
+/** Follows only conditions on the repository's place: people keep two identities by them. */
 function includes(section: string, subsection: string | null, { home, folder }: ReadState): boolean {
   if (section === "include") return subsection === null;
   const [, kind = "", pattern = ""] = /^(gitdir(?:\/i)?):(.+)$/.exec(subsection ?? "") ?? [];

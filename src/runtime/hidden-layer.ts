@@ -1,4 +1,4 @@
-/** What of the project is hidden, for backends that do not say so themselves: searched for beside their start. */
+/** Lists hidden files for backends that do not report them: the search runs beside their start. */
 import type { Backend, BootSpec, HiddenFiles, Layer } from "../core/backend.js";
 import { findHidden } from "../guest/hidden-content.js";
 

@@ -4,7 +4,7 @@ import type { ResolvedRoot } from "./root-image.js";
 import type { ModuleCall } from "./run-request.js";
 
 export interface ModuleImage extends ResolvedRoot {
-  /** Of the module, without the name of the method. */
+  /** Digest of the module, without the name of the method. */
   readonly moduleDigest: string;
 }
 

@@ -8,7 +8,7 @@ import type { Surroundings } from "../core/surroundings.js";
 import { pooledBackend } from "./pool/pooled-backend.js";
 import type { Resident } from "./resident.js";
 
-/** Of what is built ahead, as much as starting a sandbox needs. */
+/** The part of what is built ahead that starting a sandbox uses. */
 type Ahead = Pick<Resident, "jails" | "pool">;
 
 /** Where state lies, and what is kept ready where one process serves many. */

@@ -55,7 +55,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Of what is tried, these cannot be started. */
+/** Makes these backends fail to start, and records what was tried. */
 function refuse(refused: readonly string[], code: ErrorCode = "backend_unavailable"): void {
   vi.spyOn(TemporarySandbox, "start").mockImplementation(async ({ name }) => {
     tried.push(name);

@@ -65,7 +65,7 @@ export async function openSandbox(request: RunRequest, options: OpenRunOptions):
   return opened;
 }
 
-/** What is known before the sandbox starts; making it may refuse the image. */
+/** Facts known before the sandbox starts; making it may refuse the image. */
 export interface Plan {
   readonly ahead: ExecRequest | undefined;
 }

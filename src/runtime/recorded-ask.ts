@@ -1,4 +1,4 @@
-/** What the user answers to a question about a destination is on record, and so is that nobody did. */
+/** Records the user's answer to a question about a destination, or that there was none. */
 import type { SandboxAudit } from "../audit/index.js";
 import type { ApprovalChoice, Ask } from "../egress/index.js";
 import type { Asker } from "./asker.js";

@@ -27,7 +27,7 @@ export function repositoryAround(projectDir: string): string | null {
   }
 }
 
-/** Of a worktree: its own directory is in `worktrees` of the common one, and says where its `.git` is. */
+/** Finds the repository of a worktree: its own directory lies in `worktrees` of the common one and names its `.git`. */
 function commonDirectory(own: string, file: string): string | null {
   if (basename(dirname(own)) !== "worktrees") return null;
   if (realpathSync(textOf(join(own, "gitdir"))) !== realpathSync(file)) return null;

@@ -1,4 +1,4 @@
-/** What a process that outlives a call keeps ready for all its callers. */
+/** State that a long-lived process shares among its callers. */
 import type { JailStarter } from "../backends/linux/jail-start.js";
 import type { Templates } from "../backends/microvm/templates.js";
 import type { WasmBackend } from "../backends/wasm/index.js";
@@ -21,10 +21,10 @@ export interface Resident {
   readonly runAudit: SharedAudit;
   /** The user's sandboxes that stay. */
   readonly sandboxes: Sandboxes;
-  /** What is to outlive the call is entered here, and the process does not end by itself meanwhile. */
+  /** Registers work that outlives its call; the process does not end by itself meanwhile. */
   readonly holdings: HoldingRegistry;
   readonly meter?: Meter;
-  /** What nobody waits to be told any more, for the process's own log. */
+  /** Messages that no caller waits for, for the process's own log. */
   readonly remark: (line: string) => void;
   /** Callers may have their answers before everything is done: settles when it is, for those that have them by now. */
   readonly afterAnswers: () => Promise<unknown>;

@@ -32,11 +32,11 @@ export type PullChoice = (typeof pullChoices)[number];
 export interface ImageSettings extends FetchSettings {
   /** Where a lock file may lie, and paths start. */
   readonly projectDir: string;
-  /** What decides about programs of the host beside /usr; not there: none are shown. */
+  /** Decides which programs of the host outside /usr are shown; absent: none. */
   readonly programs?: HostProgramOptions;
 }
 
-/** What an image says of commands in it. */
+/** Defaults of an image for commands. */
 export type ImageDefaults = Pick<ReadyImage, "env" | "entrypoint" | "cmd" | "workdir" | "user">;
 
 export interface StoredRoot extends HeldImage {
@@ -49,19 +49,19 @@ export interface ResolvedRoot {
   readonly source: ImageSource;
   /** Null for the host's own programs. */
   readonly defaults: ImageDefaults | null;
-  /** Of the host's own programs: where commands are searched. Not there: in the system's directories. */
+  /** Search path of the host's own programs; absent: the system's directories. */
   readonly programs?: SearchedPrograms;
   /** Null where no digest stands for all of it. */
   readonly digest: string | null;
-  /** What is to be held of the store for as long as it is used; null where it is not from there. */
+  /** The part of the store that must be held while it is used; null where it is not from there. */
   readonly stored: StoredRoot | null;
-  /** What the user should know, one line each. */
+  /** Notes for the user, one line each. */
   readonly notes: readonly string[];
   /** After the sandbox has ended. */
   release(): Promise<void>;
 }
 
-/** What commands of a sandbox with the host's programs have to know. */
+/** Settings for commands of a sandbox with the host's programs. */
 export type SearchedPrograms = Pick<HostPrograms, "path" | "env" | "leftOut">;
 
 export interface ImageWatcher {

@@ -13,7 +13,7 @@ import { SandboxEgress } from "./sandbox-egress.js";
 
 export interface RunEgress {
   readonly port: SandboxEgress;
-  /** What programs inside get of secrets: placeholders, and where to find the certificate to trust. */
+  /** Variables for programs inside: placeholders of secrets, and the path of the certificate to trust. */
   readonly env: Readonly<Record<string, string>>;
   readonly trustedCertificate: string | null;
   close(): Promise<void>;

@@ -49,7 +49,7 @@ export interface RanOnce {
   /** Nothing of the sandbox is left. Where that failed, somebody else is told why. */
   readonly over: Promise<SandboxEnd>;
   readonly blocked: readonly Blocked[];
-  /** What the caller should know of the audit log. */
+  /** Warnings about the audit log. */
   readonly notes: readonly string[];
 }
 
@@ -117,7 +117,7 @@ async function endOf({ sandbox, close }: OpenRun, audit: RunAudit): Promise<Sand
   }
 }
 
-/** What the answer says of the sandbox, where nothing of what is still to come could change it; otherwise null. */
+/** The sandbox part of the answer, where nothing still to come can change it; otherwise null. */
 async function knownEarly(
   sandbox: RunSandbox,
   { request, options, audit }: Run,

@@ -1,4 +1,4 @@
-/** What `run` asks of the runtime: everything is decided and checked, nothing is started yet. */
+/** The request of a run: everything is decided and checked, nothing is started yet. */
 import type { ModuleSource } from "../backends/wasm/module-file.js";
 import type { BackendRequest } from "../core/backend-request.js";
 import type { Policy } from "../core/policy.js";
@@ -6,7 +6,7 @@ import type { Origins } from "../policy/resolve.js";
 import type { PublishedPort } from "./published-ports.js";
 import type { ImageRequest, ImageSettings } from "./root-image.js";
 
-/** What the user's configuration says of the log. */
+/** The user's settings for the log. */
 export interface AuditSettings {
   readonly enabled?: boolean;
   readonly path?: string;
@@ -26,14 +26,14 @@ export interface RunRequest {
   readonly module: ModuleCall | null;
   /** Empty: what the image says it is for. */
   readonly argv: readonly string[];
-  /** What isolates it. */
+  /** The backend that isolates it. */
   readonly backend: BackendRequest;
   readonly policy: Policy;
   /** Which input set each field of the policy. */
   readonly origins: Origins;
   readonly image: ImageRequest;
   readonly imageSettings: ImageSettings;
-  /** What the configuration says of the audit log. */
+  /** Settings for the audit log. */
   readonly audit: AuditSettings;
   /** The folder shown as /workspace; null where the workspace is `none`. */
   readonly projectDir: string | null;

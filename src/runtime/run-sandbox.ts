@@ -1,4 +1,4 @@
-/** What a run needs of the sandbox that its command is in. */
+/** The interface of a sandbox that a run uses. */
 import type { Duplex } from "node:stream";
 import type { BackendName, Layer, LimitCounts, SandboxEnd, UsedSoFar } from "../core/backend.js";
 import type { ExecRequest } from "../core/exec.js";
@@ -17,7 +17,7 @@ export interface RunSandbox {
   /** Settles when `finish` is under way, at the latest with its end: what it used. Null where that is not known. */
   readonly ending: Promise<UsedSoFar | null>;
   readonly files: GuestFiles;
-  /** What its limits did so far; null where only its end can tell. */
+  /** Counts limits that were hit so far; null where only its end can tell. */
   limitsHit(): LimitCounts | null;
   exec(request: ExecRequest, callee?: Callee): Promise<GuestExec>;
   makeFolder(path: string): Promise<void>;

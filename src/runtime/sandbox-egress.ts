@@ -28,7 +28,7 @@ export interface Blocked {
   readonly times: number;
 }
 
-/** What has gone through, of connections that are over. */
+/** Bytes of connections that are over. */
 interface Traffic {
   readonly receivedBytes: number;
   readonly sentBytes: number;

@@ -185,7 +185,7 @@ export class SessionSandbox {
     }
   }
 
-  /** What was opened for it is closed, whoever ended it. */
+  /** Closes what was opened for it, whatever ended it. */
   async #died(): Promise<void> {
     this.#isOver = true;
     await this.close().catch(() => {});

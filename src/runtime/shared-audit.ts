@@ -21,7 +21,7 @@ export class SharedAudit {
     this.#lingerMs = lingerMs;
   }
 
-  /** What waits for others is written now. */
+  /** Writes buffered records now. */
   writeSoon(): void {
     for (const trail of this.#trails.values()) trail.writeSoon();
   }

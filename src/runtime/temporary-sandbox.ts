@@ -96,7 +96,7 @@ export class TemporarySandbox implements RunSandbox {
     return Promise.race([this.#booted.ending ?? this.ended, this.ended]).catch(() => null);
   }
 
-  /** What its limits did so far; null where only its end can tell. */
+  /** Counts limits that were hit so far; null where only its end can tell. */
   limitsHit(): LimitCounts | null {
     return this.#booted.limitsHit?.() ?? null;
   }

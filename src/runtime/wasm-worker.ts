@@ -11,7 +11,7 @@ import { hasNativeBinary } from "../core/native-binary.js";
 
 export interface WorkerSetup {
   readonly isThere: () => boolean;
-  /** What sets this checkout up. */
+  /** The set-up script of this checkout. */
   readonly script: string;
 }
 
@@ -22,7 +22,7 @@ function ownPlace(): WorkerSetup {
   };
 }
 
-/** What makes it where it has not been compiled yet; null where it is there, or where this is no checkout. */
+/** The script that compiles it; null where it is already compiled, or where this is no checkout. */
 export function missingWorkerScript({ isThere, script }: WorkerSetup = ownPlace()): string | null {
   return !isThere() && existsSync(script) ? script : null;
 }

@@ -1,4 +1,4 @@
-/** What every server of ours holds its clients to. */
+/** Limits of every HTTP server of ours. */
 import type { ServerOptions } from "node:http";
 
 export const serverOptions: ServerOptions = {

@@ -15,7 +15,7 @@ interface Waiting {
   readonly enter: () => void;
 }
 
-/** What a caller got. */
+/** A slot that a caller holds. */
 interface QueueSlot {
   /** Gives it back. */
   readonly leave: () => void;

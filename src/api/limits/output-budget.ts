@@ -12,7 +12,7 @@ export interface OutputLimits {
 /** So much of all the results of one batch. */
 export const BATCH_OUTPUT_BYTES = 64 << 20;
 
-/** What one answer holds. */
+/** The share of one answer. */
 export interface OutputRoom {
   /** False: there is no room for so much more, and nothing was taken. */
   readonly claim: (bytes: number) => boolean;

@@ -3,7 +3,7 @@ import { version } from "../../core/version.js";
 import type { Meter } from "../../runtime/meter.js";
 import { Counter, Gauge, Histogram } from "./figures.js";
 
-/** What is only known by looking. */
+/** Gauges that are read when metrics are asked for. */
 interface LiveFigures {
   readonly requestsNow: () => number;
   readonly commandsRunning: () => number;

@@ -19,7 +19,7 @@ interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What the engine refused, with its status. */
+/** A refusal of the engine, with its status. */
 export class EngineRefusal extends Error {
   readonly status: number;
 

@@ -1,4 +1,4 @@
-/** What the jail says on its control stream. It runs outside the walls, but its words are checked like any other. */
+/** Parses events of the jail's control stream. It runs outside the walls, but its words are checked like any other. */
 import type { CarryReport, HiddenFiles, Layer, SandboxEnd, UsedSoFar } from "../../core/backend.js";
 import { AgentKernelError, errorCodeOf } from "../../core/errors.js";
 

@@ -1,4 +1,4 @@
-/** What machines are made from. Who makes these files, and where they are kept, is not for a backend to know. */
+/** Files that virtual machines are made from. A backend does not know who makes them or where they lie. */
 import type { ImageSource } from "../../core/backend.js";
 
 export interface KernelFiles {

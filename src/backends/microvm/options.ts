@@ -1,4 +1,4 @@
-/** What the microvm backend is made from. */
+/** Options of the microvm backend. */
 import type { HeartbeatTiming } from "../../core/heartbeat-timing.js";
 import type { JailPrograms } from "../linux/jail-process.js";
 import type { MachineFiles } from "./machine-files.js";

@@ -7,7 +7,7 @@ import type { ExecExit, ExecRequest } from "../../core/exec.js";
 import type { GuestExec, GuestFiles } from "../../guest/index.js";
 import type { WasmWorker } from "./worker.js";
 
-/** What becomes of the worker when the call is over. */
+/** Takes the worker back when the call is over. */
 interface WorkerRelease {
   /** It may serve another call of the same kind. Null: it has seen a project, and serves one. */
   readonly give: ((worker: WasmWorker) => void) | null;

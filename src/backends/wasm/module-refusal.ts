@@ -1,4 +1,4 @@
-/** What a worker says of a module, as an error of ours. */
+/** Turns a worker's refusal of a module into an error of ours. */
 import { AgentKernelError } from "../../core/errors.js";
 import { WasmRefused } from "../../guest/index.js";
 

@@ -1,4 +1,4 @@
-/** What `run --json` prints. */
+/** The output of `run --json`. */
 import type { SandboxEnd } from "../../core/backend.js";
 import { shownCarry } from "../../core/shown-carry.js";
 import { type CommandEnd, exitStatus } from "../../runtime/command-end.js";

@@ -28,7 +28,7 @@ import { openStreams, type RunStreams } from "./streams.js";
 
 const { SIGHUP } = constants.signals;
 
-/** What one run is made of, from its first moment to its last. */
+/** The parts of one run, from its first moment to its last. */
 interface Run {
   readonly request: RunRequest;
   readonly invocation: Invocation;

@@ -5,7 +5,7 @@ import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { parseDetachKeys, USUAL_DETACH_KEYS } from "./detach-keys.js";
 
-/** What a new terminal is to be like. */
+/** Options of a new terminal. */
 interface NewTerminal {
   /** Null: a shell. */
   readonly argv: readonly string[] | null;

@@ -1,4 +1,4 @@
-/** What sandboxes use, for people and for programs. */
+/** The output of `stats`, for people and for programs. */
 import type { SandboxStats } from "../../runtime/sandboxes/index.js";
 import { sizeText, tableText } from "../images/text.js";
 

@@ -1,4 +1,4 @@
-/** What `setup` shows. */
+/** The output of `setup`. */
 import { escapeText } from "../../core/escape.js";
 import type { DoctorReport } from "../../doctor/index.js";
 import { type FileChange, lineDiff, needsOf, type OwnFiles, type Remedy, sameRepair } from "../../setup/index.js";

@@ -2,7 +2,7 @@
 import type { Address } from "./address.js";
 import { contains, embeddedIpv4, isWellKnownNat64, parseRange, type Range } from "./range.js";
 
-/** What a range of addresses is for, other than the public internet. */
+/** The purpose of a range of addresses outside the public internet. */
 export type SpecialUse = (typeof table)[number][1];
 
 /** The first that contains an address names it. */
@@ -52,7 +52,7 @@ export function specialUse(address: Address): SpecialUse | null {
   return ranges.find(([range]) => contains(range, address))?.[1] ?? null;
 }
 
-/** What the address is, in words, or null where it is public. */
+/** Names the purpose of the address, or null where it is public. */
 export function whyNotPublic(address: Address): string | null {
   const use = specialUse(address);
   if (use !== null) return use;

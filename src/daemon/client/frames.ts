@@ -50,7 +50,7 @@ export interface FrameReceiver {
 export class FrameDecoder {
   readonly #receiver: FrameReceiver;
   #held: Buffer = Buffer.alloc(0);
-  /** Of the DATA frame that is under way. */
+  /** Bytes left of the current DATA frame. */
   #missing = 0;
   #stream = 0;
 

@@ -157,7 +157,7 @@ export class ClientOutput implements StandardOutput {
     }
   }
 
-  /** What has not been sent yet is lost. */
+  /** Discards what has not been sent yet. */
   #drop(): void {
     for (const { bytes, sent } of this.#queue.splice(0)) {
       this.#taken -= bytes.length;

@@ -12,7 +12,7 @@ const MAX_BUILD_BYTES = 64;
 
 interface ClientHead {
   readonly build: string;
-  /** What came behind the head. */
+  /** Bytes that followed the head. */
   readonly rest: Buffer;
 }
 

@@ -1,4 +1,4 @@
-/** What a client says of itself in its first frame: records of a letter, a length and bytes. */
+/** Reads a client's first frame: records of a letter, a length and bytes. */
 import { Buffer } from "node:buffer";
 import { readlinkSync } from "node:fs";
 import type { TerminalSize } from "../../core/exec.js";
@@ -15,7 +15,7 @@ export interface ClientStart {
   readonly window: TerminalSize | null;
 }
 
-/** Of a record: its letter and its length. */
+/** Size of a record's letter and length. */
 const RECORD_HEAD_BYTES = 5;
 
 const PLACES = ["ns/mnt", "ns/net", "ns/user", "ns/pid", "root"];

@@ -1,4 +1,4 @@
-/** What a resolver is to a gateway. */
+/** The interface of a resolver. */
 
 export interface ResolvedName {
   /** Empty: there is no such name, or it has no address. */

@@ -1,4 +1,4 @@
-/** What those who speak a proxy's languages need of the gateway. They decide nothing and dial nothing themselves. */
+/** The part of the gateway that the proxy protocols use. They decide nothing and dial nothing themselves. */
 import type { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
 import type { OutgoingRefusal } from "../../core/egress.js";

@@ -1,4 +1,4 @@
-/** What was found out about a backend by using it. */
+/** The result of probing a backend by using it. */
 export interface Proof {
   readonly works: boolean;
   /** For people: what was done, or why it did not work. */

@@ -1,4 +1,4 @@
-/** What one sandbox needs of whoever owns them all. */
+/** The part of the owner of all sandboxes that one sandbox uses. */
 import type { Backend, BackendName, PersistentBackend, SandboxCopies } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { Clock, Moment } from "./clock.js";

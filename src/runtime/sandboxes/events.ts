@@ -1,4 +1,4 @@
-/** What happens to kept sandboxes, told to whoever listens as it happens. */
+/** Events of persistent sandboxes. */
 interface About {
   readonly atMs: number;
   readonly sandbox: string;

@@ -1,4 +1,4 @@
-/** What is written down of a kept container, in the sandbox's state folder. */
+/** The record of a persistent container, in the sandbox's state folder. */
 import type { LastEnd, Layer } from "../../../core/backend.js";
 import type { EngineKind } from "../../../core/engine-socket.js";
 import { readJson, writeJson } from "../../entry/state-file.js";

@@ -1,4 +1,4 @@
-/** What a kept sandbox changed in its project: `ak-changes` looks and applies, and this speaks to it. */
+/** Lists and applies the changes of a persistent sandbox: `ak-changes` looks and applies, and this speaks to it. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { Readable } from "node:stream";
 import type {

@@ -1,4 +1,4 @@
-/** What is written down of a machine that stays, in the sandbox's state folder. */
+/** The record of a persistent virtual machine, in the sandbox's state folder. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { ImageSource, Layer } from "../../../core/backend.js";
