@@ -44,7 +44,7 @@ export interface ApiLimits extends OutputLimits {
   readonly mostWaiting: number;
   readonly maxBodyBytes: number;
   readonly maxUploadBytes: number;
-  /** Of a caller over the network whose key says nothing of it. */
+  /** The default for a caller over the network whose key names no limit. */
   readonly requestsPerMinute: number;
   /** Likewise. */
   readonly sandboxesOfCaller: number;
@@ -208,7 +208,7 @@ export class Api {
     return quotas.requestsPerMinute ?? (isTrusted ? null : this.#parts.limits.requestsPerMinute);
   }
 
-  /** What nobody needs to wait for, but the server's own end. */
+  /** Work that only the server's own end waits for. */
   #settleLater(work: Promise<readonly string[]>): void {
     const done = work
       .then((remarks) => {
@@ -247,7 +247,7 @@ export class Api {
     await sendReply(exchange, reply);
   }
 
-  /** What a key asked for ends with the key. */
+  /** Ends what a key started when the key ends. */
   #watchOver(exchange: Exchange, caller: Caller | null): void {
     if (caller === null || caller.id === localUser.id) return;
     const stop = this.#watch.add(caller, () => exchange.cutOff());

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { completionsFor } from "./completions.js";
 import { shells, shownVerbs } from "./verbs.js";
 
-/** What bash itself offers for these words, the last of which is being typed. */
+/** Asks bash itself for completions of these words, the last of which is being typed. */
 function bashOffers(...words: string[]): string[] {
   const script = `agentkernel() { [ "$*" = names ] && printf 'box\\nbasket\\nwork\\n'; }
 ${completionsFor("bash")}

@@ -1,4 +1,4 @@
-/** What people type who come from Docker: what means the same here works, and the rest gets a hint of its own. */
+/** Habits from Docker: options that mean the same here work, and the rest get a hint. */
 
 /** Other tools' words for verbs of ours, one or two; they work. */
 const everydayVerbs: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-/** What is done with keys, for the audit log. */
+/** Audit records for changes of keys. */
 import { ceilingText } from "../api/auth/key-ceiling.js";
 import type { KeyRecord } from "../api/auth/key-store.js";
 import { escapeText } from "../core/escape.js";

@@ -7,7 +7,7 @@ export interface OptionSpec {
   /** Without the dashes. */
   readonly long: string;
   readonly short?: string;
-  /** What stands for the value in help; without it the option is a switch. */
+  /** Placeholder of the value in help; without it the option is a switch. */
   readonly value?: string;
   readonly choices?: readonly string[];
   readonly repeats?: boolean;

@@ -29,7 +29,7 @@ interface CarryOptions {
   readonly answers?: Answers;
   /** Told of the bytes that go to the server. */
   readonly onSent?: (chunk: Buffer) => void;
-  /** What the client has sent already. */
+  /** Bytes that the client has already sent. */
   readonly first?: Buffer;
   readonly handshakeMs: number;
   readonly idleMs: number;

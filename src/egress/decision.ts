@@ -7,7 +7,7 @@ import type { OutgoingFailure } from "../core/egress.js";
 
 export type Via = "capture" | "proxy" | "listener";
 
-/** What became of a placeholder that a sandbox sent, without the secret that it stands for. */
+/** Records the use of a placeholder that a sandbox sent, without its secret. */
 export interface SecretUse {
   readonly name: string;
   readonly use: "replaced" | "left";
@@ -28,12 +28,12 @@ export interface EgressDecision {
   readonly verdict: "allowed" | "denied";
   /** The rule, in words. */
   readonly rule: string;
-  /** What the name resolved to, those addresses among them that were refused. */
+  /** Addresses that the name resolved to, refused ones included. */
   readonly resolved: readonly string[];
   readonly dialled: string | null;
   /** The user's own proxy that was dialled instead, without its credentials. */
   readonly upstream: string | null;
-  /** What the first bytes said: TLS server name, or the Host of a request. */
+  /** The host that the first bytes named: TLS server name, or the Host of a request. */
   readonly seen: { readonly kind: "sni" | "host"; readonly name: string } | null;
   /** Why an allowed connection did not come about. */
   readonly failure: OutgoingFailure | null;

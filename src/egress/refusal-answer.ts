@@ -1,4 +1,4 @@
-/** What a client is told in its own language, so that a refusal reads as one and not as a broken network. */
+/** Answers a client in its own protocol, so that a refusal does not look like a broken network. */
 import { Buffer } from "node:buffer";
 import { STATUS_CODES } from "node:http";
 import { escapeText } from "../core/escape.js";

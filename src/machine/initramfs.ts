@@ -19,7 +19,7 @@ const NAME = "initramfs";
 const DIGEST_NAME = "digest";
 /** Other builds and kernels that were used of late stay. */
 const MAX_ENTRIES = 4;
-/** What another process may still be writing is left alone. */
+/** Keeps files that another process may still be writing. */
 const UNFINISHED_MS = 10 * 60_000;
 /** Program → its path in the machine. */
 const PROGRAMS = [

@@ -9,7 +9,7 @@ import type { Encoding } from "./command-events.js";
 
 const PIECE_BYTES = 1 << 16;
 
-/** What `json` adds to an answer. */
+/** Fields that `json` adds to an answer. */
 export type CapturedField = "output" | "stdout" | "stderr" | "encoding" | "dropped_bytes";
 
 interface Captured {
@@ -53,7 +53,7 @@ const streams = [
   [',"stderr":"', 2],
 ] as const;
 
-/** What stands between the quotes of a text in JSON. */
+/** Encodes text as it stands between the quotes of a JSON string. */
 function* textPieces(parts: Iterable<Buffer>, encoding: Encoding): Generator<string> {
   // What is split over two parts waits for its other half.
   const decoder = new StringDecoder(encoding);

@@ -1,4 +1,4 @@
-/** What a caller who is not the user of this machine may change of a sandbox: never beyond what it was made with. */
+/** Holds changes by a caller who is not the user of this machine to what the sandbox was made with. */
 import { AgentKernelError } from "../../core/errors.js";
 import type { NetworkRule, NetworkRules, Policy } from "../../core/policy.js";
 import { alwaysDenied, onlyWithin } from "../../policy/limits.js";

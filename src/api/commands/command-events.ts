@@ -41,7 +41,7 @@ export class EventsOfCommand {
     }
   }
 
-  /** What is known before the command runs. */
+  /** Adds facts that are known before the command runs. */
   named(about: object): void {
     this.#about = about;
   }

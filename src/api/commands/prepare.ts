@@ -37,7 +37,7 @@ interface Asker {
   readonly caller: Caller;
   readonly own: Pick<Surroundings, "env" | "homeDir">;
   readonly said?: Said;
-  /** What is asked for comes from a model, whoever it works for. */
+  /** True: the request comes from a model. */
   readonly isModel?: boolean;
 }
 

@@ -77,7 +77,7 @@ export async function readBody({ request, proceed }: BodySource, maxBytes: numbe
   });
 }
 
-/** What can be refused before a byte is read. */
+/** Refuses what the head of a request already rules out. */
 function refuseUnread({ headers }: IncomingMessage, maxBytes: number): void {
   if (headers["content-encoding"] !== undefined) {
     throw new AgentKernelError("unsupported_media_type", "compressed bodies are not taken", {

@@ -46,7 +46,7 @@ function headersOf({ code, details }: AgentKernelError): Readonly<Record<string,
   return {};
 }
 
-/** What the command line calls options are fields here. */
+/** Maps names of options to names of fields. */
 const fieldNames: Readonly<Record<string, string>> = {
   "allow-domain": "network.allowed_domains",
   "no-network": "network",
@@ -69,7 +69,7 @@ const bodyFields: ReadonlyMap<string, string> = new Map([
   ...settableNumbers.map(({ path, jsonPath }) => [path, jsonPath] as const),
 ]);
 
-/** Of a command line that is shown as one, options stay what they are. */
+/** Matches options, except in a command line that is shown as one. */
 const OPTION = new RegExp(
   `(?<!\\b(?:mcp server|keys create)\\b[^;\\n]*)(?<![\\w-])--(${[...Object.keys(fieldNames), ...sameNames].join("|")})\\b`,
   "g",

@@ -1,4 +1,4 @@
-/** What an operation answers: data for the envelope, bytes, or a stream that it writes itself. */
+/** The reply of an operation: data for the envelope, bytes, or a stream that it writes itself. */
 import type { ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 

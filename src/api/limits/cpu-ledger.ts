@@ -20,7 +20,7 @@ interface CpuLedgerOptions {
   readonly now?: () => number;
   /** Null: accounts end with this process. */
   readonly path?: string | null;
-  /** Of callers that no quota holds for. */
+  /** The caller without a quota. */
   readonly leftOut?: string;
   readonly onFault?: (error: unknown) => void;
 }

@@ -25,7 +25,7 @@ interface QueueSlot {
 
 interface Line {
   running: number;
-  /** Of the running: those that others do not wait for. */
+  /** Running commands that others do not wait for. */
   alone: number;
   readonly waiting: Waiting[];
   servedAt: number;

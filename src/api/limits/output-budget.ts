@@ -4,7 +4,7 @@
  * answer says how much.
  */
 export interface OutputLimits {
-  /** Of all callers together. */
+  /** The limit of all callers together. */
   readonly outputBytes: number;
   readonly callerOutputBytes: number;
 }

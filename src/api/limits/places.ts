@@ -6,7 +6,7 @@ import { FairQueue, type QueueOptions } from "./fair-queue.js";
 import { SandboxQuota } from "./sandbox-quota.js";
 
 interface PlacesOptions extends QueueOptions {
-  /** Of a caller that is not trusted and whose key says nothing of it. */
+  /** The default for a caller that is not trusted and whose key names no limit. */
   readonly sandboxesOfCaller: number;
   /** Where processor time is accounted for; without it the account ends with this process. */
   readonly ledger?: CpuLedger;

@@ -3,7 +3,7 @@ import { AgentKernelError } from "../../core/errors.js";
 import { type Caller, ownerOf } from "../auth/caller.js";
 
 export class SandboxQuota {
-  /** Of a caller that is not trusted and whose key says nothing of it. */
+  /** The default for a caller that is not trusted and whose key names no limit. */
   readonly #usual: number;
   /** Being made, or nobody's but a session's. */
   readonly #reserved = new Map<string, number>();

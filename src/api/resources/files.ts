@@ -12,7 +12,7 @@ import type { FolderListing, readFile as readOperation, writeFileRequest } from 
 import type { ValueOf } from "../schema/shapes.js";
 import { packFolder, unpackInto } from "../tar/folders.js";
 
-/** What is held in memory of a file that is asked for as JSON. */
+/** The most that is held in memory of a file that is asked for as JSON. */
 const MAX_JSON_BYTES = 32 << 20;
 
 type ReadQuery = ValueOf<NonNullable<(typeof readOperation)["query"]>>;

@@ -46,7 +46,7 @@ export function refuseOtherNames(caller: Caller, name: string): void {
   });
 }
 
-/** What takes room of a caller's share. */
+/** Lists everything that counts against a caller's share. */
 export function everything({ sandboxes }: Backing): readonly { readonly owner: string | null }[] {
   return [...sandboxes.list(), ...sandboxes.snapshots.list()];
 }

@@ -1,4 +1,4 @@
-/** What sandboxes did and do, for those who may know. */
+/** Events and logs of sandboxes, for callers who may see them. */
 import { Buffer } from "node:buffer";
 import { query as queryAudit } from "../../audit/query.js";
 import type { AuditRecord } from "../../audit/reader.js";

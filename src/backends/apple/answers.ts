@@ -10,7 +10,7 @@ export interface FoundContainer {
   readonly isRunning: boolean;
 }
 
-/** Of `list --format json`. */
+/** Parses `list --format json`. */
 export function containersOf(answer: unknown): readonly FoundContainer[] {
   if (!Array.isArray(answer)) throw unreadable("list");
   return answer.map((one: unknown) => {
@@ -35,7 +35,7 @@ export function networksOf(answer: unknown): number | null {
   return lists.length === 0 ? null : Math.max(...lists.map(({ length }) => length));
 }
 
-/** Of `system version --format json`: three numbers; null where there are none. */
+/** Parses `system version --format json`: three numbers; null where there are none. */
 export function versionOf(answer: unknown): string | null {
   const own: unknown = Array.isArray(answer) ? answer[0] : answer;
   return /\d+\.\d+\.\d+/.exec(textOf(member(own, "version")) ?? "")?.[0] ?? null;
@@ -50,7 +50,7 @@ interface FoundImage {
   readonly user: string | null;
 }
 
-/** Of `image inspect`, its variant for an architecture; null where it has none. */
+/** Parses `image inspect`: the variant for an architecture; null where it has none. */
 export function imageOf(answer: unknown, architecture: string): FoundImage | null {
   const one: unknown = Array.isArray(answer) ? answer[0] : null;
   const variants = member(one, "variants");

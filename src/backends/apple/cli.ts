@@ -40,7 +40,7 @@ export class ContainerCli {
     this.program = program;
   }
 
-  /** What it prints. Rejects with a CliRefusal. */
+  /** Resolves to its output. Rejects with a CliRefusal. */
   ask(words: readonly string[], { signal, patienceMs = PATIENCE_MS }: CliOptions = {}): Promise<string> {
     return new Promise((resolve, reject) => {
       const options = { timeout: patienceMs, maxBuffer: MAX_ANSWER_BYTES, ...(signal ? { signal } : {}) };

@@ -32,7 +32,7 @@ export async function removeSandbox(cli: ContainerCli, sandbox: string): Promise
   }
 }
 
-/** What processes that were killed have left; the ids of those that were removed. */
+/** Removes containers of processes that were killed; resolves to their ids. */
 export async function sweepOrphans(cli: ContainerCli): Promise<readonly string[]> {
   const orphans = (await ownContainers(cli)).filter(({ labels: found }) => isGone(found[labels.owner]));
   for (const { id } of orphans) await remove(cli, id);

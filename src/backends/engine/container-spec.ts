@@ -51,7 +51,7 @@ export const PROGRAMS = "/.agentkernel";
 export const ENTRY = `${PROGRAMS}/ak-entry`;
 const GUEST = `${PROGRAMS}/ak-guest`;
 
-/** What root of a sandbox may do inside it; the first program gives up the last two, and all where the policy says so. */
+/** Capabilities of a sandbox's root; the first program drops the last two, and all where the policy says so. */
 export const CAPABILITIES = [
   ...["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "NET_BIND_SERVICE", "SYS_CHROOT"],
   ...["SETFCAP", "SETPCAP"],
@@ -60,7 +60,7 @@ export const CAPABILITIES = [
 /** Arranging mounts and making whiteouts, before anything untrusted runs. */
 const ARRANGING = ["SYS_ADMIN", "MKNOD"];
 
-/** What a kernel tells of the machine, and no command needs. Engines have most of these in their own list, not all of /sys. */
+/** Paths where a kernel describes the machine, which no command needs. Engines mask most of them, not all of /sys. */
 const MASKED = [
   ...[
     "asound",

@@ -10,7 +10,7 @@ import { ownContainers } from "./sweep.js";
 
 /** Folders of one state directory. */
 interface EngineScope {
-  /** What containers for runs are labelled with. */
+  /** The label of containers for runs. */
   readonly folder: string;
   /** Of all kept sandboxes. */
   readonly sandboxes: string;

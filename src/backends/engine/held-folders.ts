@@ -17,7 +17,7 @@ import type { Container } from "./container.js";
 import { isOfThisKernel } from "./usage.js";
 
 export class HeldFolders {
-  /** What is known of each, for the container's first program. */
+  /** Facts about each, for the container's first program. */
   readonly found: Buffer;
   /** Resolves when the names are given back. */
   readonly ended: Promise<void>;

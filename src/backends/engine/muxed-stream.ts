@@ -35,7 +35,7 @@ export class MuxedStream extends Duplex {
     });
   }
 
-  /** What the process said on stderr, its end. */
+  /** The end of the process's stderr. */
   get words(): string {
     return this.#words.trim();
   }

@@ -32,7 +32,7 @@ interface LauncherPlace {
 /** Of this process alone: another one may already use the folder while this one still works off what it began. */
 const SOCKET_NAME = `jails.sock.${process.pid}`;
 const NUMBERS = 0x1_0000_0000;
-/** What a jail says at once, mostly; a long report takes more. */
+/** Size of most messages of a jail; a long report takes more. */
 const WORDS_BYTES = 2048;
 /** Within which the end of a launcher that cut a connection is heard of. */
 const DEATH_MS = 1000;

@@ -13,7 +13,7 @@ import { limitCounters } from "./limit-counters.js";
 
 export interface JailPrograms extends JailPaths {
   readonly jailBinary: string;
-  /** What looks at changes of kept sandboxes; by default the one that belongs to this build. */
+  /** The program that lists changes of persistent sandboxes; by default this build's. */
   readonly changesBinary?: string;
   /** Starts jails for a process that is too large to fork often; without it each is forked from here. */
   readonly starter?: JailStarter;

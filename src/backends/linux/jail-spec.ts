@@ -60,7 +60,7 @@ export interface JailSpec {
   readonly journal: string;
   readonly gvisor?: JailRuntime;
   readonly monitor?: JailMonitor;
-  /** Of a kept sandbox: its state folder. */
+  /** The state folder of a persistent sandbox. */
   readonly state?: string;
   /** It is built without what is shown, and waits for a second spec of the same shape. */
   readonly warm?: true;
@@ -80,7 +80,7 @@ export interface JailPaths {
   readonly gvisor?: JailRuntime;
 }
 
-/** What a sandbox has of its own. */
+/** The parts of a spec that differ for each sandbox. */
 type OwnPart = "hostname" | "trustedCertificate" | "git" | "foreseen";
 
 /** Of a spec: what does not differ between sandboxes of one policy that show the same. */

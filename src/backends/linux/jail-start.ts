@@ -16,7 +16,7 @@ export interface StartedJail {
   readonly pid: number;
   /** Orders and events, a JSON object a line. */
   readonly control: Socket;
-  /** What will be the guest's. */
+  /** Becomes the guest's stream. */
   readonly stream: Socket;
   readonly exited: Promise<Exit>;
   /** Now, and without a word. */
@@ -66,7 +66,7 @@ export function spawnFailure(child: ChildProcess): Promise<AgentKernelError> {
   });
 }
 
-/** What this process, or the machine, has none left of for the moment. */
+/** Whether an error is about a resource that this process or the machine has run out of for now. */
 export function isShortage(code: string | undefined): boolean {
   return ["EMFILE", "ENFILE", "EAGAIN", "ENOMEM", "ENOBUFS"].includes(code ?? "");
 }

@@ -76,7 +76,7 @@ function labelOf({ root, user, views, network, rootReadonly, gvisor }: SpecBasis
   ].join(", ");
 }
 
-/** What a jail is built by, and the spec of that. */
+/** The inputs that a jail is built from, and the spec of them. */
 interface Plan {
   readonly basis: SpecBasis;
   readonly line: Buffer;

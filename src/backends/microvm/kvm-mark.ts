@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { release } from "node:os";
 
-/** What lets this user at the processor's own machines: the device as it is, and the groups that count for it. */
+/** Identifies this user's access to KVM: the device as it is, and the groups that count for it. */
 export function kvmMark(): string {
   const device = statSync("/dev/kvm", { throwIfNoEntry: false });
   if (device === undefined) return "no /dev/kvm";

@@ -1,4 +1,4 @@
-/** What is told of a machine: its walls, its end, and why it did not come up. */
+/** Reports on a virtual machine: its layers, its end, and why it did not start. */
 import type { Layer, SandboxEnd } from "../../core/backend.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";

@@ -30,7 +30,7 @@ interface MonitorJail {
 }
 
 interface KeptFiles {
-  /** What it has as its disk. */
+  /** The file of its disk. */
   readonly disk: string;
   /** Where its memory is saved when somebody asks for that. */
   readonly memory: string;

@@ -21,6 +21,6 @@ export interface MicrovmOptions {
   readonly folder: string;
   /** From the kernel on each time, without a template. */
   readonly isCold?: boolean;
-  /** What is expected of machines; without it what is usual. */
+  /** Heartbeat timing; without it the usual one. */
   readonly heartbeat?: HeartbeatTiming;
 }

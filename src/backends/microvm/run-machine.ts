@@ -165,7 +165,7 @@ export class RunMachine {
   }
 }
 
-/** What is copied into a machine; nothing of the host's is ever live in one. */
+/** Lists what is copied into a virtual machine; nothing of the host's is ever live in one. */
 export function machineViews(boot: BootSpec): readonly CopiedView[] {
   if (liveViews(boot).length > 0) {
     throw new AgentKernelError("unsupported", "a virtual machine cannot show folders of the host's live", {

@@ -9,7 +9,7 @@ import { type MachineShape, memoryMib, vcpus } from "./shape.js";
 interface ShapeRequest {
   readonly image: ImageSource;
   readonly resources: ResourcePolicy;
-  /** What the machine is told first. */
+  /** The first message to the virtual machine. */
   readonly first: (kind: MonitorKind) => string;
   /** Of one that stays. */
   readonly diskMib?: number;

@@ -1,4 +1,4 @@
-/** What of a sandbox's policy makes one machine differ from another. Pure. */
+/** Derives the shape of a virtual machine from a sandbox's policy. Pure. */
 import { createHash } from "node:crypto";
 import type { ResourcePolicy } from "../../core/policy.js";
 import { LEAST_MEMORY_MIB } from "./least-memory.js";
@@ -18,7 +18,7 @@ export interface MachineShape {
   readonly diskMib: number | null;
 }
 
-/** What a monitor has for itself, beside the machine's memory: translated code above all. */
+/** Memory of the monitor itself, beside the virtual machine's: mostly translated code. */
 const MONITOR_MIB = 192;
 
 export function memoryMib({ memoryMiB }: ResourcePolicy): number {
@@ -30,7 +30,7 @@ export function vcpus({ vcpus: wanted }: ResourcePolicy, { accelerator }: Monito
   return accelerator === "tcg" ? 1 : Math.max(1, Math.ceil(wanted));
 }
 
-/** What the jail around the monitor may take. */
+/** Memory limit of the jail around the monitor. */
 export function memoryAroundMib(machineMib: number): number {
   return machineMib + MONITOR_MIB;
 }

@@ -4,9 +4,9 @@
  */
 
 interface Scanned {
-  /** What is not the token. */
+  /** Bytes that are not the token. */
   readonly before: Buffer;
-  /** What follows it; null where it was not found yet. */
+  /** Bytes after it; null where it was not found yet. */
   readonly after: Buffer | null;
 }
 

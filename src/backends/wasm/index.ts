@@ -20,13 +20,13 @@ import { WorkerPool } from "./worker-pool.js";
 
 /** Where a worker finds its compiled module. */
 const MODULE_FOLDER = "/module";
-/** What the worker itself takes beside the module's memory. */
+/** Memory of the worker beside the module's. */
 const WORKER_MIB = 128;
 const COMPILER_MIB = 2048;
 /** Threads of a worker, with room. */
 const WORKER_PIDS = 32;
 
-/** What of the contract does not apply to modules. */
+/** Parts of the contract that do not apply to modules. */
 export const wasmLacks: readonly Lack[] = [
   { capability: "concurrent-commands", reason: "a call is one computation; there is nothing beside it" },
   { capability: "signals", reason: "WASI preview 1 has no signals: one that would end a program ends the call" },

@@ -21,7 +21,7 @@ import { AgentKernelError } from "../../core/errors.js";
 export const COMPILED_NAME = "module.cwasm";
 const MAX_ENTRIES = 256;
 const MAX_BYTES = 2 ** 30;
-/** What another process may still be writing is left alone. */
+/** Another process may still be writing a file that is younger. */
 const UNFINISHED_MS = 10 * 60_000;
 
 type Compile = (module: Buffer) => Promise<readonly Buffer[]>;

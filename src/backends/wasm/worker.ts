@@ -5,7 +5,7 @@ import { AgentKernelError } from "../../core/errors.js";
 import type { ExecRequest } from "../../core/exec.js";
 import { type GuestExec, GuestSession, type WasmLoad } from "../../guest/index.js";
 
-/** What a compiled module may take: code is several times its module. */
+/** Largest compiled module: code is several times the size of its module. */
 const MAX_COMPILED_BYTES = 1 << 30;
 /** A module that takes longer to compile is made to: a whole Python takes 8 s of one core, and the machine may be busy. */
 const COMPILE_TIMEOUT_MS = 300_000;

@@ -1,4 +1,4 @@
-/** What every verb of the image store goes by: where the store is, how registries are asked, how much room there is. */
+/** Settings of every verb of the image store: its place, its registries, its size. */
 import { imageStoreFolder } from "../../core/state-folders.js";
 import type { Surroundings } from "../../core/surroundings.js";
 import { DEFAULT_CEILING_BYTES, ImageStore, registryOptions, type TagOptions } from "../../images/index.js";

@@ -1,4 +1,4 @@
-/** What the user should know about a run that its output does not tell. */
+/** Remarks for the user about a run that its output does not show. */
 import { isIP } from "node:net";
 import { scratchMiB } from "../../backends/linux/jail-spec.js";
 import type { Layer, SandboxEnd } from "../../core/backend.js";

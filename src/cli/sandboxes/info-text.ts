@@ -1,4 +1,4 @@
-/** What `info` prints for people. Everything in it that came from elsewhere is escaped. */
+/** The output of `info` for people. Everything in it that came from elsewhere is escaped. */
 import { isIP } from "node:net";
 import { escapeText } from "../../core/escape.js";
 import type { ExecInfo, SandboxInfo, TerminalInfo } from "../../runtime/sandboxes/index.js";

@@ -1,4 +1,4 @@
-/** What a user types into a terminal of a sandbox, no faster than it is read there, until the keys that leave it. */
+/** Sends a user's typing to a terminal of a sandbox, no faster than it is read there, until the detach keys. */
 import type { Buffer } from "node:buffer";
 import type { Readable } from "node:stream";
 import { DetachKeys } from "./detach-keys.js";

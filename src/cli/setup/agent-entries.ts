@@ -1,4 +1,4 @@
-/** What `agents install` has put into the files of coding agents, to be taken out with everything else. */
+/** Finds what `agents install` has put into the files of coding agents, to remove it with everything else. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Setting } from "../../agents/agent.js";

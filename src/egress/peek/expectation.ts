@@ -1,4 +1,4 @@
-/** What the first bytes of a connection may say about where it goes, given what it was allowed for. */
+/** Decides which hosts the first bytes of a connection may name, given what it was allowed for. */
 import { type Host, hostText, parseAuthority, parseHost } from "../host.js";
 import type { Rules, Verdict } from "../rules.js";
 
@@ -13,7 +13,7 @@ export interface Expectation {
   judge(host: Host, port: number): Verdict;
 }
 
-/** What was refused, and in which language the client would understand an answer. */
+/** A refusal, and the protocol in which the client would understand an answer. */
 export interface PeekRefusal {
   readonly protocol: "tls" | "http" | "other";
   readonly reason: string;

@@ -52,7 +52,7 @@ export class TlsWatch {
     return this.#phase === "hello";
   }
 
-  /** What may go on to the server, or why nothing may. */
+  /** Bytes that may go on to the server, or why none may. */
   push(chunk: Buffer): Buffer | string {
     if (!this.#held.append(chunk)) return "too many unfinished handshakes";
     const fault = this.#read();

@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** What openssl says about a chain, with its strictest rules. */
+/** Asks openssl to verify a chain, with its strictest rules. */
 function verify(authority: string, server: string, host: string): string {
   const [ca, leaf] = [join(folder, "ca.pem"), join(folder, "leaf.pem")];
   writeFileSync(ca, authority);

@@ -21,7 +21,7 @@ interface Kept {
 }
 
 export class Authority {
-  /** What the sandbox has to trust. */
+  /** The certificate that the sandbox has to trust. */
   readonly certificatePem: string;
   readonly #issuer: Issuer;
   readonly #hosts: ReadonlySet<string>;

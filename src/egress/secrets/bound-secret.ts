@@ -7,7 +7,7 @@ import { Authority } from "./authority.js";
 import { SecretValue } from "./value.js";
 
 export interface BoundSecret extends SecretBinding {
-  /** What stands for the value inside; it tells nothing about it. */
+  /** The placeholder of the value inside; it reveals nothing about it. */
   readonly placeholder: string;
   readonly value: SecretValue;
 }

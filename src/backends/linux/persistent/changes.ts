@@ -90,7 +90,7 @@ async function* patch(
 
 interface Job {
   readonly output: AsyncIterable<Buffer>;
-  /** What it said besides, line by line. Rejects with why it failed. */
+  /** Yields its other output line by line. Rejects with why it failed. */
   finished(): Promise<readonly string[]>;
   kill(): void;
 }

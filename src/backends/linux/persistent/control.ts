@@ -86,7 +86,7 @@ export class Control {
     return this.#isOver;
   }
 
-  /** What went wrong when the sandbox ended, where that was not answered to an order. */
+  /** The failure at the sandbox's end, where no order was answered with it. */
   get failure(): AgentKernelError | null {
     return this.#failure;
   }

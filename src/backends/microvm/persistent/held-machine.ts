@@ -10,7 +10,7 @@ import { within } from "../../../core/within.js";
 import { emptyMemory, type MemoryMarks } from "./memory.js";
 import { expect, streamTo } from "./task.js";
 
-/** What was written is put on its disk first, and then all of its memory into a file. */
+/** Time to flush its disk and then to save all of its memory to a file. */
 const SAVED_MS = 600_000;
 const GOES_ON_MS = 60_000;
 

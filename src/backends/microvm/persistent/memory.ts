@@ -12,7 +12,7 @@ import type { Accelerator } from "../monitor.js";
 import type { MachineShape } from "../shape.js";
 import { diskPath } from "./disk.js";
 
-/** What a machine runs on. One that was saved can go on only on the same. */
+/** Identifies what a virtual machine runs on. A saved one can go on only on the same. */
 export interface MemoryMarks {
   /** Digests. */
   readonly monitor: string;
@@ -24,7 +24,7 @@ export interface MemoryMarks {
   readonly memoryMib: number;
   readonly vcpus: number;
   readonly diskMib: number | null;
-  /** What it was told first. */
+  /** Its first message. */
   readonly first: string;
 }
 

@@ -19,7 +19,7 @@ import { noteOfEnd } from "./last-end.js";
 import type { MachineRecord } from "./record.js";
 import { syncMachine } from "./task.js";
 
-/** What is killed may not hold anybody up for longer. */
+/** Time for the last flush before a kill. */
 const LAST_SYNC_MS = 3000;
 
 interface OwnedParts {
@@ -76,7 +76,7 @@ export class OwnedMachine implements PersistentSandbox {
     };
   }
 
-  /** What it has written by then is on its disk, so that the disk can be copied. */
+  /** Flushes its writes and pauses it, so that the disk can be copied. */
   async pause(): Promise<void> {
     if ((await this.#jail.status()).paused) return;
     await syncMachine(this.#stateDir);
@@ -95,7 +95,7 @@ export class OwnedMachine implements PersistentSandbox {
     return end;
   }
 
-  /** What it has written is on its disk, unless it does not answer any more. */
+  /** Flushes its writes, unless it no longer answers, and kills it. */
   async kill(why?: string): Promise<SandboxEnd> {
     this.#whyKilled ??= why ?? null;
     const { paused } = await this.#jail.status().catch(() => ({ paused: true }));

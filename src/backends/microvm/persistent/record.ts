@@ -10,11 +10,11 @@ import type { MemoryMarks } from "./memory.js";
 
 export interface MachineRecord {
   readonly version: 1;
-  /** What it is started with again, also where only its changes are asked for. */
+  /** Settings to start it with again, also where only its changes are asked for. */
   readonly monitor: MonitorProgram;
   readonly image: ImageSource;
   readonly resources: ResourcePolicy;
-  /** What it is told first. */
+  /** Its first message. */
   readonly first: string;
   readonly hostname: string;
   /** Hexadecimal. */
