@@ -30,11 +30,11 @@ describe.each(actors)("as $name", (anyActor) => {
     const { stdout, status } = await runCli(actor, ["agents"], { env });
     expect(status).toBe(0);
     expect(stdout.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
-      ["AGENT", "STATUS", "API KEY"],
-      ["Claude Code", "not installed", "missing"],
-      ["Gemini CLI", "not installed", "set"],
-      ["Codex", "not installed", "set"],
-      ["OpenCode", "not installed", "set"],
+      ["AGENT", "STATUS", "API KEY", "USES AGENTKERNEL"],
+      ["Claude Code", "not installed", "missing", "no"],
+      ["Gemini CLI", "not installed", "set", "no"],
+      ["Codex", "not installed", "set", "no"],
+      ["OpenCode", "not installed", "set", "no"],
       [""],
     ]);
   });
@@ -53,6 +53,13 @@ describe.each(actors)("as $name", (anyActor) => {
     expect(Object.keys(project.content())).toEqual(
       expect.arrayContaining([".claude/settings.json", ".codex/config.toml", ".gemini/settings.json", "GEMINI.md"]),
     );
+    const listed = await runCli(actor, ["agents"], { cwd: project.path, env: { PATH: "/usr/bin:/bin" } });
+    const uses = listed.stdout
+      .trimEnd()
+      .split("\n")
+      .slice(1)
+      .map((line) => line.split(/ {2,}/).at(-1));
+    expect(uses).toEqual(Array(4).fill("in this project"));
     for (const name of ["opencode", "claude", "gemini", "codex"]) {
       const { status } = await runCli(actor, ["agents", "uninstall", "--project", name, "-y"], { cwd: project.path });
       expect(status).toBe(0);

@@ -1,4 +1,4 @@
-/** `agents`: which coding agents are here, and whether they have a key. */
+/** `agents`: which coding agents are here, whether they have a key, and whether they use sandboxes. */
 import { type Agent, type Scope, scopes } from "../../agents/agent.js";
 import type { AgentState } from "../../agents/detect.js";
 import { launchWords } from "../../agents/launch.js";
@@ -14,10 +14,14 @@ type Agents = typeof import("../../agents/index.js");
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
   const own = await import("../../agents/index.js");
   const found = await Promise.all(
-    own.agents.map(async (agent) => ({ agent, state: await own.detect(agent, invocation) })),
+    own.agents.map(async (agent) => ({
+      agent,
+      state: await own.detect(agent, invocation),
+      integration: integrationOf(own, agent, invocation),
+    })),
   );
   if (!parsed.flags.has("json")) return await writeOut(invocation, table(found));
-  const data = found.map(({ agent, state }) => ({
+  const data = found.map(({ agent, state, integration }) => ({
     agent: agent.name,
     title: agent.title,
     installed: state.program !== null,
@@ -25,21 +29,57 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
     version: state.version,
     api_key: state.key === null ? "missing" : "set",
     api_key_source: state.key,
-    integration: Object.fromEntries(scopes.map((scope) => [scope, integrationState(own, agent, scope, invocation)])),
+    integration,
   }));
   return await writeJson(invocation, { success: true, data });
 }
 
-function table(found: readonly { readonly agent: Agent; readonly state: AgentState }[]): string {
+type Integration = Readonly<Record<Scope, IntegrationState>>;
+type IntegrationState = "installed" | "none" | "partial" | "unreadable";
+
+interface FoundAgent {
+  readonly agent: Agent;
+  readonly state: AgentState;
+  readonly integration: Integration;
+}
+
+function table(found: readonly FoundAgent[]): string {
   return tableText([
-    ["AGENT", "STATUS", "API KEY"],
-    ...found.map(({ agent, state }) => [agent.title, statusText(state), state.key === null ? "missing" : "set"]),
+    ["AGENT", "STATUS", "API KEY", "USES AGENTKERNEL"],
+    ...found.map(({ agent, state, integration }) => [
+      agent.title,
+      statusText(state),
+      state.key === null ? "missing" : "set",
+      integrationText(integration),
+    ]),
   ]);
+}
+
+const inScope: Readonly<Record<Scope, string>> = { user: "in all projects", project: "in this project" };
+const inState: Readonly<Record<Exclude<IntegrationState, "none">, string>> = {
+  installed: "",
+  partial: " (in part)",
+  unreadable: " (its files cannot be read)",
+};
+
+function integrationText(integration: Integration): string {
+  const places = scopes.flatMap((scope) => {
+    const state = integration[scope];
+    return state === "none" ? [] : [`${inScope[scope]}${inState[state]}`];
+  });
+  return places.length === 0 ? "no" : places.join(", ");
 }
 
 function statusText({ program, version }: AgentState): string {
   if (program === null) return "not installed";
   return version === null ? "installed" : `installed (${escapeText(version)})`;
+}
+
+function integrationOf(own: Agents, agent: Agent, invocation: Invocation): Integration {
+  return {
+    user: integrationState(own, agent, "user", invocation),
+    project: integrationState(own, agent, "project", invocation),
+  };
 }
 
 /** Set up as this version would do it; `unreadable`: one of its files cannot be understood. */
@@ -48,7 +88,7 @@ function integrationState(
   agent: Agent,
   scope: Scope,
   { cwd, env, homeDir }: Invocation,
-): string {
+): IntegrationState {
   const at = { cwd, env, homeDir };
   const setting = { scope, launch: launchWords(scope, at), at, exists: fileExists };
   try {
