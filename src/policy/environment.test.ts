@@ -119,6 +119,15 @@ describe("the environment of a command", () => {
     expect(commandEnvironment({ ...base, proc: { ...proc, user: "1000" } })).not.toHaveProperty("USER");
   });
 
+  test("has the sandbox's name in the prompt of a terminal, unless the image or the user says another", () => {
+    const terminal = { ...base, tty: true, sandbox: "box" };
+    expect(commandEnvironment(terminal).PS1).toBe("box:$PWD\\$ ");
+    expect(commandEnvironment({ ...terminal, tty: false })).not.toHaveProperty("PS1");
+    expect(commandEnvironment({ ...terminal, sandbox: null })).not.toHaveProperty("PS1");
+    expect(commandEnvironment({ ...terminal, image: { env: ["PS1=> "], user: null } }).PS1).toBe("> ");
+    expect(commandEnvironment({ ...terminal, proc: { ...proc, env: { PS1: "$ " } } }).PS1).toBe("$ ");
+  });
+
   test("says what terminal it is only where there is one, and only in safe words", () => {
     expect(commandEnvironment({ ...base, hostEnv: { TERM: "xterm" } })).not.toHaveProperty("TERM");
     expect(commandEnvironment({ ...base, tty: true, hostEnv: { TERM: "screen-256color" } }).TERM).toBe(

@@ -55,6 +55,8 @@ interface EnvironmentInputs {
   /** The user's home folder where the sandbox shows it, else null. */
   readonly shownHome: string | null;
   readonly tty: boolean;
+  /** What the prompt of a shell shows on a terminal; null: the shell's own prompt. */
+  readonly sandbox?: string | null;
   /** What the image says; null for the host's own programs. */
   readonly image: ImageDefaults | null;
   /** Of the host's own programs: where they are searched, and what tells them where their own files are. */
@@ -70,12 +72,13 @@ export interface ImageDefaults {
 
 /** The whole environment of a command: nothing else is inherited, but the guest adds HOME where an image has its own. */
 export function commandEnvironment(inputs: EnvironmentInputs): Environment {
-  const { proc, egress, hostEnv, shownHome, tty, image, programs } = inputs;
+  const { proc, egress, hostEnv, shownHome, tty, sandbox = null, image, programs } = inputs;
   const user = userName(proc, image);
   const home = shownHome ?? (image === null ? sandboxHome : null);
   return {
     PATH: SANDBOX_PATH,
     LANG: "C.UTF-8",
+    ...(tty && sandbox !== null ? { PS1: promptOf(sandbox) } : {}),
     ...(proc.passHostEnv ? passableEnvironment(hostEnv) : {}),
     ...imageEnvironment(image),
     ...(programs === undefined ? {} : { ...programs.env, PATH: programs.path }),
@@ -124,6 +127,11 @@ function userName(proc: ProcessPolicy, image: ImageDefaults | null): string | nu
   if (user === null) return proc.noRoot ? "sandbox" : "root";
   const [name = ""] = user.split(":");
   return /^\d+$/.test(name) ? null : name;
+}
+
+/** bash, dash and BusyBox expand this alike; a shell's own start-up file still has the last word. */
+function promptOf(sandbox: string): string {
+  return `${sandbox}:$PWD\\$ `;
 }
 
 function safeTerm(term: string | undefined): string {

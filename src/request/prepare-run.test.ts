@@ -60,7 +60,7 @@ function refusal(action: () => unknown): { code: string; message: string; hint: 
 
 /** What such a request starts in the host's own programs. */
 function inHost(request: RunRequest): CommandStart {
-  return startOf(request, { name: "host", defaults: null }).command;
+  return startOf(request, { name: "host", defaults: null }, null).command;
 }
 
 describe("a request", () => {

@@ -35,6 +35,7 @@ type StartRequest = Pick<
 export function startOf(
   request: StartRequest,
   { defaults, name, programs }: Pick<ResolvedRoot, "defaults" | "name" | "programs">,
+  sandbox: string | null,
 ): PlannedStart {
   const { policy, hostEnv, homeDir, tty, workdir } = request;
   const isOwnCommand = request.argv.length > 0;
@@ -56,6 +57,7 @@ export function startOf(
     hostEnv,
     shownHome: homeDir,
     tty,
+    sandbox,
     image: defaults,
     programs,
   });

@@ -48,7 +48,7 @@ export interface OpenRunOptions {
 
 export async function openRun(request: RunRequest, options: OpenRunOptions): Promise<OpenRun> {
   const { plan, ...opened } = await openPlanned(request, options, (image, egress) => {
-    const { command: planned, makesFolder } = startOf(request, image);
+    const { command: planned, makesFolder } = startOf(request, image, options.audit.id);
     // Placeholders stand in for what a variable of the same name would have given away.
     const env = egress === null ? planned.env : { ...planned.env, ...egress.env };
     const command = { ...planned, env };

@@ -158,7 +158,7 @@ export class SessionSandbox {
   #requestOf(options: ExecOptions): ExecRequest {
     this.#refuseIfOver();
     const { egress, image } = this.#opened;
-    return execRequest(options, { ...this.request, image }, egress?.env ?? {});
+    return execRequest(options, { ...this.request, image, name: null }, egress?.env ?? {});
   }
 
   #waitFor(held: Held, timeoutMs: number | null, recordEnd: RecordEnd): SessionExec {

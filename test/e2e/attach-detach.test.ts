@@ -75,14 +75,14 @@ describe.each(actors)("as $name", (actor) => {
       await one.attachToShell();
       one.tmux.type("echo first one\n");
       two.attach();
-      await two.tmux.until(/^bash-/m);
+      await two.tmux.until(/^box:\/workspace[#$]/m);
       expect((await world.terminals()).map(({ viewers }) => viewers)).toEqual([1, 1]);
       one.detach();
       await one.left();
       three.attach();
       await three.tmux.until(/^first one$/m);
       one.attach("--new");
-      await one.tmux.until(/^bash-/m);
+      await one.tmux.until(/^box:\/workspace[#$]/m);
       expect((await world.terminals()).map(({ viewers }) => viewers)).toEqual([1, 1, 1]);
     });
   });

@@ -55,7 +55,7 @@ describe.each(actors)("as $name", (actor) => {
       const person = await world.person();
       const { tmux } = person;
       person.attach();
-      await tmux.until(/^bash-/m);
+      await tmux.until(/^box:\/workspace[#$]/m);
       tmux.type("exit\n");
       expect(await person.left()).toBe(0);
       person.attach("--shell", "no-such-shell");
@@ -91,7 +91,7 @@ describe.each(actors)("as $name", (actor) => {
     await Attached.use(actor, async (world) => {
       const person = await world.person();
       person.attach();
-      await person.tmux.until(/^bash-/m);
+      await person.tmux.until(/^box:\/workspace[#$]/m);
       const before = Date.now();
       expect((await world.cli("stop", "--timeout", "20s", "box")).status).toBe(0);
       expect(Date.now() - before).toBeLessThan(10_000);

@@ -16,6 +16,17 @@ describe.each(callers)("$title", (actor) => {
     expect(session).toMatchObject({ status: 3, restored: true });
   });
 
+  it("the prompt of a shell has the sandbox's name", () => {
+    const session = onTerminal(
+      actor,
+      ["-t", "sh"],
+      [{ expect: ":/workspace" }, { type: "uname -n; exit\n" }, { expect: "run-" }],
+    );
+    const [, name = ""] = /(run-[0-9a-f]+):\/workspace[#$] /.exec(session.output) ?? [];
+    expect(session.output).toContain(`\r\n${name}\r\n`);
+    expect(session).toMatchObject({ status: 0, restored: true });
+  });
+
   it("its bytes reach the window unchanged, as a full-screen program needs it", () => {
     const session = onTerminal(actor, ["-t", "sh", "-c", "stty -opost; printf 'one\\ntwo\\r\\nthree'"], []);
     expect(session.output).toMatch(/^(agentkernel: .*\r\n)?one\ntwo\r\nthree/);

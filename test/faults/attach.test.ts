@@ -108,7 +108,7 @@ describe.each(actors)("as $name", (actor) => {
     await Attached.use(actor, async (world) => {
       const person = await world.person();
       person.attach();
-      await person.tmux.until(/^bash-/m);
+      await person.tmux.until(/^box:\/workspace[#$]/m);
       const state = join(world.client.home, ".local/state/agentkernel/sandboxes/box/jail");
       killNow(victim === "supervisor" ? supervisorOf(state) : guestOf(state));
       expect(await person.left()).toBe(125);

@@ -12,10 +12,12 @@ import type { ExecOptions } from "../types.js";
 /** As much of a sandbox as its commands depend on. */
 type ExecContext = Pick<SandboxRecord, "policy" | "origins" | "projectDir" | "homeDir" | "workdir"> & {
   readonly image: Pick<SandboxRecord["image"], "name" | "defaults" | "programs">;
+  /** Of the sandbox; null where it has none that a user knows. */
+  readonly name: string | null;
 };
 
 export function execRequest(options: ExecOptions, record: ExecContext, placeholders: ExecRequest["env"]): ExecRequest {
-  const { policy, origins, projectDir, homeDir, image } = record;
+  const { policy, origins, projectDir, homeDir, image, name } = record;
   const [program] = options.argv;
   if (program === undefined || program === "") throw invalid("command", "it needs at least one word");
   refuseUnlessAllowed(program, policy.proc.commands, origins);
@@ -31,6 +33,7 @@ export function execRequest(options: ExecOptions, record: ExecContext, placehold
       tty: options.tty !== undefined && options.tty !== null,
     },
     image,
+    name,
   );
   return {
     ...command,
