@@ -28,7 +28,7 @@ import type {
 } from "./network-world/messages.js";
 import { type HostNamespace, joinNamespaces, makeHost, NAME_SERVER } from "./network-world/namespaces.js";
 import { repository } from "./repository.js";
-import type { CliOptions, CliResult } from "./run-cli.js";
+import { type CliOptions, type CliResult, resultOf } from "./run-cli.js";
 import { testFolder } from "./test-folder.js";
 import { testSettings } from "./test-settings.js";
 
@@ -143,12 +143,12 @@ export class NetworkWorld {
   }
 
   async runCli(actor: Actor, words: readonly string[], options: CliOptions = {}): Promise<CliResult> {
-    return await ended(this.startCli(actor, words, options), options);
+    return await resultOf(this.startCli(actor, words, options), options);
   }
 
   /** A program on the host's side, outside any sandbox: what an attack is compared with. */
   async runOutside(actor: Actor, argv: readonly string[], options: CliOptions = {}): Promise<CliResult> {
-    return await ended(this.spawn(actor, argv, options), options);
+    return await resultOf(this.spawn(actor, argv, options), options);
   }
 
   /** Both namespaces are gone when it returns, unless a program that was started in one still runs. */
@@ -218,21 +218,4 @@ function spawnIn(
     },
     stdio: ["pipe", "pipe", "pipe"],
   });
-}
-
-async function ended(child: ChildProcess, options: CliOptions): Promise<CliResult> {
-  const stdout: Buffer[] = [];
-  const stderr: Buffer[] = [];
-  child.stdout?.on("data", (chunk: Buffer) => stdout.push(chunk));
-  child.stderr?.on("data", (chunk: Buffer) => stderr.push(chunk));
-  child.stdin?.on("error", () => {});
-  child.stdin?.end(options.stdin ?? "");
-  const deadline = setTimeout(() => child.kill("SIGKILL"), options.deadlineMs ?? 150_000);
-  const [status, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (code, sig) => resolve([code, sig]));
-  });
-  clearTimeout(deadline);
-  const bytes = Buffer.concat(stdout);
-  return { status, signal, stdout: bytes.toString(), stderr: Buffer.concat(stderr).toString(), stdoutBytes: bytes };
 }

@@ -35,7 +35,11 @@ export function startCli(actor: Actor, words: readonly string[], options: CliOpt
 }
 
 export async function runCli(actor: Actor, words: readonly string[], options: CliOptions = {}): Promise<CliResult> {
-  const child = startCli(actor, words, options);
+  return await resultOf(startCli(actor, words, options), options);
+}
+
+/** Feeds the process its input and collects its output until it ends. */
+export async function resultOf(child: ChildProcess, options: CliOptions): Promise<CliResult> {
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
   child.stdout?.on("data", (chunk: Buffer) => stdout.push(chunk));
