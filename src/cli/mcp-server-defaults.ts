@@ -1,12 +1,12 @@
 /** The options of `run` that `mcp server` takes: what the user says once for every sandbox that is asked for later. */
 import { isAbsolute, join } from "node:path";
-import type { Said } from "../request/index.js";
+import type { StandingOptions } from "../request/index.js";
 import type { Invocation } from "./invocation/index.js";
 import type { ParsedOptions } from "./option-spec.js";
 import { serverPolicyOptions } from "./policy-options.js";
 
 export interface ServerDefaults {
-  readonly said: Said;
+  readonly said: StandingOptions;
   /** The same, as words of a command line. */
   readonly words: readonly string[];
 }
@@ -36,7 +36,7 @@ function written(name: string, value: string, { cwd }: Invocation): string {
   return (name === "config" || name === "policy") && !isAbsolute(value) ? join(cwd, value) : value;
 }
 
-async function check(said: Said, { cwd, env, homeDir }: Invocation): Promise<void> {
+async function check(said: StandingOptions, { cwd, env, homeDir }: Invocation): Promise<void> {
   const [{ preparedUsual }, { localUser }] = await Promise.all([
     import("../api/commands/prepare.js"),
     import("../api/auth/caller.js"),

@@ -1,6 +1,6 @@
 /** The vocabulary of option tables. Parsing, help and completions are all made from the same tables. */
 import type { AgentKernelError } from "../core/errors.js";
-import type { Wishes } from "../request/wishes.js";
+import type { RequestOptions } from "../request/request-options.js";
 import type { Invocation } from "./invocation/index.js";
 
 export interface OptionSpec {
@@ -17,7 +17,7 @@ export interface OptionSpec {
 }
 
 /** `rest`: the words after the options. */
-export interface ParsedOptions extends Wishes {
+export interface ParsedOptions extends RequestOptions {
   /** The first thing that was wrong, kept until it is known how to report it. */
   readonly problem: AgentKernelError | null;
 }

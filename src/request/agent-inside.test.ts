@@ -18,13 +18,13 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-function wishes(mode: string, rest: readonly string[], more: Readonly<Record<string, readonly string[]>> = {}) {
+function options(mode: string, rest: readonly string[], more: Readonly<Record<string, readonly string[]>> = {}) {
   return { flags: new Set<string>(), values: new Map(Object.entries({ "compatibility-mode": [mode], ...more })), rest };
 }
 
 function inside(mode: string, rest: readonly string[], more = {}, env: Readonly<Record<string, string>> = {}) {
   const at = { cwd: "/", homeDir: "/home/ada", env: { PATH: join(folder, "bin"), ...env } };
-  const { values, rest: argv } = withAgentInside(wishes(mode, rest, more), at);
+  const { values, rest: argv } = withAgentInside(options(mode, rest, more), at);
   return { ...Object.fromEntries(values), argv };
 }
 
@@ -74,6 +74,6 @@ test.each([
   ["native", ["claude"]],
   ["claude", ["./claude"]],
 ])("mode %s with %j is not an agent inside", (mode, rest) => {
-  const asked = wishes(mode, rest);
+  const asked = options(mode, rest);
   expect(withAgentInside(asked, { cwd: "/", homeDir: "/", env: { ANTHROPIC_API_KEY: "fake" } })).toBe(asked);
 });

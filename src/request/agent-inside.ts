@@ -8,7 +8,7 @@ import { posix } from "node:path";
 import { findProgram } from "../core/find-program.js";
 import type { Surroundings } from "../core/surroundings.js";
 import { IMAGE_VARIABLE } from "./choices.js";
-import type { Wishes } from "./wishes.js";
+import type { RequestOptions } from "./request-options.js";
 
 interface AgentInside {
   readonly program: string;
@@ -42,10 +42,10 @@ const agents: Readonly<Record<string, AgentInside>> = {
 /** Where the program appears, if it is none of those that the image `host` has anyway. */
 const PLACE = "/opt/agent";
 
-export function withAgentInside(wishes: Wishes, at: Surroundings): Wishes {
-  const agent = agents[wishes.values.get("compatibility-mode")?.[0] ?? ""];
-  if (agent === undefined || wishes.rest[0] !== agent.program) return wishes;
-  const values = new Map(wishes.values);
+export function withAgentInside(options: RequestOptions, at: Surroundings): RequestOptions {
+  const agent = agents[options.values.get("compatibility-mode")?.[0] ?? ""];
+  if (agent === undefined || options.rest[0] !== agent.program) return options;
+  const values = new Map(options.values);
   const add = (option: string, words: readonly string[]) => {
     if (words.length > 0) values.set(option, [...(values.get(option) ?? []), ...words]);
   };
@@ -61,11 +61,11 @@ export function withAgentInside(wishes: Wishes, at: Surroundings): Wishes {
     "env",
     Object.entries(agent.env).flatMap(([name, value]) => (isSaid("env", name) ? [] : [`${name}=${value}`])),
   );
-  const shown = ownProgram(agent.program, wishes, at);
-  if (shown === null) return { ...wishes, values };
+  const shown = ownProgram(agent.program, options, at);
+  if (shown === null) return { ...options, values };
   if (!values.has("image")) values.set("image", ["host"]);
   if (shown.mount !== null) add("mount", [shown.mount]);
-  return { ...wishes, values, rest: [shown.program, ...wishes.rest.slice(1)] };
+  return { ...options, values, rest: [shown.program, ...options.rest.slice(1)] };
 }
 
 interface ShownProgram {
@@ -75,7 +75,7 @@ interface ShownProgram {
 }
 
 /** This machine's own program; null where another image is wanted, which then has to have it. */
-function ownProgram(name: string, { values }: Wishes, { env }: Surroundings): ShownProgram | null {
+function ownProgram(name: string, { values }: RequestOptions, { env }: Surroundings): ShownProgram | null {
   const image = values.get("image")?.[0] ?? env[IMAGE_VARIABLE] ?? "";
   const found = image === "" || image === "host" ? findProgram(name, env.PATH) : null;
   if (found === null) return null;

@@ -17,7 +17,7 @@ const aliases: ReadonlyMap<string, BackendName> = new Map([["hyperlight", "wasm"
 export const BACKEND_VARIABLE = "AGENTKERNEL_BACKEND";
 
 /** Only the name is checked; whether it works here is found out when it is needed. */
-export function backendWish(name: string | undefined, origin = "--backend"): BackendRequest {
+export function backendRequest(name: string | undefined, origin = "--backend"): BackendRequest {
   if (name === undefined) return anyBackend;
   const known = ["auto" as const, ...backendNames].find((one) => one === name) ?? aliases.get(name);
   if (known !== undefined) return { name: known, origin };

@@ -13,11 +13,11 @@ import { type AuthorityOrigin, mayWiden } from "../policy/authority.js";
 import type { Choice, PolicyInputs, PolicyLayer } from "../policy/layers.js";
 import { mostUnder } from "../policy/limits.js";
 import { realMountSource } from "./mount-argument.js";
+import type { RequestOptions } from "./request-options.js";
 import { exists, type FoundFile, pathsOf, sourceOf } from "./steering-files.js";
 import { type ProjectTrust, type TrustPart, trustPart, trustRecordOf, voucher } from "./trust/index.js";
 import { digestOf } from "./trust/record.js";
 import { requestLines, serverLines } from "./trust/requests.js";
-import type { Wishes } from "./wishes.js";
 
 export const projectFileName = "agentkernel.toml";
 const POLICY_FILE_NAME = "sandbox.policy.yaml";
@@ -62,7 +62,7 @@ export const noConfiguration: Configuration = {
   trust: null,
 };
 
-export async function readConfiguration(parsed: Wishes, surroundings: Surroundings): Promise<Configuration> {
+export async function readConfiguration(parsed: RequestOptions, surroundings: Surroundings): Promise<Configuration> {
   const found = findFiles(parsed, surroundings);
   const { userWide, project, policy, notes } = found;
   if (userWide === null && project === null && policy === null) return { ...noConfiguration, notes };
@@ -71,11 +71,11 @@ export async function readConfiguration(parsed: Wishes, surroundings: Surroundin
 
 /** What the project in the current directory asks for, whatever else has a say in a run there. */
 export async function readProjectTrust(surroundings: Surroundings): Promise<ProjectTrust | null> {
-  const nothingNamed: Wishes = { flags: new Set(), values: new Map(), rest: [] };
+  const nothingNamed: RequestOptions = { flags: new Set(), values: new Map(), rest: [] };
   return (await understand(findFiles(nothingNamed, surroundings), surroundings)).trust;
 }
 
-function findFiles(parsed: Wishes, surroundings: Surroundings): Found {
+function findFiles(parsed: RequestOptions, surroundings: Surroundings): Found {
   const { cwd } = surroundings;
   const userWide = ifThere(userWidePath(surroundings));
   const project = named(parsed, "config", cwd) ?? ifThere(joinedPath(cwd, projectFileName), projectFileName);
@@ -213,7 +213,7 @@ export function userWidePath({ env, homeDir }: Surroundings): string | null {
   return isAbsolute(homeDir) ? joinedPath(homeDir, `.config/${USER_WIDE_NAME}`) : null;
 }
 
-function named(parsed: Wishes, option: string, cwd: string): FoundFile | null {
+function named(parsed: RequestOptions, option: string, cwd: string): FoundFile | null {
   const name = parsed.values.get(option)?.[0];
   if (name === undefined) return null;
   // An origin that starts with a dash is a flag.

@@ -6,4 +6,9 @@
 export { type Configuration, noConfiguration, readConfiguration, userWidePath } from "./configuration.js";
 export { callersImageSettings } from "./image-origin.js";
 export { preparePolicy, prepareRun, wantedBackend } from "./prepare-run.js";
-export { besideSaid, nothingSaid, type Said, type Wishes } from "./wishes.js";
+export {
+  noStandingOptions,
+  type RequestOptions,
+  type StandingOptions,
+  withStandingOptions,
+} from "./request-options.js";

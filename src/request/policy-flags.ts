@@ -10,7 +10,7 @@ import { parseTypedSetting } from "../policy/resources.js";
 import { isReviewName, reviewAfterYesTo } from "../policy/review.js";
 import { isValidUser } from "../policy/users.js";
 import { settableNumbers } from "../settings/index.js";
-import type { Wishes } from "./wishes.js";
+import type { RequestOptions } from "./request-options.js";
 
 type FlagReader = (value: string) => PolicyFields;
 
@@ -20,7 +20,11 @@ const readers: Readonly<Record<string, FlagReader>> = {
   user: (value) => ({ "proc.user": parseUser(value) }),
 };
 
-export function policyInputs(parsed: Wishes, mounts: readonly Mount[], hostEnv: Surroundings["env"]): PolicyInputs {
+export function policyInputs(
+  parsed: RequestOptions,
+  mounts: readonly Mount[],
+  hostEnv: Surroundings["env"],
+): PolicyInputs {
   const profile = parsed.values.get("profile")?.[0];
   const mode = parsed.values.get("compatibility-mode")?.[0];
   return {
@@ -41,7 +45,7 @@ export function policyInputs(parsed: Wishes, mounts: readonly Mount[], hostEnv: 
   };
 }
 
-function singleFlags(parsed: Wishes): PolicyLayer[] {
+function singleFlags(parsed: RequestOptions): PolicyLayer[] {
   return Object.entries(readers).flatMap(([name, read]) => {
     const value = parsed.values.get(name)?.[0];
     return value === undefined ? [] : [{ origin: `--${name}`, fields: read(value) }];
@@ -49,7 +53,7 @@ function singleFlags(parsed: Wishes): PolicyLayer[] {
 }
 
 /** A number that its edge has parsed already counts before the text of a flag, which was given for every request. */
-function numberFlags({ values, numbers = {} }: Wishes): PolicyLayer[] {
+function numberFlags({ values, numbers = {} }: RequestOptions): PolicyLayer[] {
   return settableNumbers.flatMap(({ path, setting }) => {
     const origin = `--${setting.flag}`;
     const text = values.get(setting.flag)?.[0];
@@ -59,7 +63,7 @@ function numberFlags({ values, numbers = {} }: Wishes): PolicyLayer[] {
 }
 
 /** `--network`, `--no-network` and `--allow-domain` all speak of one thing, and must not contradict each other. */
-function networkFlags(parsed: Wishes): PolicyLayer[] {
+function networkFlags(parsed: RequestOptions): PolicyLayer[] {
   const network = parsed.values.get("network")?.[0] as EgressMode | undefined;
   const domains = parsed.values.get("allow-domain") ?? [];
   const isOff = parsed.flags.has("no-network");
@@ -78,7 +82,7 @@ function networkFlags(parsed: Wishes): PolicyLayer[] {
   return network === undefined ? [] : [{ origin: "--network", fields: { "net.egress": network } }];
 }
 
-function secretFlags(parsed: Wishes): PolicyLayer[] {
+function secretFlags(parsed: RequestOptions): PolicyLayer[] {
   const words = parsed.values.get("secret") ?? [];
   if (words.length === 0) return [];
   return [{ origin: "--secret", fields: { "net.secrets": words.map(parseSecretArgument) } }];
@@ -89,14 +93,14 @@ function mountFlags(mounts: readonly Mount[]): PolicyLayer[] {
 }
 
 /** Paths from the top of the project, as a user writes them: `./certs/` is `certs`. */
-function showFlags(parsed: Wishes): PolicyLayer[] {
+function showFlags(parsed: RequestOptions): PolicyLayer[] {
   const paths = parsed.values.get("show") ?? [];
   if (paths.length === 0) return [];
   const globs = paths.map((path) => path.replace(/^(?:\.\/+)+/, "").replace(/\/+$/, ""));
   return [{ origin: "--show", fields: { "fs.show": globs } }];
 }
 
-function reviewFlags(parsed: Wishes): PolicyLayer[] {
+function reviewFlags(parsed: RequestOptions): PolicyLayer[] {
   const names = parsed.values.get("yes-to") ?? [];
   if (names.length === 0) return [];
   const unknown = names.find((name) => !isReviewName(name));
@@ -109,7 +113,7 @@ function reviewFlags(parsed: Wishes): PolicyLayer[] {
   return [{ origin: "--yes-to", fields, replaces: ["fs.review"] }];
 }
 
-function envFlags(parsed: Wishes, hostEnv: Surroundings["env"]): PolicyLayer[] {
+function envFlags(parsed: RequestOptions, hostEnv: Surroundings["env"]): PolicyLayer[] {
   const words = parsed.values.get("env") ?? [];
   if (words.length === 0) return [];
   const env = Object.fromEntries(words.map((word) => parseEnv(word, hostEnv)));

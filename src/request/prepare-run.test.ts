@@ -268,7 +268,7 @@ describe("is not refused", () => {
   });
 });
 
-describe("wishes that are asked for again", () => {
+describe("options that are asked for again", () => {
   const words = Object.freeze(["run", "--env", "PLAIN", "true"]);
   const understood = () => {
     const { verb, rest } = findVerb(words);

@@ -13,44 +13,44 @@ import { type ResolvedPolicy, resolveAgain } from "../policy/resolve.js";
 import type { HostProgramOptions } from "../runtime/host-programs/options.js";
 import { type ImageRequest, isPlace, rootFolder } from "../runtime/root-image.js";
 import type { RunRequest } from "../runtime/run-request.js";
-import { BACKEND_VARIABLE, backendWish, chooseImage } from "./choices.js";
+import { BACKEND_VARIABLE, backendRequest, chooseImage } from "./choices.js";
 import { type Configuration, noConfiguration } from "./configuration.js";
 import { hideOwnFolders, protectInUse } from "./files-in-use.js";
 import { refuseHome } from "./home-folders.js";
 import { projectImageSettings } from "./image-origin.js";
 import { imageSettings } from "./image-settings.js";
-import { explainModule, wishedModule } from "./module-wish.js";
+import { explainModule, requestedModule } from "./module-request.js";
 import { parseMount } from "./mount-argument.js";
 import { policyInputs } from "./policy-flags.js";
 import { policyNotes } from "./policy-notes.js";
 import { parsePublished } from "./publish-argument.js";
+import type { RequestOptions } from "./request-options.js";
 import { refuseUnlessShowable } from "./shown-paths.js";
-import type { Wishes } from "./wishes.js";
 
 /** The policy that these options and files make here, with everything checked that a run would check. */
 export function preparePolicy(
-  parsed: Wishes,
+  parsed: RequestOptions,
   surroundings: Surroundings,
   configuration: Configuration = noConfiguration,
 ): ResolvedPolicy {
   const backend = wantedBackend(parsed, surroundings, configuration);
   if (backend.name === "auto") explainModule(parsed.rest[0]);
   workingFolder(parsed);
-  const resolved = resolveWishes(parsed, surroundings, configuration);
+  const resolved = resolveOptions(parsed, surroundings, configuration);
   checkShownPaths(resolved, surroundings);
   return backend.name === "wasm" ? { ...resolved, policy: modulePolicy(resolved.policy) } : resolved;
 }
 
 export function wantedBackend(
-  parsed: Wishes,
+  parsed: RequestOptions,
   { env }: Pick<Surroundings, "env">,
   configuration: Configuration = noConfiguration,
 ): BackendRequest {
   const named = parsed.values.get("backend")?.[0];
-  if (named !== undefined) return backendWish(named);
+  if (named !== undefined) return backendRequest(named);
   const { [BACKEND_VARIABLE]: variable = "" } = env;
-  if (variable !== "") return backendWish(variable, BACKEND_VARIABLE);
-  return backendWish(configuration.backend?.name, configuration.backend?.origin);
+  if (variable !== "") return backendRequest(variable, BACKEND_VARIABLE);
+  return backendRequest(configuration.backend?.name, configuration.backend?.origin);
 }
 
 interface KnownPolicy {
@@ -59,11 +59,15 @@ interface KnownPolicy {
   readonly resolved: ResolvedPolicy;
 }
 
-/** Of wishes that were understood once and are asked for again. */
-const knownPolicies = new WeakMap<Wishes, KnownPolicy>();
+/** Of options that were understood once and are asked for again. */
+const knownPolicies = new WeakMap<RequestOptions, KnownPolicy>();
 
-/** Where no file has a say, the same wishes in the same place and environment make the same policy. */
-function resolveWishes(parsed: Wishes, surroundings: Surroundings, configuration: Configuration): ResolvedPolicy {
+/** Where no file has a say, the same options in the same place and environment make the same policy. */
+function resolveOptions(
+  parsed: RequestOptions,
+  surroundings: Surroundings,
+  configuration: Configuration,
+): ResolvedPolicy {
   const { cwd, env } = surroundings;
   const isPure = configuration.combine === noConfiguration.combine && !parsed.values.has("mount");
   const known = isPure ? knownPolicies.get(parsed) : undefined;
@@ -99,7 +103,7 @@ function mcpInputs({ mcpServers }: Configuration): Pick<PolicyInputs, "mcpServer
 }
 
 export function prepareRun(
-  parsed: Wishes,
+  parsed: RequestOptions,
   surroundings: Surroundings,
   configuration: Configuration = noConfiguration,
 ): RunRequest {
@@ -115,7 +119,7 @@ export function prepareRun(
   const resolved = preparePolicy(parsed, surroundings, configuration);
   const { policy, origins } = resolved;
   const backend = wantedBackend(parsed, surroundings, configuration);
-  const module = wishedModule(parsed, backend.name, surroundings);
+  const module = requestedModule(parsed, backend.name, surroundings);
   const command = module?.command ?? parsed.rest[0];
   if (command !== undefined) refuseUnlessAllowed(command, policy.proc.commands, origins);
   const homeDir = policy.fs.home === "readonly" ? showableHome(surroundings.homeDir) : null;
@@ -126,14 +130,14 @@ export function prepareRun(
   return {
     argv: module?.argv ?? parsed.rest,
     backend,
-    module: module?.wish ?? null,
+    module: module?.call ?? null,
     policy,
     origins,
     image,
     imageSettings: {
       ...imageSettings(surroundings, parsed.values.get("pull")?.[0], configuration.images),
       ...projectImageSettings(image, configuration),
-      programs: programsWish(policy, surroundings, homeDir),
+      programs: hostProgramOptions(policy, surroundings, homeDir),
     },
     audit: configuration.audit,
     projectDir: policy.fs.workspace.mode === "none" ? null : surroundings.cwd,
@@ -149,7 +153,7 @@ export function prepareRun(
 }
 
 /** What decides about the programs of the host: the caller's own environment, and what is shown anyway. */
-function programsWish(
+function hostProgramOptions(
   { fs }: Policy,
   { cwd, env, homeDir }: Surroundings,
   shownHome: string | null,
@@ -160,7 +164,7 @@ function programsWish(
   return { env, homeDir, projectDir, views, mounted: fs.mounts.map(({ host }) => host), deny: fs.deny };
 }
 
-function askWanted(parsed: Wishes, { net }: Policy): boolean {
+function askWanted(parsed: RequestOptions, { net }: Policy): boolean {
   if (!parsed.flags.has("ask")) return false;
   if (parsed.flags.has("tty") || parsed.flags.has("json")) {
     throw new AgentKernelError("invalid_argument", "--ask contradicts --tty and --json", {
@@ -177,7 +181,7 @@ function askWanted(parsed: Wishes, { net }: Policy): boolean {
 
 /** Also checked: a name that is no reference is told before anything is started. */
 export function wantedImage(
-  parsed: Wishes,
+  parsed: RequestOptions,
   surroundings: Surroundings,
   configuration: Configuration = noConfiguration,
 ): ImageRequest {
@@ -202,7 +206,7 @@ function checkedImage(request: ImageRequest, policy: Policy, { cwd, homeDir }: S
   return { ...request, name: path };
 }
 
-function workingFolder(parsed: Wishes): string | null {
+function workingFolder(parsed: RequestOptions): string | null {
   const folder = parsed.values.get("workdir")?.[0];
   if (folder === undefined) return null;
   const path = insidePath(folder);

@@ -5,7 +5,7 @@ import { alwaysDenied, onlyWithin } from "../../policy/limits.js";
 import { opennessOf } from "../../policy/openness.js";
 import type { Sandbox } from "../../runtime/sandboxes/index.js";
 import { type Caller, ownerOf } from "../auth/caller.js";
-import type { NetworkWish } from "../operations/fields.js";
+import type { NetworkRequest } from "../operations/fields.js";
 
 const hint = "ask whoever made the sandbox, or use a key with the scope admin";
 
@@ -20,7 +20,7 @@ export function ceilingOf({ record }: Sandbox): NetworkRules {
 }
 
 /** What was denied stays so. Rules that nobody named, such as a profile's, count as far as they lie within. */
-export function networkWithin(wanted: NetworkRules, asked: NetworkWish, ceiling: NetworkRules): NetworkRules {
+export function networkWithin(wanted: NetworkRules, asked: NetworkRequest, ceiling: NetworkRules): NetworkRules {
   const open = (rules: NetworkRules) => opennessOf("net.egress", rules.egress);
   if (open(wanted) > open(ceiling)) {
     throw forbidden("network", `the sandbox was made with ${ceiling.egress}, and this caller may not open it further`);

@@ -2,16 +2,16 @@
 import { AgentKernelError } from "../../core/errors.js";
 import type { Surroundings } from "../../core/surroundings.js";
 import {
-  besideSaid,
   type Configuration,
   callersImageSettings,
-  nothingSaid,
+  noStandingOptions,
   preparePolicy,
   prepareRun,
+  type RequestOptions,
   readConfiguration,
-  type Said,
-  type Wishes,
+  type StandingOptions,
   wantedBackend,
+  withStandingOptions,
 } from "../../request/index.js";
 import { projectFolder } from "../../request/project-folder.js";
 import { isPlace } from "../../runtime/root-image.js";
@@ -19,7 +19,7 @@ import type { RunRequest } from "../../runtime/run-request.js";
 import { type NumericValues, type ResourceKey, resourceNumbers } from "../../settings/index.js";
 import type { Caller } from "../auth/caller.js";
 import type { KeyCeiling } from "../auth/key-ceiling.js";
-import type { NetworkWish } from "../operations/fields.js";
+import type { NetworkRequest } from "../operations/fields.js";
 import type { RunBody } from "../operations/runs.js";
 import { decodeContent } from "./captured.js";
 import { backendWithin, ceilingOfCaller, folderWithin, heldToKey, imageWithin } from "./key-limits.js";
@@ -36,15 +36,15 @@ const NO_PROJECT = "/proc/self/no-project";
 interface Asker {
   readonly caller: Caller;
   readonly own: Pick<Surroundings, "env" | "homeDir">;
-  readonly said?: Said;
+  readonly said?: StandingOptions;
   /** True: the request comes from a model. */
   readonly isModel?: boolean;
 }
 
 export async function prepare(command: readonly string[], body: PolicyBody, asker: Asker): Promise<RunRequest> {
-  const { caller, said = nothingSaid, isModel = false } = asker;
-  const { wishes, surroundings, configuration } = await understood(command, body, asker);
-  const request = imageHeld(withoutPrograms(prepareRun(wishes, surroundings, configuration), caller), caller);
+  const { caller, said = noStandingOptions, isModel = false } = asker;
+  const { options, surroundings, configuration } = await understood(command, body, asker);
+  const request = imageHeld(withoutPrograms(prepareRun(options, surroundings, configuration), caller), caller);
   refuseHostModule(request, body, command, caller);
   const isUsers = caller.isTrusted && !isModel;
   if (isUsers || request.image.name === said.values.get("image")?.[0]) return request;
@@ -70,16 +70,20 @@ export async function preparedUsual(
   { dir }: Pick<PolicyBody, "dir">,
   asker: Asker,
 ): Promise<Pick<RunRequest, "policy" | "backend">> {
-  const { wishes, surroundings, configuration } = await understood([], dir === undefined ? {} : { dir }, asker);
-  const { policy } = preparePolicy(wishes, surroundings, configuration);
-  return { policy, backend: wantedBackend(wishes, surroundings, configuration) };
+  const { options, surroundings, configuration } = await understood([], dir === undefined ? {} : { dir }, asker);
+  const { policy } = preparePolicy(options, surroundings, configuration);
+  return { policy, backend: wantedBackend(options, surroundings, configuration) };
 }
 
 async function understood(
   command: readonly string[],
   body: PolicyBody,
-  { caller, own, said = nothingSaid }: Asker,
-): Promise<{ readonly wishes: Wishes; readonly surroundings: Surroundings; readonly configuration: Configuration }> {
+  { caller, own, said = noStandingOptions }: Asker,
+): Promise<{
+  readonly options: RequestOptions;
+  readonly surroundings: Surroundings;
+  readonly configuration: Configuration;
+}> {
   refuseUnlessTrusted(body, caller);
   const ceiling = ceilingOfCaller(caller);
   const cwd = folderOf(body, ceiling);
@@ -89,22 +93,22 @@ async function understood(
       details: { field: "image" },
     });
   }
-  const wishes = withModule(besideSaid(said, wishesOf(command, body)), body, caller);
+  const options = withModule(withStandingOptions(said, requestOptionsOf(command, body)), body, caller);
   const surroundings = { ...own, cwd };
-  const configuration = await readConfiguration(wishes, surroundings);
-  if (ceiling === null) return { wishes, surroundings, configuration };
-  const wanted = wantedBackend(wishes, surroundings, configuration);
-  const usual = wantedBackend(without(wishes, "backend"), surroundings, configuration);
+  const configuration = await readConfiguration(options, surroundings);
+  if (ceiling === null) return { options, surroundings, configuration };
+  const wanted = wantedBackend(options, surroundings, configuration);
+  const usual = wantedBackend(without(options, "backend"), surroundings, configuration);
   const backend = backendWithin(ceiling, body.backend, wanted, usual);
   return {
-    wishes: backend === null ? wishes : { ...wishes, values: new Map([...wishes.values, ["backend", [backend]]]) },
+    options: backend === null ? options : { ...options, values: new Map([...options.values, ["backend", [backend]]]) },
     surroundings,
     configuration: heldToKey(configuration, ceiling, body),
   };
 }
 
-function without(wishes: Wishes, option: string): Wishes {
-  return { ...wishes, values: new Map([...wishes.values].filter(([name]) => name !== option)) };
+function without(options: RequestOptions, option: string): RequestOptions {
+  return { ...options, values: new Map([...options.values].filter(([name]) => name !== option)) };
 }
 
 function folderOf({ dir }: PolicyBody, ceiling: KeyCeiling | null): string {
@@ -140,15 +144,15 @@ function refuseHostModule({ module }: RunRequest, { dir }: PolicyBody, [path = "
   });
 }
 
-function withModule(wishes: Wishes, { module }: PolicyBody, caller: Caller): Wishes {
+function withModule(options: RequestOptions, { module }: PolicyBody, caller: Caller): RequestOptions {
   return {
-    ...wishes,
+    ...options,
     caller: caller.id,
     ...(module === undefined ? {} : { module: decodeContent(module, "base64", "module") }),
   };
 }
 
-function wishesOf(command: readonly string[], body: PolicyBody): Wishes {
+function requestOptionsOf(command: readonly string[], body: PolicyBody): RequestOptions {
   const values = new Map<string, readonly string[]>();
   const set = (option: string, value: string | undefined) => {
     if (value !== undefined) values.set(option, [value]);
@@ -184,7 +188,7 @@ function numbersOfBody({ resources = {}, timeout_ms: timeout }: PolicyBody): Par
   return { ...Object.fromEntries(stated), ...(timeout === undefined ? {} : { "resources.timeoutMs": timeout }) };
 }
 
-function networkFlags(network: NetworkWish | undefined): readonly (readonly [string, readonly string[]])[] {
+function networkFlags(network: NetworkRequest | undefined): readonly (readonly [string, readonly string[]])[] {
   if (network === undefined) return [];
   if (typeof network === "boolean") return [["network", [network ? "on" : "off"]]];
   if (typeof network === "string") return [["network", [network]]];

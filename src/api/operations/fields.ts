@@ -51,11 +51,11 @@ const networkRules = object({
   ),
 });
 
-export type NetworkWish = boolean | (typeof egressModes)[number] | ReturnType<typeof networkRules.read>;
+export type NetworkRequest = boolean | (typeof egressModes)[number] | ReturnType<typeof networkRules.read>;
 
 export const network = named(
   "Network",
-  oneOf<NetworkWish>("true, false, on, off, allowlist or an object", {
+  oneOf<NetworkRequest>("true, false, on, off, allowlist or an object", {
     "true or false": flag(),
     "a text": choice(egressModes),
     "an object": networkRules,

@@ -11,7 +11,7 @@ import { ceilingOf, networkWithin, refuseLongerLife } from "../commands/ceilings
 import { prepare } from "../commands/prepare.js";
 import { inFields } from "../http/error-answer.js";
 import { data } from "../http/reply.js";
-import { byResourceKey, type NetworkWish } from "../operations/fields.js";
+import { byResourceKey, type NetworkRequest } from "../operations/fields.js";
 import type { SandboxAnswer } from "../operations/sandboxes.js";
 
 /** How long commands may take to end in order. */
@@ -100,7 +100,7 @@ export const patchSandbox: HandlerFor<"patchSandbox"> = async ({ body, caller, p
 };
 
 /** What the sandbox's policy would be, had its user made it so: the user's limits hold for changes too. */
-async function networkFor({ record }: Sandbox, network: NetworkWish, { own }: Backing): Promise<NetworkRules> {
+async function networkFor({ record }: Sandbox, network: NetworkRequest, { own }: Backing): Promise<NetworkRules> {
   const { policy, projectDir } = record;
   const wanted = { profile: policy.profile, compatibility_mode: policy.mode, network };
   const where = projectDir === null ? {} : { dir: projectDir };

@@ -1,7 +1,7 @@
 /** Puts what a project's own files ask for to the user, once for each content, where there is a terminal to ask on. */
 import { escapeText } from "../../core/escape.js";
 import type { Surroundings } from "../../core/surroundings.js";
-import { type Configuration, preparePolicy, readConfiguration, type Wishes } from "../../request/index.js";
+import { type Configuration, preparePolicy, type RequestOptions, readConfiguration } from "../../request/index.js";
 import { changedLines, type TrustPart } from "../../request/trust/index.js";
 import type { Invocation } from "../invocation/index.js";
 import { writeErr } from "../output.js";
@@ -10,15 +10,15 @@ import { readLine } from "./read-line.js";
 
 /** The configuration after the user was asked, where a question was due. */
 export async function withTrust(
-  wishes: Wishes,
+  options: RequestOptions,
   surroundings: Surroundings,
   invocation: Invocation,
 ): Promise<Configuration> {
-  const configuration = await readConfiguration(wishes, surroundings);
+  const configuration = await readConfiguration(options, surroundings);
   const { trust } = configuration;
   const { stdin, stderr } = invocation;
-  if (trust === null || !stdin.isTerminal || !stderr.isTerminal || wishes.flags.has("json")) return configuration;
-  const parts = undecidedParts(wishes, surroundings, configuration);
+  if (trust === null || !stdin.isTerminal || !stderr.isTerminal || options.flags.has("json")) return configuration;
+  const parts = undecidedParts(options, surroundings, configuration);
   const input = parts.length === 0 ? null : stdin.open();
   if (input === null) return configuration;
   await writeErr(invocation, question(trust.dir, parts));
@@ -27,17 +27,17 @@ export async function withTrust(
   if (line === null) return configuration;
   const verdict = /^y(es)?$/i.test(line.trim()) ? "allowed" : "refused";
   await decided(trust, parts, verdict, configuration.audit, invocation);
-  return await readConfiguration(wishes, surroundings);
+  return await readConfiguration(options, surroundings);
 }
 
 /** Those that something was refused to now, and that the user has not answered yet. */
 function undecidedParts(
-  wishes: Wishes,
+  options: RequestOptions,
   surroundings: Surroundings,
   configuration: Configuration,
 ): readonly TrustPart[] {
   const { trust, weakerBackend } = configuration;
-  const { refused } = preparePolicy(wishes, surroundings, configuration);
+  const { refused } = preparePolicy(options, surroundings, configuration);
   if (trust === null || (refused.length === 0 && !weakerBackend)) return [];
   const isOpen = (part: TrustPart | null): part is TrustPart =>
     part !== null && part.lines.length > 0 && (part.state === "undecided" || part.state === "changed");

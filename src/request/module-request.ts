@@ -5,11 +5,11 @@ import type { BackendRequest } from "../core/backend-request.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { Surroundings } from "../core/surroundings.js";
 import type { ModuleCall } from "../runtime/run-request.js";
-import { ofPrograms, type Wishes } from "./wishes.js";
+import { ofPrograms, type RequestOptions } from "./request-options.js";
 
 /** A run of a module, as words: the module's own name first. */
-interface WishedModule {
-  readonly wish: ModuleCall;
+interface RequestedModule {
+  readonly call: ModuleCall;
   readonly argv: readonly string[];
   /** What rules about commands are held against. */
   readonly command: string;
@@ -17,11 +17,11 @@ interface WishedModule {
 
 const inapplicableFlags = ["tty", "ask", "keep"] as const;
 
-export function wishedModule(
-  parsed: Wishes,
+export function requestedModule(
+  parsed: RequestOptions,
   backend: BackendRequest["name"],
   { cwd }: Pick<Surroundings, "cwd">,
-): WishedModule | null {
+): RequestedModule | null {
   if (backend !== "wasm") {
     refuseElsewhere(parsed);
     return null;
@@ -38,18 +38,18 @@ export function wishedModule(
   if (parsed.module !== undefined) {
     if (language !== null) throw contradiction("lang", "a module was given as well");
     return {
-      wish: { source: { kind: "bytes", bytes: parsed.module, name: first }, caller },
+      call: { source: { kind: "bytes", bytes: parsed.module, name: first }, caller },
       argv: parsed.rest,
       command: first,
     };
   }
   if (language !== null) {
     const argv = engines[language].argv(parsed.rest);
-    return { wish: { source: { kind: "language", language }, caller }, argv, command: language };
+    return { call: { source: { kind: "language", language }, caller }, argv, command: language };
   }
   if (first === "") throw new AgentKernelError("invalid_argument", "the command is an empty word");
   const path = resolve(cwd, first);
-  return { wish: { source: { kind: "file", path, name: first }, caller }, argv: [first, ...rest], command: first };
+  return { call: { source: { kind: "file", path, name: first }, caller }, argv: [first, ...rest], command: first };
 }
 
 /** Named nowhere: what a `.wasm` file is meant to be run by is the user's to say. */
@@ -60,7 +60,7 @@ export function explainModule(argv0: string | undefined): void {
   });
 }
 
-function languageOf({ values }: Wishes): Language | null {
+function languageOf({ values }: RequestOptions): Language | null {
   const named = values.get("lang")?.[0];
   if (named === undefined) return null;
   const found = languages.find((language) => language === named);
@@ -70,7 +70,7 @@ function languageOf({ values }: Wishes): Language | null {
   });
 }
 
-function refuseInapplicable({ values, flags }: Wishes): void {
+function refuseInapplicable({ values, flags }: RequestOptions): void {
   const option =
     ofPrograms.find((name) => values.has(name)) ?? inapplicableFlags.find((name) => flags.has(name)) ?? null;
   if (option !== null) throw contradiction(option, "it means nothing to a WebAssembly module");
@@ -80,7 +80,7 @@ function refuseInapplicable({ values, flags }: Wishes): void {
   }
 }
 
-function refuseElsewhere({ values, module }: Wishes): void {
+function refuseElsewhere({ values, module }: RequestOptions): void {
   if (!values.has("lang") && module === undefined) return;
   throw new AgentKernelError(
     "invalid_argument",
