@@ -13,8 +13,8 @@ import { withTrust } from "../trust/ask.js";
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
   const [name = ""] = wordsOf(parsed, "create", "the name of the new sandbox", 1, 1);
   const surroundings = inProject(parsed, invocation);
-  const wishes = { ...parsed, rest: [] };
-  const request = prepareRun(wishes, surroundings, await withTrust(wishes, surroundings, invocation));
+  const options = { ...parsed, rest: [] };
+  const request = prepareRun(options, surroundings, await withTrust(options, surroundings, invocation));
   const sandbox = await create({ name, run: request, ...lifeOf(parsed) }, invocation);
   if (parsed.flags.has("json"))
     return await writeJson(invocation, { success: true, data: shownSummary(sandbox.summary()) });

@@ -15,10 +15,10 @@ import { writeErr, writeJson, writeOut } from "../output.js";
 
 export async function execute(parsed: ParsedOptions, caller: Invocation): Promise<number> {
   const invocation = inProject(parsed, caller);
-  const wishes = withAgentInside(parsed, invocation);
-  const configuration = await readConfiguration(wishes, invocation);
-  const resolved = preparePolicy(wishes, invocation, configuration);
-  const image = wantedImage(wishes, invocation, configuration);
+  const options = withAgentInside(parsed, invocation);
+  const configuration = await readConfiguration(options, invocation);
+  const resolved = preparePolicy(options, invocation, configuration);
+  const image = wantedImage(options, invocation, configuration);
   const rows = [
     { field: "image" as const, value: image.name, origin: image.why },
     ...explain(resolved),

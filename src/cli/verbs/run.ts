@@ -21,10 +21,10 @@ export function needsDaemon({ flags }: ParsedOptions): boolean {
 
 export async function execute(parsed: ParsedOptions, caller: Invocation): Promise<number> {
   const invocation = inProject(parsed, caller);
-  const wishes = withAgentInside(parsed, invocation);
-  const configuration = await withTrust(wishes, invocation, invocation);
+  const options = withAgentInside(parsed, invocation);
+  const configuration = await withTrust(options, invocation, invocation);
   invocation.resident?.pool.configure(poolSettings(configuration.daemon));
-  const request = prepareRun(wishes, invocation, configuration);
+  const request = prepareRun(options, invocation, configuration);
   const failsOnConflict = parsed.flags.has("fail-on-conflict");
   const graceMs = graceOf(parsed);
   if (parsed.flags.has("keep")) {
