@@ -48,14 +48,27 @@ export interface BootSpec {
   readonly homeDir: string | null;
   /** PEM of a certificate that programs in the sandbox are to trust, at `trustPaths`. */
   readonly trustedCertificate?: string;
-  /** The directory of the project's repository, where that is elsewhere: absolute. Shown at its own path. */
-  readonly repository?: string;
+  /** The project's repository, where that is elsewhere. Shown at its own path. */
+  readonly repository?: LinkedRepository;
+  /** Object stores that the project's repository borrows of: absolute. Shown read-only at their own paths. */
+  readonly borrowed?: readonly string[];
   /** For git inside, at `gitPaths`. */
   readonly git?: GitFiles;
   /** Folder for what is not carried over from a synced project, until the user decides. */
   readonly setAside?: string;
   /** The number of a look ahead at the project that was made for this one. */
   readonly prescan?: number;
+}
+
+export interface LinkedRepository {
+  /** Absolute and free of links: what all its working trees share. */
+  readonly directory: string;
+  /** What this working tree has of its own in it: empty, or `worktrees/NAME`. */
+  readonly own: string;
+  /** The directory of the working tree that is the project; empty where it is all of it. */
+  readonly part: string;
+  /** `.git` files outside of the project that lead to it: absolute. */
+  readonly files: readonly string[];
 }
 
 /** Texts of two files of git's. */

@@ -1,10 +1,9 @@
 /** Decides the command, directory, user and variables: the user's words first, then the image's, then our defaults. */
-import { gitPaths } from "../core/backend.js";
 import { AgentKernelError } from "../core/errors.js";
 import { escapeText } from "../core/escape.js";
 import { refuseUnlessAllowed } from "../policy/commands.js";
 import { commandEnvironment, commandUser } from "../policy/environment.js";
-import { mayHaveGitFiles } from "./git-files.js";
+import { gitVariables } from "./git-files.js";
 import { whyNotFound } from "./host-programs/not-found.js";
 import type { ResolvedRoot } from "./root-image.js";
 import type { RunRequest } from "./run-request.js";
@@ -50,7 +49,7 @@ export function startOf(
   // A command is about the project; what an image runs by itself is about the image.
   const usual = isOwnCommand && policy.fs.workspace.mode !== "none" ? PROJECT : (defaults?.workdir ?? PROJECT);
   const cwd = workdir ?? usual;
-  const git = mayHaveGitFiles(policy, hostEnv) ? { GIT_CONFIG_SYSTEM: gitPaths.config } : {};
+  const git = gitVariables(policy, hostEnv, request.projectDir);
   const usualEnv = commandEnvironment({
     proc: policy.proc,
     egress: policy.net.egress,

@@ -1,8 +1,9 @@
 /** Writes git's configuration inside: who the user is, and which names in a live project are placeholders. */
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
-import type { GitFiles } from "../core/backend.js";
+import { type BootSpec, type GitFiles, gitPaths } from "../core/backend.js";
 import type { Policy } from "../core/policy.js";
+import { borrowedObjects } from "./borrowed-objects.js";
 import { configText, gitIdentity } from "./git-identity.js";
 import { repositoryAround } from "./repository-around.js";
 
@@ -13,10 +14,15 @@ export function gitPartsFor(
   { fs }: Policy,
   env: Environment,
   projectDir: string | null,
-): { readonly git?: GitFiles; readonly repository?: string } {
+): Pick<BootSpec, "git" | "repository" | "borrowed"> {
   if (fs.workspace.mode === "none" || projectDir === null) return {};
-  const repository = repositoryAround(projectDir);
-  return { ...(repository === null ? {} : { repository }), ...ownFiles(fs, env, projectDir) };
+  const repository = repositoryAround(projectDir, env.HOME ?? null);
+  const borrowed = borrowedObjects(repository?.directory ?? join(projectDir, ".git"));
+  return {
+    ...(repository === null ? {} : { repository }),
+    ...(borrowed.length === 0 ? {} : { borrowed }),
+    ...ownFiles(fs, env, projectDir),
+  };
 }
 
 function ownFiles(fs: Policy["fs"], env: Environment, projectDir: string): { readonly git?: GitFiles } {
@@ -28,10 +34,22 @@ function ownFiles(fs: Policy["fs"], env: Environment, projectDir: string): { rea
   return { git: { config, ignored: ignored.map((name) => `${name}\n`).join("") } };
 }
 
-/** Whether a command in such a sandbox may find files like these; where it does not, git reads no less than usual. */
-export function mayHaveGitFiles({ fs }: Policy, env: Environment): boolean {
+/** Variables for commands in a sandbox that has such files. */
+export function gitVariables(
+  { fs }: Policy,
+  env: Environment,
+  projectDir: string | null,
+): Readonly<Record<string, string>> {
   const { mode, readonly } = fs.workspace;
-  return mode !== "none" && ((mode === "mount" && !readonly) || gitIdentity(env, null) !== null);
+  if (mode === "none") return {};
+  // Without a file there, git reads no less than usual.
+  const hasFile = (mode === "mount" && !readonly) || gitIdentity(env, null) !== null;
+  const around = projectDir === null ? null : repositoryAround(projectDir, env.HOME ?? null);
+  return {
+    ...(hasFile ? { GIT_CONFIG_SYSTEM: gitPaths.config } : {}),
+    // The directory that is shown and the one around it are different mounts.
+    ...(around === null || around.part === "" ? {} : { GIT_DISCOVERY_ACROSS_FILESYSTEM: "1" }),
+  };
 }
 
 /**

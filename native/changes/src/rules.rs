@@ -11,7 +11,7 @@ use ak_jail::{
     carry::{DEEPEST, has_control_characters, transfer::is_temporary},
     fault::Outcome,
     git::{
-        carried::{Closed, cleared_index, is_index, is_unfinished},
+        carried::{Closed, cleared_index, is_index, is_link_of_git, is_unfinished},
         objects,
     },
     keep::project::Project,
@@ -48,7 +48,7 @@ impl Rules {
     pub fn of(project: &Project, folder: BorrowedFd<'_>, layer: Option<BorrowedFd<'_>>) -> Outcome<Self> {
         let (hide, protect) = (Matcher::hiding(&project.hide), Matcher::of(&project.protect));
         let survey = Survey::of(folder, folder, &Surveyed::new(&hide, &protect))?;
-        let closed = layer.map(|layer| Closed::of(layer, folder, &survey)).transpose()?.unwrap_or_default();
+        let closed = layer.map(|layer| Closed::of(layer, folder, &survey, &|_| false)).transpose()?.unwrap_or_default();
         let paths = |hits: &[Hit]| -> HashSet<_> { hits.iter().map(|hit| hit.path.clone()).collect() };
         let (mut hidden, protected) = (paths(&survey.hidden), paths(&survey.protected));
         hidden.extend(survey.cleaned.iter().cloned());
@@ -126,6 +126,8 @@ impl Rules {
         };
         if leads_in || self.is_protected(path) {
             Some("protected")
+        } else if node == Node::Link && is_link_of_git(path, FileType::Symlink, &self.survey) {
+            Some("git would write through the link")
         } else if node == Node::File && is_unfinished(path, &self.survey) {
             Some("git has it only while it is at work")
         } else if self.closed.has(path) {

@@ -20,6 +20,7 @@ const STATE: usize = 40;
 const ASSUME_VALID: u16 = 0x8000;
 const EXTENDED: u16 = 0x4000;
 const SKIP_WORKTREE: u16 = 0x4000;
+const INTENT_TO_ADD: u16 = 0x2000;
 /// Extensions with offsets into the entries; git does without them.
 const OFFSETS: [&[u8]; 2] = [b"EOIE", b"IEOT"];
 /// The entries of a split index lie in another file.
@@ -127,6 +128,9 @@ impl<'a> Index<'a> {
     /// Has git look past the working tree for hidden files, so that it records none as deleted or emptied. How many
     /// files are tracked and hidden.
     pub fn skip(&mut self, hidden: &HiddenPaths) -> usize {
+        for entry in self.entries.iter_mut().filter(|entry| hidden.is_outside(&entry.path)) {
+            entry.extended |= SKIP_WORKTREE;
+        }
         let mut tracked = 0;
         for path in hidden.iter() {
             // Sorted by git: a path, and later all that is below it, with other names in between.
@@ -141,6 +145,19 @@ impl<'a> Index<'a> {
             }
         }
         tracked
+    }
+
+    /// A path outside of the part of the working tree that is shown, if the index has another entry of it than `before`.
+    pub fn differs_outside(&self, before: &Index<'_>, hidden: &HiddenPaths) -> Option<Vec<u8>> {
+        let is_outside = |entry: &&Entry<'_>| hidden.is_outside(&entry.path);
+        let (mut now, mut old) = (self.entries.iter().filter(is_outside), before.entries.iter().filter(is_outside));
+        loop {
+            match (now.next(), old.next()) {
+                (None, None) => return None,
+                (Some(now), Some(old)) if now.is_of(old) => {}
+                (now, old) => return now.or(old).map(|entry| entry.path.to_vec()),
+            }
+        }
     }
 
     /// Takes back every "skip-worktree" and "assume-unchanged" that `before` does not have: these hide what is in the
@@ -220,6 +237,17 @@ impl Entry<'_> {
 
     fn is_marked(&self) -> bool {
         self.skips() || self.is_assumed()
+    }
+
+    /// Whether both stage the same: path, mode, object and stage.
+    fn is_of(&self, other: &Self) -> bool {
+        const MODE: std::ops::Range<usize> = 24..28;
+        const STAGE: u16 = 0x3000;
+        self.path == other.path
+            && self.state[MODE] == other.state[MODE]
+            && self.state[STATE..] == other.state[STATE..]
+            && self.flags & STAGE == other.flags & STAGE
+            && (self.extended ^ other.extended) & INTENT_TO_ADD == 0
     }
 
     pub fn id(&self) -> Option<Id> {

@@ -17,7 +17,7 @@ use crate::{
     loose::{Kind, Object},
     malformed::{Malformed, Result},
     read,
-    references::{Overlaid, References},
+    references::{GitDirectory, Overlaid, References},
     store::Store,
     tree::{Fate, lost},
 };
@@ -52,21 +52,21 @@ impl fmt::Display for Loss {
     }
 }
 
-/// `host` and `sandbox` are the two directories `.git`; the sandbox's has only what is new or changed.
-pub fn losses(host: BorrowedFd<'_>, sandbox: BorrowedFd<'_>, hidden: &HiddenPaths) -> Result<Vec<Loss>> {
+/// The sandbox's directory has only what is new or changed.
+pub fn losses(host: GitDirectory<'_>, sandbox: GitDirectory<'_>, hidden: &HiddenPaths) -> Result<Vec<Loss>> {
     if hidden.is_empty() {
         return Ok(Vec::new());
     }
-    if !read::names(sandbox, "reftable", usize::MAX)?.is_empty() {
+    if !read::names(sandbox.common, "reftable", usize::MAX)?.is_empty() {
         return Err(Malformed::new("its references are in a format that cannot be looked into (reftable)"));
     }
     let (on_host, in_sandbox) = (References::read(host)?, References::read(sandbox)?);
     let references = Overlaid { host: &on_host, sandbox: &in_sandbox };
     let before = Overlaid { host: &References::default(), sandbox: &on_host };
     let mut search = Search {
-        store: Store::open(host, sandbox)?,
+        store: Store::open(host.common, sandbox.common)?,
         hidden,
-        shallow: shallow(host)?.union(&shallow(sandbox)?).copied().collect(),
+        shallow: shallow(host.common)?.union(&shallow(sandbox.common)?).copied().collect(),
         found: Vec::new(),
     };
     let mut moved: Vec<(Id, Option<Id>)> = Vec::new();
@@ -76,7 +76,7 @@ pub fn losses(host: BorrowedFd<'_>, sandbox: BorrowedFd<'_>, hidden: &HiddenPath
     if references.is_detached() {
         moved.extend(references.head_commit().map(|tip| (tip, before.head_commit())));
     }
-    moved.extend(stashes(sandbox)?.into_iter().map(|tip| (tip, None)));
+    moved.extend(stashes(sandbox.common)?.into_iter().map(|tip| (tip, None)));
     moved.retain(|(tip, before)| Some(*tip) != *before);
     // Mostly the checked out branch has all that the new commits build on; where it has not, all that the host has is
     // looked at.
@@ -85,10 +85,10 @@ pub fn losses(host: BorrowedFd<'_>, sandbox: BorrowedFd<'_>, hidden: &HiddenPath
     if !search.all(&moved, &near)? {
         search.found.clear();
         let far: Vec<Id> =
-            on_host.names().into_iter().filter_map(|name| before.get(name)).chain(stashes(host)?).chain(near).collect();
+            on_host.names().into_iter().filter_map(|name| before.get(name)).chain(stashes(host.common)?).chain(near).collect();
         search.all(&moved, &far)?;
     }
-    if let Some(head) = references.head_commit() {
+    if let (Some(head), Some(host), Some(sandbox)) = (references.head_commit(), host.own, sandbox.own) {
         search.index(host, sandbox, head)?;
     }
     if search.store.has_new_packs()? {
@@ -101,6 +101,14 @@ pub fn losses(host: BorrowedFd<'_>, sandbox: BorrowedFd<'_>, hidden: &HiddenPath
     }
     search.found.truncate(MOST_TOLD);
     Ok(search.found)
+}
+
+/// A branch of these that a sandbox has moved or removed.
+pub fn moved_branch(host: GitDirectory<'_>, sandbox: GitDirectory<'_>, branches: &[String]) -> Result<Option<String>> {
+    let (on_host, in_sandbox) = (References::read(host)?, References::read(sandbox)?);
+    let references = Overlaid { host: &on_host, sandbox: &in_sandbox };
+    let before = Overlaid { host: &References::default(), sandbox: &on_host };
+    Ok(branches.iter().find(|name| references.get(name) != before.get(name)).cloned())
 }
 
 struct Search<'a> {

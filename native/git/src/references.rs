@@ -24,6 +24,21 @@ pub enum Head {
     Commit(Id),
 }
 
+/// Where one side has a repository: what all its working trees share, and what is this one's own.
+#[derive(Clone, Copy)]
+pub struct GitDirectory<'a> {
+    pub common: BorrowedFd<'a>,
+    /// `HEAD` and the index. A sandbox may have changed nothing of it.
+    pub own: Option<BorrowedFd<'a>>,
+}
+
+impl<'a> GitDirectory<'a> {
+    /// Of a repository that is one directory.
+    pub fn whole(git: BorrowedFd<'a>) -> Self {
+        Self { common: git, own: Some(git) }
+    }
+}
+
 /// What one directory has of them.
 #[derive(Debug, Default)]
 pub struct References {
@@ -35,10 +50,11 @@ pub struct References {
 }
 
 impl References {
-    pub fn read(git: BorrowedFd<'_>) -> Result<Self> {
-        let mut found = Self { head: file(git, "HEAD")?, ..Self::default() };
-        found.collect(git, "refs", 0)?;
-        if let Some(list) = read::file(git, "packed-refs", LONGEST_LIST)? {
+    pub fn read(git: GitDirectory<'_>) -> Result<Self> {
+        let head = git.own.map(|own| file(own, "HEAD")).transpose()?.flatten();
+        let mut found = Self { head, ..Self::default() };
+        found.collect(git.common, "refs", 0)?;
+        if let Some(list) = read::file(git.common, "packed-refs", LONGEST_LIST)? {
             found.packed = Some(packed(&list));
         }
         Ok(found)
@@ -115,6 +131,14 @@ impl Overlaid<'_> {
     pub fn is_detached(&self) -> bool {
         matches!(self.head(), Some(Head::Commit(_)))
     }
+}
+
+/// What a `HEAD` has checked out, if that is a branch.
+pub fn branch_of(own: BorrowedFd<'_>) -> Result<Option<String>> {
+    Ok(match file(own, "HEAD")? {
+        Some(Head::Branch(name)) => Some(name),
+        _ => None,
+    })
 }
 
 fn file(git: BorrowedFd<'_>, path: &str) -> Result<Option<Head>> {

@@ -56,8 +56,8 @@ pub use warm::walls_need_views;
 /// What the child tells the supervisor before it becomes the guest.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Told {
-    /// The writable layer to carry over comes with this message.
-    Upper,
+    /// The writable layer of this view comes with this message, to be carried over.
+    Upper(usize),
     /// Of a warm one: every view is in its place. The mount namespace that they were built in comes with this message.
     Shown,
     Layer(Layer),
@@ -226,6 +226,7 @@ impl Child<'_> {
 
     fn show_views(&self, base: &Base, trees: Vec<(bool, OwnedFd)>, surveys: &[Survey]) -> Outcome<()> {
         let Base { root, void, uppers, .. } = base;
+        own_path::clear(root, &self.spec.views, self.manner)?;
         let mut views: Vec<_> = self.spec.views.iter().zip(trees).zip(surveys).enumerate().collect();
         views.sort_by_key(|(_, ((view, _), _))| view.target.components().count());
         for (index, ((view, (is_folder, tree)), survey)) in views {
@@ -262,18 +263,19 @@ impl Child<'_> {
         void: &Void,
         uppers: Uppers,
     ) -> Outcome<()> {
+        let target = own_path::place_of(root, self.spec, &self.spec.views, view);
         if view.is_live() {
             place::without_set_ids(&tree)?;
-            root.attach_folder(&tree, &view.target)?;
-            let mounted = root.find(&view.target, OFlags::DIRECTORY).during("open a view")?;
+            root.attach_folder(&tree, target)?;
+            let mounted = root.find(target, OFlags::DIRECTORY).during("open a view")?;
             return guard::apply(mounted.as_fd(), survey, void);
         }
         let built = overlay::build(index, tree, survey, (!view.readonly).then_some(uppers))?;
-        root.attach_folder(&built.tree, &view.target)?;
+        root.attach_folder(&built.tree, target)?;
         if view.form == ViewForm::Sync
             && let Some(upper) = &built.upper
         {
-            self.channel.send(&Told::Upper, Some(upper.as_fd()))?;
+            self.channel.send(&Told::Upper(index), Some(upper.as_fd()))?;
         }
         Ok(())
     }

@@ -4,18 +4,22 @@
 
 use std::{
     ffi::OsStr,
-    os::fd::{AsFd, OwnedFd},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::ffi::OsStrExt,
+    },
     path::Path,
 };
 
 use rustix::{
-    fs::{Dir, OFlags, ResolveFlags, readlinkat, symlinkat},
+    fs::{AtFlags, Dir, OFlags, ResolveFlags, readlinkat, symlinkat, unlinkat},
     io::Errno,
 };
 
 use crate::{
+    child::Manner,
     control::{Layer, LayerState},
-    fault::Fault,
+    fault::{During, Fault, Outcome},
     host_programs,
     place::{self, Root},
     spec::{RootChoice, Spec, View},
@@ -30,10 +34,67 @@ const OF_THE_KERNEL: [&str; 3] = ["/dev", "/proc", "/sys"];
 pub fn attach(root: &Root, spec: &Spec, views: &[View]) -> Option<Layer> {
     let view = views.iter().find(|view| view.at_source)?;
     let (own, target) = (&view.source, &view.target);
-    if own.starts_with(target) || target.starts_with(own) {
+    if own.starts_with(target) || target.starts_with(own) || (needs_own_path(views) && is_at_own(root, view)) {
         return None;
     }
-    attach_view(root, spec, views, view).err().map(|why| absent(own, target, &why))
+    attach_view(root, spec, views, view).err().map(|why| absent(own, target, &why)).or_else(|| unfound(views))
+}
+
+/// Where a view is put. Git finds some repositories from the project's own path alone: then the project is there, and the
+/// usual path is a symlink to it, which the kernel resolves for whoever starts in it.
+pub fn place_of<'a>(root: &Root, spec: &Spec, views: &'a [View], view: &'a View) -> &'a Path {
+    let is_meant = view.at_source && spec.gvisor.is_none() && needs_own_path(views);
+    if is_meant && lead(root, spec, views, view).is_ok() { &view.source } else { &view.target }
+}
+
+fn lead(root: &Root, spec: &Spec, views: &[View], view: &View) -> Result<(), String> {
+    let (own, target) = (view.source.as_path(), view.target.as_path());
+    refuse_own(own)?;
+    let mut others = views.iter().filter(|other| other.target != target);
+    if own.starts_with(target)
+        || target.starts_with(own)
+        || others.any(|other| other.target.starts_with(own) || other.target.starts_with(target) || own.starts_with(&other.target))
+    {
+        return Err("something else is mounted there".into());
+    }
+    made(root, spec, own)?;
+    let name = target.strip_prefix("/").map_err(|e| e.to_string())?;
+    match unlinkat(root.fd(), name, AtFlags::REMOVEDIR) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(e) => return Err(e.to_string()),
+    }
+    symlinkat(own, root.fd(), name).map_err(|e| e.to_string())
+}
+
+fn needs_own_path(views: &[View]) -> bool {
+    views.iter().any(|view| view.repository.is_some())
+}
+
+/// Git looks for the repository around a directory in those above it, and above the usual path there is none.
+fn unfound(views: &[View]) -> Option<Layer> {
+    let is_part = |view: &&View| view.repository.as_ref().is_some_and(|repository| !repository.part.is_empty());
+    let place = views.iter().find(is_part)?.source.display().to_string();
+    let detail = format!(
+        "git does not find the repository {place} from a directory of it here; name its top with --dir, and the \
+         directory with -w"
+    );
+    Some(Layer::new("git", LayerState::Partial, detail))
+}
+
+fn is_at_own(root: &Root, view: &View) -> bool {
+    let name = view.target.strip_prefix("/").unwrap_or(&view.target);
+    readlinkat(root.fd(), name, Vec::new()).is_ok_and(|found| found.to_bytes() == view.source.as_os_str().as_bytes())
+}
+
+/// Takes away the symlink that an earlier start of a kept sandbox made.
+pub fn clear(root: &Root, views: &[View], manner: Manner) -> Outcome<()> {
+    let kept = views.iter().find(|view| view.at_source && manner == Manner::Kept);
+    let Some(view) = kept else { return Ok(()) };
+    let name = view.target.strip_prefix("/").unwrap_or(&view.target);
+    match readlinkat(root.fd(), name, Vec::new()) {
+        Ok(_) => unlinkat(root.fd(), name, AtFlags::empty()).during("clear the project's place"),
+        Err(_) => Ok(()),
+    }
 }
 
 fn attach_view(root: &Root, spec: &Spec, views: &[View], view: &View) -> Result<(), String> {

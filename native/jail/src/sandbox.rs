@@ -27,7 +27,7 @@ use crate::{
     keep::project::Project,
     layers::Layers,
     monitor::Given,
-    spec::{Spec, ViewForm},
+    spec::Spec,
     sys::{self, Fork},
     view::{
         matcher::Matcher,
@@ -48,13 +48,16 @@ pub use warm::Warm;
 /// What the child needs to be in from its first moment. The rest it makes itself, while its ids are being mapped.
 const NAMESPACES: i32 = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID;
 
+/// Writable layers that are carried over, by their views' numbers.
+type Uppers = Vec<(usize, OwnedFd)>;
+
 /// Its fields go in this order: the processes before the cgroup that they are in.
 pub struct Sandbox<'a> {
     process: Process,
     pub cgroup: Cgroup,
     pub layers: Vec<Layer>,
     spec: &'a Spec,
-    upper: Option<OwnedFd>,
+    uppers: Uppers,
     hide: Matcher,
     surveys: Vec<Survey>,
     sources: Vec<Source>,
@@ -147,7 +150,7 @@ impl<'a> Sandbox<'a> {
             cgroup_layers.limits.clone(),
         ];
         walls.extend(cgroup_layers.freezer.clone());
-        let upper = follow_child(&ours, &mut walls)?;
+        let uppers = follow_child(&ours, &mut walls)?;
         walls.extend(live_layer(&spec.views));
         walls.extend(git::live::layer(&prepared.surveys));
         walls.extend(told::layer(&spec.views, &sources, &prepared.surveys));
@@ -160,7 +163,7 @@ impl<'a> Sandbox<'a> {
             cgroup,
             layers: walls,
             spec,
-            upper,
+            uppers,
             hide,
             surveys,
             sources,
@@ -205,16 +208,17 @@ impl<'a> Sandbox<'a> {
 
     /// Ends it, carries changes over if that is asked for and the spec has where to, and undoes what was made for it.
     pub fn end(self, carries: bool) -> Outcome<End> {
-        let Self { mut process, cgroup, spec, upper, hide, surveys, sources, placeholders, since, said, .. } = self;
+        let Self { mut process, cgroup, spec, uppers, hide, surveys, sources, placeholders, since, said, .. } = self;
         // A machine's monitor is killed however its sandbox ended.
         let is_killed = !carries || spec.monitor.is_some();
         let used_us = if is_killed { cpu_time::of_tree_us(process.pid) } else { 0 };
         let waited = process.end()?;
         let stats = cgroup.stats();
         drop(cgroup);
-        let carried = match upper {
-            Some(upper) if carries => Some(carry_over(spec, &sources, &surveys, upper, &hide, since)?),
-            _ => None,
+        let carried = if carries && !uppers.is_empty() {
+            Some(carry_over(spec, &sources, &surveys, uppers, &hide, since)?)
+        } else {
+            None
         };
         // Whoever hears of the end may unmount or remove the project at once.
         drop((placeholders, sources));
@@ -298,17 +302,17 @@ fn map_ids(spec: &Spec, identity: &Identity, sources: &[Source], pid: i32) -> Ou
 }
 
 /// Listens until the child has become the guest (its end of the channel closes) or failed.
-fn follow_child(channel: &Channel, layers: &mut Vec<Layer>) -> Outcome<Option<OwnedFd>> {
-    let mut upper = None;
+fn follow_child(channel: &Channel, layers: &mut Vec<Layer>) -> Outcome<Uppers> {
+    let mut uppers = Uppers::new();
     while let Some((told, fd)) = channel.receive::<Told>()? {
         match told {
-            Told::Upper => upper = fd,
+            Told::Upper(index) => uppers.extend(fd.map(|fd| (index, fd))),
             Told::Shown => {}
             Told::Layer(layer) => layers.push(layer),
             Told::Failed(fault) => return Err(fault),
         }
     }
-    Ok(upper)
+    Ok(uppers)
 }
 
 fn no_disk(fault: &Fault) -> Fault {
@@ -324,22 +328,32 @@ fn disk_layer_of_kept() -> Layer {
     )
 }
 
+/// A repository beside the project comes first: one in the project does too, by its name.
 fn carry_over(
     spec: &Spec,
     sources: &[Source],
     surveys: &[Survey],
-    upper: OwnedFd,
+    mut uppers: Uppers,
     hide: &Matcher,
     since: (i64, u64),
 ) -> Outcome<Report> {
-    let index = spec.views.iter().position(|v| v.form == ViewForm::Sync);
-    let index = index.ok_or_else(|| Fault::new("internal", "nothing to carry over to"))?;
-    let project = openat(&sources[index].fd, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-        .during("open the project")?;
     let (protect, review) = (Matcher::of(&spec.protect), Matcher::of(&spec.review));
-    let aside = Aside::new(spec.set_aside.as_deref(), Project::synced(spec, &spec.views[index], since)?);
-    let carrier = Carrier::new(hide, &protect, &surveys[index], since, is_host_root()).keeping(&review, aside);
-    carrier.carry(upper.as_fd(), project.as_fd())
+    uppers.sort_by_key(|(index, _)| spec.views[*index].repository.is_none());
+    let mut report = Report::default();
+    for (index, upper) in uppers {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let target = openat(&sources[index].fd, ".", flags, Mode::empty()).during("open the project")?;
+        let carrier = Carrier::new(hide, &protect, &surveys[index], since, is_host_root());
+        let view = &spec.views[index];
+        let carrier = if view.repository.is_some() {
+            carrier
+        } else {
+            carrier.keeping(&review, Aside::new(spec.set_aside.as_deref(), Project::synced(spec, view, since)?))
+        };
+        let carried = carrier.carry(upper.as_fd(), target.as_fd())?;
+        report = report.followed_by(carried, view.repository.as_ref().map(|_| view.source.as_path()));
+    }
+    Ok(report)
 }
 
 fn no_namespaces(e: std::io::Error) -> Fault {

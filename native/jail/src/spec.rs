@@ -167,6 +167,19 @@ pub struct View {
     /// Shown at the path of its source as well.
     #[serde(default, rename = "atSource")]
     pub at_source: bool,
+    /// It is the repository of the project.
+    #[serde(default)]
+    pub repository: Option<RepositoryView>,
+}
+
+/// The repository of a project that lies elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RepositoryView {
+    /// What the working tree has of its own in it: empty, or `worktrees/NAME`.
+    pub own: String,
+    /// The directory of the working tree that is the project; empty where it is all of it.
+    pub part: String,
 }
 
 impl View {
@@ -205,7 +218,7 @@ impl Spec {
     /// Whether a sandbox that was built for one of the two can serve the other: everything is equal but what is brought
     /// in at the end.
     pub fn has_shape_of(&self, other: &Self) -> bool {
-        let form = |v: &View| (v.target.clone(), v.form, v.readonly, v.at_source);
+        let form = |v: &View| (v.target.clone(), v.form, v.readonly, v.at_source, v.repository.clone());
         // With a read-only root, homes are temporary filesystems too, of this size.
         let has_same_home = !self.root_readonly || self.tmp_mib == other.tmp_mib;
         // gVisor is told of limits and of the size of its own temporary places when it starts.
@@ -298,8 +311,18 @@ impl Spec {
                 return Err("a view cannot be the root".into());
             }
         }
-        if self.views.iter().filter(|v| v.form == ViewForm::Sync).count() > 1 {
-            return Err("only one view can be carried over".into());
+        let synced = |is_repository: bool| {
+            let views = self.views.iter().filter(|v| v.form == ViewForm::Sync);
+            views.filter(|v| v.repository.is_some() == is_repository).count()
+        };
+        if synced(false) > 1 || synced(true) > 1 {
+            return Err("only the project and its repository can be carried over".into());
+        }
+        for view in self.views.iter().filter_map(|view| view.repository.as_ref()) {
+            let is_plain = |path: &str| path.is_empty() || path.split('/').all(|part| !matches!(part, "" | "." | ".."));
+            if !is_plain(&view.own) || !is_plain(&view.part) {
+                return Err("paths of a repository must be relative without ..".into());
+            }
         }
         if self.limits.vcpus.is_nan()
             || self.limits.vcpus <= 0.0

@@ -11,6 +11,8 @@ interface JailView {
   readonly readonly: boolean;
   /** Shown at the path that it has on the host as well. */
   readonly atSource?: true;
+  /** It is the repository of the project. */
+  readonly repository?: { readonly own: string; readonly part: string };
 }
 
 /** gVisor's program, and how it gets hold of system calls. */
@@ -115,7 +117,8 @@ export function takeText(boot: BootSpec, paths: JailPaths, basis: SpecBasis): st
   return JSON.stringify({ take: { ...ownPart(boot), sources: basis.views.map(({ source }) => source) } });
 }
 
-interface KnownBasis extends Pick<BootSpec, "image" | "projectDir" | "homeDir" | "setAside" | "repository"> {
+interface KnownBasis extends Pick<BootSpec, "image" | "projectDir" | "homeDir" | "setAside"> {
+  readonly beside: string;
   readonly paths: JailPaths;
   readonly basis: SpecBasis;
 }
@@ -125,10 +128,11 @@ const knownBases = new WeakMap<Policy, KnownBasis>();
 
 /** The same value for the same folders and the same image of one policy. */
 export function specBasis(boot: BootSpec, paths: JailPaths): SpecBasis {
-  const { policy, image, projectDir, homeDir, setAside, repository } = boot;
+  const { policy, image, projectDir, homeDir, setAside } = boot;
+  const beside = besideProject(boot);
   const known = knownBases.get(policy);
   const isSame = known?.paths === paths && known.image === image && known.setAside === setAside;
-  const isHere = known?.projectDir === projectDir && known.homeDir === homeDir && known.repository === repository;
+  const isHere = known?.projectDir === projectDir && known.homeDir === homeDir && known.beside === beside;
   if (isSame && isHere) return known.basis;
   const basis = makeBasis(boot, paths);
   // Only what cannot change any more is what it was.
@@ -139,11 +143,16 @@ export function specBasis(boot: BootSpec, paths: JailPaths): SpecBasis {
       projectDir,
       homeDir,
       basis,
+      beside,
       ...(setAside === undefined ? {} : { setAside }),
-      ...(repository === undefined ? {} : { repository }),
     });
   }
   return basis;
+}
+
+/** What of git's is shown beside the project; mostly nothing. */
+function besideProject({ repository, borrowed }: BootSpec): string {
+  return repository === undefined && borrowed === undefined ? "" : JSON.stringify({ repository, borrowed });
 }
 
 function makeBasis(boot: BootSpec, paths: JailPaths): SpecBasis {
@@ -213,7 +222,7 @@ export function unprivilegedUser(user: string | null): { uid: number; gid: numbe
   return { uid, gid };
 }
 
-function views({ policy, projectDir, homeDir, repository }: BootSpec): readonly JailView[] {
+function views({ policy, projectDir, homeDir, repository, borrowed }: BootSpec): readonly JailView[] {
   const shown: JailView[] = [];
   const { mode, readonly } = policy.fs.workspace;
   if (mode !== "none") {
@@ -221,9 +230,15 @@ function views({ policy, projectDir, homeDir, repository }: BootSpec): readonly 
     shown.push({ source: projectDir, target: "/workspace", form: mode, readonly, atSource: true });
   }
   if (repository !== undefined) {
+    const { directory, files, own, part } = repository;
     // A commit that would not be carried over must fail; in a copy everything is the sandbox's own.
-    shown.push({ source: repository, target: repository, form: "copy", readonly: readonly || mode !== "copy" });
+    const form = mode === "sync" && !readonly ? "sync" : "copy";
+    const isReadonly = readonly || mode === "mount";
+    const parts = { repository: { own, part } };
+    shown.push({ source: directory, target: directory, form, readonly: isReadonly, ...parts });
+    for (const file of files) shown.push({ source: file, target: file, form: "copy", readonly: true });
   }
+  for (const store of borrowed ?? []) shown.push({ source: store, target: store, form: "copy", readonly: true });
   if (policy.fs.home === "readonly" && homeDir !== null) {
     shown.push({ source: homeDir, target: homeDir, form: "copy", readonly: true });
   }

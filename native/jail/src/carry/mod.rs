@@ -24,7 +24,7 @@ use crate::{
     carry::{aside::Aside, hold::Why, later::Failures, links::OwnChanges, transfer::Put},
     fault::{During, Outcome},
     git::{
-        carried::{Closed, cleared_index, is_index, is_unfinished},
+        carried::{Closed, cleared_index, is_index, is_link_of_git, is_unfinished},
         objects,
     },
     view::{
@@ -112,7 +112,7 @@ impl<'a> Carrier<'a> {
 
     /// Applies the writable layer `upper` to `project`.
     pub fn carry(mut self, upper: BorrowedFd<'_>, project: BorrowedFd<'_>) -> Outcome<Report> {
-        self.closed = Closed::of(upper, project, self.survey)?;
+        self.closed = Closed::of(upper, project, self.survey, &|stat| self.changed_on_host(stat))?;
         self.report.repositories = self.closed.reasons().map(str::to_owned).collect();
         self.later = Some(Vec::new());
         self.folder(upper, project, &[])?;
@@ -185,7 +185,7 @@ impl<'a> Carrier<'a> {
         if kind == FileType::CharacterDevice && new.st_rdev == 0 {
             return if self.puts_off(path) { Ok(()) } else { self.delete(target, name, path) };
         }
-        if self.leads_in(path, &new) || self.place.refuses(name, &Deed::Put(upper, kind)) {
+        if self.leads_in(path, &new) || is_link_of_git(path, kind, self.survey) || self.place.refuses(name, &Deed::Put(upper, kind)) {
             self.note(path, |r| &mut r.refused);
             return Ok(());
         }
@@ -280,6 +280,7 @@ impl<'a> Carrier<'a> {
         let is_protected = |(folder, name): (&[u8], &[u8])| matches!(self.protect.matches(folder, name), Match::Yes);
         self.listed.contains(path)
             || self.closed.has(path)
+            || self.survey.linked.as_ref().is_some_and(|linked| !linked.may_change(path))
             || matches!(self.hide.matches(folder, name), Match::Yes)
             || is_protected((folder, name))
             || self.place.as_in_git(path).is_some_and(|path| is_protected(split(&path)))

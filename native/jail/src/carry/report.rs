@@ -1,5 +1,7 @@
 //! What a carry did, path by path. The sandbox decides how many paths there are and how long, so the lists are bounded.
 
+use std::path::Path;
+
 use serde::Serialize;
 
 /// Of all paths. Whoever reads the report takes a line of this length.
@@ -34,6 +36,30 @@ impl Report {
         } else {
             self.bytes += path.len();
             list(self).push(path.into_owned());
+        }
+    }
+
+    /// This one, of a repository beside the project, and then another.
+    pub fn followed_by(self, mut next: Self, place: Option<&Path>) -> Self {
+        if let Some(place) = place {
+            for list in [&mut next.written, &mut next.deleted, &mut next.conflicts, &mut next.refused] {
+                list.iter_mut().for_each(|path| *path = place.join(&*path).to_string_lossy().into_owned());
+            }
+        }
+        let both = |mut first: Vec<String>, second: Vec<String>| {
+            first.extend(second);
+            first
+        };
+        Self {
+            written: both(self.written, next.written),
+            deleted: both(self.deleted, next.deleted),
+            conflicts: both(self.conflicts, next.conflicts),
+            refused: both(self.refused, next.refused),
+            held: both(self.held, next.held),
+            held_as: self.held_as.or(next.held_as),
+            omitted: self.omitted + next.omitted,
+            repositories: both(self.repositories, next.repositories),
+            bytes: self.bytes + next.bytes,
         }
     }
 

@@ -146,7 +146,7 @@ impl Placer<'_> {
         if view.form == ViewForm::Sync
             && let Some(upper) = &built.upper
         {
-            self.orders.send(&Told::Upper, Some(upper.as_fd()))?;
+            self.orders.send(&Told::Upper(index), Some(upper.as_fd()))?;
         }
         Ok(built.tree)
     }
@@ -161,7 +161,7 @@ impl Placer<'_> {
         for (ShownView { view, is_folder, .. }, tree) in built {
             place::check(&all, &root, view)?;
             if *is_folder {
-                root.attach_folder(&tree, &view.target)?;
+                root.attach_folder(&tree, own_path::place_of(&root, self.spec, &all, view))?;
             } else {
                 show_file(&root, view, &tree)?;
             }

@@ -6,8 +6,8 @@ use std::{
     os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
 
-use ak_git::{Index, losses};
-use rustix::fs::{FileType, OFlags, fstat};
+use ak_git::{GitDirectory, Index, losses};
+use rustix::fs::{FileType, OFlags, Stat, fstat};
 
 use super::work_trees::{INDEX, LARGEST_CONFIG, LARGEST_INDEX, WorkTree, file, in_memory, open};
 use crate::{
@@ -17,29 +17,55 @@ use crate::{
 
 /// The sandbox's commits lie among them, unreachable, until the user asks for one by its id.
 const OBJECTS: &[u8] = b"objects";
+const TODO: &[u8] = b"rebase-merge/git-rebase-todo";
 
-/// Repositories that keep what they had, and why: by their directory, with its `/`.
+/// Repositories that keep what they had, and why: by their directory, with its `/`. Also what else is to be told.
 #[derive(Debug, Default)]
-pub struct Closed(BTreeMap<Vec<u8>, String>);
+pub struct Closed(BTreeMap<Vec<u8>, String>, Option<String>);
 
 impl Closed {
     /// Looks at what the sandbox made of the index of each repository, and at all that it changed in those with hidden
     /// files.
-    pub fn of(layer: BorrowedFd<'_>, host: BorrowedFd<'_>, survey: &Survey) -> Outcome<Self> {
+    pub fn of(
+        layer: BorrowedFd<'_>,
+        host: BorrowedFd<'_>,
+        survey: &Survey,
+        is_changed: &dyn Fn(&Stat) -> bool,
+    ) -> Outcome<Self> {
         let mut closed = Self::default();
         for git in &survey.repositories {
             if let Some(why) = unreadable_index(layer, git)? {
                 closed.0.insert(git.clone(), unchecked(git, why));
+            } else if runs_commands(layer, git)? {
+                let name = shown_as(git);
+                let why = "a rebase is not finished, and its list has commands that git would run on the host";
+                closed.0.insert(git.clone(), format!("{name}: {why}; {KEPT}"));
             }
         }
         for tree in WorkTree::of(host, survey) {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-            let open = |root| open(root, &tree.git, flags).during("open a repository");
-            if let (Some(ours), Some(theirs)) = (open(host)?, open(layer)?)
-                && let Some(why) = refusal(ours.as_fd(), theirs.as_fd(), &tree)
-            {
-                closed.0.insert(tree.git, why);
+            let open = |root, path: &[u8]| open(root, path, flags).during("open a repository");
+            if let (Some(ours), Some(theirs)) = (open(host, &tree.git)?, open(layer, &tree.git)?) {
+                let (own, owns) = (open(host, &tree.own)?, open(layer, &tree.own)?);
+                let ours = GitDirectory { common: ours.as_fd(), own: own.as_ref().map(AsFd::as_fd) };
+                let theirs = GitDirectory { common: theirs.as_fd(), own: owns.as_ref().map(AsFd::as_fd) };
+                if let Some(why) = refusal(ours, theirs, &tree) {
+                    closed.0.insert(tree.git, why);
+                }
             }
+        }
+        if let Some(linked) = &survey.linked {
+            if closed.0.is_empty()
+                && let Some(why) = linked.refusal(layer, host, is_changed)?
+            {
+                closed.0.insert(Vec::new(), format!("{}: {why}; {KEPT}", shown_as(b"")));
+            }
+            // Its parts are of no use without each other.
+            if !closed.0.is_empty() && !closed.0.contains_key(&b""[..]) {
+                let why = closed.0.values().cloned().collect::<Vec<_>>().join("; ");
+                closed.0 = BTreeMap::from([(Vec::new(), why)]);
+            }
+            closed.1 = linked.submodule_left_out(layer)?;
         }
         Ok(closed)
     }
@@ -59,7 +85,7 @@ impl Closed {
     }
 
     pub fn reasons(&self) -> impl Iterator<Item = &str> {
-        self.0.values().map(String::as_str)
+        self.0.values().chain(&self.1).map(String::as_str)
     }
 }
 
@@ -84,13 +110,31 @@ fn unreadable_index(layer: BorrowedFd<'_>, git: &[u8]) -> Outcome<Option<String>
 
 const KEPT: &str = "the repository stays as it was, and changed files are in the working tree";
 
+/// A repository that is not in the project has no name in it.
+fn shown_as(git: &[u8]) -> String {
+    if git.is_empty() { "the repository".to_owned() } else { String::from_utf8_lossy(git).into_owned() }
+}
+
+/// Whether an unfinished rebase would have the user's git run what the sandbox wrote.
+fn runs_commands(layer: BorrowedFd<'_>, git: &[u8]) -> Outcome<bool> {
+    let path = [git, TODO].concat();
+    let flags = OFlags::PATH | OFlags::NOFOLLOW;
+    let Some(list) = open(layer, &path, flags).during("look at a list of a rebase")? else { return Ok(false) };
+    if FileType::from_raw_mode(fstat(&list).during("look at a list of a rebase")?.st_mode) != FileType::RegularFile {
+        return Ok(false);
+    }
+    let Some(list) = file(layer, &path, LARGEST_CONFIG).during("read a list of a rebase")? else { return Ok(true) };
+    let first = |line: &[u8]| line.trim_ascii().split(u8::is_ascii_whitespace).next().unwrap_or_default().to_vec();
+    Ok(list.split(|byte| *byte == b'\n').any(|line| matches!(&first(line)[..], b"exec" | b"x")))
+}
+
 fn unchecked(git: &[u8], why: String) -> String {
-    let git = String::from_utf8_lossy(git);
+    let git = shown_as(git);
     format!("{git}: what the sandbox committed could not be checked: {why}; {KEPT}")
 }
 
-fn refusal(host: BorrowedFd<'_>, sandbox: BorrowedFd<'_>, tree: &WorkTree) -> Option<String> {
-    let git = String::from_utf8_lossy(&tree.git).into_owned();
+fn refusal(host: GitDirectory<'_>, sandbox: GitDirectory<'_>, tree: &WorkTree) -> Option<String> {
+    let git = shown_as(&tree.git);
     match losses(host, sandbox, &tree.hidden) {
         Ok(found) if found.is_empty() => None,
         Ok(found) => {
@@ -148,9 +192,15 @@ pub fn is_unfinished(path: &[u8], survey: &Survey) -> bool {
     survey
         .repositories
         .iter()
-        .filter(|git| !git.is_empty())
+        .filter(|git| !git.is_empty() || survey.linked.is_some())
         .filter_map(|git| path.strip_prefix(&git[..]))
         .any(is_temporary)
+}
+
+/// Whether a symlink would lie in a repository, where git would write through it: a log, say, to any file of the user's.
+pub fn is_link_of_git(path: &[u8], kind: FileType, survey: &Survey) -> bool {
+    let is_within = |git: &Vec<u8>| !git.is_empty() && path.starts_with(git);
+    kind == FileType::Symlink && (survey.linked.is_some() || survey.repositories.iter().any(is_within))
 }
 
 /// Whether a path is the index of a repository, under whatever name that has.

@@ -31,7 +31,7 @@ pub fn mark_hidden(
         let Some(bytes) = file(from, &tree.index(), LARGEST_INDEX).during("read a git index")? else { continue };
         // What git itself cannot read needs no marks.
         let Ok(mut index) = Index::parse(&bytes) else { continue };
-        if index.skip(&tree.hidden) > 0 {
+        if index.skip(&tree.hidden) > 0 || tree.hidden.are_all_but_a_part() {
             put(from, into, &tree.index(), &index.to_bytes())?;
         }
     }

@@ -4,6 +4,7 @@
 
 pub mod carried;
 pub mod config;
+pub mod linked;
 pub mod live;
 pub mod masked;
 pub mod objects;

@@ -29,6 +29,8 @@ const MODULES: &[u8] = b".git/modules/";
 pub struct WorkTree {
     /// The repository's directory, with its `/`.
     pub git: Vec<u8>,
+    /// What the working tree has of its own there, its index too; with its `/`.
+    pub own: Vec<u8>,
     /// As the repository names them.
     pub hidden: HiddenPaths,
 }
@@ -36,6 +38,11 @@ pub struct WorkTree {
 impl WorkTree {
     /// Those of a view that have something hidden. What is hidden of a submodule is not in the index around it.
     pub fn of(root: BorrowedFd<'_>, survey: &Survey) -> Vec<Self> {
+        if let Some(linked) = &survey.linked {
+            let hidden = linked.not_shown();
+            let tree = Self { git: Vec::new(), own: linked.own.clone(), hidden };
+            return if tree.hidden.is_empty() { Vec::new() } else { vec![tree] };
+        }
         if survey.hidden.is_empty() {
             return Vec::new();
         }
@@ -44,13 +51,13 @@ impl WorkTree {
         let hidden_in = |(git, top): (Vec<u8>, Vec<u8>)| {
             let below = survey.hidden.iter().filter_map(|hit| hit.path.strip_prefix(&top[..]));
             let hidden: HiddenPaths = below.filter(|path| !path.starts_with(FOLDER)).map(<[u8]>::to_vec).collect();
-            (!hidden.is_empty()).then_some(Self { git, hidden })
+            (!hidden.is_empty()).then(|| Self { own: git.clone(), git, hidden })
         };
         tops.filter_map(hidden_in).collect()
     }
 
     pub fn index(&self) -> Vec<u8> {
-        [&self.git, INDEX].concat()
+        [&self.own, INDEX].concat()
     }
 
     /// Its index with marks at hidden files, as a file in memory; None where it tracks none of them.
@@ -97,6 +104,7 @@ fn top_of(root: BorrowedFd<'_>, git: &[u8]) -> Option<Vec<u8>> {
 pub fn open(root: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> rustix::io::Result<Option<OwnedFd>> {
     let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let path = path.strip_suffix(b"/").unwrap_or(path);
+    let path = if path.is_empty() { b"." } else { path };
     match openat2(root, OsStr::from_bytes(path), flags | OFlags::CLOEXEC, Mode::empty(), beneath) {
         Ok(file) => Ok(Some(file)),
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NXIO) => Ok(None),

@@ -4,7 +4,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::{
-    NAMESPACES, Process, Sandbox, borrowed, follow_child, map_ids, no_namespaces, open_guest, rlimits, tell, why_gone,
+    NAMESPACES, Process, Sandbox, Uppers, borrowed, follow_child, map_ids, no_namespaces, open_guest, rlimits, tell, why_gone,
 };
 use crate::{
     carry,
@@ -186,7 +186,7 @@ impl Warm {
         for (resource, value) in late {
             sys::set_rlimit_of(process.pid, resource, value).during("set a resource limit")?;
         }
-        let (upper, left) = await_shown(&placer, &mut layers)?;
+        let (uppers, left) = await_shown(&placer, &mut layers)?;
         if let Some(builder) = builder {
             follow_child(&builder, &mut layers)?;
         }
@@ -203,7 +203,7 @@ impl Warm {
             cgroup,
             layers,
             spec,
-            upper,
+            uppers,
             hide,
             surveys,
             sources,
@@ -245,13 +245,13 @@ fn furniture(spec: &Spec) -> Late {
     })
 }
 
-/// The layer to carry over, if there is one, and the mount namespace that the views were built in.
-fn await_shown(placer: &Channel, layers: &mut Vec<Layer>) -> Outcome<(Option<OwnedFd>, Option<OwnedFd>)> {
-    let mut upper = None;
+/// The layers to carry over, and the mount namespace that the views were built in.
+fn await_shown(placer: &Channel, layers: &mut Vec<Layer>) -> Outcome<(Uppers, Option<OwnedFd>)> {
+    let mut uppers = Uppers::new();
     while let Some((told, fd)) = placer.receive::<Told>()? {
         match told {
-            Told::Upper => upper = fd,
-            Told::Shown => return Ok((upper, fd)),
+            Told::Upper(index) => uppers.extend(fd.map(|fd| (index, fd))),
+            Told::Shown => return Ok((uppers, fd)),
             Told::Failed(fault) => return Err(fault),
             Told::Layer(layer) => layers.push(layer),
         }

@@ -46,7 +46,8 @@ pub fn build(index: usize, source: OwnedFd, survey: &Survey, writable: Option<Up
     let mut layers = Vec::new();
     // Read-only views are overlays too, with an empty mask if need be: a bind mount would show the host's path in
     // the mount table and would let sockets that appear in the folder be connected to.
-    let mask = if writable.is_none() || !survey.hidden.is_empty() || !survey.cleaned.is_empty() {
+    let has_mask = !survey.hidden.is_empty() || !survey.cleaned.is_empty() || survey.linked.is_some();
+    let mask = if writable.is_none() || has_mask {
         layers.push(name("m"));
         Some(masked(&name("m"), &lower, survey)?)
     } else {

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     control::{Layer, LayerState},
     fault::Outcome,
-    git::live::protect_repositories,
+    git::{linked, live::protect_repositories},
     spec::{Spec, View},
 };
 
@@ -48,6 +48,7 @@ pub fn search(
     let rules = Rules::new(hide, protect);
     let found = sources.iter_mut().map(|source| source.surveyed.take().map_or_else(|| survey(source, &rules), Ok));
     let mut surveys = found.collect::<Outcome<Vec<_>>>()?;
+    linked::tell(shown.views, &mut surveys);
     for ((view, survey), source) in shown.views.iter().zip(&mut surveys).zip(&*sources) {
         if view.is_live() {
             // There is no other file that could take its place.

@@ -17,7 +17,10 @@ use super::{
     unnamed::{FOLDER, HEAD, InRepository, is_repository},
     walk::{Listings, Tree, Unread, Visitor, walk, walk_known},
 };
-use crate::{fault::Outcome, git::config::cleaned};
+use crate::{
+    fault::Outcome,
+    git::{config::cleaned, linked::LinkedRepository},
+};
 
 pub(super) const SOCKET: &str = "a socket";
 const UNREADABLE: &str = "it could not be searched";
@@ -45,6 +48,9 @@ pub struct Survey {
     /// Why hidden paths are hidden; other names of the same files are not in it.
     #[serde(default)]
     pub reasons: Vec<(Vec<u8>, String)>,
+    /// Where the view is the repository of a project that lies elsewhere.
+    #[serde(default)]
+    pub linked: Option<LinkedRepository>,
 }
 
 #[derive(Default)]

@@ -26,7 +26,12 @@ pub fn layer(views: &[View], sources: &[Source], surveys: &[Survey]) -> Option<L
     if count == 0 {
         return None;
     }
-    let tracked = WorkTree::of(source.shown(), survey).iter().map(|tree| tree.tracked(source.shown())).sum();
+    let in_project: usize = WorkTree::of(source.shown(), survey).iter().map(|tree| tree.tracked(source.shown())).sum();
+    let around = sources.iter().zip(surveys).filter(|(_, survey)| survey.linked.is_some());
+    let elsewhere = around.flat_map(|(source, survey)| {
+        WorkTree::of(source.shown(), survey).into_iter().map(|tree| tree.tracked(source.shown()))
+    });
+    let tracked = in_project + elsewhere.sum::<usize>();
     files.truncate(LISTED);
     let named: Vec<&str> = files.iter().take(NAMED).map(|file| file.path.as_str()).collect();
     let more = if count > named.len() { format!(" and {} more", count - named.len()) } else { String::new() };
@@ -78,6 +83,7 @@ mod tests {
             form: ViewForm::Copy,
             readonly: false,
             at_source: false,
+            repository: None,
         };
         let rule = HideRule { reason: Some("environment file".into()), ..HideRule::named("**/.env*") };
         let (hide, protect) = (Matcher::hiding(&[rule]), Matcher::of(&[]));
