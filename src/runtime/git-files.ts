@@ -21,17 +21,24 @@ export function gitPartsFor(
   return {
     ...(repository === null ? {} : { repository }),
     ...(borrowed.length === 0 ? {} : { borrowed }),
-    ...ownFiles(fs, env, projectDir),
+    ...ownFiles(fs, env, projectDir, repository?.part ?? ""),
   };
 }
 
-function ownFiles(fs: Policy["fs"], env: Environment, projectDir: string): { readonly git?: GitFiles } {
+/** `part`: where the project is in the working tree, from whose top git takes patterns. */
+function ownFiles(
+  fs: Policy["fs"],
+  env: Environment,
+  projectDir: string,
+  part: string,
+): { readonly git?: GitFiles } {
   const identity = gitIdentity(env, projectDir);
   const isLive = fs.workspace.mode === "mount" && !fs.workspace.readonly;
   const ignored = isLive ? heldNames(fs.protect, projectDir) : [];
   if (identity === null && ignored.length === 0) return {};
+  const top = part === "" ? "" : `/${part.replace(/[*?[\]\\ ]/g, "\\$&")}`;
   const config = configText(identity ?? { name: null, email: null }, ignored.length > 0);
-  return { git: { config, ignored: ignored.map((name) => `${name}\n`).join("") } };
+  return { git: { config, ignored: ignored.map((name) => `${top}${name}\n`).join("") } };
 }
 
 /** Variables for commands in a sandbox that has such files. */
