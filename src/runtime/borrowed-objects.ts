@@ -3,7 +3,16 @@
  * directory is shown only if it is the object store of a repository of the same owner, and if it has a commit that the
  * project's own references name: who made the project must have known what is in it.
  */
-import { closeSync, type Dirent, lstatSync, openSync, readdirSync, readFileSync, readSync, realpathSync } from "node:fs";
+import {
+  closeSync,
+  type Dirent,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+} from "node:fs";
 import { basename, dirname, isAbsolute, join } from "node:path";
 
 const LONGEST_LIST = 1 << 16;
@@ -101,7 +110,8 @@ function isIn(file: string, id: Buffer): boolean {
   const descriptor = openSync(file, "r");
   try {
     const head = Buffer.alloc(FANOUT + 256 * 4);
-    if (readSync(descriptor, head, 0, head.length, 0) < head.length || head.readUInt32BE(0) !== INDEX_MAGIC) return false;
+    if (readSync(descriptor, head, 0, head.length, 0) < head.length || head.readUInt32BE(0) !== INDEX_MAGIC)
+      return false;
     const [first = 0] = id;
     const until = head.readUInt32BE(FANOUT + first * 4);
     const from = first === 0 ? 0 : head.readUInt32BE(FANOUT + (first - 1) * 4);

@@ -26,12 +26,7 @@ export function gitPartsFor(
 }
 
 /** `part`: where the project is in the working tree, from whose top git takes patterns. */
-function ownFiles(
-  fs: Policy["fs"],
-  env: Environment,
-  projectDir: string,
-  part: string,
-): { readonly git?: GitFiles } {
+function ownFiles(fs: Policy["fs"], env: Environment, projectDir: string, part: string): { readonly git?: GitFiles } {
   const identity = gitIdentity(env, projectDir);
   const isLive = fs.workspace.mode === "mount" && !fs.workspace.readonly;
   const ignored = isLive ? heldNames(fs.protect, projectDir) : [];

@@ -12,12 +12,28 @@ export function hiddenIn(layers: readonly Layer[]): HiddenFiles | null {
   return layers.find(({ hidden }) => hidden !== undefined)?.hidden ?? null;
 }
 
-export class MissedPaths {
-  readonly #files: readonly HiddenFile[];
-  readonly #missed = new Set<HiddenFile>();
+const MOST_LINES = 100;
 
-  constructor(hidden: HiddenFiles | null) {
-    this.#files = hidden?.files ?? [];
+export class MissedPaths {
+  readonly #files: readonly HiddenFile[] | null;
+  readonly #missed = new Set<HiddenFile>();
+  /** Where it is not known yet what is hidden: lines about something that is missing. */
+  readonly #lines: string[] = [];
+
+  /** `later`: what is hidden is told to `explain`, if there is something to be explained. */
+  constructor(hidden: HiddenFiles | null | "later") {
+    this.#files = hidden === "later" ? null : (hidden?.files ?? []);
+  }
+
+  get isInDoubt(): boolean {
+    return this.#lines.length > 0;
+  }
+
+  /** What to say, now that it is known what is hidden. */
+  explain(hidden: HiddenFiles | null): readonly string[] {
+    const known = new MissedPaths(hidden);
+    known.look(this.#lines.join("\n"));
+    return known.remarks;
   }
 
   get remarks(): readonly string[] {
@@ -28,7 +44,7 @@ export class MissedPaths {
 
   /** The same sink, whose text is looked at on its way. */
   watch(sink: OutputSink): OutputSink {
-    if (this.#files.length === 0) return sink;
+    if (this.#files?.length === 0) return sink;
     let before = "";
     return {
       write: (chunk, done) => {
@@ -42,10 +58,11 @@ export class MissedPaths {
   }
 
   look(text: string): void {
-    if (this.#missed.size === this.#files.length || !MISSING.test(text)) return;
+    if (this.#missed.size === this.#files?.length || !MISSING.test(text)) return;
     for (const line of text.split("\n")) {
       if (!MISSING.test(line)) continue;
-      for (const file of this.#files) {
+      if (this.#files === null && this.#lines.length < MOST_LINES) this.#lines.push(line.slice(-KEPT_CHARS));
+      for (const file of this.#files ?? []) {
         if (names(line, file)) this.#missed.add(file);
       }
     }

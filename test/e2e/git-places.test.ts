@@ -48,7 +48,9 @@ const places = [
   { name: "a submodule", make: makeSubmodule },
 ];
 
-const all = places.flatMap((place) => actors.map((actor) => ({ ...place, actor, as: `${place.name}, as ${actor.name}` })));
+const all = places.flatMap((place) =>
+  actors.map((actor) => ({ ...place, actor, as: `${place.name}, as ${actor.name}` })),
+);
 const sync = ["--workspace", "sync", "sh", "-ec"];
 
 function expectSound({ git, main }: Place): void {
@@ -64,7 +66,8 @@ function expectSound({ git, main }: Place): void {
 }
 
 describe.each(all)("$as", ({ make, actor }) => {
-  const look = "git log -1 --format=%s; git status --short; echo two >> code.txt; git diff --stat -- code.txt | tail -1";
+  const look =
+    "git log -1 --format=%s; git status --short; echo two >> code.txt; git diff --stat -- code.txt | tail -1";
 
   it.each([["copy"], ["sync"], ["mount"]])("%s: git knows the repository, and misses nothing", async (form) => {
     const { path, git } = make(actor);
@@ -107,7 +110,10 @@ describe.each(all)("$as", ({ make, actor }) => {
        git checkout -q -; echo more > more.txt; git add .; git commit -qm more; git checkout -q topic; git rebase -q -
        git checkout -q -; git merge -q --no-ff topic -m two`,
     ],
-    ["stash", "echo two >> code.txt; echo new > new.txt; git stash -qu; git stash pop -q; git add -A; git commit -qm two"],
+    [
+      "stash",
+      "echo two >> code.txt; echo new > new.txt; git stash -qu; git stash pop -q; git add -A; git commit -qm two",
+    ],
     ["reset and clean", "git reset -q --hard; git clean -fdxq; echo x > x.txt; git add -A; git commit -qm two"],
     ["garbage collection", "echo two >> code.txt; git commit -qam two; git gc -q"],
   ])("sync: %s is carried over, and nothing is lost", async (_, script) => {
@@ -240,7 +246,8 @@ describe.each(actors)("as $name", (actor) => {
     main.git("worktree", "add", "--quiet", "-b", "side", tree);
     gitAs(actor, tree, ["-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init"]);
     outlastClockTick();
-    const script = "git config --global user.name A; git config --global user.email a@example.com; cd lib; echo two >> code.txt; git commit -qam two";
+    const script =
+      "git config --global user.name A; git config --global user.email a@example.com; cd lib; echo two >> code.txt; git commit -qam two";
     const result = await runIn(actor, [...sync, script], { cwd: tree });
     expect(result.stderr).toContain("what the sandbox committed in this submodule stays in the sandbox");
     expect(readFileSync(join(tree, "lib/code.txt"), "utf8")).toBe("one\ntwo\n");

@@ -48,6 +48,30 @@ describe.each(actors)("as $name", (actor) => {
     );
   });
 
+  it("a command in a sandbox that stays is explained at the end too", async () => {
+    const { path } = makeProject(actor, files);
+    const name = `told-${actor.name}`;
+    expect((await runCli(actor, ["create", name, "--no-network"], { cwd: path })).status).toBe(0);
+    try {
+      const { stderr } = await runCli(actor, ["exec", name, "cat", "certs/server.pem", "code", "not-there"]);
+      expect(stderr).toContain("certs/server.pem is there, but hidden from the sandbox (private key)");
+      const other = await runCli(actor, ["exec", name, "cat", "not-there"]);
+      expect(other.stderr).not.toContain("is there, but hidden");
+    } finally {
+      expect((await runCli(actor, ["remove", "--force", name])).status).toBe(0);
+    }
+  });
+
+  it("doctor says how many hidden files the project's repository has committed", async () => {
+    const project = makeGitProject(actor);
+    const { stdout } = await runCli(actor, ["doctor"], { cwd: project.path });
+    expect(stdout).toContain("2 files that sandboxes do not see are tracked by git");
+    const asJson = JSON.parse((await runCli(actor, ["doctor", "--json"], { cwd: project.path })).stdout);
+    expect(asJson.data.project).toEqual({ tracked_hidden_files: 2 });
+    project.git("rm", "--quiet", "--cached", ...Object.keys(secrets));
+    expect((await runCli(actor, ["doctor"], { cwd: project.path })).stdout).not.toContain("tracked by git");
+  });
+
   it.each([[[]], [["--json"]]])("a command that misses a hidden file is explained at the end %j", async (words) => {
     const { path } = makeProject(actor, files);
     const result = await runIn(actor, [...words, "cat", "certs/server.pem", "code"], { cwd: path });

@@ -84,8 +84,13 @@ pub fn losses(host: GitDirectory<'_>, sandbox: GitDirectory<'_>, hidden: &Hidden
         before.head_commit().into_iter().chain(moved.iter().filter_map(|(_, before)| *before)).collect();
     if !search.all(&moved, &near)? {
         search.found.clear();
-        let far: Vec<Id> =
-            on_host.names().into_iter().filter_map(|name| before.get(name)).chain(stashes(host.common)?).chain(near).collect();
+        let far: Vec<Id> = on_host
+            .names()
+            .into_iter()
+            .filter_map(|name| before.get(name))
+            .chain(stashes(host.common)?)
+            .chain(near)
+            .collect();
         search.all(&moved, &far)?;
     }
     if let (Some(head), Some(host), Some(sandbox)) = (references.head_commit(), host.own, sandbox.own) {

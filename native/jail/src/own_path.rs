@@ -53,7 +53,9 @@ fn lead(root: &Root, spec: &Spec, views: &[View], view: &View) -> Result<(), Str
     let mut others = views.iter().filter(|other| other.target != target);
     if own.starts_with(target)
         || target.starts_with(own)
-        || others.any(|other| other.target.starts_with(own) || other.target.starts_with(target) || own.starts_with(&other.target))
+        || others.any(|other| {
+            other.target.starts_with(own) || other.target.starts_with(target) || own.starts_with(&other.target)
+        })
     {
         return Err("something else is mounted there".into());
     }

@@ -2,7 +2,7 @@
 import { constants } from "node:os";
 import { escapeText } from "../../core/escape.js";
 import { type CommandEnd, exitStatus } from "../../runtime/command-end.js";
-import { MissedPaths } from "../../runtime/missed-paths.js";
+import { hiddenIn, MissedPaths } from "../../runtime/missed-paths.js";
 import type { Blocked } from "../../runtime/sandbox-egress.js";
 import type { Sandbox, SandboxExec } from "../../runtime/sandboxes/index.js";
 import type { Invocation } from "../invocation/index.js";
@@ -81,11 +81,13 @@ async function runIn(
         blocked = since;
       },
     });
-    streams.connect(exec.guest, new MissedPaths(null));
+    const missed = new MissedPaths("later");
+    streams.connect(exec.guest, missed);
     const end = await waitInForeground({ exec: exec.guest, wait: exec.wait, invocation, signals, streams, graceMs });
     // Before anything of ours is printed: the terminal must be the user's own again.
     streams.close();
     if (streams.failure) throw streams.failure;
+    const remarks = missed.isInDoubt ? missed.explain(hiddenIn((await sandbox.info()).layers)) : [];
     if (json) {
       await writeJson(invocation, {
         success: true,
@@ -94,6 +96,7 @@ async function runIn(
     } else {
       if (end.timedOut) await say(invocation, "timed out; the command and all that it had started were ended");
       for (const line of blockedRemarks(blocked(), "create --allow-domain")) await say(invocation, line);
+      for (const line of remarks) await say(invocation, line);
     }
     return exitStatus(end);
   } finally {

@@ -185,7 +185,10 @@ impl<'a> Carrier<'a> {
         if kind == FileType::CharacterDevice && new.st_rdev == 0 {
             return if self.puts_off(path) { Ok(()) } else { self.delete(target, name, path) };
         }
-        if self.leads_in(path, &new) || is_link_of_git(path, kind, self.survey) || self.place.refuses(name, &Deed::Put(upper, kind)) {
+        if self.leads_in(path, &new)
+            || is_link_of_git(path, kind, self.survey)
+            || self.place.refuses(name, &Deed::Put(upper, kind))
+        {
             self.note(path, |r| &mut r.refused);
             return Ok(());
         }

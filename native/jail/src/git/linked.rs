@@ -56,7 +56,8 @@ pub struct LinkedRepository {
 /// Tells each repository that is shown beside the project what of the project is hidden.
 pub fn tell(views: &[View], surveys: &mut [Survey]) {
     let Some(project) = views.iter().position(|view| view.at_source) else { return };
-    let linked = |(at, view): (usize, &View)| Some((at, LinkedRepository::of(view.repository.as_ref()?, &surveys[project])));
+    let linked =
+        |(at, view): (usize, &View)| Some((at, LinkedRepository::of(view.repository.as_ref()?, &surveys[project])));
     let found: Vec<(usize, LinkedRepository)> = views.iter().enumerate().filter_map(linked).collect();
     for (at, linked) in found {
         let repositories = &mut surveys[at].repositories;
@@ -178,7 +179,9 @@ impl LinkedRepository {
         let Ok(new) = Index::parse(&new) else { return Ok(None) };
         match Index::parse(&old) {
             Ok(old) => Ok(new.differs_outside(&old, &self.not_shown())),
-            Err(_) => Ok(new.entries().iter().find(|entry| self.not_shown().is_outside(&entry.path)).map(|e| e.path.to_vec())),
+            Err(_) => {
+                Ok(new.entries().iter().find(|entry| self.not_shown().is_outside(&entry.path)).map(|e| e.path.to_vec()))
+            }
         }
     }
 
@@ -293,7 +296,8 @@ mod tests {
             assert!(!tree.may_change(path.as_bytes()), "{path}");
         }
         let whole = linked("");
-        for (path, may) in [("HEAD", true), ("index", true), ("logs/HEAD", true), ("config", false), ("worktrees", false)]
+        for (path, may) in
+            [("HEAD", true), ("index", true), ("logs/HEAD", true), ("config", false), ("worktrees", false)]
         {
             assert_eq!(whole.may_change(path.as_bytes()), may, "{path}");
         }

@@ -21,7 +21,7 @@ struct Uncarried {
 
 /// When the changes began that the next stop is to carry over.
 pub fn begin(folder: &StateFolder, spec: &Spec) -> Outcome<Option<(i64, u64)>> {
-    if synced_view(spec).is_none() {
+    if synced_views(spec).next().is_none() {
         return Ok(None);
     }
     if let Some(earlier) = folder.read::<Uncarried>(FILE) {
@@ -34,13 +34,14 @@ pub fn begin(folder: &StateFolder, spec: &Spec) -> Outcome<Option<(i64, u64)>> {
 
 /// They are in the project now.
 pub fn clear(folder: &StateFolder, spec: &Spec) -> Outcome<()> {
-    if let Some(index) = synced_view(spec) {
+    for index in synced_views(spec) {
         let disk = folder.make_disk()?;
         removal::remove_all(&[disk.join(format!("u{index}")), disk.join(format!("w{index}"))])?;
     }
     folder.remove(FILE)
 }
 
-fn synced_view(spec: &Spec) -> Option<usize> {
-    spec.views.iter().position(|view| view.form == ViewForm::Sync)
+/// The project, and its repository where that lies elsewhere.
+fn synced_views(spec: &Spec) -> impl Iterator<Item = usize> {
+    spec.views.iter().enumerate().filter(|(_, view)| view.form == ViewForm::Sync).map(|(index, _)| index)
 }

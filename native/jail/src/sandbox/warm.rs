@@ -4,7 +4,8 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::{
-    NAMESPACES, Process, Sandbox, Uppers, borrowed, follow_child, map_ids, no_namespaces, open_guest, rlimits, tell, why_gone,
+    NAMESPACES, Process, Sandbox, Uppers, borrowed, follow_child, map_ids, no_namespaces, open_guest, rlimits, tell,
+    why_gone,
 };
 use crate::{
     carry,
