@@ -239,6 +239,11 @@ impl Entry<'_> {
         self.skips() || self.is_assumed()
     }
 
+    /// Whether it is a submodule, which has no content here.
+    pub fn is_gitlink(&self) -> bool {
+        u32_at(self.state, 24) == Some(0o160_000)
+    }
+
     /// Whether both stage the same: path, mode, object and stage.
     fn is_of(&self, other: &Self) -> bool {
         const MODE: std::ops::Range<usize> = 24..28;

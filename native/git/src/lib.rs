@@ -25,6 +25,6 @@ mod tree;
 
 pub use hidden::HiddenPaths;
 pub use index::Index;
-pub use losses::{Loss, losses, moved_branch};
+pub use losses::{Loss, losses, moved_branch, removed_branch};
 pub use malformed::Malformed;
 pub use references::{GitDirectory, branch_of};

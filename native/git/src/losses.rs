@@ -17,7 +17,7 @@ use crate::{
     loose::{Kind, Object},
     malformed::{Malformed, Result},
     read,
-    references::{GitDirectory, Overlaid, References},
+    references::{GitDirectory, Overlaid, References, branch_of},
     store::Store,
     tree::{Fate, lost},
 };
@@ -106,6 +106,20 @@ pub fn losses(host: GitDirectory<'_>, sandbox: GitDirectory<'_>, hidden: &Hidden
     }
     search.found.truncate(MOST_TOLD);
     Ok(search.found)
+}
+
+/// The branch that the host has checked out, if a sandbox has removed it and its commits are not those of another one that
+/// is checked out now.
+pub fn removed_branch(host: GitDirectory<'_>, sandbox: GitDirectory<'_>) -> Result<Option<String>> {
+    let Some(branch) = host.own.map(branch_of).transpose()?.flatten() else { return Ok(None) };
+    let (on_host, in_sandbox) = (References::read(host)?, References::read(sandbox)?);
+    let before = Overlaid { host: &References::default(), sandbox: &on_host };
+    let after = Overlaid { host: &on_host, sandbox: &in_sandbox };
+    let Some(tip) = before.get(&branch).filter(|_| after.get(&branch).is_none()) else { return Ok(None) };
+    let Some(head) = after.head_commit() else { return Ok(Some(branch)) };
+    let store = Store::open(host.common, sandbox.common)?;
+    let left = new_commits(&store, &[tip], &[head], &shallow(host.common)?)?;
+    Ok((!left.is_empty()).then_some(branch))
 }
 
 /// A branch of these that a sandbox has moved or removed.
@@ -213,7 +227,10 @@ impl Search<'_> {
             return Err(Malformed::new("its index is split, and cannot be looked into (core.splitIndex)"));
         }
         let Some(commit) = self.store.commit(head)? else { return Ok(()) };
-        let entries = index.iter().flat_map(|index| index.entries()).filter(|entry| self.hidden.contains(&entry.path));
+        let entries = index
+            .iter()
+            .flat_map(|index| index.entries())
+            .filter(|entry| !entry.is_gitlink() && self.hidden.contains(&entry.path));
         let staged: HashMap<&[u8], bool> =
             entries.map(|entry| (&*entry.path, entry.id().is_some_and(|id| id.is_empty_blob()))).collect();
         let mut lost_now = Vec::new();

@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::{
-    fs::{Dir, FileType, Mode, OFlags, ResolveFlags, fstat, openat2},
+    fs::{Dir, FileType, Mode, OFlags, ResolveFlags, fgetxattr, fstat, openat2},
     io::{Errno, pread, read},
 };
 
@@ -25,9 +25,16 @@ pub fn open(at: BorrowedFd<'_>, path: &str, flags: OFlags) -> Result<Option<Owne
     }
 }
 
-fn is_whiteout(at: BorrowedFd<'_>, path: &str) -> bool {
+pub fn is_whiteout(at: BorrowedFd<'_>, path: &str) -> bool {
     rustix::fs::statat(at, path, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
         .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice && stat.st_rdev == 0)
+}
+
+/// Whether a layer's directory has nothing of the one below it.
+pub fn is_opaque(at: BorrowedFd<'_>, path: &str) -> Result<bool> {
+    let Some(directory) = open(at, path, OFlags::DIRECTORY)? else { return Ok(false) };
+    let mut value = [0u8; 4];
+    Ok(fgetxattr(&directory, "user.overlay.opaque", &mut value).is_ok_and(|n| n == 1 && value[0] == b'y'))
 }
 
 /// A whole regular file; None if there is none.

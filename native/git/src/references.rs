@@ -54,6 +54,9 @@ impl References {
         let head = git.own.map(|own| file(own, "HEAD")).transpose()?.flatten();
         let mut found = Self { head, ..Self::default() };
         found.collect(git.common, "refs", 0)?;
+        if read::is_whiteout(git.common, "packed-refs") {
+            found.packed = Some(BTreeMap::new());
+        }
         if let Some(list) = read::file(git.common, "packed-refs", LONGEST_LIST)? {
             found.packed = Some(packed(&list));
         }
@@ -63,6 +66,9 @@ impl References {
     fn collect(&mut self, git: BorrowedFd<'_>, directory: &str, depth: usize) -> Result<()> {
         if depth > DEEPEST {
             return Err(Malformed::new("references are in too many directories"));
+        }
+        if read::is_whiteout(git, directory) || read::is_opaque(git, directory)? {
+            self.deleted.insert(directory.to_owned());
         }
         for (name, kind) in read::names(git, directory, MOST)? {
             let path = format!("{directory}/{name}");
@@ -86,6 +92,12 @@ impl References {
         Ok(())
     }
 
+    /// Whether a name is gone, itself or with a directory that it was in.
+    fn hides(&self, name: &str) -> bool {
+        let mut above = name.match_indices('/').map(|(end, _)| &name[..end]);
+        !self.deleted.is_empty() && (self.deleted.contains(name) || above.any(|above| self.deleted.contains(above)))
+    }
+
     /// Names that are written here.
     pub fn names(&self) -> BTreeSet<&str> {
         let packed = self.packed.iter().flat_map(BTreeMap::keys);
@@ -106,7 +118,7 @@ impl Overlaid<'_> {
 
     fn follow(&self, name: &str, hops: usize) -> Option<Id> {
         let Self { host, sandbox } = self;
-        let below = || if sandbox.deleted.contains(name) { None } else { host.files.get(name) };
+        let below = || if sandbox.hides(name) { None } else { host.files.get(name) };
         match sandbox.files.get(name).or_else(below) {
             Some(Head::Commit(id)) => Some(*id),
             Some(Head::Branch(other)) if hops < 5 => self.follow(other, hops + 1),

@@ -12,6 +12,8 @@ use crate::{
 /// Directories in directories; a tree that is its own parent cannot be made, but a long chain can.
 const DEEPEST: usize = 1000;
 
+const GITLINK: &[u8] = b"160000";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Item {
     pub is_tree: bool,
@@ -33,7 +35,8 @@ pub fn parse_some(data: &[u8], hash: usize, wanted: &dyn Fn(&[u8]) -> bool) -> R
         let id = rest.get(end + 1..end + 1 + hash).and_then(Id::of).ok_or_else(malformed)?;
         let is_tree = matches!(&rest[..space], b"40000" | b"040000");
         let name = &rest[space + 1..end];
-        if wanted(name) {
+        // A submodule has no content here: where a file was, that is gone.
+        if &rest[..space] != GITLINK && wanted(name) {
             items.insert(name.to_vec(), Item { is_tree, id });
         }
         rest = &rest[end + 1 + hash..];

@@ -6,8 +6,8 @@ use std::{
     os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
 
-use ak_git::{GitDirectory, Index, losses};
-use rustix::fs::{FileType, OFlags, Stat, fstat};
+use ak_git::{GitDirectory, Index, losses, removed_branch};
+use rustix::fs::{AtFlags, FileType, OFlags, Stat, fstat, statat};
 
 use super::work_trees::{INDEX, LARGEST_CONFIG, LARGEST_INDEX, WorkTree, file, in_memory, open};
 use crate::{
@@ -40,6 +40,13 @@ impl Closed {
                 let name = shown_as(git);
                 let why = "a rebase is not finished, and its list has commands that git would run on the host";
                 closed.0.insert(git.clone(), format!("{name}: {why}; {KEPT}"));
+            }
+        }
+        for git in &survey.repositories {
+            if let Some(branch) = removed_branch_of(layer, host, git)? {
+                let name = shown_as(git);
+                let why = format!("the sandbox removed {branch}, which is checked out");
+                closed.0.entry(git.clone()).or_insert(format!("{name}: {why}; {KEPT}"));
             }
         }
         for tree in WorkTree::of(host, survey) {
@@ -109,6 +116,18 @@ fn unreadable_index(layer: BorrowedFd<'_>, git: &[u8]) -> Outcome<Option<String>
 }
 
 const KEPT: &str = "the repository stays as it was, and changed files are in the working tree";
+
+/// Where the sandbox changed any references at all.
+fn removed_branch_of(layer: BorrowedFd<'_>, host: BorrowedFd<'_>, git: &[u8]) -> Outcome<Option<String>> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+    let open = |root| open(root, git, flags).during("open a repository");
+    let Some(theirs) = open(layer)? else { return Ok(None) };
+    let has = |name: &str| statat(&theirs, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+    let Some(ours) = open(host)?.filter(|_| has("refs") || has("packed-refs")) else { return Ok(None) };
+    let (ours, theirs) = (GitDirectory::whole(ours.as_fd()), GitDirectory::whole(theirs.as_fd()));
+    // What cannot be read is told of where it is looked into.
+    Ok(removed_branch(ours, theirs).unwrap_or_default())
+}
 
 /// A repository that is not in the project has no name in it.
 fn shown_as(git: &[u8]) -> String {

@@ -4,7 +4,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use ak_git::{GitDirectory, HiddenPaths, Index, branch_of, moved_branch};
+use ak_git::{GitDirectory, HiddenPaths, Index, branch_of, moved_branch, removed_branch};
 use rustix::fs::{AtFlags, Dir, FileType, OFlags, Stat, fstat, statat};
 use serde::{Deserialize, Serialize};
 
@@ -117,6 +117,9 @@ impl LinkedRepository {
         let (own, sandboxs) = (self.open_own(host)?, self.open_own(layer)?);
         let before = GitDirectory { common: host, own: own.as_ref().map(AsFd::as_fd) };
         let after = GitDirectory { common: layer, own: sandboxs.as_ref().map(AsFd::as_fd) };
+        if let Ok(Some(branch)) = removed_branch(before, after) {
+            return Ok(Some(format!("the sandbox removed {branch}, which is checked out")));
+        }
         let elsewhere = self.branches_elsewhere(host, before.own)?;
         Ok(match moved_branch(before, after, &elsewhere) {
             Ok(None) => None,
