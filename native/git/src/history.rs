@@ -24,7 +24,7 @@ pub fn new_commits(store: &Store, tips: &[Id], known: &[Id], shallow: &HashSet<I
     }
     let mut new = HashMap::new();
     let mut looked_at = 0;
-    while let Some((_, id)) = walk.queue.pop() {
+    while let Some((_, _, id)) = walk.queue.pop() {
         let is_known = walk.popped(id);
         walk.open -= usize::from(!is_known);
         looked_at += 1;
@@ -60,8 +60,8 @@ struct Met {
 struct Walk<'a> {
     store: &'a Store,
     met: HashMap<Id, Met>,
-    /// By time, the latest first.
-    queue: BinaryHeap<(u64, Id)>,
+    /// By time, the latest first; of one second, those that are known, which may have made others known.
+    queue: BinaryHeap<(u64, bool, Id)>,
     /// How many in the queue are not known.
     open: usize,
 }
@@ -89,7 +89,7 @@ impl Walk<'_> {
             return Err(Malformed::new(format!("the commit {id} is missing")));
         };
         self.open += usize::from(!is_known);
-        self.queue.push((commit.time, id));
+        self.queue.push((commit.time, is_known, id));
         Ok(())
     }
 
