@@ -166,7 +166,7 @@ function makeBasis(boot: BootSpec, paths: JailPaths): SpecBasis {
     rootReadonly: policy.fs.rootReadonly,
     scratchMib: scratchMiB(policy.resources),
     tmpMib: Math.min(policy.fs.tmpMiB, Math.max(4, Math.floor(policy.resources.memoryMiB / 4))),
-    views: views(boot),
+    views: views(boot, paths.gvisor !== undefined),
     hide: hideGroups(policy.fs.deny),
     protect: policy.fs.protect,
     review: policy.fs.review,
@@ -222,7 +222,8 @@ export function unprivilegedUser(user: string | null): { uid: number; gid: numbe
   return { uid, gid };
 }
 
-function views({ policy, projectDir, homeDir, repository, borrowed }: BootSpec): readonly JailView[] {
+function views(boot: BootSpec, hasOwnKernel: boolean): readonly JailView[] {
+  const { policy, projectDir, homeDir, repository, borrowed } = boot;
   const shown: JailView[] = [];
   const { mode, readonly } = policy.fs.workspace;
   if (mode !== "none") {
@@ -232,8 +233,9 @@ function views({ policy, projectDir, homeDir, repository, borrowed }: BootSpec):
   if (repository !== undefined) {
     const { directory, files, own, part } = repository;
     // A commit that would not be carried over must fail; in a copy everything is the sandbox's own.
-    const form = mode === "sync" && !readonly ? "sync" : "copy";
-    const isReadonly = readonly || mode === "mount";
+    const isSynced = mode === "sync" && !readonly && !hasOwnKernel;
+    const form = isSynced ? "sync" : "copy";
+    const isReadonly = readonly || (mode !== "copy" && !isSynced);
     const parts = { repository: { own, part } };
     shown.push({ source: directory, target: directory, form, readonly: isReadonly, ...parts });
     for (const file of files) shown.push({ source: file, target: file, form: "copy", readonly: true });
