@@ -1,8 +1,7 @@
 /** Containers that are started before anybody asks for one, and get their order when somebody does. Each serves once. */
 import { randomBytes } from "node:crypto";
-import type { Duplex } from "node:stream";
-import type { BootedSandbox, BootSpec, WarmSandbox, WarmShape } from "../../core/backend.js";
-import { AgentKernelError } from "../../core/errors.js";
+import type { BootSpec, WarmSandbox, WarmShape } from "../../core/backend.js";
+import { takeOnce } from "../../core/take-once.js";
 import { copiedViews, liveViews } from "../entry/views.js";
 import { engineImage } from "./container-spec.js";
 import type { Engine } from "./engine.js";
@@ -47,42 +46,14 @@ function labelOf({ kind }: Engine, { image, policy }: BootSpec): string {
 
 async function buildWarm(engine: Engine, spec: BootSpec, signal: AbortSignal): Promise<WarmSandbox> {
   const container = new RunContainer(await startContainer(engine, spec, { kind: "warm", signal }));
-  return new WarmContainer(engine, container, spec.hostname);
-}
-
-class WarmContainer implements WarmSandbox {
-  readonly over: Promise<void>;
-  readonly #engine: Engine;
-  readonly #container: RunContainer;
-  readonly #hostname: string;
-  #isTaken = false;
-  #tellTaken: () => void = () => {};
-
-  constructor(engine: Engine, container: RunContainer, hostname: string) {
-    this.#engine = engine;
-    this.#container = container;
-    this.#hostname = hostname;
-    const taken = new Promise<void>((resolve) => {
-      this.#tellTaken = resolve;
-    });
-    const ended = container.ended.then(
-      () => {},
-      () => {},
-    );
-    this.over = Promise.race([taken, ended]);
-  }
-
-  async take(spec: BootSpec, signal?: AbortSignal, onStream?: (stream: Duplex) => void): Promise<BootedSandbox> {
-    if (this.#isTaken) throw new AgentKernelError("internal", "a warm sandbox was taken twice");
-    this.#isTaken = true;
-    this.#tellTaken();
-    return await this.#container.boot(this.#engine, { ...spec, hostname: this.#hostname }, { signal, onStream });
-  }
-
-  async discard(): Promise<void> {
-    if (this.#isTaken) return;
-    this.#isTaken = true;
-    await this.#container.kill().catch(() => {});
-    await this.#container.removed;
-  }
+  return takeOnce({
+    gone: container.ended,
+    // An engine cannot change a host name later.
+    take: (own, taker, onStream) =>
+      container.boot(engine, { ...own, hostname: spec.hostname }, { signal: taker, onStream }),
+    discard: async () => {
+      await container.kill().catch(() => {});
+      await container.removed;
+    },
+  });
 }

@@ -1,9 +1,8 @@
 /** Jails that are built before anybody asks for them, and get the rest of their spec when somebody does. */
 import { Buffer } from "node:buffer";
 import { statSync } from "node:fs";
-import type { Socket } from "node:net";
-import type { BootedSandbox, BootSpec, WarmSandbox, WarmShape } from "../../core/backend.js";
-import { AgentKernelError } from "../../core/errors.js";
+import type { WarmSandbox, WarmShape } from "../../core/backend.js";
+import { takeOnce } from "../../core/take-once.js";
 import { bootIn, Jail, type JailPrograms } from "./jail-process.js";
 import { type JailSpec, type SpecBasis, takeText } from "./jail-spec.js";
 import { spawnJail } from "./jail-start.js";
@@ -100,44 +99,15 @@ async function buildWarm(programs: JailPrograms, plan: Plan, signal: AbortSignal
   } finally {
     signal.removeEventListener("abort", giveUp);
   }
-  return new WarmJail(jail, programs, plan.basis);
-}
-
-class WarmJail implements WarmSandbox {
-  readonly over: Promise<void>;
-  readonly #jail: Jail;
-  readonly #programs: JailPrograms;
-  readonly #basis: SpecBasis;
-  #isTaken = false;
-  #tellTaken: () => void = () => {};
-
-  constructor(jail: Jail, programs: JailPrograms, basis: SpecBasis) {
-    this.#jail = jail;
-    this.#programs = programs;
-    this.#basis = basis;
-    const taken = new Promise<void>((resolve) => {
-      this.#tellTaken = resolve;
-    });
-    this.over = Promise.race([taken, jail.gone]);
-  }
-
-  async take(spec: BootSpec, signal?: AbortSignal, onStream?: (stream: Socket) => void): Promise<BootedSandbox> {
-    if (this.#isTaken) throw new AgentKernelError("internal", "a warm sandbox was taken twice");
-    this.#isTaken = true;
-    this.#tellTaken();
-    return await bootIn(this.#jail, takeText(spec, this.#programs, this.#basis), signal, onStream);
-  }
-
-  prescan(number: number, folder: string): void {
-    // The jail tells such a line by its beginning.
-    if (!this.#isTaken) this.#jail.order({ foresee: number, source: folder });
-  }
-
-  async discard(): Promise<void> {
-    if (this.#isTaken) return;
-    this.#isTaken = true;
-    // It ends when its orders do, and has nothing to tell then.
-    this.#jail.kill().catch(() => {});
-    await this.#jail.gone;
-  }
+  return takeOnce({
+    gone: jail.gone,
+    take: (spec, taker, onStream) => bootIn(jail, takeText(spec, programs, plan.basis), taker, onStream),
+    // The jail recognises such a line by its beginning.
+    prescan: (number, folder) => jail.order({ foresee: number, source: folder }),
+    discard: () => {
+      // It ends when its orders do, and reports nothing then.
+      jail.kill().catch(() => {});
+      return jail.gone;
+    },
+  });
 }

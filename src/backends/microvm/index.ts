@@ -4,6 +4,7 @@
  * never gives a machine a device that leads anywhere but to its own stream, and never lets two of them share one.
  */
 import type { Backend, BootSpec, Lack, WarmShape } from "../../core/backend.js";
+import { takeOnce } from "../../core/take-once.js";
 import { sweepProjects } from "../entry/copied-project.js";
 import { copiedViews, liveViews } from "../entry/views.js";
 import { firstMessage } from "./first-message.js";
@@ -13,7 +14,6 @@ import { persistentMachines } from "./persistent/index.js";
 import { machineViews, RunMachine } from "./run-machine.js";
 import { memoryMib } from "./shape.js";
 import { shapeFor } from "./shape-for.js";
-import { WarmMachine } from "./warm-machine.js";
 
 export type { MicrovmOptions } from "./options.js";
 
@@ -71,7 +71,11 @@ function warmShape(options: MicrovmOptions, spec: BootSpec): WarmShape | null {
     build: async (signal) => {
       const machine = await startMachine(options, spec, signal);
       await machine.rehearse(signal);
-      return new WarmMachine(machine);
+      return takeOnce({
+        gone: machine.ended,
+        take: (spec, taker, onStream) => machine.boot(spec, taker, onStream),
+        discard: () => machine.kill().catch(() => {}),
+      });
     },
   };
 }
