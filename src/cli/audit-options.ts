@@ -5,9 +5,9 @@ import type { AuditRecord } from "../audit/reader.js";
 import { AgentKernelError } from "../core/errors.js";
 import { escapeJson } from "../core/escape.js";
 import { auditFolder } from "../core/state-folders.js";
+import type { Invocation } from "../invocation/index.js";
 import { parseDurationMs } from "../policy/resources.js";
 import { readConfiguration } from "../request/configuration.js";
-import type { Invocation } from "./invocation/index.js";
 import type { ParsedOptions } from "./option-spec.js";
 
 /** Where the user's configuration says, else the usual place. What whoever asks has seen end is in it. */

@@ -7,7 +7,7 @@ import type { CodeModeOptions } from "../codemode/index.js";
 import { AgentKernelError } from "../core/errors.js";
 import { readRegularFile } from "../core/regular-file.js";
 import { toolModulesFolder } from "../core/state-folders.js";
-import type { Invocation } from "./invocation/index.js";
+import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "./option-spec.js";
 
 export interface CodeModeRequest {

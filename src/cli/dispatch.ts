@@ -1,7 +1,7 @@
 /** From the words of the command line to the verb that serves them, and from its errors to an exit status. */
 import { AgentKernelError } from "../core/errors.js";
 import { version } from "../core/version.js";
-import type { Invocation } from "./invocation/index.js";
+import type { Invocation } from "../invocation/index.js";
 import { writeOut } from "./output.js";
 import { understand } from "./understand.js";
 import { familyOf } from "./verbs.js";

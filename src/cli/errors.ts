@@ -3,7 +3,7 @@ import { type AgentKernelError, errorTable, isAgentKernelError } from "../core/e
 import { escapeText } from "../core/escape.js";
 import { redactor } from "../core/redact.js";
 import { secretValues } from "../core/secret-names.js";
-import type { Invocation } from "./invocation/index.js";
+import type { Invocation } from "../invocation/index.js";
 import { writeErr, writeJson } from "./output.js";
 
 /** Prints it where it belongs and returns the exit status. */

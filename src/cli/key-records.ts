@@ -2,9 +2,9 @@
 import { ceilingText } from "../api/auth/key-ceiling.js";
 import type { KeyRecord } from "../api/auth/key-store.js";
 import { escapeText } from "../core/escape.js";
+import type { Invocation } from "../invocation/index.js";
 import { readConfiguration } from "../request/configuration.js";
 import { recordAlone } from "../runtime/run-audit.js";
-import type { Invocation } from "./invocation/index.js";
 import type { ParsedOptions } from "./option-spec.js";
 import { writeErr } from "./output.js";
 

@@ -5,13 +5,13 @@ import { OutputBudget } from "../api/limits/output-budget.js";
 import { Places } from "../api/limits/places.js";
 import { redactor } from "../core/redact.js";
 import { secretValues } from "../core/secret-names.js";
+import type { Invocation } from "../invocation/index.js";
 import { McpConnection, type McpHost } from "../mcp/index.js";
 import { RequestsAtWork } from "../mcp/requests-at-work.js";
 import { type LineOutput, LineTransport } from "../mcp/stdio/line-transport.js";
 import type { Opening } from "../mcp/stdio/opening.js";
 import { tools } from "../mcp/tools/index.js";
 import type { CodeModeRequest } from "./code-mode.js";
-import type { Invocation } from "./invocation/index.js";
 import type { ServerDefaults } from "./mcp-server-defaults.js";
 
 /** Of one client: commands at once, and such as wait for their turn. */

@@ -1,7 +1,7 @@
 /** The options of `run` that `mcp server` takes: what the user says once for every sandbox that is asked for later. */
 import { isAbsolute, join } from "node:path";
+import type { Invocation } from "../invocation/index.js";
 import type { StandingOptions } from "../request/index.js";
-import type { Invocation } from "./invocation/index.js";
 import type { ParsedOptions } from "./option-spec.js";
 import { serverPolicyOptions } from "./policy-options.js";
 

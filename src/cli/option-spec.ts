@@ -1,7 +1,7 @@
 /** The vocabulary of option tables. Parsing, help and completions are all made from the same tables. */
 import type { AgentKernelError } from "../core/errors.js";
+import type { Invocation } from "../invocation/index.js";
 import type { RequestOptions } from "../request/request-options.js";
-import type { Invocation } from "./invocation/index.js";
 
 export interface OptionSpec {
   /** Without the dashes. */

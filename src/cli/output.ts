@@ -1,6 +1,6 @@
 /** Our own writing to the standard streams. A reader that went away is no fault and is not reported. */
-import type { Invocation } from "./invocation/index.js";
-import { unwritable } from "./invocation/unwritable.js";
+import type { Invocation } from "../invocation/index.js";
+import { unwritable } from "../invocation/unwritable.js";
 
 /** Where our own words go. */
 export type Printer = Pick<Invocation, "stdout" | "stderr">;

@@ -21,6 +21,7 @@ import { WarmPool } from "../runtime/pool/index.js";
 import { Sandboxes } from "../runtime/sandboxes/index.js";
 import { SharedAudit } from "../runtime/shared-audit.js";
 import { DaemonApi, type ServeOptions } from "./api.js";
+import type { Commands } from "./client/commands.js";
 import type { ClientSession } from "./client/session.js";
 import { ownPlace, StartReader } from "./client/start.js";
 import { endSessions, STOP_GRACE_MS } from "./end-sessions.js";
@@ -50,6 +51,7 @@ export interface DaemonOptions {
   readonly place: DaemonPlace;
   /** Of its own process: where its state lies. */
   readonly own: Pick<Surroundings, "env" | "homeDir">;
+  readonly commands: Commands;
   readonly log: Log;
   /** Null where the log goes to stderr. */
   readonly logPath: string | null;
@@ -238,6 +240,7 @@ export class Daemon {
       build: buildId(),
       place: ownPlace(),
       starts: new StartReader(),
+      commands: this.#options.commands,
       resident: { ...resident, meter: api.meter },
       answer: (method, path) => this.#answer(method, path),
       serve: (request, response, isWaiting) => this.#serveRequest(api.serve(request, response, isWaiting)),

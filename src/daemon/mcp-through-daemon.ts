@@ -4,8 +4,8 @@
  * through as they are, both ways.
  */
 import type { Readable, Writable } from "node:stream";
-import type { Invocation } from "../cli/invocation/index.js";
 import { isAgentKernelError } from "../core/errors.js";
+import type { Invocation } from "../invocation/index.js";
 import type { LineOutput } from "../mcp/stdio/line-transport.js";
 import { messageLines } from "../mcp/stdio/message-lines.js";
 import type { Opening } from "../mcp/stdio/opening.js";

@@ -41,7 +41,7 @@ export async function runDaemon(options: DaemonProcess, onReady: (daemon: Daemon
   process.on("unhandledRejection", die);
   await onReady(daemon);
   // So that the first command line waits for nothing.
-  await Promise.all([import("../cli/verbs/run.js"), import("../cli/run/execute.js")]);
+  await options.commands.preload();
   await daemon.ended;
 }
 

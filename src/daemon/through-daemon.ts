@@ -1,6 +1,7 @@
 /** A command line that only a daemon can serve, from a process that is none: starts one where none is up. */
-import type { Invocation } from "../cli/invocation/index.js";
+
 import { AgentKernelError } from "../core/errors.js";
+import type { Invocation } from "../invocation/index.js";
 import { bringUp } from "./bring-up.js";
 import { relay } from "./relay.js";
 import { daemonPlace } from "./socket-place.js";

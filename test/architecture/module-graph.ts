@@ -15,7 +15,7 @@ const lifecycle = [...walls, "audit", "runtime", "config", "setup"];
 const surfaces = [...lifecycle, "request", "api", "mcp", "codemode"];
 
 /** Folder of src → folders that it may import, beside itself. A folder that is not here has no place yet. */
-const allowedImports: ReadonlyMap<string, readonly string[]> = new Map([
+export const allowedImports: ReadonlyMap<string, readonly string[]> = new Map([
   ["settings", []],
   ["core", ["settings"]],
   ["policy", vocabulary],
@@ -35,8 +35,9 @@ const allowedImports: ReadonlyMap<string, readonly string[]> = new Map([
   ["mcp", [...lifecycle, "request", "api"]],
   ["codemode", [...lifecycle, "request", "api", "mcp"]],
   ["agents", [...vocabulary, "detect"]],
-  ["daemon", [...surfaces, "cli"]],
-  ["cli", [...surfaces, "daemon", "agents"]],
+  ["invocation", [...vocabulary, "runtime"]],
+  ["daemon", [...surfaces, "invocation"]],
+  ["cli", [...surfaces, "invocation", "daemon", "agents"]],
 ]);
 
 const atLoadPatterns = [
@@ -104,7 +105,7 @@ export function forbiddenImports(graph: ModuleGraph): string[] {
   return faults;
 }
 
-/** Each cycle between files once, as the path that closes it. */
+/** Each cycle once, as the path that closes it. */
 export function importCycles(graph: ModuleGraph): string[] {
   const cycles: string[] = [];
   const finished = new Set<string>();

@@ -1,7 +1,7 @@
 /** A question that is answered with yes or no on the terminal. */
 import { createInterface } from "node:readline";
 import { AgentKernelError } from "../../core/errors.js";
-import type { Invocation } from "../invocation/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import { writeErr } from "../output.js";
 
 /** Anything but a yes is a no. */

@@ -8,7 +8,7 @@ import { escapeText } from "../../core/escape.js";
 import { findProgram } from "../../core/find-program.js";
 import { redactor } from "../../core/redact.js";
 import { secretValues } from "../../core/secret-names.js";
-import type { Invocation } from "../invocation/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
 import { confirm } from "./confirm.js";

@@ -4,9 +4,9 @@ import type { ApplyOptions, ApplyReport, ProjectChange } from "../../core/change
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeJson, escapeText } from "../../core/escape.js";
 import { agreedTo, projectPaths } from "../../core/project-paths.js";
+import type { Invocation } from "../../invocation/index.js";
 import { refuseToApplyToHome } from "../../request/home-folders.js";
 import { interruptible } from "../images/interruptible.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeOut } from "../output.js";
 import { changesOf, type FindSandbox } from "../sandbox-files.js";

@@ -2,8 +2,8 @@
 import type { ChangeList } from "../../core/changes.js";
 import { escapeJson, escapeText } from "../../core/escape.js";
 import { projectPaths } from "../../core/project-paths.js";
+import type { Invocation } from "../../invocation/index.js";
 import { interruptible } from "../images/interruptible.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeOut } from "../output.js";
 import { changesOf, type FindSandbox } from "../sandbox-files.js";

@@ -1,6 +1,6 @@
 /** A patch on its way to whoever reads it: as it is into a file or a pipe, made harmless on a terminal. */
 import { pipeline } from "node:stream/promises";
-import type { StandardOutput } from "../invocation/index.js";
+import type { StandardOutput } from "../../invocation/index.js";
 import { forTerminal } from "./terminal-patch.js";
 
 const READER_GONE = ["EPIPE", "ERR_STREAM_DESTROYED", "ERR_STREAM_PREMATURE_CLOSE"];

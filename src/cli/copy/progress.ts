@@ -1,6 +1,7 @@
 /** How far a copy is, in one line that is redrawn. Only for a person at a terminal; elsewhere nothing is drawn. */
+
+import type { Invocation } from "../../invocation/index.js";
 import { sizeText } from "../images/text.js";
-import type { Invocation } from "../invocation/index.js";
 
 const REDRAW_MS = 100;
 

@@ -1,5 +1,5 @@
 /** Work that Ctrl-C ends in good order: what came so far stays, and the next one goes on from there. */
-import type { Invocation } from "../invocation/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import { writeErr } from "../output.js";
 import { EndingSignals } from "../run/signals.js";
 

@@ -1,6 +1,6 @@
 /** Layers on their way, a line each, redrawn in place. Only for a person at a terminal; elsewhere nothing is drawn. */
 import { digestHex, type LayerProgress } from "../../images/index.js";
-import type { Invocation } from "../invocation/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import { sizeText } from "./text.js";
 
 interface Screen {

@@ -1,8 +1,8 @@
 /** `--dir`: everything is as if the caller had asked for it in that directory. */
 import { resolve } from "node:path";
+import type { Invocation } from "../../invocation/index.js";
 import { projectFolder } from "../../request/project-folder.js";
 import type { ParsedOptions } from "../option-spec.js";
-import type { Invocation } from "./index.js";
 
 export function inProject(parsed: ParsedOptions, invocation: Invocation): Invocation {
   const dir = parsed.values.get("dir")?.[0];

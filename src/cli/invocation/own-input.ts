@@ -4,7 +4,7 @@ import { constants, createReadStream, fstatSync, openSync } from "node:fs";
 import { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import { isatty } from "node:tty";
-import type { StandardInput } from "./index.js";
+import type { StandardInput } from "../../invocation/index.js";
 
 const READ_BYTES = 65_536;
 

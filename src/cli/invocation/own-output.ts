@@ -9,8 +9,8 @@ import type { Writable } from "node:stream";
 import { isatty } from "node:tty";
 import type { AgentKernelError } from "../../core/errors.js";
 import type { TerminalSize } from "../../core/exec.js";
-import type { CommandOutput, StandardOutput } from "./index.js";
-import { unwritable } from "./unwritable.js";
+import type { CommandOutput, StandardOutput } from "../../invocation/index.js";
+import { unwritable } from "../../invocation/unwritable.js";
 
 export class OwnOutput implements StandardOutput {
   readonly #fd: 1 | 2;

@@ -1,7 +1,7 @@
 /** The invocation of a command line that serves only its own process. Everything is looked up when it is asked for. */
 import { homeDirIn } from "../../core/account.js";
 import { AgentKernelError } from "../../core/errors.js";
-import { type EndingSignal, endingSignals, type Invocation, type SignalSource } from "./index.js";
+import { type EndingSignal, endingSignals, type Invocation, type SignalSource } from "../../invocation/index.js";
 import { OwnInput } from "./own-input.js";
 import { OwnOutput } from "./own-output.js";
 

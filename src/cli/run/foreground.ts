@@ -2,8 +2,8 @@
 import { constants } from "node:os";
 import { AgentKernelError } from "../../core/errors.js";
 import type { GuestExec } from "../../guest/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import type { CommandEnd, CommandWait } from "../../runtime/command-end.js";
-import type { Invocation } from "../invocation/index.js";
 import type { EndingSignals } from "./signals.js";
 import type { RunStreams } from "./streams.js";
 

@@ -1,7 +1,7 @@
 /** Tells of an image on its way: a line that is redrawn on a terminal, one line at the start elsewhere. */
 import { escapeText } from "../../core/escape.js";
+import type { StandardOutput } from "../../invocation/index.js";
 import type { ImageProgress } from "../../runtime/fetch-image.js";
-import type { StandardOutput } from "../invocation/index.js";
 
 const REDRAW_MS = 100;
 const CLEAR_LINE = "\r\u001b[K";

@@ -1,6 +1,6 @@
 /** Signals that mean "end this": passed on to the command, or, before there is one, to whoever is starting it. */
 import { constants } from "node:os";
-import type { SignalSource } from "../invocation/index.js";
+import type { SignalSource } from "../../invocation/index.js";
 
 export class EndingSignals {
   #onSignal: (signal: number) => void;

@@ -2,10 +2,10 @@
 import type { AgentKernelError } from "../../core/errors.js";
 import type { TerminalSize } from "../../core/exec.js";
 import type { GuestExec } from "../../guest/index.js";
+import type { Invocation, StandardOutput } from "../../invocation/index.js";
 import { CapturedOutput } from "../../runtime/captured-output.js";
 import type { MissedPaths } from "../../runtime/missed-paths.js";
 import type { RunRequest } from "../../runtime/run-request.js";
-import type { Invocation, StandardOutput } from "../invocation/index.js";
 import { endTyping } from "./end-of-typing.js";
 import { pumpInput } from "./pump-input.js";
 import { borrowTerminal, terminalSize, watchScreen } from "./terminal.js";

@@ -1,8 +1,8 @@
 /** The user's terminal while a command has one inside: raw, resized along, and always given back as it was. */
 import type { TerminalSize } from "../../core/exec.js";
 import type { GuestExec } from "../../guest/index.js";
+import type { CommandOutput, Invocation } from "../../invocation/index.js";
 import { ScreenModes } from "../../runtime/sandboxes/terminals/screen-modes.js";
-import type { CommandOutput, Invocation } from "../invocation/index.js";
 
 const USUAL_SIZE: TerminalSize = { cols: 80, rows: 24 };
 

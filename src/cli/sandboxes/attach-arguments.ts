@@ -1,7 +1,7 @@
 /** Parses the arguments of `attach`. */
 import { AgentKernelError } from "../../core/errors.js";
+import type { Invocation } from "../../invocation/index.js";
 import { parseEnv } from "../../request/policy-flags.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { parseDetachKeys, USUAL_DETACH_KEYS } from "./detach-keys.js";
 

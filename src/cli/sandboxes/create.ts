@@ -1,8 +1,8 @@
 /** Makes a sandbox that stays for a command line: with progress of its image, and given up when nobody waits. */
 import { escapeText } from "../../core/escape.js";
+import type { Invocation } from "../../invocation/index.js";
 import type { RunRequest } from "../../runtime/run-request.js";
 import type { CreateRequest, Sandbox } from "../../runtime/sandboxes/index.js";
-import type { Invocation } from "../invocation/index.js";
 import { writeErr } from "../output.js";
 import { imageProgress } from "../run/image-progress.js";
 import { EndingSignals } from "../run/signals.js";

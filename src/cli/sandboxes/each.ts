@@ -1,8 +1,8 @@
 /** One thing done to each of several sandboxes, or of what else has a name. All are tried; the first that could not be done is the answer. */
 import { AgentKernelError } from "../../core/errors.js";
+import type { Invocation } from "../../invocation/index.js";
 import { reportError } from "../errors.js";
 import { wordsOf } from "../images/words.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 

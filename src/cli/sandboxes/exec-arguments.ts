@@ -1,9 +1,9 @@
 /** Parses the arguments of `exec`. */
 import { AgentKernelError } from "../../core/errors.js";
+import type { Invocation } from "../../invocation/index.js";
 import { parseTypedDurationMs } from "../../policy/resources.js";
 import { parseEnv } from "../../request/policy-flags.js";
 import { graceOf } from "../grace.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 
 export interface ExecArguments {

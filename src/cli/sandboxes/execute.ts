@@ -1,11 +1,11 @@
 /** A whole `exec` in the foreground: as `run`, in a sandbox that is there before and after. Returns the exit status. */
 import { constants } from "node:os";
 import { escapeText } from "../../core/escape.js";
+import type { Invocation } from "../../invocation/index.js";
 import { type CommandEnd, exitStatus } from "../../runtime/command-end.js";
 import { hiddenIn, MissedPaths } from "../../runtime/missed-paths.js";
 import type { Blocked } from "../../runtime/sandbox-egress.js";
 import type { Sandbox, SandboxExec } from "../../runtime/sandboxes/index.js";
-import type { Invocation } from "../invocation/index.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
 import { waitInForeground } from "../run/foreground.js";
 import { blockedRemarks } from "../run/remarks.js";

@@ -1,7 +1,7 @@
 /** The user's sandboxes as the verbs about their files see them. */
 import type { PersistentChanges } from "../../core/changes.js";
 import { AgentKernelError } from "../../core/errors.js";
-import type { Invocation } from "../invocation/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import type { FindSandbox } from "../sandbox-files.js";
 import { isHeldName } from "./held-name.js";
 import { sandboxOf } from "./residents.js";

@@ -1,7 +1,7 @@
 /** Bytes of two streams onto stdout and stderr, no faster than they are read, and not at all once nobody does. */
 import type { Buffer } from "node:buffer";
 import type { AgentKernelError } from "../../core/errors.js";
-import type { CommandOutput, Invocation } from "../invocation/index.js";
+import type { CommandOutput, Invocation } from "../../invocation/index.js";
 
 export class LogOutput {
   readonly #outputs: Readonly<Record<1 | 2, CommandOutput>>;

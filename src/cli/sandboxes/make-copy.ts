@@ -1,6 +1,7 @@
 /** A new sandbox that begins as a copy, for a command line: made, and started where that was asked for. */
+
+import type { Invocation } from "../../invocation/index.js";
 import type { Sandbox, Sandboxes } from "../../runtime/sandboxes/index.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 import { shownSummary } from "./shown.js";

@@ -1,7 +1,7 @@
 /** The user's sandboxes that stay, for a verb about them. They live in the daemon. */
 import { AgentKernelError } from "../../core/errors.js";
+import type { Invocation } from "../../invocation/index.js";
 import type { Sandbox, Sandboxes } from "../../runtime/sandboxes/index.js";
-import type { Invocation } from "../invocation/index.js";
 
 export function sandboxesOf({ resident }: Pick<Invocation, "resident">): Sandboxes {
   if (resident !== null) return resident.sandboxes;

@@ -1,10 +1,10 @@
 /** `run --keep`: a run whose sandbox stays, from its start on, under a name of ours. */
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
+import type { Invocation } from "../../invocation/index.js";
 import type { RunRequest } from "../../runtime/run-request.js";
 import type { Sandbox } from "../../runtime/sandboxes/index.js";
 import { temporaryId } from "../../runtime/temporary-sandbox.js";
-import type { Invocation } from "../invocation/index.js";
 import { writeErr } from "../output.js";
 import { create } from "./create.js";
 import { executeIn } from "./execute.js";

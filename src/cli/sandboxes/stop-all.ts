@@ -13,9 +13,9 @@ import { stateMark } from "../../backends/linux/state-mark.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { nativeBinary } from "../../core/native-binary.js";
 import { engineFolder, journalFolder, sandboxesFolder } from "../../core/state-folders.js";
+import type { Invocation } from "../../invocation/index.js";
 import { openBackend } from "../../runtime/open-backend.js";
 import { isSandboxName } from "../../runtime/sandboxes/name.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 

@@ -1,5 +1,5 @@
 /** Work of the daemon's for a command line: given up when that is interrupted or gone. */
-import type { Invocation } from "../invocation/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import { EndingSignals } from "../run/signals.js";
 
 export async function whileWaited<T>(invocation: Invocation, work: (signal: AbortSignal) => Promise<T>): Promise<T> {

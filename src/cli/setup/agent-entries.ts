@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Setting } from "../../agents/agent.js";
 import { launchWords } from "../../agents/launch.js";
 import { stateFolder } from "../../core/state-folders.js";
-import type { Invocation } from "../invocation/index.js";
+import type { Invocation } from "../../invocation/index.js";
 
 interface AgentEntries {
   /** Files of this user's that would be changed. */

@@ -1,7 +1,7 @@
 /** Asks the user on the terminal whether something shall be done. */
 import { createInterface } from "node:readline";
 import { AgentKernelError } from "../../core/errors.js";
-import type { Invocation } from "../invocation/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import { writeErr } from "../output.js";
 
 /** Everything but a yes is a no. */

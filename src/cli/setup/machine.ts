@@ -5,6 +5,7 @@ import { AgentKernelError, errorTable } from "../../core/errors.js";
 import { nativeBinary, nativeNames } from "../../core/native-binary.js";
 import { type DoctorReport, examine } from "../../doctor/index.js";
 import { renderJson, renderText } from "../../doctor/render.js";
+import type { Invocation } from "../../invocation/index.js";
 import {
   checkOwnFiles,
   machineFacts,
@@ -19,7 +20,6 @@ import {
   serviceFile,
   serviceNames,
 } from "../../setup/index.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
 import { isAgreed } from "./consent.js";

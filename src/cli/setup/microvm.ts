@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import { AgentKernelError, errorTable } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
+import type { Invocation } from "../../invocation/index.js";
 import type { KernelSet } from "../../machine/index.js";
 import { candidateOf } from "../../runtime/backends/candidates.js";
 import type { Proof } from "../../runtime/backends/proof.js";
@@ -15,7 +16,6 @@ import {
   runLine,
   takeKernel,
 } from "../../setup/index.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
 import { isAgreed } from "./consent.js";

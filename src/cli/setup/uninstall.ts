@@ -7,6 +7,7 @@ import { findProgram } from "../../core/find-program.js";
 import { askDaemon } from "../../daemon/ask.js";
 import { daemonPlace } from "../../daemon/socket-place.js";
 import { removeFolders } from "../../images/unpack/unpacker-process.js";
+import type { Invocation } from "../../invocation/index.js";
 import {
   type FileChange,
   type KeptFolder,
@@ -18,7 +19,6 @@ import {
   serviceFile,
   serviceNames,
 } from "../../setup/index.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
 import { endEverySandbox } from "../sandboxes/stop-all.js";

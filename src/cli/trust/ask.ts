@@ -1,9 +1,9 @@
 /** Puts what a project's own files ask for to the user, once for each content, where there is a terminal to ask on. */
 import { escapeText } from "../../core/escape.js";
 import type { Surroundings } from "../../core/surroundings.js";
+import type { Invocation } from "../../invocation/index.js";
 import { type Configuration, preparePolicy, type RequestOptions, readConfiguration } from "../../request/index.js";
 import { changedLines, type TrustPart } from "../../request/trust/index.js";
-import type { Invocation } from "../invocation/index.js";
 import { writeErr } from "../output.js";
 import { decided } from "./decided.js";
 import { readLine } from "./read-line.js";

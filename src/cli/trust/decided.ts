@@ -1,9 +1,9 @@
 /** An answer about a project's own settings: on record, then remembered. */
 import { escapeText } from "../../core/escape.js";
+import type { Invocation } from "../../invocation/index.js";
 import type { Configuration } from "../../request/index.js";
 import { decide, type ProjectTrust, type TrustPart } from "../../request/trust/index.js";
 import { recordAlone } from "../../runtime/run-audit.js";
-import type { Invocation } from "../invocation/index.js";
 import { writeErr } from "../output.js";
 
 export async function decided(

@@ -1,6 +1,7 @@
 /** `agents uninstall`: takes it out again. */
+
+import type { Invocation } from "../../invocation/index.js";
 import { integrate } from "../agents/integrate.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {

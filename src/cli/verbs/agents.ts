@@ -4,8 +4,8 @@ import type { AgentState } from "../../agents/detect.js";
 import { launchWords } from "../../agents/launch.js";
 import { isAgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
+import type { Invocation } from "../../invocation/index.js";
 import { tableText } from "../images/text.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 

@@ -1,5 +1,5 @@
 /** `apply`: takes over what a sandbox changed. */
-import type { Invocation } from "../invocation/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { sandboxFiles } from "../sandboxes/files.js";
 

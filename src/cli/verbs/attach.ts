@@ -1,5 +1,5 @@
 /** `attach`: a terminal in a sandbox that stays. */
-import type { Invocation } from "../invocation/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {

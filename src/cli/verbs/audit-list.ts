@@ -2,8 +2,8 @@
 import { query } from "../../audit/query.js";
 import { summary } from "../../audit/summary.js";
 import { escapeText } from "../../core/escape.js";
+import type { Invocation } from "../../invocation/index.js";
 import { auditFilter, openAuditFolder, recordJson, wholeNumber } from "../audit-options.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeOut } from "../output.js";
 

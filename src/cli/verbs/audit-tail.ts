@@ -4,8 +4,8 @@ import { matches, query } from "../../audit/query.js";
 import type { AuditRecord } from "../../audit/reader.js";
 import { summary } from "../../audit/summary.js";
 import { escapeText } from "../../core/escape.js";
+import type { Invocation } from "../../invocation/index.js";
 import { auditFilter, openAuditFolder, recordJson, wholeNumber } from "../audit-options.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeOut } from "../output.js";
 

@@ -4,8 +4,8 @@ import { type Verdict, verify } from "../../audit/verify.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import { auditBeginningsFile } from "../../core/state-folders.js";
+import type { Invocation } from "../../invocation/index.js";
 import { openAuditFolder } from "../audit-options.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 

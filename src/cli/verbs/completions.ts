@@ -1,6 +1,7 @@
 /** `completions`: static text for a shell, made from the option tables. */
+
+import type { Invocation } from "../../invocation/index.js";
 import { completionsFor } from "../completions.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeOut } from "../output.js";
 

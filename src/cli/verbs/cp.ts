@@ -1,5 +1,5 @@
 /** `cp`: files into, out of and between sandboxes. */
-import type { Invocation } from "../invocation/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { sandboxFiles } from "../sandboxes/files.js";
 

@@ -1,8 +1,9 @@
 /** `create`: a sandbox that stays. It is not started. */
+
+import type { Invocation } from "../../invocation/index.js";
 import { prepareRun } from "../../request/prepare-run.js";
 import { wordsOf } from "../images/words.js";
 import { inProject } from "../invocation/in-project.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 import { create } from "../sandboxes/create.js";

@@ -1,12 +1,12 @@
 /** `daemon prewarm`: sandboxes are built for runs that have not come yet. */
 import { AgentKernelError } from "../../core/errors.js";
 import { imageOfRuntime } from "../../detect/runtimes.js";
+import type { Invocation } from "../../invocation/index.js";
 import { readConfiguration } from "../../request/configuration.js";
 import { prepareRun } from "../../request/prepare-run.js";
 import { forImage } from "../../runtime/backends/choice.js";
 import { chooseBackend } from "../../runtime/backends/choose.js";
 import { resolveRoot } from "../../runtime/root-image.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 import { poolSettings } from "../pool-settings.js";

@@ -5,8 +5,8 @@ import { askDaemon } from "../../daemon/ask.js";
 import { bringUp } from "../../daemon/bring-up.js";
 import { daemonPlace } from "../../daemon/socket-place.js";
 import type { DaemonStatus } from "../../daemon/status.js";
+import type { Invocation } from "../../invocation/index.js";
 import { checkUserFile } from "../daemon-stay.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
 

@@ -6,9 +6,10 @@ import { FileLog, type Log, StderrLog } from "../../daemon/log.js";
 import { runDaemon } from "../../daemon/own-process.js";
 import { daemonPlace } from "../../daemon/socket-place.js";
 import { answeringStarter, isInBackground } from "../../daemon/starter.js";
+import type { Invocation } from "../../invocation/index.js";
+import { daemonCommands } from "../daemon-commands.js";
 import { logPath } from "../daemon-options.js";
 import { readStay, USUAL_LINGER_MS } from "../daemon-stay.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeOut } from "../output.js";
 
@@ -25,7 +26,17 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
     if (service !== null) await makeRoom(place);
     const own = { env, homeDir };
     const stay = await read().catch((error: unknown) => stayAnyway(error, log));
-    const options = { place, own, log, logPath: path, stay, readStay: read, isBackground, service };
+    const options = {
+      place,
+      own,
+      commands: daemonCommands,
+      log,
+      logPath: path,
+      stay,
+      readStay: read,
+      isBackground,
+      service,
+    };
     await runDaemon(options, async () => {
       await sayReady();
     });

@@ -3,9 +3,9 @@ import { escapeText } from "../../core/escape.js";
 import { askDaemon } from "../../daemon/ask.js";
 import { bringUp } from "../../daemon/bring-up.js";
 import { daemonPlace } from "../../daemon/socket-place.js";
+import type { Invocation } from "../../invocation/index.js";
 import { logPath } from "../daemon-options.js";
 import { readStay } from "../daemon-stay.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
 

@@ -4,7 +4,7 @@ import { escapeText } from "../../core/escape.js";
 import { askDaemon } from "../../daemon/ask.js";
 import { daemonPlace } from "../../daemon/socket-place.js";
 import { type DaemonStatus, statusText } from "../../daemon/status.js";
-import type { Invocation } from "../invocation/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
 

@@ -2,7 +2,7 @@
 import { askDaemon } from "../../daemon/ask.js";
 import { daemonPlace } from "../../daemon/socket-place.js";
 import { count } from "../../daemon/status.js";
-import type { Invocation } from "../invocation/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 

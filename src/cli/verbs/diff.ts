@@ -1,5 +1,5 @@
 /** `diff`: what a sandbox changed in its copy of the project. */
-import type { Invocation } from "../invocation/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { sandboxFiles } from "../sandboxes/files.js";
 

@@ -6,8 +6,8 @@ import { nativeBinary } from "../../core/native-binary.js";
 import { examine } from "../../doctor/index.js";
 import { renderJson, renderText } from "../../doctor/render.js";
 import { findHidden } from "../../guest/hidden-content.js";
+import type { Invocation } from "../../invocation/index.js";
 import { builtInHideRules } from "../../policy/hidden.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 

@@ -1,6 +1,7 @@
 /** `fork`: a second sandbox with everything that one has written. */
+
+import type { Invocation } from "../../invocation/index.js";
 import { wordsOf } from "../images/words.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { makeCopy } from "../sandboxes/make-copy.js";
 import { sandboxesOf, sandboxOf } from "../sandboxes/residents.js";

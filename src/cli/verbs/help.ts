@@ -1,6 +1,7 @@
 /** `help`: the overview, or a verb's own help. */
+
+import type { Invocation } from "../../invocation/index.js";
 import { familyHelp, overviewHelp, verbHelp } from "../help.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeOut } from "../output.js";
 import { familyOf, findVerb } from "../verbs.js";

@@ -7,7 +7,7 @@ import { CLEANED_VARIABLE } from "../../agents/claude/hook-entry.js";
 import { pathOutside, runningProgram } from "../../agents/launch.js";
 import { realPath } from "../../agents/real-path.js";
 import { readRegularFile } from "../../core/regular-file.js";
-import type { Invocation } from "../invocation/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeOut } from "../output.js";
 

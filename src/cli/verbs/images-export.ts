@@ -8,13 +8,13 @@ import { finished } from "node:stream/promises";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
 import { type ExportFormat, exportFormats, exportImage, hostPlatform, platformText } from "../../images/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import { imagesMeant } from "../images/find-image.js";
 import { interruptible } from "../images/interruptible.js";
 import { openImageStore } from "../images/settings.js";
 import { shownImage } from "../images/shown-record.js";
 import { sizeText } from "../images/text.js";
 import { wordsOf } from "../images/words.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 

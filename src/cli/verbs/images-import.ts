@@ -2,6 +2,7 @@
 import { addAbortSignal } from "node:stream";
 import { nativeBinary } from "../../core/native-binary.js";
 import { importImage, makeRoom, parseReference, parseSource } from "../../images/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import { interruptible } from "../images/interruptible.js";
 import { terminalBars } from "../images/progress.js";
 import { remark } from "../images/remark.js";
@@ -9,7 +10,6 @@ import { imageVerbSettings, openImageStore } from "../images/settings.js";
 import { familiarName, shownImage } from "../images/shown-record.js";
 import { sizeText } from "../images/text.js";
 import { wordsOf } from "../images/words.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 

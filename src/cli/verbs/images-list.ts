@@ -1,9 +1,9 @@
 /** `images list`: what is in the store, how large, how old, and who uses it. */
 import { type ListedImage, type PinUser, parseReference, shortDigest } from "../../images/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import { openImageStore } from "../images/settings.js";
 import { familiarName, shownImage, userText } from "../images/shown-record.js";
 import { ageText, sizeText, tableText } from "../images/text.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 

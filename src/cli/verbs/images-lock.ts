@@ -15,10 +15,10 @@ import {
   type TagOptions,
   tagDigest,
 } from "../../images/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import { interruptible } from "../images/interruptible.js";
 import { imageVerbSettings, openImageStore } from "../images/settings.js";
 import { writeLock } from "../images/write-lock.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 

@@ -1,11 +1,11 @@
 /** `images prune`: frees room, and says how much. */
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
+import type { Invocation } from "../../invocation/index.js";
 import { parseSizeMiB, type Range } from "../../policy/resources.js";
 import { openImageStore } from "../images/settings.js";
 import { familiarName, shownImage } from "../images/shown-record.js";
 import { sizeText } from "../images/text.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 

@@ -15,6 +15,7 @@ import {
   type TagOptions,
   tagDigest,
 } from "../../images/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import { interruptible } from "../images/interruptible.js";
 import { terminalBars } from "../images/progress.js";
 import { remark } from "../images/remark.js";
@@ -22,7 +23,6 @@ import { imageVerbSettings, openImageStore } from "../images/settings.js";
 import { familiarName, shownImage } from "../images/shown-record.js";
 import { sizeText } from "../images/text.js";
 import { wordsOf } from "../images/words.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 

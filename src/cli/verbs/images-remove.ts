@@ -1,12 +1,12 @@
 /** `images remove`: by name or by the start of a digest. What a process uses stays. */
 import { AgentKernelError } from "../../core/errors.js";
 import type { ImageRecord, PinUser } from "../../images/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import { imagesMeant } from "../images/find-image.js";
 import { openImageStore } from "../images/settings.js";
 import { familiarName, shownImage, userText } from "../images/shown-record.js";
 import { sizeText } from "../images/text.js";
 import { wordsOf } from "../images/words.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 

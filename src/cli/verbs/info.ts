@@ -1,6 +1,7 @@
 /** `info`: everything about one sandbox that stays. */
+
+import type { Invocation } from "../../invocation/index.js";
 import { wordsOf } from "../images/words.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 import { infoText } from "../sandboxes/info-text.js";

@@ -2,10 +2,10 @@
 import { ceilingText } from "../../api/auth/key-ceiling.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
+import type { Invocation } from "../../invocation/index.js";
 import { parseCount, parseLifeMs } from "../../policy/resources.js";
 import { checkSandboxName } from "../../runtime/sandboxes/name.js";
 import { keyScopes } from "../api-options.js";
-import type { Invocation } from "../invocation/index.js";
 import { keyAnswer, keyStore } from "../key-answers.js";
 import { ceilingFrom } from "../key-ceiling-options.js";
 import { recordKey } from "../key-records.js";

@@ -1,7 +1,7 @@
 /** `keys list`: the keys there are, and what each may do. */
 import { escapeText } from "../../core/escape.js";
+import type { Invocation } from "../../invocation/index.js";
 import { tableText } from "../images/text.js";
-import type { Invocation } from "../invocation/index.js";
 import { keyAnswer, keyRow, keyStore } from "../key-answers.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";

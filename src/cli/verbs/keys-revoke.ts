@@ -1,6 +1,6 @@
 /** `keys revoke`: from the next request on the key is nobody's. */
 import { AgentKernelError } from "../../core/errors.js";
-import type { Invocation } from "../invocation/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import { keyAnswer, keyStore } from "../key-answers.js";
 import { recordKey } from "../key-records.js";
 import type { ParsedOptions } from "../option-spec.js";

@@ -5,8 +5,8 @@ import { textIfThere } from "../../core/text-if-there.js";
 import { askDaemon } from "../../daemon/ask.js";
 import { daemonPlace } from "../../daemon/socket-place.js";
 import type { DaemonStatus } from "../../daemon/status.js";
+import type { Invocation } from "../../invocation/index.js";
 import { parseCount } from "../../policy/resources.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeOut } from "../output.js";
 

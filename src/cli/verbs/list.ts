@@ -1,8 +1,8 @@
 /** `list`: the sandboxes that stay. */
 import { escapeText } from "../../core/escape.js";
+import type { Invocation } from "../../invocation/index.js";
 import type { SandboxSummary } from "../../runtime/sandboxes/index.js";
 import { ageText, leftText, tableText } from "../images/text.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
 import { sandboxesOf } from "../sandboxes/residents.js";

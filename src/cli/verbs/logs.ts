@@ -1,8 +1,8 @@
 /** `logs`: the output of a detached command, on the streams that it was written to. */
 import { AgentKernelError } from "../../core/errors.js";
+import type { Invocation } from "../../invocation/index.js";
 import type { LogPiece, Sandbox } from "../../runtime/sandboxes/index.js";
 import { wordsOf } from "../images/words.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeJson } from "../output.js";
 import { EndingSignals } from "../run/signals.js";

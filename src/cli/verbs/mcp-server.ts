@@ -5,11 +5,11 @@
  */
 import { constants } from "node:os";
 import { escapeText } from "../../core/escape.js";
+import type { Invocation } from "../../invocation/index.js";
 import { codeInstructions, sandboxInstructions } from "../../mcp/greeting.js";
 import type { LineOutput } from "../../mcp/stdio/line-transport.js";
 import { type Opening, openLines } from "../../mcp/stdio/opening.js";
 import { type CodeModeRequest, codeModeOf } from "../code-mode.js";
-import type { Invocation } from "../invocation/index.js";
 import { readServerDefaults, type ServerDefaults } from "../mcp-server-defaults.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr } from "../output.js";

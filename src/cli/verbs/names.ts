@@ -1,5 +1,5 @@
 /** `names`: of the sandboxes that stay, or of snapshots, for a shell that completes one. Without a daemon it knows none. */
-import type { Invocation } from "../invocation/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeOut } from "../output.js";
 

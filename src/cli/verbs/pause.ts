@@ -1,5 +1,5 @@
 /** `pause`: sandboxes that stay. */
-import type { Invocation } from "../invocation/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { forEach } from "../sandboxes/each.js";
 import { sandboxOf } from "../sandboxes/residents.js";

@@ -3,13 +3,13 @@
 import { escapeText } from "../../core/escape.js";
 import type { Policy } from "../../core/policy.js";
 import { findHidden } from "../../guest/hidden-content.js";
+import type { Invocation } from "../../invocation/index.js";
 import { type ExplainRow, explain, explainText } from "../../policy/explain.js";
 import { withAgentInside } from "../../request/agent-inside.js";
 import { readConfiguration } from "../../request/configuration.js";
 import { policyNotes } from "../../request/policy-notes.js";
 import { preparePolicy, wantedImage } from "../../request/prepare-run.js";
 import { inProject } from "../invocation/in-project.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
 

@@ -1,5 +1,5 @@
 /** `remove`: sandboxes that stay, with everything that they have written. */
-import type { Invocation } from "../invocation/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { forEach } from "../sandboxes/each.js";
 import { isHeldName } from "../sandboxes/held-name.js";

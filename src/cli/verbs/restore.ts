@@ -1,6 +1,7 @@
 /** `restore`: a new sandbox from a snapshot. */
+
+import type { Invocation } from "../../invocation/index.js";
 import { wordsOf } from "../images/words.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { makeCopy } from "../sandboxes/make-copy.js";
 import { sandboxesOf } from "../sandboxes/residents.js";

@@ -1,11 +1,11 @@
 /** `run`: a temporary sandbox for one command. */
 import { AgentKernelError } from "../../core/errors.js";
+import type { Invocation } from "../../invocation/index.js";
 import { withAgentInside } from "../../request/agent-inside.js";
 import { prepareRun } from "../../request/prepare-run.js";
 import { isPlace } from "../../runtime/root-image.js";
 import { graceOf } from "../grace.js";
 import { inProject } from "../invocation/in-project.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { poolSettings } from "../pool-settings.js";
 import { withTrust } from "../trust/ask.js";

@@ -15,10 +15,11 @@ import { runDaemon } from "../../daemon/own-process.js";
 import { refuseUnlessReplaceable } from "../../daemon/replaceable.js";
 import { type DaemonPlace, daemonPlace } from "../../daemon/socket-place.js";
 import type { DaemonStatus } from "../../daemon/status.js";
+import type { Invocation } from "../../invocation/index.js";
 import { parseCount } from "../../policy/resources.js";
 import { readConfiguration } from "../../request/index.js";
+import { daemonCommands } from "../daemon-commands.js";
 import { logPath } from "../daemon-options.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeOut } from "../output.js";
 
@@ -48,7 +49,9 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   const log = path === null ? new StderrLog() : new FileLog(path);
   const stay = { onDemand: false, idleTimeoutMs: null };
   const life = { stay, readStay: async () => stay, isBackground: false, service: env.AGENTKERNEL_SERVICE || null };
-  await runDaemon({ place, own: { env, homeDir }, log, logPath: path, ...life, serve }, async (daemon) => {
+  const own = { env, homeDir };
+  const options = { place, own, commands: daemonCommands, log, logPath: path, ...life, serve };
+  await runDaemon(options, async (daemon) => {
     await writeOut(invocation, `listening on ${daemon.url}\n`);
   });
   return 0;

@@ -1,6 +1,7 @@
 /** `setup`: the machine, the file of a service, or the end of it all. Shows before it does. */
 import { existsSync } from "node:fs";
 import { AgentKernelError } from "../../core/errors.js";
+import type { Invocation } from "../../invocation/index.js";
 import {
   type FileChange,
   makeChange,
@@ -12,7 +13,6 @@ import {
   serviceFile,
   serviceNames,
 } from "../../setup/index.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 import { isAgreed } from "../setup/consent.js";

@@ -1,6 +1,7 @@
 /** `snapshot`: keeps what a sandbox has written and, in a machine, what it has in memory. */
+
+import type { Invocation } from "../../invocation/index.js";
 import { wordsOf } from "../images/words.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 import { sandboxesOf, sandboxOf } from "../sandboxes/residents.js";

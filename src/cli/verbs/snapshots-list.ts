@@ -1,8 +1,8 @@
 /** `snapshots list`: what was kept of sandboxes. */
 import { escapeText } from "../../core/escape.js";
+import type { Invocation } from "../../invocation/index.js";
 import type { SnapshotInfo } from "../../runtime/sandboxes/index.js";
 import { ageText, sizeText, tableText } from "../images/text.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
 import { sandboxesOf } from "../sandboxes/residents.js";

@@ -1,5 +1,5 @@
 /** `snapshots remove`: what was kept of sandboxes. */
-import type { Invocation } from "../invocation/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { forEach } from "../sandboxes/each.js";
 import { sandboxesOf } from "../sandboxes/residents.js";

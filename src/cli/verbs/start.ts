@@ -1,5 +1,5 @@
 /** `start`: sandboxes that were made or stopped run again, with all that they had written. */
-import type { Invocation } from "../invocation/index.js";
+import type { Invocation } from "../../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { forEach } from "../sandboxes/each.js";
 import { sandboxOf } from "../sandboxes/residents.js";

@@ -1,6 +1,7 @@
 /** `stats`: what sandboxes use. On a terminal it is shown anew each second, until it is interrupted. */
+
+import type { Invocation } from "../../invocation/index.js";
 import type { Sandbox, SandboxStats } from "../../runtime/sandboxes/index.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
 import { EndingSignals } from "../run/signals.js";

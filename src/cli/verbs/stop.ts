@@ -2,8 +2,8 @@
 import type { CarryReport } from "../../core/backend.js";
 import { escapeText } from "../../core/escape.js";
 import { shownCarry } from "../../core/shown-carry.js";
+import type { Invocation } from "../../invocation/index.js";
 import { parseTypedDurationMs } from "../../policy/resources.js";
-import type { Invocation } from "../invocation/index.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr } from "../output.js";
 import { carriedRemarks, statusWith } from "../run/carried.js";

@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
 import type { Resident } from "../../runtime/resident.js";
 import { refusalOf } from "./admission.js";
+import type { Commands } from "./commands.js";
 import { ClientFrame, FrameDecoder, type FrameReceiver } from "./frames.js";
 import { ClientSession } from "./session.js";
 import type { StartReader } from "./start.js";
@@ -18,6 +19,7 @@ export interface ConnectionOptions {
   /** Where this process lives: see `ownPlace`. */
   readonly place: string;
   readonly resident: Resident;
+  readonly commands: Commands;
   readonly starts: StartReader;
   readonly onSession: (session: ClientSession) => void;
   readonly onFault: (error: unknown) => void;
@@ -66,7 +68,8 @@ export class ClientConnection implements FrameReceiver {
   }
 
   async #decide(start: Parameters<typeof refusalOf>[0]): Promise<void> {
-    const refusal = this.#options.isClosed() ?? (await refusalOf(start, this.#options.place));
+    const { isClosed, place, resident, commands } = this.#options;
+    const refusal = isClosed() ?? (await refusalOf(start, place, commands));
     if (this.#socket.destroyed) return;
     if (refusal !== null) {
       refuse(this.#socket, refusal);
@@ -74,7 +77,7 @@ export class ClientConnection implements FrameReceiver {
     }
     // Before anything is set going: a client that was not told, because this process died, does it alone.
     this.#socket.write(AGREEMENT);
-    this.#session = new ClientSession(this.#socket, start, this.#options.resident);
+    this.#session = new ClientSession(this.#socket, start, resident, commands);
     this.#options.onSession(this.#session);
   }
 

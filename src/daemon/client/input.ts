@@ -1,7 +1,7 @@
 /** A client's stdin. The client reads no more of it than was asked for here, which is what somebody here reads. */
 import type { Buffer } from "node:buffer";
 import { Readable } from "node:stream";
-import type { StandardInput } from "../../cli/invocation/index.js";
+import type { StandardInput } from "../../invocation/index.js";
 
 const WINDOW_BYTES = 262_144;
 

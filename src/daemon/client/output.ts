@@ -5,10 +5,10 @@
 import { Buffer } from "node:buffer";
 import { Writable } from "node:stream";
 import { getSystemErrorName } from "node:util";
-import type { CommandOutput, StandardOutput } from "../../cli/invocation/index.js";
-import { unwritable } from "../../cli/invocation/unwritable.js";
 import type { AgentKernelError } from "../../core/errors.js";
 import type { TerminalSize } from "../../core/exec.js";
+import type { CommandOutput, StandardOutput } from "../../invocation/index.js";
+import { unwritable } from "../../invocation/unwritable.js";
 
 export const OUTPUT_WINDOW_BYTES = 1 << 20;
 const FRAME_BYTES = 262_144;

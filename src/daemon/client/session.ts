@@ -5,14 +5,13 @@
 import { Buffer } from "node:buffer";
 import { constants } from "node:os";
 import type { Duplex } from "node:stream";
-import { dispatch } from "../../cli/dispatch.js";
-import { Departure } from "../../cli/invocation/departure.js";
-import type { Invocation } from "../../cli/invocation/index.js";
-import { isStanding } from "../../cli/verbs.js";
 import { homeDirIn } from "../../core/account.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { TerminalSize } from "../../core/exec.js";
+import { Departure } from "../../invocation/departure.js";
+import type { Invocation } from "../../invocation/index.js";
 import type { Resident } from "../../runtime/resident.js";
+import type { Commands } from "./commands.js";
 import { ClientFrame, encodeFrame, encodeHeader, encodeNumber, type FrameReceiver } from "./frames.js";
 import { ClientInput } from "./input.js";
 import { ClientOutput } from "./output.js";
@@ -41,11 +40,11 @@ export class ClientSession implements FrameReceiver {
   #tellAnswered: () => void = () => {};
 
   /** The client has been told that it is served. */
-  constructor(socket: Duplex, start: ClientStart, resident: Resident) {
+  constructor(socket: Duplex, start: ClientStart, resident: Resident, commands: Commands) {
     this.#socket = socket;
     this.#start = start;
     this.#window = start.window;
-    this.isStanding = isStanding(start.words);
+    this.isStanding = commands.isStanding(start.words);
     this.answered = new Promise((resolve) => {
       this.#tellAnswered = resolve;
     });
@@ -60,7 +59,9 @@ export class ClientSession implements FrameReceiver {
     this.#stdout = this.#output(1, outputs[0]);
     this.#stderr = this.#output(2, outputs[1]);
     socket.once("close", () => this.#leave());
-    this.over = dispatch(start.words, this.#invocation(resident)).then((status) => this.#answer(status & 0xff, 0));
+    this.over = commands
+      .dispatch(start.words, this.#invocation(resident))
+      .then((status) => this.#answer(status & 0xff, 0));
   }
 
   get isAnswered(): boolean {

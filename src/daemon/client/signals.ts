@@ -1,6 +1,6 @@
 /** Signals that a client was sent, for whoever listens on its behalf. */
 import { constants } from "node:os";
-import { type EndingSignal, endingSignals, type SignalSource } from "../../cli/invocation/index.js";
+import { type EndingSignal, endingSignals, type SignalSource } from "../../invocation/index.js";
 
 export class ClientSignals implements SignalSource {
   readonly #ending = new Set<(name: EndingSignal) => void>();

@@ -1,7 +1,7 @@
 /** `own FOLDER`: takes over the sandbox that runs in a state folder, or starts one, and holds it. */
 import { basename } from "node:path";
 import { linuxBackend } from "../../../src/backends/linux/index.js";
-import type { Invocation } from "../../../src/cli/invocation/index.js";
+import type { Invocation } from "../../../src/invocation/index.js";
 import type { ParsedOptions } from "../../../src/cli/option-spec.js";
 import { nativeBinary } from "../../../src/core/native-binary.js";
 import { journalFolder } from "../../../src/core/state-folders.js";

@@ -1,14 +1,14 @@
 /**
- * src/cli/invocation owns what a verb knows of whoever called it: folder, environment, standard streams, terminal and
- * signals, as one value. The command line makes it from its own process, the daemon from a client's connection. A verb
- * never looks past it at the process that it runs in, since that may serve many at once.
+ * src/invocation owns what a verb knows of its caller: directory, environment, standard streams, terminal and signals, as
+ * one value. The command line makes it from its own process, the daemon from a client's connection. A verb never looks
+ * past it at the process that it runs in, since that may serve many at once.
  */
 import type { Buffer } from "node:buffer";
 import type { Readable, Writable } from "node:stream";
-import type { AgentKernelError } from "../../core/errors.js";
-import type { TerminalSize } from "../../core/exec.js";
-import type { Surroundings } from "../../core/surroundings.js";
-import type { Resident } from "../../runtime/resident.js";
+import type { AgentKernelError } from "../core/errors.js";
+import type { TerminalSize } from "../core/exec.js";
+import type { Surroundings } from "../core/surroundings.js";
+import type { Resident } from "../runtime/resident.js";
 import type { Departure } from "./departure.js";
 
 export interface Invocation extends Surroundings {
