@@ -11,21 +11,23 @@ const LINK_NAME = "watched";
 export class WatchedSources {
   readonly #dist: string;
   readonly #link: string;
-  readonly #paths: readonly string[];
   readonly #watchers: FSWatcher[] = [];
+  #paths: readonly string[] = [];
   #maybeChanged = false;
+  #isClosed = false;
 
   private constructor(dist: string, folder: string) {
     this.#dist = dist;
     this.#link = join(folder, LINK_NAME);
-    this.#paths = listed(dist);
   }
 
   /** `dist` is the folder of the bundle; `folder` that of the daemon's socket, and this daemon's alone. */
   static open(dist: string, folder: string): WatchedSources {
     const sources = new WatchedSources(dist, folder);
     rmSync(sources.#link, { force: true });
-    sources.#watch();
+    // More than a thousand files, and the process that started this one waits until it is ready. Without the link,
+    // clients look by themselves.
+    setImmediate(() => sources.#watch());
     return sources;
   }
 
@@ -39,12 +41,15 @@ export class WatchedSources {
   }
 
   close(): void {
+    this.#isClosed = true;
     rmSync(this.#link, { force: true });
     for (const watcher of this.#watchers.splice(0)) watcher.close();
   }
 
   #watch(): void {
+    if (this.#isClosed) return;
     try {
+      this.#paths = listed(this.#dist);
       for (const path of this.#paths.filter(isFolder)) this.#watchOne(path);
       // Files at the top, and the list itself.
       for (const path of new Set(this.#paths.map((one) => dirname(one)))) this.#watchOne(path);
