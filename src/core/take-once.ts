@@ -4,7 +4,7 @@ import { deferred } from "./deferred.js";
 import { AgentKernelError } from "./errors.js";
 
 /** What differs from backend to backend. */
-export interface TakeOnceParts {
+interface TakeOnceParts {
   /** Settles, either way, when nothing of it is left. */
   readonly gone: Promise<unknown>;
   readonly take: WarmSandbox["take"];

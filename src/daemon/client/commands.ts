@@ -1,7 +1,7 @@
 import type { Invocation } from "../../invocation/index.js";
 
 /** The process that may serve a command line: only a daemon, only one of its own, or any. */
-export type ServedBy = "daemon" | "own process" | "any";
+type ServedBy = "daemon" | "own process" | "any";
 
 /** The verbs of the command line, which hands them to the daemon that it runs: the daemon itself knows none. */
 export interface Commands {
