@@ -1,10 +1,10 @@
 /** `own FOLDER`: takes over the sandbox that runs in a state folder, or starts one, and holds it. */
 import { basename } from "node:path";
 import { linuxBackend } from "../../../src/backends/linux/index.js";
-import type { Invocation } from "../../../src/invocation/index.js";
 import type { ParsedOptions } from "../../../src/cli/option-spec.js";
 import { nativeBinary } from "../../../src/core/native-binary.js";
 import { journalFolder } from "../../../src/core/state-folders.js";
+import type { Invocation } from "../../../src/invocation/index.js";
 import { resolve } from "../../../src/policy/resolve.js";
 
 export async function execute(
