@@ -18,6 +18,7 @@ use rustix::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    cgroup,
     channel::Channel,
     control::Layer,
     fault::{During, Fault, Outcome},
@@ -249,7 +250,7 @@ impl Child<'_> {
             return Err(Fault::start("the ways into the sandbox's cgroups did not arrive"));
         }
         for door in doors {
-            rustix::io::write(door, b"0").during("enter the sandbox's cgroup")?;
+            cgroup::enter(door).during("enter the sandbox's cgroup")?;
         }
         Ok(prepared)
     }

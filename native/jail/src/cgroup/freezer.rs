@@ -9,6 +9,7 @@ use std::{
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::{Mode, OFlags, open},
+    io::retry_on_intr,
 };
 
 use super::{
@@ -81,11 +82,12 @@ fn await_frozen(path: &Path) -> Outcome<()> {
     let events = events.during("watch the sandbox freeze")?;
     loop {
         let mut text = [0; 128];
-        let length = rustix::io::pread(&events, &mut text, 0).during("watch the sandbox freeze")?;
+        let length = retry_on_intr(|| rustix::io::pread(&events, &mut text, 0)).during("watch the sandbox freeze")?;
         if String::from_utf8_lossy(&text[..length]).lines().any(|line| line == "frozen 1") {
             return Ok(());
         }
-        if poll(&mut [PollFd::new(&events, PollFlags::PRI)], Some(&PATIENCE)).during("watch the sandbox freeze")? == 0 {
+        let mut polled = [PollFd::new(&events, PollFlags::PRI)];
+        if retry_on_intr(|| poll(&mut polled, Some(&PATIENCE))).during("watch the sandbox freeze")? == 0 {
             return Err(Fault::new("resource_exhausted", "the sandbox could not be paused in time")
                 .hint("one of its processes waits for a device or a network filesystem; try again"));
         }

@@ -2,6 +2,7 @@
 //! A cgroup is made below the caller's own (v1) or at the nearest place that takes one (v2), and is removed by
 //! whoever is left: the supervisor, or the next sweep.
 
+mod files;
 mod freezer;
 mod place;
 mod stats;
@@ -15,6 +16,7 @@ use std::{
     time::Duration,
 };
 
+pub use files::enter;
 use place::Places;
 pub use place::is_pure_v2;
 pub use stats::Stats;
@@ -33,8 +35,6 @@ use crate::{
 };
 
 const NEEDED: [&str; 3] = ["memory", "pids", "cpu"];
-/// Far more than any file has that is read here.
-const MOST_TEXT: usize = 2048;
 
 /// One folder, and which of the controllers it carries.
 struct Group {
@@ -255,18 +255,13 @@ impl Group {
         }
     }
 
-    /// The kernel takes a value as a whole.
     fn write(&self, file: &str, value: &str) -> rustix::io::Result<()> {
-        let file = openat(&self.owned, file, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
-        rustix::io::write(file, value.as_bytes()).map(drop)
+        files::write_value(&self.owned, file, value)
     }
 
-    /// The kernel gives such a file as a whole. None where there is none.
+    /// None where there is no such file.
     fn read(&self, file: &str) -> Option<String> {
-        let file = openat(&self.owned, file, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
-        let mut text = [0; MOST_TEXT];
-        let length = rustix::io::read(file, &mut text).ok()?;
-        String::from_utf8(text[..length].to_vec()).ok()
+        files::read_value(&self.owned, file)
     }
 
     fn number(&self, file: &str) -> Option<u64> {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
+    io::retry_on_intr,
     process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
 };
 use serde::Serialize;
@@ -65,7 +66,8 @@ fn await_guest(state: &State) -> Outcome<()> {
     }
     // It has that signal from the kernel already, unless its supervisor died in its first moments.
     let _ = pidfd_send_signal(&guest, Signal::KILL);
-    if poll(&mut [PollFd::new(&guest, PollFlags::IN)], Some(&PATIENCE)).during("wait for the last sandbox")? == 0 {
+    let mut polled = [PollFd::new(&guest, PollFlags::IN)];
+    if retry_on_intr(|| poll(&mut polled, Some(&PATIENCE))).during("wait for the last sandbox")? == 0 {
         return Err(Fault::new("conflict", "processes of the last sandbox do not end")
             .hint("they may wait for a device or a network filesystem; try again later"));
     }
