@@ -101,8 +101,10 @@ pub fn void(file: &Path, folder: &Path) -> Outcome<Void> {
     // No mask of ours takes any of these bits away.
     place::empty_file(file, 0o000).during("make the cover of hidden files")?;
     rustix::fs::mkdir(folder, Mode::from_raw_mode(0o555)).during("make the cover of hidden files")?;
+    // By the calls of detached mounts: the filter that an engine's container has then leaves out mount(2).
     for cover in [file, folder] {
-        place::show_readonly(cover, cover).during("make the cover of hidden files")?;
+        let closed = place::clone_readonly(cover).and_then(|tree| place::attach_at(&tree, cover));
+        closed.during("make the cover of hidden files")?;
     }
     open_void(file, folder)
 }
