@@ -42,8 +42,8 @@ class Checkout {
     }
     write(this.path("native/.cargo/config.toml"), "");
     write(this.path("native/wasm/Cargo.toml"), "[dependencies]\nak-wire.workspace = true\n");
-    write(this.path("native/wire/Cargo.toml"), '[dependencies]\nak-door = { path = "../door" }\n');
-    write(this.path("native/door/Cargo.toml"), "[dependencies]\n");
+    write(this.path("native/wire/Cargo.toml"), '[dependencies]\nak-sys = { path = "../sys" }\n');
+    write(this.path("native/sys/Cargo.toml"), "[dependencies]\n");
     write(this.path("native/vmm/main.rs"), "");
     write(this.path("spec/a.json"), "{}");
     write(
@@ -108,7 +108,7 @@ describe("the set-up of a checkout", () => {
     expect(checkout.program("ak-wasm")).toBe("--worker");
     write(checkout.path("native/vmm/main.rs"), "changed");
     expect(checkout.setUp("runtime").compiled).toEqual(["--checkout"]);
-    write(checkout.path("native/door/lib.rs"), "changed");
+    write(checkout.path("native/sys/lib.rs"), "changed");
     expect(checkout.setUp("runtime").compiled).toEqual(["--checkout", "--worker"]);
   });
 
@@ -140,7 +140,7 @@ describe("the set-up of a checkout", () => {
     expect(first.setUp("lint-worker").compiled).toEqual(["--lint-worker"]);
     const second = new Checkout("two");
     expect(second.setUp("lint-worker").compiled).toEqual([]);
-    write(second.path("native/door/lib.rs"), "changed");
+    write(second.path("native/sys/lib.rs"), "changed");
     expect(second.setUp("lint-worker").compiled).toEqual(["--lint-worker"]);
   });
 

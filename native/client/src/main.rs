@@ -24,8 +24,7 @@ use std::env;
 use std::ffi::{OsString, c_char, c_int};
 use std::process::exit;
 
-use ak_bytes as _;
-use ak_heap::Heap;
+use ak_sys::heap::Heap;
 use installation::Installation;
 use relay::Relay;
 use session::{End, Session};
@@ -40,7 +39,7 @@ const OWN_FAILURE: i32 = 125;
 #[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn main(count: c_int, words: *const *const c_char) -> i32 {
     // SAFETY: they come from the C library as they are.
-    let words = unsafe { ak_words::of_main(count, words) };
+    let words = unsafe { ak_sys::args::of_main(count, words) };
     // Before anything is opened that could take their place.
     standard_streams::fill_gaps();
     // A reader that is gone is an error to tell the daemon of, not the end of this.

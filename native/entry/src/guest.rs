@@ -8,7 +8,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ak_capture::{FIRST_FD, Listeners, Role};
 use ak_jail::{
     control::{Layer, LayerState},
     fault::{During, Outcome},
@@ -16,13 +15,14 @@ use ak_jail::{
     sys,
     walls::{self, Filter, Kept, Walls, Writes},
 };
+use ak_net::capture::{FIRST_FD, Listeners, Role};
 
 use crate::{Said, order::Order, readonly, speech::Speech};
 
 /// Where the engine shows it.
 const PROGRAM: &str = "/.agentkernel/ak-guest";
 const CAPTURE_LAYER: &str = "network capture";
-/// The guest's stream, or its door.
+/// The guest's stream, or its host socket.
 const STREAM_FD: i32 = 3;
 
 /// Before anything is given up.
@@ -34,7 +34,7 @@ pub fn open_program() -> Outcome<OwnedFd> {
 /// A network that cannot be captured is none at all, and the user is told.
 pub fn set_up_network(order: &Order, layers: &mut Vec<Layer>) -> Outcome<Option<Listeners>> {
     if order.network == Network::Captured {
-        match ak_capture::set_up() {
+        match ak_net::capture::set_up() {
             Ok(listeners) => {
                 let detail = if listeners.has_ipv6() { "" } else { "the engine's containers have no IPv6" };
                 layers.push(Layer::new(CAPTURE_LAYER, LayerState::Applied, detail));
@@ -97,9 +97,10 @@ pub fn enter(
     captured: Option<&Listeners>,
     layers: &[Layer],
 ) -> Outcome<Infallible> {
-    let door = if order.kept { Some(ak_door::named::open().during("open the door")?) } else { None };
+    let host_socket =
+        if order.kept { Some(ak_wire::host_socket::named::bind().during("open the host socket")?) } else { None };
     let streams = Way(speech.input(), Some(speech.output()));
-    place(door.as_ref().map_or(streams, |door| Way(door.as_fd(), None)), captured)?;
+    place(host_socket.as_ref().map_or(streams, |host_socket| Way(host_socket.as_fd(), None)), captured)?;
     // The first word of the guest may follow at once.
     speech.say(&Said::Started { layers }).during("say that the guest starts")?;
     let kind = if order.kept { c"kept" } else { c"pipes" };
@@ -127,7 +128,7 @@ fn start(guest: OwnedFd, captured: Option<&Listeners>, told: &[(bool, &'static C
     Err(sys::exec_fd(guest.as_fd(), &words)).during("start the guest")
 }
 
-/// 0, 1 and 2 lead nowhere; then the stream or the door, the listeners and, of a temporary sandbox, its output.
+/// 0, 1 and 2 lead nowhere; then the stream or the host socket, the listeners and, of a temporary sandbox, its output.
 fn place(Way(stream, output): Way<'_>, captured: Option<&Listeners>) -> Outcome<()> {
     let null = {
         // It may lie at a number that something is placed at, and must not close that later.

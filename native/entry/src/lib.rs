@@ -1,10 +1,10 @@
 //! What stands between a root and the guest in it: the caller's files, folders of the host's, the captured network, the
 //! walls. `ak-entry` does it in a container, and the first program of a virtual machine in one that is built ahead.
 
+pub mod connect;
 pub mod gather;
 pub mod guest;
 pub mod home;
-pub mod knock;
 pub mod live;
 pub mod order;
 pub mod programs;

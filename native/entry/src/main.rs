@@ -1,7 +1,7 @@
 //! `ak-entry`, the first program of a container that an engine made for us. `ak-entry boot` hears on standard input what
 //! is to be done, puts the caller's files in place, shows folders of the host's, captures the network, gives up every right that the sandbox must not
 //! have, and becomes the guest, whose stream to the host are the container's own standard streams. In a kept container
-//! hosts come and go: the engine starts `ak-entry knock` there, which hands the guest a stream and carries its bytes, or
+//! hosts come and go: the engine starts `ak-entry connect` there, which hands the guest a stream and carries its bytes, or
 //! `ak-entry stop MS`, which asks for an end in order. `ak-entry gather` tells what changed in the project since it was put
 //! in place; a container that does not run is started to be told the same instead of an order.
 //!
@@ -10,7 +10,7 @@
 
 use std::env;
 
-use ak_entry::{Said, gather, guest, home, knock, live, order::Order, programs, speech::Speech, tell_listing, trees};
+use ak_entry::{Said, connect, gather, guest, home, live, order::Order, programs, speech::Speech, tell_listing, trees};
 use ak_jail::{
     fault::{During, Outcome},
     sys,
@@ -28,13 +28,13 @@ fn main() {
         // A command that every image has, for the proof that a sandbox runs commands.
         ["true"] => DONE,
         ["gather"] => finished(gather::on_standard_streams()),
-        ["knock"] => finished(knock::carry()),
+        ["connect"] => finished(connect::carry()),
         ["stop", grace_ms] => match grace_ms.parse() {
-            Ok(grace_ms) => finished(knock::ask_to_stop(grace_ms)),
+            Ok(grace_ms) => finished(connect::stop(grace_ms)),
             Err(_) => MISUSED,
         },
         _ => {
-            eprintln!("usage: ak-entry boot | gather | knock | stop MS (started by an engine for agentkernel)");
+            eprintln!("usage: ak-entry boot | gather | connect | stop MS (started by an engine for agentkernel)");
             MISUSED
         }
     });

@@ -7,12 +7,12 @@ use ak_wire::payload::{Empty, Hello, KeptExec, OpenExec, OpenExecAttach, OpenExe
 use ak_wire::{Decoder, Direction, FrameType, MAX_KEPT_EXECS, PROTOCOL};
 
 use crate::channel::{Channel, Context, Refusal, Step, WINDOW};
-use crate::door::Knock;
 use crate::exec::{Exec, is_key};
 use crate::host_stream::HostStream;
 use crate::outbox::Outbox;
 use crate::poller::{Token, slot};
 use crate::server::{End, Server};
+use ak_wire::host_socket::HostMessage;
 
 /// Execs of a kept guest by their serial numbers, which outlive connections and channels.
 #[derive(Default)]
@@ -40,7 +40,7 @@ impl KeptExecs {
 
 impl Server {
     pub(crate) fn hello(&self) -> Hello {
-        let kept: &[&str] = if self.door.is_some() { &["kept"] } else { &[] };
+        let kept: &[&str] = if self.host_socket.is_some() { &["kept"] } else { &[] };
         let features = ["exec", "pty", "files"].iter().chain(self.net.features()).chain(kept);
         Hello {
             protocol: PROTOCOL,
@@ -54,7 +54,7 @@ impl Server {
     /// Whether the guest goes on after this. A kept one outlives its hosts, whatever ended the connection.
     pub(crate) fn survive(&mut self, end: End) -> Result<(), End> {
         match end {
-            End::StreamEnded | End::Violation if self.door.is_some() => {
+            End::StreamEnded | End::Violation if self.host_socket.is_some() => {
                 self.lose_host();
                 Ok(())
             }
@@ -62,14 +62,14 @@ impl Server {
         }
     }
 
-    pub(crate) fn answer_door(&mut self) -> Result<(), End> {
-        while let Some(knock) = self.door.as_mut().and_then(|door| door.answer()) {
-            match knock {
-                Knock::Host(stream) => self.take_host(stream),
-                Knock::Stop { grace_ms } => self.start_shutdown(grace_ms),
+    pub(crate) fn receive_hosts(&mut self) -> Result<(), End> {
+        while let Some(message) = self.host_socket.as_mut().and_then(|host_socket| host_socket.receive()) {
+            match message {
+                HostMessage::Connection(stream) => self.take_host(stream),
+                HostMessage::Stop { grace_ms } => self.start_shutdown(grace_ms),
                 // Closed here: whoever asks is told that nobody answers.
-                Knock::Errand(_) | Knock::Hold(_) => {}
-                Knock::Closed => return Err(End::SupervisorGone),
+                HostMessage::Request(_) | HostMessage::Hold(_) => {}
+                HostMessage::Closed => return Err(End::SupervisorGone),
             }
         }
         Ok(())
@@ -124,7 +124,7 @@ impl Server {
 
     /// Where the events of a new exec go.
     pub(crate) fn exec_token(&mut self, id: u32) -> Token {
-        if self.door.is_none() {
+        if self.host_socket.is_none() {
             return Token { channel: id, slot: 0 };
         }
         self.kept.last_serial = self.kept.last_serial.wrapping_add(1);
@@ -135,7 +135,7 @@ impl Server {
     /// Whether an exec may have its key. Makes room among the finished ones that nobody has asked for.
     pub(crate) fn admit_key(&mut self, open: &OpenExec) -> Result<(), Refusal> {
         let Some(key) = &open.key else { return Ok(()) };
-        if self.door.is_none() {
+        if self.host_socket.is_none() {
             return Err(Refusal::new("unsupported", "this sandbox keeps no execs"));
         }
         if !is_key(key) {

@@ -11,7 +11,6 @@
 #![cfg_attr(not(test), no_main)]
 
 mod channel;
-use ak_door as door;
 mod exec;
 mod files;
 mod host_frames;
@@ -30,8 +29,7 @@ mod users;
 
 use std::ffi::{c_char, c_int};
 
-use ak_bytes as _;
-use ak_heap::Heap;
+use ak_sys::heap::Heap;
 use server::{End, Server};
 
 #[global_allocator]
@@ -40,7 +38,7 @@ static HEAP: Heap = Heap;
 #[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn main(count: c_int, words: *const *const c_char) -> i32 {
     // SAFETY: they come from the C library as they are.
-    let words = unsafe { ak_words::of_main(count, words) };
+    let words = unsafe { ak_sys::args::of_main(count, words) };
     match startup::prepare(words).and_then(Server::new) {
         Ok(server) => {
             let end = server.run();

@@ -25,7 +25,7 @@ impl Token {
 
 pub const HOST: Token = Token { channel: 0, slot: 0 };
 pub const CHILD_SIGNALS: Token = Token { channel: 0, slot: 1 };
-pub const DOOR: Token = Token { channel: 0, slot: slot::EXEC - 1 };
+pub const HOST_SOCKET: Token = Token { channel: 0, slot: slot::EXEC - 1 };
 
 /// Slots that are no stream of a channel.
 pub mod slot {

@@ -67,7 +67,8 @@ impl Server {
 
     /// A command is over. A kept guest, or one that has had a command before, will be asked for more.
     pub(crate) fn on_command_over(&mut self) {
-        self.wants_spare = self.spare.is_none() && self.shutdown.is_none() && (self.door.is_some() || self.has_served);
+        self.wants_spare =
+            self.spare.is_none() && self.shutdown.is_none() && (self.host_socket.is_some() || self.has_served);
         self.has_served = true;
     }
 

@@ -9,16 +9,16 @@ use ak_wire::{Decoder, Direction, FrameType};
 use rustix::io::{Errno, read};
 
 use crate::channel::{Channel, Context, ProtocolBreach, Step};
-use crate::door::{self, Door};
 use crate::exec::{Pipes, Spare, ahead};
 use crate::host_stream::HostStream;
 use crate::kept::KeptExecs;
 use crate::net::Net;
 use crate::outbox::Outbox;
-use crate::poller::{CHILD_SIGNALS, DOOR, EventFlags, HOST, Poller, Ready, slot};
+use crate::poller::{CHILD_SIGNALS, EventFlags, HOST, HOST_SOCKET, Poller, Ready, slot};
 use crate::shutdown::Shutdown;
 use crate::startup::Prepared;
 use crate::sys;
+use ak_wire::host_socket::{HostSocket, await_host};
 
 /// Why the guest stopped serving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,14 +44,14 @@ const FIRST_READ: usize = 8 * 1024;
 /// Rounds over the channels per turn, for the same reason the other way round.
 const ROUNDS_PER_TURN: usize = 4;
 /// An idle guest that hears nothing for this long gives its memory back.
-const QUIET: Duration = ak_footprint::IDLE_AFTER;
+const QUIET: Duration = ak_sys::idle::IDLE_AFTER;
 
 pub struct Server {
     pub(crate) process: Prepared,
     /// The stream to the host; none while a kept guest is on its own.
     pub(crate) host: Option<HostStream>,
     /// Only of a kept guest.
-    pub(crate) door: Option<Door>,
+    pub(crate) host_socket: Option<HostSocket>,
     pub(crate) kept: KeptExecs,
     pub(crate) poller: Poller,
     pub(crate) outbox: Outbox,
@@ -85,12 +85,12 @@ impl Server {
     pub fn new(mut process: Prepared) -> io::Result<Self> {
         let poller = Poller::new()?;
         let mut net = Net::new(std::mem::take(&mut process.listeners), &poller)?;
-        let (host, door) = (process.host.take(), process.door.take().map(Door::new));
+        let (host, host_socket) = (process.host.take(), process.host_socket.take().map(HostSocket::new));
         if let Some(host) = host.as_ref().filter(|_| process.entrance.is_none()) {
             host.watch(&poller)?;
         }
-        if let Some(door) = &door {
-            poller.watch(&door.socket, DOOR, EventFlags::IN)?;
+        if let Some(host_socket) = &host_socket {
+            poller.watch(&host_socket.socket, HOST_SOCKET, EventFlags::IN)?;
         }
         net.is_offline = host.is_none();
         poller.watch(&process.child_signals, CHILD_SIGNALS, EventFlags::IN)?;
@@ -102,7 +102,7 @@ impl Server {
             host_readable: host.is_some(),
             host,
             wants_spare: false,
-            door,
+            host_socket,
             kept: KeptExecs::default(),
             channels: BTreeMap::new(),
             retired: Vec::with_capacity(1),
@@ -137,7 +137,7 @@ impl Server {
         outbox.make_ready();
         self.decoder.space(FIRST_READ);
         ahead::look_around();
-        let host = HostStream::socket(door::await_host(entrance)?);
+        let host = HostStream::socket(await_host(entrance)?);
         host.watch(&self.poller)?;
         self.host = Some(host);
         self.host_readable = true;
@@ -232,7 +232,7 @@ impl Server {
                 self.outbox.release_memory();
                 self.decoder.release_memory();
                 self.net.release_memory(self.now);
-                ak_footprint::trim();
+                ak_sys::idle::trim();
                 continue;
             }
             for event in &ready {
@@ -259,7 +259,7 @@ impl Server {
 
     /// True when something is left to do at once.
     fn turn(&mut self) -> Result<bool, End> {
-        self.answer_door()?;
+        self.receive_hosts()?;
         let more_input = self.read_host()?;
         self.check_shutdown()?;
         Ok(self.run_channels()? || more_input)
@@ -274,9 +274,9 @@ impl Server {
                 }
             }
             CHILD_SIGNALS => self.on_child_end(),
-            DOOR => {
-                if let Some(door) = &mut self.door {
-                    door.ready = true;
+            HOST_SOCKET => {
+                if let Some(host_socket) = &mut self.host_socket {
+                    host_socket.ready = true;
                 }
             }
             token if (slot::EXEC..slot::DNS_STREAM).contains(&token.slot) => {
@@ -302,7 +302,7 @@ impl Server {
         match flushed {
             Ok(()) => Ok(()),
             // What a host said before it died still counts: the stream is read to its end.
-            Err(_) if self.door.is_some() => {
+            Err(_) if self.host_socket.is_some() => {
                 self.outbox = Outbox::void();
                 self.host_readable = true;
                 Ok(())

@@ -71,7 +71,7 @@ impl Server {
         while !self.outbox.is_empty() && Instant::now() < give_up_at {
             self.wait_for_host(give_up_at)?;
         }
-        if self.door.as_ref().is_some_and(|door| door.is_open) {
+        if self.host_socket.as_ref().is_some_and(|host_socket| host_socket.is_named) {
             self.wait_for_carrier(give_up_at);
         }
         Err(End::ShutDown)

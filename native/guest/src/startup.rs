@@ -15,11 +15,11 @@ pub struct Prepared {
     /// The stream to the host, for the guest's whole life.
     pub host: Option<HostStream>,
     /// Instead of it, of a kept sandbox: the supervisor passes each stream to a host through it.
-    pub door: Option<OwnedFd>,
+    pub host_socket: Option<OwnedFd>,
     /// Instead of both, of a sandbox that is built ahead: the only stream comes through it. In a virtual machine the stream
     /// is there, and somebody else's until this says so.
     pub entrance: Option<OwnedFd>,
-    /// Where a captured network arrives, in the order of `ak_capture::Role::ALL`.
+    /// Where a captured network arrives, in the order of `ak_net::capture::Role::ALL`.
     pub listeners: [Option<OwnedFd>; sys::LISTENERS],
     pub child_signals: OwnedFd,
     /// Process 1 owns every process of the sandbox; started in any other way
@@ -49,16 +49,16 @@ pub fn prepare(words: Vec<OsString>) -> io::Result<Prepared> {
     sys::set_dispositions();
     umask(Mode::empty());
     let child_signals = sys::child_signal_fd()?;
-    let (host, door, entrance) = match () {
+    let (host, host_socket, entrance) = match () {
         () if sys::is_told("machine") => (output.map(HostStream::device).transpose()?, None, Some(stream)),
         () if sys::is_told("warm") => (None, None, Some(stream)),
         () if sys::is_told("kept") => (None, Some(stream), None),
         () => (Some(to_host(stream, output)), None, None),
     };
-    if let Some(door) = &door {
-        fcntl_setfl(door, fcntl_getfl(door)? | OFlags::NONBLOCK)?;
+    if let Some(host_socket) = &host_socket {
+        fcntl_setfl(host_socket, fcntl_getfl(host_socket)? | OFlags::NONBLOCK)?;
     }
-    Ok(Prepared { host, door, entrance, listeners, child_signals, is_init })
+    Ok(Prepared { host, host_socket, entrance, listeners, child_signals, is_init })
 }
 
 fn to_host(stream: OwnedFd, output: Option<OwnedFd>) -> HostStream {

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 /// The descriptor on which the jail leaves the stream to the host or, of a kept sandbox, the door through which
 /// streams come. Listeners follow it.
 const HOST_FD: RawFd = 3;
-pub const LISTENERS: usize = ak_capture::Role::ALL.len();
+pub const LISTENERS: usize = ak_net::capture::Role::ALL.len();
 
 fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
@@ -25,11 +25,11 @@ pub type Inherited = (OwnedFd, [Option<OwnedFd>; LISTENERS], Option<OwnedFd>);
 /// Closes everything else above them. Called once, first of all.
 pub fn take_inherited(captured: bool, pipes: bool) -> io::Result<Inherited> {
     let host = take(HOST_FD)?;
-    let after_listeners = ak_capture::FIRST_FD + LISTENERS as RawFd;
+    let after_listeners = ak_net::capture::FIRST_FD + LISTENERS as RawFd;
     let output = if pipes { Some(take(after_listeners)?) } else { None };
     let mut listeners = [const { None }; LISTENERS];
     if captured {
-        for (number, listener) in (ak_capture::FIRST_FD..).zip(&mut listeners) {
+        for (number, listener) in (ak_net::capture::FIRST_FD..).zip(&mut listeners) {
             // One that is not there is of a family that the kernel lacks.
             *listener = take(number).ok();
         }

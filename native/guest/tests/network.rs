@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 const VIOLATION: Option<i32> = Some(2);
 
 fn captured() -> Guest {
-    Guest::start_captured(&ak_capture::set_up().expect("capture works here"))
+    Guest::start_captured(&ak_net::capture::set_up().expect("capture works here"))
 }
 
 fn connect(to: &str) -> TcpStream {
@@ -244,7 +244,7 @@ fn a_host_that_breaks_the_rules_of_these_channels_ends_the_guest() {
                 g.send(FrameType::Data, id, 0, b"x");
             }),
         ];
-        let listeners = ak_capture::set_up().expect("capture works here");
+        let listeners = ak_net::capture::set_up().expect("capture works here");
         for (name, breach) in breaches {
             let mut guest = Guest::start_captured(&listeners);
             let _program = connect("192.0.2.1:80");

@@ -63,7 +63,7 @@ fn run() -> Outcome<end::End> {
     mount_kernel_folders()?;
     modules::load()?;
     let limits = Limits::prepare()?;
-    ak_netlink::route::raise_loopback().during("bring loopback up")?;
+    ak_net::netlink::route::raise_loopback().during("bring loopback up")?;
     let mut stream = Stream::open()?;
     let heard = stream.hear().and_then(|text| Shape::parse(&text)).and_then(|shape| {
         limits.apply(&shape)?;

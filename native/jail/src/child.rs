@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ak_capture::{FIRST_FD, Listeners};
+use ak_net::capture::{FIRST_FD, Listeners};
 use rustix::{
     fs::{CWD, Mode, OFlags, open},
     mount::{MountPropagationFlags, UnmountFlags, mount_change, unmount},

@@ -22,7 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ak_words::Word;
+use ak_sys::args::Word;
 use rustix::{
     event::{PollFd, PollFlags, poll},
     fs::{MemfdFlags, memfd_create},

@@ -16,8 +16,6 @@ use std::{
     path::Path,
 };
 
-use ak_bytes as _;
-use ak_heap::Heap;
 use ak_jail::{
     cgroup, claim,
     control::Control,
@@ -26,7 +24,8 @@ use ak_jail::{
     supervisor::{self, Chores},
     sys, view,
 };
-use ak_words::Word;
+use ak_sys::args::Word;
+use ak_sys::heap::Heap;
 
 #[global_allocator]
 static HEAP: Heap = Heap;
@@ -38,7 +37,7 @@ const MISUSED: i32 = 2;
 #[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn main(count: c_int, words: *const *const c_char) -> i32 {
     // SAFETY: they come from the C library as they are, and nobody else has looked at them.
-    let (given, word) = (unsafe { ak_words::of_main(count, words) }, |index| {
+    let (given, word) = (unsafe { ak_sys::args::of_main(count, words) }, |index| {
         // SAFETY: as above; what was read of them are copies.
         unsafe { Word::of_main(count, words, index) }
     });

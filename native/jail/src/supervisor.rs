@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use ak_words::Word;
+use ak_sys::args::Word;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::{
@@ -131,13 +131,13 @@ fn await_end(control: &mut Control, sandbox: &Sandbox<'_>, idle: &mut dyn FnMut(
 
 /// Whether it is the other side that was heard of first, and not the end of the process.
 fn is_spoken_to(control: &Control, process: &OwnedFd, idle: &mut dyn FnMut()) -> Outcome<bool> {
-    let mut patience = Timespec::try_from(ak_footprint::IDLE_AFTER).ok();
+    let mut patience = Timespec::try_from(ak_sys::idle::IDLE_AFTER).ok();
     loop {
         let mut fds = [PollFd::new(process, PollFlags::IN), PollFd::from_borrowed_fd(control.as_fd(), PollFlags::IN)];
         match poll(&mut fds, patience.as_ref()) {
             Ok(0) => {
                 idle();
-                ak_footprint::trim();
+                ak_sys::idle::trim();
                 patience = None;
                 continue;
             }

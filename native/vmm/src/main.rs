@@ -11,7 +11,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ak_door::Door;
 use ak_vmm::{
     failure::{During, Failure, Outcome},
     firecracker::Firecracker,
@@ -21,6 +20,7 @@ use ak_vmm::{
     spec::{Accelerator, Does, MachineSpec, MonitorKind, STREAM_FD},
     watch,
 };
+use ak_wire::host_socket::HostSocket;
 use rustix::{
     fs::{OFlags, fcntl_setfl},
     io::{FdFlags, fcntl_setfd},
@@ -75,8 +75,8 @@ fn run_on<M: Monitor>(spec: &MachineSpec) -> Outcome<()> {
     let end = match (spec.does, spec.disk_mib) {
         (Does::Save, _) => return save::<M>(spec),
         (_, Some(_)) => {
-            fcntl_setfl(stream, OFlags::NONBLOCK).during("open the door")?;
-            M::keep(spec, Door::new(own()?))?
+            fcntl_setfl(stream, OFlags::NONBLOCK).during("open the host socket")?;
+            M::keep(spec, HostSocket::new(own()?))?
         }
         (Does::Boot, None) => M::boot(spec, own()?)?.await_end()?,
         (Does::Restore | Does::Continue, None) => M::restore(spec, own()?)?.await_end()?,

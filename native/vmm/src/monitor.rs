@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
-use ak_door::Door;
+use ak_wire::host_socket::HostSocket;
 
 use crate::{
     failure::{Failure, Outcome},
@@ -24,8 +24,8 @@ pub trait Monitor: Sized {
     fn boot(spec: &MachineSpec, stream: OwnedFd) -> Outcome<Self>;
     /// Starts one from the template's memory and state, of which it changes nothing.
     fn restore(spec: &MachineSpec, stream: OwnedFd) -> Outcome<Self>;
-    /// Runs one that stays, until its end. Hosts and orders come through the door.
-    fn keep(spec: &MachineSpec, _door: Door) -> Outcome<End> {
+    /// Runs one that stays, until its end. Hosts and orders come through the host socket.
+    fn keep(spec: &MachineSpec, _door: HostSocket) -> Outcome<End> {
         Err(Failure::new(format!("{} has no machines that stay", spec.program.display())))
     }
     /// Saves the state of its devices beside its memory. It runs no more afterwards.

@@ -48,7 +48,7 @@ fn serve() -> io::Result<End> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     let mut stream = sys::take_inherited()?;
     if std::env::args_os().skip(1).any(|word| word == "warm") {
-        stream = ak_door::await_host(stream)?;
+        stream = ak_wire::host_socket::await_host(stream)?;
         // Whoever put the caller's folders in place is about to end, and has rights that nobody in here has.
         reap_all();
     }

@@ -1,14 +1,15 @@
-//! The frame codec of the guest protocol (`spec/guest-protocol.md`).
+//! How host and guest reach each other and what they say: the frame codec of the guest protocol
+//! (`spec/guest-protocol.md`), and the socket that delivers host connections to a sandbox (`host_socket`).
 //!
-//! Owns the byte layout, the limits and the shape of every payload. It does no
-//! I/O and keeps no channel state: what a frame means in its place of a
-//! conversation is for its users to judge.
+//! The codec owns the byte layout, the limits and the shape of every payload. It does no I/O and keeps no channel state:
+//! its users judge whether a frame is legal at its place in a conversation.
 
 mod decoder;
 mod encode;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzed;
 mod header;
+pub mod host_socket;
 pub mod payload;
 mod violation;
 

@@ -16,12 +16,12 @@ describe.each(actors)("F11 programs of ours are replaced in a running sandbox, a
     const folder = actor.folder("programs");
     const [place, mark] = [join(folder, "own"), join(folder, "mark")];
     await runOutside(actor, ["sh", "-c", `mkdir ${place}; for n in entry guest; do cp /bin/true ${place}/ak-$n; done`]);
-    const script = `${replacePrograms(place, mark)}; ${place}/ak-entry knock`;
+    const script = `${replacePrograms(place, mark)}; ${place}/ak-entry connect`;
     // Root can mount over them too, where the mount ends with the script.
     const apart = actor.name === "root" ? (["unshare", "--mount", "sh"] as const) : (["sh"] as const);
     const { stdout } = await runOutside(actor, [...apart, "-c", script]);
     expect(stdout).toBe("replaced ak-entry\nreplaced ak-guest\n");
-    expect(readFileSync(mark, "utf8")).toBe(`as ${actor.uid}: knock\n`);
+    expect(readFileSync(mark, "utf8")).toBe(`as ${actor.uid}: connect\n`);
   });
 
   it("inside, no later command, list of changes or adoption runs what took their place", async () => {

@@ -50,7 +50,7 @@ const TAKEN_STACK_BYTES: usize = 32 << 10;
 
 /// Has memory that will be needed, so that the kernel need not be asked for it then.
 pub fn take_memory() {
-    ak_footprint::map_all();
+    ak_sys::idle::map_all();
     let mut heap = vec![0u8; TAKEN_BYTES];
     let mut stack = [0u8; TAKEN_STACK_BYTES];
     // So that it is not left out.

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use ak_capture::address::{Meaning, meaning};
-use ak_capture::original_destination;
+use ak_net::capture::address::{Meaning, meaning};
+use ak_net::capture::original_destination;
 use ak_wire::FrameType;
 use ak_wire::payload::{OpenByGuest, OutgoingTarget};
 use rustix::io::Errno;
@@ -129,8 +129,8 @@ mod tests {
         let mut names = Names::default();
         let index = names.assign("example.com", Instant::now()).expect("an address");
         let named = Some(OutgoingTarget::Name { name: "example.com".into(), port: 443 });
-        assert_eq!(target_of(&format!("{}:443", ak_capture::address::synthetic_ipv4(index)), &mut names), named);
-        assert_eq!(target_of(&format!("[{}]:443", ak_capture::address::synthetic_ipv6(index)), &mut names), named);
+        assert_eq!(target_of(&format!("{}:443", ak_net::capture::address::synthetic_ipv4(index)), &mut names), named);
+        assert_eq!(target_of(&format!("[{}]:443", ak_net::capture::address::synthetic_ipv6(index)), &mut names), named);
         let address = "192.0.2.1".parse().expect("an address");
         let itself = Some(OutgoingTarget::Address { address, port: 22 });
         assert_eq!(target_of("192.0.2.1:22", &mut names), itself);

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
-use ak_capture::Role;
+use ak_net::capture::Role;
 use ak_wire::MAX_GUEST_CHANNELS;
 
 use crate::outbox::Outbox;

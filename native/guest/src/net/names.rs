@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use ak_capture::address::SYNTHETIC_INDEXES;
+use ak_net::capture::address::SYNTHETIC_INDEXES;
 
 const MAX_NAMES: usize = 4096;
 /// How long an address means its name after it was last asked for or connected to. Programs keep addresses much

@@ -51,10 +51,10 @@ impl Guest {
     }
 
     /// With these sockets as those of a captured network, in the network namespace of the calling thread.
-    pub fn start_captured(listeners: &ak_capture::Listeners) -> Self {
+    pub fn start_captured(listeners: &ak_net::capture::Listeners) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ak-guest"));
         command.arg("captured");
-        let numbers: Vec<(i32, i32)> = (ak_capture::FIRST_FD..)
+        let numbers: Vec<(i32, i32)> = (ak_net::capture::FIRST_FD..)
             .zip(&listeners.sockets)
             .filter_map(|(to, socket)| socket.as_ref().map(|socket| (socket.as_raw_fd(), to)))
             .collect();

@@ -108,7 +108,7 @@ impl Attendant {
     fn stop(&self, grace_ms: u64) -> Outcome<()> {
         let asker = apart(|| {
             hosts::become_user_of(self.pid)?;
-            if ak_door::named::ask_to_stop(grace_ms).is_err() {
+            if ak_wire::host_socket::named::send_stop(grace_ms).is_err() {
                 // Told by the status.
                 std::process::exit(1);
             }

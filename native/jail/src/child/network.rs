@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-use ak_capture::Listeners;
+use ak_net::capture::Listeners;
 use rustix::{
     fs::{Mode, OFlags, open},
     thread::{LinkNameSpaceType, move_into_link_name_space},
@@ -74,7 +74,7 @@ fn make_here(network: Network) -> Outcome<Made> {
     sys::unshare(libc::CLONE_NEWNET).during("make the network namespace")?;
     let mut made = Made { listeners: None, layer: None };
     if network == Network::Captured {
-        match ak_capture::set_up() {
+        match ak_net::capture::set_up() {
             Ok(listeners) => {
                 let detail = if listeners.has_ipv6() { "" } else { "this kernel has no IPv6, so the sandbox has none" };
                 let layer = Layer::new(CAPTURE_LAYER, LayerState::Applied, detail);
@@ -86,6 +86,6 @@ fn make_here(network: Network) -> Outcome<Made> {
             }
         }
     }
-    ak_netlink::route::raise_loopback().during("bring loopback up")?;
+    ak_net::netlink::route::raise_loopback().during("bring loopback up")?;
     Ok(made)
 }

@@ -3,7 +3,7 @@
 
 use std::{convert::Infallible, ffi::CStr, os::fd::AsFd};
 
-use ak_capture::{FIRST_FD, Listeners};
+use ak_net::capture::{FIRST_FD, Listeners};
 use rustix::{
     fs::{Mode, OFlags, open},
     process::{getpid, set_child_subreaper},

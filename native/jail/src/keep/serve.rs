@@ -65,7 +65,7 @@ impl<'a> Server<'a> {
         loop {
             let wait = match self.kill_at {
                 Some(at) => Some(at.saturating_duration_since(Instant::now())),
-                None => (!is_trimmed).then_some(ak_footprint::IDLE_AFTER),
+                None => (!is_trimmed).then_some(ak_sys::idle::IDLE_AFTER),
             };
             let wait = wait.and_then(|wait| Timespec::try_from(wait).ok());
             let mut fds = vec![PollFd::new(self.sandbox.pidfd(), PollFlags::IN)];
@@ -78,7 +78,7 @@ impl<'a> Server<'a> {
             let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
             drop(fds);
             if count == 0 && self.kill_at.is_none() {
-                ak_footprint::trim();
+                ak_sys::idle::trim();
             }
             is_trimmed = count == 0;
             if self.kill_at.is_some_and(|at| at <= Instant::now()) {

@@ -9,7 +9,7 @@ use rustix::thread::UnshareFlags;
 use super::Context;
 use crate::namespace::inside;
 use crate::report::{Explain, Verdict, expect};
-use ak_netlink::route;
+use ak_net::netlink::route;
 
 const HINT: &str = "network namespaces need CONFIG_NET_NS in the kernel, and no security module may forbid them";
 const CONNECT_LIMIT: Duration = Duration::from_millis(500);

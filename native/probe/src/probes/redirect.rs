@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
 use std::time::Duration;
 
-use ak_capture::original_destination;
+use ak_net::capture::original_destination;
 use rustix::net::{SocketFlags, accept_with};
 use rustix::thread::UnshareFlags;
 
@@ -20,7 +20,7 @@ const CONNECT_LIMIT: Duration = Duration::from_millis(500);
 
 pub fn probe(_: &Context) -> Verdict {
     inside(UnshareFlags::NEWNET, || {
-        let listeners = ak_capture::set_up().or_fault("setting capture up", HINT)?;
+        let listeners = ak_net::capture::set_up().or_fault("setting capture up", HINT)?;
         let [Some(listener), ..] = &listeners.sockets else { return Err(Fault::new("no listener was opened", HINT)) };
         let mut client =
             TcpStream::connect_timeout(&ASKED, CONNECT_LIMIT).or_fault("connecting through the redirect rule", HINT)?;

@@ -1,4 +1,4 @@
-//! A machine that stays: hosts come to it and go. They come through the jail's door; this gives each to the machine, when
+//! A machine that stays: hosts come to it and go. They come through the jail's host socket; this gives each to the machine, when
 //! its process 1 has made room for it, and passes on when the machine is to end (native/init/src/stays).
 
 use std::{
@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use ak_door::{Door, Knock};
+use ak_wire::host_socket::{HostMessage, HostSocket};
 
 use super::{
     Qemu, Turn,
@@ -35,13 +35,13 @@ const MIGRATION: &str = "MIGRATION";
 /// From the closing of its streams to a process's end.
 const LAST_MOMENTS: Duration = Duration::from_millis(500);
 
-pub fn run(mut machine: Qemu, door: Door, does: Does) -> Outcome<End> {
-    let end = serve(&mut machine, door, does);
+pub fn run(mut machine: Qemu, host_socket: HostSocket, does: Does) -> Outcome<End> {
+    let end = serve(&mut machine, host_socket, does);
     // Whoever speaks to a machine that is just ending fails; its own end says how it was.
     if end.is_err() && machine.ends_within(LAST_MOMENTS) { machine.ended() } else { end }
 }
 
-fn serve(machine: &mut Qemu, mut door: Door, does: Does) -> Outcome<End> {
+fn serve(machine: &mut Qemu, mut host_socket: HostSocket, does: Does) -> Outcome<End> {
     // As long as a machine is being restored, QEMU gives its ports nothing.
     let mut is_running = does == Does::Boot;
     // The first host finds a machine that waits for it, unless it had one before.
@@ -50,7 +50,7 @@ fn serve(machine: &mut Qemu, mut door: Door, does: Does) -> Outcome<End> {
     let mut errands = Port::new(ERRANDS, false);
     let orders = machine.orders.as_ref().map(|orders| orders.try_clone()).transpose().during("hear the machine")?;
     let orders = orders.ok_or_else(|| Failure::new("a machine that stays has no port for orders"))?;
-    let mut is_door_open = true;
+    let mut is_host_socket_open = true;
     loop {
         while let Some((name, data)) = machine.qmp.happening() {
             match name.as_str() {
@@ -63,8 +63,9 @@ fn serve(machine: &mut Qemu, mut door: Door, does: Does) -> Outcome<End> {
                 _ => {}
             }
         }
-        let knocks = (is_door_open && is_running && !stillness.is_asked_for()).then(|| door.socket.as_fd());
-        let besides: Vec<_> = [Some(orders.as_fd()), knocks, stillness.asker()].into_iter().flatten().collect();
+        let messages =
+            (is_host_socket_open && is_running && !stillness.is_asked_for()).then(|| host_socket.socket.as_fd());
+        let besides: Vec<_> = [Some(orders.as_fd()), messages, stillness.asker()].into_iter().flatten().collect();
         if let Turn::Over(end) = machine.turn(&besides)? {
             return Ok(end);
         }
@@ -86,26 +87,26 @@ fn serve(machine: &mut Qemu, mut door: Door, does: Does) -> Outcome<End> {
             hosts.attach(&mut machine.qmp)?;
             errands.attach(&mut machine.qmp)?;
         }
-        door.ready = is_door_open && is_running && !stillness.is_asked_for();
-        while let Some(knock) = door.answer() {
-            match knock {
-                Knock::Host(stream) => {
+        host_socket.ready = is_host_socket_open && is_running && !stillness.is_asked_for();
+        while let Some(message) = host_socket.receive() {
+            match message {
+                HostMessage::Connection(stream) => {
                     if !hosts.come(&mut machine.qmp, stream)? {
                         machine.order(ROOM_FOR_HOST, 0)?;
                     }
                 }
-                Knock::Errand(stream) => {
+                HostMessage::Request(stream) => {
                     if !errands.come(&mut machine.qmp, stream)? {
                         machine.order(ROOM_FOR_ERRAND, 0)?;
                     }
                 }
-                Knock::Hold(asker) => {
+                HostMessage::Hold(asker) => {
                     stillness.ask(machine, asker)?;
                     break;
                 }
-                Knock::Stop { grace_ms } => machine.order(STOP, grace_ms)?,
-                Knock::Closed => {
-                    is_door_open = false;
+                HostMessage::Stop { grace_ms } => machine.order(STOP, grace_ms)?,
+                HostMessage::Closed => {
+                    is_host_socket_open = false;
                     break;
                 }
             }

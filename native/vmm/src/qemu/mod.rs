@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ak_door::Door;
+use ak_wire::host_socket::HostSocket;
 use rustix::{
     io::{FdFlags, fcntl_setfd},
     process::{Pid, PidfdFlags, pidfd_open},
@@ -76,13 +76,13 @@ impl Monitor for Qemu {
         Ok(started)
     }
 
-    fn keep(spec: &MachineSpec, door: Door) -> Outcome<End> {
+    fn keep(spec: &MachineSpec, host_socket: HostSocket) -> Outcome<End> {
         let mut started = Self::start(spec, None)?;
         match spec.does {
             Does::Restore | Does::Continue => started.say_restore()?,
             Does::Boot | Does::Save => started.qmp.say(&json!({ "execute": "qmp_capabilities" }))?,
         }
-        kept::run(started, door, spec.does)
+        kept::run(started, host_socket, spec.does)
     }
 
     fn save(&mut self) -> Outcome<()> {

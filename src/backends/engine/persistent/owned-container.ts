@@ -64,7 +64,7 @@ export class OwnedContainer implements PersistentSandbox {
     if (!this.#claim.isMine) return closedStream();
     const { uid, gid } = this.#user;
     this.#stream?.destroy();
-    const stream = await this.#container.execEntry(["knock"], `${uid}:${gid}`);
+    const stream = await this.#container.execEntry(["connect"], `${uid}:${gid}`);
     this.#stream = stream;
     return stream;
   }

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use ak_capture::address::{Meaning, meaning};
+use ak_net::capture::address::{Meaning, meaning};
 
 use super::message::{Code, Data, Query, kind};
 use crate::net::names::Names;

@@ -13,7 +13,7 @@ mod stream;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
-use ak_capture::address::{synthetic_ipv4, synthetic_ipv6};
+use ak_net::capture::address::{synthetic_ipv4, synthetic_ipv6};
 use ak_wire::FrameType;
 use ak_wire::payload::{Failed, NameFamilies, OpenByGuest};
 use rustix::net::{RecvFlags, SendFlags, SocketAddrAny, SocketFlags, accept_with, recvfrom, sendto};
