@@ -36,7 +36,8 @@ pub fn forget(state: &Path) -> Outcome<()> {
     forget_changes(state, &Project::of(state)?)
 }
 
-/// What was carried over leaves the layer; so does what was not, and it is reported.
+/// Carries the layer's changes over to the host and empties the layer. Changes that could not be carried over are
+/// reported.
 pub fn carry(state: &Path, out: &mut impl Write) -> Outcome<()> {
     let project = Project::of(state)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

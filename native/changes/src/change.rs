@@ -66,7 +66,7 @@ pub enum Verdict {
 pub struct Change {
     pub kind: Kind,
     pub path: Vec<u8>,
-    /// Of a renamed file.
+    /// The old path of a renamed file.
     pub from: Option<Vec<u8>>,
     /// The host's side; none for what is new.
     pub old: Option<Side>,
@@ -78,7 +78,7 @@ pub struct Change {
 }
 
 impl Side {
-    /// Of `name` in a folder. No link is followed.
+    /// Reads `name` in a directory, without following symlinks.
     pub fn of(folder: BorrowedFd<'_>, name: &std::ffi::CStr, stat: Stat) -> Outcome<Self> {
         let node = Node::of(&stat);
         let target = match node {

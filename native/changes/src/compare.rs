@@ -319,7 +319,7 @@ impl Walk<'_> {
         })
     }
 
-    /// What the host did to a path since the sandbox began, or since it was applied.
+    /// Compares the host's file with its state when the sandbox began, or when the path was last applied.
     fn against(&self, path: &[u8], host: Option<&Stat>) -> Verdict {
         let applied = self.record.get(path).map(|applied| applied.host);
         let is_changed = match (host, applied) {
@@ -341,8 +341,8 @@ impl Walk<'_> {
         Ok(self.record.get(path).is_none() && (stat.st_ctime, stat.st_ctime_nsec) >= self.since)
     }
 
-    /// What the sandbox went on with and the host has removed since. A file that the sandbox moved looks the same, so this
-    /// is only said where it moved none.
+    /// Finds files that the sandbox changed and the host has since deleted. A file that the sandbox moved looks the
+    /// same, so nothing is reported where the sandbox moved files.
     fn find_deleted(&mut self) {
         for index in self.orphans.drain(..).filter(|_| self.sources == 0) {
             if let Some(change) = self.changes.get_mut(index).filter(|change| change.is_ready()) {

@@ -1,4 +1,4 @@
-//! What `npm run fuzz -- changes-receive` searches: what a container tells of its changes, from which a layer is made.
+//! Target of `npm run fuzz -- changes-receive`: a container's report of its changes, from which a layer is made.
 
 use std::{
     fs::{self, Permissions},

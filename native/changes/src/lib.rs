@@ -1,6 +1,6 @@
-//! What a kept sandbox changed in its copy of a project: found by comparing its writable layer with the host's folder,
-//! told as a list or a patch, applied on the user's order. It never changes the layer, and changes the project only in
-//! `apply`.
+//! Changes of a kept sandbox to its copy of a project. Finds them by comparing its writable overlayfs layer with the
+//! host's directory, lists them or writes a patch, and applies them on the user's order. It never changes the layer,
+//! and changes the project in `apply` only.
 
 mod apply;
 mod carry;

@@ -79,7 +79,7 @@ pub fn list(state: &Path, order: &Order, out: &mut impl Write) -> Outcome<()> {
     write_line(out, &serde_json::json!({ "end": rest }))
 }
 
-/// What the order is about, with renames found.
+/// Selects the changes that an order names, with renames found.
 pub fn selected(state: &Path, project: &Project, record: &Record, order: &Order) -> Outcome<Comparison> {
     let mut comparison = compare(state, project, record)?;
     comparison.changes.retain(|change| order.wants(&change.path));

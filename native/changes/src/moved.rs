@@ -1,4 +1,4 @@
-//! What a sandbox or the host replaces in the moment in which it is looked at.
+//! Tests: files that the sandbox or the host replaces at the moment they are read.
 
 use std::{ffi::CStr, os::fd::BorrowedFd};
 

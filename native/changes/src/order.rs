@@ -1,4 +1,4 @@
-//! What is asked for.
+//! The requests to `ak-changes`.
 
 use std::io::Read;
 

@@ -102,8 +102,8 @@ fn prune(folder: BorrowedFd<'_>, path: &[u8], listing: &Listing) -> Outcome<()> 
     Ok(())
 }
 
-/// What the stream cannot say. Each mark is followed as it comes, so that none needs to be held: what is gone is on the
-/// listing, which is ours.
+/// Marks for changes that the tree stream cannot express. Each is applied as it arrives, so none is held in memory:
+/// deleted paths are found by our own listing.
 struct Marks<'a> {
     root: BorrowedFd<'a>,
     listing: &'a Listing,

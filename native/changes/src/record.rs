@@ -1,6 +1,6 @@
-//! What was applied already, so that it is neither told nor applied again, and so that a file that came from the sandbox
-//! is not taken for a change of the host's. One line for each path, appended the moment it is in its place: whoever is
-//! killed loses the note on one file at most, which then counts as changed by the host if the sandbox goes on with it.
+//! Record of applied changes: they are neither listed nor applied again, and a file that came from the sandbox is not
+//! taken for a change of the host's. Each path has a line, appended as soon as the file is in place. A killed process
+//! loses the note of one file at most, which then counts as changed by the host if the sandbox changes it again.
 
 use std::{
     collections::HashMap,

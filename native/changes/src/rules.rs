@@ -1,5 +1,5 @@
-//! What may not be touched, or not even looked at: hidden and protected paths, names that would mislead a reader, links
-//! that lead away.
+//! Rules about paths that must not be changed, or not even read: hidden and protected paths, names that would mislead a
+//! reader, symlinks that lead out of the project.
 
 use std::{
     collections::HashSet,
@@ -36,7 +36,7 @@ pub struct Rules {
     hide: Matcher,
     protect: Matcher,
     review: Matcher,
-    /// What of the host's files is hidden today, by its name, by what it contains or by another of its names.
+    /// The host's files that are hidden today: by name, by content, or as a hard link of a hidden file.
     hidden: HashSet<Vec<u8>>,
     protected: HashSet<Vec<u8>>,
     survey: Survey,
@@ -56,7 +56,7 @@ impl Rules {
         Ok(Self { hide, protect, review, hidden, protected, survey, closed })
     }
 
-    /// What is applied instead of an index of git that the sandbox wrote.
+    /// Returns the git index to apply in place of the one that the sandbox wrote.
     pub fn cleared_index(
         &self,
         path: &[u8],

@@ -13,7 +13,7 @@ use rustix::net::sockopt::socket_peercred;
 use rustix::process::geteuid;
 
 const SOCKET_NAME: &str = "daemon.sock";
-/// What an address of a Unix socket can hold, with its last zero.
+/// The longest path that fits into `sockaddr_un`, without its terminating zero.
 const MAX_ADDRESS: usize = 107;
 
 /// Also the folder that it lies in. None where there is no daemon of this user.

@@ -21,7 +21,7 @@ pub fn encode(kind: u8, stream: u8, payload: &[u8], into: &mut Vec<u8>) {
     into.extend_from_slice(payload);
 }
 
-/// What comes out of the decoder. Output is handed on in whatever pieces it came.
+/// An event of the decoder. Output is passed on in whatever pieces it arrived.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     Output { stream: u8, piece: &'a [u8] },

@@ -1,4 +1,4 @@
-//! What `npm run fuzz -- client-frames` searches: whatever comes from a daemon's socket, in any pieces.
+//! Target of `npm run fuzz -- client-frames`: any bytes from a daemon's socket, in any pieces.
 
 use super::frame::{DATA, Decoder, Event, MAX_PAYLOAD, encode};
 

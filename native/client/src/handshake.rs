@@ -10,7 +10,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const MAX_HEAD: usize = 4096;
 const HEAD_END: &[u8] = b"\r\n\r\n";
 
-/// What came behind the agreement; where the daemon does not serve this, for whatever reason, what it answered.
+/// Returns the bytes behind the agreement, or the daemon's answer where it does not serve this command line.
 pub fn agree(socket: &mut UnixStream, build: &str, start: &[u8]) -> Result<Vec<u8>, Vec<u8>> {
     let mut answer = Vec::new();
     let limits = (socket.set_read_timeout(Some(PATIENCE)), socket.set_write_timeout(Some(PATIENCE)));

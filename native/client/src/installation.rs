@@ -18,7 +18,7 @@ pub const VARIABLE: &str = "AGENTKERNEL_DIST";
 const AUTHORITIES: &str = "NODE_EXTRA_CA_CERTS";
 const HELD_AUTHORITIES: &str = "AGENTKERNEL_HELD_CA_CERTS";
 
-/// What has one answer for ever is a word of a few letters.
+/// Commands with a fixed answer are one word of a few letters.
 const LONGEST_ANSWERED: usize = 16;
 
 pub struct Installation {
@@ -71,7 +71,7 @@ impl Installation {
             return false;
         };
         list.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).all(|line| {
-            // What is not there any more changed the time of its folder, which is in the list too.
+            // A deleted file changes its directory's mtime, and the list has the directory too.
             fs::metadata(root.join(OsStr::from_bytes(line)))
                 .and_then(|found| found.modified())
                 .map_or(true, |changed| changed <= built)

@@ -39,7 +39,7 @@ impl Relay {
         self.socket.try_clone()
     }
 
-    /// What the daemon answered instead of agreeing; empty where it answered nothing.
+    /// Passes on the daemon's answer when it did not agree; empty when it gave none.
     pub fn decline(mut self, answer: &[u8]) {
         // Where it cannot be told, the parent sees that this ended with nothing said.
         let _ = self.socket.write_all(b"declined\n").and_then(|()| self.socket.write_all(answer));

@@ -13,7 +13,7 @@ use crate::signals::Signals;
 use crate::terminal;
 
 const READ_BYTES: usize = 262_144;
-/// Of stdin, in one frame.
+/// Bytes of stdin in one frame.
 const INPUT_BYTES: usize = 65_536;
 /// While this much of ours waits for the daemon, stdin is not read.
 const MAX_UNSENT: usize = 1 << 20;
@@ -41,7 +41,7 @@ pub struct Session {
     outputs: [Output; 2],
     unsent: Vec<u8>,
     is_raw: bool,
-    /// What is done if the daemon is lost: bytes for stdout, and words for the user.
+    /// The output to print if the daemon dies: bytes for stdout, and a message for the user.
     will: [Vec<u8>; 2],
 }
 
@@ -71,7 +71,7 @@ impl Session {
             end = self.send().or_else(|| self.wait(&mut buffer));
         }
         let end = end.map(|end| self.execute_will(end));
-        // What nobody was waiting for, such as a bar on the screen, gets this one chance.
+        // Output without a reader waiting, such as a progress bar, gets this one attempt.
         for output in &mut self.outputs {
             output.flush();
         }

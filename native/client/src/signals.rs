@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 
 /// Passed on to the daemon, which decides what they mean.
 const FORWARDED: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
-/// Of the terminal and of the shell's job control.
+/// Signals of the terminal and of the shell's job control.
 const OF_TERMINAL: [i32; 3] = [libc::SIGTSTP, libc::SIGCONT, libc::SIGWINCH];
 
 pub struct Signals {

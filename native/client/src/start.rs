@@ -1,5 +1,5 @@
-//! What the daemon has to know of this process: words, environment, folder, streams, window. Records of a letter, a
-//! length and bytes, in one frame.
+//! Encodes what the daemon needs to know of this process: arguments, environment, current directory, streams, window.
+//! One frame of records, each a letter, a length and bytes.
 
 use std::env;
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! What of a directory is hidden from sandboxes, and why; or whether one file is.
+//! Finds what is hidden from sandboxes in a directory, with the reason; or whether a single file is.
 
 use std::{
     fs::File,

@@ -40,7 +40,7 @@ const HIDDEN: &str = "hidden; name it to copy it";
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ReadOrder {
     path: PathBuf,
-    /// What is left out of a folder: the user's secrets.
+    /// Rules for files to leave out of a directory: the user's secrets.
     hide: Vec<HideRule>,
     /// Whoever gets it knows of holes in files.
     #[serde(default)]
@@ -89,7 +89,7 @@ fn read(order: &ReadOrder) -> Result<(), Failure> {
     if let Some(Search { rules, hidden, indexes }) = search(&reader, order)? {
         let others: HashSet<Vec<u8>> = indexes.keys().cloned().collect();
         reader.send_instead(Box::new(move |path| indexes.get(path)?.try_clone().ok()));
-        // What came, or came to lie elsewhere, since it was searched is judged as it is sent.
+        // Files that appeared or moved since the search are judged again as they are sent.
         reader.skip_by(Box::new(move |path| (hidden.contains(path) || is_hidden(rules, path)).then_some(HIDDEN)));
         reader.judge_by(Box::new(move |path, file| {
             (!others.contains(path) && holds_secret(rules, path, file)).then_some(HIDDEN)
@@ -109,7 +109,7 @@ fn read(order: &ReadOrder) -> Result<(), Failure> {
 
 struct Search {
     rules: &'static Rules<'static>,
-    /// What is left out.
+    /// The paths to leave out.
     hidden: HashSet<Vec<u8>>,
     /// Files of git that are sent otherwise: indexes in which that is marked, so that git does not take it for deleted, and
     /// configurations without passwords.

@@ -1,5 +1,5 @@
-//! What changed in the project since it was put in place: a tree stream of everything that is new or not as it was, and
-//! marks of what the stream cannot say. Whoever hears it trusts none of it, for the sandbox chose every name and byte.
+//! Sends the project's changes since it was put in place: a tree stream of everything that is new or differs, and marks
+//! for changes that the stream cannot express. The host trusts none of it, since the sandbox chose every name and byte.
 
 use std::{cell::RefCell, collections::HashSet, ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, rc::Rc};
 
@@ -116,7 +116,7 @@ impl Marks {
     }
 }
 
-/// What could not be read was not seen either, and is not gone for that.
+/// Only a path that is known to be absent counts as deleted; one that could not be read does not.
 fn is_gone(path: &[u8]) -> bool {
     let path = Path::new(WORKSPACE).join(OsStr::from_bytes(path));
     matches!(lstat(&path), Err(Errno::NOENT | Errno::NOTDIR))

@@ -1,5 +1,5 @@
-//! What every sandbox has whatever its image is: a project folder, a user with a home, and files of /etc that speak of
-//! the machine that the sandbox is.
+//! Makes the parts that every sandbox has whatever its image: a project directory, a user with a home, and the files of
+//! /etc that describe the sandbox.
 
 use std::{
     fs::{self, File, OpenOptions, Permissions},

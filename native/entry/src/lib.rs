@@ -1,5 +1,6 @@
-//! What stands between a root and the guest in it: the caller's files, folders of the host's, the captured network, the
-//! walls. `ak-entry` does it in a container, and the first program of a virtual machine in one that is built ahead.
+//! Everything between a root filesystem and the guest in it: the caller's files, directories of the host, the captured
+//! network, the walls. `ak-entry` does it in a container; the first program of a virtual machine does it in one that is
+//! built ahead.
 
 pub mod connect;
 pub mod gather;

@@ -48,7 +48,7 @@ pub fn show(speech: &mut Speech, order: &Order) -> Outcome<Vec<Layer>> {
     let void = guard::void(Path::new("file"), Path::new("folder"))?;
     let root = Root::new(File::open("/").during("open the root")?.into());
     let mut views: Vec<_> = order.views.iter().zip(sources).zip(&found).enumerate().collect();
-    // What lies in another comes after it.
+    // A nested view is mounted after the one that contains it.
     views.sort_by_key(|(_, ((view, _), _))| view.target.components().count());
     for (index, ((view, source), found)) in views {
         if is_host_root() {

@@ -1,4 +1,4 @@
-//! What the host wants done. It is ours and outside the walls, but what this program relies on is checked.
+//! The host's order. It comes from our own process outside the walls, but everything this program relies on is checked.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ pub struct Order {
     /// Something of the host's can be written directly.
     pub live: bool,
     pub landlock_writable: Vec<PathBuf>,
-    /// What may not be written although it lies in a writable place.
+    /// Paths that must not be written although they lie in a writable place.
     pub readonly: Vec<PathBuf>,
     /// PEM of a certificate that programs in the sandbox are to trust.
     pub trusted_certificate: Option<String>,
@@ -39,7 +39,7 @@ pub struct Order {
     pub project: Option<PathBuf>,
     /// A folder of these that is to be listed when it is there, so that what changes in it can be told.
     pub listed: Option<PathBuf>,
-    /// What lies in the folders from before goes.
+    /// Whether earlier contents of the directories are removed.
     pub anew: bool,
     /// Hosts come and go; the standard streams are for this order only.
     pub kept: bool,

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What of `writable` stays writable when `closed` does not.
+/// Returns the parts of `writable` that stay writable when `closed` is not.
 pub fn without(writable: &[PathBuf], closed: &[PathBuf]) -> Vec<PathBuf> {
     writable.iter().flat_map(|path| open_around(path, closed)).collect()
 }

@@ -18,7 +18,7 @@ use rustix::{
 
 use crate::{order::Order, speech::Speech};
 
-/// What the place has room for is the limit.
+/// The only limit is the space of the filesystem.
 const LIMITS: Limits = Limits { bytes: u64::MAX, entries: u64::MAX };
 
 pub fn receive(speech: &mut Speech, order: &Order) -> Outcome<()> {

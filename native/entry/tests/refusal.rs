@@ -1,4 +1,4 @@
-//! What the first program of a container says before it ends reaches a host that is still sending.
+//! The error of a container's first program reaches a host that is still sending.
 
 use std::{
     io::{Read, Write},

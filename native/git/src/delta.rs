@@ -55,7 +55,7 @@ impl<'a> Bytes<'a> {
         None
     }
 
-    /// Of the bytes that the lowest bits of `which` say are there.
+    /// Reads the little-endian number whose present bytes are named by the lowest bits of `which`.
     fn number(&mut self, which: u8, bytes: u32) -> Option<usize> {
         let mut number = 0;
         for place in 0..bytes {

@@ -1,4 +1,4 @@
-//! What `npm run fuzz -- git-index` and `git-objects` search: files of a repository that a sandbox may have written.
+//! Targets of `npm run fuzz -- git-index` and `git-objects`: files of a repository that a sandbox may have written.
 
 use std::{
     io::Write,

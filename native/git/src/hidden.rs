@@ -1,5 +1,5 @@
-//! What of a working tree a sandbox does not see: files, and directories with all that is below them. Of a repository
-//! whose working tree the sandbox sees a part of, also everything outside of that part.
+//! The paths of a working tree that a sandbox does not see: files, and directories with everything below them. Where
+//! the sandbox sees a part of the working tree, also everything outside of that part.
 
 use std::collections::BTreeSet;
 

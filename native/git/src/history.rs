@@ -16,7 +16,7 @@ const MOST_NEW: usize = 50_000;
 pub fn new_commits(store: &Store, tips: &[Id], known: &[Id], shallow: &HashSet<Id>) -> Result<HashMap<Id, Commit>> {
     let mut walk = Walk { store, met: HashMap::new(), queue: BinaryHeap::new(), open: 0 };
     for id in known {
-        // What the host has lost is known to nobody.
+        // A commit that the host itself lacks is skipped.
         walk.add(*id, true, true)?;
     }
     for id in tips {

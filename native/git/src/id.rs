@@ -38,7 +38,7 @@ impl Id {
         &self.bytes[..usize::from(self.length)]
     }
 
-    /// Of a file without content.
+    /// Whether this is the id of an empty file.
     pub fn is_empty_blob(&self) -> bool {
         let hex = self.to_string();
         EMPTY_BLOBS.contains(&hex.as_str())

@@ -38,7 +38,7 @@ pub struct Index<'a> {
 
 #[derive(Debug)]
 pub struct Entry<'a> {
-    /// What comes before the flags.
+    /// The fields of the entry before its flags.
     state: &'a [u8],
     flags: u16,
     extended: u16,
@@ -48,8 +48,8 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Index<'a> {
-    /// Of a repository with ids of either length; the index does not state it. What git writes can be read with one only:
-    /// an index that both fit would mean one thing here and another to git.
+    /// Parses an index of a repository with SHA-1 or SHA-256 ids; the index does not state which. What git writes can
+    /// be read with one only: an index that fits both would mean one thing here and another to git.
     pub fn parse(bytes: &'a [u8]) -> Result<Self> {
         match (Self::with_hash(bytes, SHA1), Self::with_hash(bytes, SHA256)) {
             (Ok(_), Ok(_)) => Err(Malformed::new("the index can be read in two ways")),

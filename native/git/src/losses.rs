@@ -211,7 +211,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// What the sandbox has staged, against the commit that is checked out.
+    /// Finds staged hidden files that the sandbox dropped, by comparing its index with the commit that is checked out.
     fn index(&mut self, host: BorrowedFd<'_>, sandbox: BorrowedFd<'_>, head: Id) -> Result<()> {
         let is_deleted = || {
             rustix::fs::statat(sandbox, "index", rustix::fs::AtFlags::SYMLINK_NOFOLLOW).is_ok()

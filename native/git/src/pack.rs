@@ -30,7 +30,7 @@ pub struct Pack {
     hash: usize,
 }
 
-/// What an entry of a pack is, before its base is known.
+/// An entry of a pack, before its delta base is known.
 struct Packed {
     kind: Option<Kind>,
     base: Option<Base>,
@@ -185,7 +185,7 @@ impl Pack {
     }
 }
 
-/// What follows the object's own data is another object's.
+/// Inflates one object. Bytes behind its data belong to the next object.
 fn inflate_exactly(packed: &[u8], size: usize) -> Option<Vec<u8>> {
     inflate(packed, size).filter(|data| data.len() == size)
 }

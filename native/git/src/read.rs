@@ -19,7 +19,7 @@ pub fn open(at: BorrowedFd<'_>, path: &str, flags: OFlags) -> Result<Option<Owne
     match openat2(at, path, flags, Mode::empty(), beneath) {
         Ok(file) => Ok(Some(file)),
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
-        // What stands for a deletion in a layer.
+        // An overlayfs whiteout stands for a deletion in a layer.
         Err(Errno::NXIO | Errno::NODEV | Errno::ACCESS) if is_whiteout(at, path) => Ok(None),
         Err(e) => Err(Malformed::new(format!("{path} cannot be opened: {e}"))),
     }

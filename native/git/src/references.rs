@@ -24,22 +24,22 @@ pub enum Head {
     Commit(Id),
 }
 
-/// Where one side has a repository: what all its working trees share, and what is this one's own.
+/// The directories of one side's repository: the one that all its working trees share, and this working tree's own.
 #[derive(Clone, Copy)]
 pub struct GitDirectory<'a> {
     pub common: BorrowedFd<'a>,
-    /// `HEAD` and the index. A sandbox may have changed nothing of it.
+    /// It has `HEAD` and the index. Absent where a sandbox has changed nothing in it.
     pub own: Option<BorrowedFd<'a>>,
 }
 
 impl<'a> GitDirectory<'a> {
-    /// Of a repository that is one directory.
+    /// For a repository that is one directory.
     pub fn whole(git: BorrowedFd<'a>) -> Self {
         Self { common: git, own: Some(git) }
     }
 }
 
-/// What one directory has of them.
+/// The references of one directory.
 #[derive(Debug, Default)]
 pub struct References {
     files: BTreeMap<String, Head>,
@@ -158,7 +158,7 @@ fn file(git: BorrowedFd<'_>, path: &str) -> Result<Option<Head>> {
     let text = text.trim_ascii();
     Ok(match text.strip_prefix(b"ref:") {
         Some(name) => Some(Head::Branch(String::from_utf8_lossy(name.trim_ascii()).into_owned())),
-        // What follows an id is not git's, but it reads past it.
+        // git ignores whatever follows the id.
         None => text.split(u8::is_ascii_whitespace).next().and_then(Id::parse).map(Head::Commit),
     })
 }

@@ -25,7 +25,7 @@ const MOST_ALTERNATES: usize = 16;
 const LONGEST_LIST: u64 = 1 << 20;
 /// Bases of packed objects that lie in other packs.
 const MOST_HOPS: usize = 64;
-/// Of all objects together: what a sandbox has made of a few bytes must not keep the host at it for hours.
+/// The limit for all objects together: a few bytes from a sandbox must not keep the host inflating for hours.
 const MOST_BYTES: usize = 8 << 30;
 
 pub struct Store {
@@ -76,7 +76,7 @@ impl Directory {
 }
 
 impl Store {
-    /// Of the directories `.git` on the host, and in the sandbox's layer above it.
+    /// Opens the `.git` directories of the host and of the sandbox's layer above it.
     pub fn open(host: BorrowedFd<'_>, sandbox: BorrowedFd<'_>) -> Result<Self> {
         let objects = |at| Ok(read::open(at, "objects", OFlags::DIRECTORY)?.map(Directory::new));
         let mut all: Vec<Directory> = objects(host)?.into_iter().collect();
@@ -158,7 +158,7 @@ impl Store {
         self.read_tree(id, tree::parse)
     }
 
-    /// What is `wanted` of a tree.
+    /// Reads the entries of a tree for which `wanted` is true.
     pub fn some_of_tree(&self, id: Id, wanted: &dyn Fn(&[u8]) -> bool) -> Result<HashMap<Vec<u8>, Item>> {
         self.read_tree(id, |data, hash| tree::parse_some(data, hash, wanted))
     }

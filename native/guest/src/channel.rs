@@ -1,4 +1,4 @@
-//! What all channel kinds have in common, and the table entry that holds one.
+//! The parts that all kinds of channels share, and the table entry that holds one.
 
 use std::fmt::Display;
 use std::time::Instant;
@@ -11,7 +11,7 @@ use crate::files::{FileRead, FileWrite, Listing, Removal, TreeRead, TreeWrite};
 use crate::outbox::Outbox;
 use crate::poller::Ready;
 
-/// What the guest announces in its HELLO and accepts on each stream.
+/// The window that the guest announces in its HELLO and accepts on each stream.
 pub const WINDOW: u32 = 262_144;
 
 /// The host broke the protocol; the guest ends.
@@ -39,7 +39,7 @@ impl Refusal {
     }
 }
 
-/// What a channel may use while it works.
+/// The parts of the server that a channel may use while it works.
 pub struct Context<'a> {
     pub id: u32,
     pub outbox: &'a mut Outbox,

@@ -1,4 +1,4 @@
-//! What each frame of the host does. Whatever breaks the protocol ends the guest.
+//! Handles each frame of the host. A violation of the protocol ends the guest.
 
 use ak_wire::payload::{
     Hello, OpenExec, OpenExecAttach, OpenExecForget, OpenFileOp, OpenFileRead, OpenFileWrite, OpenKind, OpenTcpIn,
@@ -72,7 +72,7 @@ impl Server {
             return Err(Refusal::new("resource", "too many open channels"));
         }
         let credit = self.host_window.unwrap_or(ak_wire::ASSUMED_WINDOW);
-        // What is asked for most is known by its beginning, and read once.
+        // The most frequent request is recognised by its first bytes and parsed once.
         if payload.starts_with(EXEC) {
             return self.open_exec(id, &request(payload)?, credit);
         }

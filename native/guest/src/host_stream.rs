@@ -24,7 +24,7 @@ impl HostStream {
         Self { input, output: Some(output), tells_of_room: true }
     }
 
-    /// Of a virtual machine: one file, which is not told of like a socket.
+    /// Wraps the port of a virtual machine: a single file, whose readiness is not reported as a socket's is.
     pub fn device(device: OwnedFd) -> io::Result<Self> {
         Ok(Self::pipes(device.try_clone()?, device))
     }

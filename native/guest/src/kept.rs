@@ -1,4 +1,4 @@
-//! What a kept guest does beyond a temporary one: hosts come and go, and execs that have a key go on without them.
+//! The parts of a kept guest: hosts connect and disconnect, and execs that have a key outlive a connection.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -91,7 +91,7 @@ impl Server {
         self.outbox.json(FrameType::Hello, 0, &hello);
     }
 
-    /// What the host before had sent still counts, as much of it as a socket holds. It gets no answers.
+    /// Handles what the previous host had sent, as much as the socket holds. It gets no answers.
     fn hear_out(&mut self) {
         const MOST_READS: usize = 64;
         self.outbox = Outbox::void();
@@ -204,7 +204,8 @@ impl Server {
         }
         let serial = self.kept.attached.iter().find(|(_, channel)| **channel == id).map(|(serial, _)| *serial);
         let Some(serial) = serial else {
-            // Of other channels more than descriptors is let go, and who hears of their end finds that it is so.
+            // Other channels are dropped at once: they release more than descriptors, and the host may rely on that when
+            // it hears of their end.
             self.retired.extend(channel.filter(|channel| matches!(channel, Channel::Exec(_))));
             return;
         };

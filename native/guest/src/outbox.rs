@@ -15,7 +15,7 @@ const LARGE: usize = HEADER_LEN + MAX_DATA;
 /// Frames up to this size are copied together, so that many small ones do not
 /// hold a large buffer each and leave in one write.
 const SMALL: usize = 16 * 1024;
-/// What a quiet connection has room for.
+/// The capacity of a quiet connection's buffer.
 const QUIET: usize = 2048;
 const MAX_SPARES: usize = 4;
 const MAX_SLICES: usize = 8;
@@ -70,7 +70,7 @@ impl Outbox {
         self.lonely_until
     }
 
-    /// What follows may wait a little for a frame that does not.
+    /// Lets frames that can wait go out together with one that cannot.
     pub fn in_company<T>(&mut self, now: Instant, say: impl FnOnce(&mut Self) -> T) -> T {
         let until = if self.is_empty() { Some(now + COMPANY) } else { self.lonely_until };
         let said = say(self);
@@ -96,7 +96,7 @@ impl Outbox {
         }
     }
 
-    /// What the first frames need is there before they are.
+    /// Allocates the buffers of the first frames before they are needed.
     pub fn make_ready(&mut self) {
         self.chunks.reserve(1);
         self.keep_spare(Vec::with_capacity(QUIET));

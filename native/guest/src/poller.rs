@@ -9,8 +9,7 @@ use rustix::io;
 
 pub use epoll::EventFlags;
 
-/// What a registered descriptor is: a channel id (0 is the connection) and a
-/// slot within it.
+/// Identifies a registered descriptor: a channel id (0 is the connection) and a slot within it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
     pub channel: u32,
@@ -29,7 +28,7 @@ pub const HOST_SOCKET: Token = Token { channel: 0, slot: slot::EXEC - 1 };
 
 /// Slots that are no stream of a channel.
 pub mod slot {
-    /// Of the connection: the first of the sockets that a captured network arrives at.
+    /// The connection's slot of the first listener of a captured network.
     pub const FIRST_LISTENER: u8 = 2;
     /// The first of an exec of a kept guest; its `channel` is the exec's serial number, which outlives channels.
     pub const EXEC: u8 = 32;

@@ -38,8 +38,8 @@ pub fn resize(master: impl AsFd, size: WindowSize) -> io::Result<()> {
     tcsetwinsize(master, size)
 }
 
-/// What ends the input in the terminal's current settings; control-D unless
-/// the command chose another.
+/// Returns the end-of-file character (VEOF) of the terminal's current settings: control-D unless the command chose
+/// another.
 pub fn eof_character(master: impl AsFd) -> u8 {
     const CONTROL_D: u8 = 4;
     tcgetattr(master).map_or(CONTROL_D, |t| t.special_codes[SpecialCodeIndex::VEOF])

@@ -26,7 +26,7 @@ pub enum End {
     ShutDown,
     StreamEnded,
     Violation,
-    /// Of a kept sandbox: nobody would let a host in any more.
+    /// The supervisor of a kept sandbox has ended, so no host could connect any more.
     SupervisorGone,
 }
 
@@ -39,7 +39,7 @@ impl From<ProtocolBreach> for End {
 /// Reads from the host per turn, so that a talkative host does not starve
 /// running commands.
 const READS_PER_TURN: usize = 4;
-/// What is read at once as long as the host says little.
+/// The size of a read while the host sends little.
 const FIRST_READ: usize = 8 * 1024;
 /// Rounds over the channels per turn, for the same reason the other way round.
 const ROUNDS_PER_TURN: usize = 4;
@@ -128,7 +128,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Of a sandbox that is built ahead: everything else is ready when its only host comes.
+    /// Waits for the only host of a sandbox that is built ahead, when everything else is ready.
     fn await_host(&mut self, entrance: OwnedFd) -> io::Result<()> {
         // Whoever puts the caller's folders in place, where that is a process of its own.
         let has_placer = sys::has_child();
@@ -154,8 +154,9 @@ impl Server {
         Ok(())
     }
 
-    /// Of a virtual machine that is saved and restored while it waits here. Code that is new costs most after that, so
-    /// everything is done before: limits are what they will be, and the host hears of nothing that is not known yet.
+    /// Waits in a virtual machine that is saved and restored at this point. Code that runs for the first time costs
+    /// most after a restore, so everything is done before: limits have their final values, and the host is told nothing
+    /// that is not known yet.
     fn await_turn(&mut self, entrance: OwnedFd) -> io::Result<()> {
         ahead::rehearse();
         self.reap();
@@ -245,14 +246,14 @@ impl Server {
         }
     }
 
-    /// What can wait until others know what they wait for.
+    /// Does work that can wait until the answers are out.
     fn tidy_up(&mut self) {
         self.retired.clear();
         if std::mem::take(&mut self.wants_reaping) {
             self.reap();
         }
         if self.has_served {
-            // What was made for the first command, and the way to who made the sandbox.
+            // The pipes of the first command, and the connection to the process that built the sandbox.
             (self.pipes, self.process.entrance) = (Pipes::default(), None);
         }
     }
@@ -301,7 +302,7 @@ impl Server {
         };
         match flushed {
             Ok(()) => Ok(()),
-            // What a host said before it died still counts: the stream is read to its end.
+            // Frames that a host sent before it died still count: the stream is read to its end.
             Err(_) if self.host_socket.is_some() => {
                 self.outbox = Outbox::void();
                 self.host_readable = true;

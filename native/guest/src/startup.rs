@@ -1,4 +1,4 @@
-//! What the process sets about itself before it serves.
+//! Prepares the process before it serves.
 
 use std::ffi::OsString;
 use std::io;
@@ -10,7 +10,7 @@ use rustix::process::{DumpableBehavior, getpid, set_child_subreaper, set_dumpabl
 
 use crate::{host_stream::HostStream, sys};
 
-/// What the server is built from.
+/// The inputs of the server.
 pub struct Prepared {
     /// The stream to the host, for the guest's whole life.
     pub host: Option<HostStream>,
@@ -27,8 +27,9 @@ pub struct Prepared {
     pub is_init: bool,
 }
 
-/// What a container has in memory goes with its first process, and its host may still want to look at the project there.
-/// A host that lives ends the container when it has; one that does not is not waited for any longer.
+/// How long a container outlives its commands. Its files in memory are gone with its first process, and the host may
+/// still want to read the project. A host that is alive ends the container when it is done; the guest waits no longer
+/// for one that is not.
 const LINGER: Duration = Duration::from_secs(60);
 
 pub fn linger_if_told() {

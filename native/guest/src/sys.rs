@@ -91,7 +91,7 @@ pub fn fork() -> io::Result<Forked> {
     }
 }
 
-/// What `run` has for a stack; it calls nothing deep.
+/// The stack of `run`, which makes no deep calls.
 const SHORT_LIVED_STACK_BYTES: usize = 64 << 10;
 
 /// Starts a process that borrows this one's memory until it executes a program or ends, which this one waits for:
@@ -242,7 +242,7 @@ pub fn child_signal_fd() -> io::Result<OwnedFd> {
 /// A write over a size limit, or to a reader that is gone, shall be an error and not the end of the guest.
 const IGNORED: [i32; 2] = [libc::SIGXFSZ, libc::SIGPIPE];
 
-/// What was inherited is forgotten here once, so that commands need little to start with defaults.
+/// Resets inherited signal dispositions once, so that commands start with defaults at little cost.
 pub fn set_dispositions() {
     const SIGNALS: i32 = 64;
     (1..=SIGNALS).for_each(set_default);

@@ -20,7 +20,7 @@ pub struct Identity {
     pub groups: Vec<Gid>,
 }
 
-/// What a file is, whatever its name leads to by then.
+/// The identity of a file (device and inode), whatever its name leads to later.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Mark([u64; 7]);
 

@@ -128,7 +128,7 @@ fn await_guest(entrance: &OwnedFd) -> Outcome<()> {
     if length == 0 { Err(Fault::start("the guest did not come up")) } else { Ok(()) }
 }
 
-/// What the guest is told at its entrance.
+/// The byte that tells the guest at its entrance to begin.
 const BEGIN: u8 = 0;
 const REHEARSE: u8 = 1;
 
@@ -175,7 +175,7 @@ fn place(stream: &mut Stream, shape: &Shape, order: Order, started: &Started) ->
     Ok(token)
 }
 
-/// What the sandbox is to have of its owner's. Returns what could not be had.
+/// Puts the owner's files into the sandbox. Returns what could not be put there.
 fn fill(stream: BorrowedFd<'_>, order: Order, rest: &Rest) -> Outcome<Option<Layer>> {
     let root = || Ok(Tree::new(File::open("/").during("open the root")?.into()));
     if let Some(certificate) = &rest.trusted_certificate {

@@ -1,4 +1,4 @@
-//! What each copy of a saved machine has for itself: its time, its random numbers, its names.
+//! Gives each copy of a saved virtual machine its own time, random numbers and names.
 
 use std::{fs::File, io, os::unix::fs::FileExt};
 
@@ -56,7 +56,7 @@ pub struct Identity {
     text: String,
 }
 
-/// Of the machine: while its own devices are in sight.
+/// Opens the virtual machine's random device while its own devices are in sight.
 pub fn open_random() -> Outcome<File> {
     File::options().write(true).open("/dev/urandom").during("open the random numbers")
 }

@@ -44,7 +44,7 @@ use shape::Shape;
 use stream::Stream;
 use wake::Wake;
 
-/// Of the sandbox, but for its network: the machine's own has nothing but loopback.
+/// The namespaces of the sandbox. Its network namespace is the virtual machine's, which has nothing but loopback.
 const NAMESPACES: libc::c_int =
     libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | libc::CLONE_NEWCGROUP;
 const ENTRY: &CStr = c"/.agentkernel/ak-entry";
@@ -134,7 +134,7 @@ fn serve(stream: &mut Stream, shape: &Shape, token: TokenWriter) -> Outcome<Infa
     become_entry(stream, &program, &log)
 }
 
-/// What a machine that stays has on its disk is there only when it is somebody's.
+/// Serves a persistent virtual machine: its disk is mounted only once it has an owner.
 fn serve_from_disk(stream: &mut Stream, shape: &Shape, token: TokenWriter) -> Outcome<Infallible> {
     let mut heard = Vec::new();
     stream.hear_wake(&mut heard, || Ok(()))?;
@@ -171,7 +171,7 @@ fn become_entry(stream: &Stream, program: &OwnedFd, log: &OwnedFd) -> Outcome<In
     Err(exec_fd(program.as_fd(), &[c"ak-entry", c"boot"])).during("start ak-entry")
 }
 
-/// What ak-entry has to say where no host hears it goes to the kernel's log.
+/// Opens the kernel's log (/dev/kmsg) for messages of ak-entry that no host would read.
 fn open_log() -> Outcome<OwnedFd> {
     let mut log = File::options().write(true).open("/dev/kmsg").during("open the kernel's log")?;
     log.flush().during("open the kernel's log")?;

@@ -1,6 +1,6 @@
-//! What is asked of a machine whose sandbox has ended: what changed in its project. Its first process is gone with all
-//! others; what it wrote is still there. The host hears of the end by bytes that nobody in the sandbox knew, and asks, or
-//! hangs up.
+//! Answers requests about a sandbox that has ended: the changes of its project. Its first process is gone with all
+//! others; its files are still there. The host learns of the end by bytes that no process in the sandbox knew, and
+//! sends a request or hangs up.
 
 use std::{
     fs::{self, File},
@@ -26,7 +26,7 @@ use crate::{ENTRY, end::End, stream, wake::TOKEN_BYTES};
 /// A host that lives asks at once.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What process 1 has of a sandbox when that is gone.
+/// The parts of a sandbox that process 1 keeps after its end.
 pub struct Remains {
     mounts: OwnedFd,
     token: Token,

@@ -36,7 +36,7 @@ use crate::{
 const DISKS: [&str; 2] = ["vda", "vdb"];
 /// A filesystem in memory: everything that the sandbox writes lies here. The current folder until the root is entered.
 const SCRATCH: &str = "/scratch";
-/// Of this program's own filesystem.
+/// A directory of this program's own filesystem.
 const PROGRAMS: &str = "/agentkernel";
 /// Parts of /proc that only root may open, who in a machine of its own is no stranger to the kernel.
 const CLOSED_TO_ROOT: [&str; 6] = ["kcore", "kmsg", "sysrq-trigger", "timer_list", "kpagecount", "kpageflags"];
@@ -93,7 +93,7 @@ impl Root {
         Ok(Self { tree, storage })
     }
 
-    /// What all copies have.
+    /// Makes the files that all copies have.
     pub fn furnish(&self, shape: &Shape) -> Outcome<()> {
         resize(".", shape.scratch_mib)?;
         resize("root/tmp", shape.tmp_mib)?;
@@ -105,7 +105,7 @@ impl Root {
         image_root::write_machine(&self.tree, &[(MACHINE_ID, identity::nobodys_machine_id())])
     }
 
-    /// What is written at a place beside the root's own layer.
+    /// Returns the filesystem for writes at a place beside the root's own layer.
     fn space(&self, place: &Place) -> Outcome<OwnedFd> {
         if self.storage == Storage::Memory {
             return filesystems::tmpfs(place.mib, &place.mode);
@@ -139,12 +139,12 @@ fn mount_image() -> Outcome<()> {
     place::attach_at(&tree, Path::new("image")).during("mount the image")
 }
 
-/// What was written last and is not whole is taken back by the filesystem's own journal.
+/// Mounts the disk. ext4's journal undoes incomplete writes.
 fn mount_disk() -> Outcome<()> {
     let fs = fsopen("ext4", FsOpenFlags::FSOPEN_CLOEXEC).during("open ext4")?;
     fsconfig_set_string(&fs, "source", disk(Access::Writable)?).during("name the sandbox's disk")?;
     fsconfig_set_string(&fs, "errors", "remount-ro").during("mount the sandbox's disk")?;
-    // What is removed becomes holes of the host's file again.
+    // Freed blocks become holes of the host's file again.
     fsconfig_set_flag(&fs, "discard").during("mount the sandbox's disk")?;
     // Tables that nobody uses yet stay holes.
     fsconfig_set_flag(&fs, "noinit_itable").during("mount the sandbox's disk")?;

@@ -18,7 +18,7 @@ pub struct Shape {
     pub captured: bool,
     pub root_readonly: bool,
     pub scratch_mib: u64,
-    /// Of /tmp and /dev/shm each.
+    /// The size of /tmp and of /dev/shm, each.
     pub tmp_mib: u64,
     /// Filesystems in memory, beside /tmp and /dev/shm.
     pub places: Vec<Place>,

@@ -70,7 +70,7 @@ impl Stream {
         self.file.as_fd()
     }
 
-    /// What comes first, from whoever started the machine.
+    /// Reads the first message of the process that started the virtual machine.
     pub fn hear(&mut self) -> Outcome<Vec<u8>> {
         let mut message = Vec::new();
         hear(&mut self.file, &mut message).map_err(|e| if is_hang_up(&e) { host_gone() } else { unheard(&e) })?;
@@ -93,7 +93,7 @@ impl Stream {
                 (Err(e), Some(listener)) if is_hang_up(&e) => {
                     self.file = File::from(sys::accept(listener).during("take the host's connection")?);
                 }
-                // What is said next waits for the next one.
+                // A new connection is awaited, and the message repeated there.
                 (Err(e), None) if is_hang_up(&e) && self.is_patient => {}
                 (Err(e), None) if is_hang_up(&e) => return Err(host_gone()),
                 (Err(e), _) => return Err(unheard(&e)),

@@ -18,7 +18,7 @@ pub struct FirstPage(ptr::NonNull<libc::c_void>);
 const PAGE_BYTES: usize = 4096;
 
 impl FirstPage {
-    /// Of one that has some bytes. It is touched, so that to write to it later takes nothing of the kernel's.
+    /// Maps a file that has some bytes, and touches it, so that a later write takes no system call.
     pub fn of(file: &File) -> io::Result<Self> {
         let (protection, shared) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
         // SAFETY: a new mapping at no particular place.

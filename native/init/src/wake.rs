@@ -31,7 +31,7 @@ pub struct Wake<'a> {
     rest: &'a [u8],
 }
 
-/// Of the owner's own, as an order has it.
+/// The owner's own part, as in an order.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rest {

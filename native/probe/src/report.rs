@@ -1,4 +1,4 @@
-//! What a probe answers, and the line that is printed for it.
+//! The result of a probe, and the line that is printed for it.
 
 use std::fmt::Display;
 

@@ -64,7 +64,7 @@ const ABOUT: [&[u8]; 26] = [
 ];
 const LONGEST_NAME: usize = 80;
 const SHORTEST_VALUE: usize = 4;
-/// Of a value that is looked at. A line can consist of names, each of which would have the rest of it as its value.
+/// The longest value that is read. A line may consist of names, each of which would have the rest of it as its value.
 const LONGEST_VALUE: usize = 256;
 
 /// In program text (`is_source`) only literals are values: `const token: Token = given` assigns a name.

@@ -1,4 +1,4 @@
-//! What `npm run fuzz -- secrets-content` searches: the content of any file of a project.
+//! Target of `npm run fuzz -- secrets-content`: the content of any file of a project.
 
 use crate::{Content, has, sample::Sample};
 

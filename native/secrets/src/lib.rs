@@ -17,7 +17,7 @@ use location::Dependencies;
 pub use logins::without_remote_logins;
 pub use sample::Sample;
 
-/// What a candidate has to contain.
+/// The content that makes a candidate a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Content {
@@ -56,11 +56,11 @@ impl HideRule {
     }
 }
 
-/// Of a user's own rule.
+/// The reason for files that the user's own rule hides.
 const DENIED: &str = "fs.deny";
 const UNREADABLE: &str = "it could not be read";
 
-/// What the rules that match a path say about it.
+/// The result of all rules that match a path.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Judgement<'a> {
     Visible,

@@ -1,9 +1,10 @@
-//! What a path says beside its name: whether it is in a directory of dependencies, and whether it is a copy without values.
+//! Judges a path beside its name: whether it is in a directory of dependencies, and whether it is a template without
+//! values.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dependencies {
     No,
-    /// Of a name that people give to directories of their own too.
+    /// In a directory whose name people use for their own directories too.
     Likely,
     Certain,
 }

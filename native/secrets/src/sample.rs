@@ -13,7 +13,7 @@ const END_BYTES: usize = 64 << 10;
 
 pub struct Sample {
     parts: Vec<Vec<u8>>,
-    /// What is between the parts was not read.
+    /// False where the middle of the file was not read.
     pub is_whole: bool,
 }
 
@@ -91,7 +91,7 @@ impl Wide {
         }
     }
 
-    /// What is not ASCII is none of what anybody looks for.
+    /// Drops bytes that are not ASCII, which no pattern contains.
     fn narrowed(&self, text: &[u8]) -> Vec<u8> {
         let narrow = |pair: &[u8]| {
             let (low, high) = match self {

@@ -113,7 +113,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Of a token that is looked at. Text can consist of beginnings, each of which would be read to its end otherwise.
+/// The longest token that is read. A text may consist of prefixes, each of which would be read to its end otherwise.
 const LONGEST: usize = 256;
 
 fn is_one(Format { prefix, digits, shortest }: &Format, text: &[u8]) -> bool {

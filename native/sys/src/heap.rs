@@ -15,7 +15,7 @@ use dlmalloc::Dlmalloc;
 /// From here on an allocation has a mapping of its own.
 const LARGE_BYTES: usize = 128 << 10;
 const PAGE_BYTES: usize = 4096;
-/// What a program that was idle finds again, so that it need not ask for memory before it can answer.
+/// The memory that trimming leaves, so that an idle program can answer without asking the kernel for memory first.
 const KEPT_BYTES: usize = 64 << 10;
 
 /// For `#[global_allocator]`.

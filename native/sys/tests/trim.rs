@@ -1,4 +1,4 @@
-//! What the heap gives back, in a process where nobody else allocates.
+//! Memory that the heap gives back, in a process without other allocations.
 
 use std::fs;
 

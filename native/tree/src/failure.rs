@@ -37,7 +37,7 @@ impl Failure {
     }
 }
 
-/// What stops everything, and not only the file at hand.
+/// Whether an error stops the whole copy, and not only the file at hand.
 pub fn is_fatal(errno: Errno) -> bool {
     matches!(errno, Errno::NOSPC | Errno::DQUOT | Errno::IO | Errno::ROFS | Errno::MFILE | Errno::NFILE | Errno::NOMEM)
 }

@@ -1,4 +1,4 @@
-//! What `npm run fuzz -- tree-records` and `tree-writer` search: streams and listings from a sandbox.
+//! Targets of `npm run fuzz -- tree-records` and `tree-writer`: streams and listings from a sandbox.
 
 use std::{
     fs::{self, Permissions},

@@ -28,7 +28,7 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// Of a folder, and what is in it on the same filesystem.
+    /// Lists a directory and everything below it on the same filesystem.
     pub fn of(root: &Path) -> Result<Self, Failure> {
         let failed = |errno| Failure::at(root.display(), errno);
         let folder = openat(CWD, root, FOLDER, Mode::empty()).map_err(failed)?;
@@ -79,7 +79,7 @@ impl Listing {
         self.entries.keys().map(Vec::as_slice)
     }
 
-    /// Of what is no folder.
+    /// Inodes of everything but directories.
     pub fn inodes(&self) -> impl Iterator<Item = u64> {
         self.entries.values().filter(|listed| !listed.is_folder).map(|listed| listed.inode)
     }

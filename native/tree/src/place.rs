@@ -17,9 +17,9 @@ use crate::Failure;
 pub struct Destination {
     /// As whoever asked has named it; links in it are followed.
     pub path: PathBuf,
-    /// What the copy is called in a folder that exists.
+    /// The name of the copy in a directory that exists.
     pub name: Vec<u8>,
-    /// What is in the folder is meant, not the folder.
+    /// Whether the contents of the directory are copied, and not the directory itself.
     pub contents: bool,
 }
 

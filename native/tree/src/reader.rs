@@ -51,7 +51,7 @@ struct Level {
 struct OpenFile {
     file: OwnedFd,
     at: u64,
-    /// What grows while it is read is read as far as it was at first. Files of the kernel's say that they are empty.
+    /// A file that grows meanwhile is read up to its first size. Files of procfs and sysfs report a size of 0.
     end: u64,
     /// Up to here there are no holes, or none that are told.
     solid: u64,
@@ -65,7 +65,7 @@ impl Reader {
         Self::of(file, path.display(), skip)
     }
 
-    /// What was opened for reading, without waiting.
+    /// Reads a file that was opened with O_NONBLOCK.
     pub fn of(file: OwnedFd, shown: impl Display, skip: Skip) -> Result<Self, Failure> {
         let stat = fstat(&file).map_err(|errno| Failure::at(&shown, errno))?;
         match FileType::from_raw_mode(stat.st_mode) {
@@ -278,7 +278,7 @@ impl OpenFile {
             Err(_) => self.at,
         };
         self.solid = seek(&self.file, SeekFrom::Hole(data)).map_or(self.end, |next| next.clamp(data, self.end));
-        // What is being changed may answer both questions with the same place.
+        // A file that changes meanwhile may give the same offset for SEEK_DATA and SEEK_HOLE.
         if self.solid == data {
             self.solid = self.end;
         }

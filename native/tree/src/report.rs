@@ -1,4 +1,4 @@
-//! What was copied, and what was not.
+//! The result of a copy: what was copied, and what was not.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub struct Report {
     pub folders: u64,
     pub links: u64,
     pub bytes: u64,
-    /// What is not there afterwards, and why.
+    /// Entries that are missing from the copy, and why.
     pub notes: Vec<Note>,
     /// Notes beyond these.
     pub omitted: u64,

@@ -1,5 +1,5 @@
-//! What `npm run fuzz -- tar-archive` searches: layers of images as they are read, before anything is made of them on
-//! disk. The directory that a layer becomes is held against hostile archives in `fuzz`.
+//! Target of `npm run fuzz -- tar-archive`: layers of images as they are read, before anything is written to disk.
+//! `fuzz` holds the directory that a layer becomes against hostile archives.
 
 use std::io::Read;
 
@@ -8,7 +8,7 @@ use crate::{
     zstd_frames::ZstdFrames,
 };
 
-/// Of what small data may unpack to here.
+/// The most bytes that small data may unpack to here.
 const MOST_UNPACKED: u64 = 1 << 20;
 
 /// The first byte says how the archive is packed.

@@ -49,7 +49,7 @@ const NAMESPACES: i32 = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NE
 const WRITABLE: u64 = sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
 /// chown, dac_override, fowner, fsetid, setfcap: what it takes to give files their owners, modes and attributes.
 const KEPT: [u32; 5] = [0, 1, 3, 4, 31];
-/// Of an archive's reader: far above what any needs, far below what would hurt the host.
+/// The memory limit of an archive's reader: far above its need, and harmless to the host.
 const MAX_MEMORY: u64 = 1 << 30;
 pub const ROOT: User = User { uid: 0, gid: 0 };
 
@@ -184,7 +184,7 @@ fn close(channel: &Channel) -> Outcome<()> {
     Ok(())
 }
 
-/// What the root is built in is the current folder from here on.
+/// Changes to the directory in which the root is built.
 pub fn enter_scratch() -> Outcome<()> {
     let scratch = filesystems::tmpfs(1, "0755")?;
     place::attach_at(&scratch, Path::new("/tmp")).during("mount the scratch filesystem")?;

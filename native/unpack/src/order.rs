@@ -1,4 +1,4 @@
-//! What to unpack, and the answer.
+//! The order that says what to unpack, and the answer.
 
 use std::path::PathBuf;
 

@@ -15,7 +15,7 @@ use rustix::{
 
 use crate::refused::Refused;
 
-/// What is not there is removed already, also where another process removes the same.
+/// Removes a name. An absent one counts as removed, also where another process removes it at the same time.
 pub fn remove(folder: BorrowedFd<'_>, name: &[u8]) -> Result<(), Refused> {
     let at = OsStr::from_bytes(name);
     let failed = |e: Errno| Refused::during(format!("remove {:?}", String::from_utf8_lossy(name)))(e.into());

@@ -8,7 +8,7 @@ use harness::{Actor, Item, Store, actors};
 
 const MIB: u64 = 1 << 20;
 
-/// What a tool prints about a path on the disk.
+/// Output of a tool about a path on the disk.
 fn told_of(disk: &Path, path: &str) -> String {
     let output = Command::new("dump.erofs").arg(format!("--path={path}")).arg(disk).output().expect("dump.erofs");
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)

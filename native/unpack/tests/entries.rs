@@ -1,4 +1,4 @@
-//! What single entries become: owners, modes, times, attributes, long names, sparse files, devices.
+//! Files that single entries become: owners, modes, times, attributes, long names, sparse files, devices.
 
 mod harness;
 

@@ -1,16 +1,16 @@
-//! What a machine's kernel says on its console: the last of it, and whether it is more than a kernel has to say.
+//! Reads the console of a virtual machine's kernel: its last output, and whether it is a flood.
 
 /// Enough for a panic with its trace.
 const KEPT_BYTES: usize = 8 << 10;
-/// What a kernel says in a long life is far below this.
+/// A kernel prints far less than this in a long life.
 const FLOOD_BYTES: u64 = 1 << 20;
 /// The beginning of what a kernel says before it gives up.
 const LONGEST_LINE: usize = 512;
 const PANIC: &str = "Kernel panic";
 
-/// What a kernel says when it ends a process for want of memory.
+/// The kernel's message when its OOM killer ends a process.
 const OUT_OF_MEMORY: &[u8] = b"Out of memory: Killed process";
-/// Of these no more are told.
+/// The most OOM kills that are reported.
 const MOST_TOLD: u32 = 16;
 
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ impl Console {
         self.heard > FLOOD_BYTES
     }
 
-    /// What it said last, from the panic on if there was one.
+    /// The last output, from the panic on if there was one.
     pub fn last_words(&self, most: usize) -> String {
         let text = String::from_utf8_lossy(&self.kept);
         let text = text.trim();

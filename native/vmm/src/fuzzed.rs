@@ -1,4 +1,5 @@
-//! What `npm run fuzz -- qmp-answers` and `firecracker-answers` search: whatever a monitor says that its guest took over.
+//! Targets of `npm run fuzz -- qmp-answers` and `firecracker-answers`: any output of a monitor that its guest took
+//! over.
 
 use std::{io::Write, net::Shutdown, os::unix::net::UnixStream};
 
@@ -7,7 +8,7 @@ use crate::{
     qemu::qmp::{Answer, Qmp},
 };
 
-/// What a socket takes without anybody reading.
+/// The bytes that a socket buffers without a reader.
 const MOST_BYTES: usize = 64 << 10;
 
 pub fn qmp(data: &[u8]) {
@@ -28,7 +29,7 @@ pub fn qmp(data: &[u8]) {
 pub fn firecracker(data: &[u8]) {
     if let Ok(Some((_, head, _))) = read_head(data) {
         assert!(head <= data.len());
-        // What is whole stays so whatever comes behind it.
+        // A complete head stays complete whatever follows it.
         assert!(matches!(read_head(&data[..head]), Ok(Some(_))));
         assert!(!matches!(read_head(&data[..head - 1]), Ok(Some((_, sooner, _))) if sooner < head));
     }

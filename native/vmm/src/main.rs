@@ -32,7 +32,8 @@ const MISUSED: u8 = 2;
 /// From the kernel's first instruction to where it waits, on a machine that has no time.
 const BOOT_PATIENCE: Duration = Duration::from_secs(120);
 const MAX_MESSAGE: usize = 4096;
-/// What a kernel that counts its processor's clock itself does in its first second, and would do in every copy.
+/// How long a kernel that calibrates the processor's clock itself is busy after boot; it would do so again in every
+/// copy.
 const SETTLES_IN: Duration = Duration::from_millis(1300);
 const SETTLES_ON_HARDWARE_IN: Duration = Duration::from_millis(150);
 

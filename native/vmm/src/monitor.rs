@@ -32,9 +32,9 @@ pub trait Monitor: Sized {
     fn save(&mut self) -> Outcome<()>;
     fn pause(&mut self) -> Outcome<()>;
     fn resume(&mut self) -> Outcome<()>;
-    /// Of the monitor's process.
+    /// The pid of the monitor's process.
     fn pid(&self) -> u32;
-    /// What its kernel said last.
+    /// The last output of its kernel.
     fn last_words(&mut self) -> String;
     /// Waits until it has ended.
     fn await_end(self) -> Outcome<End>;

@@ -1,5 +1,5 @@
-//! What one machine is to be, as the host says in one word of JSON. Files come as descriptors at fixed numbers, so that
-//! whoever runs a machine needs no path of the host's.
+//! The configuration of one virtual machine, which the host passes as one argument of JSON. Files come as descriptors
+//! at fixed numbers, so that the process that runs it needs no path of the host's.
 
 use std::{os::fd::RawFd, path::PathBuf};
 
@@ -17,7 +17,7 @@ pub const ROOT_FD: RawFd = 6;
 pub const MEMORY_FD: RawFd = 7;
 /// The state of its devices.
 pub const STATE_FD: RawFd = 8;
-/// What a machine that stays writes.
+/// The disk of a persistent virtual machine.
 pub const DISK_FD: RawFd = 9;
 /// Where the memory of one that stays is saved while it runs.
 pub const SAVED_FD: RawFd = 10;
@@ -36,10 +36,11 @@ pub struct MachineSpec {
     /// Whether its kernel finds its devices by ACPI; else they are named on its command line.
     pub acpi: bool,
     pub command_line: String,
-    /// Of the disk of a machine that stays: hosts come to it and go, and what was the stream is a door.
+    /// The size of a persistent virtual machine's disk: hosts connect and disconnect, and the descriptor of the stream
+    /// is a host socket.
     #[serde(default)]
     pub disk_mib: Option<u64>,
-    /// What a machine that is to be saved is told first, which all its copies have heard then.
+    /// The first message to a virtual machine that is to be saved; all copies have read it then.
     #[serde(default)]
     pub says: Option<String>,
 }
@@ -85,7 +86,7 @@ impl MachineSpec {
         Ok(spec)
     }
 
-    /// What the kernel is told where hardware runs it. Words that make it come up under emulation would take its own
+    /// The kernel's command line where hardware runs it. The options for emulation would take the kernel's own
     /// interrupt controllers and timers from it.
     pub fn command_line_on_hardware(&self) -> String {
         let words = self.command_line.split_ascii_whitespace().filter(|word| !FOR_EMULATION.contains(word));

@@ -1,5 +1,5 @@
-//! What a call waits for, whatever it is: the thread that reads from the host rings when anything has changed, and the
-//! thread that works looks again.
+//! Wakes a waiting call: the thread that reads from the host rings when anything has changed, and the working thread
+//! checks again.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;

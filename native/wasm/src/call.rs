@@ -19,7 +19,7 @@ use crate::streams::{Input, Output};
 use crate::sys;
 use crate::wasi::{Streams, Wasi};
 
-/// What a call is connected to.
+/// The connections of a call.
 #[derive(Clone)]
 pub struct Ties {
     pub stdin: Arc<Input>,

@@ -2,7 +2,7 @@
 
 use crate::engine;
 
-/// What is said of modules that cannot be had.
+/// The error for a module that cannot be compiled or loaded.
 pub struct Refusal {
     pub code: &'static str,
     pub message: String,

@@ -37,7 +37,7 @@ const FRAMES: usize = 8;
 pub fn ending_of(result: Result<(), Error>) -> Ending {
     let Err(error) = result else { return Ending::Exited(0) };
     if let Some(exit) = error.downcast_ref::<Exit>() {
-        // What a process can end with is a byte.
+        // An exit status is one byte.
         return Ending::Exited((exit.0 & 0xff) as u8);
     }
     if error.downcast_ref::<Killed>().is_some() {

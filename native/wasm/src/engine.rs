@@ -7,7 +7,7 @@ const STACK_BYTES: usize = 1 << 20;
 pub const MAX_TABLE_ELEMENTS: usize = 200_000;
 const MAX_TABLES: u32 = 8;
 const MAX_MEMORIES: u32 = 4;
-/// What of a memory is cleared by writing zeros, so that the next instance finds its pages in place.
+/// The part of a memory that is cleared by writing zeros, so that the next instance finds its pages in place.
 const KEPT_RESIDENT_BYTES: usize = 256 << 10;
 
 fn settings() -> Config {

@@ -1,4 +1,4 @@
-//! What one instance may grow to. Growth beyond it fails in the module, as WebAssembly has it; nothing is ended.
+//! The limits of one instance. Growth beyond them fails in the module, as WebAssembly specifies; nothing is ended.
 
 use wasmtime::{ResourceLimiter, Result};
 
@@ -6,7 +6,7 @@ use crate::engine::MAX_TABLE_ELEMENTS;
 
 pub struct Limits {
     memory_bytes: usize,
-    /// Of all memories together, at most.
+    /// The peak of all memories together.
     pub peak_bytes: usize,
     held_bytes: usize,
     /// The module asked for more than it may have.

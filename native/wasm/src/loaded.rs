@@ -11,7 +11,7 @@ use crate::limits::Limits;
 use crate::requests::{Folder, Interface, OpenLoad};
 use crate::wasi::{self, Wasi};
 
-/// What an instance's functions of ours work on.
+/// The state of an instance's host functions.
 pub struct State {
     pub wasi: Wasi,
     pub limits: Limits,

@@ -1,4 +1,4 @@
-//! What is sent to the host. A host that cannot be written to is gone, and the process with it.
+//! Frames to the host. If a write fails, the host is gone and the process exits.
 
 use std::fs::File;
 use std::io::Write;
@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::sys;
 
-/// What a message to the host is cut to; the host's own limit is a little above.
+/// The length that a message to the host is cut to; the host's own limit is a little above.
 const MAX_MESSAGE_CHARS: usize = 900;
 
 /// Frames that can wait a little go out with those that follow them: most calls are over before anybody would look.

@@ -1,4 +1,5 @@
-//! What the host asks of a worker, beside the kinds that every guest knows (spec/guest-protocol.md, *Workers for Wasm*).
+//! The host's requests to a worker, beside the kinds that every guest knows (spec/guest-protocol.md, *Workers for
+//! Wasm*).
 
 use serde::Deserialize;
 
@@ -13,7 +14,7 @@ pub struct OpenLoad {
     pub interface: Interface,
 }
 
-/// What a module finds around it.
+/// The environment of a module.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Interface {

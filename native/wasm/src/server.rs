@@ -29,7 +29,7 @@ const READ_BYTES: usize = 64 << 10;
 /// For how long it is not told that a call has begun: then it has mostly ended.
 const SOON: Timespec = Timespec { tv_sec: 0, tv_nsec: 3_000_000 };
 
-/// What is being done, on which channel.
+/// The call in progress and its channel.
 struct Current {
     channel: u32,
     ties: Ties,
@@ -40,7 +40,7 @@ pub struct Server {
     outbox: Arc<Outbox>,
     jobs: Sender<Job>,
     reports: Receiver<Report>,
-    /// Of the host's HELLO: what may be sent ahead on a stream.
+    /// The window in the host's HELLO: bytes that may be sent ahead on a stream.
     window: u32,
     greeted: bool,
     last_channel: u32,
@@ -127,7 +127,7 @@ impl Server {
         Some(())
     }
 
-    /// What is about a channel that has ended is late, and means nothing.
+    /// Ignores late frames about a channel that has ended.
     fn concern(&mut self, frame: &Frame<'_>) -> Option<()> {
         let Some(Current { ties, .. }) = self.current.as_ref().filter(|now| now.channel == frame.channel) else {
             return (frame.channel <= self.last_channel).then_some(());

@@ -9,7 +9,7 @@ use crate::bell::{Bell, locked};
 use crate::kill::{Kill, Killed};
 use crate::outbox::{Frames, Outbox};
 
-/// What the host may send ahead of what a module reads.
+/// Bytes that the host may send ahead of what a module reads.
 pub const STDIN_WINDOW: u32 = 262_144;
 
 /// Why nothing more is written.

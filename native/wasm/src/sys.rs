@@ -28,7 +28,7 @@ pub fn exit_now(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// What the calling thread has used so far.
+/// The resource usage of the calling thread.
 pub fn thread_usage() -> Usage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is valid for the call, and a zeroed rusage is a valid one where the call fails.

@@ -1,4 +1,4 @@
-//! What `npm run fuzz -- wire-frames` searches: any bytes, from either side, in any pieces.
+//! Target of `npm run fuzz -- wire-frames`: any bytes, from either side, in any pieces.
 
 use crate::{Decoder, Direction, FrameType, Violation, encode_frame, payload};
 

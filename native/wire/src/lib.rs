@@ -22,11 +22,11 @@ pub use violation::Violation;
 pub const PROTOCOL: u32 = 1;
 /// The smallest and the largest window that a HELLO may announce.
 pub const WINDOW_RANGE: std::ops::RangeInclusive<u32> = 65_536..=16_777_216;
-/// What the host assumes of the guest's window until the guest's HELLO came.
+/// The guest's window that the host assumes until the guest's HELLO arrives.
 pub const ASSUMED_WINDOW: u32 = 65_536;
 /// The most credit that may be outstanding on one stream.
 pub const MAX_CREDIT: u32 = 0x7fff_ffff;
-/// What each side may send on each stream of a channel that the guest opened, before more is granted.
+/// Bytes that each side may send on each stream of a channel that the guest opened, before more is granted.
 pub const GUEST_CHANNEL_WINDOW: u32 = 65_536;
 /// The most channels that the guest may have open at once.
 pub const MAX_GUEST_CHANNELS: usize = 4096;

@@ -16,7 +16,7 @@ pub struct Hello {
     pub window: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<String>,
-    /// Of a kept guest: the execs that outlived an earlier connection.
+    /// The execs of a kept guest that outlived an earlier connection.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub execs: Vec<KeptExec>,
 }
@@ -128,9 +128,9 @@ pub struct OpenTreeRead {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenTreeWrite {
     pub path: String,
-    /// What it is called in a folder that exists.
+    /// The name of the copy in a directory that exists.
     pub name: String,
-    /// What is in the folder is meant, not the folder.
+    /// Whether the contents of the directory are copied, and not the directory itself.
     #[serde(default)]
     pub contents: bool,
 }
@@ -149,7 +149,7 @@ pub struct OpenFileOp {
     pub to: Option<String>,
 }
 
-/// What the guest asks the host for.
+/// The guest's requests to the host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind")]
 pub enum OpenByGuest {
@@ -255,7 +255,7 @@ pub struct Signal {
     pub signal: i32,
     #[serde(default)]
     pub scope: SignalScope,
-    /// What is left of the tree when the command has ended is killed.
+    /// Whether processes of the tree that are left when the command has ended are killed.
     #[serde(default)]
     pub last: bool,
 }

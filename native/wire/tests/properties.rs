@@ -1,4 +1,4 @@
-//! What holds for every input, not only for the vectors.
+//! Properties of every input, beyond the vectors.
 
 use ak_wire::{Decoder, Direction, FrameType, HEADER_LEN, encode_frame};
 use proptest::prelude::*;

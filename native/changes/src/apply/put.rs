@@ -93,7 +93,7 @@ pub fn file(
         Err(fault) => Err(fault),
     };
     if !matches!(put, Ok(Done::Applied)) {
-        // What is told is why it was not put in its place.
+        // The caller reports why the file was not put in place, so a failed unlink adds nothing.
         let _ = unlinkat(&at, temporary.as_c_str(), AtFlags::empty());
     }
     put.map_err(|fault| {

@@ -1,4 +1,4 @@
-//! What is taken over, and what of the host's stays.
+//! Which changes are applied, and which files of the host stay.
 
 use std::{
     fs::{self, File, Permissions},
@@ -83,7 +83,7 @@ fn what_was_applied_is_the_new_beginning() {
     assert_eq!(world.list(), ["M a"]);
     world.apply(json!({}));
     assert_eq!(world.on_host("a").as_deref(), Some("three"));
-    // What the host does to files that the sandbox does not touch any more is no change of the sandbox's.
+    // The host's change of a file that the sandbox no longer touches is no change of the sandbox's.
     fs::write(world.project().join("a"), "host").expect("write");
     fs::write(world.project().join("b"), "again").expect("write");
     assert_eq!(world.list(), [""; 0]);

@@ -1,4 +1,4 @@
-//! What a stop does not carry over since the host changed it is never lost: the sandbox's version is set aside.
+//! A stop never loses the sandbox's version of a file that the host changed too: it is set aside.
 
 use std::fs;
 

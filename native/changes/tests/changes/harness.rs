@@ -77,7 +77,7 @@ impl World {
         self.folder.path().join("held")
     }
 
-    /// What a stop did not carry over, as the state folder that it was set aside in.
+    /// Adds a state directory of files that a stop set aside instead of carrying them over.
     pub fn held(self, name: &str) -> Self {
         fs::remove_dir_all(self.state()).expect("forget the sandbox");
         fs::rename(self.set_aside().join(name), self.state()).expect("take its place");

@@ -1,4 +1,4 @@
-//! What is found, and what is not told.
+//! Which changes are found, and which are not reported.
 
 use std::{
     fs::{self, File, Permissions},

@@ -1,4 +1,4 @@
-//! What git takes for a repository.
+//! Directories that git takes for a repository.
 
 use crate::harness::World;
 use serde_json::json;

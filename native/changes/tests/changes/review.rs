@@ -1,4 +1,4 @@
-//! What steers programs that the user runs later is applied, or carried over by a stop, only after a yes to it.
+//! Files that control programs which the user runs later are applied, or carried over by a stop, only after a yes.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What can be done for the first command before it is known, where a sandbox is built ahead.
+//! Prepares for the first command before it is known, in a sandbox that is built ahead.
 
 use std::{
     fs::File,
@@ -17,7 +17,7 @@ use crate::{sys, users};
 /// A path of an image may lead to anything.
 const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-/// What the C libraries' loaders look at, by distribution and processor.
+/// Files that the dynamic loaders of C libraries look up, by distribution and processor.
 const LOADED: [(&str, &[&str]); 5] = [
     ("/etc", &["ld.so.preload", "ld.so.cache"]),
     ("/lib64", &["ld-linux-x86-64.so.2", "libc.so.6"]),
@@ -26,7 +26,8 @@ const LOADED: [(&str, &[&str]); 5] = [
     ("/lib/aarch64-linux-gnu", &["libc.so.6"]),
 ];
 
-/// What a command of a virtual machine probably is or needs: the disk is read before the machine is saved.
+/// Programs that a first command in a virtual machine probably is or needs: they are read from disk before the virtual
+/// machine is saved.
 const READ: [&str; 4] = ["/bin/sh", "/bin/bash", "/usr/bin/env", "/bin/true"];
 /// A C library has some two million bytes.
 const MOST_READ_BYTES: u64 = 8 << 20;
@@ -74,7 +75,7 @@ pub fn look_around() {
     }
     let folders = DEFAULT_PATH.split(':').map(|folder| (folder, [].as_slice()));
     for (folder, files) in folders.chain(LOADED) {
-        // What an image does not have, nobody can look up faster.
+        // A directory that the image lacks cannot be looked up in advance.
         let Ok(folder) = openat(CWD, folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) else {
             continue;
         };

@@ -25,7 +25,8 @@ pub struct ChildStdio {
     pub tty: bool,
 }
 
-/// What the command's process starts with. It lies in the parent's memory, which both use until the program is executed.
+/// The data that a command's process starts with. It lies in the parent's memory, which both share until execve (as
+/// after vfork).
 pub struct Start<'a> {
     pub command: &'a mut Prepared,
     pub stdio: ChildStdio,

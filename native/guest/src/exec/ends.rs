@@ -100,7 +100,7 @@ pub fn input_pipe() -> Result<Pipe, Errno> {
     Ok((read, write))
 }
 
-/// Of a pipe or socket that was just made, which has no other flag.
+/// Sets O_NONBLOCK on a new pipe or socket, which has no other status flag.
 pub fn set_nonblocking(fd: &OwnedFd) -> Result<(), Errno> {
     fcntl_setfl(fd, OFlags::NONBLOCK)
 }

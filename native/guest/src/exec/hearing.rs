@@ -1,5 +1,5 @@
-//! What the host hears of a command's start: from its keeper's reports, from the guest's own eyes, or from the keeper's
-//! end.
+//! Reports the start of a command to the host: from its keeper's records, from the guest's own observation, or from the
+//! keeper's end.
 
 use ak_wire::FrameType;
 use ak_wire::payload::{Failed, OpenedExec, Usage};

@@ -54,7 +54,8 @@ fn exit(served: Result<(), Errno>, report: RawFd) -> ! {
     sys::exit_now(code)
 }
 
-/// What it is for as long as it lives. False where the guest has ended before its death could be noticed.
+/// Makes the keeper a child subreaper that dies with the guest. Returns false where the guest had ended before the
+/// parent-death signal was set.
 fn settle(guest: i32) -> Result<bool, Errno> {
     sys::block_all_signals();
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;

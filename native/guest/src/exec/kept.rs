@@ -25,7 +25,7 @@ impl Kept {
     }
 }
 
-/// What may name an exec.
+/// Whether a text may name an exec.
 pub fn is_key(text: &str) -> bool {
     let is_fine = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
     (1..=MAX_KEY_LEN).contains(&text.len()) && text.as_bytes().iter().all(is_fine)
@@ -51,7 +51,7 @@ impl Exec {
         self.over || self.exit.is_some()
     }
 
-    /// What a new host is told of it; nothing of one that is not kept.
+    /// Describes a kept exec to a new host; None for one that is not kept.
     pub fn state(&self) -> Option<KeptExec> {
         let kept = self.kept.as_ref()?;
         let [stdout, stderr] = &self.outputs;

@@ -48,13 +48,13 @@ const KEEPER_GRACE: Duration = Duration::from_millis(500);
 
 const SLOT_INPUT: u8 = 0;
 const SLOT_REPORT: u8 = 3;
-/// What of a token's slot is the exec's own.
+/// The bits of a token's slot that belong to the exec.
 const SLOT_MASK: u8 = 0b11;
 
 pub struct Exec {
     /// None where the command is the guest's own child.
     keeper: Option<i32>,
-    /// What became of the start, where the guest saw to it itself; taken up as if a keeper had reported it.
+    /// The result of a start that the guest made without a keeper; handled as if a keeper had reported it.
     told: Option<Report>,
     /// Its report pipe has ended; judged in the next step, when a status that
     /// the guest itself may have reaped is known.

@@ -22,7 +22,7 @@ pub struct Prepared {
     envp: Vec<*const c_char>,
     /// `sh`, the script's path (filled in when it is known), its arguments.
     script_argv: Vec<*const c_char>,
-    /// What the pointers point into. The heap blocks never move.
+    /// Owns the strings that the pointers point into. The heap blocks never move.
     words: Vec<CString>,
     env: Vec<CString>,
 }

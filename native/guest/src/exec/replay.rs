@@ -1,5 +1,5 @@
-//! What a kept exec has sent on one stream and the host has not yet acknowledged (by CREDIT). It is sent again to a host
-//! that takes the exec up. Bounded by the windows of the two hosts, since no more than a window goes out unacknowledged.
+//! Output of a kept exec that was sent on one stream and not yet acknowledged by CREDIT. It is sent again to a host
+//! that attaches. The windows of the two hosts bound it, since no more than a window is sent unacknowledged.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
-//! What a keeper tells the guest: fixed-size records on a pipe. Each is written
-//! and read whole, because it is far below PIPE_BUF.
+//! Reports from a keeper to the guest: fixed-size records on a pipe. Each is far below PIPE_BUF, so it is written and
+//! read whole.
 
 use ak_wire::payload::Usage;
 

@@ -1,4 +1,4 @@
-//! What the host still takes on a stream of a file channel.
+//! The credit that the host has left on a stream of a file channel.
 
 use ak_wire::{MAX_CREDIT, MAX_DATA};
 

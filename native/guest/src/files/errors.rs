@@ -10,8 +10,7 @@ impl From<Errno> for Refusal {
             Errno::NOENT => "not_found",
             Errno::ACCESS | Errno::PERM | Errno::ROFS => "denied",
             Errno::EXIST => "exists",
-            // What open says about a FIFO without a reader, a socket, a device
-            // without a driver.
+            // open returns these for a FIFO without a reader, a socket, and a device without a driver.
             Errno::NXIO | Errno::NODEV => "not_regular",
             Errno::NOTDIR => "not_dir",
             Errno::ISDIR | Errno::NOTEMPTY => "is_dir",

@@ -1,5 +1,5 @@
-//! What the kernel shows of a process is kept from this interface: it is the guest that opens files here, so `/proc/self`
-//! would be the guest's own memory, environment and path, with rights that no command has.
+//! Keeps `/proc/PID` out of the files interface: the guest opens files here, so `/proc/self` would be the guest's own
+//! memory, environment and paths, with rights that no command has.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::OnceLock;

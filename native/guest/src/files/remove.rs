@@ -33,7 +33,7 @@ struct Level {
 }
 
 pub struct Removal {
-    /// What `current` is a descendant of; its name is removed in the end.
+    /// The ancestor of `current` whose name is removed at the end.
     base: OwnedFd,
     current: Option<OwnedFd>,
     levels: Vec<Level>,

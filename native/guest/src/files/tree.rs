@@ -13,7 +13,7 @@ use crate::channel::{Context, ProtocolBreach, Refusal, Step, WINDOW};
 const PORTION: usize = 128 * 1024;
 /// The host's own limits come before it sends anything; inside, the sandbox's disk is the limit.
 const UNLIMITED: Limits = Limits { bytes: u64::MAX, entries: u64::MAX };
-/// What a CLOSE may carry, with room to spare.
+/// The payload of a CLOSE frame, with room to spare.
 const MAX_REPORT: usize = 60_000;
 
 impl From<Failure> for Refusal {
@@ -80,7 +80,7 @@ impl TreeWrite {
     }
 
     pub fn on_data(&mut self, ctx: &mut Context, payload: &[u8]) -> Result<Step, ProtocolBreach> {
-        // What was not granted back is what the host has used of its window.
+        // Credit that was not granted back is the part of the window that the host has used.
         let length = u32::try_from(payload.len()).map_err(|_| ProtocolBreach)?;
         if length > WINDOW - self.ungranted {
             return Err(ProtocolBreach);

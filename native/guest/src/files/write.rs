@@ -56,7 +56,7 @@ impl FileWrite {
     }
 
     pub fn on_data(&mut self, ctx: &mut Context, payload: &[u8]) -> Result<Step, ProtocolBreach> {
-        // What was not granted back is what the host has used of its window.
+        // Credit that was not granted back is the part of the window that the host has used.
         let length = u32::try_from(payload.len()).map_err(|_| ProtocolBreach)?;
         if length > WINDOW - self.ungranted {
             return Err(ProtocolBreach);

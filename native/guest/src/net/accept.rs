@@ -97,8 +97,8 @@ impl Net {
     }
 }
 
-/// What a destination means. None for what is no destination: the listener itself, and synthetic addresses that
-/// stand for no name (any more).
+/// Returns the target of a destination. None for the listener itself, and for synthetic addresses that stand for no
+/// name (any more).
 fn target(original: SocketAddr, names: &mut Names, now: Instant) -> Option<(OutgoingTarget, Option<u32>)> {
     let port = Some(original.port()).filter(|port| *port != 0)?;
     match meaning(original.ip()) {

@@ -1,4 +1,4 @@
-//! What each frame of the host does to a connection or a lookup.
+//! Handles the host's frames about connections and lookups.
 
 use std::os::fd::OwnedFd;
 use std::time::Instant;

@@ -27,12 +27,12 @@ use connection::{Connection, Outcome};
 use dns::{Listening, Stub};
 use names::Names;
 
-/// What all connections together may be granted beyond their first windows.
+/// The credit that all connections together may be granted beyond their first windows.
 const GROWTH_BYTES: u32 = 16 << 20;
 /// Steps per round, so that many connections do not keep the host's frames waiting.
 const STEPS_PER_ROUND: usize = 256;
 
-/// What the parts of the network may use while they work.
+/// The parts of the guest that the network may use while it works.
 pub struct Around<'a> {
     pub outbox: &'a mut Outbox,
     pub poller: &'a Poller,
@@ -137,7 +137,7 @@ impl Net {
         Ok(net)
     }
 
-    /// What a sandbox that is built ahead gets only when it is taken: its name and its limits.
+    /// Reads the host name and limits, which a sandbox that is built ahead gets only when it is taken.
     pub fn look_around(&mut self) {
         self.take_name();
         // Commands' pipes and files need descriptors too.
@@ -151,7 +151,7 @@ impl Net {
         }
     }
 
-    /// What the guest says of itself in its HELLO.
+    /// The features that the guest announces in its HELLO.
     pub fn features(&self) -> &'static [&'static str] {
         if self.is_captured { &["tcp-in", "call", "tcp-out", "lookup"] } else { &["tcp-in", "call"] }
     }
@@ -222,7 +222,7 @@ impl Net {
         self.settle(id, outcome, now)
     }
 
-    /// What comes of a step; true when something moved.
+    /// Applies the outcome of a step; returns true when something moved.
     fn settle(&mut self, id: u32, outcome: Outcome, now: Instant) -> bool {
         match outcome {
             Outcome::Waiting => false,

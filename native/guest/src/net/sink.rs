@@ -17,7 +17,7 @@ pub struct Sink {
     queue: VecDeque<Vec<u8>>,
     /// Bytes of the first queued piece that are already written.
     written: usize,
-    /// What the host may still send.
+    /// Bytes that the host may still send.
     window_left: u32,
     to_grant: u32,
     window: u32,
@@ -129,7 +129,7 @@ impl Sink {
         self.window_left += grant;
     }
 
-    /// What it took of the budget beyond its first window.
+    /// The bytes taken from the budget beyond the first window.
     pub fn borrowed(&self) -> u32 {
         self.window - self.initial_window
     }

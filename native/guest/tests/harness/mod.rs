@@ -90,7 +90,7 @@ pub struct Host {
     /// Bytes of stream 0 that the guest allows, per channel.
     send_window: HashMap<u32, u64>,
     guest_window: u64,
-    /// What the guest said of itself.
+    /// The guest's HELLO.
     pub hello: Value,
 }
 

@@ -20,7 +20,7 @@ const PORT: &str = "/dev/vport0p2";
 enum Errand {
     /// Everything that was written is to be on the disk.
     Sync {},
-    /// What has changed in the project; `ak-entry` tells it.
+    /// Send the project's changes, which `ak-entry` gathers.
     Gather {},
     /// This is a copy of the machine that was saved. What makes it another follows in a message of its own.
     Wake {},

@@ -44,7 +44,7 @@ pub fn is_asked_for(command_line: &str) -> bool {
 }
 
 pub struct Attendant {
-    /// Of the sandbox's first process.
+    /// The sandbox's first process.
     pid: libc::pid_t,
     pidfd: OwnedFd,
     remains: Remains,
@@ -136,7 +136,7 @@ fn apart(work: impl FnOnce() -> Outcome<()>) -> Outcome<Pid> {
     }
 }
 
-/// What the sandbox wrote is on its disk by then.
+/// Freezes the sandbox. Its writes are on its disk by the time that this returns.
 fn stand_still(ready: Ready<'_>) -> Outcome<()> {
     if let Err(fault) = stillness::begin() {
         ready.refuse()?;

@@ -1,4 +1,4 @@
-//! What whoever runs the machine says to its process 1 (native/vmm/src/qemu/kept.rs).
+//! Orders from the process that runs the virtual machine to its process 1 (native/vmm/src/qemu/kept.rs).
 
 use std::{
     fs::File,

@@ -34,11 +34,11 @@ use crate::{
     wake::Wake,
 };
 
-/// Of this program's own filesystem: what the kernel's own boot id, which cannot be changed, is covered with.
+/// A file of this program's own filesystem, mounted over the kernel's boot id, which cannot be changed.
 const BOOT_ID: &str = "/boot-id";
 const KERNELS_BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// What of a sandbox's shape matters here.
+/// The part of a sandbox's shape that matters here.
 #[derive(Clone, Copy)]
 pub struct Kind {
     network: Network,

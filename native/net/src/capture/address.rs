@@ -27,12 +27,12 @@ pub fn synthetic_ipv6(index: u32) -> Ipv6Addr {
     Ipv6Addr::from(u128::from(OWN_IPV6) & !u128::from(u64::MAX) | u128::from(index))
 }
 
-/// What an address that a program connects to is.
+/// The meaning of an address that a program connects to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// Loopback or the own address: nothing of the outside.
     Own,
-    /// Of a synthetic range, whether or not a name has it.
+    /// In a synthetic range, whether or not a name has it.
     Synthetic(u32),
     Other(IpAddr),
 }
@@ -46,7 +46,7 @@ pub fn meaning(address: IpAddr) -> Meaning {
         }
         IpAddr::V6(v6) if v6.is_loopback() || v6.is_unspecified() || v6 == OWN_IPV6 => Meaning::Own,
         IpAddr::V6(v6) if u128::from(v6) >> 64 == u128::from(OWN_IPV6) >> 64 => {
-            // What does not fit is an address that no name can have.
+            // An index that does not fit belongs to no name.
             Meaning::Synthetic(u32::try_from(u128::from(v6) & u128::from(u64::MAX)).unwrap_or(u32::MAX))
         }
         other => Meaning::Other(other),

@@ -14,7 +14,7 @@ use crate::process::Helper;
 use crate::report::{Explain, Fault, Verdict, expect};
 use crate::userns_hint;
 
-/// What the `host` image shows, so its filesystem is the one that matters.
+/// A directory that the `host` image shows, so its filesystem is the one that matters.
 const FOLDER: &str = "/usr";
 const HINT: &str = "id-mapped mounts need Linux 5.12 or newer and a filesystem that supports them (ext4, xfs, btrfs; overlay and most network filesystems do not): keep the image store on such a one";
 

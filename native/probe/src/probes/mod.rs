@@ -16,7 +16,7 @@ mod userns;
 
 use crate::report::Verdict;
 
-/// What all probes of one run share.
+/// The context that all probes of one run share.
 pub struct Context {
     /// The name of anything a probe makes outside its own namespaces.
     pub tag: String,

@@ -29,7 +29,7 @@ pub struct Writer {
     destination: Destination,
     links: Links,
     limits: Limits,
-    /// What is not a whole record yet.
+    /// Bytes of a record that is not complete yet.
     pending: Vec<u8>,
     /// Bytes that are still to come of a chunk.
     chunk: usize,
@@ -49,13 +49,13 @@ pub struct Writer {
 struct Level {
     folder: OwnedFd,
     path: Vec<u8>,
-    /// Of a new folder: what it gets when nothing more comes into it.
+    /// The mode and mtime that a new directory gets when nothing more comes into it.
     finish: Option<(u32, i64)>,
 }
 
 enum Current {
     None,
-    /// What comes is thrown away.
+    /// Its content is discarded.
     Refused,
     Open {
         temporary: Temporary,
@@ -91,7 +91,7 @@ impl Writer {
         Self { takes_any_name: true, ..self }
     }
 
-    /// What is no hole counts against the limit; how long a file claims to be does not.
+    /// Writes holes. Only data counts against the limit, not the size that a sparse file claims.
     pub fn taking_holes(self) -> Self {
         Self { takes_holes: true, ..self }
     }
@@ -210,7 +210,7 @@ impl Writer {
         }
     }
 
-    /// What goes wrong with one entry is noted, unless it would go wrong with all others too.
+    /// Notes the error of one entry, unless it would stop all others too.
     fn failed(&mut self, path: &[u8], is_folder: bool, errno: Errno) -> Result<(), Failure> {
         if path.is_empty() || is_fatal(errno) {
             let shown =
@@ -349,7 +349,8 @@ impl Writer {
 }
 
 impl Level {
-    /// What it may not have (another's folder, a filesystem without modes) it goes without.
+    /// Sets the mode and mtime. Where that is not permitted (another user's directory, a filesystem without modes), it
+    /// is left out.
     fn close(self) {
         if let Some((mode, mtime_ms)) = self.finish {
             let _ = fchmod(&self.folder, Mode::from_raw_mode(mode & PERMISSIONS));

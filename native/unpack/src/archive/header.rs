@@ -66,7 +66,7 @@ impl Header {
         Ok(Time { seconds: self.number(136, 12, "time")?, nanoseconds: 0 })
     }
 
-    /// Of a sparse file of GNU's own kind: what fits in the header, and whether a block of more follows.
+    /// Returns the segments of an old GNU sparse file that fit in the header, and whether an extension block follows.
     pub fn segments(&self) -> Result<(Vec<Segment>, bool), Refused> {
         let mut segments = Vec::new();
         push_segments(&self.block[386..482], &mut segments)?;

@@ -13,7 +13,7 @@ use header::{BLOCK, Header};
 use pax::Pax;
 pub use sparse::Segment;
 
-/// Of a long name or an extended header. Attributes have at most 64 KiB each.
+/// The longest name or extended header. Attributes have at most 64 KiB each.
 const MAX_EXTENSION: u64 = 1 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct Member {
     pub mode: u32,
     pub time: Time,
     pub attributes: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Of the file that it becomes.
+    /// The size of the resulting file.
     pub size: u64,
     /// The parts of a sparse file that are in the archive, one after the other; the rest is empty.
     pub segments: Option<Vec<Segment>>,
@@ -73,7 +73,7 @@ impl<R: Read> Archive<R> {
                 b'x' => pax = Pax::parse(&self.extension(&header)?)?,
                 b'L' => name = Some(up_to_zero(self.extension(&header)?)),
                 b'K' => link = Some(up_to_zero(self.extension(&header)?)),
-                // Of the whole archive, such as the commit that it was made from.
+                // A global header describes the whole archive, such as the commit that it was made from.
                 b'g' => drop(self.extension(&header)?),
                 _ => return self.member(&header, pax, name, link).map(Some),
             }
@@ -92,7 +92,7 @@ impl<R: Read> Archive<R> {
         let kind = kind_of(header.kind(), &path);
         let stored = match kind {
             Kind::File | Kind::Unknown => pax.size.map_or_else(|| header.size(), Ok)?,
-            // What they say of a size is about something else.
+            // The size field of these types has another meaning.
             _ => 0,
         };
         self.expect(stored)?;

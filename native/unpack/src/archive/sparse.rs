@@ -19,7 +19,7 @@ pub struct Segment {
     pub length: u64,
 }
 
-/// What an extended header says of a sparse file.
+/// The sparse map of an extended header.
 #[derive(Default)]
 pub struct Said {
     pub name: Option<Vec<u8>>,

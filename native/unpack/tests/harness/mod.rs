@@ -142,7 +142,7 @@ impl Store {
         answer["message"].as_str().expect("a message").to_owned()
     }
 
-    /// What a shell prints in the root that all layers make together. Ids are those that the image gave.
+    /// Output of a shell in the root that all layers make together. Ids are those that the image gave.
     pub fn look(&mut self, script: &str) -> String {
         let at = self.new_folder("merged");
         let empty = self.new_folder("empty");

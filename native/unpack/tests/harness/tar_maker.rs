@@ -62,7 +62,7 @@ impl Item {
         Self { mtime, ..self }
     }
 
-    /// What the header says, whatever data follows.
+    /// Sets the size in the header, whatever data follows.
     pub fn size(self, size: u64) -> Self {
         Self { size: Some(size), ..self }
     }

@@ -1,6 +1,6 @@
-//! What is said to Firecracker: one type for each body of its API that is used, with the names that its published
-//! description has (src/firecracker/swagger/firecracker.yaml, version 1.7 and later). Firecracker refuses what it does
-//! not know, so nothing is sent that every such version does not have.
+//! Requests to Firecracker: one type for each body of its API that is used, with the names of its published description
+//! (src/firecracker/swagger/firecracker.yaml, version 1.7 and later). Firecracker refuses unknown fields, so only
+//! fields that every such version has are sent.
 
 use std::path::Path;
 
@@ -96,7 +96,7 @@ pub fn drive(name: &str, file: &Path, is_read_only: bool, rate: Option<DriveRate
         path_on_host: file,
         is_root_device: false,
         is_read_only,
-        // What the guest was told is on disk has to be there after a crash; nothing is flushed where nothing is written.
+        // Data that the guest was told is on disk has to survive a crash; a read-only disk needs no flush.
         cache_type: if is_read_only { "Unsafe" } else { "Writeback" },
         rate_limiter: rate.map(RateLimiter::from),
     };

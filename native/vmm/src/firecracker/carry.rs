@@ -13,7 +13,7 @@ use std::{
 
 const PART: usize = 64 << 10;
 
-/// What the guest said last is still on its way when its machine has ended.
+/// The guest's last bytes are still on their way when its virtual machine has ended.
 pub struct FromGuest(Receiver<()>);
 
 impl FromGuest {

@@ -25,7 +25,7 @@ pub enum Unanswered {
     Gone(io::Error),
     /// It did not answer in time.
     Silent,
-    /// What it sent is no answer.
+    /// The answer is not HTTP.
     Garbled(String),
 }
 
@@ -158,7 +158,7 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(60);
 
-    /// What comes of a request to a peer that sends these pieces and, unless it is to stay, goes.
+    /// The result of a request to a peer that sends these pieces and, unless `stays`, closes.
     fn sent(pieces: &'static [&'static [u8]], limit: Duration, stays: bool) -> Result<(), Unanswered> {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let peer = thread::spawn(move || {

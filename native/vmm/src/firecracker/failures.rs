@@ -1,5 +1,5 @@
-//! What went wrong with Firecracker, in words for the user. Its own words are quoted: on one line, without anything that
-//! a terminal would obey, and not without end, since a guest may have written them.
+//! Describes failures of Firecracker for the user. Its own messages are quoted on one line, without terminal control
+//! sequences and with a limit, since a guest may have written them.
 
 use std::{io, time::Duration};
 

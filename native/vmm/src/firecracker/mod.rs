@@ -41,12 +41,13 @@ const BOOT_LIMIT: Duration = Duration::from_secs(60);
 const LAST_BYTES_LIMIT: Duration = Duration::from_secs(10);
 /// How much of what was said last is told. The pipe to the supervisor takes it whole.
 const TOLD_CHARS: usize = 2000;
-/// What a machine says as soon as it waits for its wake message, and again on each connection of a restored one.
+/// The message of a virtual machine as soon as it waits for its wake message, and again on each connection of a
+/// restored one.
 const WAITING: &[u8] = br#"{"said":"waiting"}"#;
 
 const LONGEST_MESSAGE: usize = 4096;
 
-/// What a machine has. Paths are those that Firecracker sees in its jail.
+/// The configuration of a virtual machine. Paths are those that Firecracker sees in its jail.
 #[derive(Debug, Clone)]
 pub struct Machine {
     pub program: PathBuf,

@@ -24,7 +24,7 @@ use crate::console::Console;
 
 /// Firecracker opens its socket some milliseconds after it was started, and says so to nobody.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
-/// What was said last is read a moment after the end, unless somebody else holds the line.
+/// How long the last output is read after the end, unless another process holds the pipe.
 const LINE_LIMIT: Duration = Duration::from_millis(500);
 
 pub struct Process {

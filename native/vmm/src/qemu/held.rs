@@ -82,7 +82,7 @@ impl Stillness {
                 held.stage = Stage::Saving;
                 machine.save_whole().or_else(|failure| self.fail(machine, &failure.to_string()))
             }
-            // Of one that was given up.
+            // An answer about a request that was cancelled.
             _ => Ok(()),
         }
     }
@@ -93,7 +93,7 @@ impl Stillness {
             Some(held) if held.stage == Stage::Stopping => {
                 self.fail(machine, "what runs in the machine could not be held still; its console says why")
             }
-            // Of one that was given up.
+            // An answer about a request that was cancelled.
             _ => Ok(()),
         }
     }

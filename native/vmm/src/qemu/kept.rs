@@ -26,7 +26,7 @@ const ROOM_FOR_HOST: u8 = 2;
 const ROOM_FOR_ERRAND: u8 = 3;
 pub const STILL: u8 = 4;
 pub const GO_ON: u8 = 5;
-/// What process 1 answers to an order that it cannot follow.
+/// The answer of process 1 to an order that it cannot follow.
 const CANNOT: u8 = 6;
 /// QEMU's words for what happens.
 const RUNS: &str = "RESUME";

@@ -38,7 +38,7 @@ use words::Ends;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How much of what was said last is told. The pipe to the supervisor takes it whole.
 const TOLD_CHARS: usize = 2000;
-/// Of what is saved. QEMU's own limit is made for networks.
+/// The rate limit of saving. QEMU's default is made for networks.
 const BYTES_PER_SECOND: u64 = 1 << 40;
 
 pub struct Qemu {
@@ -56,7 +56,7 @@ pub struct Qemu {
     is_qmp_open: bool,
 }
 
-/// What a turn of waiting was for.
+/// The result of one wait.
 enum Turn {
     Over(End),
     /// Something happened, to the machine or besides.
@@ -297,7 +297,7 @@ fn memory_of(spec: &MachineSpec) -> Memory {
     if spec.disk_mib.is_some() { Memory::Within } else { Memory::Beside }
 }
 
-/// What is asked of QEMU before it saves or restores.
+/// The migration capabilities that QEMU needs before it saves or restores.
 fn capabilities(memory: Memory) -> serde_json::Value {
     let capability = |name: &str, state: bool| json!({ "capability": name, "state": state });
     json!({

@@ -37,7 +37,7 @@ pub struct Qmp {
     heard: VecDeque<Answer>,
     /// How many answers are to come to what was only said.
     owed: usize,
-    /// What happened while an answer was awaited.
+    /// Events that arrived while an answer was awaited.
     happened: VecDeque<(String, Value)>,
 }
 
@@ -121,7 +121,7 @@ impl Qmp {
         }
     }
 
-    /// What came behind an answer: nobody reads it from the socket any more.
+    /// Notes events that arrived behind an answer: they are no longer in the socket.
     fn note_all_heard(&mut self) -> Outcome<()> {
         while let Some(Answer::Event(..)) = self.heard.front() {
             if let Some(Answer::Event(name, data)) = self.heard.pop_front() {
@@ -131,7 +131,7 @@ impl Qmp {
         Ok(())
     }
 
-    /// What was only said.
+    /// Counts the answer to a command whose result is not needed.
     pub fn is_answered(&mut self) {
         self.owed = self.owed.saturating_sub(1);
     }
@@ -149,7 +149,7 @@ impl Qmp {
         self.happened.pop_front()
     }
 
-    /// What can be read now.
+    /// Reads all messages that are there now.
     pub fn hear(&mut self) -> Outcome<Vec<Answer>> {
         let mut bytes = [0; 4096];
         let count = match self.socket.read(&mut bytes) {

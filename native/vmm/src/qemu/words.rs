@@ -11,7 +11,7 @@ pub struct Ends<'a> {
     pub stream: Option<BorrowedFd<'a>>,
     pub qmp: BorrowedFd<'a>,
     pub console: BorrowedFd<'a>,
-    /// Of a machine that stays.
+    /// The port for orders of a persistent virtual machine.
     pub orders: Option<BorrowedFd<'a>>,
 }
 
@@ -102,8 +102,9 @@ fn accelerator(spec: &MachineSpec) -> String {
     }
 }
 
-/// What is restored is private to this machine; what is saved is the template's. One that stays has memory of its own,
-/// and reads it from what was saved: whoever saves it again looks at all of it, and would fill the holes of a file.
+/// Describes the memory: private to this virtual machine where it is restored, the template's file where it is saved. A
+/// persistent one has memory of its own and reads it from the saved state: saving it again reads every page, which
+/// would fill the holes of a file.
 fn memory(spec: &MachineSpec) -> String {
     let size = spec.memory_mib;
     let share = match (super::memory_of(spec), spec.does) {

@@ -67,7 +67,7 @@ impl Bench {
         Saved { state: self.path("state"), memory: self.path("memory") }
     }
 
-    /// What was asked of Firecracker, a line each, with the bench's own folder as `.`.
+    /// The requests to Firecracker, one a line, with the bench's own directory as `.`.
     pub fn record(&self) -> Vec<String> {
         let text = fs::read_to_string(self.path("record")).expect("the record");
         let folder = self.folder.path().to_str().expect("a plain path");

@@ -1,4 +1,4 @@
-//! What is asked of Firecracker, in which order, up to the guest's first words.
+//! The order of the requests to Firecracker, up to the guest's first bytes.
 
 use ak_vmm::{
     firecracker::{DriveRate, Firecracker},

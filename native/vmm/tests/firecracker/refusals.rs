@@ -1,4 +1,4 @@
-//! What Firecracker does not want becomes an error that names what was asked and quotes its reason.
+//! A request that Firecracker refuses becomes an error that names the request and quotes the reason.
 
 use ak_vmm::firecracker::{Firecracker, Machine};
 

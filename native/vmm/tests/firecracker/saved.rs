@@ -24,7 +24,7 @@ fn a_saved_machine_goes_on_twice_and_its_files_stay_as_they_are() {
     }
     for word in [b"one", b"two"] {
         let mut machine = Firecracker::restore(&bench.machine(), &saved).unwrap();
-        // What it said when it was saved is not said again.
+        // Output from before the save is not repeated.
         let mut guest = machine.dial_restored().unwrap();
         send(&mut guest, b"wake");
         send(&mut guest, word);

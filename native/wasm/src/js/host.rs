@@ -65,7 +65,7 @@ fn serve(caller: &mut Engine<'_>, asked: &[u8], text: Vec<u8>) -> Result<Vec<u8>
     Ok(Vec::new())
 }
 
-/// What nobody reads is written nowhere, and the program goes on.
+/// Output without a reader is discarded, and the program goes on.
 fn told(written: std::result::Result<(), Stopped>) -> Result<()> {
     match written {
         Err(Stopped::Killed) => Err(Error::new(Killed)),

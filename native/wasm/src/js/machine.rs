@@ -12,7 +12,7 @@ pub struct Machine<'a> {
 }
 
 pub struct Evaluated {
-    /// Of the engine's own; 0 is none.
+    /// A value of the JavaScript engine; 0 is none.
     pub value: i32,
     /// The value is what was thrown.
     pub is_exception: bool,
@@ -95,7 +95,7 @@ impl<'a> Machine<'a> {
         Ok(self.call::<(), i32>("qjs_is_job_pending", ())? != 0)
     }
 
-    /// What a job throws is its promise's matter.
+    /// Runs pending jobs. An exception in a job rejects its promise.
     pub fn run_jobs(&mut self) -> Result<()> {
         while self.has_jobs()? {
             self.call::<(), i32>("qjs_execute_pending_job", ())?;

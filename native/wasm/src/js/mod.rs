@@ -23,13 +23,13 @@ const OWN: &str = "prelude.js";
 const FOLLOW: &str = "__run.follow(__outcome); delete globalThis.__outcome;";
 const FAIL: &str = "__run.fail(__outcome);";
 const TURN: &str = "__run.turn()";
-/// What a program may read at once as text.
+/// The most text that a program may read at once.
 const MAX_INPUT_BYTES: usize = 64 << 20;
 
 /// Timers that are later than this are as good as none.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// What the functions of ours work on.
+/// The state of our host functions.
 #[derive(Default)]
 pub struct Program {
     code: String,

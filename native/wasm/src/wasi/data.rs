@@ -40,7 +40,7 @@ impl Guest<'_> {
         self.put_u32(at, total)
     }
 
-    /// What is there, into as many pieces as it fills; waits where there is nothing.
+    /// Reads available bytes into as many pieces as they fill; waits where there are none.
     fn read_stdin(&mut self, pieces: &[Iovec], is_nonblocking: bool) -> Answer<u32> {
         let Some(first) = pieces.iter().find(|piece| !piece.is_empty()) else { return Ok(0) };
         if is_nonblocking && !self.wasi.stdin.is_ready() {
@@ -172,7 +172,7 @@ impl Guest<'_> {
 }
 
 const SMALL_BYTES: usize = 1 << 16;
-/// What a file is asked for at once; between two such steps a call can be ended.
+/// The size of one read from a file; a call can be ended between two of them.
 const STEP_BYTES: usize = 1 << 20;
 
 fn offset_after(offset: u64, done: u32) -> Answer<u64> {

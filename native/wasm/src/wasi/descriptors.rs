@@ -1,4 +1,4 @@
-//! What a module has open, by number.
+//! The open descriptors of a module, by number.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -25,7 +25,7 @@ pub struct OpenFile {
     pub fd: OwnedFd,
     pub can_read: bool,
     pub can_write: bool,
-    /// Of the folder that it was opened in.
+    /// Whether the directory that it was opened in is read-only.
     pub readonly: bool,
 }
 
@@ -33,7 +33,7 @@ pub struct OpenFolder {
     pub fd: OwnedFd,
     /// Nothing below it may be changed.
     pub readonly: bool,
-    /// What it is called, where the module has it from the start.
+    /// The name of a descriptor that the module has from the start.
     pub name: Option<String>,
     pub listed: Option<Listed>,
 }
@@ -101,7 +101,7 @@ impl Guest<'_> {
         self.wasi.descriptors.take(fd).map(drop)
     }
 
-    /// What had the number is closed; only a number that is in use can be taken.
+    /// Closes the descriptor that had the number `to`; a number that is not in use is refused.
     pub fn fd_renumber(&mut self, from: u32, to: u32) -> Answer {
         self.wasi.descriptors.get(to)?;
         if from == to {

@@ -1,4 +1,5 @@
-//! What is in a folder. It is read when a module begins at its start, and told from that until it begins again.
+//! The contents of a directory. They are read when a module starts a listing, and served from that until it starts
+//! again.
 
 use rustix::fs::{Dir, FileType, fstat};
 
@@ -26,7 +27,7 @@ impl Guest<'_> {
             for entry in Dir::read_from(&folder.fd)? {
                 let entry = entry?;
                 let name = entry.file_name().to_bytes().to_vec();
-                // What is above is nobody's business.
+                // The parent's inode number is not disclosed.
                 let inode = if name == b".." { own } else { entry.ino() };
                 let kind = if name == b".." { FileType::Directory } else { entry.file_type() };
                 entries.push(Entry { name, inode, kind: kind_number(kind) });

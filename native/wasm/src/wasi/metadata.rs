@@ -1,4 +1,4 @@
-//! What is known of files and descriptors beside their bytes.
+//! Metadata of files and descriptors.
 
 use std::os::fd::AsFd;
 
@@ -17,7 +17,7 @@ const WRITE: u64 = 1 << 6;
 const POLL: u64 = 1 << 27;
 /// Those that change a file's contents.
 const CHANGING: u64 = 1 | WRITE | 1 << 8 | 1 << 22;
-/// Of files: all that is not about paths or sockets.
+/// Rights of files: all that do not concern paths or sockets.
 const OF_FILES: u64 = 0x1ff & !(READ | CHANGING) | 1 << 21 | 1 << 23 | POLL;
 const ALL: u64 = (1 << 28) - 1;
 
@@ -33,7 +33,7 @@ impl Guest<'_> {
     /// Kind, flags, and rights, which say no more than how something was opened.
     pub fn fd_fdstat_get(&mut self, fd: u32, at: u32) -> Answer {
         let (kind, flags, base, inheriting) = match self.wasi.descriptors.get(fd)? {
-            // Of no kind: what is a terminal is told by that.
+            // An unknown file type tells modules that this is no terminal.
             Open::Stdin { is_nonblocking } => {
                 (0, if *is_nonblocking { flags::NONBLOCK } else { 0 }, READ | POLL | 1 << 3, 0)
             }

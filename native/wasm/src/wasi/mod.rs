@@ -28,7 +28,7 @@ use guest::Guest;
 
 type Iovec = Range<usize>;
 
-/// What one instance has of WASI.
+/// The WASI state of one instance.
 pub struct Wasi {
     args: Vec<String>,
     /// `NAME=value`.

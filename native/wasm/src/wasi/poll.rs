@@ -26,7 +26,7 @@ struct Event {
     bytes: u64,
 }
 
-/// What has to be waited for.
+/// The events to wait for.
 #[derive(Default)]
 struct Waits {
     clocks: Vec<(u64, Instant)>,

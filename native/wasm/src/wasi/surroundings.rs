@@ -1,4 +1,4 @@
-//! What a module finds without opening anything: words, variables, clocks, randomness, its end.
+//! Functions that need no open descriptor: arguments, variables, clocks, randomness, exit.
 
 use rustix::time::{ClockId, clock_getres, clock_gettime};
 use wasmtime::Error;

@@ -1,4 +1,4 @@
-//! What `npm run fuzz -- dns-queries` searches: what programs in a sandbox send to its resolver.
+//! Target of `npm run fuzz -- dns-queries`: queries from programs in a sandbox to its resolver.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

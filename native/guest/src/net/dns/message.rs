@@ -8,7 +8,7 @@ const MAX_NAME: usize = 255;
 const MAX_LABEL: usize = 63;
 /// Programs that ask again soon ask the host again, which may have changed its mind.
 const TTL_SECONDS: u32 = 10;
-/// What we tell a client that we would take, as is customary.
+/// The EDNS payload size that we announce to clients; the customary value.
 const EDNS_PAYLOAD: u16 = 1232;
 const CLASS_IN: u16 = 1;
 const OPT: u16 = 41;

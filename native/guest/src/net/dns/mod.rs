@@ -176,7 +176,7 @@ impl Stub {
         waiting.push(Waiting { query, asker });
     }
 
-    /// What needs no question to the host.
+    /// Answers queries that need no request to the host.
     fn answer_here(&self, query: &Query, names: &Names) -> Option<Vec<u8>> {
         if let Some(code) = query.unserved() {
             return Some(query.answer(code, None));

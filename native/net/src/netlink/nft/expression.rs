@@ -1,4 +1,4 @@
-//! What a rule is made of: tests that a packet has to pass, then one thing that happens to it.
+//! Expressions of an nf_tables rule: matches that a packet has to pass, then one verdict or action.
 
 use std::net::IpAddr;
 

@@ -96,7 +96,7 @@ impl<'a> Transaction<'a> {
 
     /// Loads all of it.
     pub fn commit(mut self) -> io::Result<()> {
-        // Of the mark behind it only the newest kernels would tell; what is wrong with the whole is told before this.
+        // Only the newest kernels would acknowledge the end of the batch; errors of the whole batch arrive before this.
         self.batch.ask_for_an_answer();
         mark(&mut self.batch, libc::NFNL_MSG_BATCH_END);
         Socket::open(Some(netlink::NETFILTER))?.apply(&self.batch)

@@ -12,7 +12,7 @@ use crate::process;
 const MEMORY_LIMIT: usize = 8 << 20;
 const MEMORY_TOUCHED: usize = 8 * MEMORY_LIMIT;
 
-/// What a limit did, or why it cannot be relied on.
+/// The effect of a limit, or why it cannot be relied on.
 pub type Outcome = Result<(), String>;
 
 pub fn hit(controller: &str, version: Version, cgroup: &Path) -> Outcome {

@@ -91,7 +91,7 @@ impl Hierarchies {
     }
 }
 
-/// What a v2 folder can pass on to children, if this user may make some.
+/// Returns the controllers that a cgroup v2 directory can pass on to children, if this user may make some.
 pub fn offered_by(folder: &Path) -> Option<Vec<&'static str>> {
     let writable = rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok();
     let passed_on = fs::read_to_string(folder.join("cgroup.subtree_control")).ok()?;
