@@ -31,7 +31,7 @@ pub fn begin(state: &Path, order: impl Read) -> Outcome<()> {
     begin_copied(state, copied)
 }
 
-/// The layer can have folders in it that its owner may not look into.
+/// The layer can have directories in it that its owner may not look into.
 pub fn forget(state: &Path) -> Outcome<()> {
     forget_changes(state, &Project::of(state)?)
 }

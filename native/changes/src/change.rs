@@ -25,7 +25,7 @@ pub enum Node {
     #[serde(rename = "symlink")]
     Link,
     #[serde(rename = "dir")]
-    Folder,
+    Directory,
     #[serde(rename = "other")]
     Other,
 }
@@ -35,7 +35,7 @@ impl Node {
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => Self::File,
             FileType::Symlink => Self::Link,
-            FileType::Directory => Self::Folder,
+            FileType::Directory => Self::Directory,
             _ => Self::Other,
         }
     }
@@ -79,10 +79,10 @@ pub struct Change {
 
 impl Side {
     /// Reads `name` in a directory, without following symlinks.
-    pub fn of(folder: BorrowedFd<'_>, name: &std::ffi::CStr, stat: Stat) -> Outcome<Self> {
+    pub fn of(directory: BorrowedFd<'_>, name: &std::ffi::CStr, stat: Stat) -> Outcome<Self> {
         let node = Node::of(&stat);
         let target = match node {
-            Node::Link => Some(readlinkat(folder, name, Vec::new()).during("read a link")?.into_bytes()),
+            Node::Link => Some(readlinkat(directory, name, Vec::new()).during("read a link")?.into_bytes()),
             _ => None,
         };
         Ok(Self { node, stat, target })
@@ -98,8 +98,8 @@ impl Side {
 }
 
 impl Change {
-    pub fn is_folder(&self) -> bool {
-        self.new.as_ref().or(self.old.as_ref()).is_some_and(|side| side.node == Node::Folder)
+    pub fn is_directory(&self) -> bool {
+        self.new.as_ref().or(self.old.as_ref()).is_some_and(|side| side.node == Node::Directory)
     }
 
     pub fn is_ready(&self) -> bool {

@@ -1,4 +1,4 @@
-//! Walks the sandbox's layer beside the host's folder and finds what differs.
+//! Walks the sandbox's layer beside the host's directory and finds what differs.
 
 use std::{
     collections::HashSet,
@@ -29,7 +29,7 @@ use crate::{
 
 /// More are counted, not listed.
 const MAX_CHANGES: usize = 200_000;
-/// A sandbox can fill folders without end; beyond this they are not read on.
+/// A sandbox can fill directories without end; beyond this they are not read on.
 const MAX_ENTRIES: usize = 2_000_000;
 const MAX_NAMES: usize = 500_000;
 
@@ -73,7 +73,7 @@ pub fn compare(state: &Path, project: &Project, record: &Record) -> Outcome<Comp
         orphans: Vec::new(),
     };
     if let Some(layer) = &layer {
-        walk.folder(layer.as_fd(), Some(host.as_fd()), &[], &Verdict::Ready)?;
+        walk.directory(layer.as_fd(), Some(host.as_fd()), &[], &Verdict::Ready)?;
     }
     walk.find_deleted();
     let Walk { mut changes, omitted, .. } = walk;
@@ -85,7 +85,7 @@ struct Walk<'a> {
     rules: &'a Rules,
     record: &'a Record,
     since: (i64, u64),
-    /// The folder that is being looked at.
+    /// The directory that is being looked at.
     place: Place,
     changes: Vec<Change>,
     omitted: u64,
@@ -97,8 +97,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// `host` is none where the host has no such folder. What stands against the folder stands against all in it.
-    fn folder(
+    /// `host` is none where the host has no such directory. What stands against the directory stands against all in it.
+    fn directory(
         &mut self,
         layer: BorrowedFd<'_>,
         host: Option<BorrowedFd<'_>>,
@@ -173,7 +173,7 @@ impl Walk<'_> {
             },
             None => None,
         };
-        if new.node == Node::Folder {
+        if new.node == Node::Directory {
             self.enter((layer, host), name, path, new, old, above)
         } else {
             self.replaced((layer, host), name, path, new, old, above)
@@ -198,11 +198,11 @@ impl Walk<'_> {
             return self.moved(path, stat, above);
         };
         match (host, old) {
-            (Some(host), Some(old)) if old.node == Node::Folder => {
+            (Some(host), Some(old)) if old.node == Node::Directory => {
                 let Some(beside) = unless_moved(|| open_folder(host, name), name, &[(host, &old.stat)])? else {
                     return self.moved(path, stat, above);
                 };
-                self.folder(inner.as_fd(), Some(beside.as_fd()), path, above)
+                self.directory(inner.as_fd(), Some(beside.as_fd()), path, above)
             }
             (host, old) => {
                 let above = match host.filter(|_| old.is_some()) {
@@ -210,7 +210,7 @@ impl Walk<'_> {
                     None => above.clone(),
                 };
                 self.push(Kind::Added, path, None, Some(new), above.clone());
-                self.folder(inner.as_fd(), None, path, &above)
+                self.directory(inner.as_fd(), None, path, &above)
             }
         }
     }
@@ -224,10 +224,10 @@ impl Walk<'_> {
         old: Option<Side>,
         above: &Verdict,
     ) -> Outcome<()> {
-        if let (Some(host), Some(Node::Folder)) = (host, old.as_ref().map(|old| old.node)) {
+        if let (Some(host), Some(Node::Directory)) = (host, old.as_ref().map(|old| old.node)) {
             let start = self.changes.len();
             let verdict = stricter(above, self.gone(host, name, path, above)?);
-            // Where something in a folder stays, nothing goes from it for what cannot take its place.
+            // Where something in a directory stays, nothing goes from it for what cannot take its place.
             for gone in &mut self.changes[start..] {
                 gone.verdict = stricter(&gone.verdict, verdict.clone());
             }
@@ -281,18 +281,18 @@ impl Walk<'_> {
             (Verdict::Ready, Some(why)) => Verdict::Refused(why.into()),
             _ => above.clone(),
         };
-        let verdict = if old.node == Node::Folder && !is_too_deep(path) {
-            let Some(folder) = unless_moved(|| open_folder(host, name), name, &[(host, &stat)])? else {
+        let verdict = if old.node == Node::Directory && !is_too_deep(path) {
+            let Some(directory) = unless_moved(|| open_folder(host, name), name, &[(host, &stat)])? else {
                 return Ok(Verdict::Conflict(MOVED.into()));
             };
-            let within = self.rules.place(path, self.place, Some(folder.as_fd()), None);
+            let within = self.rules.place(path, self.place, Some(directory.as_fd()), None);
             let outer = std::mem::replace(&mut self.place, within);
             let mut inner = verdict.clone();
-            for name in self.names(folder.as_fd())? {
-                inner = stricter(&inner, self.gone(folder.as_fd(), &name, &join(path, &name), &verdict)?);
+            for name in self.names(directory.as_fd())? {
+                inner = stricter(&inner, self.gone(directory.as_fd(), &name, &join(path, &name), &verdict)?);
             }
             self.place = outer;
-            // The folder itself goes if nothing is left in it.
+            // The directory itself goes if nothing is left in it.
             self.push(Kind::Deleted, path, Some(old), None, verdict);
             return Ok(inner);
         } else {
@@ -334,10 +334,10 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether the host may have had something at a path when the sandbox began: nothing leaves a folder without a trace.
-    fn may_be_deleted(&self, folder: Option<BorrowedFd<'_>>, path: &[u8]) -> Outcome<bool> {
-        let Some(folder) = folder else { return Ok(self.record.get(path).is_none()) };
-        let stat = fstat(folder).during("look at a folder")?;
+    /// Whether the host may have had something at a path when the sandbox began: nothing leaves a directory without a trace.
+    fn may_be_deleted(&self, directory: Option<BorrowedFd<'_>>, path: &[u8]) -> Outcome<bool> {
+        let Some(directory) = directory else { return Ok(self.record.get(path).is_none()) };
+        let stat = fstat(directory).during("look at a directory")?;
         Ok(self.record.get(path).is_none() && (stat.st_ctime, stat.st_ctime_nsec) >= self.since)
     }
 
@@ -361,10 +361,10 @@ impl Walk<'_> {
         }
     }
 
-    fn names(&mut self, folder: BorrowedFd<'_>) -> Outcome<Vec<CString>> {
+    fn names(&mut self, directory: BorrowedFd<'_>) -> Outcome<Vec<CString>> {
         let mut names = Vec::new();
-        for entry in Dir::read_from(folder).during("read a folder")? {
-            let entry = entry.during("read a folder")?;
+        for entry in Dir::read_from(directory).during("read a directory")? {
+            let entry = entry.during("read a directory")?;
             if matches!(entry.file_name().to_bytes(), b"." | b"..") {
                 continue;
             }

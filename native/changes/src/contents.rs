@@ -39,8 +39,8 @@ pub fn open_file(root: BorrowedFd<'_>, path: &[u8]) -> Outcome<(OwnedFd, Stat)> 
     Ok((file, stat))
 }
 
-pub fn stat(folder: BorrowedFd<'_>, name: &std::ffi::CStr) -> Outcome<Option<Stat>> {
-    match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+pub fn stat(directory: BorrowedFd<'_>, name: &std::ffi::CStr) -> Outcome<Option<Stat>> {
+    match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat)),
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
         Err(e) => Err(e).during("look at a file"),
@@ -48,8 +48,8 @@ pub fn stat(folder: BorrowedFd<'_>, name: &std::ffi::CStr) -> Outcome<Option<Sta
 }
 
 /// Also where it cannot be said.
-pub fn is_there(folder: Option<BorrowedFd<'_>>, name: &std::ffi::CStr) -> bool {
-    folder.is_some_and(|folder| !matches!(stat(folder, name), Ok(None)))
+pub fn is_there(directory: Option<BorrowedFd<'_>>, name: &std::ffi::CStr) -> bool {
+    directory.is_some_and(|directory| !matches!(stat(directory, name), Ok(None)))
 }
 
 /// At most `limit` bytes from the beginning of a file.

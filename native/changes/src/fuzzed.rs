@@ -36,7 +36,7 @@ impl Place {
     fn new() -> Self {
         let base = std::env::temp_dir().join(format!("ak-changes-fuzzed-{}", std::process::id()));
         for path in ["project/a/b", "state"] {
-            fs::create_dir_all(base.join(path)).expect("a folder");
+            fs::create_dir_all(base.join(path)).expect("a directory");
         }
         fs::write(base.join("project/c"), "text").expect("a file");
         fs::write(base.join("canary"), "untouched").expect("a canary");
@@ -67,10 +67,10 @@ impl Drop for Place {
     }
 }
 
-/// Folders may have any mode.
-fn clear(folder: &Path) {
-    fs::set_permissions(folder, Permissions::from_mode(0o700)).expect("open up");
-    for entry in fs::read_dir(folder).expect("list") {
+/// Directories may have any mode.
+fn clear(directory: &Path) {
+    fs::set_permissions(directory, Permissions::from_mode(0o700)).expect("open up");
+    for entry in fs::read_dir(directory).expect("list") {
         let entry = entry.expect("an entry");
         if entry.file_type().expect("look").is_dir() {
             clear(&entry.path());
@@ -78,18 +78,18 @@ fn clear(folder: &Path) {
             fs::remove_file(entry.path()).expect("remove");
         }
     }
-    fs::remove_dir(folder).expect("remove");
+    fs::remove_dir(directory).expect("remove");
 }
 
-/// Every path below a folder, without following a link.
-fn listed(folder: &Path) -> Vec<String> {
+/// Every path below a directory, without following a link.
+fn listed(directory: &Path) -> Vec<String> {
     let mut paths = Vec::new();
-    let mut waiting = vec![folder.to_owned()];
+    let mut waiting = vec![directory.to_owned()];
     while let Some(path) = waiting.pop() {
         for entry in fs::read_dir(&path).expect("list") {
             let entry = entry.expect("an entry");
             let path = entry.path();
-            paths.push(path.strip_prefix(folder).expect("below").to_string_lossy().into_owned());
+            paths.push(path.strip_prefix(directory).expect("below").to_string_lossy().into_owned());
             if entry.file_type().expect("look").is_dir() {
                 waiting.push(path);
             }

@@ -64,8 +64,8 @@ pub fn list(state: &Path, order: &Order, out: &mut impl Write) -> Outcome<()> {
     let project = Project::of(state)?;
     let comparison = selected(state, &project, &Record::read(state)?, order)?;
     let full: HashSet<&[u8]> = comparison.changes.iter().flat_map(|change| ancestors(&change.path)).collect();
-    // A folder shows by what is in it, as long as there is anything.
-    let is_told = |change: &&Change| !change.is_folder() || !full.contains(change.path.as_slice());
+    // A directory shows by what is in it, as long as there is anything.
+    let is_told = |change: &&Change| !change.is_directory() || !full.contains(change.path.as_slice());
     for change in comparison.changes.iter().filter(is_told) {
         write_line(out, &tell(&comparison, change, order.counts_lines)?)?;
     }

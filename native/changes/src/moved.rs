@@ -22,8 +22,8 @@ pub fn unless_moved<T>(
             Ok(done) => return Ok(Some(done)),
             Err(fault) => fault,
         };
-        for (folder, stat) in sides {
-            if contents::stat(*folder, name)?.is_none_or(|now| Print::of(&now) != Print::of(stat)) {
+        for (directory, stat) in sides {
+            if contents::stat(*directory, name)?.is_none_or(|now| Print::of(&now) != Print::of(stat)) {
                 return Ok(None);
             }
         }

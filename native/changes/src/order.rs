@@ -39,6 +39,6 @@ impl Order {
     }
 }
 
-pub fn is_at_or_below(path: &[u8], folder: &[u8]) -> bool {
-    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+pub fn is_at_or_below(path: &[u8], directory: &[u8]) -> bool {
+    path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
 }

@@ -5,9 +5,9 @@ use std::{ffi::CStr, os::fd::BorrowedFd};
 
 use rustix::fs::{Mode, OFlags, fgetxattr, openat};
 
-pub fn is_made_of_hosts(folder: BorrowedFd<'_>, name: &CStr) -> bool {
+pub fn is_made_of_hosts(directory: BorrowedFd<'_>, name: &CStr) -> bool {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     // An empty buffer asks for the length.
     let has_note = |file| fgetxattr(file, "user.overlay.origin", &mut [0u8; 0][..]).is_ok();
-    openat(folder, name, flags, Mode::empty()).is_ok_and(has_note)
+    openat(directory, name, flags, Mode::empty()).is_ok_and(has_note)
 }

@@ -1,5 +1,5 @@
 //! Makes an overlay's layer of what a container tells of its changes, so that everything else here works on it as on the
-//! layer of any sandbox. What is told is the sandbox's choice. It is written into a fresh folder first; then only what
+//! layer of any sandbox. What is told is the sandbox's choice. It is written into a fresh directory first; then only what
 //! differs goes into the layer, since what was applied is known by the inodes there.
 
 use std::{
@@ -46,8 +46,8 @@ pub fn receive(state: &Path, max_bytes: u64, mut input: impl Read) -> Outcome<()
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e).during("clear an earlier attempt"),
         _ => {}
     }
-    for folder in [&fresh, &layer] {
-        fs::create_dir_all(folder).during("make the layer")?;
+    for directory in [&fresh, &layer] {
+        fs::create_dir_all(directory).during("make the layer")?;
     }
     receive_tree(&fresh, max_bytes, &mut input)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -85,18 +85,18 @@ fn hear(input: &mut impl Read) -> Outcome<Vec<u8>> {
     Ok(message)
 }
 
-/// Folders that were there at the beginning and have nothing new in them are no change.
-fn prune(folder: BorrowedFd<'_>, path: &[u8], listing: &Listing) -> Outcome<()> {
-    for name in names(folder)? {
-        let Some(stat) = contents::stat(folder, &name)? else { continue };
+/// Directories that were there at the beginning and have nothing new in them are no change.
+fn prune(directory: BorrowedFd<'_>, path: &[u8], listing: &Listing) -> Outcome<()> {
+    for name in names(directory)? {
+        let Some(stat) = contents::stat(directory, &name)? else { continue };
         if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
             continue;
         }
         let inner_path = join(path, &name);
-        let inner = open_folder(folder, &name)?;
+        let inner = open_folder(directory, &name)?;
         prune(inner.as_fd(), &inner_path, listing)?;
-        if listing.has_folder(&inner_path) && names(inner.as_fd())?.is_empty() {
-            unlinkat(folder, &name, AtFlags::REMOVEDIR).during("leave out a folder")?;
+        if listing.has_directory(&inner_path) && names(inner.as_fd())?.is_empty() {
+            unlinkat(directory, &name, AtFlags::REMOVEDIR).during("leave out a directory")?;
         }
     }
     Ok(())
@@ -150,21 +150,21 @@ impl Marks<'_> {
         Ok(heard.len() - rest.len())
     }
 
-    /// A whiteout, or something in place of what is no file. Folders above it were sent, or they were there at the
+    /// A whiteout, or something in place of what is no file. Directories above it were sent, or they were there at the
     /// beginning and were left out as unchanged: no others are made, so a mark builds nothing that the stream could not.
     fn make(&self, path: &[u8], kind: FileType) -> Outcome<()> {
-        let mut folder = contents::open_folder(self.root, &[]).during("open the layer")?;
+        let mut directory = contents::open_folder(self.root, &[]).during("open the layer")?;
         for above in ancestors(path) {
             let part = above.rsplit(|&byte| byte == b'/').next().unwrap_or(above);
             let part = CString::new(part).during("a name")?;
-            if self.listing.has_folder(above) {
-                match mkdirat(&folder, &part, Mode::from_raw_mode(0o755)) {
+            if self.listing.has_directory(above) {
+                match mkdirat(&directory, &part, Mode::from_raw_mode(0o755)) {
                     Ok(()) | Err(Errno::EXIST) => {}
                     Err(e) => return Err(e).during("make the layer"),
                 }
             }
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            folder = match openat(&folder, &part, flags, Mode::empty()) {
+            directory = match openat(&directory, &part, flags, Mode::empty()) {
                 Ok(inner) => inner,
                 // Nothing is there, or something else, and nothing is below it.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
@@ -173,7 +173,7 @@ impl Marks<'_> {
         }
         let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
         let name = CString::new(name).during("a name")?;
-        match mknodat(&folder, &name, kind, Mode::from_raw_mode(0o600), 0) {
+        match mknodat(&directory, &name, kind, Mode::from_raw_mode(0o600), 0) {
             Ok(()) | Err(Errno::EXIST) => Ok(()),
             Err(e) => Err(e).during("make the layer"),
         }
@@ -195,7 +195,7 @@ fn first_mark(bytes: &[u8]) -> Outcome<Option<Mark<'_>>> {
         return Err(Fault::new("internal", "a mark of no path"));
     }
     if ancestors(path).count() > DEEPEST {
-        return Err(Fault::new("resource_exhausted", "a mark of a path in too many folders"));
+        return Err(Fault::new("resource_exhausted", "a mark of a path in too many directories"));
     }
     Ok(Some((kind, path, after)))
 }
@@ -218,7 +218,7 @@ fn merge(fresh: BorrowedFd<'_>, layer: BorrowedFd<'_>) -> Outcome<()> {
         let new = statat(fresh, name, AtFlags::SYMLINK_NOFOLLOW).during("look at the layer")?;
         let old = contents::stat(layer, name)?;
         match old {
-            Some(old) if is_folder(&old) && is_folder(&new) => {
+            Some(old) if is_directory(&old) && is_directory(&new) => {
                 merge(open_folder(fresh, name)?.as_fd(), open_folder(layer, name)?.as_fd())?;
                 chmodat(layer, name, mode(&new), AtFlags::empty()).during("change the layer")?;
             }
@@ -249,18 +249,18 @@ fn is_same(fresh: (BorrowedFd<'_>, &Stat), layer: (BorrowedFd<'_>, &Stat), name:
     }
 }
 
-fn remove(folder: BorrowedFd<'_>, name: &CStr) -> Outcome<()> {
-    match unlinkat(folder, name, AtFlags::empty()) {
+fn remove(directory: BorrowedFd<'_>, name: &CStr) -> Outcome<()> {
+    match unlinkat(directory, name, AtFlags::empty()) {
         Ok(()) => return Ok(()),
         Err(Errno::ISDIR | Errno::PERM) => {}
         Err(e) => return Err(e).during("change the layer"),
     }
-    let inner = open_folder(folder, name)?;
+    let inner = open_folder(directory, name)?;
     names(inner.as_fd())?.iter().try_for_each(|name| remove(inner.as_fd(), name))?;
-    unlinkat(folder, name, AtFlags::REMOVEDIR).during("change the layer")
+    unlinkat(directory, name, AtFlags::REMOVEDIR).during("change the layer")
 }
 
-fn is_folder(stat: &Stat) -> bool {
+fn is_directory(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::Directory
 }
 

@@ -145,19 +145,19 @@ mod tests {
 
     #[test]
     fn what_was_noted_is_found_again_also_after_half_a_line() {
-        let folder = tempfile::tempdir().expect("folder");
+        let directory = tempfile::tempdir().expect("directory");
         let print = Print { device: 1, inode: 2, changed: (3, 4) };
         let (file, gone) = (Applied { host: Some(print), sandbox: Some(print) }, Applied { host: None, sandbox: None });
         {
-            let (mut writer, _) = Writer::open(folder.path()).expect("open");
+            let (mut writer, _) = Writer::open(directory.path()).expect("open");
             writer.add(b"a/\xff\n", file).expect("note");
-            assert!(Writer::open(folder.path()).is_err());
+            assert!(Writer::open(directory.path()).is_err());
         }
-        let half = OpenOptions::new().append(true).open(folder.path().join(APPLIED));
+        let half = OpenOptions::new().append(true).open(directory.path().join(APPLIED));
         half.expect("open").write_all(br#"{"path":"61"#).expect("write");
-        let (mut writer, _) = Writer::open(folder.path()).expect("open");
+        let (mut writer, _) = Writer::open(directory.path()).expect("open");
         writer.add(b"b", gone).expect("note");
-        let record = Record::read(folder.path()).expect("read");
+        let record = Record::read(directory.path()).expect("read");
         assert_eq!((record.get(b"a/\xff\n"), record.get(b"b")), (Some(&file), Some(&gone)));
         assert_eq!(record.get(b"a"), None);
     }

@@ -45,10 +45,10 @@ pub struct Rules {
 }
 
 impl Rules {
-    pub fn of(project: &Project, folder: BorrowedFd<'_>, layer: Option<BorrowedFd<'_>>) -> Outcome<Self> {
+    pub fn of(project: &Project, directory: BorrowedFd<'_>, layer: Option<BorrowedFd<'_>>) -> Outcome<Self> {
         let (hide, protect) = (Matcher::hiding(&project.hide), Matcher::of(&project.protect));
-        let survey = Survey::of(folder, folder, &Surveyed::new(&hide, &protect))?;
-        let closed = layer.map(|layer| Closed::of(layer, folder, &survey, &|_| false)).transpose()?.unwrap_or_default();
+        let survey = Survey::of(directory, directory, &Surveyed::new(&hide, &protect))?;
+        let closed = layer.map(|layer| Closed::of(layer, directory, &survey, &|_| false)).transpose()?.unwrap_or_default();
         let paths = |hits: &[Hit]| -> HashSet<_> { hits.iter().map(|hit| hit.path.clone()).collect() };
         let (mut hidden, protected) = (paths(&survey.hidden), paths(&survey.protected));
         hidden.extend(survey.cleaned.iter().cloned());
@@ -81,11 +81,11 @@ impl Rules {
 
     /// Whether the host's file of that name is a secret, so that nothing about it may be told.
     pub fn is_hidden(&self, path: &[u8]) -> bool {
-        let (folder, name) = split(path);
-        self.hidden.contains(path) || matches!(self.hide.matches(folder, name), Match::Yes) || is_temporary(name)
+        let (directory, name) = split(path);
+        self.hidden.contains(path) || matches!(self.hide.matches(directory, name), Match::Yes) || is_temporary(name)
     }
 
-    /// A folder of the project that both may have, in `outer`.
+    /// A directory of the project that both may have, in `outer`.
     pub fn place(
         &self,
         path: &[u8],
@@ -96,7 +96,7 @@ impl Rules {
         Place::of(&self.protect, path, outer, host, layer)
     }
 
-    /// Why what the sandbox did to a path is never applied, because of what git would make of the folder it is in.
+    /// Why what the sandbox did to a path is never applied, because of what git would make of the directory it is in.
     pub fn refusal_in(
         &self,
         place: Place,
@@ -107,7 +107,7 @@ impl Rules {
         if place.refuses(name, deed) {
             return Some(match deed {
                 Deed::Delete => "without it git would look for another repository",
-                Deed::Put(..) => "git would take its folder for a repository, or no longer for the one it is",
+                Deed::Put(..) => "git would take its directory for a repository, or no longer for the one it is",
             });
         }
         if matches!(deed, Deed::Delete) && self.closed.surrounds(path) {
@@ -118,10 +118,10 @@ impl Rules {
 
     /// Why a path is never applied, whatever is there.
     pub fn refusal(&self, path: &[u8], node: Node) -> Option<&'static str> {
-        let (folder, name) = split(path);
+        let (directory, name) = split(path);
         let leads_in = match node {
-            Node::File => self.protect.leads_in(folder, name, false),
-            Node::Link => self.protect.leads_in(folder, name, true),
+            Node::File => self.protect.leads_in(directory, name, false),
+            Node::Link => self.protect.leads_in(directory, name, true),
             _ => false,
         };
         if leads_in || self.is_protected(path) {
@@ -135,27 +135,27 @@ impl Rules {
         } else if has_control_characters(name) {
             Some("its name has control characters")
         } else if is_too_deep(path) {
-            Some("too many folders deep")
+            Some("too many directories deep")
         } else if node == Node::Other {
-            Some("not a file, folder or link")
+            Some("not a file, directory or link")
         } else {
             None
         }
     }
 
-    /// Whether a path, itself or through a folder above it, is applied only after a yes to it.
+    /// Whether a path, itself or through a directory above it, is applied only after a yes to it.
     pub fn awaits_review(&self, path: &[u8], is_link: bool) -> bool {
         let matches = |path: &[u8]| {
-            let (folder, name) = split(path);
-            matches!(self.review.matches(folder, name), Match::Yes)
+            let (directory, name) = split(path);
+            matches!(self.review.matches(directory, name), Match::Yes)
         };
-        let (folder, name) = split(path);
-        ancestors(path).chain([path]).any(matches) || is_link && self.review.leads_in(folder, name, true)
+        let (directory, name) = split(path);
+        ancestors(path).chain([path]).any(matches) || is_link && self.review.leads_in(directory, name, true)
     }
 
     fn is_protected(&self, path: &[u8]) -> bool {
-        let (folder, name) = split(path);
-        self.protected.contains(path) || matches!(self.protect.matches(folder, name), Match::Yes)
+        let (directory, name) = split(path);
+        self.protected.contains(path) || matches!(self.protect.matches(directory, name), Match::Yes)
     }
 
     /// Why a link is not applied. It must lead to something in the project that a sandbox may see and change: up first,
@@ -190,7 +190,7 @@ pub fn is_too_deep(path: &[u8]) -> bool {
     path.len() > LONGEST || path.iter().filter(|&&b| b == b'/').count() > DEEPEST
 }
 
-/// The folder with its `/`, and the name.
+/// The directory with its `/`, and the name.
 fn split(path: &[u8]) -> (&[u8], &[u8]) {
     path.split_at(path.iter().rposition(|&b| b == b'/').map_or(0, |at| at + 1))
 }
@@ -233,11 +233,11 @@ pub mod tests {
     }
 
     #[test]
-    fn what_waits_for_a_review_is_known_by_its_name_or_by_a_folder_above() {
+    fn what_waits_for_a_review_is_known_by_its_name_or_by_a_directory_above() {
         for (path, is_link) in [("CLAUDE.md", false), ("a/CLAUDE.md", false), (".github/workflows/x/ci.yml", false)] {
             assert!(rules().awaits_review(path.as_bytes(), is_link), "{path}");
         }
-        assert!(rules().awaits_review(b".github", true), "a link in the place of the folder above");
+        assert!(rules().awaits_review(b".github", true), "a link in the place of the directory above");
         for path in [".github", ".github/x", "CLAUDE.md.txt", "a"] {
             assert!(!rules().awaits_review(path.as_bytes(), false), "{path}");
         }
@@ -247,8 +247,8 @@ pub mod tests {
     fn what_is_never_applied_says_why() {
         let refusal = |path: &str, node| rules().refusal(path.as_bytes(), node);
         assert_eq!(refusal("src/a.rs", Node::File), None);
-        assert_eq!(refusal(".git", Node::Folder), None);
-        for (path, node) in [(".git", Node::File), ("a/.git/hooks", Node::Folder), ("a\u{1b}[2J", Node::File)] {
+        assert_eq!(refusal(".git", Node::Directory), None);
+        for (path, node) in [(".git", Node::File), ("a/.git/hooks", Node::Directory), ("a\u{1b}[2J", Node::File)] {
             assert!(refusal(path, node).is_some(), "{path}");
         }
         assert!(refusal("pipe", Node::Other).is_some());

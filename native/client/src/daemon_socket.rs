@@ -16,28 +16,28 @@ const SOCKET_NAME: &str = "daemon.sock";
 /// The longest path that fits into `sockaddr_un`, without its terminating zero.
 const MAX_ADDRESS: usize = 107;
 
-/// Also the folder that it lies in. None where there is no daemon of this user.
+/// Also the directory that it lies in. None where there is no daemon of this user.
 pub fn connect() -> Option<(UnixStream, PathBuf)> {
-    let folder = folder()?;
-    let stream = connect_in(&folder).ok()?;
-    // A folder of another user's is no place to send one's environment to.
+    let directory = directory()?;
+    let stream = connect_in(&directory).ok()?;
+    // A directory of another user's is no place to send one's environment to.
     let peer = socket_peercred(&stream).ok()?;
-    (peer.uid == geteuid()).then_some((stream, folder))
+    (peer.uid == geteuid()).then_some((stream, directory))
 }
 
-fn connect_in(folder: &Path) -> io::Result<UnixStream> {
-    let path = folder.join(SOCKET_NAME);
+fn connect_in(directory: &Path) -> io::Result<UnixStream> {
+    let path = directory.join(SOCKET_NAME);
     if path.as_os_str().len() <= MAX_ADDRESS {
         return UnixStream::connect(path);
     }
     // The descriptor stands for the long path.
-    let opened = openat(CWD, folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let opened = openat(CWD, directory, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     UnixStream::connect(format!("/proc/self/fd/{}/{SOCKET_NAME}", opened.as_raw_fd()))
 }
 
-fn folder() -> Option<PathBuf> {
+fn directory() -> Option<PathBuf> {
     if let Some(runtime) = absolute("XDG_RUNTIME_DIR")
-        && is_own_folder(&runtime)
+        && is_own_directory(&runtime)
     {
         return Some(runtime.join("agentkernel"));
     }
@@ -53,7 +53,7 @@ fn is_absolute(value: &OsStr) -> bool {
     value.as_bytes().first() == Some(&b'/')
 }
 
-fn is_own_folder(path: &Path) -> bool {
+fn is_own_directory(path: &Path) -> bool {
     stat(path).is_ok_and(|found| {
         FileType::from_raw_mode(found.st_mode) == FileType::Directory && found.st_uid == geteuid().as_raw()
     })

@@ -22,7 +22,7 @@ const HELD_AUTHORITIES: &str = "AGENTKERNEL_HELD_CA_CERTS";
 const LONGEST_ANSWERED: usize = 16;
 
 pub struct Installation {
-    /// The folder of the built command line.
+    /// The directory of the built command line.
     dist: PathBuf,
 }
 
@@ -56,9 +56,9 @@ impl Installation {
         fs::read_to_string(self.dist.join("build-id")).ok().map(|build| build.trim().to_owned())
     }
 
-    /// Whether the daemon in this folder is of this installation and knows itself when its sources have changed.
-    pub fn is_watched(&self, daemon_folder: &Path) -> bool {
-        fs::read_link(daemon_folder.join("watched")).is_ok_and(|watched| watched == self.dist)
+    /// Whether the daemon in this directory is of this installation and knows itself when its sources have changed.
+    pub fn is_watched(&self, daemon_directory: &Path) -> bool {
+        fs::read_link(daemon_directory.join("watched")).is_ok_and(|watched| watched == self.dist)
     }
 
     /// A checkout lists what it was built from, one path a line; a package has no such list.

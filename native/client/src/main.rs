@@ -85,10 +85,10 @@ fn through_daemon(installation: &Installation, relay: Option<&Relay>, words: &[O
     if relay.is_none() && env::var_os("AGENTKERNEL_DAEMON").is_some_and(|value| value == "off") {
         return Err(Vec::new());
     }
-    let (mut socket, folder) = daemon_socket::connect().ok_or_else(Vec::new)?;
+    let (mut socket, directory) = daemon_socket::connect().ok_or_else(Vec::new)?;
     // A checkout whose sources have changed has to be built anew; a daemon of the same checkout watches them, and a
     // parent has seen to it.
-    if relay.is_none() && !installation.is_watched(&folder) && !installation.is_up_to_date() {
+    if relay.is_none() && !installation.is_watched(&directory) && !installation.is_up_to_date() {
         return Err(Vec::new());
     }
     let build = installation.build().ok_or_else(Vec::new)?;

@@ -29,8 +29,8 @@ pub fn start_frame(words: &[OsString]) -> Option<Vec<u8>> {
         pair.extend_from_slice(value.as_bytes());
         record(b'e', &pair, &mut payload);
     }
-    if let Ok(folder) = env::current_dir() {
-        record(b'c', folder.as_os_str().as_bytes(), &mut payload);
+    if let Ok(directory) = env::current_dir() {
+        record(b'c', directory.as_os_str().as_bytes(), &mut payload);
     }
     let own = open("/proc/self", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok();
     for place in PLACES {

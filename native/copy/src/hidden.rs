@@ -67,10 +67,10 @@ fn in_directory(path: &Path, hide: &Matcher) -> Result<(Vec<Hidden>, usize), Fai
 fn of_file(path: &Path, hide: &Matcher) -> Result<Vec<Hidden>, Failure> {
     let bytes = path.as_os_str().as_bytes();
     let bytes = bytes.strip_prefix(b"/").unwrap_or(bytes);
-    let (folder, name) = bytes.split_at(bytes.iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1));
-    let reason = match hide.matches(folder, name) {
+    let (directory, name) = bytes.split_at(bytes.iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1));
+    let reason = match hide.matches(directory, name) {
         Match::No => None,
-        Match::Yes => Some(hide.reason(folder, name).unwrap_or_default().to_owned()),
+        Match::Yes => Some(hide.reason(directory, name).unwrap_or_default().to_owned()),
         Match::IfHolding(tests) => {
             let sample = File::open(path).and_then(|file| Sample::of(file.as_fd()));
             tests.settle(sample).map(str::to_owned)

@@ -1,5 +1,5 @@
-//! The host's end of a copy into or out of a sandbox. `ak-copy read ORDER` writes a file or folder to standard output as a
-//! tree stream; `ak-copy write ORDER` makes files and folders of one from standard input, which is a sandbox's and so may
+//! The host's end of a copy into or out of a sandbox. `ak-copy read ORDER` writes a file or directory to standard output as a
+//! tree stream; `ak-copy write ORDER` makes files and directories of one from standard input, which is a sandbox's and so may
 //! be anything, and prints a report. `ak-copy hidden` reads its order from standard input and lists what of a directory
 //! is hidden from sandboxes, and why. The order is a JSON object; a failure is one on standard error.
 
@@ -116,7 +116,7 @@ struct Search {
     indexes: HashMap<Vec<u8>, OwnedFd>,
 }
 
-/// A folder is searched as a project is; a file that is named is meant.
+/// A directory is searched as a project is; a file that is named is meant.
 fn search(reader: &Reader, order: &ReadOrder) -> Result<Option<Search>, Failure> {
     let Some(root) = reader.root().filter(|_| !order.hide.is_empty()) else { return Ok(None) };
     if !fstat(root).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory) {
@@ -144,8 +144,8 @@ fn search(reader: &Reader, order: &ReadOrder) -> Result<Option<Search>, Failure>
 }
 
 fn verdict<'a>(rules: &'a Rules<'a>, path: &[u8]) -> Match<'a> {
-    let (folder, name) = path.split_at(path.iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1));
-    if rules.concern(name) { rules.hide.matches(folder, name) } else { Match::No }
+    let (directory, name) = path.split_at(path.iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1));
+    if rules.concern(name) { rules.hide.matches(directory, name) } else { Match::No }
 }
 
 fn is_hidden(rules: &Rules<'_>, path: &[u8]) -> bool {

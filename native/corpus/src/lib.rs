@@ -12,8 +12,8 @@ pub const MOST_BYTES: usize = 16 << 10;
 
 /// Hands every kept input of a target to `run`, which panics where one goes wrong.
 pub fn replay(target: &str, run: impl Fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test/fuzz/corpus").join(target);
-    for (path, input) in inputs(&folder) {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test/fuzz/corpus").join(target);
+    for (path, input) in inputs(&directory) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| run(&input))) {
             eprintln!("the input that goes wrong: {}", path.display());
             resume_unwind(panic);
@@ -21,12 +21,12 @@ pub fn replay(target: &str, run: impl Fn(&[u8])) {
     }
 }
 
-fn inputs(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let listed = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+fn inputs(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let listed = fs::read_dir(directory).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
     let mut paths: Vec<PathBuf> = listed.map(|entry| entry.expect("an entry").path()).collect();
     paths.sort();
-    assert!(!paths.is_empty(), "{} has no inputs", folder.display());
-    assert!(paths.len() <= MOST_INPUTS, "{} has more than {MOST_INPUTS} inputs", folder.display());
+    assert!(!paths.is_empty(), "{} has no inputs", directory.display());
+    assert!(paths.len() <= MOST_INPUTS, "{} has more than {MOST_INPUTS} inputs", directory.display());
     let read = |path: PathBuf| {
         let input = fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         assert!(input.len() <= MOST_BYTES, "{} has more than {MOST_BYTES} bytes", path.display());

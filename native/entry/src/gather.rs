@@ -24,7 +24,7 @@ const MAX_LISTING: usize = 1 << 30;
 const GONE: u8 = b'D';
 /// A file that was there at the beginning, under this name or another.
 const KNOWN: u8 = b'K';
-/// Neither a file, a folder nor a link.
+/// Neither a file, a directory nor a link.
 const OTHER: u8 = b'O';
 
 pub fn on_standard_streams() -> Outcome<()> {

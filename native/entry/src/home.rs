@@ -32,11 +32,11 @@ pub fn write(order: &Order) -> Outcome<()> {
         }
         let home = image_root::accounts(&root, &etc, order.user)?;
         if home == Path::new(OWN_HOME) {
-            fs::create_dir_all(&home).during("make the home folder")?;
+            fs::create_dir_all(&home).during("make the home directory")?;
         }
     }
-    for folder in [WORKSPACE, OWN_HOME] {
-        give(Path::new(folder), order).during(format_args!("own {folder}"))?;
+    for directory in [WORKSPACE, OWN_HOME] {
+        give(Path::new(directory), order).during(format_args!("own {directory}"))?;
     }
     if let Some(files) = order.git.as_ref().filter(|_| !order.root_readonly) {
         trust::install_git(&root, files)?;
@@ -64,12 +64,12 @@ fn overwrite(name: &str, text: &str) -> std::io::Result<()> {
     OpenOptions::new().write(true).create(true).truncate(true).mode(0o644).open(&path)?.write_all(text.as_bytes())
 }
 
-fn give(folder: &Path, order: &Order) -> std::io::Result<()> {
-    if !fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir()) {
+fn give(directory: &Path, order: &Order) -> std::io::Result<()> {
+    if !fs::symlink_metadata(directory).is_ok_and(|found| found.is_dir()) {
         return Ok(());
     }
-    if folder == Path::new(OWN_HOME) {
-        fs::set_permissions(folder, Permissions::from_mode(0o700))?;
+    if directory == Path::new(OWN_HOME) {
+        fs::set_permissions(directory, Permissions::from_mode(0o700))?;
     }
-    chown(folder, Some(order.user.uid), Some(order.user.gid))
+    chown(directory, Some(order.user.uid), Some(order.user.gid))
 }

@@ -27,7 +27,7 @@ use speech::Speech;
 pub enum Said<'a> {
     /// It waits for its order.
     Here,
-    /// The folders are in place; the listing follows in messages, the last of which is empty.
+    /// The directories are in place; the listing follows in messages, the last of which is empty.
     Filled,
     Started {
         layers: &'a [Layer],
@@ -37,8 +37,8 @@ pub enum Said<'a> {
 
 /// The project, where its changes are to be told.
 pub fn tell_listing(speech: &mut Speech, order: &Order) -> Outcome<()> {
-    let Some(folder) = &order.listed else { return Ok(()) };
-    let listing = Listing::of(folder).map_err(|failure| Fault::start(failure.message))?;
+    let Some(directory) = &order.listed else { return Ok(()) };
+    let listing = Listing::of(directory).map_err(|failure| Fault::start(failure.message))?;
     speech.say(&Said::Filled).during("say that the project is there")?;
     speech.send_all(&listing.to_bytes())
 }

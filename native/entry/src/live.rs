@@ -1,4 +1,4 @@
-//! Folders of the host's that are shown and not copied. The engine has mounted each at a place of ours, where it shows all
+//! Directories of the host's that are shown and not copied. The engine has mounted each at a place of ours, where it shows all
 //! that is in it. Here, before anything untrusted runs, it is put where it belongs without what is hidden and with what is
 //! protected closed, as the linux backend does it, and the engine's own mount goes. The rights that this takes are given
 //! up with all others.
@@ -45,7 +45,7 @@ pub fn show(speech: &mut Speech, order: &Order) -> Outcome<Vec<Layer>> {
         sources.push(source);
     }
     cover_place()?;
-    let void = guard::void(Path::new("file"), Path::new("folder"))?;
+    let void = guard::void(Path::new("file"), Path::new("directory"))?;
     let root = Root::new(File::open("/").during("open the root")?.into());
     let mut views: Vec<_> = order.views.iter().zip(sources).zip(&found).enumerate().collect();
     // A nested view is mounted after the one that contains it.
@@ -55,9 +55,9 @@ pub fn show(speech: &mut Speech, order: &Order) -> Outcome<Vec<Layer>> {
             map_ids(view, &source, found.owner, order.user)?;
         }
         place::check(&order.views, &root, view)?;
-        let is_folder = source.is_folder();
+        let is_directory = source.is_folder();
         let tree = source.into_tree(view)?;
-        if !view.is_live() && is_folder {
+        if !view.is_live() && is_directory {
             let built = overlay::build(index, tree, &found.survey, None)?;
             root.attach_folder(&built.tree, &view.target)?;
             continue;
@@ -67,7 +67,7 @@ pub fn show(speech: &mut Speech, order: &Order) -> Outcome<Vec<Layer>> {
         } else {
             place::without_set_ids(&tree)?;
         }
-        if !is_folder {
+        if !is_directory {
             root.attach_file(&tree, &view.target)?;
             continue;
         }
@@ -76,7 +76,7 @@ pub fn show(speech: &mut Speech, order: &Order) -> Outcome<Vec<Layer>> {
         guard::apply(mounted.as_fd(), &found.survey, &void)?;
     }
     set_current_dir("/").during("leave the scratch filesystem")?;
-    // With it go the folders as they are. What is shown of them has mounts of its own.
+    // With it go the directories as they are. What is shown of them has mounts of its own.
     unmount(PLACE, UnmountFlags::DETACH).during("close the scratch filesystem")?;
     unmount(PLACE, UnmountFlags::DETACH).during("close the engine's filesystem")?;
     Ok(live_layer(&order.views).into_iter().collect())
@@ -105,5 +105,5 @@ fn cover_place() -> Outcome<()> {
 
 fn no_mounts(fault: Fault) -> Fault {
     Fault::new("unsupported", format!("this engine does not let a container arrange its mounts: {}", fault.message))
-        .hint("use --workspace sync, or leave out writable mounts and the home folder; or --backend linux")
+        .hint("use --workspace sync, or leave out writable mounts and the home directory; or --backend linux")
 }

@@ -1,5 +1,5 @@
 //! `ak-entry`, the first program of a container that an engine made for us. `ak-entry boot` hears on standard input what
-//! is to be done, puts the caller's files in place, shows folders of the host's, captures the network, gives up every right that the sandbox must not
+//! is to be done, puts the caller's files in place, shows directories of the host's, captures the network, gives up every right that the sandbox must not
 //! have, and becomes the guest, whose stream to the host are the container's own standard streams. In a kept container
 //! hosts come and go: the engine starts `ak-entry connect` there, which hands the guest a stream and carries its bytes, or
 //! `ak-entry stop MS`, which asks for an end in order. `ak-entry gather` tells what changed in the project since it was put

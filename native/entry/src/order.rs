@@ -30,14 +30,14 @@ pub struct Order {
     /// For git inside.
     #[serde(default)]
     pub git: Option<GitFiles>,
-    /// Folders and files that follow on the stream, in this order.
+    /// Directories and files that follow on the stream, in this order.
     pub trees: Vec<PathBuf>,
-    /// Folders and files that the engine has mounted for us to show; what is known of them follows the order.
+    /// Directories and files that the engine has mounted for us to show; what is known of them follows the order.
     pub views: Vec<View>,
     /// Where the project is on the host; it can be found there inside as well.
     #[serde(default)]
     pub project: Option<PathBuf>,
-    /// A folder of these that is to be listed when it is there, so that what changes in it can be told.
+    /// A directory of these that is to be listed when it is there, so that what changes in it can be told.
     pub listed: Option<PathBuf>,
     /// Whether earlier contents of the directories are removed.
     pub anew: bool,

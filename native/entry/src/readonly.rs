@@ -1,4 +1,4 @@
-//! Landlock can open folders for writing, but cannot close one within an open one. So where something is to stay as it
+//! Landlock can open directories for writing, but cannot close one within an open one. So where something is to stay as it
 //! is, everything around it is opened instead, name by name. What appears beside it later is not open.
 
 use std::{
@@ -28,12 +28,12 @@ mod tests {
 
     #[test]
     fn all_around_what_is_closed_stays_open() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         for path in ["a/closed/in", "a/open", "b"] {
-            fs::create_dir_all(folder.path().join(path)).expect("folders");
+            fs::create_dir_all(directory.path().join(path)).expect("directories");
         }
-        let at = |path: &str| folder.path().join(path);
-        let mut found = without(&[folder.path().to_owned()], &[at("a/closed")]);
+        let at = |path: &str| directory.path().join(path);
+        let mut found = without(&[directory.path().to_owned()], &[at("a/closed")]);
         found.sort();
         assert_eq!(found, [at("a/open"), at("b")]);
         assert_eq!(without(&[at("a/closed/in")], &[at("a/closed")]), Vec::<PathBuf>::new());

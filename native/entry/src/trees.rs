@@ -1,4 +1,4 @@
-//! The caller's folders and files, copied in. Each comes as a tree stream in messages, the last of which is empty. They
+//! The caller's directories and files, copied in. Each comes as a tree stream in messages, the last of which is empty. They
 //! are written with the rights of the sandbox's user, whose they are then.
 
 use std::{
@@ -75,18 +75,18 @@ fn receive_one(speech: &mut Speech, target: &Path) -> Outcome<()> {
     writer.finish().map(drop).map_err(|failure| full(target, failure))
 }
 
-fn empty(folder: &Path) -> Outcome<()> {
-    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+fn empty(directory: &Path) -> Outcome<()> {
+    let Ok(entries) = fs::read_dir(directory) else { return Ok(()) };
     for entry in entries {
-        let entry = entry.during(format_args!("read {}", folder.display()))?;
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let removed = if is_folder { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) };
-        removed.during(format_args!("empty {}", folder.display()))?;
+        let entry = entry.during(format_args!("read {}", directory.display()))?;
+        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let removed = if is_directory { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) };
+        removed.during(format_args!("empty {}", directory.display()))?;
     }
     Ok(())
 }
 
-/// The folder that it goes into. What the project itself has there is not touched.
+/// The directory that it goes into. What the project itself has there is not touched.
 fn make_place(target: &Path, user: User) -> Outcome<()> {
     let Some(parent) = target.parent() else { return Ok(()) };
     let mut missing = Vec::new();
@@ -108,7 +108,7 @@ fn full(target: &Path, failure: Failure) -> Fault {
     let code = if failure.code == "no_space" { "resource_exhausted" } else { "sandbox_start_failed" };
     let message = format!("copy what belongs at {}: {}", target.display(), failure.message);
     let hint = "this backend copies the project into the sandbox: raise resources.disk_mb and resources.memory_mb, or \
-                leave large folders out with fs.deny";
+                leave large directories out with fs.deny";
     Fault::new(code, message).hint(hint)
 }
 

@@ -130,7 +130,7 @@ impl Server {
 
     /// Waits for the only host of a sandbox that is built ahead, when everything else is ready.
     fn await_host(&mut self, entrance: OwnedFd) -> io::Result<()> {
-        // Whoever puts the caller's folders in place, where that is a process of its own.
+        // Whoever puts the caller's directories in place, where that is a process of its own.
         let has_placer = sys::has_child();
         self.fork_spare();
         let mut outbox = Outbox::default();

@@ -75,7 +75,7 @@ pub fn resolve(user: &str) -> Result<Option<Identity>, Refusal> {
     Ok((!own).then_some(identity))
 }
 
-/// The home of a command's user by /etc/passwd; the root folder for one that has no account.
+/// The home of a command's user by /etc/passwd; the root directory for one that has no account.
 pub fn home(identity: Option<&Identity>) -> Cow<'static, str> {
     match identity {
         None => still_ahead().map_or_else(

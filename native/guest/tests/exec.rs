@@ -30,7 +30,7 @@ fn a_command_killed_by_a_signal_reports_the_signal_and_its_usage() {
 }
 
 #[test]
-fn the_environment_and_the_folder_are_exactly_what_was_asked_for() {
+fn the_environment_and_the_directory_are_exactly_what_was_asked_for() {
     let mut guest = Guest::start();
     let id = guest.open(&json!({
         "kind": "exec", "argv": ["/usr/bin/env"], "env": {"A": "1", "B": "x y", "HOME": "/h"}, "cwd": "/usr"
@@ -62,9 +62,9 @@ fn a_command_gets_a_session_default_signals_a_umask_and_three_descriptors() {
 
 #[test]
 fn what_cannot_be_started_says_why() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let directory = tempfile::tempdir().expect("a directory");
     let file = |name: &str, content: &[u8], mode: u32| {
-        let path = folder.path().join(name);
+        let path = directory.path().join(name);
         std::fs::write(&path, content).expect("write");
         std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).expect("chmod");
         path.to_string_lossy().into_owned()
@@ -72,7 +72,7 @@ fn what_cannot_be_started_says_why() {
     let plain = file("plain", b"echo hi\n", 0o644);
     let garbage = file("garbage", b"\x00\x01\x02\x03", 0o755);
     let script = file("script", b"echo \"no shebang $1\"\n", 0o755);
-    let path = folder.path().to_string_lossy().into_owned();
+    let path = directory.path().to_string_lossy().into_owned();
     let mut guest = Guest::start();
     let mut failure = |argv: &[&str], more| {
         let id = guest.open_exec(argv, more);

@@ -12,16 +12,16 @@ use serde_json::{Value, json};
 
 struct Fixture {
     guest: Guest,
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Fixture {
     fn new() -> Self {
-        Self { guest: Guest::start(), folder: tempfile::tempdir().expect("a folder") }
+        Self { guest: Guest::start(), directory: tempfile::tempdir().expect("a directory") }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     fn request(&mut self, request: Value) -> Outcome {
@@ -54,7 +54,7 @@ impl Fixture {
     }
 
     fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.folder.path()).expect("read");
+        let entries = fs::read_dir(self.directory.path()).expect("read");
         let name = |e: std::io::Result<fs::DirEntry>| e.expect("entry").file_name();
         let mut names: Vec<String> = entries.map(|e| name(e).to_string_lossy().into_owned()).collect();
         names.sort();
@@ -89,8 +89,8 @@ fn a_large_file_goes_in_and_comes_out_unchanged() {
 fn only_regular_files_are_read_or_written_and_nothing_blocks() {
     let mut f = Fixture::new();
     let fifo = f.fifo("fifo");
-    let folder = f.folder.path().to_owned();
-    for path in [fifo.clone(), folder.clone(), PathBuf::from("/dev/null")] {
+    let directory = f.directory.path().to_owned();
+    for path in [fifo.clone(), directory.clone(), PathBuf::from("/dev/null")] {
         let read = f.request(json!({"kind": "file-read", "path": path}));
         assert_eq!(read.failure(), "not_regular", "{path:?}");
         let id = f.guest.open(&json!({"kind": "file-write", "path": path}));
@@ -132,9 +132,9 @@ fn an_unfinished_write_leaves_nothing_when_the_host_goes_away() {
     let id = f.guest.open(&json!({"kind": "file-write", "path": path}));
     f.guest.wait_for(id, FrameType::Opened);
     assert_eq!(f.names().len(), 1);
-    let Fixture { guest, folder } = f;
+    let Fixture { guest, directory } = f;
     guest.hang_up();
-    assert_eq!(fs::read_dir(folder.path()).expect("read").count(), 0);
+    assert_eq!(fs::read_dir(directory.path()).expect("read").count(), 0);
 }
 
 #[test]
@@ -155,14 +155,14 @@ fn stat_tells_what_a_path_is_without_following_it() {
     fs::write(&file, "12345").expect("write");
     symlink("file", &link).expect("link");
     let fifo = f.fifo("fifo");
-    let folder = f.folder.path().to_owned();
+    let directory = f.directory.path().to_owned();
     let mut stat = |path: &Path| f.op("stat", path, json!({})).opened.expect("OPENED");
     assert_eq!(stat(&file)["size"], 5);
     assert_eq!(stat(&file)["type"], "file");
     assert_eq!(stat(&link)["type"], "symlink");
     assert_eq!(stat(&link)["target"], "file");
     assert_eq!(stat(&fifo)["type"], "other");
-    assert_eq!(stat(&folder)["type"], "dir");
+    assert_eq!(stat(&directory)["type"], "dir");
     let missing = f.path("missing");
     assert_eq!(f.op("stat", &missing, json!({})).failure(), "not_found");
 }
@@ -174,8 +174,8 @@ fn a_listing_names_every_entry_once() {
         fs::write(f.path(&format!("entry \"{n}\"")), "x").expect("write");
     }
     fs::create_dir(f.path("sub")).expect("mkdir");
-    let folder = f.folder.path().to_owned();
-    let done = f.op("list", &folder, json!({}));
+    let directory = f.directory.path().to_owned();
+    let done = f.op("list", &directory, json!({}));
     assert_eq!(done.close, Some(json!({})));
     let text = done.text();
     let entries = text.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
@@ -187,7 +187,7 @@ fn a_listing_names_every_entry_once() {
 }
 
 #[test]
-fn folders_are_made_and_things_renamed() {
+fn directories_are_made_and_things_renamed() {
     let mut f = Fixture::new();
     let deep = f.path("a/b/c");
     assert_eq!(f.op("mkdir", &deep, json!({})).failure(), "not_found");
@@ -238,7 +238,7 @@ fn remove_takes_a_whole_deep_tree_but_nothing_behind_its_links() {
 }
 
 #[test]
-fn a_folder_goes_out_and_in_as_one_stream() {
+fn a_directory_goes_out_and_in_as_one_stream() {
     let mut f = Fixture::new();
     fs::create_dir_all(f.path("s/deep")).expect("make");
     let large: Vec<u8> = (0..2_000_000u32).map(|n| (n % 241) as u8).collect();

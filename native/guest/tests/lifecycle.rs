@@ -100,10 +100,10 @@ fn frames_for_a_channel_that_is_over_are_ignored() {
 #[test]
 fn more_channels_than_allowed_are_refused() {
     let mut guest = Guest::start();
-    let folder = tempfile::tempdir().expect("a folder");
+    let directory = tempfile::tempdir().expect("a directory");
     let mut last = 0;
     for n in 0..257 {
-        let path = folder.path().join(n.to_string());
+        let path = directory.path().join(n.to_string());
         last = guest.open(&json!({"kind": "file-write", "path": path}));
     }
     loop {

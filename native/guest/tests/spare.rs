@@ -31,7 +31,7 @@ fn a_guest_that_is_used_again_has_a_keeper_waiting() {
 }
 
 #[test]
-fn streams_words_and_folders_are_those_of_any_command() {
+fn streams_words_and_directories_are_those_of_any_command() {
     let mut guest = Guest::start_as_init();
     for round in 0..4 {
         let more = json!({"cwd": "/tmp", "stdin": true, "env": {"PATH": harness::PATH, "A": format!("{round}")}});

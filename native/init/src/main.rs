@@ -60,7 +60,7 @@ fn main() {
 }
 
 fn run() -> Outcome<end::End> {
-    mount_kernel_folders()?;
+    mount_kernel_directories()?;
     modules::load()?;
     let limits = Limits::prepare()?;
     ak_net::netlink::route::raise_loopback().during("bring loopback up")?;
@@ -115,7 +115,7 @@ fn run_told_later(mut stream: Stream, shape: &Shape, limits: &Limits) -> Outcome
     }
 }
 
-fn mount_kernel_folders() -> Outcome<()> {
+fn mount_kernel_directories() -> Outcome<()> {
     let plain = MountFlags::NOSUID | MountFlags::NOEXEC;
     for (kind, at) in [("devtmpfs", "/dev"), ("proc", "/proc"), ("sysfs", "/sys"), ("cgroup2", "/cgroup")] {
         fs::create_dir_all(at).during(format_args!("make {at}"))?;

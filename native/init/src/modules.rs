@@ -11,7 +11,7 @@ use ak_jail::fault::{During, Outcome};
 
 use crate::sys;
 
-const FOLDER: &str = "/modules";
+const DIRECTORY: &str = "/modules";
 const LIST: &str = "/modules/list";
 
 pub fn load() -> Outcome<()> {
@@ -21,8 +21,8 @@ pub fn load() -> Outcome<()> {
         Err(e) => return Err(e).during("read the list of drivers"),
     };
     for name in list.lines() {
-        let file = File::open(Path::new(FOLDER).join(name)).during(format_args!("open {name}"))?;
+        let file = File::open(Path::new(DIRECTORY).join(name)).during(format_args!("open {name}"))?;
         sys::load_module(&file).during(format_args!("load {name}"))?;
     }
-    fs::remove_dir_all(FOLDER).during("let go of the drivers")
+    fs::remove_dir_all(DIRECTORY).during("let go of the drivers")
 }

@@ -34,7 +34,7 @@ use crate::{
 
 /// In the order in which the kernel found them, which is not that of anybody's words.
 const DISKS: [&str; 2] = ["vda", "vdb"];
-/// A filesystem in memory: everything that the sandbox writes lies here. The current folder until the root is entered.
+/// A filesystem in memory: everything that the sandbox writes lies here. The current directory until the root is entered.
 const SCRATCH: &str = "/scratch";
 /// A directory of this program's own filesystem.
 const PROGRAMS: &str = "/agentkernel";
@@ -53,8 +53,8 @@ pub enum Storage {
 }
 
 impl Storage {
-    /// A folder of the scratch space that what is written lies in.
-    fn folder(self) -> &'static Path {
+    /// A directory of the scratch space that what is written lies in.
+    fn directory(self) -> &'static Path {
         Path::new(if self == Self::Memory { "." } else { "disk" })
     }
 }
@@ -68,17 +68,17 @@ impl Root {
     pub fn build(storage: Storage) -> Outcome<Self> {
         umask(Mode::empty());
         mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).during("own the mounts")?;
-        fs::create_dir_all(SCRATCH).during("make the scratch folder")?;
+        fs::create_dir_all(SCRATCH).during("make the scratch directory")?;
         place::attach_at(&filesystems::tmpfs(FIRST_MIB, "0755")?, Path::new(SCRATCH))
             .during("mount the scratch space")?;
         chdir(SCRATCH).during("enter the scratch space")?;
-        for folder in ["image", "disk", "root"] {
-            fs::create_dir(folder).during("make a folder of the scratch space")?;
+        for directory in ["image", "disk", "root"] {
+            fs::create_dir(directory).during("make a directory of the scratch space")?;
         }
         if storage == Storage::Disk {
             mount_disk()?;
         }
-        let void = guard::void(Path::new("void-file"), Path::new("void-folder"))?;
+        let void = guard::void(Path::new("void-file"), Path::new("void-directory"))?;
         mount_image()?;
         let tree = join(storage)?;
         for (name, mode) in [("dev", 0o755), ("proc", 0o555), ("sys", 0o555), ("tmp", 0o1777), (".agentkernel", 0o755)]
@@ -110,12 +110,12 @@ impl Root {
         if self.storage == Storage::Memory {
             return filesystems::tmpfs(place.mib, &place.mode);
         }
-        let folder = self.storage.folder().join("places").join(name_of(&place.path));
+        let directory = self.storage.directory().join("places").join(name_of(&place.path));
         let mode = u32::from_str_radix(&place.mode, 8).during("the mode of a place")?;
-        if make_new(&folder)? {
-            chmodat(CWD, &folder, Mode::from_raw_mode(mode), AtFlags::empty()).during("make a place")?;
+        if make_new(&directory)? {
+            chmodat(CWD, &directory, Mode::from_raw_mode(mode), AtFlags::empty()).during("make a place")?;
         }
-        place::clone_tree(CWD, &folder).during("show a place")
+        place::clone_tree(CWD, &directory).during("show a place")
     }
 
     /// Makes it the only filesystem in sight. The kernel's first filesystem cannot be left by pivot_root(2); what lies
@@ -151,8 +151,8 @@ fn mount_disk() -> Outcome<()> {
     fsconfig_create(&fs).during("read the sandbox's disk")?;
     let closed = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     let tree = fsmount(&fs, FsMountFlags::FSMOUNT_CLOEXEC, closed).during("mount the sandbox's disk")?;
-    place::attach_at(&tree, Storage::Disk.folder()).during("mount the sandbox's disk")?;
-    make_new(&Storage::Disk.folder().join("places")).map(drop)
+    place::attach_at(&tree, Storage::Disk.directory()).during("mount the sandbox's disk")?;
+    make_new(&Storage::Disk.directory().join("places")).map(drop)
 }
 
 #[derive(PartialEq, Eq)]
@@ -173,11 +173,11 @@ fn disk(access: Access) -> Outcome<String> {
 }
 
 /// Whether it was not there before.
-fn make_new(folder: &Path) -> Outcome<bool> {
-    match fs::create_dir(folder) {
+fn make_new(directory: &Path) -> Outcome<bool> {
+    match fs::create_dir(directory) {
         Ok(()) => Ok(true),
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
-        Err(e) => Err(e).during(format_args!("make {}", folder.display())),
+        Err(e) => Err(e).during(format_args!("make {}", directory.display())),
     }
 }
 
@@ -188,7 +188,7 @@ fn name_of(path: &Path) -> String {
 
 /// The overlay, at `root`. Its writable layer looks like the image's root.
 fn join(storage: Storage) -> Outcome<Tree> {
-    let (upper, work) = (storage.folder().join("upper"), storage.folder().join("work"));
+    let (upper, work) = (storage.directory().join("upper"), storage.directory().join("work"));
     make_new(&work)?;
     if make_new(&upper)? {
         let like = fs::metadata("image").during("look at the image's root")?;

@@ -1,4 +1,4 @@
-//! Walks a folder by descriptors and writes each entry. Order and every field come from the files alone.
+//! Walks a directory by descriptors and writes each entry. Order and every field come from the files alone.
 
 use std::collections::HashMap;
 use std::ffi::{CString, OsStr};
@@ -12,14 +12,14 @@ use rustix::fs::{
 };
 use tar::{Builder, EntryType, Header};
 
-/// A folder inside a folder costs a descriptor; deeper trees are refused instead of running out of them.
+/// A directory inside a directory costs a descriptor; deeper trees are refused instead of running out of them.
 const MAX_DEPTH: usize = 200;
 
 type Skip<'a> = dyn Fn(&str, &[u8]) + 'a;
 
 struct Packer<'a, W: Write> {
     tar: Builder<W>,
-    /// The filesystem of the folder itself.
+    /// The filesystem of the directory itself.
     device: u64,
     /// Files with several names, by where their first name went.
     links: HashMap<u64, Vec<u8>>,
@@ -31,43 +31,43 @@ pub fn shown(path: &[u8]) -> String {
     String::from_utf8_lossy(path).escape_debug().to_string()
 }
 
-pub fn pack<W: Write>(folder: &OsStr, out: W, skip: impl Fn(&str, &[u8])) -> io::Result<W> {
+pub fn pack<W: Write>(directory: &OsStr, out: W, skip: impl Fn(&str, &[u8])) -> io::Result<W> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let top = openat(CWD, folder, flags, Mode::empty())?;
+    let top = openat(CWD, directory, flags, Mode::empty())?;
     let stat = fstat(&top)?;
     let mut packer = Packer { tar: Builder::new(out), device: stat.st_dev, links: HashMap::new(), skip: &skip };
-    packer.folder(top, b"", &stat, 0)?;
+    packer.directory(top, b"", &stat, 0)?;
     packer.tar.into_inner()
 }
 
 impl<W: Write> Packer<'_, W> {
-    fn folder(&mut self, folder: OwnedFd, path: &[u8], stat: &Stat, depth: usize) -> io::Result<()> {
+    fn directory(&mut self, directory: OwnedFd, path: &[u8], stat: &Stat, depth: usize) -> io::Result<()> {
         if depth > MAX_DEPTH {
             return Err(io::Error::other(format!("{} is nested too deeply", shown(path))));
         }
         let name = if path.is_empty() { b"./".to_vec() } else { [path, b"/"].concat() };
-        self.entry(EntryType::Directory, &name, stat, Some(folder.as_fd()), None)?;
+        self.entry(EntryType::Directory, &name, stat, Some(directory.as_fd()), None)?;
         if stat.st_dev != self.device {
             (self.skip)("mount", path);
             return Ok(());
         }
-        for child in sorted_names(&folder)? {
+        for child in sorted_names(&directory)? {
             let child_path =
                 if path.is_empty() { child.to_bytes().to_vec() } else { [path, b"/", child.to_bytes()].concat() };
-            self.child(&folder, &child, &child_path, depth).map_err(|error| named(error, &child_path))?;
+            self.child(&directory, &child, &child_path, depth).map_err(|error| named(error, &child_path))?;
         }
         Ok(())
     }
 
-    fn child(&mut self, folder: &OwnedFd, name: &CString, path: &[u8], depth: usize) -> io::Result<()> {
-        let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    fn child(&mut self, directory: &OwnedFd, name: &CString, path: &[u8], depth: usize) -> io::Result<()> {
+        let stat = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
         let kind = FileType::from_raw_mode(stat.st_mode);
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match kind {
             FileType::Directory => {
-                let inner = openat(folder, name, flags | OFlags::DIRECTORY, Mode::empty())?;
+                let inner = openat(directory, name, flags | OFlags::DIRECTORY, Mode::empty())?;
                 let stat = fstat(&inner)?;
-                self.folder(inner, path, &stat, depth + 1)
+                self.directory(inner, path, &stat, depth + 1)
             }
             FileType::RegularFile => {
                 if stat.st_nlink > 1 {
@@ -76,7 +76,7 @@ impl<W: Write> Packer<'_, W> {
                     }
                     self.links.insert(stat.st_ino, path.to_vec());
                 }
-                let file = openat(folder, name, flags | OFlags::NONBLOCK, Mode::empty())?;
+                let file = openat(directory, name, flags | OFlags::NONBLOCK, Mode::empty())?;
                 let stat = fstat(&file)?;
                 if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
                     return Err(io::Error::other("it changed while it was read"));
@@ -84,7 +84,7 @@ impl<W: Write> Packer<'_, W> {
                 self.entry(EntryType::Regular, path, &stat, Some(file.as_fd()), None)
             }
             FileType::Symlink => {
-                let target = readlinkat(folder, name, Vec::new())?;
+                let target = readlinkat(directory, name, Vec::new())?;
                 self.entry(EntryType::Symlink, path, &stat, None, Some(target.to_bytes()))
             }
             FileType::Fifo => self.entry(EntryType::Fifo, path, &stat, None, None),
@@ -147,9 +147,9 @@ fn named(error: io::Error, path: &[u8]) -> io::Error {
     io::Error::new(error.kind(), format!("'{}': {error}", shown(path)))
 }
 
-fn sorted_names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
+fn sorted_names(directory: &OwnedFd) -> io::Result<Vec<CString>> {
     let mut names = Vec::new();
-    for entry in Dir::read_from(folder)? {
+    for entry in Dir::read_from(directory)? {
         let entry = entry?;
         if entry.file_name() != c"." && entry.file_name() != c".." {
             names.push(entry.file_name().to_owned());

@@ -1,4 +1,4 @@
-//! The program as it is run: a folder in, an archive out.
+//! The program as it is run: a directory in, an archive out.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -8,8 +8,8 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Command, Output};
 
-fn pack(folder: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ak-pack")).arg("--").arg(folder).output().unwrap()
+fn pack(directory: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ak-pack")).arg("--").arg(directory).output().unwrap()
 }
 
 struct Found {
@@ -45,9 +45,9 @@ fn unpacked(archive: &[u8]) -> Vec<(String, Found)> {
     all
 }
 
-fn folder() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
+fn directory() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
     fs::create_dir(at("etc")).unwrap();
     fs::write(at("etc/b"), "bee").unwrap();
     fs::write(at("etc/a"), "ay").unwrap();
@@ -58,13 +58,13 @@ fn folder() -> tempfile::TempDir {
     fs::create_dir_all(at(&"n".repeat(120))).unwrap();
     let file = File::open(at("etc/b")).unwrap();
     rustix::fs::fsetxattr(&file, "user.mark", b"\0\xff=", rustix::fs::XattrFlags::empty()).unwrap();
-    folder
+    directory
 }
 
 #[test]
 fn every_kind_of_file_is_written_as_it_is() {
-    let folder = folder();
-    let output = pack(folder.path());
+    let directory = directory();
+    let output = pack(directory.path());
     assert!(output.status.success());
     let all = unpacked(&output.stdout);
     let names: Vec<_> = all.iter().map(|(name, _)| name.as_str()).collect();
@@ -83,30 +83,30 @@ fn every_kind_of_file_is_written_as_it_is() {
 
 #[test]
 fn the_same_files_make_the_same_bytes() {
-    let folder = folder();
-    assert_eq!(pack(folder.path()).stdout, pack(folder.path()).stdout);
+    let directory = directory();
+    assert_eq!(pack(directory.path()).stdout, pack(directory.path()).stdout);
 }
 
 #[test]
 fn what_an_image_cannot_hold_is_left_out_and_said() {
-    let folder = tempfile::tempdir().unwrap();
-    let _socket = UnixListener::bind(folder.path().join("so\ncket")).unwrap();
-    let output = pack(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let _socket = UnixListener::bind(directory.path().join("so\ncket")).unwrap();
+    let output = pack(directory.path());
     assert!(output.status.success());
     assert_eq!(unpacked(&output.stdout).len(), 1);
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "skipped socket so\\ncket\n");
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_a_fault() {
+fn a_directory_that_is_not_there_is_a_fault() {
     let output = pack(Path::new("/nonexistent"));
     assert!(!output.status.success() && output.stdout.is_empty());
 }
 
 #[test]
 fn a_file_capability_is_kept() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = File::create(folder.path().join("ping")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let file = File::create(directory.path().join("ping")).unwrap();
     // Revision 2, effective, cap_net_raw permitted.
     let mut value = [0u8; 20];
     value[0] = 1;
@@ -117,6 +117,6 @@ fn a_file_capability_is_kept() {
         // Only root may give one.
         return;
     }
-    let all = unpacked(&pack(folder.path()).stdout);
+    let all = unpacked(&pack(directory.path()).stdout);
     assert_eq!(all[1].1.attributes["SCHILY.xattr.security.capability"], value);
 }

@@ -24,20 +24,20 @@ const LIKELY: [&[u8]; 3] = [b"vendor", b"target", b"venv"];
 
 impl Dependencies {
     pub fn around(path: &[u8]) -> Self {
-        let mut folders = path.split(|&byte| byte == b'/');
-        folders.next_back();
+        let mut directories = path.split(|&byte| byte == b'/');
+        directories.next_back();
         let mut found = Self::No;
-        for folder in folders {
-            if CERTAIN.contains(&folder) {
+        for directory in directories {
+            if CERTAIN.contains(&directory) {
                 return Self::Certain;
             }
-            if LIKELY.contains(&folder) {
+            if LIKELY.contains(&directory) {
                 found = Self::Likely;
             }
         }
-        let is_below = |folder: &&[u8]| {
-            path.starts_with(folder)
-                || path.windows(folder.len() + 1).any(|part| part[0] == b'/' && part[1..] == **folder)
+        let is_below = |directory: &&[u8]| {
+            path.starts_with(directory)
+                || path.windows(directory.len() + 1).any(|part| part[0] == b'/' && part[1..] == **directory)
         };
         if CERTAIN_PATHS.iter().any(is_below) { Self::Certain } else { found }
     }

@@ -8,7 +8,7 @@ pub const MAX_CHUNK: usize = 262_144;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Record<'a> {
-    Folder {
+    Directory {
         path: &'a [u8],
         mode: u32,
         mtime_ms: i64,
@@ -48,7 +48,7 @@ pub enum Record<'a> {
 impl<'a> Record<'a> {
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Folder { path, mode, mtime_ms } => {
+            Self::Directory { path, mode, mtime_ms } => {
                 out.push(b'D');
                 text(out, path);
                 out.extend(mode.to_le_bytes());
@@ -119,7 +119,7 @@ impl<'a> Cursor<'a> {
     fn record(&mut self) -> Result<Record<'a>, Stop> {
         let [kind] = self.array()?;
         Ok(match kind {
-            b'D' => Record::Folder { path: self.text()?, mode: self.u32()?, mtime_ms: self.i64()? },
+            b'D' => Record::Directory { path: self.text()?, mode: self.u32()?, mtime_ms: self.i64()? },
             b'F' => {
                 Record::File { path: self.text()?, mode: self.u32()?, mtime_ms: self.i64()?, size: self.i64()? as u64 }
             }
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again_also_in_pieces() {
         let records = [
-            Record::Folder { path: b"", mode: 0o755, mtime_ms: -1 },
+            Record::Directory { path: b"", mode: 0o755, mtime_ms: -1 },
             Record::File { path: b"a/\xff", mode: 0o644, mtime_ms: 5, size: u64::MAX },
             Record::Chunk { length: 7 },
             Record::Hole { length: 1 << 40 },

@@ -33,13 +33,13 @@ pub fn writer(data: &[u8]) {
     assert_eq!(one, other, "in pieces");
 }
 
-/// A folder with something beside it that must stay as it is.
+/// A directory with something beside it that must stay as it is.
 struct Place(PathBuf);
 
 impl Place {
     fn new() -> Self {
         let path = std::env::temp_dir().join(format!("ak-tree-fuzzed-{}", std::process::id()));
-        fs::create_dir_all(&path).expect("a folder");
+        fs::create_dir_all(&path).expect("a directory");
         fs::write(path.join("canary"), "untouched").expect("a canary");
         Self(path)
     }
@@ -49,7 +49,7 @@ impl Place {
     }
 
     fn take(&self, how: u8, stream: &[u8], step: usize) -> Result<(u64, u64, u64), &'static str> {
-        fs::create_dir(self.root()).expect("a folder");
+        fs::create_dir(self.root()).expect("a directory");
         let destination = Destination { path: self.root(), name: Vec::new(), contents: true };
         let links = if how & 1 == 0 { Links::Any } else { Links::Inside };
         let mut writer = Writer::new(destination, links, LIMITS);
@@ -64,7 +64,7 @@ impl Place {
         self.check();
         let report = report.map_err(|failure| failure.code)?;
         assert!(report.bytes <= LIMITS.bytes);
-        Ok((report.files, report.folders, report.links))
+        Ok((report.files, report.directories, report.links))
     }
 
     fn check(&self) {
@@ -85,10 +85,10 @@ impl Drop for Place {
     }
 }
 
-/// Folders may have any mode.
-fn clear(folder: &Path) {
-    fs::set_permissions(folder, Permissions::from_mode(0o700)).expect("open up");
-    for entry in fs::read_dir(folder).expect("list") {
+/// Directories may have any mode.
+fn clear(directory: &Path) {
+    fs::set_permissions(directory, Permissions::from_mode(0o700)).expect("open up");
+    for entry in fs::read_dir(directory).expect("list") {
         let entry = entry.expect("an entry");
         if entry.file_type().expect("look").is_dir() {
             clear(&entry.path());
@@ -96,7 +96,7 @@ fn clear(folder: &Path) {
             fs::remove_file(entry.path()).expect("remove");
         }
     }
-    fs::remove_dir(folder).expect("remove");
+    fs::remove_dir(directory).expect("remove");
 }
 
 #[cfg(test)]

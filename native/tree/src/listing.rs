@@ -10,14 +10,14 @@ use rustix::{
 
 use crate::{DEEPEST, Failure};
 
-const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 /// As long as a path may be.
 const MAX_PATH: usize = 4096;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Listed {
     inode: u64,
-    is_folder: bool,
+    is_directory: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -31,14 +31,14 @@ impl Listing {
     /// Lists a directory and everything below it on the same filesystem.
     pub fn of(root: &Path) -> Result<Self, Failure> {
         let failed = |errno| Failure::at(root.display(), errno);
-        let folder = openat(CWD, root, FOLDER, Mode::empty()).map_err(failed)?;
-        let device = fstat(&folder).map_err(failed)?.st_dev;
+        let directory = openat(CWD, root, DIRECTORY, Mode::empty()).map_err(failed)?;
+        let device = fstat(&directory).map_err(failed)?.st_dev;
         let mut entries = HashMap::new();
-        let mut levels = vec![(Dir::new(folder).map_err(failed)?, Vec::new())];
+        let mut levels = vec![(Dir::new(directory).map_err(failed)?, Vec::new())];
         loop {
             let depth = levels.len();
-            let Some((folder, path)) = levels.last_mut() else { break };
-            let Some(entry) = folder.read() else {
+            let Some((directory, path)) = levels.last_mut() else { break };
+            let Some(entry) = directory.read() else {
                 levels.pop();
                 continue;
             };
@@ -48,12 +48,12 @@ impl Listing {
             }
             let path =
                 if path.is_empty() { name.to_bytes().to_vec() } else { [&path[..], b"/", name.to_bytes()].concat() };
-            let at = folder.fd().map_err(failed)?;
+            let at = directory.fd().map_err(failed)?;
             let stat = statat(at, &name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
-            let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-            entries.insert(path.clone(), Listed { inode: stat.st_ino, is_folder });
-            if is_folder && stat.st_dev == device && depth < DEEPEST {
-                let inner = openat(at, &name, FOLDER, Mode::empty()).and_then(Dir::new).map_err(failed)?;
+            let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+            entries.insert(path.clone(), Listed { inode: stat.st_ino, is_directory });
+            if is_directory && stat.st_dev == device && depth < DEEPEST {
+                let inner = openat(at, &name, DIRECTORY, Mode::empty()).and_then(Dir::new).map_err(failed)?;
                 levels.push((inner, path));
             }
         }
@@ -71,8 +71,8 @@ impl Listing {
         self.entries.contains_key(path)
     }
 
-    pub fn has_folder(&self, path: &[u8]) -> bool {
-        self.entries.get(path).is_some_and(|listed| listed.is_folder)
+    pub fn has_directory(&self, path: &[u8]) -> bool {
+        self.entries.get(path).is_some_and(|listed| listed.is_directory)
     }
 
     pub fn paths(&self) -> impl Iterator<Item = &[u8]> {
@@ -81,18 +81,18 @@ impl Listing {
 
     /// Inodes of everything but directories.
     pub fn inodes(&self) -> impl Iterator<Item = u64> {
-        self.entries.values().filter(|listed| !listed.is_folder).map(|listed| listed.inode)
+        self.entries.values().filter(|listed| !listed.is_directory).map(|listed| listed.inode)
     }
 
     /// Integers are little-endian.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = [self.taken.0.to_le_bytes(), self.taken.1.to_le_bytes()].concat();
-        for (path, Listed { inode, is_folder }) in &self.entries {
+        for (path, Listed { inode, is_directory }) in &self.entries {
             let Ok(length) = u16::try_from(path.len()) else { continue };
             bytes.extend(length.to_le_bytes());
             bytes.extend(path);
             bytes.extend(inode.to_le_bytes());
-            bytes.push(u8::from(*is_folder));
+            bytes.push(u8::from(*is_directory));
         }
         bytes
     }
@@ -116,8 +116,8 @@ fn next(rest: &mut &[u8]) -> Option<(Vec<u8>, Listed)> {
     let (path, after) = rest.split_at_checked(length).filter(|(path, _)| (1..=MAX_PATH).contains(&path.len()))?;
     *rest = after;
     let inode = u64::from_le_bytes(take(rest)?);
-    let [is_folder] = take(rest)?;
-    Some((path.to_vec(), Listed { inode, is_folder: is_folder == 1 }))
+    let [is_directory] = take(rest)?;
+    Some((path.to_vec(), Listed { inode, is_directory: is_directory == 1 }))
 }
 
 fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
@@ -138,10 +138,10 @@ mod tests {
 
     #[test]
     fn what_is_changed_replaced_or_moved_is_not_as_it_was() {
-        let root = tempfile::tempdir().expect("folder");
+        let root = tempfile::tempdir().expect("directory");
         for name in ["same", "written", "replaced", "d/in", "e/in"] {
             let path = root.path().join(name);
-            fs::create_dir_all(path.parent().expect("a parent")).expect("folder");
+            fs::create_dir_all(path.parent().expect("a parent")).expect("directory");
             fs::write(path, "x").expect("write");
         }
         let mut listing = Listing::of(root.path()).expect("list");
@@ -155,7 +155,7 @@ mod tests {
         fs::rename(root.path().join("e"), root.path().join("d")).expect("rename");
         let as_it_was = |name: &str| listing.is_as_it_was(name.as_bytes(), &stat(root.path(), name));
         assert_eq!(["same", "replaced", "d/in", "f/in"].map(as_it_was), [true, false, false, false]);
-        assert!(listing.has_folder(b"d") && listing.has(b"e/in") && !listing.has(b"new"));
+        assert!(listing.has_directory(b"d") && listing.has(b"e/in") && !listing.has(b"new"));
         assert!(Listing::parse(&listing.to_bytes()[..30]).is_err());
     }
 }

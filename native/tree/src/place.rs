@@ -1,4 +1,4 @@
-//! Where a copy goes: into a folder under its own name, under a new name, or what is in it into a folder.
+//! Where a copy goes: into a directory under its own name, under a new name, or what is in it into a directory.
 
 use std::{
     ffi::CString,
@@ -24,47 +24,47 @@ pub struct Destination {
 }
 
 pub enum Place {
-    /// This folder itself.
-    Folder(OwnedFd),
+    /// This directory itself.
+    Directory(OwnedFd),
     Named(OwnedFd, CString),
 }
 
 impl Destination {
-    pub fn resolve(&self, is_folder: bool) -> Result<Place, Failure> {
+    pub fn resolve(&self, is_directory: bool) -> Result<Place, Failure> {
         let (path, shown) = (&self.path, self.path.display());
-        match open_folder(path) {
-            Ok(folder) => {
+        match open_directory(path) {
+            Ok(directory) => {
                 let is_name =
                     !self.name.is_empty() && self.name != b"." && self.name != b".." && !self.name.contains(&b'/');
-                if is_folder && (self.contents || !is_name) {
-                    return Ok(Place::Folder(folder));
+                if is_directory && (self.contents || !is_name) {
+                    return Ok(Place::Directory(directory));
                 }
                 if !is_name {
-                    return Err(Failure::new("is_dir", format!("{shown} is a folder; name the file in it")));
+                    return Err(Failure::new("is_dir", format!("{shown} is a directory; name the file in it")));
                 }
-                Ok(Place::Named(folder, c_name(&self.name)?))
+                Ok(Place::Named(directory, c_name(&self.name)?))
             }
-            Err(Errno::NOTDIR) if is_folder => {
-                Err(Failure::new("not_dir", format!("{shown} is no folder, and a folder is to be copied there")))
+            Err(Errno::NOTDIR) if is_directory => {
+                Err(Failure::new("not_dir", format!("{shown} is no directory, and a directory is to be copied there")))
             }
             Err(Errno::NOENT | Errno::NOTDIR) => {
-                if !is_folder && path.as_os_str().as_bytes().ends_with(b"/") {
-                    return Err(Failure::new("not_found", format!("the folder {shown} does not exist")));
+                if !is_directory && path.as_os_str().as_bytes().ends_with(b"/") {
+                    return Err(Failure::new("not_found", format!("the directory {shown} does not exist")));
                 }
                 let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
                     return Err(Failure::new("invalid", format!("{shown} has no name")));
                 };
                 let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-                let folder = open_folder(parent)
-                    .map_err(|errno| Failure::at(format!("the folder {}", parent.display()), errno))?;
-                Ok(Place::Named(folder, c_name(name.as_bytes())?))
+                let directory = open_directory(parent)
+                    .map_err(|errno| Failure::at(format!("the directory {}", parent.display()), errno))?;
+                Ok(Place::Named(directory, c_name(name.as_bytes())?))
             }
             Err(errno) => Err(Failure::at(shown, errno)),
         }
     }
 }
 
-fn open_folder(path: &Path) -> Result<OwnedFd, Errno> {
+fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
     openat(CWD, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
 }
 

@@ -1,4 +1,4 @@
-//! A file or folder as a stream, in portions.
+//! A file or directory as a stream, in portions.
 
 use std::{
     ffi::{CStr, CString},
@@ -21,17 +21,17 @@ const SAFE: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY).union(OFlags::CLOEXE
 pub type Skip = Box<dyn Fn(&[u8]) -> Option<&'static str>>;
 /// Says of a file in the tree, which was just opened, why it is left out after all.
 pub type Judge = Box<dyn Fn(&[u8], BorrowedFd<'_>) -> Option<&'static str>>;
-/// Hears of everything in the tree, and says of what is no folder whether it is left out without a word.
+/// Hears of everything in the tree, and says of what is no directory whether it is left out without a word.
 pub type LeaveOut = Box<dyn FnMut(&[u8], &Stat) -> bool>;
 
 /// Another file whose contents are sent for a path in the tree.
 pub type Instead = Box<dyn Fn(&[u8]) -> Option<OwnedFd>>;
 
 pub struct Reader {
-    /// Folders on the way down.
+    /// Directories on the way down.
     levels: Vec<Level>,
     file: Option<OpenFile>,
-    /// Folders of other filesystems are not entered.
+    /// Directories of other filesystems are not entered.
     device: u64,
     skip: Skip,
     judge: Judge,
@@ -88,7 +88,7 @@ impl Reader {
         })
     }
 
-    /// The root's folder or file, before anything was read.
+    /// The root's directory or file, before anything was read.
     pub fn root(&self) -> Option<BorrowedFd<'_>> {
         self.start.as_ref().map(|(root, _)| std::os::fd::AsFd::as_fd(root))
     }
@@ -166,7 +166,7 @@ impl Reader {
     fn entry(&mut self, name: &CStr, path: Vec<u8>, out: &mut Vec<u8>) {
         match self.send(name, &path, out) {
             Ok(()) => {}
-            // Removed since the folder was read.
+            // Removed since the directory was read.
             Err(Errno::NOENT) => {}
             Err(errno) => note(out, &path, &errno.to_string()),
         }
@@ -181,15 +181,15 @@ impl Reader {
             return Ok(());
         }
         match FileType::from_raw_mode(seen.st_mode) {
-            FileType::Directory if self.levels.len() >= DEEPEST => note(out, path, "too many folders deep"),
+            FileType::Directory if self.levels.len() >= DEEPEST => note(out, path, "too many directories deep"),
             FileType::Directory if seen.st_dev != self.device => {
                 note(out, path, "another filesystem is mounted there; copy it by its own name");
             }
             FileType::Directory => {
-                let folder =
+                let directory =
                     openat(at, name, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | SAFE, Mode::empty())?;
-                let stat = fstat(&folder)?;
-                self.enter(folder, path.to_vec(), &stat, out);
+                let stat = fstat(&directory)?;
+                self.enter(directory, path.to_vec(), &stat, out);
             }
             FileType::RegularFile => {
                 let file = openat(at, name, OFlags::RDONLY | OFlags::NOFOLLOW | SAFE, Mode::empty())?;
@@ -209,10 +209,10 @@ impl Reader {
         Ok(())
     }
 
-    fn enter(&mut self, folder: OwnedFd, path: Vec<u8>, stat: &Stat, out: &mut Vec<u8>) {
-        match Dir::new(folder) {
+    fn enter(&mut self, directory: OwnedFd, path: Vec<u8>, stat: &Stat, out: &mut Vec<u8>) {
+        match Dir::new(directory) {
             Ok(entries) => {
-                Record::Folder { path: &path, mode: stat.st_mode & 0o7777, mtime_ms: mtime_ms(stat) }.write(out);
+                Record::Directory { path: &path, mode: stat.st_mode & 0o7777, mtime_ms: mtime_ms(stat) }.write(out);
                 self.levels.push(Level { entries, path });
             }
             Err(errno) => note(out, &path, &errno.to_string()),

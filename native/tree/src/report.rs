@@ -14,7 +14,8 @@ pub struct Note {
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     pub files: u64,
-    pub folders: u64,
+    #[serde(rename = "folders")]
+    pub directories: u64,
     pub links: u64,
     pub bytes: u64,
     /// Entries that are missing from the copy, and why.

@@ -1,4 +1,4 @@
-//! Folders through the stream and back, and streams that nobody honest would send.
+//! Directories through the stream and back, and streams that nobody honest would send.
 
 use std::{
     fs::{self, File, Permissions},
@@ -40,7 +40,7 @@ fn record(kind: u8, path: &str, rest: &[u8]) -> Vec<u8> {
     [&[kind][..], &(path.len() as u16).to_le_bytes(), path.as_bytes(), rest].concat()
 }
 
-fn folder(path: &str) -> Vec<u8> {
+fn directory(path: &str) -> Vec<u8> {
     record(b'D', path, &[&0o755u32.to_le_bytes()[..], &0i64.to_le_bytes()].concat())
 }
 
@@ -57,8 +57,8 @@ fn link(path: &str, target: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_folder_arrives_as_it_was() {
-    let base = tempfile::tempdir().expect("folder");
+fn a_directory_arrives_as_it_was() {
+    let base = tempfile::tempdir().expect("directory");
     let source = base.path().join("source");
     fs::create_dir_all(source.join("deep/er")).expect("make");
     fs::create_dir(source.join("empty")).expect("make");
@@ -72,7 +72,7 @@ fn a_folder_arrives_as_it_was() {
     assert!(Command::new("mkfifo").arg(source.join("pipe")).status().expect("mkfifo").success());
     let stream = stream_of(&source);
     let report = write(&stream, to(&base.path().join("copy"), "source"), Links::Inside, ROOMY).expect("copied");
-    assert_eq!((report.files, report.folders, report.links, report.bytes), (2, 4, 1, 1_000_001));
+    assert_eq!((report.files, report.directories, report.links, report.bytes), (2, 4, 1, 1_000_001));
     assert_eq!(notes(&report), ["away", "pipe"]);
     let copy = base.path().join("copy");
     assert_eq!(fs::read(copy.join("link")).expect("read"), large);
@@ -80,7 +80,7 @@ fn a_folder_arrives_as_it_was() {
     assert_eq!((mode("run"), mode("empty")), (0o755, 0o500));
     let times = |base: &Path| fs::metadata(base.join("run")).expect("there").mtime();
     assert_eq!(times(&copy), times(&source));
-    // Once more into a folder that is there: under its own name, and over what is there.
+    // Once more into a directory that is there: under its own name, and over what is there.
     let again = write(&stream, to(&copy, "source"), Links::Any, ROOMY).expect("copied");
     assert_eq!(notes(&again), ["pipe"]);
     assert_eq!(fs::read_link(copy.join("source/away")).expect("link"), Path::new("/etc/passwd"));
@@ -92,19 +92,19 @@ fn a_folder_arrives_as_it_was() {
 
 #[test]
 fn a_file_arrives_where_it_is_meant_to() {
-    let base = tempfile::tempdir().expect("folder");
+    let base = tempfile::tempdir().expect("directory");
     fs::write(base.path().join("a"), "text").expect("write");
     fs::create_dir(base.path().join("into")).expect("make");
     let stream = stream_of(&base.path().join("a"));
     let send = |path: &str| write(&stream, to(&base.path().join(path), "a"), Links::Inside, ROOMY);
     send("b").expect("a new name");
-    send("into").expect("a folder");
-    send("into/c").expect("a new name in a folder");
+    send("into").expect("a directory");
+    send("into/c").expect("a new name in a directory");
     for name in ["b", "into/a", "into/c"] {
         assert_eq!(fs::read_to_string(base.path().join(name)).expect(name), "text");
     }
-    assert_eq!(send("no/such").expect_err("no folder").code, "not_found");
-    assert_eq!(send("new/").expect_err("no folder").code, "not_found");
+    assert_eq!(send("no/such").expect_err("no directory").code, "not_found");
+    assert_eq!(send("new/").expect_err("no directory").code, "not_found");
     let tree = stream_of(&base.path().join("into"));
     let onto_file = write(&tree, to(&base.path().join("a"), "into"), Links::Inside, ROOMY);
     assert_eq!(onto_file.expect_err("a file is there").code, "not_dir");
@@ -113,20 +113,20 @@ fn a_file_arrives_where_it_is_meant_to() {
 
 #[test]
 fn nothing_is_written_outside_whatever_is_sent() {
-    let base = tempfile::tempdir().expect("folder");
+    let base = tempfile::tempdir().expect("directory");
     let outside = base.path().join("outside");
     fs::create_dir(&outside).expect("make");
     let out = outside.to_str().expect("path");
     let streams: [Vec<Vec<u8>>; 9] = [
-        vec![folder(""), file("../escaped", "x")],
-        vec![folder(""), file("a/../../escaped", "x")],
-        vec![folder(""), file(&format!("{out}/escaped"), "x")],
-        vec![folder(""), link("l", out), file("l/escaped", "x")],
-        vec![folder(""), link("l", out), folder("l"), file("l/escaped", "x")],
-        vec![folder(""), link("l", "../outside"), file("l", "x")],
-        vec![folder(""), file("..", "x")],
-        vec![folder(""), folder(".."), file("../escaped", "x")],
-        vec![link("", out), folder(""), file("escaped", "x")],
+        vec![directory(""), file("../escaped", "x")],
+        vec![directory(""), file("a/../../escaped", "x")],
+        vec![directory(""), file(&format!("{out}/escaped"), "x")],
+        vec![directory(""), link("l", out), file("l/escaped", "x")],
+        vec![directory(""), link("l", out), directory("l"), file("l/escaped", "x")],
+        vec![directory(""), link("l", "../outside"), file("l", "x")],
+        vec![directory(""), file("..", "x")],
+        vec![directory(""), directory(".."), file("../escaped", "x")],
+        vec![link("", out), directory(""), file("escaped", "x")],
     ];
     for (index, stream) in streams.iter().enumerate() {
         for links in [Links::Inside, Links::Any] {
@@ -141,15 +141,15 @@ fn nothing_is_written_outside_whatever_is_sent() {
 }
 
 #[test]
-fn a_link_in_the_place_of_a_folder_is_not_followed_and_one_of_a_file_is_replaced() {
-    let base = tempfile::tempdir().expect("folder");
+fn a_link_in_the_place_of_a_directory_is_not_followed_and_one_of_a_file_is_replaced() {
+    let base = tempfile::tempdir().expect("directory");
     let (outside, target) = (base.path().join("outside"), base.path().join("target"));
     fs::create_dir_all(&target).expect("make");
     fs::create_dir(&outside).expect("make");
     fs::write(outside.join("file"), "of the host").expect("write");
     symlink(&outside, target.join("d")).expect("link");
     symlink(outside.join("file"), target.join("f")).expect("link");
-    let stream = [folder(""), folder("d"), file("d/file", "x"), file("f", "new"), b"Z".to_vec()].concat();
+    let stream = [directory(""), directory("d"), file("d/file", "x"), file("f", "new"), b"Z".to_vec()].concat();
     let destination = Destination { contents: true, ..to(&target, "x") };
     let report = write(&stream, destination, Links::Any, ROOMY).expect("copied");
     assert_eq!(notes(&report), ["d"]);
@@ -160,7 +160,7 @@ fn a_link_in_the_place_of_a_folder_is_not_followed_and_one_of_a_file_is_replaced
 
 #[test]
 fn limits_hold_and_names_that_mislead_are_left_out() {
-    let base = tempfile::tempdir().expect("folder");
+    let base = tempfile::tempdir().expect("directory");
     let target = base.path().join("t");
     File::create(base.path().join("huge")).expect("make").set_len(1 << 40).expect("grow");
     let mut reader = Reader::open(&base.path().join("huge"), Box::new(|_| None)).expect("open");
@@ -173,17 +173,23 @@ fn limits_hold_and_names_that_mislead_are_left_out() {
     let small = Limits { bytes: 5000, entries: 10 };
     assert_eq!(write(&endless, to(&target, "f"), Links::Inside, small).expect_err("too large").code, "too_large");
     assert!(!target.exists());
-    let many = [folder(""), (0..20).flat_map(|n| file(&n.to_string(), "")).collect()].concat();
+    let many = [directory(""), (0..20).flat_map(|n| file(&n.to_string(), "")).collect()].concat();
     assert_eq!(write(&many, to(&target, "f"), Links::Inside, small).expect_err("too many").code, "too_large");
-    let odd =
-        [folder(""), file("a\u{1b}[2J", "x"), folder("b\n"), file("b\n/c", "x"), file("fine", "x"), b"Z".to_vec()];
+    let odd = [
+        directory(""),
+        file("a\u{1b}[2J", "x"),
+        directory("b\n"),
+        file("b\n/c", "x"),
+        file("fine", "x"),
+        b"Z".to_vec(),
+    ];
     let report = write(&odd.concat(), to(&base.path().join("odd"), "f"), Links::Inside, ROOMY).expect("copied");
     assert_eq!((report.files, notes(&report)), (1, vec!["a\u{1b}[2J", "b\n"]));
 }
 
 #[test]
 fn holes_stay_holes_where_both_ends_know_of_them() {
-    let base = tempfile::tempdir().expect("folder");
+    let base = tempfile::tempdir().expect("directory");
     let source = base.path().join("s");
     fs::create_dir(&source).expect("make");
     let sparse = File::create(source.join("sparse")).expect("make");
@@ -216,8 +222,8 @@ fn holes_stay_holes_where_both_ends_know_of_them() {
 
 #[test]
 fn a_stream_that_breaks_off_or_is_none_fails_and_leaves_no_half_file() {
-    let base = tempfile::tempdir().expect("folder");
-    let whole = [folder(""), folder("d"), file("d/f", "text"), b"Z".to_vec()].concat();
+    let base = tempfile::tempdir().expect("directory");
+    let whole = [directory(""), directory("d"), file("d/f", "text"), b"Z".to_vec()].concat();
     for cut in 0..whole.len() {
         let target = base.path().join(format!("t{cut}"));
         assert!(write(&whole[..cut], to(&target, "x"), Links::Inside, ROOMY).is_err(), "cut at {cut}");
@@ -225,14 +231,14 @@ fn a_stream_that_breaks_off_or_is_none_fails_and_leaves_no_half_file() {
         let is_whole = fs::read_to_string(target.join("d/f")).is_ok_and(|text| text == "text");
         assert!(left == 0 || is_whole, "cut at {cut}");
     }
-    for bad in [&b"Z"[..], b"?", &[whole.clone(), b"Z".to_vec()].concat(), &[folder(""), folder("")].concat()] {
+    for bad in [&b"Z"[..], b"?", &[whole.clone(), b"Z".to_vec()].concat(), &[directory(""), directory("")].concat()] {
         assert!(write(bad, to(&base.path().join("bad"), "x"), Links::Inside, ROOMY).is_err());
     }
 }
 
 #[test]
 fn what_is_skipped_is_said_and_what_cannot_be_read_does_not_stop_the_rest() {
-    let base = tempfile::tempdir().expect("folder");
+    let base = tempfile::tempdir().expect("directory");
     let source = base.path().join("s");
     fs::create_dir_all(source.join("d")).expect("make");
     fs::write(source.join("d/.env"), "secret").expect("write");

@@ -20,14 +20,14 @@ pub const CHUNK: usize = 256 << 10;
 pub fn write<R: Read>(
     archive: &mut Archive<R>,
     member: &Member,
-    folder: BorrowedFd<'_>,
+    directory: BorrowedFd<'_>,
     name: &[u8],
     buffer: &mut [u8],
 ) -> Result<(), Refused> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let failed = || Refused::during(format!("write {:?}", String::from_utf8_lossy(name)));
-    let fd =
-        openat(folder, OsStr::from_bytes(name), flags, Mode::from_raw_mode(0o600)).map_err(|e| failed()(e.into()))?;
+    let fd = openat(directory, OsStr::from_bytes(name), flags, Mode::from_raw_mode(0o600))
+        .map_err(|e| failed()(e.into()))?;
     let mut file = std::fs::File::from(fd);
     let whole = [Segment { offset: 0, length: member.size }];
     for segment in member.segments.as_deref().unwrap_or(&whole) {

@@ -45,7 +45,7 @@ const MAX_SAID: u64 = 4096;
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Order {
-    /// A folder that gets the disk as `root.erofs`.
+    /// A directory that gets the disk as `root.erofs`.
     target: PathBuf,
     /// Contents of the layers, the uppermost first.
     layers: Vec<PathBuf>,
@@ -98,7 +98,7 @@ fn build_root(Trees { layers: trees, target }: &Trees) -> Outcome<Root> {
     let null = place::clone_tree(CWD, Path::new("/dev/null")).during("show /dev/null")?;
     enter_scratch()?;
     for name in ["root", "root/image", "root/out", "root/dev"] {
-        mkdir(name, Mode::from_raw_mode(0o755)).during("make a folder")?;
+        mkdir(name, Mode::from_raw_mode(0o755)).during("make a directory")?;
     }
     let bind = place::clone_tree(CWD, Path::new("root")).during("make the new root")?;
     place::attach_at(&bind, Path::new("root")).during("make the new root")?;
@@ -113,11 +113,11 @@ fn build_root(Trees { layers: trees, target }: &Trees) -> Outcome<Root> {
     Ok(Root::new(root.during("open the new root")?))
 }
 
-/// A folder of the host's system, which on many is a link into another.
+/// A directory of the host's system, which on many is a link into another.
 enum Shown {
     Missing,
     Link(&'static str, PathBuf),
-    Folder(&'static str, OwnedFd),
+    Directory(&'static str, OwnedFd),
 }
 
 impl Shown {
@@ -129,7 +129,7 @@ impl Shown {
             }
             Ok(_) => {
                 let tree = place::clone_readonly(&path);
-                tree.map(|tree| Self::Folder(name, tree)).during(format_args!("show {}", path.display()))
+                tree.map(|tree| Self::Directory(name, tree)).during(format_args!("show {}", path.display()))
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Self::Missing),
             Err(e) => Err(e).during(format_args!("look at {}", path.display())),
@@ -140,7 +140,7 @@ impl Shown {
         match self {
             Self::Missing => Ok(()),
             Self::Link(name, to) => symlink(to, Path::new("root").join(name)).during("show the host's programs"),
-            Self::Folder(name, tree) => {
+            Self::Directory(name, tree) => {
                 let path = Path::new("root").join(name);
                 fs::create_dir(&path).during("show the host's programs")?;
                 place::attach_at(&tree, &path).during("show the host's programs")

@@ -1,4 +1,4 @@
-//! Applies one layer to a root: the folder that the layers below it make together. Every parent folder is found with
+//! Applies one layer to a root: the directory that the layers below it make together. Every parent directory is found with
 //! that root as `/`, whatever links the archive has planted, and the last name is never followed.
 
 use std::{
@@ -37,7 +37,7 @@ pub struct Limits {
 #[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
-    /// Folders that were made for entries in them are counted too.
+    /// Directories that were made for entries in them are counted too.
     pub entries: u64,
     pub bytes: u64,
     /// Device nodes cannot be made without being root of the host, and no sandbox may use them.
@@ -49,10 +49,10 @@ pub struct Extractor<'a> {
     limits: Limits,
     summary: Summary,
     hiding: Hiding,
-    /// Folders of lower layers that something was put into or taken from, with the times that they had before.
+    /// Directories of lower layers that something was put into or taken from, with the times that they had before.
     touched: Vec<(Vec<u8>, Time)>,
     touched_paths: HashSet<Vec<u8>>,
-    /// Folders with the times to give them when nothing is written into them any more.
+    /// Directories with the times to give them when nothing is written into them any more.
     times: Vec<(Vec<u8>, Time)>,
     buffer: Vec<u8>,
 }
@@ -76,10 +76,10 @@ impl<'a> Extractor<'a> {
         while let Some(member) = archive.next_member()? {
             self.entry(&mut archive, &member)?;
         }
-        // The first that was noted of a folder under several names, by links, is the one that it had.
+        // The first that was noted of a directory under several names, by links, is the one that it had.
         for (path, time) in self.touched.iter().rev() {
-            if let Ok(folder) = self.find(&split(path)) {
-                metadata::set_time(folder.as_fd(), OsStr::new("."), *time)?;
+            if let Ok(directory) = self.find(&split(path)) {
+                metadata::set_time(directory.as_fd(), OsStr::new("."), *time)?;
             }
         }
         for (path, time) in &self.times {
@@ -93,12 +93,12 @@ impl<'a> Extractor<'a> {
         let Some((name, above)) = parts.split_last() else {
             return metadata::set_time(self.root, OsStr::new("."), time);
         };
-        // Whatever has replaced a folder later has a time of its own.
-        let Ok(folder) = self.find(above) else { return Ok(()) };
+        // Whatever has replaced a directory later has a time of its own.
+        let Ok(directory) = self.find(above) else { return Ok(()) };
         let name = OsStr::from_bytes(name);
-        match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        match statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {
-                metadata::set_time(folder.as_fd(), name, time)
+                metadata::set_time(directory.as_fd(), name, time)
             }
             _ => Ok(()),
         }
@@ -121,39 +121,39 @@ impl<'a> Extractor<'a> {
         let raw = &member.path;
         let parts = parts(raw)?;
         let Some((&name, above)) = parts.split_last() else { return self.root_entry(member) };
-        let folder = self.folder(above, raw)?;
-        self.touch(&folder, above)?;
+        let directory = self.directory(above, raw)?;
+        self.touch(&directory, above)?;
         let within = above.join(&b'/');
         match whiteout(name) {
-            Some(Whiteout::Opaque) => return self.hiding.clear(folder.as_fd(), &within),
+            Some(Whiteout::Opaque) => return self.hiding.clear(directory.as_fd(), &within),
             Some(Whiteout::Of(b"." | b"..")) => return Err(Refused::entry(raw, "hides no name")),
-            Some(Whiteout::Of(hidden)) => return self.hiding.hide(folder.as_fd(), &within, hidden),
+            Some(Whiteout::Of(hidden)) => return self.hiding.hide(directory.as_fd(), &within, hidden),
             Some(Whiteout::Other) => return Ok(()),
             None => {}
         }
         let path = parts.join(&b'/');
-        self.put(archive, member, &folder, name, &path)?;
+        self.put(archive, member, &directory, name, &path)?;
         self.hiding.made(path);
         Ok(())
     }
 
-    /// Attributes of the root folder itself.
+    /// Attributes of the root directory itself.
     fn root_entry(&mut self, member: &Member) -> Result<(), Refused> {
-        if member.kind != Kind::Folder {
-            return Err(Refused::Hostile("the layer has a root that is no folder".into()));
+        if member.kind != Kind::Directory {
+            return Err(Refused::Hostile("the layer has a root that is no directory".into()));
         }
         metadata::give(self.root, OsStr::new("."), member)?;
         self.times.push((Vec::new(), member.time));
         Ok(())
     }
 
-    /// Notes the time of a lower layer's folder before something in it changes.
-    fn touch(&mut self, folder: &OwnedFd, parts: &[&[u8]]) -> Result<(), Refused> {
+    /// Notes the time of a lower layer's directory before something in it changes.
+    fn touch(&mut self, directory: &OwnedFd, parts: &[&[u8]]) -> Result<(), Refused> {
         let path = parts.join(&b'/');
         if self.touched_paths.contains(&path) {
             return Ok(());
         }
-        let stat = fstat(folder).map_err(|e| Refused::Io(format!("look at a folder: {e}")))?;
+        let stat = fstat(directory).map_err(|e| Refused::Io(format!("look at a directory: {e}")))?;
         let time = Time { seconds: stat.st_mtime, nanoseconds: stat.st_mtime_nsec as u32 };
         self.touched.push((path.clone(), time));
         self.touched_paths.insert(path);
@@ -164,53 +164,53 @@ impl<'a> Extractor<'a> {
         &mut self,
         archive: &mut Archive<R>,
         member: &Member,
-        folder: &OwnedFd,
+        directory: &OwnedFd,
         name: &[u8],
         path: &[u8],
     ) -> Result<(), Refused> {
         let at = OsStr::from_bytes(name);
         let what = |e: Errno| Refused::during(format!("{:?}", String::from_utf8_lossy(path)))(e.into());
-        let there = match statat(folder, at, AtFlags::SYMLINK_NOFOLLOW) {
+        let there = match statat(directory, at, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Some(FileType::from_raw_mode(stat.st_mode)),
             Err(Errno::NOENT) => None,
             Err(e) => return Err(what(e)),
         };
-        if member.kind == Kind::Folder {
+        if member.kind == Kind::Directory {
             if there != Some(FileType::Directory) {
                 if there.is_some() {
-                    remove(folder.as_fd(), name)?;
+                    remove(directory.as_fd(), name)?;
                 }
-                mkdirat(folder, at, Mode::from_raw_mode(0o700)).map_err(what)?;
+                mkdirat(directory, at, Mode::from_raw_mode(0o700)).map_err(what)?;
             }
-            metadata::give(folder.as_fd(), at, member)?;
+            metadata::give(directory.as_fd(), at, member)?;
             self.times.push((path.to_vec(), member.time));
             return Ok(());
         }
         if member.kind == Kind::HardLink {
-            return self.hard_link(folder, at, there, &member.link, path);
+            return self.hard_link(directory, at, there, &member.link, path);
         }
         if there.is_some() {
-            remove(folder.as_fd(), name)?;
+            remove(directory.as_fd(), name)?;
         }
         match member.kind {
-            Kind::File => content::write(archive, member, folder.as_fd(), name, &mut self.buffer)?,
-            Kind::Symlink => symlinkat(OsStr::from_bytes(&member.link), folder, at).map_err(what)?,
-            Kind::Fifo => mknodat(folder, at, FileType::Fifo, Mode::from_raw_mode(0o600), 0).map_err(what)?,
+            Kind::File => content::write(archive, member, directory.as_fd(), name, &mut self.buffer)?,
+            Kind::Symlink => symlinkat(OsStr::from_bytes(&member.link), directory, at).map_err(what)?,
+            Kind::Fifo => mknodat(directory, at, FileType::Fifo, Mode::from_raw_mode(0o600), 0).map_err(what)?,
             Kind::Device => {
                 self.summary.devices_skipped += 1;
                 return Ok(());
             }
-            Kind::Folder | Kind::HardLink | Kind::Unknown => {
+            Kind::Directory | Kind::HardLink | Kind::Unknown => {
                 return Err(Refused::entry(path, "is of a kind that images do not have"));
             }
         }
-        metadata::give(folder.as_fd(), at, member)?;
-        metadata::set_time(folder.as_fd(), at, member.time)
+        metadata::give(directory.as_fd(), at, member)?;
+        metadata::set_time(directory.as_fd(), at, member.time)
     }
 
     fn hard_link(
         &mut self,
-        folder: &OwnedFd,
+        directory: &OwnedFd,
         at: &OsStr,
         there: Option<FileType>,
         target: &[u8],
@@ -223,17 +223,18 @@ impl<'a> Extractor<'a> {
         let stat = statat(&from, name, AtFlags::SYMLINK_NOFOLLOW)
             .map_err(|_| Refused::entry(raw, "is a hard link to a file that is not there"))?;
         if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
-            return Err(Refused::entry(raw, "is a hard link to a folder"));
+            return Err(Refused::entry(raw, "is a hard link to a directory"));
         }
         if there.is_some() {
-            let same = statat(folder, at, AtFlags::SYMLINK_NOFOLLOW)
+            let same = statat(directory, at, AtFlags::SYMLINK_NOFOLLOW)
                 .is_ok_and(|s| s.st_ino == stat.st_ino && s.st_dev == stat.st_dev);
             if same {
                 return Ok(());
             }
-            remove(folder.as_fd(), at.as_bytes())?;
+            remove(directory.as_fd(), at.as_bytes())?;
         }
-        linkat(&from, name, folder, at, AtFlags::empty()).map_err(|e| Refused::during(format!("link {at:?}"))(e.into()))
+        linkat(&from, name, directory, at, AtFlags::empty())
+            .map_err(|e| Refused::during(format!("link {at:?}"))(e.into()))
     }
 
     fn find(&self, parts: &[&[u8]]) -> rustix::io::Result<OwnedFd> {
@@ -253,20 +254,20 @@ impl<'a> Extractor<'a> {
         if depth.is_ok_and(|depth| depth < MAX_DEPTH) { Ok(found) } else { Err(Errno::NAMETOOLONG) }
     }
 
-    /// The folder at `parts`, made with its parents where it is not there.
-    fn folder(&mut self, parts: &[&[u8]], raw: &[u8]) -> Result<OwnedFd, Refused> {
+    /// The directory at `parts`, made with its parents where it is not there.
+    fn directory(&mut self, parts: &[&[u8]], raw: &[u8]) -> Result<OwnedFd, Refused> {
         match self.find(parts) {
             Ok(fd) => return Ok(fd),
             Err(Errno::NOENT) => {}
             Err(Errno::NAMETOOLONG) => return Err(Refused::entry(raw, "lies too deep")),
             Err(Errno::LOOP) => return Err(Refused::entry(raw, "is below links that lead in a circle")),
-            Err(Errno::NOTDIR) => return Err(Refused::entry(raw, "is below something that is no folder")),
+            Err(Errno::NOTDIR) => return Err(Refused::entry(raw, "is below something that is no directory")),
             Err(e) => {
-                return Err(Refused::during(format!("the folder of {:?}", String::from_utf8_lossy(raw)))(e.into()));
+                return Err(Refused::during(format!("the directory of {:?}", String::from_utf8_lossy(raw)))(e.into()));
             }
         }
         let (name, above) = parts.split_last().ok_or_else(|| Refused::Io("the root is gone".into()))?;
-        let parent = self.folder(above, raw)?;
+        let parent = self.directory(above, raw)?;
         self.touch(&parent, above)?;
         match mkdirat(&parent, OsStr::from_bytes(name), Mode::from_raw_mode(0o755)) {
             Ok(()) => {
@@ -275,13 +276,13 @@ impl<'a> Extractor<'a> {
             }
             Err(Errno::EXIST) => {}
             Err(e) => {
-                return Err(Refused::during(format!("make the folder of {:?}", String::from_utf8_lossy(raw)))(
+                return Err(Refused::during(format!("make the directory of {:?}", String::from_utf8_lossy(raw)))(
                     e.into(),
                 ));
             }
         }
-        // A link to nowhere is there and leads to no folder.
-        self.find(parts).map_err(|_| Refused::entry(raw, "is below something that is no folder"))
+        // A link to nowhere is there and leads to no directory.
+        self.find(parts).map_err(|_| Refused::entry(raw, "is below something that is no directory"))
     }
 }
 

@@ -1,5 +1,5 @@
 //! Damaged and hostile archives by the thousand, straight into the extractor, without the jail that is around it
-//! otherwise. Whatever they hold, it ends, does not panic, and changes nothing outside of its folder.
+//! otherwise. Whatever they hold, it ends, does not panic, and changes nothing outside of its directory.
 
 #[path = "../tests/harness/tar_maker.rs"]
 mod tar_maker;
@@ -71,7 +71,7 @@ fn item(dice: &mut Dice, outside: &str) -> Item {
     let name = *dice.pick(&NAMES);
     let item = match dice.roll(12) {
         0..4 => Item::file(name, vec![b'x'; dice.roll(1500)]),
-        4..6 => Item::folder(name),
+        4..6 => Item::directory(name),
         6 => Item::symlink(name, *dice.pick(&TARGETS)),
         7 => Item::symlink(*dice.pick(&["out", "a", "a/b"]), outside),
         8 => Item::symlink(*dice.pick(&["up", "loop"]), *dice.pick(&["..", "../..", "loop"])),
@@ -116,9 +116,9 @@ fn mutate(dice: &mut Dice, tar: &mut Vec<u8>) {
     }
 }
 
-fn unpack(mut source: impl Read, folder: &Path) -> Result<u64, String> {
+fn unpack(mut source: impl Read, directory: &Path) -> Result<u64, String> {
     let root =
-        open(folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).expect("open the folder");
+        open(directory, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).expect("open the directory");
     let limits = Limits { bytes: 1 << 20, entries: 2000 };
     Extractor::new(root.as_fd(), limits)
         .apply(&mut source)
@@ -132,8 +132,8 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
-        let base = tempfile::tempdir().expect("a folder");
-        fs::create_dir(base.path().join("outside")).expect("a folder outside");
+        let base = tempfile::tempdir().expect("a directory");
+        fs::create_dir(base.path().join("outside")).expect("a directory outside");
         for path in ["canary", "outside/canary"] {
             fs::write(base.path().join(path), "untouched").expect("a canary");
         }
@@ -144,15 +144,15 @@ impl Place {
         let root = self.base.path().join("root");
         let parent = open(self.base.path(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).expect("open");
         crate::remove::remove(parent.as_fd(), b"root").expect("remove what was unpacked");
-        fs::create_dir(&root).expect("the folder");
+        fs::create_dir(&root).expect("the directory");
         root
     }
 
     fn check(&self, case: u64) {
         let mut seen: Vec<String> = Vec::new();
-        for folder in ["", "outside"] {
-            for entry in fs::read_dir(self.base.path().join(folder)).expect("list") {
-                seen.push(format!("{folder}/{}", entry.expect("an entry").file_name().to_string_lossy()));
+        for directory in ["", "outside"] {
+            for entry in fs::read_dir(self.base.path().join(directory)).expect("list") {
+                seen.push(format!("{directory}/{}", entry.expect("an entry").file_name().to_string_lossy()));
             }
         }
         seen.sort();
@@ -166,9 +166,9 @@ impl Place {
     }
 }
 
-/// One test for all: the extractor changes the process's current folder.
+/// One test for all: the extractor changes the process's current directory.
 #[test]
-fn no_archive_leaves_its_folder_or_hangs() {
+fn no_archive_leaves_its_directory_or_hangs() {
     let place = Place::new();
     let outside = place.base.path().join("outside").display().to_string();
     let (mut accepted, mut refused) = (0, 0);
@@ -191,7 +191,7 @@ fn no_archive_leaves_its_folder_or_hangs() {
 }
 
 fn damaged_streams_end() {
-    let tar = archive([Item::file("f", vec![b'x'; 3000]), Item::folder("d"), Item::file("d/g", "text")]);
+    let tar = archive([Item::file("f", vec![b'x'; 3000]), Item::directory("d"), Item::file("d/g", "text")]);
     let mut gzip = flate2::read::GzEncoder::new(&tar[..], flate2::Compression::default());
     let mut packed = Vec::new();
     gzip.read_to_end(&mut packed).expect("compress");

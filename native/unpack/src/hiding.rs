@@ -15,9 +15,9 @@ use crate::{
 
 #[derive(Default)]
 pub struct Hiding {
-    /// Paths that this layer has made, with all folders above them.
+    /// Paths that this layer has made, with all directories above them.
     made: HashSet<Vec<u8>>,
-    /// Folders in which nothing of the layers below is left. An archive could ask for it again and again.
+    /// Directories in which nothing of the layers below is left. An archive could ask for it again and again.
     cleared: HashSet<Vec<u8>>,
 }
 
@@ -25,32 +25,32 @@ impl Hiding {
     pub fn made(&mut self, mut path: Vec<u8>) {
         while !self.made.contains(&path) {
             let above = path.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
-            let folder = path[..above].to_vec();
-            self.made.insert(std::mem::replace(&mut path, folder));
+            let directory = path[..above].to_vec();
+            self.made.insert(std::mem::replace(&mut path, directory));
         }
     }
 
     /// Hides one name of the layers below.
-    pub fn hide(&mut self, folder: BorrowedFd<'_>, within: &[u8], hidden: &[u8]) -> Result<(), Refused> {
+    pub fn hide(&mut self, directory: BorrowedFd<'_>, within: &[u8], hidden: &[u8]) -> Result<(), Refused> {
         let path = join(within, hidden);
         if !self.made.contains(&path) {
-            return remove(folder, hidden);
+            return remove(directory, hidden);
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match openat(folder, OsStr::from_bytes(hidden), flags, Mode::empty()) {
+        match openat(directory, OsStr::from_bytes(hidden), flags, Mode::empty()) {
             Ok(inner) => self.clear(inner.as_fd(), &path),
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
             Err(e) => Err(Refused::during(format!("hide {:?}", String::from_utf8_lossy(hidden)))(e.into())),
         }
     }
 
-    /// Hides everything that the layers below have in a folder.
-    pub fn clear(&mut self, folder: BorrowedFd<'_>, path: &[u8]) -> Result<(), Refused> {
+    /// Hides everything that the layers below have in a directory.
+    pub fn clear(&mut self, directory: BorrowedFd<'_>, path: &[u8]) -> Result<(), Refused> {
         if self.is_cleared(path) {
             return Ok(());
         }
-        for name in names(folder).map_err(|e| Refused::during("read a folder")(e.into()))? {
-            self.hide(folder, path, &name)?;
+        for name in names(directory).map_err(|e| Refused::during("read a directory")(e.into()))? {
+            self.hide(directory, path, &name)?;
         }
         self.cleared.insert(path.to_vec());
         Ok(())
@@ -58,7 +58,7 @@ impl Hiding {
 
     fn is_cleared(&self, path: &[u8]) -> bool {
         let above = (0..path.len()).filter(|&at| path[at] == b'/').map(|at| &path[..at]);
-        self.cleared.contains(path) || above.chain([&b""[..]]).any(|folder| self.cleared.contains(folder))
+        self.cleared.contains(path) || above.chain([&b""[..]]).any(|directory| self.cleared.contains(directory))
     }
 }
 

@@ -1,5 +1,5 @@
 //! The jail around whatever reads an image: one layer's unpacking, or the making of a disk. A child in namespaces of its
-//! own, with an image's layers and the folder that it fills as its whole filesystem, does the reading; this process waits
+//! own, with an image's layers and the directory that it fills as its whole filesystem, does the reading; this process waits
 //! for it, and ends it when whoever gave the order is gone.
 
 use std::{
@@ -59,7 +59,7 @@ enum Told<T> {
     Failed(Fault),
 }
 
-/// Folders as mounts, with the ids that they have in the jail.
+/// Directories as mounts, with the ids that they have in the jail.
 pub struct Trees {
     /// The uppermost first; they cannot be written.
     pub layers: Vec<OwnedFd>,
@@ -68,11 +68,11 @@ pub struct Trees {
 
 pub fn apply(order: &Order, control: &Control, blob: File) -> Outcome<Summary> {
     for name in ["fs", "work"] {
-        let folder = order.target.join(name);
+        let directory = order.target.join(name);
         // The root of images that do not speak of it, whatever the caller's mask says.
-        fs::create_dir(&folder)
-            .and_then(|()| fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)))
-            .map_err(|e| store_fault("make the layer's folder", &e))?;
+        fs::create_dir(&directory)
+            .and_then(|()| fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)))
+            .map_err(|e| store_fault("make the layer's directory", &e))?;
     }
     let summary = in_jail(&order.below, &order.target, control, |trees, close| {
         enter(&build_root(&trees)?)?;
@@ -80,13 +80,13 @@ pub fn apply(order: &Order, control: &Control, blob: File) -> Outcome<Summary> {
         read_archive(order, blob)
     })?;
     if order.sync {
-        let folder = open(&order.target, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
-        folder.and_then(rustix::fs::syncfs).map_err(|e| store_fault("write the layer to disk", &e))?;
+        let directory = open(&order.target, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        directory.and_then(rustix::fs::syncfs).map_err(|e| store_fault("write the layer to disk", &e))?;
     }
     Ok(summary)
 }
 
-/// Has a process in a jail do something with these folders. It builds its own root, and raises the walls by the function
+/// Has a process in a jail do something with these directories. It builds its own root, and raises the walls by the function
 /// that it is given before it looks at anything of an image's.
 pub fn in_jail<T: Serialize + DeserializeOwned>(
     layers: &[PathBuf],
@@ -195,7 +195,7 @@ pub fn enter_scratch() -> Outcome<()> {
 fn build_root(Trees { layers: below, target }: &Trees) -> Outcome<Root> {
     enter_scratch()?;
     for name in ["t", "root"] {
-        mkdir(name, Mode::from_raw_mode(0o755)).during("make a folder")?;
+        mkdir(name, Mode::from_raw_mode(0o755)).during("make a directory")?;
     }
     place::attach_at(target, Path::new("t")).during("attach the new layer")?;
     let tree = if below.is_empty() {
@@ -207,7 +207,7 @@ fn build_root(Trees { layers: below, target }: &Trees) -> Outcome<Root> {
         let like = stat("i0").during("look at the root below")?;
         mask::resemble(upper.during("open the new layer")?.as_fd(), &CString::from(c"."), &like)?;
         fsconfig_set_string(&fs, "upperdir", "t/fs").during("overlay's writable layer")?;
-        fsconfig_set_string(&fs, "workdir", "t/work").during("overlay's work folder")?;
+        fsconfig_set_string(&fs, "workdir", "t/work").during("overlay's work directory")?;
         fsconfig_create(&fs).map_err(|e| {
             Fault::new("layer_unavailable", format!("the image's layers could not be joined: {e}"))
                 .hint("the image store must lie on a filesystem that overlay can write to, such as ext4, xfs or btrfs")

@@ -1,7 +1,7 @@
-//! ak-unpack: turns an image's layers into folders. `ak-unpack layer` reads one order on descriptor 3 and the layer's
+//! ak-unpack: turns an image's layers into directories. `ak-unpack layer` reads one order on descriptor 3 and the layer's
 //! blob on descriptor 4, and applies it in a jail of its own: the archive is hostile, so what reads it has no ids of
-//! the host's, no network, and no file in sight but the folder that it fills. `ak-unpack disk` makes one disk of an
-//! image's layers in the same jail. `ak-unpack remove PATH…` removes such folders, whoever their files belong to. It decides nothing and downloads nothing.
+//! the host's, no network, and no file in sight but the directory that it fills. `ak-unpack disk` makes one disk of an
+//! image's layers in the same jail. `ak-unpack remove PATH…` removes such directories, whoever their files belong to. It decides nothing and downloads nothing.
 
 mod archive;
 mod blob;

@@ -34,11 +34,11 @@ fn id(number: u64) -> Result<u32, Refused> {
 
 /// Gives an entry its owner, mode and attributes. Ids that this user namespace does not have stay those of whoever
 /// unpacks. A link has no mode.
-pub fn give(folder: BorrowedFd<'_>, name: &OsStr, member: &Member) -> Result<(), Refused> {
+pub fn give(directory: BorrowedFd<'_>, name: &OsStr, member: &Member) -> Result<(), Refused> {
     let failed = |what: &'static str| move |e: Errno| Refused::during(format!("{what} of {name:?}"))(e.into());
     let (uid, gid) = (Uid::from_raw(id(member.uid)?), Gid::from_raw(id(member.gid)?));
     for ids in [(Some(uid), None), (None, Some(gid))] {
-        match chownat(folder, name, ids.0, ids.1, AtFlags::SYMLINK_NOFOLLOW) {
+        match chownat(directory, name, ids.0, ids.1, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(()) | Err(Errno::INVAL | Errno::PERM) => {}
             Err(e) => return Err(failed("the owner")(e)),
         }
@@ -46,11 +46,11 @@ pub fn give(folder: BorrowedFd<'_>, name: &OsStr, member: &Member) -> Result<(),
     if member.kind == Kind::Symlink {
         return Ok(());
     }
-    let is_folder = member.kind == Kind::Folder;
-    if is_folder || !member.attributes.is_empty() {
+    let is_directory = member.kind == Kind::Directory;
+    if is_directory || !member.attributes.is_empty() {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = openat(folder, name, flags, Mode::empty()).map_err(failed("the attributes"))?;
-        if is_folder {
+        let file = openat(directory, name, flags, Mode::empty()).map_err(failed("the attributes"))?;
+        if is_directory {
             clear_attributes(file.as_fd());
         }
         for (key, value) in &member.attributes {
@@ -58,16 +58,16 @@ pub fn give(folder: BorrowedFd<'_>, name: &OsStr, member: &Member) -> Result<(),
         }
     }
     // After the owner, which takes setuid bits away.
-    chmodat(folder, name, Mode::from_raw_mode(member.mode), AtFlags::empty()).map_err(failed("the mode"))
+    chmodat(directory, name, Mode::from_raw_mode(member.mode), AtFlags::empty()).map_err(failed("the mode"))
 }
 
-/// A folder that lower layers have is given new attributes, not further ones. What may not be removed was not given by
+/// A directory that lower layers have is given new attributes, not further ones. What may not be removed was not given by
 /// an image.
-fn clear_attributes(folder: BorrowedFd<'_>) {
+fn clear_attributes(directory: BorrowedFd<'_>) {
     let mut names = vec![0u8; MAX_NAMES];
-    let Ok(length) = flistxattr(folder, &mut names) else { return };
+    let Ok(length) = flistxattr(directory, &mut names) else { return };
     for name in names[..length].split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
-        let _ = fremovexattr(folder, OsStr::from_bytes(name));
+        let _ = fremovexattr(directory, OsStr::from_bytes(name));
     }
 }
 
@@ -83,9 +83,9 @@ fn give_attribute(file: BorrowedFd<'_>, key: &[u8], value: &[u8]) -> Result<(), 
     }
 }
 
-pub fn set_time(folder: BorrowedFd<'_>, name: &OsStr, time: Time) -> Result<(), Refused> {
+pub fn set_time(directory: BorrowedFd<'_>, name: &OsStr, time: Time) -> Result<(), Refused> {
     let time = Timespec { tv_sec: time.seconds, tv_nsec: time.nanoseconds.into() };
     let times = Timestamps { last_access: time, last_modification: time };
-    utimensat(folder, name, &times, AtFlags::SYMLINK_NOFOLLOW)
+    utimensat(directory, name, &times, AtFlags::SYMLINK_NOFOLLOW)
         .map_err(|e| Refused::Io(format!("the time of {name:?}: {e}")))
 }

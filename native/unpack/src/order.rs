@@ -10,7 +10,7 @@ use crate::{blob::Compression, extract::Summary};
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Order {
-    /// An empty folder that becomes the layer: `fs` in it is the layer's content.
+    /// An empty directory that becomes the layer: `fs` in it is the layer's content.
     pub target: PathBuf,
     /// Contents of the layers below, the uppermost first.
     pub below: Vec<PathBuf>,

@@ -2,7 +2,7 @@
 
 use crate::refused::Refused;
 
-/// How deep a folder may lie. Honest images are far from it, and removing a tree holds a descriptor for each level.
+/// How deep a directory may lie. Honest images are far from it, and removing a tree holds a descriptor for each level.
 pub const MAX_DEPTH: usize = 400;
 
 /// The parts of a path, without `.` and leading slashes.
@@ -27,7 +27,7 @@ pub fn parts(raw: &[u8]) -> Result<Vec<&[u8]>, Refused> {
 }
 
 pub enum Whiteout<'a> {
-    /// Everything that lower layers have in this folder.
+    /// Everything that lower layers have in this directory.
     Opaque,
     /// One name of lower layers.
     Of(&'a [u8]),

@@ -1,4 +1,4 @@
-//! Removes folders of layers. A user's layers have files of that user's subordinate ids, which only root of a user
+//! Removes directories of layers. A user's layers have files of that user's subordinate ids, which only root of a user
 //! namespace with these ids may remove.
 
 use std::{
@@ -65,9 +65,9 @@ fn remove_here(paths: &[PathBuf]) -> Outcome<()> {
             return Err(Fault::new("internal", format!("{} cannot be removed", path.display())));
         };
         let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-        let folder = open(parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        let directory = open(parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
             .during(format_args!("open {}", parent.display()))?;
-        remove(std::os::fd::AsFd::as_fd(&folder), OsStr::as_bytes(name)).map_err(|e| Fault::start(e.to_string()))?;
+        remove(std::os::fd::AsFd::as_fd(&directory), OsStr::as_bytes(name)).map_err(|e| Fault::start(e.to_string()))?;
     }
     Ok(())
 }

@@ -16,16 +16,16 @@ use rustix::{
 use crate::refused::Refused;
 
 /// Removes a name. An absent one counts as removed, also where another process removes it at the same time.
-pub fn remove(folder: BorrowedFd<'_>, name: &[u8]) -> Result<(), Refused> {
+pub fn remove(directory: BorrowedFd<'_>, name: &[u8]) -> Result<(), Refused> {
     let at = OsStr::from_bytes(name);
     let failed = |e: Errno| Refused::during(format!("remove {:?}", String::from_utf8_lossy(name)))(e.into());
-    match unlinkat(folder, at, AtFlags::empty()) {
+    match unlinkat(directory, at, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => return Ok(()),
         Err(Errno::ISDIR) => {}
         Err(e) => return Err(failed(e)),
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let inner = match openat(folder, at, flags, Mode::empty()) {
+    let inner = match openat(directory, at, flags, Mode::empty()) {
         Err(Errno::NOENT) => return Ok(()),
         opened => opened.map_err(failed)?,
     };
@@ -38,16 +38,16 @@ pub fn remove(folder: BorrowedFd<'_>, name: &[u8]) -> Result<(), Refused> {
         Err(Errno::NOENT) => return Ok(()),
         Err(e) => return Err(failed(e)),
     }
-    match unlinkat(folder, at, AtFlags::REMOVEDIR) {
+    match unlinkat(directory, at, AtFlags::REMOVEDIR) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(e) => Err(failed(e)),
     }
 }
 
-pub fn names(folder: BorrowedFd<'_>) -> rustix::io::Result<Vec<Vec<u8>>> {
+pub fn names(directory: BorrowedFd<'_>) -> rustix::io::Result<Vec<Vec<u8>>> {
     let mut names = Vec::new();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let readable = openat(folder, ".", flags, Mode::empty())?;
+    let readable = openat(directory, ".", flags, Mode::empty())?;
     for entry in Dir::read_from(&readable)? {
         let entry = entry?;
         let name = entry.file_name().to_bytes();
@@ -68,11 +68,11 @@ mod tests {
 
     #[test]
     fn several_may_remove_the_same() {
-        let folder = tempfile::tempdir().expect("make");
-        let parent = open(folder.path(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).expect("open");
+        let directory = tempfile::tempdir().expect("make");
+        let parent = open(directory.path(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).expect("open");
         for _ in 0..20 {
             for inner in 0..40 {
-                fs::create_dir_all(folder.path().join(format!("x/{inner}/a/b/c"))).expect("make");
+                fs::create_dir_all(directory.path().join(format!("x/{inner}/a/b/c"))).expect("make");
             }
             let together = Barrier::new(4);
             thread::scope(|scope| {
@@ -88,7 +88,7 @@ mod tests {
                     remover.join().expect("no panic").expect("removed by one of them");
                 }
             });
-            assert!(!folder.path().join("x").exists());
+            assert!(!directory.path().join("x").exists());
         }
         assert!(remove(CWD, b"surely not there").is_ok());
     }

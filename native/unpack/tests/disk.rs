@@ -15,14 +15,14 @@ fn told_of(disk: &Path, path: &str) -> String {
 }
 
 fn extracted(disk: &Path) -> std::path::PathBuf {
-    let folder = disk.with_extension("tree");
+    let directory = disk.with_extension("tree");
     let output = Command::new("fsck.erofs")
-        .arg(format!("--extract={}", folder.display()))
+        .arg(format!("--extract={}", directory.display()))
         .arg(disk)
         .output()
         .expect("fsck.erofs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    folder
+    directory
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn layers_become_one_disk_with_what_is_hidden_left_out() {
     for actor in actors() {
         let mut store = Store::new(actor);
         store.layer([
-            Item::folder("a"),
+            Item::directory("a"),
             Item::file("a/gone", "1"),
             Item::file("a/kept", "below"),
             Item::file("su", "x").mode(0o751).owner(7, 8).time(1_000_000_000),
@@ -56,7 +56,7 @@ fn layers_become_one_disk_with_what_is_hidden_left_out() {
 #[test]
 fn the_same_layers_are_the_same_bytes() {
     let mut store = Store::new(actors()[0]);
-    store.layer([Item::folder("d"), Item::file("d/f", vec![b'x'; 100_000]).time(5), Item::symlink("l", "d")]);
+    store.layer([Item::directory("d"), Item::file("d/f", vec![b'x'; 100_000]).time(5), Item::symlink("l", "d")]);
     let disks: Vec<Vec<u8>> = (0..2).map(|_| fs::read(store.disk(64 * MIB).1).expect("a disk")).collect();
     assert!(disks[0] == disks[1], "two disks of one image differ");
 }

@@ -9,7 +9,7 @@ fn owners_modes_and_times_are_the_archives() {
     for actor in actors() {
         let mut store = Store::new(actor);
         store.layer([
-            Item::folder("d").mode(0o2775).owner(7, 8).time(1),
+            Item::directory("d").mode(0o2775).owner(7, 8).time(1),
             Item::file("d/su", "x").mode(0o6755).owner(1000, 65_534).time(2),
             Item::file("none", "").mode(0).time(0),
             Item::symlink("link", "d/su").owner(5, 6).time(3),
@@ -58,7 +58,7 @@ fn attributes_have_any_bytes() {
         let capability = [1, 0, 0, 2, 10, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         store.layer([
             Item::file("f", "").pax("SCHILY.xattr.user.text", "a=b").pax("SCHILY.xattr.user.bytes", b"\n\0\xff\n"),
-            Item::folder("d").pax("SCHILY.xattr.user.empty", ""),
+            Item::directory("d").pax("SCHILY.xattr.user.empty", ""),
             Item::file("caps", "").mode(0o755).pax("SCHILY.xattr.security.capability", capability),
             Item::file("ignored", "").pax("SCHILY.xattr.trusted.x", "1").pax("SCHILY.xattr.nonsense", "1"),
         ]);
@@ -78,10 +78,10 @@ fn attributes_of_the_union_filesystem_are_refused() {
         for is_base in [true, false] {
             let mut store = Store::new(actor);
             if !is_base {
-                store.layer([Item::folder("d")]);
+                store.layer([Item::directory("d")]);
             }
             for name in ["opaque", "redirect", "whiteout", "metacopy", "origin", "overlay.opaque"] {
-                let item = Item::folder("d").pax(&format!("SCHILY.xattr.user.overlay.{name}"), "y");
+                let item = Item::directory("d").pax(&format!("SCHILY.xattr.user.overlay.{name}"), "y");
                 assert!(store.refused([item]).contains("sets the attribute"), "{name}");
             }
         }
@@ -186,7 +186,7 @@ fn sparse_files_that_lie_are_refused() {
 
 #[test]
 fn sparse_archives_of_gnu_tar_are_read() {
-    let source = tempfile::tempdir().expect("a folder");
+    let source = tempfile::tempdir().expect("a directory");
     let file = std::fs::File::create(source.path().join("sparse")).expect("a file");
     for place in 0..50u64 {
         use std::os::unix::fs::FileExt;

@@ -9,10 +9,10 @@ fn a_whiteout_hides_what_is_below_and_nothing_else() {
     for actor in actors() {
         let mut store = Store::new(actor);
         store.layer([
-            Item::folder("a"),
+            Item::directory("a"),
             Item::file("a/gone", "1"),
             Item::file("a/kept", "2"),
-            Item::folder("whole"),
+            Item::directory("whole"),
             Item::file("whole/x", ""),
         ]);
         store.layer([Item::file("a/.wh.gone", ""), Item::file(".wh.whole", ""), Item::file(".wh.never-there", "")]);
@@ -22,21 +22,21 @@ fn a_whiteout_hides_what_is_below_and_nothing_else() {
 }
 
 #[test]
-fn an_opaque_folder_has_only_what_its_own_layer_put_there() {
+fn an_opaque_directory_has_only_what_its_own_layer_put_there() {
     for actor in actors() {
         // Before and after what the layer puts there, since archives have both.
         for is_first in [true, false] {
             let mut store = Store::new(actor);
             store.layer([
-                Item::folder("a"),
+                Item::directory("a"),
                 Item::file("a/old", ""),
-                Item::folder("a/both"),
+                Item::directory("a/both"),
                 Item::file("a/both/old", ""),
                 Item::file("a/same", "old"),
             ]);
             let opaque = Item::file("a/.wh..wh..opq", "");
-            let own = [Item::folder("a/both"), Item::file("a/both/new", ""), Item::file("a/same", "new")];
-            let mut items = vec![Item::folder("a")];
+            let own = [Item::directory("a/both"), Item::file("a/both/new", ""), Item::file("a/same", "new")];
+            let mut items = vec![Item::directory("a")];
             if is_first {
                 items.push(opaque);
                 items.extend(own);
@@ -56,7 +56,7 @@ fn an_opaque_folder_has_only_what_its_own_layer_put_there() {
 fn a_whiteout_of_something_that_its_own_layer_made_hides_the_lower_one_only() {
     for actor in actors() {
         let mut store = Store::new(actor);
-        store.layer([Item::folder("d"), Item::file("d/old", ""), Item::file("f", "old"), Item::file("g", "old")]);
+        store.layer([Item::directory("d"), Item::file("d/old", ""), Item::file("f", "old"), Item::file("g", "old")]);
         store.layer([
             Item::file("d/new", ""),
             Item::file(".wh.d", ""),
@@ -74,12 +74,12 @@ fn a_whiteout_of_something_that_its_own_layer_made_hides_the_lower_one_only() {
 fn whiteouts_of_no_name_are_refused_and_markers_of_others_have_no_meaning() {
     for actor in actors() {
         let mut store = Store::new(actor);
-        store.layer([Item::folder("a"), Item::file("a/kept", ""), Item::file("kept", "")]);
+        store.layer([Item::directory("a"), Item::file("a/kept", ""), Item::file("kept", "")]);
         for name in ["a/.wh..", "a/.wh...", ".wh..", ".wh..."] {
             assert!(store.refused([Item::file(name, "")]).contains("hides no name"), "{name}");
         }
         assert!(store.refused([Item::file("../.wh.kept", "")]).contains("leads upwards"));
-        store.layer([Item::file("a/.wh.", ""), Item::folder("a/.wh..wh.plnk"), Item::file(".wh..wh.aufs", "")]);
+        store.layer([Item::file("a/.wh.", ""), Item::directory("a/.wh..wh.plnk"), Item::file(".wh..wh.aufs", "")]);
         assert_eq!(store.tree(), ["d a", "f a/kept", "f kept"]);
     }
 }
@@ -89,7 +89,7 @@ fn every_kind_replaces_every_other() {
     type Make = fn() -> Vec<Item>;
     let kinds: [(&str, Make); 4] = [
         ("f", || vec![Item::file("x", "file")]),
-        ("d", || vec![Item::folder("x"), Item::file("x/inner", "")]),
+        ("d", || vec![Item::directory("x"), Item::file("x/inner", "")]),
         ("l", || vec![Item::symlink("x", "somewhere")]),
         ("p", || vec![Item::new(b'6', "x")]),
     ];
@@ -109,12 +109,12 @@ fn every_kind_replaces_every_other() {
 }
 
 #[test]
-fn a_folder_again_keeps_what_is_in_it_and_gets_new_attributes() {
+fn a_directory_again_keeps_what_is_in_it_and_gets_new_attributes() {
     for actor in actors() {
         let mut store = Store::new(actor);
-        let first = Item::folder("d").mode(0o700).time(1000).pax("SCHILY.xattr.user.old", "1");
+        let first = Item::directory("d").mode(0o700).time(1000).pax("SCHILY.xattr.user.old", "1");
         store.layer([first, Item::file("d/x", "")]);
-        store.layer([Item::folder("d").mode(0o1777).time(2000).pax("SCHILY.xattr.user.new", "2")]);
+        store.layer([Item::directory("d").mode(0o1777).time(2000).pax("SCHILY.xattr.user.new", "2")]);
         assert_eq!(store.look("find d -printf '%y %m %T@\\n' | sort | head -1"), "d 1777 2000.0000000000\n");
         let names = store.look("python3 -c 'import os; print(os.listxattr(\"d\"))'");
         assert_eq!(names, "['user.new']\n", "{actor:?}");
@@ -134,21 +134,21 @@ fn hard_links_are_one_file_within_a_layer_and_to_layers_below() {
             Item::hardlink("b", "a"),
         ]);
         assert_eq!(store.look("stat -c %h a b && readlink t"), "2\n2\na\n");
-        store.layer([Item::folder("d"), Item::hardlink("d/c", "./b"), Item::hardlink("e", "d/c")]);
+        store.layer([Item::directory("d"), Item::hardlink("d/c", "./b"), Item::hardlink("e", "d/c")]);
         assert_eq!(store.look("stat -c %i b d/c e | uniq | wc -l"), "1\n", "{actor:?}");
         assert_eq!(store.read("e"), "one");
     }
 }
 
 #[test]
-fn hard_links_to_nothing_to_folders_and_upwards_are_refused() {
+fn hard_links_to_nothing_to_directories_and_upwards_are_refused() {
     for actor in actors() {
         let mut store = Store::new(actor);
-        store.layer([Item::folder("d")]);
+        store.layer([Item::directory("d")]);
         for (target, why) in [
             ("none", "not there"),
             ("d/none/x", "not there"),
-            ("d", "to a folder"),
+            ("d", "to a directory"),
             ("../../etc/passwd", "upwards"),
             ("/", "to the root"),
             ("", "to the root"),
@@ -164,17 +164,17 @@ fn links_of_lower_layers_are_followed_as_parents_and_never_out_of_the_image() {
     for actor in actors() {
         let mut store = Store::new(actor);
         let outside = store.path().join("outside");
-        std::fs::create_dir(&outside).expect("a folder outside");
+        std::fs::create_dir(&outside).expect("a directory outside");
         store.layer([
-            Item::folder("usr"),
-            Item::folder("usr/lib"),
+            Item::directory("usr"),
+            Item::directory("usr/lib"),
             Item::symlink("lib", "usr/lib"),
             Item::symlink("up", "../../../../.."),
             Item::symlink("abs", outside.as_os_str().as_encoded_bytes()),
         ]);
         store.layer([Item::file("lib/x", "1"), Item::hardlink("lib/y", "lib/x"), Item::file("up/z", "2")]);
         assert_eq!(store.look("cat usr/lib/x usr/lib/y z && readlink lib"), "112usr/lib\n", "{actor:?}");
-        assert!(store.refused([Item::file("abs/made", "")]).contains("no folder"));
+        assert!(store.refused([Item::file("abs/made", "")]).contains("no directory"));
         store.layer([Item::file("lib/.wh.x", "")]);
         assert_eq!(store.look("ls usr/lib"), "y\n");
         assert!(std::fs::read_dir(&outside).expect("list").next().is_none());
@@ -182,16 +182,16 @@ fn links_of_lower_layers_are_followed_as_parents_and_never_out_of_the_image() {
 }
 
 #[test]
-fn folders_that_no_entry_speaks_of_keep_their_times() {
+fn directories_that_no_entry_speaks_of_keep_their_times() {
     for actor in actors() {
         let mut store = Store::new(actor);
-        let root = Item::folder("./").mode(0o711).time(400);
+        let root = Item::directory("./").mode(0o711).time(400);
         store.layer([
             root,
-            Item::folder("d").time(500),
-            Item::folder("d/e").time(600),
+            Item::directory("d").time(500),
+            Item::directory("d/e").time(600),
             Item::file("d/gone", ""),
-            Item::folder("linked").time(700),
+            Item::directory("linked").time(700),
             Item::symlink("link", "linked"),
         ]);
         store.layer([

@@ -5,7 +5,7 @@ mod harness;
 use harness::{Item, Store, actors, archive, digest, piped};
 
 fn small() -> Vec<u8> {
-    archive([Item::file("f", "some text"), Item::folder("d"), Item::file("d/g", vec![b'x'; 700])])
+    archive([Item::file("f", "some text"), Item::directory("d"), Item::file("d/g", vec![b'x'; 700])])
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn zstandard_of_several_frames_is_one_stream() {
 
 #[test]
 fn every_beginning_of_a_layer_is_refused() {
-    let tar = archive([Item::file("f", "some text"), Item::folder("d")]);
+    let tar = archive([Item::file("f", "some text"), Item::directory("d")]);
     let mut store = Store::new(actors()[0]);
     let blobs = [
         ("gzip", piped("gzip", &["-nc"], &tar), 1),

@@ -1,6 +1,6 @@
 //! The holder of a template: a process outside every jail that has a machine's memory and device state as files in memory.
 //! Once they are sealed nobody can change them any more, however they are opened: machines map them for themselves. They
-//! are gone with this process, which ends when whoever started it does. On disk a template is a folder of the caller's.
+//! are gone with this process, which ends when whoever started it does. On disk a template is a directory of the caller's.
 
 use std::{
     fs::{self, File},
@@ -28,13 +28,13 @@ struct Template {
     state: File,
 }
 
-/// `new MIB`: an empty one, which is kept in a folder and sealed when a line names the folder. `open MIB FOLDER`: one
+/// `new MIB`: an empty one, which is kept in a directory and sealed when a line names the directory. `open MIB DIRECTORY`: one
 /// that was kept. Ends when its input does.
 pub fn run(words: &[&str], input: &mut dyn BufRead, output: &mut dyn Write) -> Outcome<()> {
     let (template, is_new) = match words {
         ["new", mib] => (Template::new(size(mib)?)?, true),
-        ["open", mib, folder] => (Template::load(Path::new(folder), size(mib)?)?, false),
-        _ => return Err(Failure::new("usage: ak-vmm hold new MIB | hold open MIB FOLDER")),
+        ["open", mib, directory] => (Template::load(Path::new(directory), size(mib)?)?, false),
+        _ => return Err(Failure::new("usage: ak-vmm hold new MIB | hold open MIB DIRECTORY")),
     };
     if !is_new {
         template.seal()?;
@@ -42,10 +42,10 @@ pub fn run(words: &[&str], input: &mut dyn BufRead, output: &mut dyn Write) -> O
     let numbers = json!({ "memory": template.memory.as_raw_fd(), "state": template.state.as_raw_fd() });
     tell(output, &numbers)?;
     for line in input.lines() {
-        let folder = line.during("hear what to do")?;
+        let directory = line.during("hear what to do")?;
         template.seal()?;
-        template.keep(Path::new(&folder))?;
-        tell(output, &json!({ "kept": folder }))?;
+        template.keep(Path::new(&directory))?;
+        tell(output, &json!({ "kept": directory }))?;
     }
     Ok(())
 }
@@ -68,14 +68,14 @@ impl Template {
         Ok(Self { memory: memory.into(), state: in_memory(c"ak-template-state")?.into() })
     }
 
-    fn load(folder: &Path, bytes: u64) -> Outcome<Self> {
+    fn load(directory: &Path, bytes: u64) -> Outcome<Self> {
         let template = Self::new(bytes)?;
-        let memory = File::open(folder.join(MEMORY)).during("open the template's memory")?;
+        let memory = File::open(directory.join(MEMORY)).during("open the template's memory")?;
         if memory.metadata().during("look at the template's memory")?.len() != bytes {
             return Err(Failure::new("the template's memory has another size"));
         }
         copy_data(&memory, &template.memory).during("read the template's memory")?;
-        let mut state = File::open(folder.join(STATE)).during("open the template's state")?;
+        let mut state = File::open(directory.join(STATE)).during("open the template's state")?;
         io::copy(&mut state, &mut &template.state).during("read the template's state")?;
         Ok(template)
     }
@@ -93,10 +93,10 @@ impl Template {
         Ok(())
     }
 
-    /// Into a folder that is there and empty. Whoever asked gives it its name when all of it is there.
-    fn keep(&self, folder: &Path) -> Outcome<()> {
+    /// Into a directory that is there and empty. Whoever asked gives it its name when all of it is there.
+    fn keep(&self, directory: &Path) -> Outcome<()> {
         for (name, from) in [(MEMORY, &self.memory), (STATE, &self.state)] {
-            let to = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(folder.join(name));
+            let to = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(directory.join(name));
             let to = to.during("keep the template")?;
             let bytes = from.metadata().during("keep the template")?.len();
             ftruncate(&to, bytes).during("keep the template")?;
@@ -147,9 +147,9 @@ mod tests {
 
     use super::*;
 
-    struct Folder(std::path::PathBuf);
+    struct Directory(std::path::PathBuf);
 
-    impl Folder {
+    impl Directory {
         fn new() -> Self {
             static COUNT: Mutex<u32> = Mutex::new(0);
             let mut count = COUNT.lock().unwrap();
@@ -160,7 +160,7 @@ mod tests {
         }
     }
 
-    impl Drop for Folder {
+    impl Drop for Directory {
         fn drop(&mut self) {
             let _ = fs::remove_dir_all(&self.0);
         }
@@ -168,14 +168,14 @@ mod tests {
 
     #[test]
     fn what_was_kept_is_what_is_loaded_and_nobody_can_write_it() {
-        let folder = Folder::new();
+        let directory = Directory::new();
         let made = Template::new(8 * MIB).unwrap();
         made.memory.write_all_at(b"memory", 5 * MIB).unwrap();
         made.state.write_all_at(b"state", 0).unwrap();
         made.seal().unwrap();
         made.memory.write_all_at(b"!", 0).unwrap_err();
-        made.keep(&folder.0).unwrap();
-        let loaded = Template::load(&folder.0, 8 * MIB).unwrap();
+        made.keep(&directory.0).unwrap();
+        let loaded = Template::load(&directory.0, 8 * MIB).unwrap();
         loaded.seal().unwrap();
         let mut found = [0; 6];
         loaded.memory.read_exact_at(&mut found, 5 * MIB).unwrap();
@@ -190,16 +190,16 @@ mod tests {
 
     #[test]
     fn memory_of_another_size_is_refused() {
-        let folder = Folder::new();
-        Template::new(8 * MIB).unwrap().keep(&folder.0).unwrap();
-        assert!(Template::load(&folder.0, 16 * MIB).is_err());
+        let directory = Directory::new();
+        Template::new(8 * MIB).unwrap().keep(&directory.0).unwrap();
+        assert!(Template::load(&directory.0, 16 * MIB).is_err());
     }
 
     #[test]
     fn it_tells_its_numbers_and_keeps_where_it_is_told() {
-        let folder = Folder::new();
+        let directory = Directory::new();
         let mut said = Vec::new();
-        let order = format!("{}\n", folder.0.display());
+        let order = format!("{}\n", directory.0.display());
         run(&["new", "1"], &mut Cursor::new(order), &mut said).unwrap();
         let lines: Vec<serde_json::Value> = said
             .split(|byte| *byte == b'\n')
@@ -207,7 +207,7 @@ mod tests {
             .map(|line| serde_json::from_slice(line).unwrap())
             .collect();
         assert!(lines[0]["memory"].is_number() && lines[1]["kept"].is_string());
-        assert_eq!(fs::metadata(folder.0.join(MEMORY)).unwrap().len(), MIB);
+        assert_eq!(fs::metadata(directory.0.join(MEMORY)).unwrap().len(), MIB);
         run(&["other"], &mut Cursor::new(""), &mut Vec::new()).unwrap_err();
     }
 }

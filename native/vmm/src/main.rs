@@ -44,7 +44,7 @@ fn main() -> ExitCode {
         ["hold", ref words @ ..] => hold::run(words, &mut std::io::stdin().lock(), &mut std::io::stdout().lock()),
         _ => {
             eprintln!(
-                "usage: ak-vmm run SPEC | ak-vmm hold new MIB | ak-vmm hold open MIB FOLDER (started by agentkernel)"
+                "usage: ak-vmm run SPEC | ak-vmm hold new MIB | ak-vmm hold open MIB DIRECTORY (started by agentkernel)"
             );
             return ExitCode::from(MISUSED);
         }

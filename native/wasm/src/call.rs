@@ -80,10 +80,10 @@ fn store_for(loaded: &Loaded, asked: &OpenExec, ties: &Ties) -> Result<Store<Sta
     let variables = asked.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let Ties { stdin, stdout, stderr, kill, .. } = ties.clone();
     let mut wasi = Wasi::new(args, variables, Streams { stdin, stdout, stderr, kill });
-    for folder in &loaded.folders {
-        wasi.preopen(Path::new(&folder.path), &folder.path, folder.readonly)?;
+    for directory in &loaded.directories {
+        wasi.preopen(Path::new(&directory.path), &directory.path, directory.readonly)?;
     }
-    if let Some((path, readonly)) = working_folder(loaded, asked) {
+    if let Some((path, readonly)) = working_directory(loaded, asked) {
         wasi.preopen(&path, ".", readonly)?;
     }
     let state = State { wasi, limits: Limits::new(loaded.memory_bytes), js: program };
@@ -102,17 +102,17 @@ fn store_for(loaded: &Loaded, asked: &OpenExec, ties: &Ties) -> Result<Store<Sta
     }
 }
 
-/// WASI knows no working folder; the C library of modules takes what is opened as `.` for it. Links are followed
+/// WASI knows no working directory; the C library of modules takes what is opened as `.` for it. Links are followed
 /// first, so that none leads out of what is shown.
-fn working_folder(loaded: &Loaded, asked: &OpenExec) -> Option<(PathBuf, bool)> {
+fn working_directory(loaded: &Loaded, asked: &OpenExec) -> Option<(PathBuf, bool)> {
     let path = std::fs::canonicalize(asked.cwd.as_deref()?).ok()?;
-    // A folder may lie in another one; the nearest counts.
-    let around = loaded.folders.iter().filter(|folder| path.starts_with(&folder.path));
-    let folder = around.max_by_key(|folder| folder.path.len())?;
-    Some((path, folder.readonly))
+    // A directory may lie in another one; the nearest counts.
+    let around = loaded.directories.iter().filter(|directory| path.starts_with(&directory.path));
+    let directory = around.max_by_key(|directory| directory.path.len())?;
+    Some((path, directory.readonly))
 }
 
 /// Where nothing is shown, nothing is missed.
-pub fn has_working_folder(loaded: &Loaded, asked: &OpenExec) -> bool {
-    asked.cwd.is_none() || loaded.folders.is_empty() || working_folder(loaded, asked).is_some()
+pub fn has_working_directory(loaded: &Loaded, asked: &OpenExec) -> bool {
+    asked.cwd.is_none() || loaded.directories.is_empty() || working_directory(loaded, asked).is_some()
 }

@@ -8,7 +8,7 @@ use crate::compile::Refusal;
 use crate::engine;
 use crate::js;
 use crate::limits::Limits;
-use crate::requests::{Folder, Interface, OpenLoad};
+use crate::requests::{Directory, Interface, OpenLoad};
 use crate::wasi::{self, Wasi};
 
 /// The state of an instance's host functions.
@@ -21,7 +21,7 @@ pub struct State {
 pub struct Loaded {
     pub engine: Engine,
     pub ready: InstancePre<State>,
-    pub folders: Vec<Folder>,
+    pub directories: Vec<Directory>,
     pub interface: Interface,
     pub memory_bytes: usize,
 }
@@ -45,14 +45,14 @@ pub fn load(asked: &OpenLoad) -> Result<Loaded, Refusal> {
         return Err(Refusal::new("invalid", message));
     }
     let ready = linker.instantiate_pre(&module).map_err(|error| Refusal::new("invalid", format!("{error:#}")))?;
-    Ok(Loaded { engine, ready, folders: asked.folders.clone(), interface: asked.interface, memory_bytes })
+    Ok(Loaded { engine, ready, directories: asked.directories.clone(), interface: asked.interface, memory_bytes })
 }
 
 fn deserialize(engine: &Engine, path: &Path) -> Result<Module, Refusal> {
     if !path.is_file() {
         return Err(Refusal::new("io", "the compiled module is not there"));
     }
-    // SAFETY: what is loaded must have been made by this engine. The host shows a folder of its own cache here, read
+    // SAFETY: what is loaded must have been made by this engine. The host shows a directory of its own cache here, read
     // only, whose files come from `compile` alone; and whatever the code does, it does inside the jail, in a process
     // that serves this module and no other.
     let module = unsafe { Module::deserialize_file(engine, path) };

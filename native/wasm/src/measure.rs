@@ -38,16 +38,16 @@ pub fn main(mut words: impl Iterator<Item = String>) -> i32 {
 fn measure(path: &str, times: usize) -> Result<String, String> {
     let module = std::fs::read(path).map_err(|error| error.to_string())?;
     let compiled = compile(&module).map_err(|refusal| refusal.message)?;
-    let folder = std::env::temp_dir().join(format!("ak-wasm-measure-{}", std::process::id()));
-    std::fs::write(&folder, compiled).map_err(|error| error.to_string())?;
+    let directory = std::env::temp_dir().join(format!("ak-wasm-measure-{}", std::process::id()));
+    std::fs::write(&directory, compiled).map_err(|error| error.to_string())?;
     let asked = OpenLoad {
-        path: folder.to_string_lossy().into_owned(),
+        path: directory.to_string_lossy().into_owned(),
         memory_mib: MEMORY_MIB,
-        folders: Vec::new(),
+        directories: Vec::new(),
         interface: Default::default(),
     };
     let loaded = load(&asked).map_err(|refusal| refusal.message);
-    let _ = std::fs::remove_file(&folder);
+    let _ = std::fs::remove_file(&directory);
     let loaded = loaded?;
     let nowhere = File::options().write(true).open("/dev/null").map_err(|error| error.to_string())?;
     let outbox = Arc::new(Outbox::new(OwnedFd::from(nowhere)));

@@ -8,8 +8,8 @@ pub struct OpenLoad {
     /// A compiled module that this program has made.
     pub path: String,
     pub memory_mib: usize,
-    #[serde(default)]
-    pub folders: Vec<Folder>,
+    #[serde(default, rename = "folders")]
+    pub directories: Vec<Directory>,
     #[serde(default)]
     pub interface: Interface,
 }
@@ -25,9 +25,9 @@ pub enum Interface {
     Js,
 }
 
-/// A folder that modules may use, by the same path as outside of them.
+/// A directory that modules may use, by the same path as outside of them.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Folder {
+pub struct Directory {
     pub path: String,
     #[serde(default)]
     pub readonly: bool,

@@ -88,8 +88,8 @@ impl Worker {
         if asked.tty.is_some() || asked.user.is_some() || asked.key.is_some() {
             return fail("unsupported", "a module has no terminal, no user and no end after its caller's");
         }
-        if !call::has_working_folder(loaded, asked) {
-            return fail("bad_cwd", "no such folder");
+        if !call::has_working_directory(loaded, asked) {
+            return fail("bad_cwd", "no such directory");
         }
         // The thread that reads sends it where the call takes longer.
         self.outbox.send_soon(Frames::default().json(FrameType::Opened, channel, &OpenedExec { pid: PID }));

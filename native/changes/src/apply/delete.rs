@@ -16,14 +16,14 @@ use crate::{
 
 pub fn delete(host: BorrowedFd<'_>, path: &[u8], old: Option<&Side>, own: &mut OwnChanges) -> Outcome<Done> {
     let Some(old) = old else { return Ok(Done::Nothing) };
-    // Without its folder it is gone as well.
+    // Without its directory it is gone as well.
     let Ok((at, name)) = put::parent(host, path) else { return Ok(Done::Nothing) };
-    if old.node == Node::Folder {
+    if old.node == Node::Directory {
         return match unlinkat(&at, name.as_c_str(), AtFlags::REMOVEDIR) {
             Ok(()) => Ok(Done::Applied),
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(Done::Nothing),
             Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(Done::NotEmpty),
-            Err(e) => Err(e).during("delete a folder"),
+            Err(e) => Err(e).during("delete a directory"),
         };
     }
     let Some(now) = contents::stat(std::os::fd::AsFd::as_fd(&at), &name)? else { return Ok(Done::Nothing) };

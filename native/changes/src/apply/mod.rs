@@ -37,7 +37,7 @@ pub(crate) enum Done {
     Nothing,
     /// The host, or the sandbox, did something in this very moment.
     Conflict(&'static str),
-    /// A folder that something is left in.
+    /// A directory that something is left in.
     NotEmpty,
 }
 
@@ -89,7 +89,7 @@ struct Work<'a> {
     /// None to only say what would be done.
     writer: Option<Writer>,
     privileged: bool,
-    /// Folders that were looked through for leftovers.
+    /// Directories that were looked through for leftovers.
     cleared: HashSet<Vec<u8>>,
     own: OwnChanges,
 }
@@ -99,7 +99,7 @@ impl Work<'_> {
         let changes = std::mem::take(&mut self.comparison.changes);
         let full: HashSet<&[u8]> = changes.iter().flat_map(|change| ancestors(&change.path)).collect();
         let (mut applied, mut conflicts, mut refused, mut held) = (0, 0, 0, 0);
-        // Folders above what is not settled are not settled either.
+        // Directories above what is not settled are not settled either.
         let mut open: HashSet<Vec<u8>> = HashSet::new();
         for change in in_order(&changes) {
             let mut change = change.clone();
@@ -119,7 +119,7 @@ impl Work<'_> {
             if matches!(change.verdict, Verdict::Conflict(_) | Verdict::Held) {
                 open.extend(ancestors(&change.path).map(<[u8]>::to_vec));
             }
-            if change.is_folder() && full.contains(change.path.as_slice()) {
+            if change.is_directory() && full.contains(change.path.as_slice()) {
                 continue;
             }
             match change.verdict {
@@ -148,12 +148,14 @@ impl Work<'_> {
     fn carry_out(&mut self, change: &Change, is_open: bool) -> Outcome<Done> {
         let Some(writer) = &mut self.writer else { return Ok(Done::Applied) };
         let host = self.comparison.host.as_fd();
-        let folder = ancestors(&change.path).last().unwrap_or_default();
-        if change.new.is_some() && self.cleared.insert(folder.to_vec()) {
+        let directory = ancestors(&change.path).last().unwrap_or_default();
+        if change.new.is_some() && self.cleared.insert(directory.to_vec()) {
             put::clear_beside(host, &change.path)?;
         }
         let done = match (&self.comparison.layer, &change.new) {
-            (Some(layer), Some(_)) if change.is_folder() => put::folder(layer.as_fd(), host, change, self.privileged)?,
+            (Some(layer), Some(_)) if change.is_directory() => {
+                put::directory(layer.as_fd(), host, change, self.privileged)?
+            }
             (Some(layer), Some(_)) => {
                 put::file(layer.as_fd(), host, change, &self.comparison.rules, (self.privileged, &mut self.own))?
             }
@@ -177,12 +179,12 @@ impl Work<'_> {
 }
 
 fn print(host: BorrowedFd<'_>, path: &[u8]) -> Outcome<Option<Print>> {
-    let (folder, name) = put::parent(host, path)?;
-    Ok(crate::contents::stat(folder.as_fd(), &name)?.map(|stat| Print::of(&stat)))
+    let (directory, name) = put::parent(host, path)?;
+    Ok(crate::contents::stat(directory.as_fd(), &name)?.map(|stat| Print::of(&stat)))
 }
 
 /// First what is in the way of something new, then what is new, and deletions last: whoever is killed in between leaves
-/// too much rather than too little. Folders come before what is in them and go after it.
+/// too much rather than too little. Directories come before what is in them and go after it.
 fn in_order(changes: &[Change]) -> Vec<&Change> {
     let new: HashSet<&[u8]> = changes.iter().filter(|c| c.new.is_some()).map(|c| c.path.as_slice()).collect();
     let above_new: HashSet<&[u8]> = new.iter().flat_map(|path| ancestors(path)).collect();

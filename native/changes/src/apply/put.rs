@@ -24,22 +24,22 @@ use crate::{
 
 const BUSY: &str = "the sandbox is writing to it";
 
-/// The folder that a path is in, without following a link, and its name there.
+/// The directory that a path is in, without following a link, and its name there.
 pub fn parent(root: BorrowedFd<'_>, path: &[u8]) -> Outcome<(OwnedFd, CString)> {
-    let (folder, name) =
+    let (directory, name) =
         path.iter().rposition(|&b| b == b'/').map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..]));
     let name = CString::new(name).during("a name")?;
-    let folder = contents::open_folder(root, folder).map_err(|e| not_there(path, e))?;
-    Ok((folder, name))
+    let directory = contents::open_folder(root, directory).map_err(|e| not_there(path, e))?;
+    Ok((directory, name))
 }
 
 fn not_there(path: &[u8], e: Errno) -> Fault {
     let path = String::from_utf8_lossy(path);
-    Fault::new("conflict", format!("the folder of {path} cannot be opened: {e}")).hint("look at it with diff again")
+    Fault::new("conflict", format!("the directory of {path} cannot be opened: {e}")).hint("look at it with diff again")
 }
 
-pub fn folder(layer: BorrowedFd<'_>, host: BorrowedFd<'_>, change: &Change, privileged: bool) -> Outcome<Done> {
-    let Ok((at, name)) = parent(host, &change.path) else { return Ok(Done::Conflict("its folder is not there")) };
+pub fn directory(layer: BorrowedFd<'_>, host: BorrowedFd<'_>, change: &Change, privileged: bool) -> Outcome<Done> {
+    let Ok((at, name)) = parent(host, &change.path) else { return Ok(Done::Conflict("its directory is not there")) };
     let mode = change.new.as_ref().map_or(0o755, Side::mode);
     // It may be gone from a sandbox that runs; then so is what was in it.
     if contents::open_folder(layer, &change.path).is_err() {
@@ -52,7 +52,7 @@ pub fn folder(layer: BorrowedFd<'_>, host: BorrowedFd<'_>, change: &Change, priv
             Ok(_) => Done::Nothing,
             Err(_) => Done::Conflict("something else is in its place"),
         }),
-        Err(e) => Err(e).during(format_args!("make the folder {}", String::from_utf8_lossy(&change.path))),
+        Err(e) => Err(e).during(format_args!("make the directory {}", String::from_utf8_lossy(&change.path))),
     }
 }
 
@@ -64,7 +64,7 @@ pub fn file(
     (privileged, own): (bool, &mut OwnChanges),
 ) -> Outcome<Done> {
     let Some(new) = &change.new else { return Ok(Done::Nothing) };
-    let Ok((at, name)) = parent(host, &change.path) else { return Ok(Done::Conflict("its folder is not there")) };
+    let Ok((at, name)) = parent(host, &change.path) else { return Ok(Done::Conflict("its directory is not there")) };
     let Ok((from, _)) = parent(layer, &change.path) else { return Ok(Done::Conflict("gone from the sandbox")) };
     let old = if change.kind == Kind::Modified { change.old.as_ref() } else { None };
     let temporary = transfer::temporary_name()?;
@@ -134,8 +134,8 @@ fn place(
 }
 
 /// Whether it is the file that was compared.
-fn is_still(folder: &OwnedFd, name: &CString, stat: &Stat) -> Outcome<bool> {
-    match statat(folder, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW) {
+fn is_still(directory: &OwnedFd, name: &CString, stat: &Stat) -> Outcome<bool> {
+    match statat(directory, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW) {
         Ok(now) => Ok(Print::of(&now) == Print::of(stat)),
         Err(Errno::NOENT) => Ok(false),
         Err(e) => Err(e).during("look at a file"),
@@ -144,7 +144,7 @@ fn is_still(folder: &OwnedFd, name: &CString, stat: &Stat) -> Outcome<bool> {
 
 /// Removes what an apply that was killed has left beside a path.
 pub fn clear_beside(host: BorrowedFd<'_>, path: &[u8]) -> Outcome<()> {
-    // Without its folder nothing is there.
+    // Without its directory nothing is there.
     let Ok((at, _)) = parent(host, path) else { return Ok(()) };
     transfer::clear_leftovers(at.as_fd(), &names(at.as_fd())?)
 }
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_link_leads_to_where_it_led_when_it_was_judged() {
-        let (layer, host) = (tempfile::tempdir().expect("folder"), tempfile::tempdir().expect("folder"));
+        let (layer, host) = (tempfile::tempdir().expect("directory"), tempfile::tempdir().expect("directory"));
         symlink("/elsewhere", layer.path().join("link")).expect("link");
         let (from, to) = (open(layer.path()), open(host.path()));
         let stat = statat(&from, c"link", AtFlags::SYMLINK_NOFOLLOW).expect("look");
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn what_is_another_thing_by_now_is_a_conflict() {
-        let (layer, host) = (tempfile::tempdir().expect("folder"), tempfile::tempdir().expect("folder"));
+        let (layer, host) = (tempfile::tempdir().expect("directory"), tempfile::tempdir().expect("directory"));
         let (from, to) = (open(layer.path()), open(host.path()));
         fs::write(layer.path().join("file"), "x").expect("write");
         let stat = statat(&from, c"file", AtFlags::SYMLINK_NOFOLLOW).expect("look");

@@ -1,5 +1,5 @@
 //! The changes as a patch that `git apply` takes. What git could not apply is left out and named on standard error: files
-//! that are refused, what lies in a `.git` folder, and files too large to be written as text.
+//! that are refused, what lies in a `.git` directory, and files too large to be written as text.
 
 mod binary;
 mod quote;
@@ -34,10 +34,10 @@ const NO_FILE: &str = "0000000000000000000000000000000000000000";
 pub fn patch(state: &Path, order: &Order, out: &mut impl Write) -> Outcome<()> {
     let project = Project::of(state)?;
     let comparison = selected(state, &project, &Record::read(state)?, order)?;
-    for change in comparison.changes.iter().filter(|change| !change.is_folder()) {
+    for change in comparison.changes.iter().filter(|change| !change.is_directory()) {
         let left_out = match &change.verdict {
             Verdict::Refused(why) => Some(why.as_str()),
-            _ if is_of_git(&change.path) => Some("git applies nothing to its own folder"),
+            _ if is_of_git(&change.path) => Some("git applies nothing to its own directory"),
             _ => None,
         };
         match left_out {
@@ -162,7 +162,7 @@ fn blobs(comparison: &Comparison, change: &Change) -> Outcome<(Option<Blob>, Opt
 
 /// Lines that come and go; none for what is no text.
 pub fn count_lines(comparison: &Comparison, change: &Change) -> Outcome<Option<(usize, usize)>> {
-    if change.is_folder()
+    if change.is_directory()
         || change.kind == Kind::Renamed
         || !matches!(&change.verdict, Verdict::Ready | Verdict::Conflict(_))
     {

@@ -19,7 +19,7 @@ fn everything_is_taken_over_once() {
     world.removed("d");
     world.wrote("moved", "three\n");
     world.linked("new/link", "deep/file");
-    world.wrote("f/now-a-folder", "x");
+    world.wrote("f/now-a-directory", "x");
     world.linked("g", "new");
     let rehearsed = world.apply(json!({ "isRehearsal": true }));
     assert_eq!(world.on_host("a").as_deref(), Some("one\n"));
@@ -35,7 +35,7 @@ fn everything_is_taken_over_once() {
     assert_eq!(read("a").as_deref(), Some("other\n"));
     assert_eq!(fs::metadata(world.project().join("a")).expect("there").mode() & 0o7777, 0o755);
     assert_eq!((read("new/link").as_deref(), read("moved").as_deref()), (Some("new\n"), Some("three\n")));
-    assert_eq!((read("f/now-a-folder").as_deref(), read("g/deep/file").as_deref()), (Some("x"), Some("new\n")));
+    assert_eq!((read("f/now-a-directory").as_deref(), read("g/deep/file").as_deref()), (Some("x"), Some("new\n")));
     assert!(!world.project().join("b").exists() && !world.project().join("d").exists());
     assert_eq!(world.list(), [""; 0]);
     assert_eq!(world.apply(json!({})).end()["applied"], 0);
@@ -119,15 +119,15 @@ fn a_synced_project_is_left_to_the_stop() {
 
 #[test]
 fn names_of_one_file_are_not_taken_for_changes_of_the_host() {
-    let mut world = World::new(&[("folder/a", "old"), ("x", "old")]);
-    for (name, link) in [("folder/a", "folder/b"), ("x", "y")] {
+    let mut world = World::new(&[("directory/a", "old"), ("x", "old")]);
+    for (name, link) in [("directory/a", "directory/b"), ("x", "y")] {
         fs::hard_link(world.project().join(name), world.project().join(link)).expect("link");
     }
     world.begin();
-    world.removed("folder");
+    world.removed("directory");
     world.wrote("x", "sandbox x");
     world.wrote("y", "sandbox y");
     assert_eq!(world.apply(json!({})).end()["conflicts"], 0);
-    assert!(!world.project().join("folder").exists());
+    assert!(!world.project().join("directory").exists());
     assert_eq!((world.on_host("x").as_deref(), world.on_host("y").as_deref()), (Some("sandbox x"), Some("sandbox y")));
 }

@@ -12,8 +12,8 @@ fn a_stop_keeps_the_sandboxs_version_of_what_the_host_changed() {
         ("both", "old"),
         ("alike", "old"),
         ("gone", "old"),
-        ("folder/a", "old"),
-        ("folder/b", "old"),
+        ("directory/a", "old"),
+        ("directory/b", "old"),
         ("file", "old"),
         ("fine", "old"),
     ]);
@@ -21,8 +21,8 @@ fn a_stop_keeps_the_sandboxs_version_of_what_the_host_changed() {
     world.wrote("new/both", "sandbox");
     world.wrote("alike", "same");
     world.removed("gone");
-    // A file in the place of a folder, and a folder in the place of a file.
-    world.wrote("folder", "sandbox");
+    // A file in the place of a directory, and a directory in the place of a file.
+    world.wrote("directory", "sandbox");
     world.wrote("file/x/y", "sandbox");
     world.linked("file/link", "x/y");
     world.wrote("fine", "sandbox");
@@ -30,7 +30,7 @@ fn a_stop_keeps_the_sandboxs_version_of_what_the_host_changed() {
         ("both", "host"),
         ("alike", "same"),
         ("gone", "host"),
-        ("folder/a", "host"),
+        ("directory/a", "host"),
         ("file", "host"),
         ("new/both", "host"),
     ] {
@@ -40,11 +40,11 @@ fn a_stop_keeps_the_sandboxs_version_of_what_the_host_changed() {
     let told = world.ask("carry", json!({}));
     assert_eq!(told.code, Some(0), "{}", told.stderr);
     let end = told.end().clone();
-    let conflicts = ["both", "file", "file/link", "file/x", "file/x/y", "folder", "gone", "new/both"];
+    let conflicts = ["both", "file", "file/link", "file/x", "file/x/y", "directory", "gone", "new/both"];
     assert_eq!((&end["conflicts"], &end["held"]), (&json!(conflicts), &json!([])));
     assert_eq!((&end["written"], &end["refused"]), (&json!(["fine"]), &json!([])));
     let read = |world: &World, path: &str| world.on_host(path);
-    for path in ["both", "gone", "folder/a", "file", "new/both"] {
+    for path in ["both", "gone", "directory/a", "file", "new/both"] {
         assert_eq!(read(&world, path).as_deref(), Some("host"), "{path}");
     }
     let world = world.held(end["heldAs"].as_str().expect("a name"));
@@ -53,9 +53,9 @@ fn a_stop_keeps_the_sandboxs_version_of_what_the_host_changed() {
     let conflict = |line: &&String| line.ends_with(" conflict");
     assert!(waiting.iter().all(|line| conflict(&line)), "{waiting:?}");
     assert_eq!(world.apply(json!({})).end()["applied"], 0);
-    let paths = ["both", "file", "folder", "gone", "new"];
+    let paths = ["both", "file", "directory", "gone", "new"];
     world.apply(json!({ "paths": paths, "overridesHost": true }));
-    for path in ["both", "file/x/y", "file/link", "folder", "new/both"] {
+    for path in ["both", "file/x/y", "file/link", "directory", "new/both"] {
         assert_eq!(read(&world, path).as_deref(), Some("sandbox"), "{path}");
     }
     assert_eq!(read(&world, "gone"), None);
@@ -74,27 +74,33 @@ fn what_waits_for_a_review_says_so_also_where_the_host_has_something_else() {
 }
 
 #[test]
-fn a_folder_in_which_something_stays_is_not_emptied_for_a_file() {
-    let world = World::new(&[("folder/a", "old"), ("folder/b", "old"), ("other/.env", "old"), ("other/b", "old")]);
-    world.wrote("folder", "sandbox");
+fn a_directory_in_which_something_stays_is_not_emptied_for_a_file() {
+    let world =
+        World::new(&[("directory/a", "old"), ("directory/b", "old"), ("other/.env", "old"), ("other/b", "old")]);
+    world.wrote("directory", "sandbox");
     world.wrote("other", "sandbox");
-    fs::write(world.project().join("folder/b"), "host").expect("write");
+    fs::write(world.project().join("directory/b"), "host").expect("write");
     let end = world.ask("carry", json!({})).end().clone();
-    assert_eq!(end["conflicts"], json!(["folder", "other"]));
-    for (path, text) in [("folder/a", "old"), ("folder/b", "host"), ("other/.env", "old"), ("other/b", "old")] {
+    assert_eq!(end["conflicts"], json!(["directory", "other"]));
+    for (path, text) in [("directory/a", "old"), ("directory/b", "host"), ("other/.env", "old"), ("other/b", "old")] {
         assert_eq!(world.on_host(path).as_deref(), Some(text), "{path}");
     }
 }
 
 #[test]
-fn what_goes_from_a_folder_that_stays_is_told() {
-    let world = World::new(&[("folder/.env", "old"), ("folder/b", "old"), ("folder/c/d", "old"), ("whole/a/b", "old")]);
-    world.removed("folder");
+fn what_goes_from_a_directory_that_stays_is_told() {
+    let world = World::new(&[
+        ("directory/.env", "old"),
+        ("directory/b", "old"),
+        ("directory/c/d", "old"),
+        ("whole/a/b", "old"),
+    ]);
+    world.removed("directory");
     world.removed("whole");
     let end = world.ask("carry", json!({})).end().clone();
     assert_eq!(
         (&end["deleted"], &end["refused"]),
-        (&json!(["folder/b", "folder/c", "whole"]), &json!(["folder/.env"]))
+        (&json!(["directory/b", "directory/c", "whole"]), &json!(["directory/.env"]))
     );
 }
 
@@ -120,18 +126,18 @@ fn references_stay_where_the_host_has_another_list_of_them() {
 
 #[test]
 fn names_of_one_file_are_not_taken_for_changes_of_the_host() {
-    let mut world = World::new(&[("folder/a", "old"), ("x", "old"), ("other", "old")]);
-    for (name, link) in [("folder/a", "folder/b"), ("x", "y"), ("other", "both")] {
+    let mut world = World::new(&[("directory/a", "old"), ("x", "old"), ("other", "old")]);
+    for (name, link) in [("directory/a", "directory/b"), ("x", "y"), ("other", "both")] {
         fs::hard_link(world.project().join(name), world.project().join(link)).expect("link");
     }
     world.begin();
-    world.removed("folder");
+    world.removed("directory");
     world.wrote("x", "sandbox x");
     world.wrote("y", "sandbox y");
     world.removed("other");
     world.wrote("both", "sandbox");
     let end = world.ask("carry", json!({})).end().clone();
-    assert_eq!((&end["conflicts"], &end["deleted"]), (&json!([]), &json!(["folder", "other"])));
+    assert_eq!((&end["conflicts"], &end["deleted"]), (&json!([]), &json!(["directory", "other"])));
     for (path, text) in [("x", Some("sandbox x")), ("y", Some("sandbox y")), ("both", Some("sandbox")), ("other", None)]
     {
         assert_eq!(world.on_host(path).as_deref(), text, "{path}");

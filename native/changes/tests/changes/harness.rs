@@ -1,4 +1,4 @@
-//! A project, and the state folder of a sandbox that has a copy of it: its layer is made by hand, as the kernel would.
+//! A project, and the state directory of a sandbox that has a copy of it: its layer is made by hand, as the kernel would.
 
 use std::{
     fs::{self, Permissions},
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 pub struct World {
-    folder: TempDir,
+    directory: TempDir,
     since: (u64, u32),
 }
 
@@ -26,10 +26,10 @@ pub struct Told {
 }
 
 impl World {
-    /// Paths that end with `/` are folders.
+    /// Paths that end with `/` are directories.
     pub fn new(files: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().expect("folder");
-        let mut world = Self { folder, since: (0, 0) };
+        let directory = tempfile::tempdir().expect("directory");
+        let mut world = Self { directory, since: (0, 0) };
         fs::create_dir_all(world.state().join("disk/u0")).expect("make");
         fs::set_permissions(world.state(), Permissions::from_mode(0o700)).expect("close");
         fs::create_dir(world.project()).expect("make");
@@ -54,7 +54,7 @@ impl World {
         });
         fs::write(self.state().join("project.json"), project.to_string()).expect("write");
         // Files get the time of the last tick, which may lie before.
-        let probe = self.folder.path().join("probe");
+        let probe = self.directory.path().join("probe");
         loop {
             fs::write(&probe, "x").expect("write");
             let seen = fs::metadata(&probe).expect("look");
@@ -66,15 +66,15 @@ impl World {
     }
 
     pub fn project(&self) -> PathBuf {
-        self.folder.path().join("project")
+        self.directory.path().join("project")
     }
 
     pub fn state(&self) -> PathBuf {
-        self.folder.path().join("state")
+        self.directory.path().join("state")
     }
 
     pub fn set_aside(&self) -> PathBuf {
-        self.folder.path().join("held")
+        self.directory.path().join("held")
     }
 
     /// Adds a state directory of files that a stop set aside instead of carrying them over.
@@ -104,9 +104,9 @@ impl World {
         mknodat(CWD, &path, FileType::CharacterDevice, Mode::empty(), 0).expect("whiteout");
     }
 
-    pub fn made_anew(&self, folder: &str) {
-        fs::create_dir_all(self.layer().join(folder)).expect("make");
-        setxattr(self.layer().join(folder), "user.overlay.opaque", b"y", XattrFlags::empty()).expect("opaque");
+    pub fn made_anew(&self, directory: &str) {
+        fs::create_dir_all(self.layer().join(directory)).expect("make");
+        setxattr(self.layer().join(directory), "user.overlay.opaque", b"y", XattrFlags::empty()).expect("opaque");
     }
 
     pub fn on_host(&self, path: &str) -> Option<String> {

@@ -43,9 +43,9 @@ fn every_file_is_the_old_or_the_new_one_and_the_next_order_does_the_rest() {
     }
 }
 
-fn walk(folder: &std::path::Path) -> Vec<String> {
+fn walk(directory: &std::path::Path) -> Vec<String> {
     let mut names = Vec::new();
-    for entry in fs::read_dir(folder).expect("read").map(|entry| entry.expect("entry")) {
+    for entry in fs::read_dir(directory).expect("read").map(|entry| entry.expect("entry")) {
         names.push(entry.file_name().to_string_lossy().into_owned());
         if entry.path().is_dir() {
             names.extend(walk(&entry.path()));
@@ -56,7 +56,7 @@ fn walk(folder: &std::path::Path) -> Vec<String> {
 
 #[test]
 fn a_carry_that_is_killed_has_moved_files_in_both_places_rather_than_in_none() {
-    let names = |folder: &str| (0..FILES).map(|n| format!("{folder}/f{n:03}")).collect::<Vec<_>>();
+    let names = |directory: &str| (0..FILES).map(|n| format!("{directory}/f{n:03}")).collect::<Vec<_>>();
     let (old, new) = (names("a"), names("z"));
     let files: Vec<(&str, &str)> = old.iter().map(|path| (path.as_str(), "work")).collect();
     let world = World::new(&files);

@@ -28,17 +28,20 @@ fn new_changed_deleted_and_renamed_files_are_told() {
 }
 
 #[test]
-fn modes_links_and_folders_made_anew_are_told() {
-    let world = World::new(&[("run.sh", "x\n"), ("d/old", "x"), ("d/kept", "k"), ("file", "f"), ("folder/in", "i")]);
+fn modes_links_and_directories_made_anew_are_told() {
+    let world = World::new(&[("run.sh", "x\n"), ("d/old", "x"), ("d/kept", "k"), ("file", "f"), ("directory/in", "i")]);
     world.wrote("run.sh", "x\n");
     fs::set_permissions(world.layer().join("run.sh"), Permissions::from_mode(0o755)).expect("chmod");
     world.made_anew("d");
     world.wrote("d/kept", "k");
     world.linked("link", "run.sh");
     world.wrote("file/in", "i2");
-    world.linked("folder", "d");
+    world.linked("directory", "d");
     let told = world.ask("list", json!({}));
-    assert_eq!(told.letters(), ["D d/old", "D file", "A file/in", "A folder", "D folder/in", "A link", "M run.sh"]);
+    assert_eq!(
+        told.letters(),
+        ["D d/old", "D file", "A file/in", "A directory", "D directory/in", "A link", "M run.sh"]
+    );
     let run = &told.lines[6];
     assert_eq!((&run["mode"], &run["old"]["mode"]), (&json!(0o755), &json!(0o644)));
     assert_eq!(told.lines[5]["target"], "run.sh");
@@ -109,7 +112,7 @@ fn a_sparse_terabyte_costs_nothing_to_list() {
 #[test]
 fn links_of_the_host_are_not_followed() {
     let world = World::new(&[]);
-    let outside = tempfile::tempdir().expect("folder");
+    let outside = tempfile::tempdir().expect("directory");
     fs::write(outside.path().join("secret"), "outside\n").expect("write");
     std::os::unix::fs::symlink(outside.path(), world.project().join("d")).expect("link");
     world.wrote("d/secret", "mine\n");

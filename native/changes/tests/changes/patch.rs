@@ -11,11 +11,11 @@ use std::{
 use crate::harness::World;
 use serde_json::json;
 
-fn git_apply(folder: &Path, patch: &[u8]) {
+fn git_apply(directory: &Path, patch: &[u8]) {
     let mut git = Command::new("git")
         .args(["apply", "--unidiff-zero", "--verbose", "-"])
-        .current_dir(folder)
-        .env("GIT_CEILING_DIRECTORIES", folder.parent().expect("parent"))
+        .current_dir(directory)
+        .env("GIT_CEILING_DIRECTORIES", directory.parent().expect("parent"))
         .stdin(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

@@ -19,15 +19,15 @@ fn mark(kind: u8, path: &str) -> Vec<u8> {
     [&[kind][..], &(path.len() as u16).to_le_bytes(), path.as_bytes()].concat()
 }
 
-/// A folder as the container sends it.
-fn tree(folder: &Path) -> Vec<u8> {
-    let mut reader = Reader::open(folder, Box::new(|_| None)).expect("open");
+/// A directory as the container sends it.
+fn tree(directory: &Path) -> Vec<u8> {
+    let mut reader = Reader::open(directory, Box::new(|_| None)).expect("open");
     let mut sent = Vec::new();
     while reader.fill(&mut sent, 1 << 20) {}
     sent
 }
 
-/// The project as it was, the folder that is sent, and what follows it.
+/// The project as it was, the directory that is sent, and what follows it.
 fn receive(world: &World, sent: &Path, marks: impl IntoIterator<Item = Vec<u8>>) -> Output {
     let listing = Listing::of(&world.project()).expect("list").to_bytes();
     fs::write(world.state().join("listing"), listing).expect("write");
@@ -58,7 +58,7 @@ fn is_whiteout(path: &Path) -> bool {
 #[test]
 fn what_is_gone_and_what_is_no_file_are_in_the_layer() {
     let world = World::new(&[("kept/a", "x"), ("kept/b", "x"), ("gone/c", "x"), ("gone/d/e", "x")]);
-    let sent = tempfile::tempdir().expect("folder");
+    let sent = tempfile::tempdir().expect("directory");
     fs::create_dir(sent.path().join("new")).expect("make");
     let told = ["gone/d/e", "gone/c", "gone/d", "gone", "kept/a", "never/was"].map(|path| mark(b'D', path)).concat();
     let others = ["new/pipe", "kept/pipe", "unsent/pipe"].map(|path| mark(b'O', path)).concat();
@@ -77,7 +77,7 @@ fn what_is_gone_and_what_is_no_file_are_in_the_layer() {
 #[test]
 fn marks_are_not_held() {
     let world = World::new(&[("a", "x")]);
-    let sent = tempfile::tempdir().expect("folder");
+    let sent = tempfile::tempdir().expect("directory");
     let part = mark(b'D', &["x".repeat(200).as_str(); 5].join("/")).repeat(4000);
     let whole = 2 * (ADDRESS_SPACE_KIB << 10);
     let done = receive(&world, sent.path(), std::iter::repeat_n(part.clone(), whole / part.len()));
@@ -85,9 +85,9 @@ fn marks_are_not_held() {
 }
 
 #[test]
-fn a_mark_in_too_many_folders_is_refused_and_makes_none() {
+fn a_mark_in_too_many_directories_is_refused_and_makes_none() {
     let world = World::new(&[("a", "x")]);
-    let sent = tempfile::tempdir().expect("folder");
+    let sent = tempfile::tempdir().expect("directory");
     for path in [format!("{}pipe", "d/".repeat(300)), "x".repeat(5000)] {
         let done = receive(&world, sent.path(), [mark(b'O', &path)]);
         assert_eq!(done.status.code(), Some(1), "{}", String::from_utf8_lossy(&done.stderr));
@@ -98,7 +98,7 @@ fn a_mark_in_too_many_folders_is_refused_and_makes_none() {
 #[test]
 fn more_marks_than_a_container_can_have_files_are_refused() {
     let world = World::new(&[("a", "x")]);
-    let sent = tempfile::tempdir().expect("folder");
+    let sent = tempfile::tempdir().expect("directory");
     let part = mark(b'D', "x").repeat(500_000);
     let done = receive(&world, sent.path(), std::iter::repeat_n(part, 5));
     let said = String::from_utf8_lossy(&done.stderr).into_owned();

@@ -6,7 +6,7 @@ use serde_json::json;
 const HEAD: &str = "ref: refs/heads/main\n";
 
 #[test]
-fn no_folder_becomes_a_repository_and_none_is_taken_apart() {
+fn no_directory_becomes_a_repository_and_none_is_taken_apart() {
     let world = World::new(&[
         (".git/HEAD", HEAD),
         (".git/config", "x"),

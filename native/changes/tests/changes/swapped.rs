@@ -22,14 +22,14 @@ fn what_is_swapped_meanwhile_concerns_its_own_path_alone() {
     world.wrote("d/new", "x");
     let aside = world.state().join("disk/aside");
     fs::create_dir(&aside).expect("make");
-    fs::create_dir(aside.join("folder")).expect("make");
+    fs::create_dir(aside.join("directory")).expect("make");
     symlink("../d/new", aside.join("link")).expect("link");
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
                 for (index, name) in names.iter().enumerate() {
-                    let other = aside.join(if index % 2 == 0 { "folder" } else { "link" });
+                    let other = aside.join(if index % 2 == 0 { "directory" } else { "link" });
                     for _ in 0..2 {
                         renameat_with(CWD, world.layer().join(name), CWD, &other, RenameFlags::EXCHANGE).expect("swap");
                     }

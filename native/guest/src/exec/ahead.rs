@@ -62,7 +62,7 @@ pub fn take_memory() {
 }
 
 /// Opens what nearly every program opens when it starts. gVisor's kernel asks another process for each name in a path,
-/// and remembers the answers; a machine's has the content too from then on. Nothing of it is where a caller's folder can
+/// and remembers the answers; a machine's has the content too from then on. Nothing of it is where a caller's directory can
 /// be.
 pub fn look_around() {
     let is_machine = sys::is_told("machine");
@@ -73,25 +73,26 @@ pub fn look_around() {
         READ.iter().for_each(|path| read_through(CWD, path));
         users::look_ahead();
     }
-    let folders = DEFAULT_PATH.split(':').map(|folder| (folder, [].as_slice()));
-    for (folder, files) in folders.chain(LOADED) {
+    let directories = DEFAULT_PATH.split(':').map(|directory| (directory, [].as_slice()));
+    for (directory, files) in directories.chain(LOADED) {
         // A directory that the image lacks cannot be looked up in advance.
-        let Ok(folder) = openat(CWD, folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) else {
+        let Ok(directory) = openat(CWD, directory, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        else {
             continue;
         };
         for file in files {
             if is_machine {
-                read_through(folder.as_fd(), file);
+                read_through(directory.as_fd(), file);
             } else {
-                let _ = openat(&folder, *file, LOOK, Mode::empty());
+                let _ = openat(&directory, *file, LOOK, Mode::empty());
             }
         }
     }
 }
 
 /// The image is anybody's: what is no file, or too long, is left.
-fn read_through(folder: BorrowedFd<'_>, path: &str) {
-    let Ok(file) = openat(folder, path, LOOK, Mode::empty()) else { return };
+fn read_through(directory: BorrowedFd<'_>, path: &str) {
+    let Ok(file) = openat(directory, path, LOOK, Mode::empty()) else { return };
     let is_file = fstat(&file).is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile);
     if is_file {
         let _ = std::io::copy(&mut File::from(file).take(MOST_READ_BYTES), &mut std::io::sink());

@@ -1,7 +1,7 @@
 //! One command: its parent, its streams, its end.
 //!
 //! The order that the host sees is fixed here: OPENED before any output, the
-//! end of all outputs before EXIT, exactly one terminal frame. This folder never
+//! end of all outputs before EXIT, exactly one terminal frame. This directory never
 //! waits for a process; everything arrives as an event of the loop.
 
 pub mod ahead;

@@ -150,9 +150,9 @@ fn candidates(program: &str, path: &str) -> Result<Vec<CString>, Refusal> {
         return Ok(vec![c_string(program)?]);
     }
     path.split(':')
-        .map(|folder| match folder {
+        .map(|directory| match directory {
             "" => c_string(&["./", program].concat()),
-            folder => c_string(&[folder, "/", program].concat()),
+            directory => c_string(&[directory, "/", program].concat()),
         })
         .collect()
 }
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_name_is_looked_up_in_each_folder_in_order() {
+    fn a_bare_name_is_looked_up_in_each_directory_in_order() {
         assert_eq!(found("ls", "/a:/b"), ["/a/ls", "/b/ls"]);
         assert_eq!(found("ls", ""), ["./ls"]);
     }

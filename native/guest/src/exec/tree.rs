@@ -93,10 +93,10 @@ fn select(table: &[Process], roots: &[i32], with_roots: bool) -> Vec<i32> {
 fn scan() -> Vec<Process> {
     let mut table = Vec::new();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let Ok(mut folder) = openat(CWD, c"/proc", flags, Mode::empty()).and_then(Dir::new) else {
+    let Ok(mut directory) = openat(CWD, c"/proc", flags, Mode::empty()).and_then(Dir::new) else {
         return table;
     };
-    while let Some(Ok(entry)) = folder.read() {
+    while let Some(Ok(entry)) = directory.read() {
         let name = entry.file_name().to_bytes();
         let pid = std::str::from_utf8(name).ok().and_then(|n| n.parse().ok());
         if let Some(process) = pid.and_then(read_process) {

@@ -1,4 +1,4 @@
-//! file-op `list`: a folder's entries as lines of JSON on stream 1.
+//! file-op `list`: a directory's entries as lines of JSON on stream 1.
 
 use std::os::fd::OwnedFd;
 
@@ -17,7 +17,7 @@ const MAX_ENTRIES: usize = 100_000;
 const PORTION: usize = 32 * 1024;
 
 pub struct Listing {
-    folder: OwnedFd,
+    directory: OwnedFd,
     entries: Dir,
     count: usize,
     lines: Vec<u8>,
@@ -35,11 +35,11 @@ enum Finish {
 impl Listing {
     pub fn open(path: &str, window: u32, ctx: &mut Context) -> Result<Self, Refusal> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | SAFE_OPEN;
-        let folder = own::open(absolute(path)?, flags)?;
-        own::refuse_processes(&folder, &fstat(&folder)?)?;
-        let entries = Dir::read_from(&folder)?;
+        let directory = own::open(absolute(path)?, flags)?;
+        own::refuse_processes(&directory, &fstat(&directory)?)?;
+        let entries = Dir::read_from(&directory)?;
         ctx.outbox.json(FrameType::Opened, ctx.id, &Empty {});
-        Ok(Self { folder, entries, count: 0, lines: Vec::new(), finished: None, credit: Credit::new(window) })
+        Ok(Self { directory, entries, count: 0, lines: Vec::new(), finished: None, credit: Credit::new(window) })
     }
 
     pub fn step(&mut self, ctx: &mut Context) -> Step {
@@ -75,7 +75,7 @@ impl Listing {
         if self.count == MAX_ENTRIES {
             return Err(Finish::Truncated);
         }
-        match list_entry(&self.folder, name) {
+        match list_entry(&self.directory, name) {
             Ok(line) => {
                 let written = serde_json::to_writer(&mut self.lines, &line);
                 written.map_err(|_| Finish::Failed(Errno::IO))?;
@@ -83,7 +83,7 @@ impl Listing {
                 self.count += 1;
                 Ok(())
             }
-            // Removed since the folder was read.
+            // Removed since the directory was read.
             Err(Errno::NOENT) => Ok(()),
             Err(errno) => Err(Finish::Failed(errno)),
         }

@@ -26,7 +26,7 @@ pub fn operate(open: &OpenFileOp, window: u32, ctx: &mut Context) -> Result<Opti
             return Ok(Some(Channel::Removal(removal)));
         }
         "mkdir" => {
-            make_folder(open)?;
+            make_directory(open)?;
             answer(ctx, &Empty {});
         }
         "rename" => {
@@ -47,7 +47,7 @@ pub fn answer<T: Serialize>(ctx: &mut Context, result: &T) {
     ctx.outbox.json(FrameType::Close, ctx.id, &Empty {});
 }
 
-fn make_folder(open: &OpenFileOp) -> Result<(), Refusal> {
+fn make_directory(open: &OpenFileOp) -> Result<(), Refusal> {
     let path = open.path.as_str();
     if let (true, Some(parent)) = (open.parents, Path::new(path).parent()) {
         make_parents(parent)?;
@@ -55,13 +55,13 @@ fn make_folder(open: &OpenFileOp) -> Result<(), Refusal> {
     let mode = open.mode.unwrap_or(DEFAULT_MODE) & 0o7777;
     match mkdirat(CWD, path, Mode::from_raw_mode(mode)) {
         Ok(()) => Ok(()),
-        // As `mkdir -p`: a folder that is there already is as good.
-        Err(Errno::EXIST) if open.parents && is_folder(path) => Ok(()),
+        // As `mkdir -p`: a directory that is there already is as good.
+        Err(Errno::EXIST) if open.parents && is_directory(path) => Ok(()),
         Err(errno) => Err(errno.into()),
     }
 }
 
-fn is_folder(path: &str) -> bool {
+fn is_directory(path: &str) -> bool {
     let found = statat(CWD, path, AtFlags::empty());
     found.is_ok_and(|s| FileType::from_raw_mode(s.st_mode) == FileType::Directory)
 }

@@ -23,7 +23,7 @@ pub fn open(path: impl rustix::path::Arg + Copy, flags: OFlags) -> Result<OwnedF
     }
 }
 
-/// Fails for a file or folder that is about one process. `found` is its stat result.
+/// Fails for a file or directory that is about one process. `found` is its stat result.
 pub fn refuse_processes(file: impl AsFd, found: &Stat) -> Result<(), Refusal> {
     if Some(found.st_dev) != proc_device() {
         return Ok(());

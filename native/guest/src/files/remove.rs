@@ -1,5 +1,5 @@
 //! file-op `remove`. Recursion holds one descriptor whatever the depth: it goes
-//! back up through `..` and checks that it arrived in the folder it came from.
+//! back up through `..` and checks that it arrived in the directory it came from.
 //! Links are removed, never followed.
 
 use std::ffi::{CStr, CString};
@@ -16,19 +16,19 @@ use ak_wire::payload::Empty;
 
 /// Entries per turn of the loop.
 const PORTION: usize = 256;
-/// Times that a folder is read again because somebody fills it meanwhile.
+/// Times that a directory is read again because somebody fills it meanwhile.
 const MAX_RESCANS: usize = 16;
 
-const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(SAFE_OPEN);
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(SAFE_OPEN);
 
-/// A folder on the way down.
+/// A directory on the way down.
 struct Level {
     /// Its name in the level above.
     name: CString,
     identity: (u64, u64),
     /// None once all were read: only the deepest level reads.
     entries: Option<Dir>,
-    subfolders: Vec<CString>,
+    subdirectories: Vec<CString>,
     rescans: usize,
 }
 
@@ -55,9 +55,9 @@ impl Removal {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let base = openat(CWD, parent, flags, Mode::empty())?;
         let found = statat(&base, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW)?;
-        let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+        let is_directory = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
         let mut removal = Self { base, current: None, levels: Vec::new(), single: None };
-        if is_folder && recursive {
+        if is_directory && recursive {
             removal.enter(name)?;
         } else {
             removal.single = Some(name);
@@ -97,14 +97,14 @@ impl Removal {
                     if !matches!(name.to_bytes(), b"." | b"..") {
                         match unlinkat(current, name, AtFlags::empty()) {
                             Ok(()) | Err(Errno::NOENT) => {}
-                            Err(Errno::ISDIR) => level.subfolders.push(name.to_owned()),
+                            Err(Errno::ISDIR) => level.subdirectories.push(name.to_owned()),
                             Err(errno) => return Err(errno),
                         }
                     }
                 }
                 None => {
                     level.entries = None;
-                    match level.subfolders.pop() {
+                    match level.subdirectories.pop() {
                         Some(name) => self.enter(name)?,
                         None => self.leave()?,
                     }
@@ -116,20 +116,20 @@ impl Removal {
 
     fn enter(&mut self, name: CString) -> Result<(), Errno> {
         let above = self.current.as_ref().unwrap_or(&self.base);
-        let folder = match openat(above, name.as_c_str(), FOLDER, Mode::empty()) {
-            Ok(folder) => folder,
+        let directory = match openat(above, name.as_c_str(), DIRECTORY, Mode::empty()) {
+            Ok(directory) => directory,
             Err(Errno::NOENT) => return Ok(()),
             Err(errno) => return Err(errno),
         };
-        let found = fstat(&folder)?;
+        let found = fstat(&directory)?;
         self.levels.push(Level {
             name,
             identity: (found.st_dev, found.st_ino),
-            entries: Some(Dir::read_from(&folder)?),
-            subfolders: Vec::new(),
+            entries: Some(Dir::read_from(&directory)?),
+            subdirectories: Vec::new(),
             rescans: 0,
         });
-        self.current = Some(folder);
+        self.current = Some(directory);
         Ok(())
     }
 
@@ -139,7 +139,7 @@ impl Removal {
         };
         let above = match (self.levels.last(), &self.current) {
             (Some(parent), Some(current)) => {
-                let above = openat(current, c"..", FOLDER, Mode::empty())?;
+                let above = openat(current, c"..", DIRECTORY, Mode::empty())?;
                 let found = fstat(&above)?;
                 if (found.st_dev, found.st_ino) != parent.identity {
                     // Moved while it was being removed.
@@ -166,9 +166,9 @@ impl Removal {
     }
 }
 
-fn remove_one(folder: &OwnedFd, name: &CStr) -> Result<(), Errno> {
-    match unlinkat(folder, name, AtFlags::empty()) {
-        Err(Errno::ISDIR) => unlinkat(folder, name, AtFlags::REMOVEDIR),
+fn remove_one(directory: &OwnedFd, name: &CStr) -> Result<(), Errno> {
+    match unlinkat(directory, name, AtFlags::empty()) {
+        Err(Errno::ISDIR) => unlinkat(directory, name, AtFlags::REMOVEDIR),
         done => done,
     }
 }

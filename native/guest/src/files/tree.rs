@@ -1,4 +1,4 @@
-//! tree-read and tree-write: whole folders as one stream, so that a copy costs few round trips.
+//! tree-read and tree-write: whole directories as one stream, so that a copy costs few round trips.
 
 use ak_tree::{Destination, Failure, Limits, Links, Reader, Writer};
 use ak_wire::FrameType;

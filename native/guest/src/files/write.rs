@@ -30,18 +30,18 @@ impl FileWrite {
         let path = Path::new(absolute(&open.path)?);
         let parts = (path.parent(), path.file_name().and_then(|n| n.to_str()));
         let (Some(parent), Some(name)) = parts else {
-            return Err(Refusal::new("not_regular", "the path names a folder"));
+            return Err(Refusal::new("not_regular", "the path names a directory"));
         };
         if open.path.ends_with('/') {
-            return Err(Refusal::new("not_regular", "the path names a folder"));
+            return Err(Refusal::new("not_regular", "the path names a directory"));
         }
         if open.parents {
             make_parents(parent)?;
         }
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = own::open(parent, flags)?;
-        let existing = existing_file(&folder, name)?;
-        let temporary = Temporary::create(folder)?;
+        let directory = own::open(parent, flags)?;
+        let existing = existing_file(&directory, name)?;
+        let temporary = Temporary::create(directory)?;
         let kept = existing.as_ref().map(permissions);
         let mode = open.mode.or(kept).unwrap_or(DEFAULT_MODE);
         if let Some(old) = existing {
@@ -75,7 +75,7 @@ impl FileWrite {
 
     pub fn on_eof(&mut self, ctx: &mut Context) -> Step {
         // Looked at again: something else may have taken the name meanwhile.
-        let committed = existing_file(&self.temporary.folder, &self.name)
+        let committed = existing_file(&self.temporary.directory, &self.name)
             .and_then(|_| self.temporary.rename_to(&self.name).map_err(Refusal::from));
         match committed {
             Ok(()) => {
@@ -96,8 +96,8 @@ fn fail(ctx: &mut Context, errno: Errno) -> Step {
 
 /// A regular file of that name, if any. A link counts as absent: it is replaced
 /// and never followed. Everything else cannot be written.
-fn existing_file(folder: &OwnedFd, name: &str) -> Result<Option<rustix::fs::Stat>, Refusal> {
-    let found = match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+fn existing_file(directory: &OwnedFd, name: &str) -> Result<Option<rustix::fs::Stat>, Refusal> {
+    let found = match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(found) => found,
         Err(Errno::NOENT) => return Ok(None),
         Err(errno) => return Err(errno.into()),
@@ -109,8 +109,8 @@ fn existing_file(folder: &OwnedFd, name: &str) -> Result<Option<rustix::fs::Stat
     }
 }
 
-pub fn make_parents(folder: &Path) -> Result<(), Refusal> {
-    let made = DirBuilder::new().recursive(true).mode(PARENTS_MODE).create(folder);
+pub fn make_parents(directory: &Path) -> Result<(), Refusal> {
+    let made = DirBuilder::new().recursive(true).mode(PARENTS_MODE).create(directory);
     made.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO).into())
 }
 
@@ -128,14 +128,14 @@ fn write_all(file: impl AsFd, mut bytes: &[u8]) -> Result<(), Errno> {
 
 /// Removes its file unless that was renamed.
 struct Temporary {
-    folder: OwnedFd,
+    directory: OwnedFd,
     name: String,
     file: OwnedFd,
     renamed: bool,
 }
 
 impl Temporary {
-    fn create(folder: OwnedFd) -> Result<Self, Errno> {
+    fn create(directory: OwnedFd) -> Result<Self, Errno> {
         const ATTEMPTS: usize = 8;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | SAFE_OPEN;
         let mut last = Errno::EXIST;
@@ -143,9 +143,9 @@ impl Temporary {
             let mut random = [0u8; 8];
             rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
             let name = format!(".ak-{:016x}.tmp", u64::from_ne_bytes(random));
-            match openat(&folder, &name, flags, Mode::RUSR | Mode::WUSR) {
+            match openat(&directory, &name, flags, Mode::RUSR | Mode::WUSR) {
                 Ok(file) => {
-                    return Ok(Self { folder, name, file, renamed: false });
+                    return Ok(Self { directory, name, file, renamed: false });
                 }
                 Err(Errno::EXIST) => last = Errno::EXIST,
                 Err(errno) => return Err(errno),
@@ -155,7 +155,7 @@ impl Temporary {
     }
 
     fn rename_to(&mut self, name: &str) -> Result<(), Errno> {
-        renameat(&self.folder, &self.name, &self.folder, name)?;
+        renameat(&self.directory, &self.name, &self.directory, name)?;
         self.renamed = true;
         Ok(())
     }
@@ -165,7 +165,7 @@ impl Drop for Temporary {
     fn drop(&mut self) {
         if !self.renamed {
             // Somebody inside may have removed it already.
-            let _ = unlinkat(&self.folder, &self.name, AtFlags::empty());
+            let _ = unlinkat(&self.directory, &self.name, AtFlags::empty());
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The sandbox's network: everything that programs send arrives at listeners of
 //! the guest's and goes to the host on channels; the host decides about each.
 //!
-//! This folder never dials anything outside (there is nothing to dial), decides
+//! This directory never dials anything outside (there is nothing to dial), decides
 //! nothing, and never blocks. Its memory is bounded by windows and counts.
 
 mod accept;

@@ -29,7 +29,7 @@ impl Guest {
     /// As a user without any rights, also when the tests run as root.
     pub fn start_unprivileged(process_limit: Option<u64>) -> Self {
         const SOMEBODY: u32 = 54_321;
-        // By descriptor: the folder of the binary may be closed to others.
+        // By descriptor: the directory of the binary may be closed to others.
         let file = std::fs::File::open(env!("CARGO_BIN_EXE_ak-guest")).expect("the binary");
         // Well above the number that the stream takes.
         let binary = rustix::io::fcntl_dupfd_cloexec(&file, 100).expect("a descriptor");

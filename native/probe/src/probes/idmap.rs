@@ -15,7 +15,7 @@ use crate::report::{Explain, Fault, Verdict, expect};
 use crate::userns_hint;
 
 /// A directory that the `host` image shows, so its filesystem is the one that matters.
-const FOLDER: &str = "/usr";
+const DIRECTORY: &str = "/usr";
 const HINT: &str = "id-mapped mounts need Linux 5.12 or newer and a filesystem that supports them (ext4, xfs, btrfs; overlay and most network filesystems do not): keep the image store on such a one";
 
 pub fn probe(_: &Context) -> Verdict {
@@ -23,8 +23,8 @@ pub fn probe(_: &Context) -> Verdict {
         return Err(Fault::not_needed("needs root; not needed rootless"));
     }
     let namespace = mapped_user_namespace()?;
-    let before = statat(CWD, FOLDER, AtFlags::empty()).or_fault("looking at /usr", HINT)?;
-    let tree = open_tree(CWD, FOLDER, OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC)
+    let before = statat(CWD, DIRECTORY, AtFlags::empty()).or_fault("looking at /usr", HINT)?;
+    let tree = open_tree(CWD, DIRECTORY, OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC)
         .or_fault("cloning the mount of /usr", HINT)?;
     // The mount was never attached, so it goes away with its descriptor.
     set_idmap(&tree, &namespace).or_fault("id-mapping a mount of /usr", HINT)?;

@@ -1,4 +1,4 @@
-//! An overlay with `userxattr` inside a user namespace, upper on tmpfs: copy-up, whiteout and opaque folder must
+//! An overlay with `userxattr` inside a user namespace, upper on tmpfs: copy-up, whiteout and opaque directory must
 //! really work, and still hold after mounting it again.
 
 use std::fs::{self, OpenOptions};
@@ -13,7 +13,7 @@ use super::Context;
 use crate::namespace::inside;
 use crate::report::{Explain, Fault, Verdict, expect};
 
-const HINT: &str = "overlay in a user namespace needs Linux 5.11 or newer with the overlay module loaded (`modprobe overlay` as root), and 6.6 or newer for opaque folders on tmpfs";
+const HINT: &str = "overlay in a user namespace needs Linux 5.11 or newer with the overlay module loaded (`modprobe overlay` as root), and 6.6 or newer for opaque directories on tmpfs";
 
 pub fn probe(_: &Context) -> Verdict {
     inside(UnshareFlags::NEWNS, || {
@@ -22,14 +22,14 @@ pub fn probe(_: &Context) -> Verdict {
         // Seen in this mount namespace only, and gone with it.
         let base = Path::new("/tmp");
         mount("probe", base, "tmpfs", MountFlags::empty(), c"size=1m").or_fault("mounting tmpfs", HINT)?;
-        let tree = Tree::make(base).or_fault("preparing folders on tmpfs", HINT)?;
+        let tree = Tree::make(base).or_fault("preparing directories on tmpfs", HINT)?;
         tree.mount().or_fault("mounting the overlay", HINT)?;
         tree.change()?;
         check(&tree)?;
         unmount(&tree.merged, UnmountFlags::empty()).or_fault("unmounting the overlay", HINT)?;
         tree.mount().or_fault("mounting the overlay again", HINT)?;
         check(&tree)?;
-        Ok("copy-up, whiteout and opaque folder work with userxattr on tmpfs".to_owned())
+        Ok("copy-up, whiteout and opaque directory work with userxattr on tmpfs".to_owned())
     })
 }
 
@@ -48,13 +48,13 @@ impl Tree {
             work: base.join("work"),
             merged: base.join("merged"),
         };
-        for folder in [&tree.lower, &tree.upper, &tree.work, &tree.merged] {
-            fs::create_dir(folder)?;
+        for directory in [&tree.lower, &tree.upper, &tree.work, &tree.merged] {
+            fs::create_dir(directory)?;
         }
         fs::write(tree.lower.join("changed"), "below")?;
         fs::write(tree.lower.join("removed"), "below")?;
-        fs::create_dir(tree.lower.join("folder"))?;
-        fs::write(tree.lower.join("folder/old"), "below")?;
+        fs::create_dir(tree.lower.join("directory"))?;
+        fs::write(tree.lower.join("directory/old"), "below")?;
         Ok(tree)
     }
 
@@ -76,9 +76,9 @@ impl Tree {
             .and_then(|mut file| file.write_all(b" and above"))
             .or_fault("copying a file up", HINT)?;
         fs::remove_file(self.merged.join("removed")).or_fault("making a whiteout", HINT)?;
-        let folder = self.merged.join("folder");
-        fs::remove_dir_all(&folder).or_fault("removing a folder of the lower layer", HINT)?;
-        fs::create_dir(&folder).or_fault("making an opaque folder", HINT)
+        let directory = self.merged.join("directory");
+        fs::remove_dir_all(&directory).or_fault("removing a directory of the lower layer", HINT)?;
+        fs::create_dir(&directory).or_fault("making an opaque directory", HINT)
     }
 }
 
@@ -99,10 +99,10 @@ fn check(tree: &Tree) -> Result<(), Fault> {
         "a removed file left no whiteout",
         HINT,
     )?;
-    let empty = fs::read_dir(tree.merged.join("folder")).is_ok_and(|mut list| list.next().is_none());
+    let empty = fs::read_dir(tree.merged.join("directory")).is_ok_and(|mut list| list.next().is_none());
     expect(
-        empty && tree.lower.join("folder/old").exists(),
-        "a folder that was removed and made again is not opaque",
+        empty && tree.lower.join("directory/old").exists(),
+        "a directory that was removed and made again is not opaque",
         HINT,
     )
 }

@@ -59,11 +59,11 @@ pub struct SharedBinary(pub PathBuf);
 impl SharedBinary {
     pub fn new(name: &str) -> SharedBinary {
         use std::os::unix::fs::PermissionsExt;
-        let folder = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
-        std::fs::create_dir(&folder).expect("temporary folder");
+        let directory = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
+        std::fs::create_dir(&directory).expect("temporary directory");
         let open = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(&folder, open).expect("readable folder");
-        let path = folder.join("ak-probe");
+        std::fs::set_permissions(&directory, open).expect("readable directory");
+        let path = directory.join("ak-probe");
         // By another process: a file that a thread here has open for writing is also open, for a moment, in what other
         // threads start, and cannot be executed then.
         let copied = std::process::Command::new("cp").arg(binary()).arg(&path).status().expect("cp");
@@ -74,8 +74,8 @@ impl SharedBinary {
 
 impl Drop for SharedBinary {
     fn drop(&mut self) {
-        if let Some(folder) = self.0.parent() {
-            std::fs::remove_dir_all(folder).expect("removed");
+        if let Some(directory) = self.0.parent() {
+            std::fs::remove_dir_all(directory).expect("removed");
         }
     }
 }

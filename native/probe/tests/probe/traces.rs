@@ -104,14 +104,14 @@ fn is_ours(pid: u32) -> bool {
 
 fn tagged_cgroups() -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut folders = vec![PathBuf::from("/sys/fs/cgroup")];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+    let mut directories = vec![PathBuf::from("/sys/fs/cgroup")];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 if entry.file_name().to_string_lossy().starts_with("agentkernel-probe-") {
                     found.push(entry.path());
                 }
-                folders.push(entry.path());
+                directories.push(entry.path());
             }
         }
     }

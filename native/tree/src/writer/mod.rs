@@ -1,4 +1,4 @@
-//! A stream as files and folders. Whoever sends it may send anything.
+//! A stream as files and directories. Whoever sends it may send anything.
 
 mod temporary;
 
@@ -17,7 +17,7 @@ use temporary::Temporary;
 
 /// A set-id bit never crosses.
 const PERMISSIONS: u32 = 0o777;
-const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
@@ -37,7 +37,7 @@ pub struct Writer {
     place: Option<Place>,
     levels: Vec<Level>,
     file: Current,
-    /// A folder that was not made, with all below it.
+    /// A directory that was not made, with all below it.
     skipped: Option<Vec<u8>>,
     entries: u64,
     is_complete: bool,
@@ -47,7 +47,7 @@ pub struct Writer {
 }
 
 struct Level {
-    folder: OwnedFd,
+    directory: OwnedFd,
     path: Vec<u8>,
     /// The mode and mtime that a new directory gets when nothing more comes into it.
     finish: Option<(u32, i64)>,
@@ -156,90 +156,90 @@ impl Writer {
                 }
                 self.is_complete = true;
             }
-            Record::Folder { path, mode, mtime_ms } => self.folder(path, *mode, *mtime_ms)?,
+            Record::Directory { path, mode, mtime_ms } => self.directory(path, *mode, *mtime_ms)?,
             Record::File { path, mode, mtime_ms, size } => self.start_file(path, *mode, *mtime_ms, *size)?,
             Record::Link { path, target } => self.link(path, target)?,
         }
         Ok(())
     }
 
-    /// Counts an entry and finds the folder that it goes into and its name there; None where it is left out.
-    fn at(&mut self, path: &[u8], is_folder: bool) -> Result<Option<CString>, Failure> {
+    /// Counts an entry and finds the directory that it goes into and its name there; None where it is left out.
+    fn at(&mut self, path: &[u8], is_directory: bool) -> Result<Option<CString>, Failure> {
         self.entries += 1;
         if self.entries > self.limits.entries {
-            return Err(Failure::new("too_large", format!("more than {} files and folders", self.limits.entries)));
+            return Err(Failure::new("too_large", format!("more than {} files and directories", self.limits.entries)));
         }
         if self.entries == 1 {
             if !path.is_empty() {
                 return Err(Failure::malformed("it does not begin with its root"));
             }
-            self.place = Some(self.destination.resolve(is_folder)?);
+            self.place = Some(self.destination.resolve(is_directory)?);
             return Ok(None);
         }
         if path.is_empty() {
             return Err(Failure::malformed("a second root"));
         }
-        if self.skipped.as_ref().is_some_and(|folder| is_below(path, folder)) {
+        if self.skipped.as_ref().is_some_and(|directory| is_below(path, directory)) {
             return Ok(None);
         }
         self.skipped = None;
-        let (folder, name) = match path.iter().rposition(|&b| b == b'/') {
+        let (directory, name) = match path.iter().rposition(|&b| b == b'/') {
             Some(at) => (&path[..at], &path[at + 1..]),
             None => (&b""[..], path),
         };
         if matches!(name, b"" | b"." | b"..") || name.contains(&0) {
             return Err(Failure::malformed("a name that is none"));
         }
-        while let Some(level) = self.levels.pop_if(|level| level.path != folder) {
+        while let Some(level) = self.levels.pop_if(|level| level.path != directory) {
             level.close();
         }
         if self.levels.is_empty() {
-            return Err(Failure::malformed("a path whose folder did not come before it"));
+            return Err(Failure::malformed("a path whose directory did not come before it"));
         }
         if !self.takes_any_name && name.iter().any(u8::is_ascii_control) {
-            self.refuse(path, is_folder, "its name has control characters");
+            self.refuse(path, is_directory, "its name has control characters");
             return Ok(None);
         }
         CString::new(name).map(Some).map_err(|_| Failure::malformed("a name that is none"))
     }
 
-    fn refuse(&mut self, path: &[u8], is_folder: bool, why: &str) {
+    fn refuse(&mut self, path: &[u8], is_directory: bool, why: &str) {
         self.report.note(path, why.as_bytes());
-        if is_folder {
+        if is_directory {
             self.skipped = Some(path.to_vec());
         }
     }
 
     /// Notes the error of one entry, unless it would stop all others too.
-    fn failed(&mut self, path: &[u8], is_folder: bool, errno: Errno) -> Result<(), Failure> {
+    fn failed(&mut self, path: &[u8], is_directory: bool, errno: Errno) -> Result<(), Failure> {
         if path.is_empty() || is_fatal(errno) {
             let shown =
                 String::from_utf8_lossy(if path.is_empty() { &self.destination.name } else { path }).into_owned();
             return Err(Failure::at(shown, errno));
         }
-        self.refuse(path, is_folder, &errno.to_string());
+        self.refuse(path, is_directory, &errno.to_string());
         Ok(())
     }
 
-    fn folder(&mut self, path: &[u8], mode: u32, mtime_ms: i64) -> Result<(), Failure> {
+    fn directory(&mut self, path: &[u8], mode: u32, mtime_ms: i64) -> Result<(), Failure> {
         let name = self.at(path, true)?;
         let made = match (name, self.place.take()) {
-            (None, Some(Place::Folder(folder))) => Ok((folder, None)),
-            (None, Some(Place::Named(parent, name))) => make_folder(&parent, &name, (mode, mtime_ms)),
+            (None, Some(Place::Directory(directory))) => Ok((directory, None)),
+            (None, Some(Place::Named(parent, name))) => make_directory(&parent, &name, (mode, mtime_ms)),
             (Some(_), _) if self.levels.len() >= DEEPEST => {
-                self.refuse(path, true, "too many folders deep");
+                self.refuse(path, true, "too many directories deep");
                 return Ok(());
             }
             (Some(name), _) => match self.levels.last() {
-                Some(level) => make_folder(&level.folder, &name, (mode, mtime_ms)),
+                Some(level) => make_directory(&level.directory, &name, (mode, mtime_ms)),
                 None => return Ok(()),
             },
             (None, None) => return Ok(()),
         };
         match made {
-            Ok((folder, finish)) => {
-                self.report.folders += 1;
-                self.levels.push(Level { folder, path: path.to_vec(), finish });
+            Ok((directory, finish)) => {
+                self.report.directories += 1;
+                self.levels.push(Level { directory, path: path.to_vec(), finish });
                 Ok(())
             }
             Err(Errno::NOTDIR | Errno::LOOP) if !path.is_empty() => {
@@ -257,12 +257,12 @@ impl Writer {
         }
         let root = match self.place.take() {
             Some(Place::Named(parent, name)) => Some((parent, name)),
-            Some(Place::Folder(_)) => return Err(Failure::malformed("a file in place of a folder")),
+            Some(Place::Directory(_)) => return Err(Failure::malformed("a file in place of a directory")),
             None => None,
         };
         let opened = match (&root, name, self.levels.last()) {
             (Some((parent, name)), ..) => Temporary::create(parent.as_fd()).map(|t| (t, name.clone())),
-            (None, Some(name), Some(level)) => Temporary::create(level.folder.as_fd()).map(|t| (t, name)),
+            (None, Some(name), Some(level)) => Temporary::create(level.directory.as_fd()).map(|t| (t, name)),
             _ => {
                 self.file = Current::Refused;
                 return Ok(());
@@ -329,7 +329,7 @@ impl Writer {
             return Ok(());
         }
         let Some(level) = self.levels.last() else { return Ok(()) };
-        match temporary::link(level.folder.as_fd(), target, &name) {
+        match temporary::link(level.directory.as_fd(), target, &name) {
             Ok(()) => {
                 self.report.links += 1;
                 Ok(())
@@ -353,28 +353,32 @@ impl Level {
     /// is left out.
     fn close(self) {
         if let Some((mode, mtime_ms)) = self.finish {
-            let _ = fchmod(&self.folder, Mode::from_raw_mode(mode & PERMISSIONS));
-            let _ = futimens(&self.folder, &times(mtime_ms));
+            let _ = fchmod(&self.directory, Mode::from_raw_mode(mode & PERMISSIONS));
+            let _ = futimens(&self.directory, &times(mtime_ms));
         }
     }
 }
 
-fn make_folder(parent: &OwnedFd, name: &CString, finish: (u32, i64)) -> Result<(OwnedFd, Option<(u32, i64)>), Errno> {
+fn make_directory(
+    parent: &OwnedFd,
+    name: &CString,
+    finish: (u32, i64),
+) -> Result<(OwnedFd, Option<(u32, i64)>), Errno> {
     match mkdirat(parent, name.as_c_str(), Mode::from_raw_mode(0o700)) {
-        Ok(()) => Ok((openat(parent, name.as_c_str(), FOLDER, Mode::empty())?, Some(finish))),
+        Ok(()) => Ok((openat(parent, name.as_c_str(), DIRECTORY, Mode::empty())?, Some(finish))),
         Err(Errno::EXIST) => {
             let there = statat(parent, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW)?;
             if FileType::from_raw_mode(there.st_mode) != FileType::Directory {
                 return Err(Errno::NOTDIR);
             }
-            Ok((openat(parent, name.as_c_str(), FOLDER, Mode::empty())?, None))
+            Ok((openat(parent, name.as_c_str(), DIRECTORY, Mode::empty())?, None))
         }
         Err(errno) => Err(errno),
     }
 }
 
-fn is_below(path: &[u8], folder: &[u8]) -> bool {
-    path.strip_prefix(folder).is_some_and(|rest| rest.first() == Some(&b'/'))
+fn is_below(path: &[u8], directory: &[u8]) -> bool {
+    path.strip_prefix(directory).is_some_and(|rest| rest.first() == Some(&b'/'))
 }
 
 fn times(mtime_ms: i64) -> Timestamps {

@@ -17,7 +17,7 @@ const ATTEMPTS: usize = 8;
 
 /// Removes its file unless that took its place.
 pub struct Temporary {
-    folder: OwnedFd,
+    directory: OwnedFd,
     name: String,
     file: OwnedFd,
     /// Where the next bytes go.
@@ -26,14 +26,14 @@ pub struct Temporary {
 }
 
 impl Temporary {
-    pub fn create(folder: BorrowedFd<'_>) -> Result<Self, Errno> {
+    pub fn create(directory: BorrowedFd<'_>) -> Result<Self, Errno> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         for _ in 0..ATTEMPTS {
             let name = new_name()?;
-            match openat(folder, &name, flags, Mode::RUSR | Mode::WUSR) {
+            match openat(directory, &name, flags, Mode::RUSR | Mode::WUSR) {
                 Ok(file) => {
-                    let folder = fcntl_dupfd_cloexec(folder, 0)?;
-                    return Ok(Self { folder, name, file, at: 0, is_placed: false });
+                    let directory = fcntl_dupfd_cloexec(directory, 0)?;
+                    return Ok(Self { directory, name, file, at: 0, is_placed: false });
                 }
                 Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno),
@@ -65,15 +65,15 @@ impl Temporary {
         Ok(())
     }
 
-    /// A link of that name is replaced and never followed; a folder, pipe or device stays.
+    /// A link of that name is replaced and never followed; a directory, pipe or device stays.
     pub fn place(mut self, name: &CStr, mode: u32, times: Timestamps) -> Result<(), Errno> {
-        if let Some(old) = replaceable(self.folder.as_fd(), name)? {
+        if let Some(old) = replaceable(self.directory.as_fd(), name)? {
             // Who may not give files away keeps them.
             let _ = fchown(&self.file, Some(Uid::from_raw(old.st_uid)), Some(Gid::from_raw(old.st_gid)));
         }
         fchmod(&self.file, Mode::from_raw_mode(mode))?;
         futimens(&self.file, &times)?;
-        renameat(&self.folder, &self.name, &self.folder, name)?;
+        renameat(&self.directory, &self.name, &self.directory, name)?;
         self.is_placed = true;
         Ok(())
     }
@@ -83,14 +83,14 @@ impl Drop for Temporary {
     fn drop(&mut self) {
         if !self.is_placed {
             // Somebody else may have removed it already.
-            let _ = unlinkat(&self.folder, &self.name, AtFlags::empty());
+            let _ = unlinkat(&self.directory, &self.name, AtFlags::empty());
         }
     }
 }
 
 /// The regular file of that name, if there is one.
-fn replaceable(folder: BorrowedFd<'_>, name: &CStr) -> Result<Option<rustix::fs::Stat>, Errno> {
-    let old = match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+fn replaceable(directory: BorrowedFd<'_>, name: &CStr) -> Result<Option<rustix::fs::Stat>, Errno> {
+    let old = match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(old) => old,
         Err(Errno::NOENT) => return Ok(None),
         Err(errno) => return Err(errno),
@@ -104,13 +104,13 @@ fn replaceable(folder: BorrowedFd<'_>, name: &CStr) -> Result<Option<rustix::fs:
 }
 
 /// Makes a link beside its place and renames it.
-pub fn link(folder: BorrowedFd<'_>, target: &[u8], name: &CStr) -> Result<(), Errno> {
-    replaceable(folder, name)?;
+pub fn link(directory: BorrowedFd<'_>, target: &[u8], name: &CStr) -> Result<(), Errno> {
+    replaceable(directory, name)?;
     let temporary = new_name()?;
-    rustix::fs::symlinkat(target, folder, &temporary)?;
-    renameat(folder, &temporary, folder, name).inspect_err(|_| {
+    rustix::fs::symlinkat(target, directory, &temporary)?;
+    renameat(directory, &temporary, directory, name).inspect_err(|_| {
         // The first error is the one to tell.
-        let _ = unlinkat(folder, &temporary, AtFlags::empty());
+        let _ = unlinkat(directory, &temporary, AtFlags::empty());
     })
 }
 

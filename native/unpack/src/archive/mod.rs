@@ -19,7 +19,7 @@ const MAX_EXTENSION: u64 = 1 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     File,
-    Folder,
+    Directory,
     Symlink,
     HardLink,
     Fifo,
@@ -189,13 +189,13 @@ impl<R: Read> Read for Archive<R> {
 
 fn kind_of(flag: u8, path: &[u8]) -> Kind {
     match flag {
-        // The oldest archives have no kind for folders.
-        0 if path.ends_with(b"/") => Kind::Folder,
+        // The oldest archives have no kind for directories.
+        0 if path.ends_with(b"/") => Kind::Directory,
         0 | b'0' | b'7' | b'S' => Kind::File,
         b'1' => Kind::HardLink,
         b'2' => Kind::Symlink,
         b'3' | b'4' => Kind::Device,
-        b'5' => Kind::Folder,
+        b'5' => Kind::Directory,
         b'6' => Kind::Fifo,
         _ => Kind::Unknown,
     }

@@ -41,7 +41,7 @@ pub fn is_root() -> bool {
 }
 
 pub struct Store {
-    folder: TempDir,
+    directory: TempDir,
     binary: PathBuf,
     actor: Actor,
     pub max_bytes: u64,
@@ -53,14 +53,14 @@ pub struct Store {
 
 impl Store {
     pub fn new(actor: Actor) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("permissions");
+        let directory = tempfile::tempdir().expect("a directory");
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).expect("permissions");
         // Where the checkout lies, a stranger may not be able to read. By another process: a file that a thread here has
         // open for writing is also open, for a moment, in what other threads start, and cannot be executed then.
-        let binary = folder.path().join("ak-unpack");
+        let binary = directory.path().join("ak-unpack");
         let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_ak-unpack")).arg(&binary).status().expect("cp");
         assert!(copied.success(), "copy the binary");
-        Self { folder, binary, actor, max_bytes: 1 << 30, max_entries: 100_000, layers: Vec::new(), count: 0 }
+        Self { directory, binary, actor, max_bytes: 1 << 30, max_entries: 100_000, layers: Vec::new(), count: 0 }
     }
 
     fn is_other_user(&self) -> bool {
@@ -76,25 +76,25 @@ impl Store {
         command
     }
 
-    fn new_folder(&mut self, prefix: &str) -> PathBuf {
+    fn new_directory(&mut self, prefix: &str) -> PathBuf {
         self.count += 1;
-        let path = self.folder.path().join(format!("{prefix}{}", self.count));
-        fs::create_dir(&path).expect("make a folder");
+        let path = self.directory.path().join(format!("{prefix}{}", self.count));
+        fs::create_dir(&path).expect("make a directory");
         if self.is_other_user() {
-            chown(&path, Some(STRANGER), Some(STRANGER)).expect("give the folder away");
+            chown(&path, Some(STRANGER), Some(STRANGER)).expect("give the directory away");
         }
         path
     }
 
     /// The unpacker's answer to a layer over those that were accepted before.
     pub fn try_layer(&mut self, compression: &str, blob: &[u8], diff_id: &str) -> Value {
-        let target = self.new_folder("layer");
+        let target = self.new_directory("layer");
         let below: Vec<PathBuf> = self.layers.iter().rev().map(|layer| layer.join("fs")).collect();
         let order = json!({
             "target": target, "below": below, "compression": compression, "diffId": diff_id,
             "maxBytes": self.max_bytes, "maxEntries": self.max_entries, "sync": false,
         });
-        fs::write(self.folder.path().join("blob"), blob).expect("write the blob");
+        fs::write(self.directory.path().join("blob"), blob).expect("write the blob");
         let answer = self.answer_to("layer", &order);
         if answer["event"] == "done" {
             self.layers.push(target);
@@ -107,7 +107,7 @@ impl Store {
         let mut child = self
             .command("sh")
             .args(["-c", "exec \"$0\" \"$2\" 3<&0 4<\"$1\" </dev/null"])
-            .args([&self.binary, &self.folder.path().join("blob"), Path::new(verb)])
+            .args([&self.binary, &self.directory.path().join("blob"), Path::new(verb)])
             .stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)))
             .spawn()
             .expect("start the unpacker");
@@ -120,7 +120,7 @@ impl Store {
 
     /// The answer to the wish for a disk of all layers, and where it would lie.
     pub fn disk(&mut self, max_bytes: u64) -> (Value, PathBuf) {
-        let target = self.new_folder("disk");
+        let target = self.new_directory("disk");
         let layers: Vec<PathBuf> = self.layers.iter().rev().map(|layer| layer.join("fs")).collect();
         let answer = self.answer_to("disk", &json!({ "target": target, "layers": layers, "maxBytes": max_bytes }));
         (answer, target.join("root.erofs"))
@@ -144,8 +144,8 @@ impl Store {
 
     /// Output of a shell in the root that all layers make together. Ids are those that the image gave.
     pub fn look(&mut self, script: &str) -> String {
-        let at = self.new_folder("merged");
-        let empty = self.new_folder("empty");
+        let at = self.new_directory("merged");
+        let empty = self.new_directory("empty");
         let mut lower: Vec<String> = self.layers.iter().rev().map(|l| l.join("fs").display().to_string()).collect();
         lower.push(empty.display().to_string());
         let mount = format!(
@@ -175,12 +175,12 @@ impl Store {
     }
 
     pub fn removes_everything(&mut self) {
-        let layers: Vec<PathBuf> = fs::read_dir(self.folder.path())
+        let layers: Vec<PathBuf> = fs::read_dir(self.directory.path())
             .expect("list")
             .map(|entry| entry.expect("an entry").path())
             .filter(|path| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("layer")))
             .collect();
-        // The folders lie in one that is root's; what is in them is the actor's to remove.
+        // The directories lie in one that is root's; what is in them is the actor's to remove.
         let inner: Vec<PathBuf> = layers.iter().flat_map(|l| [l.join("fs"), l.join("work")]).collect();
         let output = self.command(&self.binary).arg("remove").args(&inner).output().expect("start the removal");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -190,7 +190,7 @@ impl Store {
     }
 
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        self.directory.path()
     }
 }
 

@@ -38,7 +38,7 @@ impl Item {
         Self { data: data.as_ref().to_vec(), ..Self::new(b'0', name) }
     }
 
-    pub fn folder(name: impl AsRef<[u8]>) -> Self {
+    pub fn directory(name: impl AsRef<[u8]>) -> Self {
         Self::new(b'5', name)
     }
 

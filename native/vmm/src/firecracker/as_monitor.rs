@@ -1,5 +1,5 @@
 //! Firecracker behind the interface that all monitors have: files are descriptors, which Firecracker inherits and opens
-//! by their names in /proc; its sockets lie in the jail's own temporary folder.
+//! by their names in /proc; its sockets lie in the jail's own temporary directory.
 
 use std::{
     fs::File,
@@ -15,7 +15,7 @@ use crate::{
     spec::{INITRD_FD, KERNEL_FD, MEMORY_FD, MachineSpec, ROOT_FD, STATE_FD},
 };
 
-const FOLDER: &str = "/tmp";
+const DIRECTORY: &str = "/tmp";
 const ELF: &[u8; 4] = b"\x7fELF";
 
 impl Monitor for Firecracker {
@@ -76,7 +76,7 @@ fn check_kernel() -> Outcome<()> {
 fn machine(spec: &MachineSpec) -> Machine {
     Machine {
         program: spec.program.clone(),
-        folder: FOLDER.into(),
+        directory: DIRECTORY.into(),
         kernel: inherited(KERNEL_FD),
         initramfs: inherited(INITRD_FD),
         command_line: spec.command_line_on_hardware(),

@@ -52,7 +52,7 @@ const LONGEST_MESSAGE: usize = 4096;
 pub struct Machine {
     pub program: PathBuf,
     /// Where its sockets are made: nobody else's, and new for each process.
-    pub folder: PathBuf,
+    pub directory: PathBuf,
     pub kernel: PathBuf,
     pub initramfs: PathBuf,
     pub command_line: String,
@@ -105,7 +105,7 @@ impl Firecracker {
     }
 
     fn start(machine: &Machine) -> Outcome<Self> {
-        let Sockets { api, guest } = Sockets::in_folder(&machine.folder);
+        let Sockets { api, guest } = Sockets::in_directory(&machine.directory);
         let program = machine.program.display();
         let mut process =
             Process::start(&machine.program, &api).during(format_args!("start Firecracker at {program}"))?;

@@ -193,14 +193,14 @@ pub fn describe(status: ExitStatus) -> String {
     }
 }
 
-/// Its sockets, in a folder that is the machine's own: Firecracker refuses to listen where a file is already.
+/// Its sockets, in a directory that is the machine's own: Firecracker refuses to listen where a file is already.
 pub struct Sockets {
     pub api: PathBuf,
     pub guest: PathBuf,
 }
 
 impl Sockets {
-    pub fn in_folder(folder: &Path) -> Self {
-        Self { api: folder.join("api.sock"), guest: folder.join("guest.sock") }
+    pub fn in_directory(directory: &Path) -> Self {
+        Self { api: directory.join("api.sock"), guest: directory.join("guest.sock") }
     }
 }

@@ -16,13 +16,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub const WAITING: &[u8] = br#"{"said":"waiting"}"#;
 
 pub struct Bench {
-    folder: TempDir,
+    directory: TempDir,
 }
 
 impl Bench {
     /// `wishes` are of the double: see its mischief.rs.
     pub fn new(wishes: &[(&str, &str)]) -> Self {
-        let bench = Self { folder: TempDir::new().expect("a folder") };
+        let bench = Self { directory: TempDir::new().expect("a directory") };
         for name in ["kernel", "initramfs", "root", "disk"] {
             fs::write(bench.path(name), name).expect("a file of the machine's");
         }
@@ -41,17 +41,17 @@ impl Bench {
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
-    /// Each time with a fresh folder for its sockets at the same place, as in a jail.
+    /// Each time with a fresh directory for its sockets at the same place, as in a jail.
     pub fn machine(&self) -> Machine {
         for name in ["api.sock", "guest.sock"] {
             let _ = fs::remove_file(self.path(name));
         }
         Machine {
             program: self.path("firecracker"),
-            folder: self.folder.path().to_owned(),
+            directory: self.directory.path().to_owned(),
             kernel: self.path("kernel"),
             initramfs: self.path("initramfs"),
             command_line: "quiet panic=-1".into(),
@@ -70,15 +70,15 @@ impl Bench {
     /// The requests to Firecracker, one a line, with the bench's own directory as `.`.
     pub fn record(&self) -> Vec<String> {
         let text = fs::read_to_string(self.path("record")).expect("the record");
-        let folder = self.folder.path().to_str().expect("a plain path");
-        text.lines().map(|line| line.replace(folder, ".")).collect()
+        let directory = self.directory.path().to_str().expect("a plain path");
+        text.lines().map(|line| line.replace(directory, ".")).collect()
     }
 }
 
-/// Built with the tests, two folders beside them.
+/// Built with the tests, two directories beside them.
 pub fn double() -> PathBuf {
     let own = env::current_exe().expect("our own program");
-    let profile = own.parent().and_then(Path::parent).expect("the folder of the profile");
+    let profile = own.parent().and_then(Path::parent).expect("the directory of the profile");
     profile.join("examples/firecracker-double")
 }
 

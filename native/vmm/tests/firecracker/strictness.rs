@@ -18,8 +18,8 @@ struct Double {
 }
 
 impl Double {
-    fn start(folder: &Path) -> Self {
-        let socket = folder.join("raw.sock");
+    fn start(directory: &Path) -> Self {
+        let socket = directory.join("raw.sock");
         let _ = std::fs::remove_file(&socket);
         let mut command = Command::new(double());
         let process = command.arg("--api-sock").arg(&socket).stdout(Stdio::null()).spawn().expect("the double");

@@ -30,7 +30,7 @@ impl Guest<'_> {
                 self.read_stdin(&pieces, is_nonblocking)?
             }
             Open::Stdout | Open::Stderr => return Err(Errno::BADF.into()),
-            Open::Folder(_) => return Err(Errno::ISDIR.into()),
+            Open::Directory(_) => return Err(Errno::ISDIR.into()),
             Open::File(file) if !file.can_read => return Err(Errno::BADF.into()),
             Open::File(file) => {
                 let fd = file.fd.as_fd();
@@ -67,7 +67,7 @@ impl Guest<'_> {
             Open::Stdout => self.write_stream(&pieces, true)?,
             Open::Stderr => self.write_stream(&pieces, false)?,
             Open::Stdin { .. } => return Err(Errno::BADF.into()),
-            Open::Folder(_) => return Err(Errno::ISDIR.into()),
+            Open::Directory(_) => return Err(Errno::ISDIR.into()),
             Open::File(file) if !file.can_write => return Err(Errno::BADF.into()),
             Open::File(file) => {
                 let fd = file.fd.as_fd();
@@ -127,7 +127,7 @@ impl Guest<'_> {
     pub fn fd_sync(&mut self, fd: u32) -> Answer {
         match self.wasi.descriptors.get(fd)? {
             Open::File(file) => Ok(fsync(&file.fd)?),
-            Open::Folder(folder) => Ok(fsync(&folder.fd)?),
+            Open::Directory(directory) => Ok(fsync(&directory.fd)?),
             _ => Err(Errno::INVAL.into()),
         }
     }
@@ -135,7 +135,7 @@ impl Guest<'_> {
     pub fn fd_datasync(&mut self, fd: u32) -> Answer {
         match self.wasi.descriptors.get(fd)? {
             Open::File(file) => Ok(fdatasync(&file.fd)?),
-            Open::Folder(folder) => Ok(fdatasync(&folder.fd)?),
+            Open::Directory(directory) => Ok(fdatasync(&directory.fd)?),
             _ => Err(Errno::INVAL.into()),
         }
     }

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
+use crate::wasi::directory::Listed;
 use crate::wasi::errno::{Answer, Errno};
-use crate::wasi::folder::Listed;
 use crate::wasi::guest::Guest;
 
 /// A descriptor each, which the jail counts as well.
@@ -18,7 +18,7 @@ pub enum Open {
     Stdout,
     Stderr,
     File(OpenFile),
-    Folder(OpenFolder),
+    Directory(OpenDirectory),
 }
 
 pub struct OpenFile {
@@ -29,7 +29,7 @@ pub struct OpenFile {
     pub readonly: bool,
 }
 
-pub struct OpenFolder {
+pub struct OpenDirectory {
     pub fd: OwnedFd,
     /// Nothing below it may be changed.
     pub readonly: bool,
@@ -49,7 +49,7 @@ impl Default for Descriptors {
 impl Descriptors {
     pub fn preopen(&mut self, path: &Path, name: &str, readonly: bool) -> io::Result<()> {
         let fd = openat(CWD, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-        self.0.push(Some(Open::Folder(OpenFolder { fd, readonly, name: Some(name.to_owned()), listed: None })));
+        self.0.push(Some(Open::Directory(OpenDirectory { fd, readonly, name: Some(name.to_owned()), listed: None })));
         Ok(())
     }
 
@@ -73,22 +73,22 @@ impl Descriptors {
     pub fn file(&mut self, number: u32) -> Answer<&mut OpenFile> {
         match self.get(number)? {
             Open::File(file) => Ok(file),
-            Open::Folder(_) => Err(Errno::ISDIR.into()),
+            Open::Directory(_) => Err(Errno::ISDIR.into()),
             _ => Err(Errno::SPIPE.into()),
         }
     }
 
-    pub fn folder(&mut self, number: u32) -> Answer<&mut OpenFolder> {
+    pub fn directory(&mut self, number: u32) -> Answer<&mut OpenDirectory> {
         match self.get(number)? {
-            Open::Folder(folder) => Ok(folder),
+            Open::Directory(directory) => Ok(directory),
             _ => Err(Errno::NOTDIR.into()),
         }
     }
 
     /// One that something is to be changed in.
-    pub fn changeable(&mut self, number: u32) -> Answer<&mut OpenFolder> {
-        let folder = self.folder(number)?;
-        if folder.readonly { Err(Errno::ROFS.into()) } else { Ok(folder) }
+    pub fn changeable(&mut self, number: u32) -> Answer<&mut OpenDirectory> {
+        let directory = self.directory(number)?;
+        if directory.readonly { Err(Errno::ROFS.into()) } else { Ok(directory) }
     }
 
     fn take(&mut self, number: u32) -> Answer<Open> {
@@ -128,7 +128,7 @@ impl Guest<'_> {
 
     fn name_of(&mut self, fd: u32) -> Answer<String> {
         match self.wasi.descriptors.get(fd)? {
-            Open::Folder(folder) => Ok(folder.name.clone().ok_or(Errno::BADF)?),
+            Open::Directory(directory) => Ok(directory.name.clone().ok_or(Errno::BADF)?),
             _ => Err(Errno::BADF.into()),
         }
     }

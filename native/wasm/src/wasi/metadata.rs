@@ -42,7 +42,7 @@ impl Guest<'_> {
                 let base = OF_FILES | if file.can_read { READ } else { 0 } | if file.can_write { CHANGING } else { 0 };
                 (kind_of(fstat(&file.fd)?.st_mode), told_flags(fcntl_getfl(&file.fd)?), base | SEEK_AND_TELL, 0)
             }
-            Open::Folder(_) => (3, 0, ALL & !(READ | WRITE | SEEK_AND_TELL), ALL),
+            Open::Directory(_) => (3, 0, ALL & !(READ | WRITE | SEEK_AND_TELL), ALL),
         };
         let mut told = [0; 24];
         told[0] = kind;
@@ -64,7 +64,7 @@ impl Guest<'_> {
                 let append = if wanted & flags::APPEND != 0 { OFlags::APPEND } else { OFlags::empty() };
                 Ok(fcntl_setfl(&file.fd, kept | append)?)
             }
-            Open::Folder(_) => Err(Errno::BADF.into()),
+            Open::Directory(_) => Err(Errno::BADF.into()),
         }
     }
 
@@ -76,7 +76,7 @@ impl Guest<'_> {
     pub fn fd_filestat_get(&mut self, fd: u32, at: u32) -> Answer {
         let stat = match self.wasi.descriptors.get(fd)? {
             Open::File(file) => fstat(&file.fd)?,
-            Open::Folder(folder) => fstat(&folder.fd)?,
+            Open::Directory(directory) => fstat(&directory.fd)?,
             _ => return self.put(at, &[0; 64]),
         };
         self.put(at, &told_stat(&stat))
@@ -86,7 +86,7 @@ impl Guest<'_> {
         let times = times_of(accessed, modified, which)?;
         let (fd, readonly) = match self.wasi.descriptors.get(fd)? {
             Open::File(file) => (file.fd.as_fd(), file.readonly),
-            Open::Folder(folder) => (folder.fd.as_fd(), folder.readonly),
+            Open::Directory(directory) => (directory.fd.as_fd(), directory.readonly),
             _ => return Err(Errno::INVAL.into()),
         };
         if readonly { Err(Errno::ROFS.into()) } else { Ok(futimens(fd, &times)?) }

@@ -1,13 +1,13 @@
-//! WASI preview 1, for modules: words, clocks, streams, and the folders that the policy shows. It owns what a module can
-//! name; the kernel holds every path to its folder (`openat2` beneath it), and the jail around this process shows
-//! nothing else in any case. There are no sockets, and only plain files and folders can be opened.
+//! WASI preview 1, for modules: words, clocks, streams, and the directories that the policy shows. It owns what a module can
+//! name; the kernel holds every path to its directory (`openat2` beneath it), and the jail around this process shows
+//! nothing else in any case. There are no sockets, and only plain files and directories can be opened.
 //!
 //! A function here never waits without being interruptible: by [`Kill`], or because the kernel answers at once.
 
 mod data;
 mod descriptors;
+mod directory;
 mod errno;
-mod folder;
 mod guest;
 mod metadata;
 mod paths;
@@ -53,7 +53,7 @@ impl Wasi {
         Self { args, variables, descriptors: Descriptors::default(), stdin, stdout, stderr, kill }
     }
 
-    /// A folder of this process's that the module finds open, under a name.
+    /// A directory of this process's that the module finds open, under a name.
     pub fn preopen(&mut self, path: &std::path::Path, name: &str, readonly: bool) -> std::io::Result<()> {
         self.descriptors.preopen(path, name, readonly)
     }

@@ -1,5 +1,5 @@
-//! Files by their paths below a folder. The kernel follows each path and refuses one that leaves its folder; what is done
-//! to a name is done to the last part of a path, in a folder that was found so.
+//! Files by their paths below a directory. The kernel follows each path and refuses one that leaves its directory; what is done
+//! to a name is done to the last part of a path, in a directory that was found so.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -9,7 +9,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno as Kernel;
 
-use crate::wasi::descriptors::{Open, OpenFile, OpenFolder};
+use crate::wasi::descriptors::{Open, OpenDirectory, OpenFile};
 use crate::wasi::errno::{Answer, Errno, Fault};
 use crate::wasi::guest::Guest;
 use crate::wasi::metadata::{flags, times_of, told_stat};
@@ -23,14 +23,14 @@ mod create {
 }
 const RIGHT_TO_READ: u64 = 1 << 1 | 1 << 14;
 const RIGHT_TO_WRITE: u64 = 1 | 1 << 6 | 1 << 8 | 1 << 22;
-/// Whoever renames folders all the time can make the kernel say "again" as often as it likes.
+/// Whoever renames directories all the time can make the kernel say "again" as often as it likes.
 const TRIES: usize = 64;
 
-/// Nothing outside of the folder is ever found, not even for a moment.
-fn find(folder: BorrowedFd<'_>, path: &str, how: OFlags, mode: Mode) -> Answer<OwnedFd> {
+/// Nothing outside of the directory is ever found, not even for a moment.
+fn find(directory: BorrowedFd<'_>, path: &str, how: OFlags, mode: Mode) -> Answer<OwnedFd> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     for _ in 0..TRIES {
-        match openat2(folder, path, how | OFlags::CLOEXEC, mode, resolve) {
+        match openat2(directory, path, how | OFlags::CLOEXEC, mode, resolve) {
             Err(Kernel::AGAIN) => {}
             Err(Kernel::XDEV) => return Err(Errno::PERM.into()),
             other => return Ok(other?),
@@ -39,15 +39,15 @@ fn find(folder: BorrowedFd<'_>, path: &str, how: OFlags, mode: Mode) -> Answer<O
     Err(Errno::AGAIN.into())
 }
 
-/// The folder that a path's last part is in, and that part.
+/// The directory that a path's last part is in, and that part.
 struct Place {
-    folder: OwnedFd,
+    directory: OwnedFd,
     name: String,
-    /// It was written with a slash behind it, as only folders are.
-    is_folder: bool,
+    /// It was written with a slash behind it, as only directories are.
+    is_directory: bool,
 }
 
-fn place(folder: BorrowedFd<'_>, path: &str) -> Answer<Place> {
+fn place(directory: BorrowedFd<'_>, path: &str) -> Answer<Place> {
     let trimmed = path.trim_end_matches('/');
     if path.is_empty() {
         return Err(Errno::NOENT.into());
@@ -59,16 +59,21 @@ fn place(folder: BorrowedFd<'_>, path: &str) -> Answer<Place> {
     if name == "." || name == ".." {
         return Err(Errno::INVAL.into());
     }
-    let folder = find(folder, parent, OFlags::PATH | OFlags::DIRECTORY, Mode::empty())?;
-    let is_folder = trimmed.len() < path.len();
-    Ok(Place { folder, name: name.to_owned(), is_folder })
+    let directory = find(directory, parent, OFlags::PATH | OFlags::DIRECTORY, Mode::empty())?;
+    let is_directory = trimmed.len() < path.len();
+    Ok(Place { directory, name: name.to_owned(), is_directory })
 }
 
 impl Place {
     /// The kernel would follow a link where a slash is behind it; so the slash is left out, and what it asks for checked.
     fn checked(self) -> Answer<Self> {
-        if self.is_folder {
-            find(self.folder.as_fd(), &self.name, OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW, Mode::empty())?;
+        if self.is_directory {
+            find(
+                self.directory.as_fd(),
+                &self.name,
+                OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW,
+                Mode::empty(),
+            )?;
         }
         Ok(self)
     }
@@ -113,9 +118,9 @@ impl Guest<'_> {
         at: u32,
     ) -> Answer {
         let path = self.text(path, length)?;
-        let folder = self.wasi.descriptors.folder(fd)?;
+        let directory = self.wasi.descriptors.directory(fd)?;
         let (can_read, can_write) = (base & RIGHT_TO_READ != 0, base & RIGHT_TO_WRITE != 0);
-        let readonly = folder.readonly;
+        let readonly = directory.readonly;
         if readonly && (can_write || open & (create::CREATE | create::TRUNCATE) != 0) {
             return Err(Errno::ROFS.into());
         }
@@ -125,10 +130,10 @@ impl Guest<'_> {
         let how = how_of(open, can_read, can_write && open & create::DIRECTORY == 0, wanted, lookup);
         // The kernel takes a mode only where a file may be made.
         let mode = if open & create::CREATE != 0 { Mode::from_raw_mode(0o666) } else { Mode::empty() };
-        let fd = find(folder.fd.as_fd(), &path, how, mode)?;
+        let fd = find(directory.fd.as_fd(), &path, how, mode)?;
         let opened = match FileType::from_raw_mode(fstat(&fd)?.st_mode) {
             FileType::RegularFile => Open::File(OpenFile { fd, can_read, can_write, readonly }),
-            FileType::Directory => Open::Folder(OpenFolder { fd, readonly, name: None, listed: None }),
+            FileType::Directory => Open::Directory(OpenDirectory { fd, readonly, name: None, listed: None }),
             _ => return Err(Errno::NOTSUP.into()),
         };
         let number = self.wasi.descriptors.add(opened)?;
@@ -137,9 +142,9 @@ impl Guest<'_> {
 
     pub fn path_filestat_get(&mut self, fd: u32, lookup: u32, path: u32, length: u32, at: u32) -> Answer {
         let path = self.text(path, length)?;
-        let folder = self.wasi.descriptors.folder(fd)?;
+        let directory = self.wasi.descriptors.directory(fd)?;
         let follow = if lookup & FOLLOW == 0 { OFlags::NOFOLLOW } else { OFlags::empty() };
-        let found = find(folder.fd.as_fd(), &path, OFlags::PATH | follow, Mode::empty())?;
+        let found = find(directory.fd.as_fd(), &path, OFlags::PATH | follow, Mode::empty())?;
         let told = told_stat(&fstat(&found)?);
         self.put(at, &told)
     }
@@ -157,21 +162,21 @@ impl Guest<'_> {
     ) -> Answer {
         let path = self.text(path, length)?;
         let times = times_of(accessed, modified, which)?;
-        let folder = self.wasi.descriptors.changeable(fd)?;
+        let directory = self.wasi.descriptors.changeable(fd)?;
         if lookup & FOLLOW != 0 {
             // Only named, not opened: somebody may wait for the other end of a pipe.
-            let found = find(folder.fd.as_fd(), &path, OFlags::PATH, Mode::empty())?;
+            let found = find(directory.fd.as_fd(), &path, OFlags::PATH, Mode::empty())?;
             return Ok(utimensat(&found, "", &times, AtFlags::EMPTY_PATH)?);
         }
-        let place = place(folder.fd.as_fd(), &path)?.checked()?;
-        Ok(utimensat(&place.folder, &place.name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+        let place = place(directory.fd.as_fd(), &path)?.checked()?;
+        Ok(utimensat(&place.directory, &place.name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
     pub fn path_create_directory(&mut self, fd: u32, path: u32, length: u32) -> Answer {
         let path = self.text(path, length)?;
-        let folder = self.wasi.descriptors.changeable(fd)?;
-        match place(folder.fd.as_fd(), &path) {
-            Ok(place) => Ok(mkdirat(&place.folder, &place.name, Mode::from_raw_mode(0o777))?),
+        let directory = self.wasi.descriptors.changeable(fd)?;
+        match place(directory.fd.as_fd(), &path) {
+            Ok(place) => Ok(mkdirat(&place.directory, &place.name, Mode::from_raw_mode(0o777))?),
             Err(Fault::Told(Errno::INVAL)) => Err(Errno::EXIST.into()),
             Err(fault) => Err(fault),
         }
@@ -179,19 +184,19 @@ impl Guest<'_> {
 
     pub fn path_remove_directory(&mut self, fd: u32, path: u32, length: u32) -> Answer {
         let path = self.text(path, length)?;
-        let folder = self.wasi.descriptors.changeable(fd)?;
-        let place = place(folder.fd.as_fd(), &path)?.checked()?;
-        Ok(unlinkat(&place.folder, &place.name, AtFlags::REMOVEDIR)?)
+        let directory = self.wasi.descriptors.changeable(fd)?;
+        let place = place(directory.fd.as_fd(), &path)?.checked()?;
+        Ok(unlinkat(&place.directory, &place.name, AtFlags::REMOVEDIR)?)
     }
 
     pub fn path_unlink_file(&mut self, fd: u32, path: u32, length: u32) -> Answer {
         let path = self.text(path, length)?;
-        let folder = self.wasi.descriptors.changeable(fd)?;
-        let place = place(folder.fd.as_fd(), &path)?;
-        if place.is_folder {
+        let directory = self.wasi.descriptors.changeable(fd)?;
+        let place = place(directory.fd.as_fd(), &path)?;
+        if place.is_directory {
             return Err(Errno::ISDIR.into());
         }
-        Ok(unlinkat(&place.folder, &place.name, AtFlags::empty())?)
+        Ok(unlinkat(&place.directory, &place.name, AtFlags::empty())?)
     }
 
     pub fn path_rename(
@@ -206,10 +211,10 @@ impl Guest<'_> {
         let (old, new) = (self.text(old, old_length)?, self.text(new, new_length)?);
         let mut from = place(self.wasi.descriptors.changeable(old_fd)?.fd.as_fd(), &old)?;
         let to = place(self.wasi.descriptors.changeable(new_fd)?.fd.as_fd(), &new)?;
-        // A slash behind either name says that a folder is meant.
-        from.is_folder |= to.is_folder;
+        // A slash behind either name says that a directory is meant.
+        from.is_directory |= to.is_directory;
         let from = from.checked()?;
-        Ok(renameat(&from.folder, &from.name, &to.folder, &to.name)?)
+        Ok(renameat(&from.directory, &from.name, &to.directory, &to.name)?)
     }
 
     #[expect(clippy::too_many_arguments, reason = "WASI's own list")]
@@ -229,10 +234,10 @@ impl Guest<'_> {
         let (old, new) = (self.text(old, old_length)?, self.text(new, new_length)?);
         let from = place(self.wasi.descriptors.changeable(old_fd)?.fd.as_fd(), &old)?.checked()?;
         let to = place(self.wasi.descriptors.changeable(new_fd)?.fd.as_fd(), &new)?;
-        if to.is_folder {
+        if to.is_directory {
             return Err(Errno::NOENT.into());
         }
-        Ok(linkat(&from.folder, &from.name, &to.folder, &to.name, AtFlags::empty())?)
+        Ok(linkat(&from.directory, &from.name, &to.directory, &to.name, AtFlags::empty())?)
     }
 
     /// One that starts at the root would mean another file to everybody else.
@@ -241,19 +246,19 @@ impl Guest<'_> {
         if target.starts_with('/') {
             return Err(Errno::PERM.into());
         }
-        let folder = self.wasi.descriptors.changeable(fd)?;
-        let place = place(folder.fd.as_fd(), &path)?;
-        if place.is_folder {
+        let directory = self.wasi.descriptors.changeable(fd)?;
+        let place = place(directory.fd.as_fd(), &path)?;
+        if place.is_directory {
             return Err(Errno::NOENT.into());
         }
-        Ok(symlinkat(&target, &place.folder, &place.name)?)
+        Ok(symlinkat(&target, &place.directory, &place.name)?)
     }
 
     pub fn path_readlink(&mut self, fd: u32, path: u32, length: u32, buffer: u32, room: u32, at: u32) -> Answer {
         let path = self.text(path, length)?;
-        let folder = self.wasi.descriptors.folder(fd)?;
-        let place = place(folder.fd.as_fd(), &path)?;
-        let target = readlinkat(&place.folder, &place.name, Vec::new())?.into_bytes();
+        let directory = self.wasi.descriptors.directory(fd)?;
+        let place = place(directory.fd.as_fd(), &path)?;
+        let target = readlinkat(&place.directory, &place.name, Vec::new())?.into_bytes();
         // An absolute one says where things lie, and could not be followed.
         if target.starts_with(b"/") {
             return Err(Errno::PERM.into());

@@ -12,7 +12,7 @@ pub enum Version {
 
 pub const CONTROLLERS: [&str; 3] = ["pids", "memory", "cpu"];
 
-/// A folder under which a cgroup could be made that limits `controllers`.
+/// A directory under which a cgroup could be made that limits `controllers`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Place {
     pub version: Version,
@@ -22,9 +22,9 @@ pub struct Place {
 
 /// The host's hierarchies as this process sees them.
 pub struct Hierarchies {
-    /// Own v1 folder of each controller that is mounted as v1.
+    /// Own v1 directory of each controller that is mounted as v1.
     v1: Vec<(&'static str, PathBuf)>,
-    /// Own v2 folder and its ancestors, nearest first.
+    /// Own v2 directory and its ancestors, nearest first.
     v2: Vec<PathBuf>,
 }
 
@@ -33,7 +33,7 @@ impl Hierarchies {
         let own = fs::read_to_string("/proc/self/cgroup")?;
         let mut found = Hierarchies::parse(&own, &fs::read_to_string("/proc/self/mountinfo")?);
         // A group whose memory or processor time somebody limited is not left.
-        let kept = found.v2.iter().position(|folder| has_limits(folder)).map_or(found.v2.len(), |last| last + 1);
+        let kept = found.v2.iter().position(|directory| has_limits(directory)).map_or(found.v2.len(), |last| last + 1);
         found.v2.truncate(kept);
         Ok(found)
     }
@@ -57,21 +57,23 @@ impl Hierarchies {
         Hierarchies { v1: v1.collect(), v2: v2.unwrap_or_default() }
     }
 
-    /// Every folder that could hold our cgroup, for cleaning up.
+    /// Every directory that could hold our cgroup, for cleaning up.
     pub fn parents(&self) -> impl Iterator<Item = &PathBuf> {
-        self.v1.iter().map(|(_, folder)| folder).chain(&self.v2)
+        self.v1.iter().map(|(_, directory)| directory).chain(&self.v2)
     }
 
-    /// Where to make cgroups: the own v1 folders, then for what v1 does not have the nearest v2 ancestor that
-    /// is writable and offers most. `offers` tells a v2 folder's usable controllers, None where not writable.
+    /// Where to make cgroups: the own v1 directories, then for what v1 does not have the nearest v2 ancestor that
+    /// is writable and offers most. `offers` tells a v2 directory's usable controllers, None where not writable.
     pub fn places(&self, offers: impl Fn(&Path) -> Option<Vec<&'static str>>) -> Vec<Place> {
         let mut places: Vec<Place> = Vec::new();
-        for (controller, folder) in &self.v1 {
-            match places.iter_mut().find(|place| &place.parent == folder) {
+        for (controller, directory) in &self.v1 {
+            match places.iter_mut().find(|place| &place.parent == directory) {
                 Some(shared) => shared.controllers.push(controller),
-                None => {
-                    places.push(Place { version: Version::V1, parent: folder.clone(), controllers: vec![controller] })
-                }
+                None => places.push(Place {
+                    version: Version::V1,
+                    parent: directory.clone(),
+                    controllers: vec![controller],
+                }),
             }
         }
         let in_v1 = |name: &str| self.v1.iter().any(|(controller, _)| *controller == name);
@@ -79,10 +81,14 @@ impl Hierarchies {
             .v2
             .iter()
             .rev()
-            .filter_map(|folder| {
-                let mut controllers = offers(folder)?;
+            .filter_map(|directory| {
+                let mut controllers = offers(directory)?;
                 controllers.retain(|name| !in_v1(name));
-                (!controllers.is_empty()).then(|| Place { version: Version::V2, parent: folder.clone(), controllers })
+                (!controllers.is_empty()).then(|| Place {
+                    version: Version::V2,
+                    parent: directory.clone(),
+                    controllers,
+                })
             })
             // The last of equals wins, and the nearest comes last.
             .max_by_key(|place| place.controllers.len());
@@ -92,15 +98,15 @@ impl Hierarchies {
 }
 
 /// Returns the controllers that a cgroup v2 directory can pass on to children, if this user may make some.
-pub fn offered_by(folder: &Path) -> Option<Vec<&'static str>> {
-    let writable = rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok();
-    let passed_on = fs::read_to_string(folder.join("cgroup.subtree_control")).ok()?;
+pub fn offered_by(directory: &Path) -> Option<Vec<&'static str>> {
+    let writable = rustix::fs::access(directory, rustix::fs::Access::WRITE_OK).is_ok();
+    let passed_on = fs::read_to_string(directory.join("cgroup.subtree_control")).ok()?;
     let has = |name: &&str| passed_on.split_whitespace().any(|word| word == *name);
     writable.then(|| CONTROLLERS.into_iter().filter(has).collect())
 }
 
-fn has_limits(folder: &Path) -> bool {
-    let limit = |file| fs::read_to_string(folder.join(file)).ok();
+fn has_limits(directory: &Path) -> bool {
+    let limit = |file| fs::read_to_string(directory.join(file)).ok();
     ["memory.max", "memory.high", "cpu.max"].into_iter().filter_map(limit).any(|text| !text.starts_with("max"))
 }
 
@@ -130,7 +136,7 @@ impl CgroupMount {
         self.version == Version::V1 && self.options.split(',').any(|option| option == controller)
     }
 
-    /// The own folder. A path that the mount does not show (another cgroup namespace) is taken as its root.
+    /// The own directory. A path that the mount does not show (another cgroup namespace) is taken as its root.
     fn resolve(&self, own: &str) -> PathBuf {
         match Path::new(own).strip_prefix(&self.root) {
             // Joined part by part: joining an empty path would leave a slash at the end.
@@ -140,8 +146,8 @@ impl CgroupMount {
     }
 
     fn resolve_with_ancestors(&self, own: &str) -> Vec<PathBuf> {
-        let folder = self.resolve(own);
-        let within = folder.ancestors().take_while(|ancestor| ancestor.starts_with(&self.place));
+        let directory = self.resolve(own);
+        let within = directory.ancestors().take_while(|ancestor| ancestor.starts_with(&self.place));
         within.map(Path::to_path_buf).collect()
     }
 }
@@ -185,7 +191,7 @@ mod tests {
     #[test]
     fn on_v2_the_nearest_writable_ancestor_with_all_controllers_is_taken() {
         let own = "0::/user.slice/user@1.service/app.slice/x.scope\n";
-        let found = Hierarchies::parse(own, V2_MOUNT).places(|folder| match folder.file_name()?.to_str()? {
+        let found = Hierarchies::parse(own, V2_MOUNT).places(|directory| match directory.file_name()?.to_str()? {
             "x.scope" => Some(Vec::new()),
             "app.slice" => Some(vec!["pids", "memory"]),
             "user@1.service" => Some(vec!["pids", "memory", "cpu"]),
@@ -227,15 +233,17 @@ mod tests {
 
     #[test]
     fn limits_of_a_group_are_told_from_none() {
-        let folder = std::env::temp_dir().join(format!("ak-limits-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let directory = std::env::temp_dir().join(format!("ak-limits-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
         let is_limited = |file: &str, text: &str| {
-            fs::write(folder.join(file), text).unwrap();
-            has_limits(&folder)
+            fs::write(directory.join(file), text).unwrap();
+            has_limits(&directory)
         };
-        assert!(!has_limits(&folder) && !is_limited("memory.max", "max\n") && !is_limited("cpu.max", "max 100000\n"));
+        assert!(
+            !has_limits(&directory) && !is_limited("memory.max", "max\n") && !is_limited("cpu.max", "max 100000\n")
+        );
         assert!(is_limited("cpu.max", "50000 100000\n") && !is_limited("cpu.max", "max 100000\n"));
         assert!(is_limited("memory.high", "4096\n"));
-        fs::remove_dir_all(folder).unwrap();
+        fs::remove_dir_all(directory).unwrap();
     }
 }

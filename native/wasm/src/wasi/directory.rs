@@ -20,11 +20,11 @@ const HEAD_BYTES: usize = 24;
 impl Guest<'_> {
     pub fn fd_readdir(&mut self, fd: u32, buffer: u32, room: u32, cookie: u64, at: u32) -> Answer {
         self.bytes(buffer, room)?;
-        let folder = self.wasi.descriptors.folder(fd)?;
-        if cookie == 0 || folder.listed.is_none() {
-            let own = fstat(&folder.fd)?.st_ino;
+        let directory = self.wasi.descriptors.directory(fd)?;
+        if cookie == 0 || directory.listed.is_none() {
+            let own = fstat(&directory.fd)?.st_ino;
             let mut entries = Vec::new();
-            for entry in Dir::read_from(&folder.fd)? {
+            for entry in Dir::read_from(&directory.fd)? {
                 let entry = entry?;
                 let name = entry.file_name().to_bytes().to_vec();
                 // The parent's inode number is not disclosed.
@@ -32,9 +32,9 @@ impl Guest<'_> {
                 let kind = if name == b".." { FileType::Directory } else { entry.file_type() };
                 entries.push(Entry { name, inode, kind: kind_number(kind) });
             }
-            folder.listed = Some(Listed(entries));
+            directory.listed = Some(Listed(entries));
         }
-        let entries = folder.listed.as_ref().map_or(&[][..], |listed| &listed.0);
+        let entries = directory.listed.as_ref().map_or(&[][..], |listed| &listed.0);
         let first = usize::try_from(cookie).map_err(|_| Errno::INVAL)?;
         let mut told = Vec::new();
         for (index, entry) in entries.iter().enumerate().skip(first) {
