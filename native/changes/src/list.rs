@@ -20,7 +20,7 @@ use crate::{
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Told<'a> {
+pub struct Listed<'a> {
     change: Kind,
     path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,7 +87,7 @@ pub fn selected(state: &Path, project: &Project, record: &Record, order: &Order)
     Ok(comparison)
 }
 
-pub fn tell<'a>(comparison: &Comparison, change: &'a Change, counts_lines: bool) -> Outcome<Told<'a>> {
+pub fn tell<'a>(comparison: &Comparison, change: &'a Change, counts_lines: bool) -> Outcome<Listed<'a>> {
     let is_hidden = matches!(&change.verdict, Verdict::Refused(why) if why == "hidden");
     let looks_binary = |side: &Option<Side>, path: &[u8], root| match side {
         // A sandbox that runs may have removed it by now.
@@ -99,7 +99,7 @@ pub fn tell<'a>(comparison: &Comparison, change: &'a Change, counts_lines: bool)
         _ => looks_binary(&change.old, &change.path, comparison.host.as_fd()),
     };
     let lines = if counts_lines && !is_hidden { count_lines(comparison, change)? } else { None };
-    Ok(Told {
+    Ok(Listed {
         change: change.kind,
         path: shown(&change.path),
         from: change.from.as_deref().map(shown),

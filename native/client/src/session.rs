@@ -42,7 +42,7 @@ pub struct Session {
     unsent: Vec<u8>,
     is_raw: bool,
     /// The output to print if the daemon dies: bytes for stdout, and a message for the user.
-    will: [Vec<u8>; 2],
+    fallback: [Vec<u8>; 2],
 }
 
 impl Session {
@@ -55,7 +55,7 @@ impl Session {
             outputs: [Output::open(1), Output::open(2)],
             unsent: Vec::new(),
             is_raw: false,
-            will: [Vec::new(), Vec::new()],
+            fallback: [Vec::new(), Vec::new()],
         }
     }
 
@@ -70,7 +70,7 @@ impl Session {
             self.tell_progress();
             end = self.send().or_else(|| self.wait(&mut buffer));
         }
-        let end = end.map(|end| self.execute_will(end));
+        let end = end.map(|end| self.print_fallback(end));
         // Output without a reader waiting, such as a progress bar, gets this one attempt.
         for output in &mut self.outputs {
             output.flush();
@@ -79,9 +79,9 @@ impl Session {
     }
 
     /// The daemon knew what the screen was left like, and what goes on without it.
-    fn execute_will(&mut self, end: End) -> End {
+    fn print_fallback(&mut self, end: End) -> End {
         let End::Lost { why, .. } = end else { return end };
-        let [screen, words] = std::mem::take(&mut self.will);
+        let [screen, words] = std::mem::take(&mut self.fallback);
         self.outputs[0].push(&screen);
         End::Lost { why, words: String::from_utf8(words).ok().filter(|words| !words.is_empty()) }
     }
@@ -165,7 +165,7 @@ impl Session {
 
     fn obey(&mut self, kind: u8, stream: u8, payload: &[u8]) -> Option<End> {
         match (kind, payload) {
-            (WILL, _) if matches!(stream, 1..=2) => self.will[usize::from(stream) - 1] = payload.to_vec(),
+            (WILL, _) if matches!(stream, 1..=2) => self.fallback[usize::from(stream) - 1] = payload.to_vec(),
             (CREDIT, &[a, b, c, d]) => self.input.grant(u32::from_le_bytes([a, b, c, d])),
             (CLOSED, _) => self.input.stop(),
             (RAW, &[wanted]) => {

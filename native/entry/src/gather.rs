@@ -13,9 +13,9 @@ use rustix::{
     io::Errno,
 };
 
-use crate::{home::WORKSPACE, speech::Speech};
+use crate::{home::WORKSPACE, host_channel::HostChannel};
 
-/// Said to a container that is started for this alone.
+/// Message to a container that is started for this alone.
 pub const WORD: &[u8] = b"gather";
 const PORTION: usize = 256 << 10;
 const MAX_LISTING: usize = 1 << 30;
@@ -28,14 +28,14 @@ const KNOWN: u8 = b'K';
 const OTHER: u8 = b'O';
 
 pub fn on_standard_streams() -> Outcome<()> {
-    let mut speech = Speech::open().during("open the standard streams")?;
-    match speech.hear()?.as_deref() {
+    let mut host = HostChannel::open().during("open the standard streams")?;
+    match host.hear()?.as_deref() {
         // Whatever still runs would go on writing. This process and the guest are spared.
         Some(b"last") if is_in_a_sandbox() => sys::kill_all_others().during("end what runs")?,
         Some(_) => {}
         None => return Ok(()),
     }
-    tell(&mut speech)
+    tell(&mut host)
 }
 
 fn is_in_a_sandbox() -> bool {
@@ -43,8 +43,8 @@ fn is_in_a_sandbox() -> bool {
 }
 
 /// Hears the listing of the beginning first.
-pub fn tell(speech: &mut Speech) -> Outcome<()> {
-    let listing = Listing::parse(&speech.hear_all(MAX_LISTING)?).map_err(fault)?;
+pub fn tell(host: &mut HostChannel) -> Outcome<()> {
+    let listing = Listing::parse(&host.hear_all(MAX_LISTING)?).map_err(fault)?;
     let marks = Rc::new(RefCell::new(Marks::of(listing)));
     let mut reader = Reader::open(Path::new(WORKSPACE), Box::new(|_| None)).map_err(fault)?;
     reader = reader.telling_holes();
@@ -55,14 +55,14 @@ pub fn tell(speech: &mut Speech) -> Outcome<()> {
         portion.clear();
         let has_more = reader.fill(&mut portion, PORTION);
         if !portion.is_empty() {
-            speech.send(&portion)?;
+            host.send(&portion)?;
         }
         if !has_more {
             break;
         }
     }
-    speech.send(&[])?;
-    speech.send_all(&marks.borrow_mut().told())
+    host.send(&[])?;
+    host.send_all(&marks.borrow_mut().told())
 }
 
 struct Marks {

@@ -17,7 +17,7 @@ use ak_jail::{
 };
 use ak_net::capture::{FIRST_FD, Listeners, Role};
 
-use crate::{Said, order::Order, readonly, speech::Speech};
+use crate::{Message, host_channel::HostChannel, order::Order, readonly};
 
 /// Where the engine shows it.
 const PROGRAM: &str = "/.agentkernel/ak-guest";
@@ -88,10 +88,10 @@ fn own_ids() -> Layer {
 }
 
 /// Where the guest's host comes from: what lies at the number of its stream, and what behind the listeners.
-struct Way<'a>(BorrowedFd<'a>, Option<BorrowedFd<'a>>);
+struct GuestStream<'a>(BorrowedFd<'a>, Option<BorrowedFd<'a>>);
 
 pub fn enter(
-    speech: &mut Speech,
+    host: &mut HostChannel,
     order: &Order,
     guest: OwnedFd,
     captured: Option<&Listeners>,
@@ -99,10 +99,10 @@ pub fn enter(
 ) -> Outcome<Infallible> {
     let host_socket =
         if order.kept { Some(ak_wire::host_socket::named::bind().during("open the host socket")?) } else { None };
-    let streams = Way(speech.input(), Some(speech.output()));
-    place(host_socket.as_ref().map_or(streams, |host_socket| Way(host_socket.as_fd(), None)), captured)?;
+    let streams = GuestStream(host.input(), Some(host.output()));
+    place(host_socket.as_ref().map_or(streams, |host_socket| GuestStream(host_socket.as_fd(), None)), captured)?;
     // The first word of the guest may follow at once.
-    speech.say(&Said::Started { layers }).during("say that the guest starts")?;
+    host.say(&Message::Started { layers }).during("say that the guest starts")?;
     let kind = if order.kept { c"kept" } else { c"pipes" };
     start(guest, captured, &[(true, kind), (order.lingers, c"lingers")])
 }
@@ -114,7 +114,7 @@ pub fn enter_ahead(
     guest: OwnedFd,
     captured: Option<&Listeners>,
 ) -> Outcome<Infallible> {
-    place(Way(entrance, Some(stream)), captured)?;
+    place(GuestStream(entrance, Some(stream)), captured)?;
     start(guest, captured, &[(true, c"machine")])
 }
 
@@ -129,7 +129,7 @@ fn start(guest: OwnedFd, captured: Option<&Listeners>, told: &[(bool, &'static C
 }
 
 /// 0, 1 and 2 lead nowhere; then the stream or the host socket, the listeners and, of a temporary sandbox, its output.
-fn place(Way(stream, output): Way<'_>, captured: Option<&Listeners>) -> Outcome<()> {
+fn place(GuestStream(stream, output): GuestStream<'_>, captured: Option<&Listeners>) -> Outcome<()> {
     let null = {
         // It may lie at a number that something is placed at, and must not close that later.
         let opened = File::options().read(true).write(true).open(Path::new("/dev/null")).during("open /dev/null")?;

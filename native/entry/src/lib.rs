@@ -6,11 +6,11 @@ pub mod connect;
 pub mod gather;
 pub mod guest;
 pub mod home;
+pub mod host_channel;
 pub mod live;
 pub mod order;
 pub mod programs;
 mod readonly;
-pub mod speech;
 pub mod trees;
 
 use ak_jail::{
@@ -18,13 +18,13 @@ use ak_jail::{
     fault::{During, Fault, Outcome},
 };
 use ak_tree::Listing;
+use host_channel::HostChannel;
 use order::Order;
 use serde::Serialize;
-use speech::Speech;
 
 #[derive(Serialize)]
 #[serde(tag = "said", rename_all = "lowercase")]
-pub enum Said<'a> {
+pub enum Message<'a> {
     /// It waits for its order.
     Here,
     /// The directories are in place; the listing follows in messages, the last of which is empty.
@@ -36,9 +36,9 @@ pub enum Said<'a> {
 }
 
 /// The project, where its changes are to be told.
-pub fn tell_listing(speech: &mut Speech, order: &Order) -> Outcome<()> {
+pub fn send_listing(host: &mut HostChannel, order: &Order) -> Outcome<()> {
     let Some(directory) = &order.listed else { return Ok(()) };
     let listing = Listing::of(directory).map_err(|failure| Fault::start(failure.message))?;
-    speech.say(&Said::Filled).during("say that the project is there")?;
-    speech.send_all(&listing.to_bytes())
+    host.say(&Message::Filled).during("say that the project is there")?;
+    host.send_all(&listing.to_bytes())
 }

@@ -19,14 +19,14 @@ use rustix::{
     mount::{UnmountFlags, unmount},
 };
 
-use crate::{order::Order, speech::Speech};
+use crate::{host_channel::HostChannel, order::Order};
 
 /// A filesystem in memory that the engine has made for its mounts. While they are arranged, one of ours covers it.
 const PLACE: &str = "/.agentkernel/live";
 const SCRATCH_MIB: u64 = 16;
 const MAX_FOUND: usize = 1 << 30;
 
-pub fn show(speech: &mut Speech, order: &Order) -> Outcome<Vec<Layer>> {
+pub fn show(speech: &mut HostChannel, order: &Order) -> Outcome<Vec<Layer>> {
     if order.views.is_empty() {
         return Ok(Vec::new());
     }

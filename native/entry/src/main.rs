@@ -10,7 +10,9 @@
 
 use std::env;
 
-use ak_entry::{Said, connect, gather, guest, home, live, order::Order, programs, speech::Speech, tell_listing, trees};
+use ak_entry::{
+    Message, connect, gather, guest, home, host_channel::HostChannel, live, order::Order, programs, send_listing, trees,
+};
 use ak_jail::{
     fault::{During, Outcome},
     sys,
@@ -51,19 +53,19 @@ fn finished(outcome: Outcome<()>) -> i32 {
 }
 
 fn boot() -> i32 {
-    let mut speech = match Speech::open() {
-        Ok(speech) => speech,
+    let mut host = match HostChannel::open() {
+        Ok(host) => host,
         Err(error) => {
             eprintln!("ak-entry: its standard streams must be open: {error}");
             return MISUSED;
         }
     };
-    match prepare(&mut speech) {
+    match prepare(&mut host) {
         Ok(()) => DONE,
         Err(fault) => {
             // Whoever gave the order may be gone; then there is nobody to tell.
-            if speech.say(&Said::Failed(&fault)).is_ok() {
-                speech.await_goodbye();
+            if host.say(&Message::Failed(&fault)).is_ok() {
+                host.drain_until_close();
             }
             FAILED
         }
@@ -71,22 +73,22 @@ fn boot() -> i32 {
 }
 
 /// Does not come back, unless there was nothing to start.
-fn prepare(speech: &mut Speech) -> Outcome<()> {
+fn prepare(host: &mut HostChannel) -> Outcome<()> {
     programs::insist_on_fixed_place()?;
     let guest = guest::open_program()?;
-    speech.say(&Said::Here).during("say that the container is there")?;
-    let Some(text) = speech.hear()? else { return Ok(()) };
+    host.say(&Message::Here).during("say that the container is there")?;
+    let Some(text) = host.hear()? else { return Ok(()) };
     if text == gather::WORD {
-        return gather::tell(speech);
+        return gather::tell(host);
     }
     let order = Order::parse(&text)?;
     home::write(&order)?;
-    trees::receive(speech, &order)?;
-    let mut layers = live::show(speech, &order)?;
+    trees::receive(host, &order)?;
+    let mut layers = live::show(host, &order)?;
     layers.extend(home::link_project(&order)?);
-    tell_listing(speech, &order)?;
+    send_listing(host, &order)?;
     let captured = guest::set_up_network(&order, &mut layers)?;
     let never = guest::raise_walls(&order, &mut layers)
-        .and_then(|()| guest::enter(speech, &order, guest, captured.as_ref(), &layers))?;
+        .and_then(|()| guest::enter(host, &order, guest, captured.as_ref(), &layers))?;
     match never {}
 }

@@ -16,19 +16,19 @@ use rustix::{
     thread::{set_thread_res_gid, set_thread_res_uid},
 };
 
-use crate::{order::Order, speech::Speech};
+use crate::{host_channel::HostChannel, order::Order};
 
 /// The only limit is the space of the filesystem.
 const LIMITS: Limits = Limits { bytes: u64::MAX, entries: u64::MAX };
 
-pub fn receive(speech: &mut Speech, order: &Order) -> Outcome<()> {
+pub fn receive(host: &mut HostChannel, order: &Order) -> Outcome<()> {
     for target in &order.trees {
         check(target, order)?;
         if order.anew {
             empty(target)?;
         }
         make_place(target, order.user)?;
-        let outcome = as_user(order.user, || receive_one(speech, target));
+        let outcome = as_user(order.user, || receive_one(host, target));
         outcome?;
     }
     Ok(())
@@ -62,11 +62,11 @@ fn is_within(target: &Path, around: &Path) -> bool {
     target != around && target.starts_with(around)
 }
 
-fn receive_one(speech: &mut Speech, target: &Path) -> Outcome<()> {
+fn receive_one(host: &mut HostChannel, target: &Path) -> Outcome<()> {
     let destination = Destination { path: target.to_owned(), name: Vec::new(), contents: true };
     let mut writer = Writer::new(destination, Links::Any, LIMITS).taking_any_name().taking_holes();
     loop {
-        let part = speech.hear()?.ok_or_else(|| Fault::start("the host is gone"))?;
+        let part = host.hear()?.ok_or_else(|| Fault::start("the host is gone"))?;
         if part.is_empty() {
             break;
         }

@@ -76,7 +76,7 @@ impl Server {
     }
 
     fn take_host(&mut self, stream: OwnedFd) {
-        self.hear_out();
+        self.drain_previous_host();
         self.lose_host();
         let stream = HostStream::socket(stream);
         if stream.watch(&self.poller).is_err() {
@@ -92,7 +92,7 @@ impl Server {
     }
 
     /// Handles what the previous host had sent, as much as the socket holds. It gets no answers.
-    fn hear_out(&mut self) {
+    fn drain_previous_host(&mut self) {
         const MOST_READS: usize = 64;
         self.outbox = Outbox::void();
         self.host_readable = true;

@@ -21,7 +21,7 @@ const MAX_SPARES: usize = 4;
 const MAX_SLICES: usize = 8;
 /// How long a frame waits that says nothing of use before another one: most commands are short, and the host is woken
 /// once for all that there is to say of one.
-const COMPANY: Duration = Duration::from_millis(2);
+const COALESCE_FOR: Duration = Duration::from_millis(2);
 
 struct Chunk {
     bytes: Vec<u8>,
@@ -39,7 +39,7 @@ pub struct Outbox {
     small: Option<Vec<u8>>,
     stalled: bool,
     /// Until then all that is here waits for company.
-    lonely_until: Option<Instant>,
+    flush_at: Option<Instant>,
     is_void: bool,
 }
 
@@ -67,20 +67,20 @@ impl Outbox {
 
     /// When there is something to write although nothing else will have happened.
     pub fn waits_until(&self) -> Option<Instant> {
-        self.lonely_until
+        self.flush_at
     }
 
     /// Lets frames that can wait go out together with one that cannot.
-    pub fn in_company<T>(&mut self, now: Instant, say: impl FnOnce(&mut Self) -> T) -> T {
-        let until = if self.is_empty() { Some(now + COMPANY) } else { self.lonely_until };
+    pub fn coalesce<T>(&mut self, now: Instant, say: impl FnOnce(&mut Self) -> T) -> T {
+        let until = if self.is_empty() { Some(now + COALESCE_FOR) } else { self.flush_at };
         let said = say(self);
-        self.lonely_until = until.filter(|_| !self.is_empty());
+        self.flush_at = until.filter(|_| !self.is_empty());
         said
     }
 
     /// Nothing waits for company any more.
-    pub fn hurry(&mut self) {
-        self.lonely_until = None;
+    pub fn stop_coalescing(&mut self) {
+        self.flush_at = None;
     }
 
     /// The stream can take bytes again.
@@ -154,7 +154,7 @@ impl Outbox {
             let header = Header { length, channel, frame_type: FrameType::Data, stream };
             bytes[..HEADER_LEN].copy_from_slice(&header.encode());
             self.queued += end;
-            self.lonely_until = None;
+            self.flush_at = None;
             self.chunks.push_back(Chunk { bytes, end });
         }
         Ok(length)
@@ -162,10 +162,10 @@ impl Outbox {
 
     /// Writes until all is gone or the stream takes no more.
     pub fn flush(&mut self, host: impl AsFd, now: Instant) -> io::Result<()> {
-        if self.lonely_until.is_some_and(|until| now < until) {
+        if self.flush_at.is_some_and(|until| now < until) {
             return Ok(());
         }
-        self.lonely_until = None;
+        self.flush_at = None;
         while !self.stalled && !self.is_empty() {
             let mut slices: [IoSlice; MAX_SLICES] = std::array::from_fn(|_| IoSlice::new(&[]));
             let mut count = 0;
@@ -217,7 +217,7 @@ impl Outbox {
         }
         if let Some(chunk) = self.chunks.back_mut() {
             write(&mut chunk.bytes);
-            self.lonely_until = None;
+            self.flush_at = None;
             self.queued += chunk.bytes.len() - chunk.end;
             chunk.end = chunk.bytes.len();
         }

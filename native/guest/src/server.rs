@@ -136,14 +136,14 @@ impl Server {
         let mut outbox = Outbox::default();
         outbox.make_ready();
         self.decoder.space(FIRST_READ);
-        ahead::look_around();
+        ahead::read_settings();
         let host = HostStream::socket(await_host(entrance)?);
         host.watch(&self.poller)?;
         self.host = Some(host);
         self.host_readable = true;
         self.outbox = outbox;
         self.net.is_offline = false;
-        self.net.look_around();
+        self.net.read_settings();
         self.now = Instant::now();
         // It is about to end, and has rights that nobody in here has.
         if has_placer {
@@ -164,8 +164,8 @@ impl Server {
         self.outbox.make_ready();
         self.say_hello();
         self.decoder.space(FIRST_READ);
-        ahead::look_around();
-        self.net.look_around();
+        ahead::read_settings();
+        self.net.read_settings();
         ahead::take_memory();
         if let Some(host) = &self.host {
             host.tell(&self.poller)?;
@@ -213,7 +213,7 @@ impl Server {
         let mut trimmed = false;
         loop {
             self.flush()?;
-            self.tidy_up();
+            self.clean_up();
             if !busy && self.wants_spare {
                 self.fork_spare();
             }
@@ -247,7 +247,7 @@ impl Server {
     }
 
     /// Does work that can wait until the answers are out.
-    fn tidy_up(&mut self) {
+    fn clean_up(&mut self) {
         self.retired.clear();
         if std::mem::take(&mut self.wants_reaping) {
             self.reap();

@@ -56,7 +56,7 @@ impl Server {
     /// Sends what credit still allows, all terminal frames, and ends.
     fn finish(&mut self) -> Result<(), End> {
         let give_up_at = Instant::now() + LAST_WAIT;
-        self.outbox.hurry();
+        self.outbox.stop_coalescing();
         // The events of what ended last may not have been seen yet.
         for channel in self.channels.values_mut() {
             channel.look_again();
@@ -78,7 +78,7 @@ impl Server {
     }
 
     fn wait_for_host(&mut self, give_up_at: Instant) -> Result<(), End> {
-        self.outbox.hurry();
+        self.outbox.stop_coalescing();
         self.flush()?;
         if self.outbox.is_empty() {
             return Ok(());

@@ -13,7 +13,7 @@ use std::{
     os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
 
-use ak_entry::{Said, guest, home, order::Order, speech::Speech, tell_listing, trees};
+use ak_entry::{Message, guest, home, host_channel::HostChannel, order::Order, send_listing, trees};
 use ak_jail::{
     control::Layer,
     fault::{During, Fault, Outcome},
@@ -29,9 +29,9 @@ use rustix::{
 use crate::{
     NAMESPACES,
     end::{self, End},
+    ended::{EndedSandbox, Token, enter_mounts, mounts_of},
     identity::{self, Identity},
     limits::Limits,
-    remains::{Remains, Token, enter_mounts, mounts_of},
     root::{Root, Storage},
     shape::Shape,
     stream::{self, Stream},
@@ -56,7 +56,7 @@ pub fn run(mut stream: Stream, shape: Shape, order: Order, limits: &Limits) -> O
     // The guest lets go of it when its first command has ended. Until then nothing is to be done here, and to wait in this
     // way is what it has done as well: no code is new.
     let _ = rustix::io::read(&entrance, &mut [0; 1]);
-    end::of_child(pid, &Remains::of(mounts, Token::Known(token)), || {
+    end::of_child(pid, &EndedSandbox::of(mounts, Token::Known(token)), || {
         // Not before: it would take a processor from the guest.
         drop((stream, entrance, names));
         enter_mounts(&own_mounts)
@@ -99,7 +99,7 @@ fn start(stream: &Stream, shape: &Shape, order: &Order, limits: &Limits) -> Outc
 fn become_guest(stream: BorrowedFd<'_>, shape: &Shape, order: &Order, entrance: &OwnedFd) -> Outcome<Infallible> {
     let prepare = || -> Outcome<_> {
         let root = Root::build(Storage::Memory)?;
-        root.furnish(shape)?;
+        root.write_common_files(shape)?;
         root.enter()?;
         let guest = guest::open_program()?;
         home::write(order)?;
@@ -147,8 +147,8 @@ fn place(stream: &mut Stream, shape: &Shape, order: Order, started: &Started) ->
     unshare(libc::CLONE_FS).during("look into the sandbox")?;
     enter_mounts(&started.mounts)?;
     let mut identity = Identity::prepare(random, shape)?;
-    let here = stream::message(&Said::Here)?;
-    let begun = stream::message(&Said::Started { layers: &started.layers })?;
+    let here = stream::message(&Message::Here)?;
+    let begun = stream::message(&Message::Started { layers: &started.layers })?;
     let both = [&here[..], &begun].concat();
     let mut heard = Vec::new();
     stream.hear_wake(&mut heard, || rehearse(&started.entrance))?;
@@ -162,7 +162,7 @@ fn place(stream: &mut Stream, shape: &Shape, order: Order, started: &Started) ->
                 None => begun.clone(),
                 Some(layer) => {
                     let layers: Vec<_> = started.layers.iter().cloned().chain([layer]).collect();
-                    stream::message(&Said::Started { layers: &layers })?
+                    stream::message(&Message::Started { layers: &layers })?
                 }
             };
             stream.file().write_all(&begun).during("say that the guest starts")?;
@@ -188,9 +188,9 @@ fn fill(stream: BorrowedFd<'_>, order: Order, rest: &Rest) -> Outcome<Option<Lay
         Order { trees: rest.trees.clone(), listed: rest.listed.clone(), project: rest.project.clone(), ..order };
     order.check()?;
     let stream = stream.try_clone_to_owned().during("keep the stream")?;
-    let mut speech = Speech::on(stream).during("keep the stream")?;
-    trees::receive(&mut speech, &order)?;
+    let mut host = HostChannel::on(stream).during("keep the stream")?;
+    trees::receive(&mut host, &order)?;
     let absent = home::link_project(&order)?;
-    tell_listing(&mut speech, &order)?;
+    send_listing(&mut host, &order)?;
     Ok(absent)
 }

@@ -11,7 +11,7 @@ use rustix::{
     system::{RebootCommand, reboot},
 };
 
-use crate::remains::Remains;
+use crate::ended::EndedSandbox;
 
 pub enum End {
     Exited(i32),
@@ -19,14 +19,14 @@ pub enum End {
 }
 
 /// `back`: to where the machine's own files are in sight.
-pub fn of_child(pid: libc::pid_t, remains: &Remains, back: impl FnOnce() -> Outcome<()>) -> Outcome<End> {
+pub fn of_child(pid: libc::pid_t, ended: &EndedSandbox, back: impl FnOnce() -> Outcome<()>) -> Outcome<End> {
     let status = wait_for(pid).during("wait for the sandbox")?.status;
     let how = if libc::WIFSIGNALED(status) {
         End::Killed(libc::WTERMSIG(status))
     } else {
         End::Exited(libc::WEXITSTATUS(status))
     };
-    if let Err(fault) = back().and_then(|()| remains.show(&how)) {
+    if let Err(fault) = back().and_then(|()| ended.show(&how)) {
         log(&fault.to_string());
     }
     Ok(how)

@@ -9,13 +9,13 @@
 
 mod ahead;
 mod end;
+mod ended;
 mod identity;
 mod limits;
 mod modules;
-mod remains;
+mod persistent;
 mod root;
 mod shape;
-mod stays;
 mod stream;
 mod sys;
 mod wake;
@@ -32,9 +32,9 @@ use ak_jail::{
     fault::{During, Outcome},
     sys::{Fork, above_placed, exec_fd, fork_into, ignore_broken_pipes, place_fd},
 };
+use ended::{EndedSandbox, TokenWriter};
 use identity::Identity;
 use limits::Limits;
-use remains::{Remains, TokenWriter};
 use root::Storage;
 use rustix::{
     fs::{Mode, OFlags, open},
@@ -84,21 +84,21 @@ fn run() -> Outcome<end::End> {
 
 /// The child waits for the wake message, and becomes `ak-entry`.
 fn run_told_later(mut stream: Stream, shape: &Shape, limits: &Limits) -> Outcome<end::End> {
-    let is_to_stay = stays::is_asked_for(&stream::command_line()?);
-    let (token, writer) = remains::token_pipe()?;
+    let is_persistent = persistent::is_asked_for(&stream::command_line()?);
+    let (token, writer) = ended::token_pipe()?;
     match fork_into(NAMESPACES, Some(limits.cgroup())).during("start the sandbox's first process")? {
         Fork::Parent { pid, pidfd } => {
-            let mounts = remains::mounts_of(&pid.to_string())?;
+            let mounts = ended::mounts_of(&pid.to_string())?;
             drop((writer, stream));
-            let remains = Remains::of(mounts, token);
-            if is_to_stay {
-                stays::Attendant::new(pid, pidfd, remains, stays::Kind::of(shape)).attend()
+            let ended = EndedSandbox::of(mounts, token);
+            if is_persistent {
+                persistent::PersistentSandbox::new(pid, pidfd, ended, persistent::Kind::of(shape)).run()
             } else {
-                end::of_child(pid, &remains, || Ok(()))
+                end::of_child(pid, &ended, || Ok(()))
             }
         }
         Fork::Child => {
-            let served = if is_to_stay {
+            let served = if is_persistent {
                 serve_from_disk(&mut stream, shape, writer)
             } else {
                 serve(&mut stream, shape, writer)
@@ -156,7 +156,7 @@ fn enter(storage: Storage, shape: &Shape) -> Outcome<Entered> {
     let root = root::Root::build(storage)?;
     // Opened while they can still be seen.
     let (log, random) = (open_log()?, identity::open_random()?);
-    root.furnish(shape)?;
+    root.write_common_files(shape)?;
     root.enter()?;
     let program = open(ENTRY, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("open ak-entry")?;
     Ok(Entered { identity: Identity::prepare(random, shape)?, program, log })

@@ -1,4 +1,4 @@
-//! The sandbox's root: the image on the disk that cannot be written, below a layer in memory or, of a machine that stays,
+//! The sandbox's root: the image on the disk that cannot be written, below a layer in memory or, of a machine that persistent,
 //! on a disk of its own. What every root has (/proc, /dev, /tmp) is built by the code that builds it for jails.
 
 use std::{
@@ -94,7 +94,7 @@ impl Root {
     }
 
     /// Makes the files that all copies have.
-    pub fn furnish(&self, shape: &Shape) -> Outcome<()> {
+    pub fn write_common_files(&self, shape: &Shape) -> Outcome<()> {
         resize(".", shape.scratch_mib)?;
         resize("root/tmp", shape.tmp_mib)?;
         resize("root/dev/shm", shape.tmp_mib)?;

@@ -17,7 +17,7 @@ use rustix::{
 };
 use serde::Serialize;
 
-use crate::{stays, sys};
+use crate::{persistent, sys};
 
 /// The first port of the first console that is no console itself.
 pub const PORT: &str = "/dev/vport0p1";
@@ -32,7 +32,7 @@ const APPEARS_WITHIN: Duration = Duration::from_secs(30);
 
 #[derive(Serialize)]
 #[serde(tag = "said", rename_all = "lowercase")]
-pub enum Said<'a> {
+pub enum Message<'a> {
     /// Everything is built that can be before it is known for whom. Now the machine may be saved.
     Waiting,
     Failed(&'a Fault),
@@ -57,7 +57,7 @@ impl Stream {
             }
             None => {
                 let file = open_port(Path::new(PORT))?;
-                Ok(Self { file, listener: None, is_patient: stays::is_asked_for(&words) })
+                Ok(Self { file, listener: None, is_patient: persistent::is_asked_for(&words) })
             }
         }
     }
@@ -82,7 +82,7 @@ impl Stream {
     pub fn hear_wake(&mut self, message: &mut Vec<u8>, mut rehearse: impl FnMut() -> Outcome<()>) -> Outcome<()> {
         message.reserve(USUAL_MESSAGE);
         loop {
-            let heard = self.say(&Said::Waiting).and_then(|()| hear(&mut self.file, message));
+            let heard = self.say(&Message::Waiting).and_then(|()| hear(&mut self.file, message));
             match (heard, &self.listener) {
                 (Ok(()), _) if message.is_empty() => settle(),
                 (Ok(()), _) if message.len() == 1 => rehearse()?,
@@ -102,10 +102,10 @@ impl Stream {
     }
 
     pub fn say_failed(&mut self, fault: &Fault) -> io::Result<()> {
-        self.say(&Said::Failed(fault))
+        self.say(&Message::Failed(fault))
     }
 
-    fn say(&mut self, what: &Said<'_>) -> io::Result<()> {
+    fn say(&mut self, what: &Message<'_>) -> io::Result<()> {
         say(&mut self.file, what)
     }
 }

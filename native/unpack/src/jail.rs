@@ -54,7 +54,7 @@ const MAX_MEMORY: u64 = 1 << 30;
 pub const ROOT: User = User { uid: 0, gid: 0 };
 
 #[derive(Serialize, Deserialize)]
-enum Told<T> {
+enum ChildResult<T> {
     Done(T),
     Failed(Fault),
 }
@@ -104,8 +104,8 @@ pub fn in_jail<T: Serialize + DeserializeOwned>(
         Fork::Child => {
             drop(ours);
             let told = match in_child(&identity, &theirs, layers, target, work) {
-                Ok(done) => Told::Done(done),
-                Err(fault) => Told::Failed(fault),
+                Ok(done) => ChildResult::Done(done),
+                Err(fault) => ChildResult::Failed(fault),
             };
             // If nobody listens any more there is nobody to tell.
             let _ = theirs.send(&told, None);
@@ -120,14 +120,14 @@ pub fn in_jail<T: Serialize + DeserializeOwned>(
         .and_then(|()| ours.send(&(), None));
     let told = mapped.and_then(|()| {
         await_end(control, &pidfd)?;
-        ours.receive::<Told<T>>()
+        ours.receive::<ChildResult<T>>()
     });
     // It may have ended by itself.
     let _ = pidfd_send_signal(&pidfd, Signal::KILL);
     sys::wait_for(pid).during("wait for the unpacker")?;
     match told? {
-        Some((Told::Done(done), _)) => Ok(done),
-        Some((Told::Failed(fault), _)) => Err(fault),
+        Some((ChildResult::Done(done), _)) => Ok(done),
+        Some((ChildResult::Failed(fault), _)) => Err(fault),
         None => Err(Fault::new("image_invalid", "the unpacker ended while it read the layer")
             .hint("the layer may need more memory to unpack than is allowed")),
     }

@@ -51,7 +51,7 @@ impl Console {
     }
 
     /// The last output, from the panic on if there was one.
-    pub fn last_words(&self, most: usize) -> String {
+    pub fn last_output(&self, most: usize) -> String {
         let text = String::from_utf8_lossy(&self.kept);
         let text = text.trim();
         match text.find(PANIC) {
@@ -80,7 +80,7 @@ mod tests {
         }
         console.hear(b"the end");
         assert_eq!(console.kept.len(), KEPT_BYTES);
-        assert_eq!(console.last_words(7), "the end");
+        assert_eq!(console.last_output(7), "the end");
         assert!(!console.is_flooded() && !console.has_panic());
         console.hear(&vec![b'b'; FLOOD_BYTES as usize]);
         assert!(console.is_flooded());
@@ -102,6 +102,6 @@ mod tests {
         let mut console = Console::default();
         console.hear(b"hello\nKernel panic - not syncing: why\nCall Trace:\n a\n b\n");
         assert!(console.has_panic());
-        assert_eq!(console.last_words(35), "Kernel panic - not syncing: why\nCal");
+        assert_eq!(console.last_output(35), "Kernel panic - not syncing: why\nCal");
     }
 }

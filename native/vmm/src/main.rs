@@ -17,7 +17,7 @@ use ak_vmm::{
     hold,
     monitor::{End, Monitor},
     qemu::Qemu,
-    spec::{Accelerator, Does, MachineSpec, MonitorKind, STREAM_FD},
+    spec::{Accelerator, Action, MachineSpec, MonitorKind, STREAM_FD},
     watch,
 };
 use ak_wire::host_socket::HostSocket;
@@ -74,13 +74,13 @@ fn run_on<M: Monitor>(spec: &MachineSpec) -> Outcome<()> {
     fcntl_setfd(stream, FdFlags::CLOEXEC).during("keep the machine's stream")?;
     let own = || stream.try_clone_to_owned().during("give the machine its stream");
     let end = match (spec.does, spec.disk_mib) {
-        (Does::Save, _) => return save::<M>(spec),
+        (Action::Save, _) => return save::<M>(spec),
         (_, Some(_)) => {
             fcntl_setfl(stream, OFlags::NONBLOCK).during("open the host socket")?;
             M::keep(spec, HostSocket::new(own()?))?
         }
-        (Does::Boot, None) => M::boot(spec, own()?)?.await_end()?,
-        (Does::Restore | Does::Continue, None) => M::restore(spec, own()?)?.await_end()?,
+        (Action::Boot, None) => M::boot(spec, own()?)?.await_end()?,
+        (Action::Restore | Action::Continue, None) => M::restore(spec, own()?)?.await_end()?,
     };
     match end {
         End::Off => Ok(()),
@@ -94,7 +94,7 @@ fn save<M: Monitor>(spec: &MachineSpec) -> Outcome<()> {
     let mut machine = M::boot(spec, theirs.into())?;
     tell_first(&ours, spec).and_then(|()| await_waiting(&ours)).and_then(|()| settle(&ours, spec)).map_err(
         |failure| {
-            let said = machine.last_words();
+            let said = machine.last_output();
             let also = if said.is_empty() { "" } else { "; " };
             Failure::new(format!("the machine did not come up: {failure}{also}{said}"))
         },

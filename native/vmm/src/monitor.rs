@@ -35,7 +35,7 @@ pub trait Monitor: Sized {
     /// The pid of the monitor's process.
     fn pid(&self) -> u32;
     /// The last output of its kernel.
-    fn last_words(&mut self) -> String;
+    fn last_output(&mut self) -> String;
     /// Waits until it has ended.
     fn await_end(self) -> Outcome<End>;
 }

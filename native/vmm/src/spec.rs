@@ -26,7 +26,7 @@ pub const SAVED_FD: RawFd = 10;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MachineSpec {
     pub version: u32,
-    pub does: Does,
+    pub does: Action,
     pub monitor: MonitorKind,
     /// The monitor's program, where the jail shows it.
     pub program: PathBuf,
@@ -47,7 +47,7 @@ pub struct MachineSpec {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Does {
+pub enum Action {
     /// From its kernel on, for whoever has the stream.
     Boot,
     /// From its kernel to where it waits for its wake message; then saved, and over.
@@ -106,7 +106,7 @@ impl MachineSpec {
         if !(1..=MOST_VCPUS).contains(&self.vcpus) {
             return Err(format!("vcpus must be 1 to {MOST_VCPUS}"));
         }
-        if self.does == Does::Continue && self.disk_mib.is_none() {
+        if self.does == Action::Continue && self.disk_mib.is_none() {
             return Err("only a machine that stays can continue".into());
         }
         if self.disk_mib.is_some_and(|mib| !(1..=MOST_DISK_MIB).contains(&mib)) {
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn a_whole_spec_is_understood() {
         let spec = MachineSpec::parse(WHOLE).unwrap();
-        assert_eq!((spec.does, spec.accelerator, spec.memory_mib), (Does::Boot, Accelerator::Tcg, 128));
+        assert_eq!((spec.does, spec.accelerator, spec.memory_mib), (Action::Boot, Accelerator::Tcg, 128));
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub fn take_memory() {
 /// Opens what nearly every program opens when it starts. gVisor's kernel asks another process for each name in a path,
 /// and remembers the answers; a machine's has the content too from then on. Nothing of it is where a caller's directory can
 /// be.
-pub fn look_around() {
+pub fn read_settings() {
     let is_machine = sys::is_told("machine");
     if !sys::is_told("gvisor") && !is_machine {
         return;

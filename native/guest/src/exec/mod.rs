@@ -8,7 +8,6 @@ pub mod ahead;
 mod child;
 mod ends;
 mod failure;
-mod hearing;
 mod input;
 mod keeper;
 mod kept;
@@ -19,6 +18,7 @@ mod report;
 mod signals;
 mod spare;
 mod spawn;
+mod start_report;
 pub mod tree;
 
 use std::os::fd::OwnedFd;
@@ -268,7 +268,7 @@ impl Exec {
                     Flow::Blocked => {}
                     Flow::Sent => progress = true,
                     Flow::Ended => {
-                        ctx.outbox.in_company(ctx.now, |outbox| outbox.eof(ctx.id, output.stream));
+                        ctx.outbox.coalesce(ctx.now, |outbox| outbox.eof(ctx.id, output.stream));
                         output.close();
                     }
                 }

@@ -14,7 +14,7 @@ use rustix::net::{SocketFlags, accept_with, sockopt};
 
 use super::connection::Connection;
 use super::names::Names;
-use super::{Around, Net};
+use super::{Net, NetContext};
 use crate::outbox::Outbox;
 use crate::poller::Poller;
 
@@ -78,20 +78,20 @@ impl Net {
         };
         let Some((target, name)) = target else { return refuse(&socket) };
         let Self { budget, channels, .. } = self;
-        let around = Around { outbox, poller, budget, channels, now };
-        let Some(id) = around.channels.open() else { return refuse(&socket) };
+        let context = NetContext { outbox, poller, budget, channels, now };
+        let Some(id) = context.channels.open() else { return refuse(&socket) };
         // Small writes of a program must not wait for each other; without it they are only slower.
         let _ = sockopt::set_tcp_nodelay(&socket, true);
         // Nothing is congested on a loopback, and what a host has chosen instead may pace, which costs timers.
         let _ = sockopt::set_tcp_congestion(&socket, "reno");
-        let Ok(connection) = Connection::out(socket, name, id, &around) else {
-            around.channels.close();
+        let Ok(connection) = Connection::out(socket, name, id, &context) else {
+            context.channels.close();
             if let Some(index) = name {
                 self.names.disconnect(index, now);
             }
             return;
         };
-        around.outbox.json(FrameType::Open, id, &OpenByGuest::TcpOut(target));
+        context.outbox.json(FrameType::Open, id, &OpenByGuest::TcpOut(target));
         self.connections.insert(id, connection);
         self.wake(id);
     }

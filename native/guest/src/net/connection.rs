@@ -10,7 +10,7 @@ use ak_wire::payload::{Closed, Empty, Failed};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
 
-use super::Around;
+use super::NetContext;
 use super::sink::Sink;
 use super::source::{Flow, Source};
 use crate::channel::{ProtocolBreach, Refusal};
@@ -57,20 +57,20 @@ pub struct Connection {
 
 impl Connection {
     /// A captured one, whose OPEN is sent.
-    pub fn out(socket: OwnedFd, name: Option<u32>, id: u32, around: &Around) -> Result<Self, Errno> {
-        around.poller.watch(&socket, Token { channel: id, slot: 0 }, EVENTS)?;
+    pub fn out(socket: OwnedFd, name: Option<u32>, id: u32, context: &NetContext) -> Result<Self, Errno> {
+        context.poller.watch(&socket, Token { channel: id, slot: 0 }, EVENTS)?;
         let window = ak_wire::GUEST_CHANNEL_WINDOW;
         Ok(Self::new(Some(socket), Stage::Asked, Sink::new(window), Source::new(window), (true, 0), name))
     }
 
     /// To a port inside, as the host asked.
-    pub fn inward(port: u16, credit: u32, id: u32, around: &Around) -> Result<Self, Refusal> {
+    pub fn inward(port: u16, credit: u32, id: u32, context: &NetContext) -> Result<Self, Refusal> {
         if port == 0 {
             return Err(Refusal::invalid("port 0 is none"));
         }
         let (sink, source) = (Sink::new(crate::channel::WINDOW), Source::new(credit));
         let mut made = Self::new(None, Stage::Connecting(0), sink, source, (false, port), None);
-        made.dial(0, id, around).map_err(refusal)?;
+        made.dial(0, id, context).map_err(refusal)?;
         Ok(made)
     }
 
@@ -99,7 +99,7 @@ impl Connection {
         self.failed |= ready.flags.contains(EventFlags::ERR);
     }
 
-    pub fn on_data(&mut self, around: &mut Around, id: u32, payload: &[u8]) -> Result<(), ProtocolBreach> {
+    pub fn on_data(&mut self, context: &mut NetContext, id: u32, payload: &[u8]) -> Result<(), ProtocolBreach> {
         if self.is_out && self.stage == Stage::Asked {
             return Err(ProtocolBreach);
         }
@@ -107,7 +107,7 @@ impl Connection {
             return Ok(());
         };
         // Before it is connected a socket takes nothing, and all is queued.
-        self.failed |= self.sink.on_data(around, id, socket, payload)?.is_err();
+        self.failed |= self.sink.on_data(context, id, socket, payload)?.is_err();
         Ok(())
     }
 
@@ -139,10 +139,10 @@ impl Connection {
     }
 
     /// Out: the host's last word. In: the host gave up, and the guest says the last word.
-    pub fn on_close(&mut self, around: &mut Around, id: u32, closed: &Closed) -> Outcome {
+    pub fn on_close(&mut self, context: &mut NetContext, id: u32, closed: &Closed) -> Outcome {
         if !self.is_out {
             self.reset();
-            around.outbox.json(FrameType::Close, id, &Empty {});
+            context.outbox.json(FrameType::Close, id, &Empty {});
             return Outcome::Over;
         }
         if closed.code.is_some() || !self.sink.ended || self.socket.is_none() {
@@ -153,27 +153,27 @@ impl Connection {
         Outcome::Progress
     }
 
-    pub fn step(&mut self, around: &mut Around, id: u32) -> Outcome {
+    pub fn step(&mut self, context: &mut NetContext, id: u32) -> Outcome {
         if let Stage::Connecting(attempt) = self.stage {
-            return self.connecting(attempt, around, id);
+            return self.connecting(attempt, context, id);
         }
         let Some(socket) = &self.socket else { return Outcome::Waiting };
         if std::mem::take(&mut self.failed) && !matches!(sockopt::socket_error(socket), Ok(Ok(()))) {
-            return self.lost(around, id);
+            return self.lost(context, id);
         }
-        let Ok(mut moved) = self.sink.step(around, id, socket) else { return self.lost(around, id) };
+        let Ok(mut moved) = self.sink.step(context, id, socket) else { return self.lost(context, id) };
         if self.stage == Stage::Delivering {
             return if self.sink.is_done() { Outcome::Over } else { Outcome::Waiting };
         }
         let mut starved = false;
-        match self.source.step(around, id, socket) {
+        match self.source.step(context, id, socket) {
             Ok(Flow::Blocked) => {}
             Ok(Flow::Starved) => starved = true,
             Ok(Flow::Sent) => moved = true,
-            Err(_) => return self.lost(around, id),
+            Err(_) => return self.lost(context, id),
         }
         if !self.is_out && self.source.ended && self.sink.is_done() {
-            around.outbox.json(FrameType::Close, id, &Empty {});
+            context.outbox.json(FrameType::Close, id, &Empty {});
             return Outcome::Over;
         }
         match (moved, starved) {
@@ -184,13 +184,13 @@ impl Connection {
     }
 
     /// The program's end is gone. Whoever opened the channel says so in its own way.
-    fn lost(&mut self, around: &mut Around, id: u32) -> Outcome {
+    fn lost(&mut self, context: &mut NetContext, id: u32) -> Outcome {
         self.socket = None;
         if self.stage == Stage::Delivering {
             return Outcome::Over;
         }
         let reset = Failed { code: "reset".into(), message: "the connection was reset in the sandbox".into() };
-        around.outbox.json(FrameType::Close, id, &reset);
+        context.outbox.json(FrameType::Close, id, &reset);
         if !self.is_out {
             return Outcome::Over;
         }
@@ -206,24 +206,24 @@ impl Connection {
         }
     }
 
-    fn dial(&mut self, attempt: usize, id: u32, around: &Around) -> Result<(), Errno> {
+    fn dial(&mut self, attempt: usize, id: u32, context: &NetContext) -> Result<(), Errno> {
         let (family, address) = LOOPBACKS[attempt];
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(family, SocketType::STREAM, flags, None)?;
-        around.poller.watch(&socket, Token { channel: id, slot: 0 }, EVENTS)?;
+        context.poller.watch(&socket, Token { channel: id, slot: 0 }, EVENTS)?;
         self.stage = Stage::Connecting(attempt);
         self.sink.writable = false;
         self.source.readable = false;
         match connect(&socket, &SocketAddr::new(address, self.port)) {
             Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(errno) if attempt + 1 == LOOPBACKS.len() => return Err(errno),
-            Err(_) => return self.dial(attempt + 1, id, around),
+            Err(_) => return self.dial(attempt + 1, id, context),
         }
         self.socket = Some(socket);
         Ok(())
     }
 
-    fn connecting(&mut self, attempt: usize, around: &mut Around, id: u32) -> Outcome {
+    fn connecting(&mut self, attempt: usize, context: &mut NetContext, id: u32) -> Outcome {
         let Some(socket) = self.socket.as_ref().filter(|_| self.sink.writable) else { return Outcome::Waiting };
         let connected = sockopt::socket_error(socket).unwrap_or_else(Err);
         self.failed = false;
@@ -231,28 +231,28 @@ impl Connection {
             Ok(()) => {
                 self.stage = Stage::Open;
                 let _ = sockopt::set_tcp_nodelay(socket, true);
-                around.outbox.json(FrameType::Opened, id, &Empty {});
+                context.outbox.json(FrameType::Opened, id, &Empty {});
                 return Outcome::Progress;
             }
             Err(errno) if attempt + 1 == LOOPBACKS.len() => errno,
-            Err(_) => match self.dial(attempt + 1, id, around) {
+            Err(_) => match self.dial(attempt + 1, id, context) {
                 Ok(()) => return Outcome::Progress,
                 Err(errno) => errno,
             },
         };
-        around.outbox.json(FrameType::Failed, id, &refusal(failed).payload());
+        context.outbox.json(FrameType::Failed, id, &refusal(failed).payload());
         Outcome::Over
     }
 
     /// The sandbox is ending: the last word where it is the guest's.
-    pub fn abandon(&mut self, around: &mut Around, id: u32) {
+    pub fn abandon(&mut self, context: &mut NetContext, id: u32) {
         self.reset();
         if self.is_out {
             return;
         }
         let cut = Refusal::new("reset", "the sandbox is ending").payload();
         let kind = if matches!(self.stage, Stage::Connecting(_)) { FrameType::Failed } else { FrameType::Close };
-        around.outbox.json(kind, id, &cut);
+        context.outbox.json(kind, id, &cut);
     }
 }
 

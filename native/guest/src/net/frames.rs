@@ -8,7 +8,7 @@ use ak_wire::{Frame, FrameType};
 use serde::de::DeserializeOwned;
 
 use super::connection::{Connection, Outcome};
-use super::{Around, Net};
+use super::{Net, NetContext};
 use crate::channel::{ProtocolBreach, Refusal};
 use crate::outbox::Outbox;
 use crate::poller::Poller;
@@ -23,7 +23,7 @@ impl Net {
         (outbox, poller, now): (&mut Outbox, &Poller, Instant),
     ) -> Result<(), Refusal> {
         let Self { budget, channels, .. } = self;
-        let connection = Connection::inward(port, credit, id, &Around { outbox, poller, budget, channels, now })?;
+        let connection = Connection::inward(port, credit, id, &NetContext { outbox, poller, budget, channels, now })?;
         self.connections.insert(id, connection);
         self.inward += 1;
         Ok(())
@@ -33,13 +33,13 @@ impl Net {
     /// finds its end closed.
     pub fn open_call(&mut self, exec: u32, socket: OwnedFd, (outbox, poller, now): (&mut Outbox, &Poller, Instant)) {
         let Self { budget, channels, .. } = self;
-        let around = Around { outbox, poller, budget, channels, now };
-        let Some(id) = around.channels.open() else { return };
-        let Ok(connection) = Connection::out(socket, None, id, &around) else {
-            around.channels.close();
+        let context = NetContext { outbox, poller, budget, channels, now };
+        let Some(id) = context.channels.open() else { return };
+        let Ok(connection) = Connection::out(socket, None, id, &context) else {
+            context.channels.close();
             return;
         };
-        around.outbox.json(FrameType::Open, id, &OpenByGuest::Call { exec });
+        context.outbox.json(FrameType::Open, id, &OpenByGuest::Call { exec });
         self.connections.insert(id, connection);
         self.wake(id);
     }
@@ -63,9 +63,9 @@ impl Net {
     ) -> Result<(), ProtocolBreach> {
         let id = frame.channel;
         let Self { connections, budget, channels, stub, names, .. } = self;
-        let mut around = Around { outbox, poller, budget, channels, now };
+        let mut context = NetContext { outbox, poller, budget, channels, now };
         if let Some(connection) = connections.get_mut(&id) {
-            let outcome = on_connection_frame(connection, frame, &mut around)?;
+            let outcome = on_connection_frame(connection, frame, &mut context)?;
             self.settle(id, outcome, now);
             return Ok(());
         }
@@ -73,9 +73,9 @@ impl Net {
             return Ok(());
         }
         let expected = match frame.frame_type {
-            FrameType::Opened => stub.on_opened(id, parse::<NameFamilies>(frame)?, &around, names),
-            FrameType::Failed => stub.on_failed(id, &parse::<Failed>(frame)?, &mut around),
-            FrameType::Close => stub.on_close(id, &mut around),
+            FrameType::Opened => stub.on_opened(id, parse::<NameFamilies>(frame)?, &context, names),
+            FrameType::Failed => stub.on_failed(id, &parse::<Failed>(frame)?, &mut context),
+            FrameType::Close => stub.on_close(id, &mut context),
             _ => false,
         };
         if expected { Ok(()) } else { Err(ProtocolBreach) }
@@ -85,18 +85,18 @@ impl Net {
 fn on_connection_frame(
     connection: &mut Connection,
     frame: &Frame,
-    around: &mut Around,
+    context: &mut NetContext,
 ) -> Result<Outcome, ProtocolBreach> {
     let id = frame.channel;
     let is_out = connection.is_out();
     match (frame.frame_type, frame.stream) {
-        (FrameType::Data, 0) => connection.on_data(around, id, frame.payload)?,
+        (FrameType::Data, 0) => connection.on_data(context, id, frame.payload)?,
         (FrameType::Eof, 0) => connection.on_eof()?,
         (FrameType::Credit, 1) => connection.on_credit(frame.credit())?,
         (FrameType::Credit, _) => {}
         (FrameType::Opened, _) if is_out => connection.on_opened()?,
         (FrameType::Failed, _) if is_out => return Ok(connection.on_failed()),
-        (FrameType::Close, _) => return Ok(connection.on_close(around, id, &parse::<Closed>(frame)?)),
+        (FrameType::Close, _) => return Ok(connection.on_close(context, id, &parse::<Closed>(frame)?)),
         (FrameType::Signal | FrameType::Resize, _) if !is_out => {}
         _ => return Err(ProtocolBreach),
     }

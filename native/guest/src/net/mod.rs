@@ -33,7 +33,7 @@ const GROWTH_BYTES: u32 = 16 << 20;
 const STEPS_PER_ROUND: usize = 256;
 
 /// The parts of the guest that the network may use while it works.
-pub struct Around<'a> {
+pub struct NetContext<'a> {
     pub outbox: &'a mut Outbox,
     pub poller: &'a Poller,
     pub budget: &'a mut Budget,
@@ -133,12 +133,12 @@ impl Net {
             inward: 0,
             is_offline: false,
         };
-        net.look_around();
+        net.read_settings();
         Ok(net)
     }
 
     /// Reads the host name and limits, which a sandbox that is built ahead gets only when it is taken.
-    pub fn look_around(&mut self) {
+    pub fn read_settings(&mut self) {
         self.take_name();
         // Commands' pipes and files need descriptors too.
         self.channels.limit = MAX_GUEST_CHANNELS.min(sys::open_files_limit() as usize / 2);
@@ -210,7 +210,7 @@ impl Net {
         progress |= self.accept(outbox, poller, now);
         let Self { stub, names, budget, channels, .. } = self;
         channels.is_closed = self.is_offline;
-        progress |= stub.step(&mut Around { outbox, poller, budget, channels, now }, names);
+        progress |= stub.step(&mut NetContext { outbox, poller, budget, channels, now }, names);
         progress || !self.queue.is_empty()
     }
 
@@ -218,7 +218,7 @@ impl Net {
         let Self { connections, budget, channels, .. } = self;
         let Some(connection) = connections.get_mut(&id) else { return false };
         connection.queued = false;
-        let outcome = connection.step(&mut Around { outbox, poller, budget, channels, now }, id);
+        let outcome = connection.step(&mut NetContext { outbox, poller, budget, channels, now }, id);
         self.settle(id, outcome, now)
     }
 
@@ -270,7 +270,7 @@ impl Net {
     pub fn abandon(&mut self, outbox: &mut Outbox, poller: &Poller, now: Instant) {
         let Self { connections, budget, channels, .. } = self;
         for (id, connection) in connections.iter_mut() {
-            connection.abandon(&mut Around { outbox, poller, budget, channels, now }, *id);
+            connection.abandon(&mut NetContext { outbox, poller, budget, channels, now }, *id);
         }
         self.connections.clear();
     }

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use rustix::io::{Errno, write};
 use rustix::net::{Shutdown, shutdown};
 
-use super::Around;
+use super::NetContext;
 use crate::channel::ProtocolBreach;
 
 /// How far the window of one connection may grow.
@@ -50,7 +50,7 @@ impl Sink {
 
     pub fn on_data(
         &mut self,
-        around: &mut Around,
+        context: &mut NetContext,
         id: u32,
         socket: &OwnedFd,
         payload: &[u8],
@@ -68,12 +68,12 @@ impl Sink {
         if taken < payload.len() {
             self.queue.push_back(payload[taken..].to_vec());
         }
-        self.taken(around, id, taken);
+        self.taken(context, id, taken);
         Ok(Ok(()))
     }
 
     /// Writes what the program takes; true when something moved.
-    pub fn step(&mut self, around: &mut Around, id: u32, socket: &OwnedFd) -> Result<bool, Errno> {
+    pub fn step(&mut self, context: &mut NetContext, id: u32, socket: &OwnedFd) -> Result<bool, Errno> {
         let mut moved = false;
         while let Some(piece) = self.queue.pop_front() {
             let taken = self.offer(socket, &piece[self.written..])?;
@@ -81,11 +81,11 @@ impl Sink {
             moved |= taken > 0;
             if self.written < piece.len() {
                 self.queue.push_front(piece);
-                self.taken(around, id, taken);
+                self.taken(context, id, taken);
                 break;
             }
             self.written = 0;
-            self.taken(around, id, taken);
+            self.taken(context, id, taken);
         }
         if self.queue.is_empty() && self.queue.capacity() > 0 {
             self.queue = VecDeque::new();
@@ -112,7 +112,7 @@ impl Sink {
         Ok(taken)
     }
 
-    fn taken(&mut self, around: &mut Around, id: u32, count: usize) {
+    fn taken(&mut self, context: &mut NetContext, id: u32, count: usize) {
         // At most a window is ever queued, so the sum cannot overflow.
         self.to_grant += count as u32;
         if self.to_grant < self.window / 4 || self.ended {
@@ -121,11 +121,11 @@ impl Sink {
         let mut grant = self.to_grant;
         self.to_grant = 0;
         // It takes as fast as the host sends: let the host send further ahead.
-        if self.queue.is_empty() && self.window < MAX_WINDOW && around.budget.take(self.window) {
+        if self.queue.is_empty() && self.window < MAX_WINDOW && context.budget.take(self.window) {
             grant += self.window;
             self.window *= 2;
         }
-        around.outbox.credit(id, 0, grant);
+        context.outbox.credit(id, 0, grant);
         self.window_left += grant;
     }
 

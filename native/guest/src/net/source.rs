@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use ak_wire::{MAX_CREDIT, MAX_DATA};
 use rustix::io::{Errno, read};
 
-use super::Around;
+use super::NetContext;
 use crate::channel::ProtocolBreach;
 
 pub enum Flow {
@@ -35,18 +35,18 @@ impl Source {
     }
 
     /// At most one frame.
-    pub fn step(&mut self, around: &mut Around, id: u32, socket: &OwnedFd) -> Result<Flow, Errno> {
+    pub fn step(&mut self, context: &mut NetContext, id: u32, socket: &OwnedFd) -> Result<Flow, Errno> {
         if self.ended || !self.readable || self.credit == 0 {
             return Ok(Flow::Blocked);
         }
-        if !around.outbox.has_room() {
+        if !context.outbox.has_room() {
             return Ok(Flow::Starved);
         }
         let max = MAX_DATA.min(self.credit as usize);
-        match around.outbox.data(id, 1, max, |space| read(socket, space)) {
+        match context.outbox.data(id, 1, max, |space| read(socket, space)) {
             Ok(0) => {
                 self.ended = true;
-                around.outbox.eof(id, 1);
+                context.outbox.eof(id, 1);
                 Ok(Flow::Sent)
             }
             Ok(count) => {

@@ -114,7 +114,12 @@ impl<R: Read> Archive<R> {
         Ok(member)
     }
 
-    fn read_segments(&mut self, member: &mut Member, header: &Header, said: sparse::Said) -> Result<(), Refused> {
+    fn read_segments(
+        &mut self,
+        member: &mut Member,
+        header: &Header,
+        said: sparse::SparseHeader,
+    ) -> Result<(), Refused> {
         let (segments, size) = if header.kind() == b'S' {
             let (mut segments, mut goes_on) = header.segments()?;
             while goes_on {

@@ -1,6 +1,6 @@
 //! Extended headers: records of any length, each with its length before it.
 
-use super::{header::Time, malformed, sparse::Said};
+use super::{header::Time, malformed, sparse::SparseHeader};
 use crate::refused::Refused;
 
 const XATTR: &[u8] = b"SCHILY.xattr.";
@@ -15,7 +15,7 @@ pub struct Pax {
     pub gid: Option<u64>,
     pub time: Option<Time>,
     pub attributes: Vec<(Vec<u8>, Vec<u8>)>,
-    pub sparse: Said,
+    pub sparse: SparseHeader,
 }
 
 impl Pax {

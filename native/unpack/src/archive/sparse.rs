@@ -21,7 +21,7 @@ pub struct Segment {
 
 /// The sparse map of an extended header.
 #[derive(Default)]
-pub struct Said {
+pub struct SparseHeader {
     pub name: Option<Vec<u8>>,
     pub size: Option<u64>,
     /// The list is at the start of the file's data.
@@ -29,7 +29,7 @@ pub struct Said {
     numbers: Option<Vec<u64>>,
 }
 
-impl Said {
+impl SparseHeader {
     pub fn take(&mut self, key: &[u8], value: &[u8]) -> Result<(), Refused> {
         match key {
             b"name" => self.name = Some(value.to_vec()),

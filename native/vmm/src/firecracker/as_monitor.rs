@@ -50,8 +50,8 @@ impl Monitor for Firecracker {
         Self::pid(self)
     }
 
-    fn last_words(&mut self) -> String {
-        Self::last_words(self)
+    fn last_output(&mut self) -> String {
+        Self::last_output(self)
     }
 
     fn await_end(self) -> Outcome<End> {

@@ -39,15 +39,15 @@ pub fn ended(process: &mut Process, when: &str, heard: Option<&io::Error>) -> Fa
         (None, Some(e)) => format!("Firecracker closed its connection {when}: {e}"),
         (None, None) => format!("Firecracker closed its connection {when}"),
     };
-    Failure::new(format!("{how}{}", last_words(process)))
+    Failure::new(format!("{how}{}", last_output(process)))
 }
 
 pub fn garbled(request: &str, what: &str) -> Failure {
     Failure::new(format!("what Firecracker answered to {request} is no answer: {}", quote(what)))
 }
 
-pub fn last_words(process: &mut Process) -> String {
-    let said = process.last_words(LONGEST_QUOTE);
+pub fn last_output(process: &mut Process) -> String {
+    let said = process.last_output(LONGEST_QUOTE);
     if said.is_empty() { String::new() } else { format!("; it said last: {}", quote(&said)) }
 }
 

@@ -141,7 +141,7 @@ impl Firecracker {
             Err(Undialled::Nobody | Undialled::Late) => Err(Failure::new(format!(
                 "the guest did not answer within {} s{}",
                 BOOT_LIMIT.as_secs(),
-                failures::last_words(&mut self.process)
+                failures::last_output(&mut self.process)
             ))),
             Err(Undialled::Socket(e)) => Err(e).during("connect to the guest"),
             Err(Undialled::Garbled(what)) => Err(failures::garbled("a call to the guest", &what)),
@@ -178,7 +178,7 @@ impl Firecracker {
         if let Some(from_guest) = &self.from_guest {
             from_guest.await_end(LAST_BYTES_LIMIT);
         }
-        let said = self.last_words();
+        let said = self.last_output();
         if self.process.is_flooded() {
             return Ok(End::Failed(format!("the machine's kernel flooded its console: {said}")));
         }
@@ -193,8 +193,8 @@ impl Firecracker {
     }
 
     /// The last that the guest's console and Firecracker said.
-    pub fn last_words(&mut self) -> String {
-        self.process.last_words(TOLD_CHARS)
+    pub fn last_output(&mut self) -> String {
+        self.process.last_output(TOLD_CHARS)
     }
 
     fn ask(&mut self, request: &Request) -> Outcome<()> {

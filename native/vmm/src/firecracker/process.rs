@@ -123,13 +123,13 @@ impl Process {
     }
 
     /// The last that Firecracker and the guest's console said; after its end all of it has arrived.
-    pub fn last_words(&mut self, most: usize) -> String {
+    pub fn last_output(&mut self, most: usize) -> String {
         if self.has_ended() {
             while self.open_lines > 0 && self.lines.recv_timeout(LINE_LIMIT).is_ok() {
                 self.open_lines -= 1;
             }
         }
-        self.console().last_words(most)
+        self.console().last_output(most)
     }
 
     pub fn has_panic(&self) -> bool {

@@ -1,11 +1,11 @@
 //! QEMU as a monitor: its machine `microvm`, spoken to by QMP on a socket that it inherits.
 
+mod arguments;
 mod clock;
-mod held;
 mod kept;
 mod ports;
 pub(crate) mod qmp;
-mod words;
+mod snapshot_hold;
 
 use std::{
     io::Read,
@@ -28,11 +28,11 @@ use crate::{
     console::Console,
     failure::{During, Failure, Outcome},
     monitor::{End, Monitor},
-    spec::{Does, MachineSpec},
+    spec::{Action, MachineSpec},
     watch,
 };
+use arguments::Ends;
 use qmp::{Answer, Qmp};
-use words::Ends;
 
 /// For one answer. QEMU answers at once, unless the machine it runs on has no time for it.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -59,7 +59,7 @@ pub struct Qemu {
 /// The result of one wait.
 enum Turn {
     Over(End),
-    /// Something happened, to the machine or besides.
+    /// Something events, to the machine or besides.
     Other,
 }
 
@@ -79,8 +79,8 @@ impl Monitor for Qemu {
     fn keep(spec: &MachineSpec, host_socket: HostSocket) -> Outcome<End> {
         let mut started = Self::start(spec, None)?;
         match spec.does {
-            Does::Restore | Does::Continue => started.say_restore()?,
-            Does::Boot | Does::Save => started.qmp.say(&json!({ "execute": "qmp_capabilities" }))?,
+            Action::Restore | Action::Continue => started.say_restore()?,
+            Action::Boot | Action::Save => started.qmp.say(&json!({ "execute": "qmp_capabilities" }))?,
         }
         kept::run(started, host_socket, spec.does)
     }
@@ -118,10 +118,10 @@ impl Monitor for Qemu {
         self.child.id()
     }
 
-    fn last_words(&mut self) -> String {
+    fn last_output(&mut self) -> String {
         // Whatever else there is to hear, or not, is no news any more.
         while matches!(self.hear_console(), Ok(Heard::Some)) {}
-        self.console.last_words(TOLD_CHARS)
+        self.console.last_output(TOLD_CHARS)
     }
 
     fn await_end(mut self) -> Outcome<End> {
@@ -129,7 +129,7 @@ impl Monitor for Qemu {
             if let Turn::Over(end) = self.turn(&[])? {
                 return Ok(end);
             }
-            while self.qmp.happening().is_some() {}
+            while self.qmp.next_event().is_some() {}
         }
     }
 }
@@ -156,7 +156,7 @@ impl Qemu {
         self.qmp.ask(&json!({ "execute": "migrate-set-parameters", "arguments": limit }), PATIENCE).map(drop)
     }
 
-    /// Waits until something has happened, to the machine or besides.
+    /// Waits until something has events, to the machine or besides.
     fn turn(&mut self, besides: &[BorrowedFd<'_>]) -> Outcome<Turn> {
         let mut fds = vec![self.pidfd.as_fd()];
         fds.extend(self.is_line_open.then(|| self.line.as_fd()));
@@ -171,7 +171,7 @@ impl Qemu {
                 eprintln!("{}", crate::OUT_OF_MEMORY);
             }
             if self.console.is_flooded() {
-                let said = self.console.last_words(TOLD_CHARS);
+                let said = self.console.last_output(TOLD_CHARS);
                 return Ok(Turn::Over(End::Failed(format!("the machine's kernel flooded its console: {said}"))));
             }
         }
@@ -197,12 +197,12 @@ impl Qemu {
             console: its_line.as_fd(),
             orders: its_orders.as_ref().map(AsFd::as_fd),
         };
-        let words = words::of(spec, &ends);
+        let arguments = arguments::of(spec, &ends);
         for fd in [ends.stream, Some(ends.qmp), Some(ends.console), ends.orders].into_iter().flatten() {
             fcntl_setfd(fd, FdFlags::empty()).during("give QEMU a descriptor")?;
         }
         let child = Command::new(&spec.program)
-            .args(words)
+            .args(arguments)
             .env_clear()
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -266,7 +266,7 @@ impl Qemu {
 
     fn ended(&mut self) -> Outcome<End> {
         let status = self.child.wait().during("wait for QEMU")?;
-        let said = self.console.last_words(TOLD_CHARS);
+        let said = self.console.last_output(TOLD_CHARS);
         if self.console.has_panic() {
             return Ok(End::Failed(said));
         }

@@ -17,7 +17,7 @@ use crate::failure::{During, Outcome};
 
 /// Names of the ports' streams.
 pub const HOST: &str = "stream";
-pub const ERRANDS: &str = "errands";
+pub const REQUESTS: &str = "requests";
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct Port {

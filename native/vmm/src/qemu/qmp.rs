@@ -38,15 +38,15 @@ pub struct Qmp {
     /// How many answers are to come to what was only said.
     owed: usize,
     /// Events that arrived while an answer was awaited.
-    happened: VecDeque<(String, Value)>,
+    events: VecDeque<(String, Value)>,
 }
 
 /// Far more than can happen while QEMU answers.
-const MOST_HAPPENED: usize = 1024;
+const MAX_EVENTS: usize = 1024;
 
 impl Qmp {
     pub fn new(socket: UnixStream) -> Self {
-        Self { socket, unread: Vec::new(), heard: VecDeque::new(), owed: 0, happened: VecDeque::new() }
+        Self { socket, unread: Vec::new(), heard: VecDeque::new(), owed: 0, events: VecDeque::new() }
     }
 
     pub fn as_fd(&self) -> BorrowedFd<'_> {
@@ -137,16 +137,16 @@ impl Qmp {
     }
 
     pub fn note(&mut self, name: String, data: Value) -> Outcome<()> {
-        self.happened.push_back((name, data));
-        if self.happened.len() > MOST_HAPPENED {
+        self.events.push_back((name, data));
+        if self.events.len() > MAX_EVENTS {
             return Err(Failure::new("QEMU says too much at once"));
         }
         Ok(())
     }
 
-    /// The next thing that happened and was not looked at yet.
-    pub fn happening(&mut self) -> Option<(String, Value)> {
-        self.happened.pop_front()
+    /// The next thing that events and was not looked at yet.
+    pub fn next_event(&mut self) -> Option<(String, Value)> {
+        self.events.pop_front()
     }
 
     /// Reads all messages that are there now.
@@ -217,7 +217,7 @@ mod tests {
         let (mut qmp, mut qemu) = pair();
         qemu.write_all(b"{\"return\":{}}\n{\"event\":\"MIGRATION\",\"data\":{\"status\":\"completed\"}}\n").unwrap();
         qmp.ask(&json!({ "execute": "migrate" }), Duration::from_secs(60)).unwrap();
-        assert_eq!(qmp.happening(), Some(("MIGRATION".into(), json!({ "status": "completed" }))));
+        assert_eq!(qmp.next_event(), Some(("MIGRATION".into(), json!({ "status": "completed" }))));
     }
 
     #[test]

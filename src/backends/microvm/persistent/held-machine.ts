@@ -1,6 +1,6 @@
 /**
  * A machine that stands still with its memory saved beside its disk, for as long as the connection that asked for it
- * lasts (native/vmm/src/qemu/held.rs): whatever ends this process, the machine goes on.
+ * lasts (native/vmm/src/qemu/snapshot_hold.rs): whatever ends this process, the machine goes on.
  */
 import type { Duplex } from "node:stream";
 import type { HeldStill } from "../../../core/backend.js";

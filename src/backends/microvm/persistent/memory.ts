@@ -33,7 +33,7 @@ interface SavedNote {
   readonly marks: MemoryMarks;
 }
 
-/** Changes with the devices that a machine has (native/vmm/src/qemu/words.rs). */
+/** Changes with the devices that a machine has (native/vmm/src/qemu/arguments.rs). */
 const VERSION = 2;
 const NOTE = "memory.json";
 /** While a machine reads it. Not beside the disk: no copy has it. */

@@ -1,4 +1,4 @@
-/** Something that is asked of a running machine, beside what its host does (native/init/src/stays/errands.rs). */
+/** Something that is asked of a running machine, beside what its host does (native/init/src/persistent/requests.rs). */
 import type { Duplex } from "node:stream";
 import { AgentKernelError, errorCodeOf } from "../../../core/errors.js";
 import { escapeText } from "../../../core/escape.js";

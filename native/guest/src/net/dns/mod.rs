@@ -18,7 +18,7 @@ use ak_wire::FrameType;
 use ak_wire::payload::{Failed, NameFamilies, OpenByGuest};
 use rustix::net::{RecvFlags, SendFlags, SocketAddrAny, SocketFlags, accept_with, recvfrom, sendto};
 
-use super::Around;
+use super::NetContext;
 use super::names::Names;
 use crate::poller::{EventFlags, Ready, Token, slot};
 use message::{Code, Data, Query, kind};
@@ -73,24 +73,24 @@ impl Stub {
     }
 
     /// True when something is left to do at once.
-    pub fn step(&mut self, around: &mut Around, names: &mut Names) -> bool {
+    pub fn step(&mut self, context: &mut NetContext, names: &mut Names) -> bool {
         let mut more = false;
         for index in 0..self.datagrams.len() {
-            more |= self.read_datagrams(index, around, names);
+            more |= self.read_datagrams(index, context, names);
         }
         for index in 0..self.listeners.len() {
-            more |= self.accept(index, around);
+            more |= self.accept(index, context);
         }
         let streams: Vec<u32> = self.streams.keys().copied().collect();
         for id in streams {
-            if !self.serve_stream(id, around, names) {
+            if !self.serve_stream(id, context, names) {
                 self.streams.remove(&id);
             }
         }
         more
     }
 
-    fn read_datagrams(&mut self, index: usize, around: &mut Around, names: &mut Names) -> bool {
+    fn read_datagrams(&mut self, index: usize, context: &mut NetContext, names: &mut Names) -> bool {
         let mut buffer = [0; MAX_DATAGRAM];
         for _ in 0..PER_TURN {
             let Some(listening) = self.datagrams[index].as_mut().filter(|listening| listening.ready) else {
@@ -101,7 +101,7 @@ impl Stub {
                 Err(rustix::io::Errno::AGAIN) => listening.ready = false,
                 Ok((_, length, Some(from))) if length <= MAX_DATAGRAM => {
                     let asker = Asker::Datagram { socket: index, from };
-                    self.ask(&buffer[..length], asker, around, names);
+                    self.ask(&buffer[..length], asker, context, names);
                 }
                 _ => {}
             }
@@ -109,7 +109,7 @@ impl Stub {
         true
     }
 
-    fn accept(&mut self, index: usize, around: &Around) -> bool {
+    fn accept(&mut self, index: usize, context: &NetContext) -> bool {
         for _ in 0..PER_TURN {
             let Some(listening) = self.listeners[index].as_mut().filter(|listening| listening.ready) else {
                 return false;
@@ -124,7 +124,7 @@ impl Stub {
             };
             self.last_stream = self.last_stream.wrapping_add(1);
             let token = Token { channel: self.last_stream, slot: slot::DNS_STREAM };
-            if around.poller.watch(&socket, token, EventFlags::IN | EventFlags::OUT).is_err() {
+            if context.poller.watch(&socket, token, EventFlags::IN | EventFlags::OUT).is_err() {
                 continue;
             }
             // The oldest makes room: a client that is still interested connects again.
@@ -136,11 +136,11 @@ impl Stub {
         true
     }
 
-    fn serve_stream(&mut self, id: u32, around: &mut Around, names: &mut Names) -> bool {
+    fn serve_stream(&mut self, id: u32, context: &mut NetContext, names: &mut Names) -> bool {
         for _ in 0..PER_TURN {
             let Some(stream) = self.streams.get_mut(&id) else { return false };
             match stream.question() {
-                Ok(Some(question)) => self.ask(&question, Asker::Stream(id), around, names),
+                Ok(Some(question)) => self.ask(&question, Asker::Stream(id), context, names),
                 Ok(None) => break,
                 Err(_) => return false,
             }
@@ -148,7 +148,7 @@ impl Stub {
         self.streams.get_mut(&id).is_some_and(|stream| stream.flush().unwrap_or(false))
     }
 
-    fn ask(&mut self, bytes: &[u8], asker: Asker, around: &mut Around, names: &mut Names) {
+    fn ask(&mut self, bytes: &[u8], asker: Asker, context: &mut NetContext, names: &mut Names) {
         let Some(query) = Query::parse(bytes) else { return };
         if let Some(answer) = self.answer_here(&query, names) {
             return self.send(&asker, &answer);
@@ -157,7 +157,7 @@ impl Stub {
         let id = match self.asked.get(&name).copied() {
             _ if self.waiting >= MAX_WAITING => None,
             Some(id) => Some(id),
-            None => around.channels.open(),
+            None => context.channels.open(),
         };
         let Some(id) = id else {
             return self.send(&asker, &query.answer(Code::ServerFailure, None));
@@ -169,7 +169,7 @@ impl Stub {
         }
         self.waiting += 1;
         let (_, waiting) = self.lookups.entry(id).or_insert_with(|| {
-            around.outbox.json(FrameType::Open, id, &OpenByGuest::Lookup { name: name.clone() });
+            context.outbox.json(FrameType::Open, id, &OpenByGuest::Lookup { name: name.clone() });
             self.asked.insert(name.clone(), id);
             (Some(name), Vec::new())
         });
@@ -194,9 +194,9 @@ impl Stub {
     }
 
     /// The host knows the name. False if it was not asked.
-    pub fn on_opened(&mut self, id: u32, families: NameFamilies, around: &Around, names: &mut Names) -> bool {
+    pub fn on_opened(&mut self, id: u32, families: NameFamilies, context: &NetContext, names: &mut Names) -> bool {
         let Some((name, waiting)) = self.answered(id) else { return false };
-        let index = names.assign(&name, around.now);
+        let index = names.assign(&name, context.now);
         for Waiting { query, asker } in waiting {
             let data = index.and_then(|index| match query.kind {
                 kind::A if families.ipv4 => Some(Data::Ipv4(synthetic_ipv4(index))),
@@ -211,10 +211,10 @@ impl Stub {
     }
 
     /// The host does not know the name, does not allow it, or could not find out.
-    pub fn on_failed(&mut self, id: u32, failed: &Failed, around: &mut Around) -> bool {
+    pub fn on_failed(&mut self, id: u32, failed: &Failed, context: &mut NetContext) -> bool {
         let Some((_, waiting)) = self.answered(id) else { return false };
         self.lookups.remove(&id);
-        around.channels.close();
+        context.channels.close();
         let code = match failed.code.as_str() {
             "denied" | "not_found" => Code::NoSuchName,
             _ => Code::ServerFailure,
@@ -227,8 +227,8 @@ impl Stub {
     }
 
     /// False if the host had not answered before.
-    pub fn on_close(&mut self, id: u32, around: &mut Around) -> bool {
-        around.channels.close();
+    pub fn on_close(&mut self, id: u32, context: &mut NetContext) -> bool {
+        context.channels.close();
         matches!(self.lookups.remove(&id), Some((None, _)))
     }
 

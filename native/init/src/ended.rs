@@ -27,7 +27,7 @@ use crate::{ENTRY, end::End, stream, wake::TOKEN_BYTES};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The parts of a sandbox that process 1 keeps after its end.
-pub struct Remains {
+pub struct EndedSandbox {
     mounts: OwnedFd,
     token: Token,
 }
@@ -79,7 +79,7 @@ pub fn enter_mounts(mounts: &OwnedFd) -> Outcome<()> {
     chdir("/").during("change the mounts")
 }
 
-impl Remains {
+impl EndedSandbox {
     pub fn of(mounts: OwnedFd, token: Token) -> Self {
         Self { mounts, token }
     }

@@ -19,14 +19,14 @@ use serde::Serialize;
 const MAX_MESSAGE: usize = 4 << 20;
 const PART: usize = 256 << 10;
 /// A host that lives ends the container long before.
-const GOODBYE: Duration = Duration::from_secs(10);
+const DRAIN_LIMIT: Duration = Duration::from_secs(10);
 
-pub struct Speech {
+pub struct HostChannel {
     input: File,
     output: File,
 }
 
-impl Speech {
+impl HostChannel {
     pub fn open() -> io::Result<Self> {
         let input = sys::above_placed(sys::inherited(0)?)?;
         let output = sys::above_placed(sys::inherited(1)?)?;
@@ -100,8 +100,8 @@ impl Speech {
 
     /// Takes what still comes until the host hangs up. An engine closes the streams of a container that has ended,
     /// also on a host that is still sending, and the last word would be lost with them.
-    pub fn await_goodbye(&mut self) {
-        let until = Instant::now() + GOODBYE;
+    pub fn drain_until_close(&mut self) {
+        let until = Instant::now() + DRAIN_LIMIT;
         let mut ignored = vec![0; PART];
         loop {
             let left = until.saturating_duration_since(Instant::now());

@@ -44,9 +44,9 @@ pub fn begin() -> Outcome<()> {
 }
 
 /// A way to end it, also from where the machine's own files are out of sight.
-pub struct LetGo(File);
+pub struct Thaw(File);
 
-impl LetGo {
+impl Thaw {
     pub fn open() -> Outcome<Self> {
         let file = File::options().write(true).open(format!("{SANDBOX}/cgroup.freeze"));
         file.during("find the sandbox's freezer").map(Self)

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::{
     Memory, PATIENCE, Qemu,
-    kept::{GO_ON, STILL},
+    kept::{FREEZE, THAW},
 };
 use crate::{
     failure::{During, Failure, Outcome},
@@ -37,37 +37,37 @@ enum Stage {
     Saving,
     Saved,
     /// Nobody wants it any more, and QEMU has not given up yet.
-    GivingUp,
+    Cancelling,
 }
 
 struct Held {
-    asker: UnixStream,
+    requester: UnixStream,
     stage: Stage,
 }
 
 #[derive(Default)]
-pub struct Stillness {
+pub struct SnapshotHold {
     held: Option<Held>,
     times: u8,
 }
 
-impl Stillness {
+impl SnapshotHold {
     /// Whose end is the end of it.
-    pub fn asker(&self) -> Option<BorrowedFd<'_>> {
-        self.held.as_ref().filter(|held| held.stage != Stage::GivingUp).map(|held| held.asker.as_fd())
+    pub fn requester(&self) -> Option<BorrowedFd<'_>> {
+        self.held.as_ref().filter(|held| held.stage != Stage::Cancelling).map(|held| held.requester.as_fd())
     }
 
-    pub fn is_asked_for(&self) -> bool {
+    pub fn is_active(&self) -> bool {
         self.held.is_some()
     }
 
     /// Nobody else is heard until it is over.
-    pub fn ask(&mut self, machine: &mut Qemu, asker: OwnedFd) -> Outcome<()> {
-        let asker = UnixStream::from(asker);
-        asker.set_nonblocking(true).during("hold the machine still")?;
-        self.held = Some(Held { asker, stage: Stage::Stopping });
+    pub fn ask(&mut self, machine: &mut Qemu, requester: OwnedFd) -> Outcome<()> {
+        let requester = UnixStream::from(requester);
+        requester.set_nonblocking(true).during("hold the machine still")?;
+        self.held = Some(Held { requester, stage: Stage::Stopping });
         self.times = (self.times + 1) % FIRST_NUMBER;
-        machine.order(STILL, self.number().into())
+        machine.order(FREEZE, self.number().into())
     }
 
     fn number(&self) -> u8 {
@@ -105,7 +105,7 @@ impl Stillness {
         match (held.stage, status) {
             (Stage::Saving, "completed") => {
                 held.stage = Stage::Saved;
-                if tell(&held.asker, &json!({ "said": "saved" })).is_err() {
+                if tell(&held.requester, &json!({ "said": "saved" })).is_err() {
                     return self.end(machine);
                 }
                 Ok(())
@@ -115,7 +115,7 @@ impl Stillness {
                 let why = why["error-desc"].as_str().unwrap_or("without a reason").to_owned();
                 self.fail(machine, &format!("QEMU could not save the machine: {why}"))
             }
-            (Stage::GivingUp, "completed" | "failed" | "cancelled") => self.go_on(machine),
+            (Stage::Cancelling, "completed" | "failed" | "cancelled") => self.thaw(machine),
             _ => Ok(()),
         }
     }
@@ -123,10 +123,10 @@ impl Stillness {
     /// Looks whether it is still wanted.
     pub fn look(&mut self, machine: &mut Qemu) -> Outcome<()> {
         let Some(held) = &mut self.held else { return Ok(()) };
-        if held.stage == Stage::GivingUp {
+        if held.stage == Stage::Cancelling {
             return Ok(());
         }
-        match held.asker.read(&mut [0; 64]) {
+        match held.requester.read(&mut [0; 64]) {
             Err(e) if e.kind() == ErrorKind::WouldBlock => Ok(()),
             // Whatever is said means that it may go on.
             Ok(_) | Err(_) => self.end(machine),
@@ -136,11 +136,11 @@ impl Stillness {
     fn end(&mut self, machine: &mut Qemu) -> Outcome<()> {
         match &mut self.held {
             Some(held) if held.stage == Stage::Saving => {
-                held.stage = Stage::GivingUp;
+                held.stage = Stage::Cancelling;
                 machine.qmp.ask(&json!({ "execute": "migrate_cancel" }), PATIENCE).map(drop)
             }
-            Some(held) if held.stage == Stage::GivingUp => Ok(()),
-            Some(_) => self.go_on(machine),
+            Some(held) if held.stage == Stage::Cancelling => Ok(()),
+            Some(_) => self.thaw(machine),
             None => Ok(()),
         }
     }
@@ -149,19 +149,19 @@ impl Stillness {
         if let Some(held) = &self.held {
             // Who is gone cannot be told.
             let code = if why.contains(DISK_FULL) { "resource_exhausted" } else { "internal" };
-            let _ = tell(&held.asker, &json!({ "said": "failed", "code": code, "message": why }));
+            let _ = tell(&held.requester, &json!({ "said": "failed", "code": code, "message": why }));
         }
-        self.go_on(machine)
+        self.thaw(machine)
     }
 
     /// With the time that it is: the machine's own clock stood still.
-    fn go_on(&mut self, machine: &mut Qemu) -> Outcome<()> {
+    fn thaw(&mut self, machine: &mut Qemu) -> Outcome<()> {
         let Some(held) = self.held.take() else { return Ok(()) };
         if held.stage != Stage::Stopping {
             machine.resume()?;
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).during("tell the time")?;
-        machine.order(GO_ON, u64::try_from(now.as_nanos()).during("tell the time")?)?;
+        machine.order(THAW, u64::try_from(now.as_nanos()).during("tell the time")?)?;
         // Whoever asked takes this end for the moment from which it runs.
         drop(held);
         Ok(())
@@ -181,8 +181,10 @@ impl Qemu {
     }
 }
 
-fn tell(mut asker: &UnixStream, what: &Value) -> Outcome<()> {
+fn tell(mut requester: &UnixStream, what: &Value) -> Outcome<()> {
     let text = what.to_string();
     let length = u32::try_from(text.len()).map_err(|_| Failure::new("a long message"))?;
-    asker.write_all(&[&length.to_le_bytes()[..], text.as_bytes()].concat()).during("answer whoever holds the machine")
+    requester
+        .write_all(&[&length.to_le_bytes()[..], text.as_bytes()].concat())
+        .during("answer whoever holds the machine")
 }

@@ -8,16 +8,16 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
+    copy_identity::{self, Kind},
     orders::Ready,
-    other::{self, Kind},
 };
-use crate::{remains::Remains, stream, wake::Wake};
+use crate::{ended::EndedSandbox, stream, wake::Wake};
 
 const PORT: &str = "/dev/vport0p2";
 
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
-enum Errand {
+enum Request {
     /// Everything that was written is to be on the disk.
     Sync {},
     /// Send the project's changes, which `ak-entry` gathers.
@@ -27,7 +27,7 @@ enum Errand {
 }
 
 /// Waits for one, and is done with it when this returns.
-pub fn serve(pid: libc::pid_t, remains: &Remains, kind: Kind, room: Ready<'_>) -> Outcome<()> {
+pub fn serve(pid: libc::pid_t, ended: &EndedSandbox, kind: Kind, room: Ready<'_>) -> Outcome<()> {
     let mut port = stream::open_when_free(Path::new(PORT))?;
     room.tell()?;
     stream::say(&mut port, &json!({ "said": "here" })).during("greet whoever asks")?;
@@ -37,17 +37,17 @@ pub fn serve(pid: libc::pid_t, remains: &Remains, kind: Kind, room: Ready<'_>) -
         return Ok(());
     }
     match understood(&text)? {
-        Errand::Sync {} => {
+        Request::Sync {} => {
             sync();
             stream::say(&mut port, &json!({ "said": "done" })).during("answer")
         }
-        Errand::Gather {} => match remains.become_gatherer(&port)? {},
-        Errand::Wake {} => {
+        Request::Gather {} => match ended.become_gatherer(&port)? {},
+        Request::Wake {} => {
             stream::hear(&mut port, &mut text).during("hear the wake message")?;
-            match Wake::parse(&text).and_then(|wake| other::become_it(&wake, pid, remains, kind)) {
+            match Wake::parse(&text).and_then(|wake| copy_identity::take_identity(&wake, pid, ended, kind)) {
                 Ok(()) => stream::say(&mut port, &json!({ "said": "done" })).during("answer"),
                 Err(fault) => {
-                    stream::say(&mut port, &stream::Said::Failed(&fault)).during("answer")?;
+                    stream::say(&mut port, &stream::Message::Failed(&fault)).during("answer")?;
                     Err(fault)
                 }
             }
@@ -55,8 +55,8 @@ pub fn serve(pid: libc::pid_t, remains: &Remains, kind: Kind, room: Ready<'_>) -
     }
 }
 
-fn understood(text: &[u8]) -> Outcome<Errand> {
-    serde_json::from_slice(text).map_err(|e| Fault::new("internal", format!("an errand: {e}")))
+fn understood(text: &[u8]) -> Outcome<Request> {
+    serde_json::from_slice(text).map_err(|e| Fault::new("internal", format!("a request: {e}")))
 }
 
 #[cfg(test)]
@@ -64,10 +64,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errands_are_understood_and_others_refused() {
-        assert_eq!(understood(br#"{"do":"sync"}"#).expect("an errand"), Errand::Sync {});
-        assert_eq!(understood(br#"{"do":"gather"}"#).expect("an errand"), Errand::Gather {});
-        assert_eq!(understood(br#"{"do":"wake"}"#).expect("an errand"), Errand::Wake {});
+    fn requests_are_understood_and_others_refused() {
+        assert_eq!(understood(br#"{"do":"sync"}"#).expect("a request"), Request::Sync {});
+        assert_eq!(understood(br#"{"do":"gather"}"#).expect("a request"), Request::Gather {});
+        assert_eq!(understood(br#"{"do":"wake"}"#).expect("a request"), Request::Wake {});
         assert!(understood(br#"{"do":"sync","more":1}"#).is_err());
         assert!(understood(br#"{"do":"else"}"#).is_err());
     }

@@ -1,12 +1,12 @@
-//! Process 1 of a machine that stays: hosts come to its sandbox and go, and others have errands. Whoever runs the machine
+//! Process 1 of a machine that stays: hosts come to its sandbox and go, and others have requests. Whoever runs the machine
 //! says on a port of its own that somebody comes, and gives the port that it is for to nobody before it is told that
 //! there is room; and it says when the sandbox is to end. Everything that may wait is done by a process of its own.
 
-mod errands;
+mod copy_identity;
+mod freezer;
 mod hosts;
 mod orders;
-mod other;
-mod stillness;
+mod requests;
 
 use std::{fs::File, os::fd::OwnedFd, path::Path, time::Duration};
 
@@ -14,8 +14,9 @@ use ak_jail::{
     fault::{During, Fault, Outcome},
     sys::{Fork, fork_into, kill_all_others},
 };
+pub use copy_identity::Kind;
+use freezer::Thaw;
 use orders::{Order, Ready};
-pub use other::Kind;
 use rustix::{
     event::{PollFd, PollFlags, poll},
     fs::sync,
@@ -23,11 +24,10 @@ use rustix::{
     process::{Pid, Signal, WaitOptions, kill_process, waitpid},
     time::{ClockId, Timespec, clock_settime},
 };
-use stillness::LetGo;
 
 use crate::{
     end::{self, End},
-    remains::Remains,
+    ended::EndedSandbox,
     stream,
 };
 
@@ -43,51 +43,51 @@ pub fn is_asked_for(command_line: &str) -> bool {
     command_line.split_ascii_whitespace().any(|word| word == WORD)
 }
 
-pub struct Attendant {
+pub struct PersistentSandbox {
     /// The sandbox's first process.
     pid: libc::pid_t,
     pidfd: OwnedFd,
-    remains: Remains,
+    ended: EndedSandbox,
     kind: Kind,
 }
 
-impl Attendant {
-    pub fn new(pid: libc::pid_t, pidfd: OwnedFd, remains: Remains, kind: Kind) -> Self {
-        Self { pid, pidfd, remains, kind }
+impl PersistentSandbox {
+    pub fn new(pid: libc::pid_t, pidfd: OwnedFd, ended: EndedSandbox, kind: Kind) -> Self {
+        Self { pid, pidfd, ended, kind }
     }
 
     /// Until the sandbox has ended, and nothing else runs.
-    pub fn attend(self) -> Outcome<End> {
+    pub fn run(self) -> Outcome<End> {
         for (setting, value) in WRITTEN_AFTER {
             std::fs::write(setting, value).during("have what is written on the disk soon")?;
         }
         let mut orders = stream::open_port(Path::new(ORDERS))?;
-        let (mut host, mut errand, mut stopper) = (None, None, None);
+        let (mut host, mut request, mut stopper) = (None, None, None);
         while !self.has_ended(&orders)? {
             match orders::next(&mut orders)? {
                 Order::Stop { grace_ms } => self.stop(grace_ms)?,
-                Order::RoomForHost => {
+                Order::AcceptHost => {
                     replace(&mut host, || hosts::let_in(self.pid, Ready::for_host(&orders)))?;
                 }
-                Order::RoomForErrand => {
-                    let room = Ready::for_errand(&orders);
-                    replace(&mut errand, || errands::serve(self.pid, &self.remains, self.kind, room))?;
+                Order::AcceptRequest => {
+                    let room = Ready::for_request(&orders);
+                    replace(&mut request, || requests::serve(self.pid, &self.ended, self.kind, room))?;
                 }
-                Order::Still { answer } => {
-                    replace(&mut stopper, || stand_still(Ready::to_be_saved(&orders, answer)))?;
+                Order::Freeze { answer } => {
+                    replace(&mut stopper, || freeze(Ready::to_be_saved(&orders, answer)))?;
                 }
-                Order::GoOn { now_ns } => {
+                Order::Thaw { now_ns } => {
                     end_worker(&mut stopper)?;
                     // Before anything of it runs: its time stood still with it.
                     set_clock(now_ns)?;
-                    LetGo::open()?.now()?;
+                    Thaw::open()?.now()?;
                 }
             }
         }
-        let how = end::of_child(self.pid, &self.remains, || Ok(()))?;
+        let how = end::of_child(self.pid, &self.ended, || Ok(()))?;
         kill_all_others().during("end what is left")?;
         // The last who had its mounts in sight: the disk is unmounted with them.
-        drop(self.remains);
+        drop(self.ended);
         Ok(how)
     }
 
@@ -137,8 +137,8 @@ fn apart(work: impl FnOnce() -> Outcome<()>) -> Outcome<Pid> {
 }
 
 /// Freezes the sandbox. Its writes are on its disk by the time that this returns.
-fn stand_still(ready: Ready<'_>) -> Outcome<()> {
-    if let Err(fault) = stillness::begin() {
+fn freeze(ready: Ready<'_>) -> Outcome<()> {
+    if let Err(fault) = freezer::begin() {
         ready.refuse()?;
         return Err(fault);
     }

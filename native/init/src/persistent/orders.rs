@@ -13,15 +13,15 @@ pub enum Order {
         grace_ms: u64,
     },
     /// Another host comes: whoever has the port is to let go of it.
-    RoomForHost,
-    RoomForErrand,
+    AcceptHost,
+    AcceptRequest,
     /// Nothing of the sandbox is to run, and what it wrote is to be on the disk: the machine is about to be saved.
-    Still {
+    Freeze {
         /// Says that all stand still.
         answer: u8,
     },
     /// It runs again. The clock stood still meanwhile.
-    GoOn {
+    Thaw {
         now_ns: u64,
     },
 }
@@ -52,7 +52,7 @@ impl<'a> Ready<'a> {
         Self { orders, kind: ROOM_FOR_HOST }
     }
 
-    pub fn for_errand(orders: &'a File) -> Self {
+    pub fn for_request(orders: &'a File) -> Self {
         Self { orders, kind: ROOM_FOR_ERRAND }
     }
 
@@ -79,10 +79,10 @@ impl<'a> Ready<'a> {
 fn understood([kind, value @ ..]: [u8; 9]) -> Outcome<Order> {
     match kind {
         STOP => Ok(Order::Stop { grace_ms: u64::from_le_bytes(value) }),
-        ROOM_FOR_HOST => Ok(Order::RoomForHost),
-        ROOM_FOR_ERRAND => Ok(Order::RoomForErrand),
-        STILL => Ok(Order::Still { answer: value[0] }),
-        GO_ON => Ok(Order::GoOn { now_ns: u64::from_le_bytes(value) }),
+        ROOM_FOR_HOST => Ok(Order::AcceptHost),
+        ROOM_FOR_ERRAND => Ok(Order::AcceptRequest),
+        STILL => Ok(Order::Freeze { answer: value[0] }),
+        GO_ON => Ok(Order::Thaw { now_ns: u64::from_le_bytes(value) }),
         _ => Err(Fault::new("internal", format!("an order of kind {kind}"))),
     }
 }
@@ -94,10 +94,10 @@ mod tests {
     #[test]
     fn orders_are_understood_and_others_refused() {
         assert_eq!(understood([1, 0xe8, 3, 0, 0, 0, 0, 0, 0]).expect("an order"), Order::Stop { grace_ms: 1000 });
-        assert_eq!(understood([2; 9]).expect("an order"), Order::RoomForHost);
-        assert_eq!(understood([3; 9]).expect("an order"), Order::RoomForErrand);
-        assert_eq!(understood([4, 129, 0, 0, 0, 0, 0, 0, 0]).expect("an order"), Order::Still { answer: 129 });
-        assert_eq!(understood([5, 1, 0, 0, 0, 0, 0, 0, 0]).expect("an order"), Order::GoOn { now_ns: 1 });
+        assert_eq!(understood([2; 9]).expect("an order"), Order::AcceptHost);
+        assert_eq!(understood([3; 9]).expect("an order"), Order::AcceptRequest);
+        assert_eq!(understood([4, 129, 0, 0, 0, 0, 0, 0, 0]).expect("an order"), Order::Freeze { answer: 129 });
+        assert_eq!(understood([5, 1, 0, 0, 0, 0, 0, 0, 0]).expect("an order"), Order::Thaw { now_ns: 1 });
         assert!(understood([0; 9]).is_err());
     }
 }

@@ -25,10 +25,10 @@ use rustix::{
     time::{ClockId, clock_settime},
 };
 
-use super::stillness::LetGo;
+use super::freezer::Thaw;
 use crate::{
+    ended::EndedSandbox,
     identity::{self, MACHINE_ID},
-    remains::Remains,
     shape::Shape,
     sys,
     wake::Wake,
@@ -52,8 +52,8 @@ impl Kind {
 }
 
 /// In a process of its own, which ends with it. `pid`: of the sandbox's first process.
-pub fn become_it(wake: &Wake<'_>, pid: libc::pid_t, remains: &Remains, kind: Kind) -> Outcome<()> {
-    let let_go = LetGo::open()?;
+pub fn take_identity(wake: &Wake<'_>, pid: libc::pid_t, ended: &EndedSandbox, kind: Kind) -> Outcome<()> {
+    let thaw = Thaw::open()?;
     clock_settime(ClockId::Realtime, wake.now).during("set the clock")?;
     sys::reseed(&identity::open_random()?, wake.entropy).during("give the machine entropy of its own")?;
     let boot_id = new_boot_id()?;
@@ -61,7 +61,7 @@ pub fn become_it(wake: &Wake<'_>, pid: libc::pid_t, remains: &Remains, kind: Kin
     move_into_link_name_space(names.as_fd(), Some(LinkNameSpaceType::HostNameAndNISDomainName))
         .during("look into the sandbox")?;
     sethostname(wake.hostname.as_bytes()).during("set the host name")?;
-    remains.enter()?;
+    ended.enter()?;
     if let Some(boot_id) = boot_id {
         place::attach_at(&boot_id, Path::new(KERNELS_BOOT_ID)).during("change the boot id")?;
     }
@@ -69,7 +69,7 @@ pub fn become_it(wake: &Wake<'_>, pid: libc::pid_t, remains: &Remains, kind: Kin
     close_root(kind, false)?;
     write_files(&root, wake, kind)?;
     close_root(kind, true)?;
-    let_go.now()
+    thaw.now()
 }
 
 fn write_files(root: &Root, wake: &Wake<'_>, kind: Kind) -> Outcome<()> {

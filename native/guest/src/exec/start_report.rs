@@ -61,7 +61,7 @@ impl Exec {
             return;
         };
         self.opened = true;
-        ctx.outbox.in_company(ctx.now, |outbox| outbox.json(FrameType::Opened, ctx.id, &OpenedExec { pid }));
+        ctx.outbox.coalesce(ctx.now, |outbox| outbox.json(FrameType::Opened, ctx.id, &OpenedExec { pid }));
         for signal in std::mem::take(&mut self.early_signals) {
             self.on_signal(ctx, signal);
         }
