@@ -1,4 +1,4 @@
-//! One change, as it is found and as it is told.
+//! One change: how it is found, and how it is listed.
 
 use std::os::fd::BorrowedFd;
 

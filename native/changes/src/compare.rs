@@ -151,7 +151,7 @@ impl Walk<'_> {
             return self.moved(path, stat, above);
         };
         if self.rules.is_hidden(path) {
-            // Whether the host has one, and what it is, is nobody's business.
+            // Whether the host has such a file, and what it is, is not disclosed.
             self.push(Kind::Added, path, None, Some(new), Verdict::Refused("hidden".into()));
             return Ok(());
         }

@@ -1,13 +1,13 @@
-//! `ak-changes VERB STATE` tells what a kept sandbox changed in its copy of a project, and takes it over when it is told
-//! to; the order is one JSON object on standard input. `list` prints a JSON object for each change, `patch` a patch that
+//! `ak-changes VERB STATE` finds the changes of a kept sandbox to its copy of a project, and applies them on request.
+//! The order is one JSON object on standard input. `list` prints a JSON object for each change, `patch` a patch that
 //! git understands, `apply` changes the project and prints a report.
 //!
-//! Where a project was copied into a container there is no layer on the host. `begin` notes what was copied, `receive`
-//! makes a layer of what the container tells on standard input, `carry` puts it into the project as `sync` does, and
-//! `forget` removes it.
+//! Where a project was copied into a container there is no layer on the host. `begin` records the copy, `receive` makes
+//! a layer of the container's report on standard input, `carry` applies it to the project as `sync` does, and `forget`
+//! removes it.
 //!
-//! Every name and byte of the layer is the sandbox's choice: no link is followed on either side, nothing that is hidden
-//! on the host is opened, and what is read, compared and listed is bounded.
+//! Every name and byte of the layer is the sandbox's choice: no symlink is followed on either side, no file that is
+//! hidden on the host is opened, and reading, comparing and listing are bounded.
 
 use std::{
     env,

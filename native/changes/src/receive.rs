@@ -1,6 +1,6 @@
-//! Makes an overlay's layer of what a container tells of its changes, so that everything else here works on it as on the
-//! layer of any sandbox. What is told is the sandbox's choice. It is written into a fresh directory first; then only what
-//! differs goes into the layer, since what was applied is known by the inodes there.
+//! Makes an overlayfs layer of a container's report of its changes, so that everything else here works on it as on the
+//! layer of any sandbox. The sandbox chose every byte of the report. It is written into a fresh directory first. Then
+//! only the differences go into the layer, since applied changes are known by their inodes there.
 
 use std::{
     collections::HashSet,
@@ -207,7 +207,7 @@ fn note_origin(root: BorrowedFd<'_>, path: &[u8]) {
     }
 }
 
-/// The layer as it is told now. What is the same stays the file that it is.
+/// Brings the layer to the reported state. A file that is the same keeps its inode.
 fn merge(fresh: BorrowedFd<'_>, layer: BorrowedFd<'_>) -> Outcome<()> {
     let told = names(fresh)?;
     let kept: HashSet<&CStr> = told.iter().map(CString::as_c_str).collect();

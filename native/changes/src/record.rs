@@ -17,7 +17,7 @@ use ak_jail::{
 use rustix::fs::{FlockOperation, Stat, flock};
 use serde::{Deserialize, Serialize};
 
-/// A file as it is at one moment: what changes it changes this, and nobody can set it.
+/// The state of a file at one moment (inode and ctime): every change of the file changes it, and no process can set it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Print {
     device: u64,

@@ -65,7 +65,7 @@ fn is_candidate(change: &Change, kind: Kind) -> bool {
     change.kind == kind && change.is_ready() && !change.awaits_review && side.is_some_and(is_fit)
 }
 
-/// None where the budget is used up, and for what cannot be read, which may be gone by now: it is told as two changes.
+/// Returns None when the budget is used up, and for a file that cannot be read: the rename is listed as two changes.
 fn hash(root: BorrowedFd<'_>, path: &[u8], side: &Side, budget: &mut u64) -> Option<Hash> {
     *budget = budget.checked_sub(side.size())?;
     let (file, _) = contents::open_file(root, path).ok()?;

@@ -79,7 +79,7 @@ impl Rules {
         }
     }
 
-    /// Whether the host's file of that name is a secret, so that nothing about it may be told.
+    /// Whether the host's file of that name is a secret, so that nothing about it may be disclosed.
     pub fn is_hidden(&self, path: &[u8]) -> bool {
         let (directory, name) = split(path);
         self.hidden.contains(path) || matches!(self.hide.matches(directory, name), Match::Yes) || is_temporary(name)

@@ -1,4 +1,4 @@
-//! Our own stdin. It is read only as far as the daemon asks for it, so that what nobody wants stays for whoever reads next.
+//! Our stdin. It is read only as far as the daemon asks for it, so that unwanted input stays for the next reader.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 

@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Set by whoever starts this program from a package whose programs lie apart from the command line; for it alone.
+/// Set by a launcher whose package has the programs apart from the command line; for this program alone.
 pub const VARIABLE: &str = "AGENTKERNEL_DIST";
 
 /// Node reads its whole list of authorities at its start where the first of these is set, which takes longer than the
@@ -27,7 +27,7 @@ pub struct Installation {
 }
 
 impl Installation {
-    /// Where nobody says otherwise, this program lies in `dist/native`.
+    /// Finds the installation. Unless the variable is set, this program lies in `dist/native`.
     pub fn find() -> io::Result<Self> {
         if let Some(named) = env::var_os(VARIABLE).map(PathBuf::from).filter(|named| named.is_absolute()) {
             return Ok(Self { dist: fs::canonicalize(named)? });

@@ -28,7 +28,7 @@ pub struct Output {
     pending: Vec<u8>,
     /// Where what is pending begins.
     at: usize,
-    /// Written and not yet told.
+    /// Bytes written and not yet acknowledged.
     written: u32,
     failure: Option<Errno>,
     is_failure_told: bool,

@@ -18,7 +18,7 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// None where nobody asked for it, or whoever did is gone.
+    /// Returns None when there is no relay, or the process that asked for one has ended.
     pub fn find() -> Option<Self> {
         let value = env::var(VARIABLE).ok()?;
         let (parent, descriptor) = value.split_once(':')?;
@@ -41,7 +41,7 @@ impl Relay {
 
     /// Passes on the daemon's answer when it did not agree; empty when it gave none.
     pub fn decline(mut self, answer: &[u8]) {
-        // Where it cannot be told, the parent sees that this ended with nothing said.
+        // If the write fails, the parent sees that this process ended without a message.
         let _ = self.socket.write_all(b"declined\n").and_then(|()| self.socket.write_all(answer));
     }
 }

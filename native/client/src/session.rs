@@ -188,7 +188,7 @@ impl Session {
         }
     }
 
-    /// How far the outputs are: the daemon sends no more than it has been told that there is room for.
+    /// Sends credit for written output: the daemon sends no more than it has credit for.
     fn tell_progress(&mut self) {
         for (stream, output) in [1, 2].into_iter().zip(&mut self.outputs) {
             if let Some(error) = output.take_failure() {

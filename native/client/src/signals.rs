@@ -15,7 +15,7 @@ const OF_TERMINAL: [i32; 3] = [libc::SIGTSTP, libc::SIGCONT, libc::SIGWINCH];
 pub struct Signals {
     descriptor: File,
     before: libc::sigset_t,
-    /// Whoever passes signals on to us instead of whoever sends them.
+    /// The parent that forwards signals to us, in place of their senders.
     relay: Option<UnixStream>,
 }
 
@@ -26,7 +26,7 @@ impl Signals {
         let wanted: Vec<i32> = FORWARDED.into_iter().chain(OF_TERMINAL).filter(|&signal| !is_ignored(signal)).collect();
         let set = set_of(&wanted);
         let mut before = MaybeUninit::uninit();
-        // SAFETY: both sets are valid for the call; signalfd returns a new descriptor that nobody else owns.
+        // SAFETY: both sets are valid for the call; signalfd returns a new descriptor without another owner.
         unsafe {
             if libc::sigprocmask(libc::SIG_BLOCK, &set, before.as_mut_ptr()) != 0 {
                 return Err(io::Error::last_os_error());
@@ -79,12 +79,13 @@ impl Signals {
         self.relay.as_ref().map(AsFd::as_fd)
     }
 
-    /// Stops this process as the terminal wants it. False if it was not stopped: nobody could have continued it.
+    /// Stops this process as the terminal wants it. False if it was not stopped, because no process could have
+    /// continued it.
     pub fn stop_self(&self) -> bool {
         let stop = set_of(&[libc::SIGTSTP]);
         let mut pending = MaybeUninit::uninit();
-        // SAFETY: the sets are valid; the signal is let through for as long as it takes to be stopped by it, and whoever
-        // continues us leaves a blocked SIGCONT.
+        // SAFETY: the sets are valid; the signal is unblocked for as long as it takes to be stopped by it, and the
+        // process that continues us leaves a blocked SIGCONT.
         unsafe {
             libc::raise(libc::SIGTSTP);
             libc::sigprocmask(libc::SIG_UNBLOCK, &stop, std::ptr::null_mut());

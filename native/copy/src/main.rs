@@ -42,7 +42,7 @@ struct ReadOrder {
     path: PathBuf,
     /// Rules for files to leave out of a directory: the user's secrets.
     hide: Vec<HideRule>,
-    /// Whoever gets it knows of holes in files.
+    /// Whether the receiver understands holes in files.
     #[serde(default)]
     holes: bool,
 }

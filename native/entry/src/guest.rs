@@ -31,7 +31,7 @@ pub fn open_program() -> Outcome<OwnedFd> {
     sys::above_placed(file).during("keep the guest's program")
 }
 
-/// A network that cannot be captured is none at all, and the user is told.
+/// Captures the network. If that fails, the sandbox has no network, and the layer says so.
 pub fn set_up_network(order: &Order, layers: &mut Vec<Layer>) -> Outcome<Option<Listeners>> {
     if order.network == Network::Captured {
         match ak_net::capture::set_up() {

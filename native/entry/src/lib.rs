@@ -35,7 +35,7 @@ pub enum Message<'a> {
     Failed(&'a Fault),
 }
 
-/// The project, where its changes are to be told.
+/// Sends the listing of the project, where its changes are to be found later.
 pub fn send_listing(host: &mut HostChannel, order: &Order) -> Outcome<()> {
     let Some(directory) = &order.listed else { return Ok(()) };
     let listing = Listing::of(directory).map_err(|failure| Fault::start(failure.message))?;

@@ -1,9 +1,9 @@
-//! `ak-entry`, the first program of a container that an engine made for us. `ak-entry boot` hears on standard input what
-//! is to be done, puts the caller's files in place, shows directories of the host's, captures the network, gives up every right that the sandbox must not
-//! have, and becomes the guest, whose stream to the host are the container's own standard streams. In a kept container
-//! hosts come and go: the engine starts `ak-entry connect` there, which hands the guest a stream and carries its bytes, or
-//! `ak-entry stop MS`, which asks for an end in order. `ak-entry gather` tells what changed in the project since it was put
-//! in place; a container that does not run is started to be told the same instead of an order.
+//! `ak-entry`, the first program of a container that an engine made for us. `ak-entry boot` reads its order on standard
+//! input, puts the caller's files in place, shows directories of the host, captures the network, drops every right that
+//! the sandbox must not have, and becomes the guest, whose stream to the host are the container's standard streams. In
+//! a kept container hosts connect and disconnect: the engine starts `ak-entry connect` there, which hands the guest a
+//! stream and carries its bytes, or `ak-entry stop MS`, which asks for an orderly end. `ak-entry gather` reports the
+//! project's changes since it was put in place; a stopped container is started with it instead of an order.
 //!
 //! It runs as root of the container before anything untrusted does, and never after. It decides nothing: the order says
 //! what to do.
@@ -63,7 +63,7 @@ fn boot() -> i32 {
     match prepare(&mut host) {
         Ok(()) => DONE,
         Err(fault) => {
-            // Whoever gave the order may be gone; then there is nobody to tell.
+            // The host may have disconnected; then there is no reader.
             if host.say(&Message::Failed(&fault)).is_ok() {
                 host.drain_until_close();
             }

@@ -37,13 +37,13 @@ pub struct Order {
     /// Where the project is on the host; it can be found there inside as well.
     #[serde(default)]
     pub project: Option<PathBuf>,
-    /// A directory of these that is to be listed when it is there, so that what changes in it can be told.
+    /// The directory of these that is listed when it is in place, so that its changes can be found.
     pub listed: Option<PathBuf>,
     /// Whether earlier contents of the directories are removed.
     pub anew: bool,
     /// Hosts come and go; the standard streams are for this order only.
     pub kept: bool,
-    /// The guest stays when it has ended, until somebody has looked at what it leaves.
+    /// Whether the guest stays after its end, until a host has read what it leaves.
     pub lingers: bool,
 }
 

@@ -5,7 +5,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// Far more than a pipe holds: it can only be written to somebody who reads.
+/// Far more than a pipe holds: a write of it completes only with a reader.
 const STILL_COMING: usize = 4 << 20;
 
 #[test]

@@ -7,7 +7,7 @@ use crate::{
 pub struct Commit {
     pub tree: Id,
     pub parents: Vec<Id>,
-    /// Seconds, as whoever committed it says.
+    /// The committer's time in seconds, as the commit claims.
     pub time: u64,
 }
 

@@ -147,7 +147,7 @@ impl<'a> Index<'a> {
         tracked
     }
 
-    /// A path outside of the part of the working tree that is shown, if the index has another entry of it than `before`.
+    /// The first path outside of the visible part of the working tree whose entry differs from that of `before`.
     pub fn differs_outside(&self, before: &Index<'_>, hidden: &HiddenPaths) -> Option<Vec<u8>> {
         let is_outside = |entry: &&Entry<'_>| hidden.is_outside(&entry.path);
         let (mut now, mut old) = (self.entries.iter().filter(is_outside), before.entries.iter().filter(is_outside));
@@ -160,8 +160,8 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// Takes back every "skip-worktree" and "assume-unchanged" that `before` does not have: these hide what is in the
-    /// working tree from whoever asks git. How many entries were changed.
+    /// Clears every "skip-worktree" and "assume-unchanged" flag that `before` does not have: these hide files of the
+    /// working tree from git's own output. Returns how many entries were changed.
     pub fn take_marks_of(&mut self, before: Option<&Index<'_>>) -> usize {
         self.take_marks(before, |_| false)
     }

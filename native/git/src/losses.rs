@@ -24,7 +24,7 @@ use crate::{
 
 const LARGEST_INDEX: u64 = 1 << 30;
 const LONGEST_LOG: u64 = 16 << 20;
-/// Told of a repository; the rest is like them.
+/// The most losses that are listed for a repository; the rest is alike.
 const MOST_TOLD: usize = 20;
 /// References of the host whose objects are looked at where the sandbox has packed some.
 const MOST_LOOKED_AT: usize = 1000;

@@ -67,7 +67,7 @@ impl Server {
             match message {
                 HostMessage::Connection(stream) => self.take_host(stream),
                 HostMessage::Stop { grace_ms } => self.start_shutdown(grace_ms),
-                // Closed here: whoever asks is told that nobody answers.
+                // Dropping the descriptor closes it, which tells the requester that there is no answer.
                 HostMessage::Request(_) | HostMessage::Hold(_) => {}
                 HostMessage::Closed => return Err(End::SupervisorGone),
             }
@@ -132,7 +132,7 @@ impl Server {
         Token { channel: self.kept.last_serial, slot: slot::EXEC }
     }
 
-    /// Whether an exec may have its key. Makes room among the finished ones that nobody has asked for.
+    /// Checks the key of a new exec. Makes room by dropping finished execs that no host has asked for.
     pub(crate) fn admit_key(&mut self, open: &OpenExec) -> Result<(), Refusal> {
         let Some(key) = &open.key else { return Ok(()) };
         if self.host_socket.is_none() {

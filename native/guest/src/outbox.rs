@@ -44,7 +44,7 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// The way to nobody: it takes no output of commands, and what is said to it is forgotten.
+    /// An outbox without a host: it takes no output of commands, and drops every frame.
     pub fn void() -> Self {
         Self { is_void: true, ..Self::default() }
     }

@@ -1,5 +1,4 @@
-//! Edge-triggered epoll. Whoever owns a descriptor
-//! remembers that it is ready until a call says EAGAIN.
+//! Edge-triggered epoll. The owner of a descriptor remembers that it is ready until a call returns EAGAIN.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;

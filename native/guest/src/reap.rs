@@ -9,7 +9,7 @@ use crate::server::Server;
 use crate::sys;
 
 impl Server {
-    /// The end of a command that is our own child is told before it is reaped, which takes longer than that.
+    /// Reports the end of a command that is our own child before it is reaped, which takes longer.
     pub(crate) fn on_child_end(&mut self) {
         let mut ended = false;
         for channel in self.channels.values_mut() {

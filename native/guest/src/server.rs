@@ -56,7 +56,7 @@ pub struct Server {
     pub(crate) poller: Poller,
     pub(crate) outbox: Outbox,
     pub(crate) channels: BTreeMap<u32, Channel>,
-    /// Commands that are over. What they have is let go when their end is told.
+    /// Ended commands. Their resources are released once their end is reported.
     pub(crate) retired: Vec<Channel>,
     /// Likewise a command whose end is known.
     pub(crate) wants_reaping: bool,
@@ -130,7 +130,7 @@ impl Server {
 
     /// Waits for the only host of a sandbox that is built ahead, when everything else is ready.
     fn await_host(&mut self, entrance: OwnedFd) -> io::Result<()> {
-        // Whoever puts the caller's directories in place, where that is a process of its own.
+        // The process that puts the caller's directories in place, where there is one.
         let has_placer = sys::has_child();
         self.fork_spare();
         let mut outbox = Outbox::default();
@@ -145,7 +145,7 @@ impl Server {
         self.net.is_offline = false;
         self.net.read_settings();
         self.now = Instant::now();
-        // It is about to end, and has rights that nobody in here has.
+        // It is about to end, and has rights that no other process in here has.
         if has_placer {
             self.reap_until_another();
         }
@@ -155,8 +155,8 @@ impl Server {
     }
 
     /// Waits in a virtual machine that is saved and restored at this point. Code that runs for the first time costs
-    /// most after a restore, so everything is done before: limits have their final values, and the host is told nothing
-    /// that is not known yet.
+    /// most after a restore, so everything is done before: limits have their final values, and the host is sent nothing
+    /// that is not final yet.
     fn await_turn(&mut self, entrance: OwnedFd) -> io::Result<()> {
         ahead::rehearse();
         self.reap();
@@ -172,7 +172,7 @@ impl Server {
         }
         let mut told = [0];
         loop {
-            // Whoever has the stream until then waits for it.
+            // The process that holds the stream until then waits for this byte.
             rustix::io::write(&entrance, &[0])?;
             if rustix::io::retry_on_intr(|| read(&entrance, &mut told))? == 0 {
                 return Err(Errno::CONNRESET.into());

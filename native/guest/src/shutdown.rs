@@ -102,7 +102,7 @@ impl Server {
         let left = give_up_at.saturating_duration_since(Instant::now());
         let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
         let mut fds = [PollFd::from_borrowed_fd(host.input(), PollFlags::empty())];
-        // Without events asked for, only the other side's end is told.
+        // With an empty event mask, poll reports only POLLHUP and POLLERR.
         let _ = poll(&mut fds, Some(&timeout));
     }
 
@@ -119,7 +119,7 @@ impl Server {
     /// Keepers block all signals but SIGKILL, so the others pass them by.
     fn signal_everything(&self, signal: i32) {
         if self.process.is_init {
-            // ESRCH: there is nobody.
+            // ESRCH: no process is left.
             let _ = sys::kill(-1, signal);
         } else {
             let own = getpid().as_raw_nonzero().get();
@@ -127,8 +127,7 @@ impl Server {
         }
     }
 
-    /// Nobody owns the sandbox any more. Dropping the channels also removes
-    /// temporary files of unfinished writes.
+    /// Ends a sandbox without an owner. Dropping the channels also removes temporary files of unfinished writes.
     pub(crate) fn kill_everything(&mut self) {
         self.signal_everything(libc::SIGKILL);
         self.channels.clear();

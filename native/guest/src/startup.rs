@@ -16,8 +16,8 @@ pub struct Prepared {
     pub host: Option<HostStream>,
     /// Instead of it, of a kept sandbox: the supervisor passes each stream to a host through it.
     pub host_socket: Option<OwnedFd>,
-    /// Instead of both, of a sandbox that is built ahead: the only stream comes through it. In a virtual machine the stream
-    /// is there, and somebody else's until this says so.
+    /// In place of both, in a sandbox that is built ahead: the only stream comes through it. In a virtual machine the
+    /// stream is there, but belongs to another process until this descriptor says otherwise.
     pub entrance: Option<OwnedFd>,
     /// Where a captured network arrives, in the order of `ak_net::capture::Role::ALL`.
     pub listeners: [Option<OwnedFd>; sys::LISTENERS],

@@ -44,8 +44,8 @@ pub fn take_inherited(captured: bool, pipes: bool) -> io::Result<Inherited> {
 fn take(number: RawFd) -> io::Result<OwnedFd> {
     // SAFETY: fcntl on a number touches no memory; a closed one is an error.
     checked(unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) })?;
-    // SAFETY: the descriptor is open (checked above), and nobody else owns it: only `take_inherited` calls this, once
-    // for each number, before anything is opened.
+    // SAFETY: the descriptor is open (checked above) and has no other owner: only `take_inherited` calls this, once for
+    // each number, before anything is opened.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
@@ -228,8 +228,7 @@ pub fn kill(pid: i32, signal: i32) -> io::Result<()> {
 /// Blocks SIGCHLD and returns the descriptor on which it arrives instead.
 pub fn child_signal_fd() -> io::Result<OwnedFd> {
     let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
-    // SAFETY: the set is initialised by sigemptyset before use; the returned
-    // descriptor is new and owned by nobody else.
+    // SAFETY: the set is initialised by sigemptyset before use; the returned descriptor is new and has no other owner.
     unsafe {
         libc::sigemptyset(set.as_mut_ptr());
         libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);
@@ -325,7 +324,8 @@ pub fn is_in_reserve(fd: &OwnedFd) -> bool {
     fd.as_raw_fd() >= open_files_limit().saturating_sub(RESERVE)
 }
 
-/// Ends what the jail's launcher asked for while nobody waited. Where the kernel does not take it, nothing is lost but time.
+/// Returns from SCHED_BATCH, which the jail's launcher set while nothing waited, to the normal scheduling policy. If
+/// the kernel refuses, only time is lost.
 pub fn schedule_as_usual() {
     let priority: libc::c_int = 0;
     // SAFETY: one number is read. The C library of static programs has no such call of its own.

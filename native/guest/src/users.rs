@@ -32,7 +32,7 @@ struct Ahead {
 
 static READ_AHEAD: OnceLock<Ahead> = OnceLock::new();
 
-/// Reads the accounts before anybody runs: who asks first finds them here, if they are still the same.
+/// Reads /etc/passwd and /etc/group in advance: the first lookup finds them here if they have not changed.
 pub fn look_ahead() {
     if let (Some(mark), Ok(read)) = (mark_of_accounts(), read_small(ACCOUNTS, MAX_FILE)) {
         let own_home = home_of(&read, geteuid().as_raw());

@@ -108,7 +108,7 @@ fn another_user_is_taken_from_the_sandbox_and_refused_without_the_right() {
     } else {
         assert_eq!(done.failure(), "bad_user");
     }
-    // A namespace with a single id has nobody else to become.
+    // A user namespace with a single id has no other user.
     let mut single = Guest::start_as_init();
     let id = single.open_exec(&["true"], json!({"user": "4242"}));
     assert_eq!(single.finish(id).failure(), "bad_user");

@@ -26,7 +26,7 @@ fn forget(host: &mut Host, key: &str) -> String {
     outcome.failed.map_or_else(|| "forgotten".into(), |failed| failed.code)
 }
 
-/// Waits until a new host is told that the exec has ended.
+/// Waits until a new host sees that the exec has ended.
 fn host_after_end(guest: &KeptGuest, key: &str) -> Host {
     loop {
         let host = guest.connect();

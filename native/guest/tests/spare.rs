@@ -1,4 +1,4 @@
-//! The keeper that is forked ahead: who has one, what it serves, and what becomes of one that nobody needs.
+//! The keeper that is forked ahead: when there is one, what it serves, and what becomes of an unused one.
 
 mod harness;
 

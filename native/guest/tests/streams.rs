@@ -133,7 +133,7 @@ fn a_command_that_closes_its_input_does_not_stop_the_host() {
     let mut guest = Guest::start();
     let id = guest.open_exec(&["sh", "-c", "exec <&-; echo closed; sleep 1000"], json!({"stdin": true}));
     assert_eq!(guest.read_line(id), "closed");
-    // Four windows: credit must come back for bytes that nobody reads.
+    // Four windows: credit must come back for bytes without a reader.
     let chunk = vec![1u8; 65_536];
     let mut window = 262_144usize;
     for _ in 0..16 {

@@ -1,10 +1,10 @@
-//! A sandbox that is built before it is somebody's. Its first process raises the walls and becomes the guest, which has
-//! the stream and leaves it alone until it is told at its entrance that it may begin. Process 1 of the machine, which
-//! nobody in the sandbox can see, looks into it by its namespaces, waits for the wake message on the same stream, does
-//! what that says, and tells the guest. Nothing of a user runs before.
+//! A sandbox that is built before it has an owner. Its first process raises the walls and becomes the guest, which has
+//! the stream and leaves it alone until its entrance says that it may begin. Process 1 of the virtual machine, which no
+//! process in the sandbox can see, enters the sandbox's namespaces, waits for the wake message on the same stream,
+//! follows it, and tells the guest. Nothing of a user runs before.
 //!
-//! After a machine is restored every piece of code is new to software emulation, and costs most when it runs for the
-//! first time. So what follows the wake message is little, and prepared: no memory is asked for, nothing is formatted.
+//! After a restore, software emulation has to translate all code anew, and code costs most when it runs for the first
+//! time. So little follows the wake message, and it is prepared: nothing is allocated or formatted.
 
 use std::{
     convert::Infallible,
@@ -49,7 +49,7 @@ pub fn run(mut stream: Stream, shape: Shape, order: Order, limits: &Limits) -> O
         Ok((started, token))
     });
     if let Err(fault) = &served {
-        // Whoever should hear it may be gone; the kernel's log has it too.
+        // The host may have disconnected; the kernel's log has the message too.
         let _ = stream.say_failed(fault);
     }
     let (Started { pid, entrance, mounts, names, .. }, token) = served?;
@@ -132,7 +132,7 @@ fn await_guest(entrance: &OwnedFd) -> Outcome<()> {
 const BEGIN: u8 = 0;
 const REHEARSE: u8 = 1;
 
-/// Has the guest start a command that is nobody's. In a copy that waits, code that ran once has its cost behind it.
+/// Has the guest start a dummy command. In a waiting copy, the code of a start has then run once.
 fn rehearse(entrance: &OwnedFd) -> Outcome<()> {
     rustix::io::write(entrance, &[REHEARSE]).during("have the guest rehearse")?;
     await_guest(entrance)

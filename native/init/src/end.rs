@@ -52,6 +52,6 @@ pub fn machine(how: Outcome<End>) -> ! {
 /// To the kernel's log, which the monitor's console shows.
 pub fn log(what: &str) {
     let line = format!("<3>ak-init: {}\n", what.replace('\n', " "));
-    // Where there is no log there is nobody to tell.
+    // Without /dev/kmsg the message has no reader.
     let _ = fs::File::options().write(true).open("/dev/kmsg").and_then(|mut log| log.write_all(line.as_bytes()));
 }

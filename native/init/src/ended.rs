@@ -32,7 +32,7 @@ pub struct EndedSandbox {
     token: Token,
 }
 
-/// The bytes that tell of the end; none where nobody wants to know.
+/// The bytes that announce the end; none where no host wants to know.
 pub enum Token {
     Known(Option<[u8; TOKEN_BYTES]>),
     /// The sandbox's first process has heard it, and writes it here.

@@ -22,7 +22,7 @@ const NAMED: [&str; 2] = ["hostname", "hosts"];
 /// Longer than any of them becomes.
 const MOST_BYTES: usize = 1024;
 
-/// A file that is there and says what nobody's machine says.
+/// A file that exists with the content of an unowned virtual machine.
 struct MachineFile {
     file: File,
     page: sys::FirstPage,
@@ -67,7 +67,7 @@ pub fn nobodys_machine_id() -> String {
 }
 
 impl Identity {
-    /// In the sandbox's root, which has everything but what is told later.
+    /// Prepares the files in the sandbox's root, which has everything but the owner's part.
     pub fn prepare(random: File, shape: &Shape) -> Outcome<Self> {
         let root = Root::new(File::open("/").during("open the root")?.into());
         let open = |name| {
@@ -88,7 +88,7 @@ impl Identity {
         sethostname(wake.hostname.as_bytes()).during("set the host name")?;
         self.name(wake).during("write the machine's names")?;
         if self.is_readonly {
-            // Nobody may have a file open for writing then.
+            // No process may have a file open for writing then.
             self.named.clear();
             self.machine_id = None;
             mount_setattr(self.root.fd(), false, MOUNT_ATTR_RDONLY, None).during("close the root")?;

@@ -1,9 +1,9 @@
-//! `ak-init`, process 1 of a virtual machine. It loads what drivers the kernel lacks, hears what shape the sandbox is to
-//! have, and forks. The child builds the sandbox's root from the image on the first disk, and what else can be built of the
-//! shape (`ahead.rs`: all of it, up to a guest that waits inside its walls). Then the machine says that it waits, and may
-//! be saved. It hears one message in which it gets its time, entropy and names, and the copies differ from then on. Where
-//! the guest does not wait, the child becomes `ak-entry`, which is told the rest as in a container. Process 1 waits for the
-//! child and ends the machine.
+//! `ak-init`, process 1 of a virtual machine. It loads drivers that the kernel lacks, reads the sandbox's shape, and
+//! forks. The child builds the sandbox's root from the image on the first disk, and everything else that the shape
+//! allows (`ahead.rs`: all of it, up to a guest that waits inside its walls). Then the virtual machine announces that
+//! it waits, and may be saved. The next message brings its time, entropy and names, in which the copies differ. Where
+//! the guest does not wait, the child becomes `ak-entry` and gets an order as in a container. Process 1 waits for the
+//! child and powers the virtual machine off.
 //!
 //! Nothing of a user is here before the second message, and nothing untrusted runs before the walls stand.
 
@@ -71,7 +71,7 @@ fn run() -> Outcome<end::End> {
     });
     match heard {
         Err(fault) => {
-            // Whoever should hear it may be gone; the kernel's log has it too.
+            // The host may have disconnected; the kernel's log has the message too.
             let _ = stream.say_failed(&fault);
             Err(fault)
         }

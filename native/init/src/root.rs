@@ -32,7 +32,7 @@ use crate::{
     shape::{Place, Shape},
 };
 
-/// In the order in which the kernel found them, which is not that of anybody's words.
+/// In the order in which the kernel found them, which may differ from the command line's.
 const DISKS: [&str; 2] = ["vda", "vdb"];
 /// A filesystem in memory: everything that the sandbox writes lies here. The current directory until the root is entered.
 const SCRATCH: &str = "/scratch";
@@ -42,7 +42,7 @@ const PROGRAMS: &str = "/agentkernel";
 const CLOSED_TO_ROOT: [&str; 6] = ["kcore", "kmsg", "sysrq-trigger", "timer_list", "kpagecount", "kpageflags"];
 /// Until it is known how much it may be. What is written before is little.
 const FIRST_MIB: u64 = 16;
-/// The name of a sandbox that is nobody's yet; as long as those of sandboxes that do not stay.
+/// The host name of a sandbox without an owner; as long as those of temporary sandboxes.
 pub const NOBODYS: &str = "run-000000000000";
 
 /// Where what the sandbox writes goes.
@@ -146,7 +146,7 @@ fn mount_disk() -> Outcome<()> {
     fsconfig_set_string(&fs, "errors", "remount-ro").during("mount the sandbox's disk")?;
     // Freed blocks become holes of the host's file again.
     fsconfig_set_flag(&fs, "discard").during("mount the sandbox's disk")?;
-    // Tables that nobody uses yet stay holes.
+    // Inode tables that are not used yet stay holes.
     fsconfig_set_flag(&fs, "noinit_itable").during("mount the sandbox's disk")?;
     fsconfig_create(&fs).during("read the sandbox's disk")?;
     let closed = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;

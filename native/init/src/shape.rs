@@ -1,5 +1,5 @@
-//! The first message: what all copies of a saved machine have in common. It is the same for everyone whose policy and
-//! image are alike, and has nothing of anybody's own. What can be built from it is built before the machine is saved.
+//! The first message: what all copies of a saved virtual machine share. It is the same for all users with the same
+//! policy and image, and has no user's data. Everything that it allows is built before the virtual machine is saved.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ pub struct Shape {
     pub places: Vec<Place>,
     pub pids: u64,
     pub open_files: u64,
-    /// The guest can wait inside its walls, which are these. Without it `ak-entry` is told of them later.
+    /// The order of a guest that waits inside its walls. Without it `ak-entry` gets its order later.
     pub ahead: Option<Order>,
 }
 
@@ -66,7 +66,7 @@ impl Shape {
     }
 }
 
-/// Something that is known only when the sandbox is somebody's, or that has to be there before the walls are.
+/// Whether an order has parts that only an owner can give, or that have to be there before the walls are.
 fn has_own(order: &Order) -> bool {
     order.kept
         || order.live

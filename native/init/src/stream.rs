@@ -77,8 +77,8 @@ impl Stream {
         Ok(message)
     }
 
-    /// Says that the machine waits, and waits. An empty message comes from whoever is about to save the machine, and one of
-    /// one byte from whoever has a copy wait: it may `rehearse` what it will be asked for.
+    /// Announces that the virtual machine waits, and waits. An empty message comes before a save, and one of one byte
+    /// asks a waiting copy to `rehearse`.
     pub fn hear_wake(&mut self, message: &mut Vec<u8>, mut rehearse: impl FnMut() -> Outcome<()>) -> Outcome<()> {
         message.reserve(USUAL_MESSAGE);
         loop {
@@ -166,7 +166,8 @@ fn vsock_port(words: &str) -> Outcome<Option<u32>> {
     port.parse().map(Some).map_err(|_| Fault::new("internal", format!("{OPTION}{port}: not a port")))
 }
 
-/// Waits until nobody has it any more. The kernel tells nobody of that moment, which is near where it is waited for.
+/// Waits until no process has the port open. The kernel does not report that moment, so it is polled close to when it
+/// is expected.
 pub fn open_when_free(path: &Path) -> Outcome<File> {
     loop {
         match File::options().read(true).write(true).open(path) {
@@ -176,7 +177,7 @@ pub fn open_when_free(path: &Path) -> Outcome<File> {
     }
 }
 
-/// When nobody has it open any more.
+/// Opens the port again once no process has it open.
 pub fn open_again() -> Outcome<File> {
     File::options().read(true).write(true).open(PORT).during("open the console's port again")
 }

@@ -12,7 +12,7 @@ const ADD_ENTROPY: libc::c_ulong = 0x4008_5203;
 const RESEED: libc::c_ulong = 0x5207;
 pub const ENTROPY_BYTES: usize = 64;
 
-/// The first page of a file, in memory, for as long as nobody cuts the file off.
+/// The first page of a file, mapped; valid as long as the file is not truncated.
 pub struct FirstPage(ptr::NonNull<libc::c_void>);
 
 const PAGE_BYTES: usize = 4096;
@@ -46,7 +46,7 @@ impl FirstPage {
 
 impl Drop for FirstPage {
     fn drop(&mut self) {
-        // SAFETY: this mapping was made for this page, and nobody uses it any more.
+        // SAFETY: this mapping was made for this page, and has no other user.
         unsafe { libc::munmap(self.0.as_ptr(), PAGE_BYTES) };
     }
 }

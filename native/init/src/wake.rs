@@ -1,8 +1,8 @@
-//! The message that makes a waiting machine somebody's: what differs from copy to copy of a saved machine. It comes from
-//! the host, which is trusted, and is checked all the same: a mistake should be found where it was made.
+//! The message that gives a waiting virtual machine an owner: the values in which copies of a saved one differ. It
+//! comes from the host, which is trusted, and is checked all the same, so that a mistake is found where it was made.
 //!
-//! Numbers are little-endian: version (1), seconds since 1970 (8), nanoseconds (4), entropy (64), machine id (16), whether
-//! there is a token (1), token (32), length of the host name (1), host name; and JSON, where there is more to tell.
+//! Numbers are little-endian: version (1), seconds since 1970 (8), nanoseconds (4), entropy (64), machine id (16),
+//! whether there is a token (1), token (32), length of the host name (1), host name; then optional JSON.
 
 use std::path::PathBuf;
 
@@ -24,8 +24,8 @@ pub struct Wake<'a> {
     pub now: Timespec,
     pub entropy: [u8; ENTROPY_BYTES],
     pub machine_id: [u8; 16],
-    /// With it, the machine stays when its sandbox has ended, and tells so by these bytes, which nobody in the sandbox
-    /// knows.
+    /// With it, the virtual machine outlives its sandbox and announces the sandbox's end by these bytes, which no
+    /// process in the sandbox knows.
     pub token: Option<Token>,
     pub hostname: &'a str,
     rest: &'a [u8],

@@ -32,7 +32,7 @@ pub fn run(layers: &[&Layer], emit: &mut dyn FnMut(&Line) -> io::Result<()>) -> 
     let mut failure = None;
     loop {
         while let Some(line) = running.get(emitted).and_then(|probe| probe.line.as_ref()) {
-            // The probes still running are awaited also when nobody reads any more: they clean up.
+            // Probes that still run are awaited even without a reader: they clean up.
             failure = failure.or(emit(line).err());
             emitted += 1;
         }
@@ -70,7 +70,7 @@ fn launch(layer: &Layer, context: &Context) -> io::Result<(Pid, OwnedFd)> {
         i32::from(process::send(writer, verdict).is_err())
     })?;
     match rustix::process::setpgid(Some(child), Some(child)) {
-        // The child does the same; whoever comes first wins, and it may have ended already.
+        // The child makes the same call; the first one wins, and the child may have ended already.
         Ok(()) | Err(rustix::io::Errno::ACCESS | rustix::io::Errno::SRCH) => Ok((child, reader)),
         Err(error) => Err(error.into()),
     }

@@ -1,5 +1,5 @@
-//! Private keys, told by what is in a file: the armours of PEM, OpenSSH, OpenPGP, PuTTY and age, and the magic numbers and
-//! ASN.1 structure of binary ones. Certificates and public keys are none.
+//! Recognises private keys by content: the armour of PEM, OpenSSH, OpenPGP, PuTTY and age, and the magic numbers and
+//! ASN.1 structure of binary keys. Certificates and public keys are not secrets.
 
 use crate::sample::Sample;
 

@@ -102,7 +102,7 @@ mod tests {
         );
         let plain = b"[remote \"origin\"]\n\turl = https://example.com/a.git";
         assert_eq!(without_remote_logins(plain).as_deref(), Some(&plain[..]));
-        // A token that is no part of an address cannot be told from what git needs.
+        // A token that is not part of a URL cannot be distinguished from settings that git needs.
         assert_eq!(without_remote_logins(b"[github]\n\ttoken = ghp_0123456789abcdefghijABCDEFGHIJ012345\n"), None);
     }
 }

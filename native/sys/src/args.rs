@@ -28,7 +28,7 @@ pub struct Word {
 
 impl Word {
     /// # Safety
-    /// Both must be what the C library called `main` with, and nobody may hold a reference to the word itself.
+    /// Both must be what the C library called `main` with, and no other reference to the argument may exist.
     pub unsafe fn of_main(count: c_int, words: *const *const c_char, index: usize) -> Option<Self> {
         if index >= usize::try_from(count).unwrap_or(0) {
             return None;
@@ -41,7 +41,8 @@ impl Word {
     /// As much of `text` as there is room for.
     pub fn replace(&mut self, text: &str) {
         for (at, byte) in text.bytes().chain(std::iter::repeat(0)).take(self.room).enumerate() {
-            // SAFETY: within the word, which is this process's to change (C says so) and which nobody else looks at.
+            // SAFETY: within the argument, which a process may change (C says so) and to which no other reference
+            // exists.
             unsafe { self.start.add(at).write(byte) };
         }
     }

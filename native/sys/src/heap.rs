@@ -1,7 +1,6 @@
-//! The heap of programs that live for milliseconds. musl's own gives everything back to the kernel as soon as it is free
-//! and asks for it again, dozens of times for each sandbox; this one keeps what is small until somebody says that the
-//! program is idle. What is large has a mapping of its own, which comes zeroed, grows without being copied and goes at
-//! once.
+//! The heap of programs that live for milliseconds. musl's allocator returns free memory to the kernel at once and asks
+//! for it again, dozens of times for each sandbox; this one keeps small allocations until `trim` is called. Large ones
+//! have a mapping of their own, which comes zeroed, grows by mremap without a copy and is unmapped at once.
 
 use std::{
     alloc::{GlobalAlloc, Layout},
@@ -21,7 +20,7 @@ const KEPT_BYTES: usize = 64 << 10;
 /// For `#[global_allocator]`.
 pub struct Heap;
 
-/// Our programs have one thread nearly always, so a flag does, and whoever finds it taken lets others go first.
+/// Our programs nearly always have one thread, so the lock is a flag, and a thread that finds it taken yields.
 struct Shared {
     is_taken: AtomicBool,
     small: UnsafeCell<Dlmalloc>,
@@ -97,7 +96,7 @@ unsafe impl GlobalAlloc for Heap {
         // SAFETY: callers promise that the size, rounded up to the alignment, is one that a layout can have.
         let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
         match (is_large(&layout), is_large(&wanted)) {
-            // SAFETY: this mapping was made for this allocation alone, and nobody uses its old place after this.
+            // SAFETY: this mapping was made for this allocation alone, and its old address is not used after this.
             (true, true) => or_null(unsafe { libc::mremap(at.cast(), layout.size(), size, libc::MREMAP_MAYMOVE) }),
             // SAFETY: as the caller promises.
             (false, false) => with_small(|small| unsafe { small.realloc(at, layout.size(), layout.align(), size) }),

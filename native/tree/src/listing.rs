@@ -1,5 +1,5 @@
-//! A tree as it was at one moment, so that what changed since can be told: nothing changes a file without a trace in its
-//! inode, and no file takes the place of another without bringing its own.
+//! The state of a tree at one moment, for finding later changes: a changed file has another ctime, and a file in
+//! another's place brings its own inode.
 
 use std::{collections::HashMap, path::Path};
 

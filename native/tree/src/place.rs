@@ -15,7 +15,7 @@ use crate::Failure;
 
 #[derive(Debug, Clone)]
 pub struct Destination {
-    /// As whoever asked has named it; links in it are followed.
+    /// The path as it was requested; symlinks in it are followed.
     pub path: PathBuf,
     /// The name of the copy in a directory that exists.
     pub name: Vec<u8>,

@@ -53,7 +53,7 @@ struct OpenFile {
     at: u64,
     /// A file that grows meanwhile is read up to its first size. Files of procfs and sysfs report a size of 0.
     end: u64,
-    /// Up to here there are no holes, or none that are told.
+    /// Up to here there are no holes, or none that are sent.
     solid: u64,
 }
 

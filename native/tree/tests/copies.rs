@@ -1,4 +1,4 @@
-//! Directories through the stream and back, and streams that nobody honest would send.
+//! Directories through the stream and back, and malformed streams.
 
 use std::{
     fs::{self, File, Permissions},
@@ -35,7 +35,7 @@ fn notes(report: &Report) -> Vec<&str> {
     paths
 }
 
-/// Records as anybody could write them.
+/// Builds any record, also malformed ones.
 fn record(kind: u8, path: &str, rest: &[u8]) -> Vec<u8> {
     [&[kind][..], &(path.len() as u16).to_le_bytes(), path.as_bytes(), rest].concat()
 }

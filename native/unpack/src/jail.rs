@@ -1,6 +1,6 @@
-//! The jail around whatever reads an image: one layer's unpacking, or the making of a disk. A child in namespaces of its
-//! own, with an image's layers and the directory that it fills as its whole filesystem, does the reading; this process waits
-//! for it, and ends it when whoever gave the order is gone.
+//! The jail around the reader of an image: unpacking one layer, or making a disk. A child in namespaces of its own,
+//! with an image's layers and the target directory as its whole filesystem, does the reading; this process waits for
+//! it, and kills it when the requester has gone.
 
 use std::{
     ffi::CString,
@@ -107,7 +107,7 @@ pub fn in_jail<T: Serialize + DeserializeOwned>(
                 Ok(done) => ChildResult::Done(done),
                 Err(fault) => ChildResult::Failed(fault),
             };
-            // If nobody listens any more there is nobody to tell.
+            // Without a reader there is nothing to report to.
             let _ = theirs.send(&told, None);
             std::process::exit(0);
         }

@@ -1,7 +1,8 @@
-//! ak-unpack: turns an image's layers into directories. `ak-unpack layer` reads one order on descriptor 3 and the layer's
-//! blob on descriptor 4, and applies it in a jail of its own: the archive is hostile, so what reads it has no ids of
-//! the host's, no network, and no file in sight but the directory that it fills. `ak-unpack disk` makes one disk of an
-//! image's layers in the same jail. `ak-unpack remove PATH…` removes such directories, whoever their files belong to. It decides nothing and downloads nothing.
+//! ak-unpack: turns an image's layers into directories. `ak-unpack layer` reads one order on descriptor 3 and the
+//! layer's blob on descriptor 4, and applies it in a jail of its own: the archive is hostile, so its reader has no ids
+//! of the host, no network, and no file in sight but the target directory. `ak-unpack disk` makes one disk of an
+//! image's layers in the same jail. `ak-unpack remove PATH…` removes such directories, whatever users own their files.
+//! It decides nothing and downloads nothing.
 
 mod archive;
 mod blob;

@@ -32,8 +32,8 @@ fn id(number: u64) -> Result<u32, Refused> {
         .ok_or_else(|| Refused::Hostile("an entry has an owner that is no id".into()))
 }
 
-/// Gives an entry its owner, mode and attributes. Ids that this user namespace does not have stay those of whoever
-/// unpacks. A link has no mode.
+/// Gives an entry its owner, mode and attributes. Ids that this user namespace lacks stay those of the current user. A
+/// symlink has no mode.
 pub fn give(directory: BorrowedFd<'_>, name: &OsStr, member: &Member) -> Result<(), Refused> {
     let failed = |what: &'static str| move |e: Errno| Refused::during(format!("{what} of {name:?}"))(e.into());
     let (uid, gid) = (Uid::from_raw(id(member.uid)?), Gid::from_raw(id(member.gid)?));

@@ -33,7 +33,7 @@ pub fn remove_all(paths: &[PathBuf]) -> Outcome<()> {
         Fork::Child => {
             drop(ours);
             let outcome = as_root_of_the_ids(&identity, &theirs, paths);
-            // If nobody listens any more there is nobody to tell.
+            // Without a reader there is nothing to report to.
             let _ = theirs.send(&outcome.err(), None);
             std::process::exit(0);
         }

@@ -39,7 +39,7 @@ impl Console {
         }
     }
 
-    /// How often a process was ended for want of memory, since this was last asked; told a few times only.
+    /// Counts OOM kills since the last call; reports only a few in all.
     pub fn new_kills(&mut self, told: &mut u32) -> u32 {
         let fresh = self.out_of_memory.min(MOST_TOLD).saturating_sub(*told);
         *told += fresh;

@@ -1,4 +1,4 @@
-//! Why a machine could not be run, in words for whoever reads the end of its sandbox.
+//! Why a virtual machine failed, as a message for the user.
 
 use std::fmt;
 

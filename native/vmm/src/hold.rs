@@ -1,6 +1,7 @@
-//! The holder of a template: a process outside every jail that has a machine's memory and device state as files in memory.
-//! Once they are sealed nobody can change them any more, however they are opened: machines map them for themselves. They
-//! are gone with this process, which ends when whoever started it does. On disk a template is a directory of the caller's.
+//! The holder of a template: a process outside every jail that has a virtual machine's memory and device state as
+//! memfds. Once they are sealed (F_SEAL_WRITE) no process can change them, however they are opened: virtual machines
+//! map them privately. They are gone with this process, which ends with its parent. On disk a template is a directory
+//! of the caller's.
 
 use std::{
     fs::{self, File},
@@ -80,7 +81,7 @@ impl Template {
         Ok(template)
     }
 
-    /// Neither written nor cut any more, by nobody; private mappings of it may be.
+    /// Seals against writes and truncation; private mappings stay possible.
     fn seal(&self) -> Outcome<()> {
         for file in [&self.memory, &self.state] {
             let seals = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
@@ -93,7 +94,7 @@ impl Template {
         Ok(())
     }
 
-    /// Into a directory that is there and empty. Whoever asked gives it its name when all of it is there.
+    /// Copies the template into an empty directory. The caller renames it when all of it is there.
     fn keep(&self, directory: &Path) -> Outcome<()> {
         for (name, from) in [(MEMORY, &self.memory), (STATE, &self.state)] {
             let to = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(directory.join(name));

@@ -67,8 +67,8 @@ fn run(spec: &MachineSpec) -> Outcome<()> {
 }
 
 fn run_on<M: Monitor>(spec: &MachineSpec) -> Outcome<()> {
-    // SAFETY: the jail put it there for this program. It stays open until this process has ended: whoever has the other
-    // end takes its end for the machine's, and would not wait for what is said of that.
+    // SAFETY: the jail put it there for this program. It stays open until this process has ended: the other end takes
+    // its end for the virtual machine's, and would not wait for the reason.
     let stream = unsafe { BorrowedFd::borrow_raw(STREAM_FD) };
     // A monitor gets a copy where it takes one, and must not have another.
     fcntl_setfd(stream, FdFlags::CLOEXEC).during("keep the machine's stream")?;
@@ -88,7 +88,7 @@ fn run_on<M: Monitor>(spec: &MachineSpec) -> Outcome<()> {
     }
 }
 
-/// Nobody speaks to it but us, and only to hear that it waits.
+/// Only this process is connected to it, and only to wait for its announcement.
 fn save<M: Monitor>(spec: &MachineSpec) -> Outcome<()> {
     let (ours, theirs) = UnixStream::pair().during("make the machine's stream")?;
     let mut machine = M::boot(spec, theirs.into())?;

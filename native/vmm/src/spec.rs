@@ -48,7 +48,7 @@ pub struct MachineSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
-    /// From its kernel on, for whoever has the stream.
+    /// Boot from the kernel, and serve the host of the stream.
     Boot,
     /// From its kernel to where it waits for its wake message; then saved, and over.
     Save,
@@ -69,7 +69,7 @@ pub enum MonitorKind {
 #[serde(rename_all = "lowercase")]
 pub enum Accelerator {
     Kvm,
-    /// Software emulation: no boundary that anybody vouches for.
+    /// Software emulation (TCG): not a security boundary.
     Tcg,
 }
 

@@ -94,7 +94,7 @@ fn store_for(loaded: &Loaded, asked: &OpenExec, ties: &Ties) -> Result<Store<Sta
         Some(_) => Err(Error::new(Killed)),
         None => Ok(UpdateDeadline::Continue(1)),
     });
-    // Before anybody looks whether the call has been ended already: an end that comes now changes the epoch.
+    // Before the check whether the call has been ended already: an end that comes now changes the epoch.
     store.set_epoch_deadline(1);
     match ties.kill.signal() {
         Some(_) => Err(Error::new(Killed)),

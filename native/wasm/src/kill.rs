@@ -9,7 +9,7 @@ use wasmtime::Engine;
 use crate::bell::Bell;
 
 pub struct Kill {
-    /// Zero: nobody asked.
+    /// Zero: no signal.
     signal: AtomicU8,
     bell: Arc<Bell>,
 }

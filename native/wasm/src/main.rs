@@ -49,7 +49,8 @@ fn serve() -> io::Result<End> {
     let mut stream = sys::take_inherited()?;
     if std::env::args_os().skip(1).any(|word| word == "warm") {
         stream = ak_wire::host_socket::await_host(stream)?;
-        // Whoever put the caller's directories in place is about to end, and has rights that nobody in here has.
+        // The process that put the caller's directories in place is about to end, and has rights that no other process
+        // in here has.
         reap_all();
     }
     fcntl_setfl(&stream, fcntl_getfl(&stream)? - OFlags::NONBLOCK)?;

@@ -14,7 +14,7 @@ use crate::sys;
 /// The length that a message to the host is cut to; the host's own limit is a little above.
 const MAX_MESSAGE_CHARS: usize = 900;
 
-/// Frames that can wait a little go out with those that follow them: most calls are over before anybody would look.
+/// Frames that can wait a little go out with those that follow them: most calls are over before a host would react.
 pub struct Outbox {
     line: Mutex<Line>,
 }
@@ -22,7 +22,7 @@ pub struct Outbox {
 struct Line {
     socket: File,
     waiting: Vec<u8>,
-    /// Somebody has waited long enough.
+    /// A frame has waited long enough.
     is_prompt: bool,
 }
 

@@ -26,7 +26,7 @@ pub enum End {
 }
 
 const READ_BYTES: usize = 64 << 10;
-/// For how long it is not told that a call has begun: then it has mostly ended.
+/// How long the start of a call is not reported: most calls have ended by then.
 const SOON: Timespec = Timespec { tv_sec: 0, tv_nsec: 3_000_000 };
 
 /// The call in progress and its channel.

@@ -57,7 +57,7 @@ impl Output {
         true
     }
 
-    /// Nobody reads it any more.
+    /// The host reads it no more.
     pub fn stop(&self) {
         locked(&self.allowance).unread = true;
         self.bell.ring();

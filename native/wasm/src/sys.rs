@@ -16,7 +16,7 @@ pub fn take_inherited() -> io::Result<OwnedFd> {
     if unsafe { libc::fcntl(HOST_FD, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: only numbers are passed, and nobody owns a descriptor above the stream yet.
+    // SAFETY: only numbers are passed, and no descriptor above the stream has an owner yet.
     unsafe { libc::syscall(libc::SYS_close_range, HOST_FD + 1, RawFd::MAX, 0) };
     // SAFETY: the descriptor is open (checked above), and only this function takes it.
     Ok(unsafe { OwnedFd::from_raw_fd(HOST_FD) })

@@ -118,7 +118,7 @@ fn exit_of(done: &Done, ties: &Ties) -> Exit {
     Exit { code, signal, usage: done.usage }
 }
 
-/// Where nobody reads it, or the call is ended meanwhile, it is not said.
+/// Output without a reader, or of a call that is ended meanwhile, is dropped.
 fn say(ties: &Ties, text: &str) {
     let _ = ties.stderr.write_all(text.as_bytes(), &ties.kill);
 }

@@ -1,6 +1,6 @@
-//! Takes changes over into the project, one by one, each as a whole or not at all. What the host did since stays, unless
-//! the user said otherwise; what is refused stays refused. Whoever is killed in between has applied some of the changes,
-//! and the next order finds the rest.
+//! Applies changes to the project one by one, each as a whole or not at all. The host's changes since then stay, unless
+//! the user said otherwise; refused changes stay refused. A process that is killed in between has applied some of the
+//! changes, and the next order finds the rest.
 
 mod delete;
 mod links;
@@ -183,8 +183,9 @@ fn print(host: BorrowedFd<'_>, path: &[u8]) -> Outcome<Option<Print>> {
     Ok(crate::contents::stat(directory.as_fd(), &name)?.map(|stat| Print::of(&stat)))
 }
 
-/// First what is in the way of something new, then what is new, and deletions last: whoever is killed in between leaves
-/// too much rather than too little. Directories come before what is in them and go after it.
+/// Orders the changes: first deletions that make room for something new, then new files, then all other deletions. A
+/// process that is killed in between leaves too much rather than too little. Directories come before their contents and
+/// go after them.
 fn in_order(changes: &[Change]) -> Vec<&Change> {
     let new: HashSet<&[u8]> = changes.iter().filter(|c| c.new.is_some()).map(|c| c.path.as_slice()).collect();
     let above_new: HashSet<&[u8]> = new.iter().flat_map(|path| ancestors(path)).collect();

@@ -1,4 +1,4 @@
-//! Whoever applies may be killed at any moment.
+//! A process that applies may be killed at any moment.
 
 use std::fs;
 

@@ -42,7 +42,7 @@ fn receive(world: &World, sent: &Path, marks: impl IntoIterator<Item = Vec<u8>>)
     let mut input = child.stdin.take().expect("stdin");
     for message in [tree(sent), Vec::new()].into_iter().chain(marks).chain([Vec::new()]) {
         let length = (message.len() as u32).to_le_bytes();
-        // Whoever has refused it hears no more.
+        // The receiver closes its input once it has refused the stream.
         if input.write_all(&length).and_then(|()| input.write_all(&message)).is_err() {
             break;
         }

@@ -35,8 +35,8 @@ const MOST_READ_BYTES: u64 = 8 << 20;
 /// A program that every machine has, and that does nothing.
 const REHEARSED: [&str; 2] = ["/.agentkernel/ak-entry", "true"];
 
-/// Starts a command and waits for its end, before there is anybody to ask for one: what the kernel keeps of processes
-/// that have ended, the first command gets. It only saves time.
+/// Starts a command and waits for its end before a host connects: the first command then gets what the kernel keeps of
+/// ended processes. It only saves time.
 pub fn rehearse() {
     let open = OpenExec { argv: REHEARSED.map(Into::into).into(), ..OpenExec::default() };
     let spawned = spawn::spawn(&open, Parentage::Own, &mut None, &mut Pipes::default());
@@ -90,7 +90,7 @@ pub fn read_settings() {
     }
 }
 
-/// The image is anybody's: what is no file, or too long, is left.
+/// The image is untrusted: a path that is no regular file, or too long, is skipped.
 fn read_through(directory: BorrowedFd<'_>, path: &str) {
     let Ok(file) = openat(directory, path, LOOK, Mode::empty()) else { return };
     let is_file = fstat(&file).is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile);

@@ -74,7 +74,7 @@ impl Input {
         self.is_given.then_some(KeptInput { received: self.received, ended: self.ended })
     }
 
-    /// Another host goes on sending; it is told at once how much there is room for.
+    /// Another host continues the input; it learns at once how much room there is.
     pub fn resume(&mut self, ctx: &mut Context) {
         let queued: usize = self.queue.iter().map(Vec::len).sum::<usize>() - self.written;
         self.to_grant = 0;
@@ -102,7 +102,7 @@ impl Input {
         moved
     }
 
-    /// The command has ended: nobody reads any more.
+    /// The command has ended: no process reads any more.
     pub fn close(&mut self) {
         self.sink = None;
         self.ready = true;

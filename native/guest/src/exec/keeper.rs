@@ -83,8 +83,8 @@ fn serve(command: &mut Prepared, stdio: ChildStdio, report: RawFd, guest: i32) -
     Ok(())
 }
 
-/// The end is reported before it is reaped: a keeper that is killed in between
-/// leaves the status to whoever inherits its children.
+/// Reaps until no child is left. The end is reported before it is reaped: a keeper that is killed in between leaves the
+/// status to the process that inherits its children.
 fn reap_all(command: i32, report: RawFd) {
     loop {
         match sys::peek_ended() {
@@ -92,7 +92,7 @@ fn reap_all(command: i32, report: RawFd) {
                 if ended.pid == command {
                     let exited = Report::Exited { status: ended.status, usage: ended.usage };
                     send(report, &exited);
-                    // Whoever waits for it goes first: what is left to do here takes longer than that.
+                    // The process that waits for the report goes first: the rest takes longer than that.
                     rustix::thread::sched_yield();
                 }
                 sys::reap_one(ended.pid);

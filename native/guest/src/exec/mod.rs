@@ -189,8 +189,8 @@ impl Exec {
         self.input.on_eof()
     }
 
-    /// Nobody reads this stream any more: its pipe is closed, and the command
-    /// learns of it as any writer does. A terminal stays, it is input as well.
+    /// The host reads this stream no more: its pipe is closed, and the command gets EPIPE. A terminal stays open, since
+    /// it is input as well.
     pub fn on_unread(&mut self, stream: u8) {
         for output in self.outputs.iter_mut().flatten() {
             output.unread |= output.stream == stream && !self.is_tty;
@@ -208,7 +208,7 @@ impl Exec {
     pub fn on_resize(&self, size: WindowSize) {
         if let (true, Some(master)) = (self.is_tty, &self.outputs[0]) {
             master.resize(size);
-            // gVisor's kernel tells nobody of a new size.
+            // gVisor's kernel sends no SIGWINCH.
             if let (Some(pid), true) = (self.pid, sys::is_told("gvisor")) {
                 let _ = sys::kill(-pid, libc::SIGWINCH);
             }

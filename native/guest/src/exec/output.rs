@@ -65,8 +65,8 @@ impl Output {
         self.replay.as_mut().is_some_and(|replay| replay.rewind(from))
     }
 
-    /// Nothing more will be read from the command. Whoever still writes learns of it if nobody wants to read; else the
-    /// pipe goes with the exec, which may be later, or lives on without it.
+    /// Stops reading from the command. A process that still writes gets EPIPE if the host wants no more; else the pipe
+    /// is closed with the exec, which may be later, or outlives it.
     pub fn close(&mut self) {
         self.ended = true;
         if self.unread || self.replay.is_some() {
@@ -136,8 +136,8 @@ impl Output {
                 self.ready = false;
                 Flow::Blocked
             }
-            // So a PTY master says that nobody has the terminal open. A command
-            // that still runs may open it again; closing ours would hang it up.
+            // EIO from a PTY master means that no process has the terminal open. A command that still runs may open it
+            // again; closing our end would hang it up.
             Err(Errno::IO) if self.is_tty && !self.command_ended => {
                 self.ready = false;
                 Flow::Blocked

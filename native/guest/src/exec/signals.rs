@@ -6,8 +6,7 @@ use super::{Exec, KEEPER_GRACE, tree};
 use crate::channel::Context;
 use crate::sys;
 
-/// Orphans that were there before a command and are none of its doing. Where keepers adopt what their commands leave
-/// behind, nobody has to know.
+/// Orphans from before a command. Where keepers adopt their commands' orphans, the list is not needed.
 pub(super) fn strangers(keepers: &[i32]) -> Vec<i32> {
     if sys::keepers_adopt() { Vec::new() } else { tree::orphans(own_pid(), keepers) }
 }
@@ -23,8 +22,7 @@ impl Exec {
             return;
         };
         self.ends_whole |= signal.last;
-        // Errors mean that nobody is there to be signalled any more, or that
-        // there is no signal of that number.
+        // An error means that the processes have ended, or that there is no such signal.
         let _ = match signal.scope {
             SignalScope::Process if self.exit.is_some() => Ok(()),
             SignalScope::Process => sys::kill(pid, signal.signal),

@@ -52,11 +52,11 @@ pub enum Parentage {
 }
 
 impl Parentage {
-    /// To fork a keeper is by far the most expensive part of a start on gVisor's kernel, which builds the memory of a
-    /// new process page by page; in a virtual machine that was just restored its part is code that nobody else runs.
-    /// The first command of a sandbox does without: as long as nothing else has run, whatever is the guest's child is
-    /// that command's. The guest waits until it is executed, and there is nobody yet who could hold that up. In both
-    /// the guest is process 1, which takes everything with it.
+    /// Whether a command gets a keeper. Forking one is by far the most expensive part of a start on gVisor's kernel,
+    /// which builds the memory of a new process page by page; in a virtual machine that was just restored, its code has
+    /// not been translated yet. The first command of a sandbox has none: as long as nothing else has run, every child
+    /// of the guest belongs to that command. The guest waits for its execve, which no other process can delay yet. In
+    /// both cases the guest is process 1, whose end ends everything.
     pub fn of(is_first: bool) -> Self {
         if is_first && (sys::is_told("gvisor") || sys::is_told("machine")) { Self::Own } else { Self::Kept }
     }
@@ -133,7 +133,7 @@ fn make_calls(open: &OpenExec) -> Result<Option<(OwnedFd, OwnedFd)>, Refusal> {
     Ok(Some((ours, child)))
 }
 
-/// Its number is where it is, so that it takes nobody else's place.
+/// The descriptor keeps its number, so that it takes no other's place.
 fn with_calls(open: &OpenExec, end: &OwnedFd) -> OpenExec {
     let mut open = open.clone();
     open.env.insert(CALLS_VARIABLE.into(), end.as_raw_fd().to_string());

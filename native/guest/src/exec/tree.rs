@@ -57,7 +57,8 @@ fn kill(roots: &[i32], with_roots: bool) {
     }
 }
 
-/// Children of the guest that are no keepers: what a killed keeper left behind, or any where keepers can adopt nobody.
+/// Children of the guest that are no keepers: orphans of a killed keeper, or all orphans where keepers cannot be
+/// subreapers.
 pub fn orphans(guest: i32, keepers: &[i32]) -> Vec<i32> {
     let is_orphan = |p: &&Process| p.parent == guest && !p.ended && !keepers.contains(&p.pid);
     scan().iter().filter(is_orphan).map(|p| p.pid).collect()

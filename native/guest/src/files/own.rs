@@ -17,7 +17,8 @@ const PROC: &str = "/proc";
 pub fn open(path: impl rustix::path::Arg + Copy, flags: OFlags) -> Result<OwnedFd, Errno> {
     let flags = flags | OFlags::CLOEXEC;
     match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS) {
-        // gVisor has no such call, and filters of older engines refuse it. A file of a process is still told by itself.
+        // gVisor lacks openat2, and seccomp filters of older engines refuse it. A file of a process is still recognised
+        // by itself.
         Err(Errno::NOSYS | Errno::PERM) => openat(CWD, path, flags, Mode::empty()),
         opened => opened,
     }

@@ -16,7 +16,7 @@ use ak_wire::payload::Empty;
 
 /// Entries per turn of the loop.
 const PORTION: usize = 256;
-/// Times that a directory is read again because somebody fills it meanwhile.
+/// How often a directory is read again because another process fills it meanwhile.
 const MAX_RESCANS: usize = 16;
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(SAFE_OPEN);

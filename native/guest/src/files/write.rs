@@ -164,7 +164,7 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if !self.renamed {
-            // Somebody inside may have removed it already.
+            // A process inside may have removed it already.
             let _ = unlinkat(&self.directory, &self.name, AtFlags::empty());
         }
     }

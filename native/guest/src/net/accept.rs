@@ -111,7 +111,7 @@ fn target(original: SocketAddr, names: &mut Names, now: Instant) -> Option<(Outg
     }
 }
 
-/// A reset instead of an orderly end, which would look as if somebody had answered.
+/// Closes with a reset (SO_LINGER 0) instead of an orderly end, which would look like a server's answer.
 fn refuse(socket: &OwnedFd) {
     let _ = sockopt::set_socket_linger(socket, Some(Duration::ZERO));
 }

@@ -183,7 +183,7 @@ impl Connection {
         }
     }
 
-    /// The program's end is gone. Whoever opened the channel says so in its own way.
+    /// The program closed its end. Each way of opening a channel reports that in its own frame.
     fn lost(&mut self, context: &mut NetContext, id: u32) -> Outcome {
         self.socket = None;
         if self.stage == Stage::Delivering {
@@ -198,7 +198,7 @@ impl Connection {
         Outcome::Progress
     }
 
-    /// Closes at once; what was not delivered is lost, and the program is told.
+    /// Closes with a reset; undelivered bytes are lost, and the program sees ECONNRESET.
     fn reset(&mut self) {
         if let Some(socket) = self.socket.take() {
             // Without it the program would see an orderly end; it is closed in any case.

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use ak_net::capture::address::SYNTHETIC_INDEXES;
 
 const MAX_NAMES: usize = 4096;
-/// How long an address means its name after it was last asked for or connected to. Programs keep addresses much
-/// longer than they are told to.
+/// How long an address stands for its name after the last query or connection. Programs keep addresses much longer than
+/// the TTL.
 const KEPT_FOR: Duration = Duration::from_secs(3600);
 
 struct Entry {
@@ -60,7 +60,7 @@ impl Names {
         self.change(index, now, |entry| entry.connections -= 1);
     }
 
-    /// Forgets what nobody has used for long.
+    /// Forgets names without use for that long.
     pub fn expire(&mut self, now: Instant) {
         while let Some((used, index)) = self.idle.first().copied()
             && now.saturating_duration_since(used) >= KEPT_FOR

@@ -1,4 +1,4 @@
-//! A test in a network namespace of its own, as root there, whoever runs the tests.
+//! Runs a test in a network namespace of its own, as root there, for any user.
 
 use std::process::Command;
 

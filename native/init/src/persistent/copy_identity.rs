@@ -83,7 +83,7 @@ fn write_files(root: &Root, wake: &Wake<'_>, kind: Kind) -> Outcome<()> {
     }
 }
 
-/// A root that nobody writes is one for this, too, but for these moments.
+/// A read-only root becomes writable for these moments.
 fn close_root(kind: Kind, is_closed: bool) -> Outcome<()> {
     if !kind.is_root_readonly {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The way of a host to the guest: the port itself is handed over, so nobody carries bytes.
+//! Connects a host to the guest: the port itself is handed over, so no process copies bytes.
 
 use std::{fs, os::fd::AsFd, path::Path};
 
@@ -11,7 +11,7 @@ use serde_json::json;
 use super::orders::Ready;
 use crate::stream;
 
-/// Waits until nobody has the port, and for the host; done when the guest has it.
+/// Waits until the port is free, then for the host; returns when the guest has the port.
 pub fn let_in(guest: libc::pid_t, room: Ready<'_>) -> Outcome<()> {
     let mut port = stream::open_when_free(Path::new(stream::PORT))?;
     room.tell()?;
@@ -20,7 +20,7 @@ pub fn let_in(guest: libc::pid_t, room: Ready<'_>) -> Outcome<()> {
     ak_wire::host_socket::named::send_connection(port.as_fd()).during("knock at the guest's door")
 }
 
-/// The guest lets its own user in, and nobody else.
+/// The guest accepts connections of its own user only.
 pub fn become_user_of(guest: libc::pid_t) -> Outcome<()> {
     let status = fs::read_to_string(format!("/proc/{guest}/status")).during("look at the guest")?;
     let (uid, gid) = (effective(&status, "Uid:")?, effective(&status, "Gid:")?);

@@ -1,6 +1,7 @@
-//! Process 1 of a machine that stays: hosts come to its sandbox and go, and others have requests. Whoever runs the machine
-//! says on a port of its own that somebody comes, and gives the port that it is for to nobody before it is told that
-//! there is room; and it says when the sandbox is to end. Everything that may wait is done by a process of its own.
+//! Process 1 of a persistent virtual machine: hosts connect to its sandbox and disconnect, and others send requests.
+//! The process that runs the virtual machine sends orders on a port of their own. It announces a connection there,
+//! attaches it only after process 1 has said that the port is free, and orders the end of the sandbox. Everything that
+//! may wait is done by a process of its own.
 
 mod copy_identity;
 mod freezer;
@@ -34,8 +35,8 @@ use crate::{
 /// On the kernel's command line.
 const WORD: &str = "ak.stays";
 const ORDERS: &str = "/dev/vport0p3";
-/// How long something lies in memory only, and how often that is looked at, in hundredths of a second: whoever kills a
-/// machine takes its memory away.
+/// How long written data stays in memory only, and how often the kernel checks, in hundredths of a second: killing a
+/// virtual machine loses its memory.
 const WRITTEN_AFTER: [(&str, &str); 2] =
     [("/proc/sys/vm/dirty_expire_centisecs", "100"), ("/proc/sys/vm/dirty_writeback_centisecs", "100")];
 
@@ -104,12 +105,12 @@ impl PersistentSandbox {
         }
     }
 
-    /// A sandbox that cannot be asked has not begun, or has ended: then there is nobody to wait for.
+    /// A sandbox that cannot be reached has not begun, or has ended: then there is nothing to wait for.
     fn stop(&self, grace_ms: u64) -> Outcome<()> {
         let asker = apart(|| {
             hosts::become_user_of(self.pid)?;
             if ak_wire::host_socket::named::send_stop(grace_ms).is_err() {
-                // Told by the status.
+                // The exit status reports it.
                 std::process::exit(1);
             }
             Ok(())
@@ -123,7 +124,7 @@ impl PersistentSandbox {
     }
 }
 
-/// In a process of its own. What fails there is told to the kernel's log: nobody waits for it here.
+/// Works in a process of its own. A failure there goes to the kernel's log.
 fn apart(work: impl FnOnce() -> Outcome<()>) -> Outcome<Pid> {
     match fork_into(0, None).during("start a process")? {
         Fork::Parent { pid, .. } => Pid::from_raw(pid).ok_or_else(|| Fault::new("internal", "a process without an id")),
@@ -152,7 +153,7 @@ fn set_clock(now_ns: u64) -> Outcome<()> {
     clock_settime(ClockId::Realtime, now).during("set the clock")
 }
 
-/// It may still wait for somebody who has gone.
+/// Ends the process, which may still wait for a host that has gone.
 fn end_worker(worker: &mut Option<Pid>) -> Outcome<()> {
     let Some(before) = worker.take() else { return Ok(()) };
     kill_process(before, Signal::KILL).during("end a process")?;

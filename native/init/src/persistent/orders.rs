@@ -12,7 +12,7 @@ pub enum Order {
     Stop {
         grace_ms: u64,
     },
-    /// Another host comes: whoever has the port is to let go of it.
+    /// Another host connects: the process that has the port must release it.
     AcceptHost,
     AcceptRequest,
     /// Nothing of the sandbox is to run, and what it wrote is to be on the disk: the machine is about to be saved.

@@ -1,4 +1,4 @@
-//! Somebody on the host who asks something of the machine, beside the sandbox's host.
+//! Requests from the host to the virtual machine, beside the sandbox's host connection.
 
 use std::path::Path;
 

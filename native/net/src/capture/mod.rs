@@ -1,10 +1,10 @@
-//! Capture: turns the network namespace of the calling process into one in which every TCP connection, whatever its
-//! destination, arrives at a listener of ours with that destination known, every name query at our stub, and all else
-//! is refused at once.
+//! Captures the network namespace of the calling process: every TCP connection, whatever its destination, arrives at
+//! one of our listeners with that destination known, every DNS query at our stub resolver, and everything else is
+//! refused at once.
 //!
-//! It needs CAP_NET_ADMIN and CAP_NET_BIND_SERVICE over that namespace, and works on after they are given up. It must
-//! only be called in a new network namespace, never in the host's. It carries no byte and decides nothing: whoever
-//! holds the listeners does.
+//! It needs CAP_NET_ADMIN and CAP_NET_BIND_SERVICE over that namespace, and keeps working after they are dropped. It
+//! must only be called in a new network namespace, never in the host's. It carries no bytes and decides nothing: the
+//! holder of the listeners does.
 
 pub mod address;
 mod listeners;

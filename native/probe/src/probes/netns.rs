@@ -17,7 +17,7 @@ const CONNECT_LIMIT: Duration = Duration::from_millis(500);
 pub fn probe(_: &Context) -> Verdict {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).or_fault("listening on the host", HINT)?;
     let address = listener.local_addr().or_fault("listening on the host", HINT)?;
-    // Without this, a listener that nobody can reach would look like isolation.
+    // Without this, a listener that no process can reach would look like isolation.
     TcpStream::connect_timeout(&address, CONNECT_LIMIT).or_fault(
         "connecting on the host itself",
         "loopback of this machine does not work; raise it with `ip link set lo up`",

@@ -1,5 +1,5 @@
-//! A whole range of ids in a user namespace: by `newuidmap` and `newgidmap` for an ordinary user, by own right
-//! for root. Without it a sandbox has a single id, and files of other owners show as nobody.
+//! Maps a whole range of ids into a user namespace: by `newuidmap` and `newgidmap` for an ordinary user, directly for
+//! root. Without it a sandbox has a single id, and files of other owners show as nobody.
 
 use std::fs;
 use std::process::Command;

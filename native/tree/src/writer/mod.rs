@@ -1,4 +1,4 @@
-//! A stream as files and directories. Whoever sends it may send anything.
+//! Writes a stream as files and directories. The stream may be hostile.
 
 mod temporary;
 
@@ -86,7 +86,7 @@ impl Writer {
         }
     }
 
-    /// Also names that would mislead whoever reads them on a terminal; whoever shows them has to escape them.
+    /// Also accepts names that would mislead a reader on a terminal; output of them has to be escaped.
     pub fn taking_any_name(self) -> Self {
         Self { takes_any_name: true, ..self }
     }

@@ -57,7 +57,7 @@ impl Temporary {
         Ok(())
     }
 
-    /// Leaves a hole. The file is as long as it says at once, so that what is too long is told here.
+    /// Leaves a hole. The file gets its full size at once, so that one that is too large fails here.
     pub fn skip(&mut self, length: u64) -> Result<(), Errno> {
         let at = self.at.checked_add(length).ok_or(Errno::FBIG)?;
         ftruncate(&self.file, at)?;
@@ -82,7 +82,7 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if !self.is_placed {
-            // Somebody else may have removed it already.
+            // Another process may have removed it already.
             let _ = unlinkat(&self.directory, &self.name, AtFlags::empty());
         }
     }

@@ -118,7 +118,7 @@ impl Store {
         serde_json::from_str(&answer).unwrap_or_else(|e| panic!("{e}: {answer:?}"))
     }
 
-    /// The answer to the wish for a disk of all layers, and where it would lie.
+    /// Requests a disk of all layers. Returns the answer, and the path of the disk.
     pub fn disk(&mut self, max_bytes: u64) -> (Value, PathBuf) {
         let target = self.new_directory("disk");
         let layers: Vec<PathBuf> = self.layers.iter().rev().map(|layer| layer.join("fs")).collect();

@@ -103,7 +103,8 @@ pub fn drive(name: &str, file: &Path, is_read_only: bool, rate: Option<DriveRate
     Request::new("PUT", format!("/drives/{name}"), &body)
 }
 
-/// Each machine has a Firecracker of its own, so the number tells nobody apart. The lowest that a guest may have.
+/// Each virtual machine has a Firecracker of its own, so the CID need not be unique. 3 is the lowest that a guest may
+/// have.
 const GUEST_CID: u32 = 3;
 
 #[derive(Serialize)]

@@ -1,6 +1,6 @@
-//! Bytes between the guest's connection and whoever holds the other end of the machine's stream. Firecracker takes no
-//! descriptor for it, so each byte is copied once more than with QEMU. What is not read on one side is not read from the
-//! other, so nothing piles up here.
+//! Carries bytes between the guest's connection and the other end of the virtual machine's stream. Firecracker accepts
+//! no descriptor for it, so each byte is copied once more than with QEMU. Each side is read only as fast as the other
+//! side takes the bytes, so nothing piles up here.
 
 use std::{
     io::{self, Read, Write},
@@ -17,15 +17,15 @@ const PART: usize = 64 << 10;
 pub struct FromGuest(Receiver<()>);
 
 impl FromGuest {
-    /// Until it has arrived, or whoever is to read it takes too long.
+    /// Waits until all of it has arrived, or its reader takes too long.
     pub fn await_end(&self, limit: Duration) {
         // A sender that is gone has sent, or has died with nothing left to carry.
         let _ = self.0.recv_timeout(limit);
     }
 }
 
-/// Both ways. The host's end is told to the guest; the guest's is not told to the host, who takes the end of this process
-/// for that of the machine, and hears then why it ended.
+/// Carries both directions. The guest sees the host's end of file. The host does not see the guest's: it takes the end
+/// of this process for that of the virtual machine, and then gets the reason.
 pub fn carry(host: UnixStream, guest: UnixStream) -> io::Result<FromGuest> {
     let (mut host_in, mut guest_out) = (host.try_clone()?, guest.try_clone()?);
     let (over, from_guest) = channel();

@@ -1,5 +1,5 @@
-//! The stream to the guest: Firecracker listens on a Unix socket for the machine's vsock. Whoever connects names a port
-//! of the guest's, is told `OK`, and is connected; where nobody listens in the guest, Firecracker hangs up.
+//! Connects to the guest: Firecracker listens on a Unix socket for the virtual machine's vsock. A client names a port
+//! of the guest, gets `OK`, and is connected; where no process listens in the guest, Firecracker hangs up.
 
 use std::{
     io::{self, Read, Write},
@@ -9,16 +9,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Where `ak-init` listens. It is told by the kernel's command line.
+/// The port on which `ak-init` listens, as the kernel's command line says.
 pub const PORT: u32 = 1024;
-/// A guest that boots does not listen yet, and nothing on the host is told when it does.
+/// A booting guest does not listen yet, and the host gets no event when it does.
 const DIAL_AGAIN: Duration = Duration::from_millis(2);
 /// `OK`, a space, a number of 32 bits and the end of the line.
 const LONGEST_ANSWER: usize = 16;
 
 #[derive(Debug)]
 pub enum Undialled {
-    /// Nobody listens in the guest, or not yet.
+    /// No process listens in the guest, or not yet.
     Nobody,
     Late,
     Socket(io::Error),

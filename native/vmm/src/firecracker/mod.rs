@@ -39,7 +39,7 @@ const MEMORY_LIMIT: Duration = Duration::from_secs(120);
 const BOOT_LIMIT: Duration = Duration::from_secs(60);
 /// For what the guest said last to be read by the host.
 const LAST_BYTES_LIMIT: Duration = Duration::from_secs(10);
-/// How much of what was said last is told. The pipe to the supervisor takes it whole.
+/// How much of the last output is reported. The pipe to the supervisor takes it whole.
 const TOLD_CHARS: usize = 2000;
 /// The message of a virtual machine as soon as it waits for its wake message, and again on each connection of a
 /// restored one.
@@ -51,7 +51,7 @@ const LONGEST_MESSAGE: usize = 4096;
 #[derive(Debug, Clone)]
 pub struct Machine {
     pub program: PathBuf,
-    /// Where its sockets are made: nobody else's, and new for each process.
+    /// The directory of its sockets: new for each process, and not shared.
     pub directory: PathBuf,
     pub kernel: PathBuf,
     pub initramfs: PathBuf,

@@ -22,7 +22,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal, se
 use super::client::Client;
 use crate::console::Console;
 
-/// Firecracker opens its socket some milliseconds after it was started, and says so to nobody.
+/// Firecracker opens its socket some milliseconds after its start, without an event.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 /// How long the last output is read after the end, unless another process holds the pipe.
 const LINE_LIMIT: Duration = Duration::from_millis(500);
@@ -36,8 +36,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Its own seccomp filters are on, since it is not told otherwise. Of the host it knows what lies in the jail, and of
-    /// our descriptors those of the machine's files.
+    /// Starts Firecracker. Its own seccomp filters are on by default. It sees only the jail's files, and inherits only
+    /// the descriptors of the virtual machine's files.
     pub fn start(program: &Path, socket: &Path) -> io::Result<Self> {
         let mut command = Command::new(program);
         command.arg("--id").arg("machine").arg("--api-sock").arg(socket);
@@ -63,7 +63,7 @@ impl Process {
         self.open_lines += 1;
         thread::Builder::new().name("console".into()).spawn(move || {
             listen(&mut line, &console, &process);
-            // Nobody may be interested any more.
+            // The receiver may be gone.
             let _ = over.send(());
         })?;
         Ok(())
@@ -152,7 +152,7 @@ impl Drop for Process {
     }
 }
 
-/// Why nobody answered at its socket.
+/// Why its socket gave no answer.
 #[derive(Debug)]
 pub enum Silence {
     Ended,

@@ -1,5 +1,5 @@
-//! How fast this machine's time stamp counter runs, which software emulation shows to guests as it is. A kernel that is
-//! told need not find out.
+//! Measures the frequency of this host's time stamp counter, which software emulation passes to guests unchanged. A
+//! kernel that gets it on its command line need not calibrate.
 
 use std::time::{Duration, Instant};
 

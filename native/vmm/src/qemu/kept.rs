@@ -37,7 +37,7 @@ const LAST_MOMENTS: Duration = Duration::from_millis(500);
 
 pub fn run(mut machine: Qemu, host_socket: HostSocket, does: Action) -> Outcome<End> {
     let end = serve(&mut machine, host_socket, does);
-    // Whoever speaks to a machine that is just ending fails; its own end says how it was.
+    // A request to a virtual machine that is just ending fails; the reason for its end is the better message.
     if end.is_err() && machine.ends_within(LAST_MOMENTS) { machine.ended() } else { end }
 }
 

@@ -36,7 +36,7 @@ use qmp::{Answer, Qmp};
 
 /// For one answer. QEMU answers at once, unless the machine it runs on has no time for it.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How much of what was said last is told. The pipe to the supervisor takes it whole.
+/// How much of the last output is reported. The pipe to the supervisor takes it whole.
 const TOLD_CHARS: usize = 2000;
 /// The rate limit of saving. QEMU's default is made for networks.
 const BYTES_PER_SECOND: u64 = 1 << 40;
@@ -50,7 +50,7 @@ pub struct Qemu {
     /// To process 1 of a machine that stays.
     orders: Option<UnixStream>,
     memory: Memory,
-    /// How often it was told that memory was wanted.
+    /// How many OOM kills have been reported.
     told_kills: u32,
     is_line_open: bool,
     is_qmp_open: bool,
@@ -167,7 +167,7 @@ impl Qemu {
         if self.is_line_open && following.next() == Some(&true) {
             self.is_line_open = self.hear_console()? != Heard::End;
             for _ in 0..self.console.new_kills(&mut self.told_kills) {
-                // At once: whoever ends the machine does not wait for what is said of it.
+                // Printed at once: the process that ends the virtual machine does not wait for a report.
                 eprintln!("{}", crate::OUT_OF_MEMORY);
             }
             if self.console.is_flooded() {
@@ -279,7 +279,7 @@ impl Qemu {
 
 impl Drop for Qemu {
     fn drop(&mut self) {
-        // It may have ended; then there is nobody to kill, and nobody to wait for.
+        // It may have ended; then there is no process to kill or wait for.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -288,7 +288,7 @@ impl Drop for Qemu {
 /// Where the memory of a machine is when it is saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Memory {
-    /// In a file of its own, which whoever restores it has already.
+    /// In a file of its own, which every restore has already.
     Beside,
     Within,
 }

@@ -1,6 +1,6 @@
-//! A port of a machine that stays, through which one stream after the other comes: that of a host, or of somebody who has
-//! an errand. QEMU gives a port a new stream without the machine's seeing an end of the one before. So a stream waits
-//! until process 1 of the machine says that it has the port in its own hands again.
+//! A port of a persistent virtual machine, which takes one stream after the other: a host's, or a requester's. QEMU
+//! changes a port's stream without the guest seeing an end of the previous one. So a stream waits until process 1 of
+//! the virtual machine says that it holds the port again.
 
 use std::{
     os::{
@@ -25,7 +25,7 @@ pub struct Port {
     /// Process 1 of the machine has it, and no stream has been given to it since.
     is_ready: bool,
     is_attached: bool,
-    /// The machine stood still while it had its stream: had that ended then, nobody would know.
+    /// The virtual machine was frozen while it had its stream, so an end of it may have been missed.
     may_have_missed_end: bool,
     /// The newest that came; those before are closed.
     waiting: Option<OwnedFd>,
@@ -36,7 +36,8 @@ impl Port {
         Self { id, is_ready, is_attached: false, may_have_missed_end: false, waiting: None }
     }
 
-    /// Whoever had it loses it. False where the machine has to be asked for room first. Not while it stands still.
+    /// Replaces the current stream. Returns false where the guest has to be asked for room first. Must not be called
+    /// while the virtual machine is frozen.
     pub fn come(&mut self, qmp: &mut Qmp, stream: OwnedFd) -> Outcome<bool> {
         self.waiting = Some(stream);
         if std::mem::take(&mut self.is_attached) {
@@ -71,7 +72,7 @@ impl Port {
         self.is_ready = true;
     }
 
-    /// Whoever waits gets it, where there is room. Not while the machine stands still.
+    /// Attaches the waiting stream, where there is room. Must not be called while the virtual machine is frozen.
     pub fn attach(&mut self, qmp: &mut Qmp) -> Outcome<()> {
         if !self.is_ready {
             return Ok(());

@@ -96,7 +96,7 @@ impl Qmp {
         }
     }
 
-    /// Or until the time is over, which is no failure: whoever waits looks again.
+    /// Waits for an event, or until the time is over, which is no failure: the caller checks again.
     pub fn await_event(&mut self, name: &str, patience: Duration) -> Outcome<()> {
         let until = Instant::now() + patience;
         while Instant::now() < until {

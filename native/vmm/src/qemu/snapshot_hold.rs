@@ -1,6 +1,6 @@
-//! A machine that is held still with everything that it has in memory saved, so that a copy of its disk which is made
-//! meanwhile is of the same moment. It is held for as long as whoever asked stays connected, and goes on by itself when
-//! that ends, whatever ended it.
+//! Freezes a virtual machine with its memory saved, so that a copy of its disk that is made meanwhile is of the same
+//! moment. It stays frozen for as long as the requester is connected, and resumes by itself when that connection ends
+//! for any reason.
 
 use std::{
     io::{ErrorKind, Read, Write},
@@ -24,7 +24,7 @@ use crate::{
     spec::SAVED_FD,
 };
 
-/// Each time is told by a number of its own: process 1 answers with it, and may do so too late.
+/// Each hold has a number, which process 1 repeats in its answer; the answer may come too late.
 pub const FIRST_NUMBER: u8 = 128;
 
 /// How the C library calls it, which QEMU passes on.
@@ -36,7 +36,7 @@ enum Stage {
     Stopping,
     Saving,
     Saved,
-    /// Nobody wants it any more, and QEMU has not given up yet.
+    /// The requester has gone, and QEMU has not cancelled the migration yet.
     Cancelling,
 }
 
@@ -61,7 +61,7 @@ impl SnapshotHold {
         self.held.is_some()
     }
 
-    /// Nobody else is heard until it is over.
+    /// Starts a hold. No other message is handled until it is over.
     pub fn ask(&mut self, machine: &mut Qemu, requester: OwnedFd) -> Outcome<()> {
         let requester = UnixStream::from(requester);
         requester.set_nonblocking(true).during("hold the machine still")?;
@@ -147,7 +147,7 @@ impl SnapshotHold {
 
     fn fail(&mut self, machine: &mut Qemu, why: &str) -> Outcome<()> {
         if let Some(held) = &self.held {
-            // Who is gone cannot be told.
+            // A write to a requester that has gone fails.
             let code = if why.contains(DISK_FULL) { "resource_exhausted" } else { "internal" };
             let _ = tell(&held.requester, &json!({ "said": "failed", "code": code, "message": why }));
         }
@@ -162,7 +162,7 @@ impl SnapshotHold {
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).during("tell the time")?;
         machine.order(THAW, u64::try_from(now.as_nanos()).during("tell the time")?)?;
-        // Whoever asked takes this end for the moment from which it runs.
+        // Closing this end tells the requester that the virtual machine runs.
         drop(held);
         Ok(())
     }

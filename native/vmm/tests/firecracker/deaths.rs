@@ -1,4 +1,4 @@
-//! Firecracker dies, at each step and later; and it dies with whoever holds it.
+//! Firecracker dies, at each step and later; and it dies with its parent.
 
 use std::{
     fs,

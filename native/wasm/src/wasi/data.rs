@@ -179,7 +179,8 @@ fn offset_after(offset: u64, done: u32) -> Answer<u64> {
     Ok(offset.checked_add(u64::from(done)).ok_or(Errno::OVERFLOW)?)
 }
 
-/// Piece by piece, until one is not done whole; `work` is told how much was done before. An error after some is none.
+/// Works piece by piece, until one is not done whole; `work` gets the number of bytes done before. An error after the
+/// first byte counts as a short result.
 fn each_piece(
     memory: &mut [u8],
     pieces: &[Iovec],
@@ -190,7 +191,7 @@ fn each_piece(
     for piece in pieces {
         for step in memory[piece.clone()].chunks_mut(STEP_BYTES) {
             kill.refuse_if_asked()?;
-            // As much as can be told is enough: pieces may be the same memory many times over.
+            // A u32 holds the total, so the count is capped: pieces may be the same memory many times over.
             let room = step.len().min((u32::MAX - total) as usize);
             if room == 0 {
                 return Ok(total);

@@ -9,7 +9,7 @@ pub struct Errno(pub u16);
 
 /// Why a function of ours did not do what it was asked.
 pub enum Fault {
-    /// The module is told.
+    /// An error for the module.
     Told(Errno),
     /// The call ends.
     Ended(wasmtime::Error),

@@ -23,7 +23,7 @@ mod create {
 }
 const RIGHT_TO_READ: u64 = 1 << 1 | 1 << 14;
 const RIGHT_TO_WRITE: u64 = 1 | 1 << 6 | 1 << 8 | 1 << 22;
-/// Whoever renames directories all the time can make the kernel say "again" as often as it likes.
+/// A process that renames directories all the time can make openat2 return EAGAIN without end.
 const TRIES: usize = 64;
 
 /// Nothing outside of the directory is ever found, not even for a moment.
@@ -85,7 +85,7 @@ fn how_of(open: u32, can_read: bool, can_write: bool, wanted: u32, lookup: u32) 
         (false, true) => OFlags::WRONLY,
         _ => OFlags::RDONLY,
     };
-    // Nothing here waits for the other end of a pipe, and nothing becomes anybody's terminal.
+    // O_NONBLOCK: an open must not wait for the other end of a FIFO. O_NOCTTY: no terminal becomes the controlling one.
     how |= OFlags::NONBLOCK | OFlags::NOCTTY;
     let asked = [
         (open & create::CREATE != 0, OFlags::CREATE),
@@ -164,7 +164,7 @@ impl Guest<'_> {
         let times = times_of(accessed, modified, which)?;
         let directory = self.wasi.descriptors.changeable(fd)?;
         if lookup & FOLLOW != 0 {
-            // Only named, not opened: somebody may wait for the other end of a pipe.
+            // O_PATH names the file without opening it: a FIFO may have a process waiting for the other end.
             let found = find(directory.fd.as_fd(), &path, OFlags::PATH, Mode::empty())?;
             return Ok(utimensat(&found, "", &times, AtFlags::EMPTY_PATH)?);
         }

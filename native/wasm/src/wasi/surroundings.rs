@@ -7,7 +7,7 @@ use crate::ending::Exit;
 use crate::wasi::errno::{Answer, Errno, Fault};
 use crate::wasi::guest::Guest;
 
-/// Asked for at once, so that a large wish can be interrupted.
+/// The most random bytes read at once, so that a large request can be interrupted.
 const RANDOM_BYTES: usize = 1 << 20;
 
 impl Guest<'_> {

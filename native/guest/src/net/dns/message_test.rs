@@ -1,4 +1,4 @@
-//! Messages as clients send them, and as nobody should.
+//! Messages as clients send them, and malformed ones.
 
 use super::*;
 

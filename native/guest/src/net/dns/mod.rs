@@ -1,8 +1,8 @@
-//! The stub resolver. Programs ask it by UDP or TCP; it asks the host which
-//! families a name has, and answers with the name's synthetic addresses.
+//! The stub resolver. Programs query it by UDP or TCP; it asks the host which families a name has, and answers with the
+//! name's synthetic addresses.
 //!
-//! It never resolves anything and never asks anybody but the host. What the
-//! host does not allow, or does not know, is no name at all.
+//! It resolves nothing itself and asks only the host. A name that the host does not allow, or does not know, does not
+//! exist.
 
 #[cfg(test)]
 mod fuzzed;
@@ -232,7 +232,7 @@ impl Stub {
         matches!(self.lookups.remove(&id), Some((None, _)))
     }
 
-    /// Nobody will answer what the host was asked.
+    /// Drops requests that the lost host will not answer.
     pub fn lose_host(&mut self) {
         self.asked.clear();
         self.waiting = 0;

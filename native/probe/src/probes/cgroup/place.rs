@@ -32,7 +32,7 @@ impl Hierarchies {
     pub fn of_this_process() -> std::io::Result<Hierarchies> {
         let own = fs::read_to_string("/proc/self/cgroup")?;
         let mut found = Hierarchies::parse(&own, &fs::read_to_string("/proc/self/mountinfo")?);
-        // A group whose memory or processor time somebody limited is not left.
+        // A cgroup whose memory or processor time is limited is not left.
         let kept = found.v2.iter().position(|directory| has_limits(directory)).map_or(found.v2.len(), |last| last + 1);
         found.v2.truncate(kept);
         Ok(found)
