@@ -26,7 +26,7 @@ const banned: readonly Banned[] = [
   { pattern: /\bpulse/i, instead: "heartbeat" },
   { pattern: /\bdeeds?\b/i, instead: "action" },
   { pattern: /\bfurniture\b/i, instead: "the thing's own name" },
-  { pattern: /\bknock/i, instead: "connect", except: ["src/backends/engine/persistent/owned-container.ts"] },
+  { pattern: /\bknock/i, instead: "connect" },
   { pattern: /\b(?:interface|type|class) (?:Told|Asked|Answered)\b/, instead: "a noun for what it holds" },
   { pattern: /\b(?:interface|type|class) (?!GuestChannel)\w+Home\b/, instead: "context" },
   { pattern: /\bKept(?:Backend|Sandbox|Copies|Changes)\b/, instead: "persistent sandbox" },
