@@ -24,7 +24,7 @@ fn open_below(root: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> rustix::io::R
     place::open_within(root, path.as_c_str(), flags, resolve)
 }
 
-pub fn open_folder(root: BorrowedFd<'_>, path: &[u8]) -> rustix::io::Result<OwnedFd> {
+pub fn open_directory(root: BorrowedFd<'_>, path: &[u8]) -> rustix::io::Result<OwnedFd> {
     open_below(root, path, OFlags::RDONLY | OFlags::DIRECTORY)
 }
 

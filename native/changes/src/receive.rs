@@ -153,7 +153,7 @@ impl Marks<'_> {
     /// A whiteout, or something in place of what is no file. Directories above it were sent, or they were there at the
     /// beginning and were left out as unchanged: no others are made, so a mark builds nothing that the stream could not.
     fn make(&self, path: &[u8], kind: FileType) -> Outcome<()> {
-        let mut directory = contents::open_folder(self.root, &[]).during("open the layer")?;
+        let mut directory = contents::open_directory(self.root, &[]).during("open the layer")?;
         for above in ancestors(path) {
             let part = above.rsplit(|&byte| byte == b'/').next().unwrap_or(above);
             let part = CString::new(part).during("a name")?;

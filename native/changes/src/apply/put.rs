@@ -29,7 +29,7 @@ pub fn parent(root: BorrowedFd<'_>, path: &[u8]) -> Outcome<(OwnedFd, CString)> 
     let (directory, name) =
         path.iter().rposition(|&b| b == b'/').map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..]));
     let name = CString::new(name).during("a name")?;
-    let directory = contents::open_folder(root, directory).map_err(|e| not_there(path, e))?;
+    let directory = contents::open_directory(root, directory).map_err(|e| not_there(path, e))?;
     Ok((directory, name))
 }
 
@@ -42,13 +42,13 @@ pub fn directory(layer: BorrowedFd<'_>, host: BorrowedFd<'_>, change: &Change, p
     let Ok((at, name)) = parent(host, &change.path) else { return Ok(Done::Conflict("its directory is not there")) };
     let mode = change.new.as_ref().map_or(0o755, Side::mode);
     // It may be gone from a sandbox that runs; then so is what was in it.
-    if contents::open_folder(layer, &change.path).is_err() {
+    if contents::open_directory(layer, &change.path).is_err() {
         return Ok(Done::Nothing);
     }
     match mkdirat(&at, name.as_c_str(), Mode::from_raw_mode(mode & PERMISSIONS)) {
         Ok(()) if privileged => transfer::own_like(at.as_fd(), &name).map(|()| Done::Applied),
         Ok(()) => Ok(Done::Applied),
-        Err(Errno::EXIST) => Ok(match contents::open_folder(host, &change.path) {
+        Err(Errno::EXIST) => Ok(match contents::open_directory(host, &change.path) {
             Ok(_) => Done::Nothing,
             Err(_) => Done::Conflict("something else is in its place"),
         }),
