@@ -40,7 +40,7 @@ fn a_stop_keeps_the_sandboxs_version_of_what_the_host_changed() {
     let told = world.ask("carry", json!({}));
     assert_eq!(told.code, Some(0), "{}", told.stderr);
     let end = told.end().clone();
-    let conflicts = ["both", "file", "file/link", "file/x", "file/x/y", "directory", "gone", "new/both"];
+    let conflicts = ["both", "directory", "file", "file/link", "file/x", "file/x/y", "gone", "new/both"];
     assert_eq!((&end["conflicts"], &end["held"]), (&json!(conflicts), &json!([])));
     assert_eq!((&end["written"], &end["refused"]), (&json!(["fine"]), &json!([])));
     let read = |world: &World, path: &str| world.on_host(path);

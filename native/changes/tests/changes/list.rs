@@ -40,7 +40,7 @@ fn modes_links_and_directories_made_anew_are_told() {
     let told = world.ask("list", json!({}));
     assert_eq!(
         told.letters(),
-        ["D d/old", "D file", "A file/in", "A directory", "D directory/in", "A link", "M run.sh"]
+        ["D d/old", "A directory", "D directory/in", "D file", "A file/in", "A link", "M run.sh"]
     );
     let run = &told.lines[6];
     assert_eq!((&run["mode"], &run["old"]["mode"]), (&json!(0o755), &json!(0o644)));
