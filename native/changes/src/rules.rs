@@ -48,7 +48,8 @@ impl Rules {
     pub fn of(project: &Project, directory: BorrowedFd<'_>, layer: Option<BorrowedFd<'_>>) -> Outcome<Self> {
         let (hide, protect) = (Matcher::hiding(&project.hide), Matcher::of(&project.protect));
         let survey = Survey::of(directory, directory, &Surveyed::new(&hide, &protect))?;
-        let closed = layer.map(|layer| Closed::of(layer, directory, &survey, &|_| false)).transpose()?.unwrap_or_default();
+        let closed =
+            layer.map(|layer| Closed::of(layer, directory, &survey, &|_| false)).transpose()?.unwrap_or_default();
         let paths = |hits: &[Hit]| -> HashSet<_> { hits.iter().map(|hit| hit.path.clone()).collect() };
         let (mut hidden, protected) = (paths(&survey.hidden), paths(&survey.protected));
         hidden.extend(survey.cleaned.iter().cloned());
