@@ -1,6 +1,6 @@
 /** New records as they are written, across files. Waits for the folder to change; asks nothing in between. */
 import { watch } from "node:fs";
-import { firstLine, logFileNumbers } from "./log-files.js";
+import { closedLength, firstLine, logFileNumbers } from "./log-files.js";
 import { makeFolder } from "./make-folder.js";
 import { type AuditRecord, asRecord, rawLines } from "./reader.js";
 
@@ -43,8 +43,9 @@ async function* newRecords(folder: string, at: Position): AsyncGenerator<AuditRe
   for (const file of logFileNumbers(folder)) {
     if (file < at.file) continue;
     if (file > at.file) Object.assign(at, { file, offset: 0 });
+    const closedAt = closedLength(folder, file);
     for await (const line of rawLines(folder, file, at.offset)) {
-      if (!line.isWhole) break;
+      if (!line.isWhole || line.endOffset > closedAt) break;
       at.offset = line.endOffset;
       const record = asRecord(line.text);
       if (record !== null) yield record;

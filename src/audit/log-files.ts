@@ -58,3 +58,11 @@ export function firstLine(folder: string, number: number): DecodedLine | null {
   const end = bytes?.indexOf("\n") ?? -1;
   return bytes === null || end < 0 ? null : decodeLine(bytes.toString("utf8", 0, end)).line;
 }
+
+/** How long the file was when the next one was begun; what comes after is not of the chain. */
+export function closedLength(folder: string, file: number): number {
+  const next = firstLine(folder, file + 1);
+  const after: unknown = next?.type === "audit.file" ? next.fields.after : null;
+  const isKnown = typeof after === "object" && after !== null && "bytes" in after && "file" in after;
+  return isKnown && after.file === logFileName(file) ? Number(after.bytes) : Number.POSITIVE_INFINITY;
+}

@@ -1,5 +1,5 @@
 /** Which records of the log somebody wants to see, newest files first so that a short answer is a quick one. */
-import { logFileNumbers } from "./log-files.js";
+import { closedLength, logFileNumbers } from "./log-files.js";
 import { type AuditRecord, asRecord, rawLines } from "./reader.js";
 
 export interface AuditFilter {
@@ -39,7 +39,10 @@ export async function query(folder: string, filter: AuditFilter, most: number): 
     if (left <= 0) break;
     const found: AuditRecord[] = [];
     let newestMs = 0;
+    const closedAt = closedLength(folder, file);
     for await (const line of rawLines(folder, file)) {
+      // What was written too late was written again where it counts.
+      if (line.endOffset > closedAt) break;
       if (!line.isWhole) continue;
       const record = asRecord(line.text);
       if (record === null) {

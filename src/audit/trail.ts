@@ -6,6 +6,7 @@ import { type Deferred, deferred } from "../core/deferred.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { Redactor } from "../core/redact.js";
 import { type AuditEvent, isUrgent } from "./events.js";
+import type { Patience } from "./patience.js";
 import { defaultRetention, type RetentionOptions } from "./retention-options.js";
 import type { AuditWriter, PreparedRecord } from "./writer.js";
 
@@ -25,11 +26,8 @@ const MOST_AT_ONCE = 256;
 
 const LINGER_MS = 100;
 
-/** Turns last a fraction of a millisecond, so these are long; then the turn is taken from whoever has it. */
-const STOPPED_HOLDER_MS = 2000;
-const SILENT_HOLDER_MS = 10_000;
-
 type LoadedCode = Pick<typeof import("./writer.js"), "AuditWriter"> &
+  Pick<typeof import("./patience.js"), "Patience"> &
   Pick<typeof import("./prepare.js"), "recordFields"> &
   Pick<typeof import("../core/redact.js"), "redactor">;
 
@@ -139,7 +137,7 @@ export class AuditTrail {
 
   async #writeSome(): Promise<void> {
     this.#code ??= loadCode();
-    const { AuditWriter, recordFields, redactor } = await this.#code;
+    const { AuditWriter, Patience, recordFields, redactor } = await this.#code;
     this.#writer ??= new AuditWriter(this.#options);
     const some = this.#waiting.slice(0, MOST_AT_ONCE);
     const records = some.map(({ event, secrets, atMs }) => {
@@ -148,7 +146,7 @@ export class AuditTrail {
       return { time: new Date(atMs).toISOString(), type: event.type, fields: recordFields(event, known) };
     });
     const durable = some.some(({ event }) => isUrgent(event));
-    await append(this.#writer, records, durable);
+    await append(this.#writer, records, durable, new Patience());
     this.#waiting.splice(0, some.length);
     this.#written += some.length;
     while ((this.#patient[0]?.upTo ?? Number.POSITIVE_INFINITY) <= this.#written) this.#patient.shift()?.done.resolve();
@@ -164,27 +162,31 @@ export class AuditTrail {
   }
 }
 
-async function append(writer: AuditWriter, records: readonly PreparedRecord[], durable: boolean): Promise<void> {
-  const since = performance.now();
-  let force = false;
+async function append(
+  writer: AuditWriter,
+  records: readonly PreparedRecord[],
+  durable: boolean,
+  patience: Patience,
+): Promise<void> {
   for (let answer = writer.tryAppend(records, { durable }); answer !== null; ) {
+    let passedOver = null;
     if (answer !== "turn-lost") {
       // Many that wait come one after the other.
       await pause(1 + Math.random() * 2);
-      const patienceMs = answer.state === "running" ? SILENT_HOLDER_MS : STOPPED_HOLDER_MS;
-      force = performance.now() - since > patienceMs;
+      if (patience.isOver(answer, performance.now())) passedOver = answer;
     }
-    answer = writer.tryAppend(records, { durable, force });
+    answer = writer.tryAppend(records, { durable, passedOver });
   }
 }
 
 async function loadCode(): Promise<LoadedCode> {
-  const [writer, prepare, redact] = await Promise.all([
+  const [writer, patience, prepare, redact] = await Promise.all([
     import("./writer.js"),
+    import("./patience.js"),
     import("./prepare.js"),
     import("../core/redact.js"),
   ]);
-  return { ...writer, ...prepare, ...redact };
+  return { ...writer, ...patience, ...prepare, ...redact };
 }
 
 function turnOfEvents(): Promise<void> {

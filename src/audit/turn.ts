@@ -4,22 +4,29 @@
  * file itself is the log's head, so whoever has the turn also knows where the log ends. Works across namespaces and
  * needs no lock of the kernel's, which Node does not offer.
  */
-import { closeSync, mkdirSync, openSync, readdirSync, readSync, renameSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
-import { type HolderState, holderState, type ProcessMark } from "../core/process-mark.js";
+import { holderState, type ProcessMark } from "../core/process-mark.js";
 import { isCode } from "./file-errors.js";
 import { decodeHead, encodeHead, HEAD_BYTES, type Head } from "./head.js";
 import { makeFolder } from "./make-folder.js";
+import { isSameTurn, type TurnHolder } from "./turn-holder.js";
 
 const FREE = "free";
 
 /** How the turn came to us. `forced`: its holder lives, does not write, and may wake up at any time. */
 type TurnOrigin = "free" | "dead" | "forced" | "made";
-
-export interface TurnHolder {
-  readonly holder: string;
-  readonly state: HolderState;
-}
 
 export class HeldTurn {
   readonly origin: TurnOrigin;
@@ -43,7 +50,12 @@ export class HeldTurn {
     this.head = decodeHead(bytes.toString("latin1", 0, length));
   }
 
-  /** False: somebody took the turn away, and what was written under it does not count. */
+  /** Somebody took the turn away. Asked right before anything is written: what is written now would not count. */
+  isLost(): boolean {
+    return !existsSync(this.#mine);
+  }
+
+  /** False: somebody took the turn away, with what was written under it or without. */
   release(head: Head | null): boolean {
     try {
       if (head !== null) writeSync(this.#fd, encodeHead(head), 0, HEAD_BYTES, 0);
@@ -76,20 +88,25 @@ export class Turn {
     this.#free = join(this.#folder, FREE);
   }
 
-  /** The turn, or who has it. With `force` it is taken from a holder that lives. */
-  tryTake(force: boolean): HeldTurn | TurnHolder {
+  /** The turn, or who has it. From `passedOver` it is taken although that holder lives. */
+  tryTake(passedOver: TurnHolder | null = null): HeldTurn | TurnHolder {
     for (;;) {
-      const next = this.#rename(this.#free) ? this.#held("free", FREE) : this.#takeFrom(this.#holder(), force);
+      const next = this.#rename(this.#free) ? this.#held("free", FREE) : this.#takeFrom(this.#holder(), passedOver);
       if (next !== null) return next;
     }
   }
 
   /** Null: it moved on while we looked. */
-  #takeFrom(holder: string | null, force: boolean): HeldTurn | TurnHolder | null {
+  #takeFrom(holder: string | null, passedOver: TurnHolder | null): HeldTurn | TurnHolder | null {
     if (holder === null) return this.#make() ? this.#held("made", FREE) : null;
     if (holder === FREE) return null;
     const state = holderState(holder, this.#mark);
-    if (state !== "dead" && !force) return { holder, state };
+    if (state !== "dead") {
+      const head = statSync(join(this.#folder, holder), { throwIfNoEntry: false });
+      if (head === undefined) return null;
+      const found = { holder, state, headWrittenMs: head.mtimeMs };
+      if (passedOver === null || !isSameTurn(passedOver, found)) return found;
+    }
     if (!this.#rename(join(this.#folder, holder))) return null;
     return this.#held(state === "dead" ? "dead" : "forced", holder);
   }

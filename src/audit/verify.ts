@@ -6,7 +6,7 @@
 import { Chain, type Problem } from "./chain.js";
 import type { Head } from "./head.js";
 import { decodeLine } from "./line.js";
-import { firstLine, logFileName, logFileNumbers } from "./log-files.js";
+import { closedLength, firstLine, logFileName, logFileNumbers } from "./log-files.js";
 import { rawLines } from "./reader.js";
 import { peekHead } from "./turn.js";
 
@@ -113,14 +113,6 @@ interface LateLine {
   readonly at: { readonly file: string; readonly line: number };
   /** Null for a line that is not as it was written. */
   readonly writer: string | null;
-}
-
-/** How long the file was when the next one was begun; what comes after is not of the chain. */
-function closedLength(folder: string, file: number): number {
-  const next = firstLine(folder, file + 1);
-  const after: unknown = next?.type === "audit.file" ? next.fields.after : null;
-  const isKnown = typeof after === "object" && after !== null && "bytes" in after && "file" in after;
-  return isKnown && after.file === logFileName(file) ? Number(after.bytes) : Number.POSITIVE_INFINITY;
 }
 
 /** A writer that was passed over may have finished its line, which it then wrote once more where it counts. */

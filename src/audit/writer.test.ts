@@ -8,18 +8,21 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { processMark } from "../core/process-mark.js";
+import { follow } from "./follow.js";
 import { encodeLine } from "./line.js";
 import { query } from "./query.js";
 import { defaultRetention } from "./retention-options.js";
 import { type HeldTurn, Turn } from "./turn.js";
+import type { TurnHolder } from "./turn-holder.js";
 import { verify } from "./verify.js";
-import { AuditWriter } from "./writer.js";
+import { AuditWriter, type PreparedRecord } from "./writer.js";
 
 let folder: string;
 beforeEach(() => {
@@ -29,6 +32,12 @@ afterEach(() => rmSync(join(folder, "..", ".."), { recursive: true, force: true 
 
 const record = (name: string) => ({ time: new Date().toISOString(), type: "file", fields: { path: name } });
 const writer = (options = {}) => new AuditWriter({ folder, ...defaultRetention, ...options });
+/** Another writer that does not wait for who has the turn. */
+const pass = (...records: PreparedRecord[]) => {
+  const passedOver = writer().tryAppend(records) as TurnHolder;
+  expect(passedOver).toMatchObject({ state: "running" });
+  expect(writer().tryAppend(records, { passedOver })).toBeNull();
+};
 const file = (number = 1) => join(folder, `0000000${number}.jsonl`);
 const paths = async () => (await query(folder, { types: ["file"] }, 1000)).records.map(({ fields }) => fields.path);
 
@@ -47,7 +56,7 @@ describe("records", () => {
 
   test("wait while another process has the turn", () => {
     expect(writer().tryAppend([record("a")])).toBeNull();
-    const held = new Turn(folder, processMark()).tryTake(false) as HeldTurn;
+    const held = new Turn(folder, processMark()).tryTake() as HeldTurn;
     expect(writer().tryAppend([record("b")])).toMatchObject({ state: "running" });
     held.release(held.head);
     expect(writer().tryAppend([record("b")])).toBeNull();
@@ -123,9 +132,9 @@ describe("a writer that died", () => {
   test("that was only held up loses its turn, cannot touch the head, and is told", async () => {
     writer().tryAppend([record("a")]);
     const mark = processMark();
-    const held = new Turn(folder, mark).tryTake(false) as HeldTurn;
+    const held = new Turn(folder, mark).tryTake() as HeldTurn;
     const { head } = await verify(folder);
-    expect(writer().tryAppend([record("b")], { force: true })).toBeNull();
+    pass(record("b"));
     expect(held.release({ file: 9, bytes: 9, begun: 9, seq: 9, hash: "9", boot: "9" })).toBe(false);
     expect(writer().tryAppend([record("c")])).toBeNull();
     expect(await paths()).toEqual(["a", "b", "c"]);
@@ -140,11 +149,69 @@ describe("a writer that died", () => {
   });
 });
 
+describe("a writer that is passed over", () => {
+  test("before its line is written: notices it, and writes where it counts", async () => {
+    writer().tryAppend([record("a")]);
+    const held = writer();
+    let isFirst = true;
+    // Its line is made with the turn in its hands.
+    const fields = {
+      path: "c",
+      get late() {
+        if (isFirst) {
+          isFirst = false;
+          pass(record("b"));
+        }
+        return undefined;
+      },
+    };
+    const records = [{ ...record("c"), fields }];
+    expect(held.tryAppend(records)).toBe("turn-lost");
+    expect(held.tryAppend(records)).toBeNull();
+    expect(await paths()).toEqual(["a", "b", "c"]);
+    expect(await verify(folder)).toMatchObject({ isWhole: true, files: 2, notes: [] });
+  });
+
+  test("is not, once it has written: who waited for it waits anew", () => {
+    writer().tryAppend([record("a")]);
+    const mark = processMark();
+    const slow = new Turn(folder, mark);
+    const first = slow.tryTake() as HeldTurn;
+    const seen = writer().tryAppend([record("b")]) as TurnHolder;
+    first.release(first.head);
+    const entry = join(folder, "turn", "free");
+    utimesSync(entry, 0, statSync(entry).mtimeMs / 1000 + 1);
+    const second = slow.tryTake() as HeldTurn;
+    expect(writer().tryAppend([record("b")], { passedOver: seen })).toMatchObject({ holder: mark.text });
+    expect(second.release(second.head)).toBe(true);
+  });
+
+  test("has lines that were written too late: they are shown to nobody", async () => {
+    writer().tryAppend([record("a")]);
+    const mark = processMark();
+    const held = new Turn(folder, mark).tryTake() as HeldTurn;
+    pass(record("b"));
+    const { text } = encodeLine(
+      { seq: 3, time: record("").time, writer: mark.text, type: "file" },
+      { path: "c" },
+      held.head?.hash ?? "",
+    );
+    appendFileSync(file(), text);
+    expect(await paths()).toEqual(["a", "b"]);
+    const followed: unknown[] = [];
+    for await (const { type, fields } of follow(folder, AbortSignal.timeout(10_000), 0)) {
+      if (type === "file") followed.push(fields.path);
+      if (fields.path === "b") break;
+    }
+    expect(followed).toEqual(["a", "b"]);
+  });
+});
+
 describe("a turn that cannot be used", () => {
   test("goes back to where it was, so that nobody waits for it", () => {
     // What cannot be opened for writing: here a folder, elsewhere whatever comes when there are no more open files.
     mkdirSync(join(folder, "turn", "free"), { recursive: true });
-    expect(() => new Turn(folder, processMark()).tryTake(false)).toThrow("EISDIR");
+    expect(() => new Turn(folder, processMark()).tryTake()).toThrow("EISDIR");
     expect(readdirSync(join(folder, "turn"))).toEqual(["free"]);
   });
 });

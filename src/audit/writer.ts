@@ -5,13 +5,15 @@
 import { closeSync, fdatasync, fsync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { type ProcessMark, processMark } from "../core/process-mark.js";
 import { beginningsOf, noteBeginning } from "./beginnings.js";
+import { countTaken, type DoubtfulLines } from "./doubt.js";
 import type { Head } from "./head.js";
 import { encodeLine } from "./line.js";
 import { logFile, logFileName, logFileNumbers } from "./log-files.js";
 import { recover } from "./recovery.js";
 import { isFull, pruning, removeFiles } from "./retention.js";
 import type { RetentionOptions } from "./retention-options.js";
-import { HeldTurn, Turn, type TurnHolder } from "./turn.js";
+import { HeldTurn, Turn } from "./turn.js";
+import type { TurnHolder } from "./turn-holder.js";
 
 export interface PreparedRecord {
   readonly time: string;
@@ -25,8 +27,17 @@ interface WriterOptions extends RetentionOptions {
   readonly beginnings?: string | undefined;
 }
 
+interface AppendOptions {
+  readonly durable?: boolean;
+  /** Who is not waited for any longer. */
+  readonly passedOver?: TurnHolder | null;
+}
+
 /** Null: written. */
 type AppendAnswer = TurnHolder | "turn-lost" | null;
+
+/** Noticed before something was written. */
+class TurnLost extends Error {}
 
 const HELD_UP = "a process that had the turn did not write";
 
@@ -35,6 +46,11 @@ export class AuditWriter {
   readonly #mark: ProcessMark;
   readonly #turn: Turn;
   readonly #syncs = new Set<Promise<void>>();
+  /** Of the records that are being written: how many are in the log, and which may be. */
+  #taken = 0;
+  #doubtful: DoubtfulLines | null = null;
+  /** Of the lines that were written last. */
+  #ends: readonly number[] = [];
 
   constructor(options: WriterOptions) {
     this.#options = options;
@@ -42,9 +58,15 @@ export class AuditWriter {
     this.#turn = new Turn(options.folder, this.#mark);
   }
 
-  /** Who has the turn, where it is not ours to have. `durable`: on the disk itself by the next `synced`. */
-  tryAppend(records: readonly PreparedRecord[], { durable = false, force = false } = {}): AppendAnswer {
-    const turn = this.#turn.tryTake(force);
+  /**
+   * Who has the turn, where it is not ours to have: the same records are to come again then, also after an error, with
+   * others only behind them. `durable`: on the disk itself by the next `synced`.
+   */
+  tryAppend(
+    records: readonly PreparedRecord[],
+    { durable = false, passedOver = null }: AppendOptions = {},
+  ): AppendAnswer {
+    const turn = this.#turn.tryTake(passedOver);
     if (!(turn instanceof HeldTurn)) return turn;
     let head = turn.head;
     let gone: readonly number[] = [];
@@ -56,15 +78,24 @@ export class AuditWriter {
         findings.push(this.#record("audit.recovered", { reason: HELD_UP, holder: turn.passedOver }));
       }
       head = recovered.head;
+      const left = records.slice(this.#countTaken(head, durable));
       const isOver = recovered.needsNewFile || turn.origin === "forced" || isFull(head, this.#options, Date.now());
       if (isOver) {
-        ({ head, gone } = this.#beginFile(head, findings));
-        head = this.#write(head, records, durable);
+        ({ head, gone } = this.#beginFile(turn, head, findings));
+        head = this.#write(turn, head, left, durable);
       } else {
-        head = this.#write(head, [...findings, ...records], durable);
+        head = this.#write(turn, head, [...findings, ...left], durable);
       }
+      const ends = this.#ends.slice(this.#ends.length - left.length);
+      this.#doubtful = { file: head.file, ends };
+    } catch (error) {
+      if (!(error instanceof TurnLost)) throw error;
     } finally {
       isKept = turn.release(head);
+    }
+    if (isKept) {
+      this.#taken = 0;
+      this.#doubtful = null;
     }
     if (isKept && gone.length > 0) removeFiles(this.#options.folder, gone, this.#mark);
     return isKept ? null : "turn-lost";
@@ -75,8 +106,23 @@ export class AuditWriter {
     await Promise.all(this.#syncs);
   }
 
-  #beginFile(before: Head, findings: readonly PreparedRecord[]): { head: Head; gone: readonly number[] } {
+  #countTaken(head: Head, durable: boolean): number {
+    if (this.#doubtful !== null) {
+      const { folder } = this.#options;
+      this.#taken += countTaken(this.#doubtful, folder, head);
+      if (durable) this.#sync(logFile(folder, this.#doubtful.file), fdatasync);
+      this.#doubtful = null;
+    }
+    return this.#taken;
+  }
+
+  #beginFile(
+    turn: HeldTurn,
+    before: Head,
+    findings: readonly PreparedRecord[],
+  ): { head: Head; gone: readonly number[] } {
     const { folder } = this.#options;
+    if (turn.isLost()) throw new TurnLost();
     const file = Math.max(before.file, logFileNumbers(folder).at(-1) ?? 0) + 1;
     closeSync(openSync(logFile(folder, file), "wx", 0o600));
     if (before.file > 0) this.#sync(logFile(folder, before.file), fdatasync);
@@ -85,10 +131,10 @@ export class AuditWriter {
     const after = before.file === 0 ? null : { file: logFileName(before.file), bytes: before.bytes };
     const first = this.#record("audit.file", { version: 1, file: logFileName(file), after });
     const begun = { ...before, file, bytes: 0, begun: Date.now() };
-    const head = this.#write(begun, [first, ...missed, ...findings], false);
+    const head = this.#write(turn, begun, [first, ...missed, ...findings], false);
     const pruned = pruning(folder, file, this.#options, Date.now());
     if (pruned === null) return { head, gone: [] };
-    return { head: this.#write(head, [this.#record("audit.pruned", pruned.fields)], true), gone: pruned.numbers };
+    return { head: this.#write(turn, head, [this.#record("audit.pruned", pruned.fields)], true), gone: pruned.numbers };
   }
 
   /** A log of which nothing is left is missed by the one that takes its place. */
@@ -105,26 +151,32 @@ export class AuditWriter {
     return { time: new Date().toISOString(), type, fields };
   }
 
-  #write(head: Head, records: readonly PreparedRecord[], durable: boolean): Head {
+  #write(turn: HeldTurn, head: Head, records: readonly PreparedRecord[], durable: boolean): Head {
     let { seq, hash } = head;
+    const ends: number[] = [];
+    let end = head.bytes;
     let text = "";
     for (const { time, type, fields } of records) {
       seq++;
       const line = encodeLine({ seq, time, writer: this.#mark.text, type }, fields, hash);
       hash = line.hash;
       text += line.text;
+      end += Buffer.byteLength(line.text);
+      ends.push(end);
     }
     const bytes = Buffer.from(text);
     const path = logFile(this.#options.folder, head.file);
-    appendWhole(path, bytes, head.bytes);
+    appendWhole(turn, path, bytes, head.bytes);
+    this.#ends = ends;
     if (durable) this.#sync(path, fdatasync);
-    return { ...head, bytes: head.bytes + bytes.length, seq, hash, boot: this.#mark.boot };
+    return { ...head, bytes: end, seq, hash, boot: this.#mark.boot };
   }
 
   /** Beside our other work; nobody's turn lasts as long as a disk takes. */
   #sync(path: string, how: typeof fsync): void {
-    const fd = openSync(path, "r");
     const done = new Promise<void>((resolve, reject) => {
+      // Not even this may be an error of the append: the lines are in the log, and would be written once more.
+      const fd = openSync(path, "r");
       how(fd, (error) => {
         closeSync(fd);
         if (error) reject(error);
@@ -142,12 +194,14 @@ export class AuditWriter {
 }
 
 /** All of it or nothing. */
-function appendWhole(path: string, bytes: Buffer, lengthBefore: number): void {
+function appendWhole(turn: HeldTurn, path: string, bytes: Buffer, lengthBefore: number): void {
   const fd = openSync(path, "a", 0o600);
   try {
+    if (turn.isLost()) throw new TurnLost();
     for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written);
   } catch (error) {
-    ftruncateSync(fd, lengthBefore);
+    // What follows may be another's by now.
+    if (!turn.isLost()) ftruncateSync(fd, lengthBefore);
     throw error;
   } finally {
     closeSync(fd);

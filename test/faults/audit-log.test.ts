@@ -3,7 +3,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { buildSync } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -49,10 +49,10 @@ interface Writer {
   readonly end: Promise<unknown>;
 }
 
-function startWriter(folder: string, name: string, most: number): Writer {
-  const child = spawn(process.execPath, [program, folder, name, String(most)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+/** `tracer`: a program before it, which makes itself its child. */
+function startWriter(folder: string, name: string, most: number, tracer: readonly string[] = []): Writer {
+  const [command = process.execPath, ...words] = [...tracer, process.execPath, program, folder, name, String(most)];
+  const child = spawn(command, words, { stdio: ["ignore", "pipe", "inherit"] });
   if (child.pid === undefined) throw new Error("the writer did not start");
   const lines = createInterface({ input: child.stdout });
   const writer: Writer = { name, pid: child.pid, confirmed: 0, first: once(lines, "line"), end: once(child, "close") };
@@ -124,6 +124,32 @@ describe("many writers", () => {
     const { records } = await query(folder, { sandbox: "other" }, 10);
     expect(records).toHaveLength(3);
     expect(await verify(folder)).toMatchObject({ isWhole: true, problems: [] });
+  });
+});
+
+describe("a writer that is stopped and passed over", () => {
+  // In its second turn. Renamings before: one that finds no turn, the one that makes it, and the one that gives it back.
+  it.each([
+    ["with the turn just taken", "rename:signal=STOP:when=4"],
+    ["with its line written, and no word of it where the log ends", "pwrite64:error=EIO:signal=STOP:when=2"],
+    ["with all written, and the turn not given back", "pwrite64:signal=STOP:when=2"],
+  ])("%s: each of its records is there once", async (_, injection) => {
+    const folder = mkdtempSync(join(base, "passed-over-"));
+    const trace = join(folder, "..", `${basename(folder)}.trace`);
+    const call = injection.slice(0, injection.indexOf(":"));
+    const tracer = ["strace", "-D", "-qq", "-e", `trace=${call}`, "-e", `inject=${injection}`, "-o", trace];
+    const victim = startWriter(folder, "victim", 1_000_000, tracer);
+    await expect.poll(() => existsSync(trace) && readFileSync(trace, "utf8")).toContain("stopped by SIGSTOP");
+    expect(readdirSync(join(folder, "turn"))).not.toEqual(["free"]);
+    const other = startWriter(folder, "other", 3);
+    await other.end;
+    expect(other.confirmed).toBe(3);
+    process.kill(victim.pid, "SIGCONT");
+    await expect.poll(() => victim.confirmed).toBeGreaterThan(5);
+    process.kill(victim.pid, "SIGKILL");
+    await victim.end;
+    expect(await verify(folder)).toMatchObject({ isWhole: true, problems: [], notes: [] });
+    await expectAllThere(folder, [victim, other]);
   });
 });
 
