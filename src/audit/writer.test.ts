@@ -4,6 +4,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -62,6 +63,32 @@ describe("records", () => {
     expect(writer().tryAppend([record("b")])).toBeNull();
   });
 });
+
+test("that come faster than a disk takes them hold one file open", async () => {
+  const one = writer();
+  for (let at = 0; at < 200; at++) expect(one.tryAppend([record(String(at))], { durable: true })).toBeNull();
+  expect(openIn(folder)).toHaveLength(1);
+  await one.synced();
+  expect(openIn(folder)).toEqual([]);
+});
+
+/** The files of a folder that this process holds open. */
+function openIn(place: string): readonly string[] {
+  return readdirSync("/proc/self/fd").flatMap((fd) => {
+    const path = linkOf(`/proc/self/fd/${fd}`);
+    return path?.startsWith(place) ? [path] : [];
+  });
+}
+
+/** Null: the one by which the list itself was read. */
+function linkOf(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+    throw error;
+  }
+}
 
 describe("files", () => {
   test("follow each other when they are full, in one chain", async () => {

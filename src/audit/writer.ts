@@ -5,6 +5,7 @@
 import { closeSync, fdatasync, fsync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { type ProcessMark, processMark } from "../core/process-mark.js";
 import { beginningsOf, noteBeginning } from "./beginnings.js";
+import { DiskSyncs } from "./disk-syncs.js";
 import { countTaken, type DoubtfulLines } from "./doubt.js";
 import type { Head } from "./head.js";
 import { encodeLine } from "./line.js";
@@ -45,7 +46,7 @@ export class AuditWriter {
   readonly #options: WriterOptions;
   readonly #mark: ProcessMark;
   readonly #turn: Turn;
-  readonly #syncs = new Set<Promise<void>>();
+  readonly #syncs = new DiskSyncs();
   /** Of the records that are being written: how many are in the log, and which may be. */
   #taken = 0;
   #doubtful: DoubtfulLines | null = null;
@@ -103,14 +104,14 @@ export class AuditWriter {
 
   /** Everything that was to be durable is on the disk. */
   async synced(): Promise<void> {
-    await Promise.all(this.#syncs);
+    await this.#syncs.done();
   }
 
   #countTaken(head: Head, durable: boolean): number {
     if (this.#doubtful !== null) {
       const { folder } = this.#options;
       this.#taken += countTaken(this.#doubtful, folder, head);
-      if (durable) this.#sync(logFile(folder, this.#doubtful.file), fdatasync);
+      if (durable) this.#syncs.ask(logFile(folder, this.#doubtful.file), fdatasync);
       this.#doubtful = null;
     }
     return this.#taken;
@@ -125,8 +126,8 @@ export class AuditWriter {
     if (turn.isLost()) throw new TurnLost();
     const file = Math.max(before.file, logFileNumbers(folder).at(-1) ?? 0) + 1;
     closeSync(openSync(logFile(folder, file), "wx", 0o600));
-    if (before.file > 0) this.#sync(logFile(folder, before.file), fdatasync);
-    this.#sync(folder, fsync);
+    if (before.file > 0) this.#syncs.ask(logFile(folder, before.file), fdatasync);
+    this.#syncs.ask(folder, fsync);
     const missed = file === 1 ? this.#noteBeginning() : [];
     const after = before.file === 0 ? null : { file: logFileName(before.file), bytes: before.bytes };
     const first = this.#record("audit.file", { version: 1, file: logFileName(file), after });
@@ -168,28 +169,8 @@ export class AuditWriter {
     const path = logFile(this.#options.folder, head.file);
     appendWhole(turn, path, bytes, head.bytes);
     this.#ends = ends;
-    if (durable) this.#sync(path, fdatasync);
+    if (durable) this.#syncs.ask(path, fdatasync);
     return { ...head, bytes: end, seq, hash, boot: this.#mark.boot };
-  }
-
-  /** Beside our other work; nobody's turn lasts as long as a disk takes. */
-  #sync(path: string, how: typeof fsync): void {
-    const done = new Promise<void>((resolve, reject) => {
-      // Not even this may be an error of the append: the lines are in the log, and would be written once more.
-      const fd = openSync(path, "r");
-      how(fd, (error) => {
-        closeSync(fd);
-        if (error) reject(error);
-        else resolve();
-      });
-    });
-    // Told by `synced`; until somebody asks, it is no unhandled rejection.
-    done.catch(() => {});
-    this.#syncs.add(done);
-    void done.then(
-      () => this.#syncs.delete(done),
-      () => {},
-    );
   }
 }
 
