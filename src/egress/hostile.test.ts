@@ -4,6 +4,7 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Dial } from "./dial.js";
 import { Turns } from "./limits.js";
 import { allowlist, everything, PUBLIC, readAll, readUntilText, World } from "./testing/world.js";
 
@@ -35,6 +36,35 @@ function channel(socket: Socket): Duplex {
 }
 
 describe("connections", () => {
+  it("of one proxy client are one at a time, however many requests it sends ahead", async () => {
+    const COUNT = 50;
+    await world.serve(PUBLIC, 80, (socket) => {
+      socket.once("data", () => setImmediate(() => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")));
+    });
+    const dialled: Socket[] = [];
+    let most = 0;
+    const dial: Dial = async (target) => {
+      const socket = await world.dial(target);
+      dialled.push(socket);
+      most = Math.max(most, dialled.filter(({ destroyed }) => !destroyed).length);
+      return socket;
+    };
+    const client = await world.client(world.gateway(everything, { dial }), { kind: "proxy" });
+    const path = (number: number) => `GET http://a.example/${number} HTTP/1.1\r\nHost: a.example\r\n`;
+    for (let number = 1; number < COUNT; number++) client.write(`${path(number)}\r\n`);
+    client.write(`${path(COUNT)}Connection: close\r\n\r\n`);
+    expect((await readAll(client)).match(/HTTP\/1.1 200 OK/g)).toHaveLength(COUNT);
+    expect([dialled.length, most]).toEqual([COUNT, 1]);
+  });
+
+  it("of a proxy client that sends requests without end are ended", async () => {
+    await world.serve(PUBLIC, 80, () => {});
+    const client = await world.client(world.gateway(everything), { kind: "proxy" });
+    client.write("GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n".repeat(100));
+    expect(await readAll(client)).toBe("");
+    expect(world.dialled.length).toBeLessThan(2);
+  });
+
   it("over the limit are refused, the others live on, and a place that is free can be taken", async () => {
     await world.serve(PUBLIC, 7, (socket) => socket.pipe(socket));
     const gateway = world.gateway(everything, { limits: { connections: 2 } });

@@ -3,7 +3,7 @@
  * what is asked for is opened by the gateway under the same rules as everything else.
  */
 import { Buffer } from "node:buffer";
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { OutgoingRefusal } from "../../core/egress.js";
 import { type Authority, hostText, parseAuthority } from "../host.js";
@@ -17,9 +17,20 @@ import { hostField, pathOf, plainTarget, statusOf } from "./plain-target.js";
 /** Between two requests of one client. */
 const KEEP_ALIVE_MS = 60_000;
 
+/** Requests that a client has sent ahead of the answers: they are memory of ours. */
+const MOST_AHEAD = 64;
+
+/** Of one client. */
+interface RequestQueue {
+  /** With the one that is being answered. */
+  length: number;
+  last: Promise<void> | null;
+}
+
 export class HttpProxy {
   readonly #home: ProxyContext;
   readonly #server: Server;
+  readonly #queues = new WeakMap<Duplex, RequestQueue>();
   readonly #timers = new WeakMap<Duplex, NodeJS.Timeout>();
 
   constructor(context: ProxyContext) {
@@ -36,11 +47,9 @@ export class HttpProxy {
     server.on("upgrade", (request, stream, head) => this.#run(stream, () => this.#upgrade(request, stream, head)));
     server.on("checkContinue", (request, response) => server.emit("request", request, response));
     server.on("request", (request, response) => {
-      this.#stopTimer(request.socket);
-      response.once("close", () => this.#startTimer(request.socket, KEEP_ALIVE_MS));
-      const target = plainTarget(request);
-      const opened = "kind" in target ? target : this.#open(request.socket, target, 80);
-      forward(request, response, opened, target, context.limits.idleMs).catch(() => request.socket.destroy());
+      const stream = request.socket;
+      this.#stopTimer(stream);
+      this.#inTurn(stream, () => this.#forward(request, response)).catch(() => stream.destroy());
     });
     server.on("clientError", (error, stream) => {
       if (stream.writable) stream.end(httpAnswer(400, `the request is malformed: ${error.message}`));
@@ -57,7 +66,28 @@ export class HttpProxy {
   #run(stream: Duplex, work: () => Promise<void>): void {
     this.#stopTimer(stream);
     stream.on("error", () => stream.destroy());
-    work().catch(() => stream.destroy());
+    this.#inTurn(stream, work).catch(() => stream.destroy());
+  }
+
+  /** What one client asks for without waiting for answers is done one after the other: it has one connection's place. */
+  #inTurn(stream: Duplex, work: () => Promise<void>): Promise<void> {
+    const queue = this.#queues.get(stream) ?? { length: 0, last: null };
+    this.#queues.set(stream, queue);
+    if (queue.length > MOST_AHEAD) return Promise.reject(new Error("too many requests without waiting for answers"));
+    queue.length++;
+    const done = (queue.last === null ? work() : queue.last.then(work)).finally(() => queue.length--);
+    queue.last = done;
+    return done;
+  }
+
+  async #forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const stream = request.socket;
+    if (stream.destroyed) return;
+    this.#stopTimer(stream);
+    response.once("close", () => this.#startTimer(stream, KEEP_ALIVE_MS));
+    const target = plainTarget(request);
+    const opened = "kind" in target ? target : this.#open(stream, target, 80);
+    await forward(request, response, opened, target, this.#home.limits.idleMs);
   }
 
   async #connect(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
