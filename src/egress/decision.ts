@@ -58,7 +58,7 @@ export class DecisionRecord {
   #rule = "";
   #decided = false;
   #ended = false;
-  #onEnd: () => void = () => {};
+  readonly #onEnd: (() => void)[] = [];
 
   constructor(known: Known, report: (decision: EgressDecision) => void) {
     this.#known = known;
@@ -76,7 +76,7 @@ export class DecisionRecord {
 
   /** Calls it when the connection has ended. */
   whenEnded(call: () => void): void {
-    this.#onEnd = call;
+    this.#onEnd.push(call);
   }
 
   decide(verdict: "allowed" | "denied", rule: string): void {
@@ -91,7 +91,7 @@ export class DecisionRecord {
   end(bytes: { readonly sent: number; readonly received: number }, denied: string | null): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#onEnd();
+    for (const call of this.#onEnd) call();
     if (denied !== null) {
       this.#verdict = "denied";
       this.#rule = denied;

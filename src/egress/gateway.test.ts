@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { deferred } from "../core/deferred.js";
 import type { NetworkRules } from "../core/policy.js";
+import type { Dial } from "./dial.js";
 import { allowlist, everything, nothing, PUBLIC, PUBLIC_6, readAll, World } from "./testing/world.js";
 
 let world: World;
@@ -188,6 +189,36 @@ describe("carrying", () => {
     const ended = await world.decision((decision) => decision.phase === "ended");
     expect(await got.promise).toBe("client was still writing");
     expect(ended).toMatchObject({ verdict: "allowed", dialled: PUBLIC, bytes: { sent: 24, received: 14 } });
+  });
+
+  it("counts a connection while its server takes what a client left behind", async () => {
+    const accepted = deferred<Socket>();
+    await world.serve(PUBLIC, 7, (socket) => accepted.resolve(socket.end("bye").pause()));
+    const dialled = deferred<Socket>();
+    const dial: Dial = async (target) => {
+      const socket = await world.dial(target);
+      // From which something was read: it stays the socket that bytes are carried to.
+      await once(socket, "readable");
+      dialled.resolve(socket);
+      return socket;
+    };
+    const gateway = world.gateway(everything, { dial, limits: { connections: 1 } });
+    const client = await world.client(gateway, addressed(PUBLIC));
+    client.resume();
+    const server = await dialled.promise;
+    // The kernel takes no more, and what waits is too little to hold the client up.
+    for (let sent = 0; server.writableLength === 0; ) {
+      sent += 4096;
+      client.write(Buffer.alloc(4096));
+      while (server.bytesWritten < sent) await new Promise(setImmediate);
+    }
+    client.end();
+    await once(client, "close");
+    expect((await world.refusal(gateway, addressed(PUBLIC))).code).toBe("limit");
+    expect(gateway.connections).toBe(1);
+    (await accepted.promise).resume();
+    await world.decision((decision) => decision.phase === "ended");
+    expect(gateway.connections).toBe(0);
   });
 
   it("lets a server speak first, also while the client's bytes are looked at", async () => {

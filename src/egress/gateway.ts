@@ -59,6 +59,12 @@ export function createGateway(options: GatewayOptions): Gateway {
   return new SandboxGateway(options);
 }
 
+/** What one client takes of `max_connections`. */
+interface Place {
+  /** Its own end, and the servers that are still sent what it left. */
+  ends: number;
+}
+
 class SandboxGateway implements Gateway {
   readonly #options: GatewayOptions;
   readonly #limits: GatewayLimits;
@@ -67,7 +73,7 @@ class SandboxGateway implements Gateway {
   readonly #lookups: Allowance;
   readonly #held: Allowance;
   readonly #pool = new ReadPool();
-  readonly #streams = new Set<Duplex>();
+  readonly #places = new Map<Duplex, Place>();
   readonly #home: ProxyContext;
   /** Loaded with the first who needs it. */
   #proxy: Promise<ProxySpeaker> | null = null;
@@ -108,7 +114,7 @@ class SandboxGateway implements Gateway {
 
   close(): void {
     this.#closing.abort(new Error("the sandbox is gone"));
-    for (const stream of this.#streams) stream.destroy();
+    for (const stream of this.#places.keys()) stream.destroy();
   }
 
   async lookup(name: string): Promise<NameFamilies | OutgoingRefusal> {
@@ -154,20 +160,31 @@ class SandboxGateway implements Gateway {
     return null;
   }
 
-  /** The stream's place is free again when it is closed. */
+  /** The stream's place is free again when it is closed, and every server to which something was carried for it. */
   #hold(stream: Duplex): void {
-    this.#streams.add(stream);
+    const place = { ends: 1 };
+    this.#places.set(stream, place);
     const free = () => {
-      this.#streams.delete(stream);
-      this.#slots.give(1);
+      this.#places.delete(stream);
+      this.#leave(place);
     };
     if (stream.closed) free();
     else stream.once("close", free);
     if (this.#closing.signal.aborted) stream.destroy();
   }
 
+  #leave(place: Place): void {
+    place.ends--;
+    if (place.ends === 0) this.#slots.give(1);
+  }
+
   #carry(client: Duplex, opened: Opened, first?: Buffer): void {
     const { secrets } = this.#options;
+    const place = this.#places.get(client);
+    if (place !== undefined) {
+      place.ends++;
+      opened.record.whenEnded(() => this.#leave(place));
+    }
     const { host } = opened.expected;
     const bound = host.kind === "name" && secrets?.bound.some((secret) => secret.host === host.name);
     if (!bound || secrets === undefined) this.#carryAsIs(client, opened, first);
