@@ -26,6 +26,23 @@ fn main() {
     assert!(!out.is_empty(), "no seccomp lists for {target}");
     let path = Path::new(&env::var("OUT_DIR").expect("cargo sets OUT_DIR")).join("seccomp.rs");
     fs::write(path, out).expect("write the compiled lists");
+    digest_tests();
+}
+
+/// Of the tests of contents, so that nothing is remembered from other ones.
+fn digest_tests() {
+    let folder = Path::new("../secrets/src");
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let mut files: Vec<_> =
+        fs::read_dir(folder).expect("the sources of the tests").flatten().map(|one| one.path()).collect();
+    files.sort();
+    let texts = files.iter().map(|file| fs::read(file).expect("a source of the tests"));
+    // FNV-1a, with lengths between.
+    let bytes = texts.flat_map(|text| [text.len().to_le_bytes().to_vec(), text].concat());
+    let digest =
+        bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    let path = Path::new(&env::var("OUT_DIR").expect("cargo sets OUT_DIR")).join("tests-digest.rs");
+    fs::write(path, format!("{digest}")).expect("write the digest");
 }
 
 fn emit(out: &mut String, name: &str, code: &[sock_filter]) {

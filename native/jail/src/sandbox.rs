@@ -30,8 +30,10 @@ use crate::{
     spec::Spec,
     sys::{self, Fork},
     view::{
+        contents::Contents,
         matcher::Matcher,
         placeholder::Placeholders,
+        rules::Rules,
         search::{live_layer, make_placeholders, search},
         source::Source,
         survey::Survey,
@@ -63,6 +65,8 @@ pub struct Sandbox<'a> {
     sources: Vec<Source>,
     placeholders: Vec<Placeholders>,
     since: (i64, u64),
+    /// What the search has found out about contents.
+    contents: Option<Contents>,
     /// A mount namespace that nobody needs any more.
     left: Option<OwnedFd>,
     said: Option<Said>,
@@ -140,7 +144,9 @@ impl<'a> Sandbox<'a> {
             cgroup_layers.add_to_limits("; that limits processes for each id, not in all");
         }
         let doors = cgroup.doors(born)?;
-        let surveys = search(spec.into(), &mut sources, (&hide, &protect), &mut placeholders)?;
+        let contents = Contents::beside(&spec.journal);
+        let rules = Rules::new(&hide, &protect).knowing(contents.as_ref());
+        let surveys = search(spec.into(), &mut sources, &rules, &mut placeholders)?;
         let prepared = Prepared { cgroups: doors.len(), surveys, rlimits: rlimits(spec, cgroup) };
         tell(&ours, &prepared, &borrowed(&doors))?;
         drop(doors);
@@ -169,6 +175,7 @@ impl<'a> Sandbox<'a> {
             sources,
             placeholders,
             since,
+            contents,
             left: None,
             said,
             _identity,
@@ -177,6 +184,11 @@ impl<'a> Sandbox<'a> {
 
     pub fn pid(&self) -> i32 {
         self.process.pid
+    }
+
+    /// To be kept for others once nobody waits any more.
+    pub fn contents(&mut self) -> Option<Contents> {
+        self.contents.take()
     }
 
     /// What was needed only to start it. Taking it apart, by dropping it, may take a while.

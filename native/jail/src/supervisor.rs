@@ -17,7 +17,7 @@ use crate::{
     sandbox::{Sandbox, Ties, Warm},
     spec::Spec,
     sys,
-    view::{memory::Memory, placeholder::Placeholders},
+    view::{contents::Contents, memory::Memory, placeholder::Placeholders},
 };
 
 /// What is for a supervisor to do beside its sandbox, as whoever started it says.
@@ -101,6 +101,7 @@ fn see_to_its_end(control: &mut Control, mut sandbox: Sandbox<'_>, spec: &Spec, 
     control.send(&Event::Started { pid: sandbox.pid(), layers: &sandbox.layers });
     // Taking it apart now would be in the way of the command's start.
     let mut remains = sandbox.remains();
+    let contents = sandbox.contents();
     let order = await_end(control, &sandbox, &mut || remains = None)?;
     if order == Some(Order::Finish) {
         let Stats { oom_kills, pids_denied, memory_peak_bytes } = sandbox.cgroup.stats();
@@ -110,6 +111,7 @@ fn see_to_its_end(control: &mut Control, mut sandbox: Sandbox<'_>, spec: &Spec, 
     drop(remains);
     let end = sandbox.end(order == Some(Order::Finish))?;
     control.send(&Event::Exited(&end));
+    contents.iter().for_each(Contents::keep);
     if let Some(memory) = chores.memory {
         memory.keep();
     }

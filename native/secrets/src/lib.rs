@@ -5,6 +5,7 @@ mod assignments;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzed;
 mod key_material;
+mod known;
 mod location;
 mod logins;
 mod placeholders;
@@ -13,6 +14,7 @@ mod tokens;
 
 use serde::{Deserialize, Serialize};
 
+pub use known::Known;
 use location::Dependencies;
 pub use logins::without_remote_logins;
 pub use sample::Sample;
@@ -111,14 +113,38 @@ impl<'a> Tests<'a> {
 
     /// Why the file is hidden. A sample is None for what is no regular file; what cannot be read is hidden.
     pub fn settle(&self, sample: std::io::Result<Option<Sample>>) -> Option<&'a str> {
-        match sample {
-            Ok(Some(sample)) => {
-                let found = self.contents.iter().find(|(_, content)| has(&sample, *content, self.is_source));
-                found.map(|(reason, _)| *reason)
+        self.settle_known(&mut Known::default(), || sample)
+    }
+
+    /// The same for a content of which something is known already. What is found out is added; a sample is taken only
+    /// where it is needed.
+    pub fn settle_known(
+        &self,
+        known: &mut Known,
+        take: impl FnOnce() -> std::io::Result<Option<Sample>>,
+    ) -> Option<&'a str> {
+        let (mut take, mut taken) = (Some(take), None);
+        for (reason, content) in &self.contents {
+            let holds = match known.holds(*content, self.is_source) {
+                Some(holds) => holds,
+                None => {
+                    if let Some(take) = take.take() {
+                        match take() {
+                            Ok(sample) => taken = sample,
+                            Err(_) => return Some(UNREADABLE),
+                        }
+                    }
+                    let sample = taken.as_ref()?;
+                    let holds = has(sample, *content, self.is_source);
+                    known.note(*content, self.is_source, holds);
+                    holds
+                }
+            };
+            if holds {
+                return Some(reason);
             }
-            Ok(None) => None,
-            Err(_) => Some(UNREADABLE),
         }
+        None
     }
 }
 

@@ -242,3 +242,42 @@ fn text_made_of_beginnings_takes_no_longer_than_its_size() {
         assert!(started.elapsed() < std::time::Duration::from_secs(30), "{:?}", started.elapsed());
     }
 }
+
+#[test]
+fn a_test_that_was_made_is_not_made_again() {
+    let rule =
+        |holds, reason: &str| HideRule { holds: Some(holds), reason: Some(reason.into()), ..HideRule::named("x") };
+    let both = [rule(Content::PrivateKey, "key"), rule(Content::Credential, "password")];
+    let tests = |rules: &'static [HideRule], path: &str| match judge(rules.iter(), path.as_bytes(), || false) {
+        Judgement::IfHolding(tests) => tests,
+        other => panic!("{other:?}"),
+    };
+    let both: &'static [HideRule] = Box::leak(Box::new(both));
+    let text = || Ok(Some(Sample::from(&b"password=hunter22xyz"[..])));
+    let unread = || -> std::io::Result<Option<Sample>> { panic!("read again") };
+    let mut known = Known::default();
+    assert_eq!(tests(&both[..1], "a.json").settle_known(&mut known, text), None);
+    assert_eq!(tests(&both[..1], "a.json").settle_known(&mut known, unread), None);
+    assert_eq!(tests(both, "a.json").settle_known(&mut known, text), Some("password"));
+    let known = &mut Known::of_bits(known.bits());
+    assert_eq!(tests(both, "a.json").settle_known(known, unread), Some("password"));
+    assert_eq!(tests(&both[1..], "a.json").settle_known(known, unread), Some("password"));
+    // Program text is tested in another way.
+    let mut is_read = false;
+    tests(&both[1..], "a.py").settle_known(known, || {
+        is_read = true;
+        text()
+    });
+    assert!(is_read);
+}
+
+#[test]
+fn what_could_not_be_read_is_not_known() {
+    let rules = [HideRule { holds: Some(Content::Token), reason: Some("token".into()), ..HideRule::named("x") }];
+    let Judgement::IfHolding(tests) = judge(rules.iter(), b"x", || false) else { panic!("by content") };
+    let mut known = Known::default();
+    let failed = || Err(std::io::ErrorKind::PermissionDenied.into());
+    assert_eq!(tests.settle_known(&mut known, failed), Some(UNREADABLE));
+    assert_eq!(tests.settle_known(&mut known, || Ok(None)), None);
+    assert_eq!(known, Known::default());
+}

@@ -19,6 +19,7 @@ use super::{
 use crate::{
     fault::{During, Fault, Outcome},
     sandbox::Sandbox,
+    view::contents::Contents,
 };
 
 /// What a guest may take beyond the grace time to end by itself.
@@ -78,6 +79,7 @@ impl<'a> Server<'a> {
             let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
             drop(fds);
             if count == 0 && self.kill_at.is_none() {
+                self.sandbox.contents().iter().for_each(Contents::keep);
                 ak_sys::idle::trim();
             }
             is_trimmed = count == 0;

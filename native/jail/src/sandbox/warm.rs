@@ -25,6 +25,7 @@ use crate::{
     sys::{self, Fork},
     taking,
     view::{
+        contents::Contents,
         matcher::Matcher,
         memory::Memory,
         rules::Rules,
@@ -40,6 +41,7 @@ pub struct Warm {
     /// By its rules, which a caller's mostly are.
     hide: Matcher,
     protect: Matcher,
+    contents: Option<Contents>,
     process: Process,
     cgroup: Cgroup,
     layers: Vec<Layer>,
@@ -135,8 +137,22 @@ impl Warm {
             Some(ours)
         };
         let (hide, protect) = (Matcher::hiding(&spec.hide.read()?), spec.guarded());
-        let layers = walls;
-        Ok(Self { spec, hide, protect, process, cgroup, layers, identity, placer, builder, entrance, from_host, said })
+        let (layers, contents) = (walls, Contents::beside(&spec.journal));
+        Ok(Self {
+            spec,
+            hide,
+            protect,
+            contents,
+            process,
+            cgroup,
+            layers,
+            identity,
+            placer,
+            builder,
+            entrance,
+            from_host,
+            said,
+        })
     }
 
     /// Readable when the first process has ended, and so all others.
@@ -146,7 +162,7 @@ impl Warm {
 
     /// Looks ahead, as an order says.
     pub fn look(&self, order: &[u8], memory: Option<&mut Memory>) -> Option<Foreseen> {
-        let rules = Rules::new(&self.hide, &self.protect);
+        let rules = Rules::new(&self.hide, &self.protect).knowing(self.contents.as_ref());
         foresight::look(order, self.identity.is_host_roots(), memory, &rules)
     }
 
@@ -158,7 +174,7 @@ impl Warm {
     /// The sandbox that `spec` asks for.
     pub fn take(self, spec: &Spec, mut foreseen: Option<Foreseen>) -> Outcome<Sandbox<'_>> {
         let Self { spec: built, mut hide, mut protect, process, cgroup, mut layers, identity, .. } = self;
-        let Self { placer, builder, entrance, from_host, said, .. } = self;
+        let Self { placer, builder, entrance, from_host, said, contents, .. } = self;
         if !spec.has_shape_of(&built) {
             return Err(Fault::new("conflict", "the sandbox was built for another shape"));
         }
@@ -177,7 +193,8 @@ impl Warm {
         let mut sources = spec.views.iter().map(open).collect::<Outcome<Vec<_>>>()?;
         map_ids(spec, &identity, &sources, process.pid)?;
         let mut placeholders = make_placeholders(spec.into())?;
-        let surveys = search(spec.into(), &mut sources, (&hide, &protect), &mut placeholders)?;
+        let rules = Rules::new(&hide, &protect).knowing(contents.as_ref());
+        let surveys = search(spec.into(), &mut sources, &rules, &mut placeholders)?;
         let surveys = show(&placer, spec, &sources, surveys)?;
         // Beside the placer.
         if spec.limits != built.limits {
@@ -210,6 +227,7 @@ impl Warm {
             sources,
             placeholders,
             since,
+            contents,
             left,
             said,
             _identity: identity,

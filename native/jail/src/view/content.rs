@@ -1,6 +1,6 @@
 //! The content of a candidate, where its name alone does not say whether it is a secret.
 
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use ak_secrets::{Sample, Tests};
 use rustix::{
@@ -8,34 +8,38 @@ use rustix::{
     io::Errno,
 };
 
-use super::{link_target, walk::open_below};
+use super::{contents::Contents, link_target, walk::open_below};
 
 /// Why the content at `path` hides it; of a link, the content of what it leads to in the view. `host` is `root` where
 /// links mean something.
 pub fn settle<'a>(
     tests: &Tests<'a>,
+    contents: Option<&Contents>,
     (root, host): (BorrowedFd<'_>, BorrowedFd<'_>),
     path: &[u8],
     kind: FileType,
 ) -> Option<&'a str> {
+    let settle = |path: &[u8]| match (open_file(root, path), contents) {
+        (Ok(file), Some(contents)) => contents.settle(file.as_fd(), tests),
+        (Ok(file), None) => tests.settle(Sample::of(file.as_fd())),
+        (Err(e), _) => tests.settle(Err(e.into())),
+    };
     match kind {
-        FileType::RegularFile => tests.settle(sample(root, path)),
+        FileType::RegularFile => settle(path),
         FileType::Symlink => {
             let target = link_target::below(host, path).filter(|target| !target.folder)?;
-            tests.settle(sample(root, &target.path))
+            settle(&target.path)
         }
         _ => None,
     }
 }
 
-/// A bounded part of a file that is not a link, opened without waiting and, where that is allowed, without changing its
-/// time of access.
-fn sample(root: BorrowedFd<'_>, path: &[u8]) -> std::io::Result<Option<Sample>> {
-    let file = match open_below(root, path, OFlags::RDONLY | OFlags::NOATIME) {
+/// What is no link, opened without waiting and, where that is allowed, without changing its time of access.
+fn open_file(root: BorrowedFd<'_>, path: &[u8]) -> rustix::io::Result<OwnedFd> {
+    match open_below(root, path, OFlags::RDONLY | OFlags::NOATIME) {
         Err(Errno::PERM) => open_below(root, path, OFlags::RDONLY),
         opened => opened,
-    }?;
-    Sample::of(file.as_fd())
+    }
 }
 
 #[cfg(test)]

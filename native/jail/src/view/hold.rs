@@ -15,8 +15,10 @@ use rustix::{
 use serde::{Deserialize, Serialize};
 
 use super::{
+    contents::Contents,
     matcher::Matcher,
     placeholder::Placeholders,
+    rules::Rules,
     search::{Shown, make_placeholders, search},
     source::Source,
     survey::Survey,
@@ -70,8 +72,10 @@ fn hold(input: &mut impl BufRead, output: &mut impl Write) -> Outcome<()> {
     let shown = Shown { views: &order.views, protect: &order.protect, journal: &order.journal };
     let mut placeholders = make_placeholders(shown)?;
     let mut sources = order.views.iter().map(|view| Source::open(view, false)).collect::<Outcome<Vec<_>>>()?;
-    let rules = (&Matcher::hiding(&order.hide), &Matcher::guarding(&order.protect, &order.review));
-    let surveys = search(shown, &mut sources, rules, &mut placeholders)?;
+    let (hide, protect) = (Matcher::hiding(&order.hide), Matcher::guarding(&order.protect, &order.review));
+    let contents = Contents::beside(&order.journal);
+    let rules = Rules::new(&hide, &protect).knowing(contents.as_ref());
+    let surveys = search(shown, &mut sources, &rules, &mut placeholders)?;
     let found: Vec<Found> = sources
         .iter()
         .zip(surveys)
@@ -82,6 +86,7 @@ fn hold(input: &mut impl BufRead, output: &mut impl Write) -> Outcome<()> {
         })
         .collect();
     say(output, &Said::Found { views: &found })?;
+    contents.iter().for_each(Contents::keep);
     let process = line(input)?;
     if process.is_empty() {
         return Ok(());

@@ -3,6 +3,7 @@
 
 mod candidates;
 mod content;
+pub mod contents;
 pub mod entries;
 pub mod guard;
 mod hard_links;

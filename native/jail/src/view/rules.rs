@@ -1,6 +1,7 @@
 //! What of a shown folder is hidden, and what is protected.
 
 use super::{
+    contents::Contents,
     matcher::Matcher,
     sieve::Sieve,
     spelling::folded,
@@ -10,6 +11,8 @@ use super::{
 pub struct Rules<'a> {
     pub hide: &'a Matcher,
     pub protect: &'a Matcher,
+    /// What is known of contents already.
+    pub contents: Option<&'a Contents>,
     sieve: Sieve,
 }
 
@@ -22,7 +25,11 @@ impl<'a> Rules<'a> {
         for name in [FOLDER, HEAD] {
             sieve.add(name, name, true);
         }
-        Self { hide, protect, sieve }
+        Self { hide, protect, contents: None, sieve }
+    }
+
+    pub fn knowing(self, contents: Option<&'a Contents>) -> Self {
+        Self { contents, ..self }
     }
 
     /// False only where a file or folder of this name is nobody's business, whatever folder it is in.

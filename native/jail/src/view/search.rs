@@ -4,7 +4,6 @@
 use std::{os::fd::AsFd, path::Path};
 
 use super::{
-    matcher::Matcher,
     placeholder::Placeholders,
     rules::Rules,
     source::Source,
@@ -42,11 +41,10 @@ pub fn make_placeholders(shown: Shown<'_>) -> Outcome<Vec<Placeholders>> {
 pub fn search(
     shown: Shown<'_>,
     sources: &mut [Source],
-    (hide, protect): (&Matcher, &Matcher),
+    rules: &Rules<'_>,
     placeholders: &mut Vec<Placeholders>,
 ) -> Outcome<Vec<Survey>> {
-    let rules = Rules::new(hide, protect);
-    let found = sources.iter_mut().map(|source| source.surveyed.take().map_or_else(|| survey(source, &rules), Ok));
+    let found = sources.iter_mut().map(|source| source.surveyed.take().map_or_else(|| survey(source, rules), Ok));
     let mut surveys = found.collect::<Outcome<Vec<_>>>()?;
     linked::tell(shown.views, &mut surveys);
     for ((view, survey), source) in shown.views.iter().zip(&mut surveys).zip(&*sources) {

@@ -184,7 +184,7 @@ impl Visitor for ByRule<'_> {
             Match::Yes => Some(self.rules.hide.reason(folder, name).unwrap_or_default()),
             Match::IfHolding(tests) => {
                 let path = [folder, name].concat();
-                let held = settle(&tests, (self.root, self.host), &path, kind);
+                let held = settle(&tests, self.rules.contents, (self.root, self.host), &path, kind);
                 let is_clean = held.is_some() && tests.are_about_remotes() && cleaned(self.root, &path).is_some();
                 found.survey.cleaned.extend(is_clean.then_some(path));
                 held.filter(|_| !is_clean)
