@@ -132,6 +132,16 @@ pub fn is_granted_to_a_child(asks: impl FnOnce() -> bool) -> io::Result<bool> {
     }
 }
 
+/// Has the file's dirty pages written, so that the next write through a mapping faults and sets the file's times. Its
+/// metadata is not written, and nothing where no page is dirty.
+pub fn write_back(file: BorrowedFd<'_>) -> io::Result<()> {
+    const WHOLLY: libc::c_uint =
+        libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    // SAFETY: no pointers involved.
+    check(unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, WHOLLY) }.into())?;
+    Ok(())
+}
+
 /// Ends a forked process without running anything of its parent's.
 pub fn exit_now(status: i32) -> ! {
     // SAFETY: _exit takes a number and does not return.

@@ -1,12 +1,17 @@
 //! What tests of contents said about files, for the next search: reading a file and testing it takes longer than all else
-//! about it. A file still has the content that it had if device, inode, size and the time of its last change are the same.
-//! That time nobody can set, and only file systems that keep it themselves count. It is believed only once it is old: a
-//! change in the same tick of the clock would not show, nor does a write through a shared mapping before the page's next
-//! write-back.
+//! about it. A file still has the content that it had if device, inode, size and the time of its last change (ctime) are
+//! the same. No call sets ctime, and only file systems that keep it themselves count:
+//!
+//! | what would not show | why it is no matter |
+//! | --- | --- |
+//! | a second change in the same tick of the clock | ctime counts once it is ten minutes old |
+//! | a write through a shared mapping to a page that is dirty already | dirty pages are written back before the file is read; the next write to one faults and sets ctime |
+//! | ctime that a crash kept from the disk, while the content arrived there | records are of one boot |
+//! | another file system under the same device number | one boot, and no ctime of whole seconds, as images made to be the same each time have |
 //!
 //! It lies in the state directory, which is hidden from every sandbox: one file of a fixed size, in which a file's place
 //! follows from its inode, so that a look is one read of a few bytes however much is known. One that is not the user's own
-//! and private, or of other tests, is no memory; a record that is not whole is none. What is known says only what a test
+//! and private, or of other tests, or of another boot, is no memory; a record that is not whole is none. What is known says only what a test
 //! said: rules may change.
 
 use std::{
@@ -19,23 +24,28 @@ use std::{
 use ak_secrets::{Known, Sample, Tests};
 use rustix::{
     fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, fstatfs, ftruncate, open, openat, renameat, unlinkat},
-    io::{Errno, pread, pwrite},
+    io::{Errno, pread, pwrite, read},
     process::geteuid,
     time::{ClockId, clock_gettime},
 };
 
+use crate::sys;
+
 const FILE: &str = "contents";
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 const MAGIC: &[u8; 8] = b"akseen01";
 /// Of the sources of the tests: another version of them may find something else.
 const TESTS: u64 = include!(concat!(env!("OUT_DIR"), "/tests-digest.rs"));
 /// ext4, xfs and btrfs. In tmpfs, writes through a mapping leave no trace.
 const KEEPING_TIMES: [u64; 3] = [0xef53, 0x5846_5342, 0x9123_683e];
-/// Pages that were written through a mapping are written back, and watched again, after half a minute.
+/// Far more than a tick of any kernel's clock.
 const SETTLED_S: i64 = 600;
 const RECORD_BYTES: usize = 64;
 /// Where a file's record may be.
 const BUCKET_BYTES: usize = 4 * RECORD_BYTES;
 const BUCKETS: u64 = 2048;
+/// As many as there are records.
+const MOST_NEWS: usize = 8192;
 const HEADER_BYTES: usize = RECORD_BYTES;
 const ALL_BYTES: u64 = HEADER_BYTES as u64 + BUCKETS * BUCKET_BYTES as u64;
 
@@ -84,23 +94,35 @@ impl Contents {
 
     /// As `Tests::settle` of the file's sample, without reading what was read before.
     pub fn settle<'a>(&self, file: BorrowedFd<'_>, tests: &Tests<'a>) -> Option<&'a str> {
-        // Before it is read: what changes from here on gives it another time.
+        // Before it is written back and read: what changes from here on gives it another time.
         let Ok(stat) = fstat(file) else { return tests.settle(Sample::of(file)) };
         let place = Place { device: stat.st_dev, inode: stat.st_ino };
         let (size, changed) = (stat.st_size as u64, (stat.st_ctime, stat.st_ctime_nsec as u32));
         let before = self.recall(&place, size, changed);
-        let mut known = before;
-        let reason = tests.settle_known(&mut known, || Sample::of(file));
-        let noted_s = clock_gettime(ClockId::RealtimeCoarse).tv_sec;
-        let is_regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-        if known != before && is_regular && changed.0 < noted_s - self.settled_s {
-            let mut inner = self.inner();
-            let keeps = || fstatfs(file).is_ok_and(|found| (self.keeps)(found.f_type as u64));
-            if *inner.devices.entry(place.device).or_insert_with(keeps) {
-                inner.news.insert(place, Seen { size, changed, known, noted_s });
+        let (mut known, mut noted_s) = (before, None);
+        let reason = tests.settle_known(&mut known, || {
+            noted_s = self.settled(file, &stat);
+            Sample::of(file)
+        });
+        if let Some(noted_s) = noted_s.filter(|_| known != before) {
+            let news = &mut self.inner().news;
+            if news.len() < MOST_NEWS {
+                news.insert(place, Seen { size, changed, known, noted_s });
             }
         }
         reason
+    }
+
+    /// The time now, if what is read from here on stays the content as long as ctime stays. For what was asked before.
+    fn settled(&self, file: BorrowedFd<'_>, stat: &Stat) -> Option<i64> {
+        let now_s = clock_gettime(ClockId::RealtimeCoarse).tv_sec;
+        let is_old = stat.st_ctime_nsec != 0 && stat.st_ctime < now_s - self.settled_s;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || !is_old {
+            return None;
+        }
+        let keeps = || fstatfs(file).is_ok_and(|found| (self.keeps)(found.f_type as u64));
+        let keeps = *self.inner().devices.entry(stat.st_dev).or_insert_with(keeps);
+        (keeps && sys::write_back(file).is_ok()).then_some(now_s)
     }
 
     fn recall(&self, place: &Place, size: u64, changed: (i64, u32)) -> Known {
@@ -149,14 +171,20 @@ fn open_own(folder: &Path, how: OFlags) -> Option<OwnedFd> {
     let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_nlink == 1;
     let mut found = [0; HEADER_BYTES];
     let is_ours = is_file && is_private(&stat) && stat.st_size as u64 == ALL_BYTES;
-    (is_ours && pread(&file, &mut found, 0) == Ok(HEADER_BYTES) && found == header()).then_some(file)
+    let is_whole = is_ours && pread(&file, &mut found, 0) == Ok(HEADER_BYTES);
+    (is_whole && found == header().ok()?).then_some(file)
 }
 
-fn header() -> [u8; HEADER_BYTES] {
+fn header() -> rustix::io::Result<[u8; HEADER_BYTES]> {
     let mut header = [0; HEADER_BYTES];
     header[..8].copy_from_slice(MAGIC);
     header[8..16].copy_from_slice(&TESTS.to_le_bytes());
-    header
+    let boot = open(BOOT_ID, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    // 36 characters.
+    if read(&boot, &mut header[16..])? < 36 {
+        return Err(Errno::IO);
+    }
+    Ok(header)
 }
 
 /// An empty one in place of whatever there is, whole from its first moment.
@@ -165,7 +193,8 @@ fn make(folder: &Path) -> rustix::io::Result<()> {
     let name = format!("{FILE}.{}", std::process::id());
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = openat(&folder, name.as_str(), flags, Mode::from_raw_mode(0o600))?;
-    let made = pwrite(&file, &header(), 0)
+    let made = header()
+        .and_then(|header| pwrite(&file, &header, 0))
         .and_then(|_| ftruncate(&file, ALL_BYTES))
         .and_then(|()| renameat(&folder, name.as_str(), &folder, FILE));
     if made.is_err() {

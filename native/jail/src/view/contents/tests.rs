@@ -1,8 +1,8 @@
 use std::{
     fs,
     os::{
-        fd::AsFd,
-        unix::fs::{MetadataExt, PermissionsExt},
+        fd::{AsFd, AsRawFd},
+        unix::fs::{MetadataExt, PermissionsExt, chown},
     },
 };
 
@@ -108,6 +108,51 @@ fn a_file_that_has_changed_or_was_replaced_is_read_again() {
     assert!(scene.hides(&scene.memory()));
 }
 
+/// A page that is dirty takes writes through a mapping without a fault, and so without another ctime.
+#[test]
+fn a_write_through_a_mapping_is_seen() {
+    let scene = Scene::new("mapped");
+    scene.write(HARMLESS);
+    let path = scene.0.join("config.json");
+    let file = fs::File::options().read(true).write(true).open(&path).expect("open");
+    let kind = fstatfs(&file).expect("look").f_type as u64;
+    if !KEEPING_TIMES.contains(&kind) {
+        eprintln!("not tested: {kind:x} keeps no times");
+        return;
+    }
+    let length = HARMLESS.len();
+    let (both, shared) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
+    // SAFETY: a new mapping, at a place that the kernel chooses, of a file that stays as long.
+    let mapped = unsafe { libc::mmap(std::ptr::null_mut(), length, both, shared, file.as_raw_fd(), 0) };
+    assert_ne!(mapped, libc::MAP_FAILED);
+    // SAFETY: the mapping is as long as both texts here, and nothing refers to it.
+    let write = |text: &str| unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), mapped.cast(), length) };
+    write(HARMLESS);
+    let memory = scene.memory();
+    assert!(!scene.hides(&memory));
+    memory.keep();
+    assert!(scene.remembered().is_some());
+    let changed = fs::metadata(&path).expect("look");
+    let now = || clock_gettime(ClockId::RealtimeCoarse);
+    while (now().tv_sec, now().tv_nsec) <= (changed.ctime(), changed.ctime_nsec()) {}
+    write(&SECRET[..length]);
+    assert!(scene.hides(&scene.memory()));
+    // SAFETY: what was mapped above.
+    assert_eq!(unsafe { libc::munmap(mapped, length) }, 0);
+}
+
+#[test]
+fn a_time_of_whole_seconds_is_not_believed() {
+    let scene = Scene::new("whole");
+    scene.write(HARMLESS);
+    let file = fs::File::open(scene.0.join("config.json")).expect("open");
+    let mut stat = fstat(&file).expect("look");
+    stat.st_ctime_nsec = 1;
+    assert!(scene.memory().settled(file.as_fd(), &stat).is_some());
+    stat.st_ctime_nsec = 0;
+    assert!(scene.memory().settled(file.as_fd(), &stat).is_none());
+}
+
 #[test]
 fn what_changed_a_moment_ago_is_not_remembered() {
     let scene = Scene::new("recent");
@@ -139,6 +184,18 @@ fn what_others_could_have_written_is_not_believed() {
         assert!(scene.hides(&scene.memory()), "{} {open:o}", path.display());
         fs::set_permissions(&path, fs::Permissions::from_mode(closed)).expect("close it");
     }
+    if geteuid().is_root() {
+        for path in [&file, &scene.state()] {
+            chown(path, Some(65534), None).expect("give it away");
+            assert!(scene.hides(&scene.memory()), "{} of another user", path.display());
+            chown(path, Some(0), None).expect("take it back");
+        }
+    }
+    let alias = scene.0.join("alias");
+    fs::hard_link(&file, &alias).expect("link");
+    assert!(scene.hides(&scene.memory()), "under two names");
+    fs::remove_file(alias).expect("remove");
+    assert!(!scene.hides(&scene.memory()), "the lie works again");
     fs::rename(&file, scene.state().join("real")).expect("rename");
     std::os::unix::fs::symlink("real", &file).expect("link");
     assert!(scene.hides(&scene.memory()), "through a symlink");
@@ -155,7 +212,8 @@ fn what_is_damaged_or_of_other_tests_is_not_believed() {
     let file = scene.state().join(FILE);
     let bytes = fs::read(&file).expect("read");
     let at = offset(&scene.place()) as usize;
-    for damaged in (0..16).chain(at..at + SUM_AT + 8) {
+    // The header ends with the boot.
+    for damaged in (0..16 + 36).chain(at..at + SUM_AT + 8) {
         let mut other = bytes.clone();
         other[damaged] ^= 1;
         fs::write(&file, other).expect("write");
