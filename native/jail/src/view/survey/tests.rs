@@ -214,7 +214,7 @@ fn a_search_during_a_thousand_swaps_never_looks_through_a_link() {
     away.file("target/id_elsewhere", "x");
     let (d, kept) = (f.0.join("d"), away.0.join("d"));
     let (is_over, swaps) = (AtomicBool::new(false), AtomicUsize::new(0));
-    let hidden: HashSet<String> = std::thread::scope(|scope| {
+    let mut hidden: HashSet<String> = std::thread::scope(|scope| {
         scope.spawn(|| {
             while !is_over.load(Relaxed) {
                 fs::rename(&d, &kept).expect("take away");
@@ -231,6 +231,8 @@ fn a_search_during_a_thousand_swaps_never_looks_through_a_link() {
         is_over.store(true, Relaxed);
         all
     });
+    // On a busy machine each of them may have come when the directory was away.
+    hidden.extend(names(&f.survey(&[("**/id_*", None)], &[]).hidden));
     assert!(hidden.contains("d/id_secret"), "{hidden:?}");
     assert!(hidden.iter().all(|path| path == "d" || path == "d/id_secret"), "{hidden:?}");
 }
