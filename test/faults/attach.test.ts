@@ -31,7 +31,8 @@ describe.each(actors)("as $name", (actor) => {
       for (const { tmux } of [one, two]) await tmux.until(/^letter\.txt/m);
       // An editor that starts may throw away what was typed ahead.
       one.tmux.type("i");
-      await one.tmux.until(/^-- INSERT --/m);
+      // An editor asks its terminal what it is. Both answer, and a late answer would be typed into the text.
+      for (const { tmux } of [one, two]) await tmux.until(/^-- INSERT --/m);
       one.tmux.type("saved");
       one.tmux.key("Escape");
       for (const { tmux } of [one, two]) await tmux.until(/^saved$/m);
