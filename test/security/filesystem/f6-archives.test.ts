@@ -41,12 +41,12 @@ const tricks: readonly Trick[] = [
   {
     what: "a link to an absolute path, then a file through it",
     items: ({ canary }) => [symlink("out", canary), file("out/file", "attacked")],
-    refused: /no folder/,
+    refused: /no directory/,
   },
   {
     what: "a link upwards, then a file through it",
     items: ({ canary }) => [symlink("out", `${UP}${canary.slice(1)}`), file("out/made", "attacked")],
-    refused: /no folder/,
+    refused: /no directory/,
   },
   {
     what: "a link to a folder, then a name behind it that leads upwards",
@@ -61,7 +61,7 @@ const tricks: readonly Trick[] = [
       symlink("c", "b/inner"),
       file("c/deep", "attacked"),
     ],
-    refused: /no folder/,
+    refused: /no directory/,
   },
   {
     what: "a hard link upwards, written to afterwards",
@@ -81,12 +81,12 @@ const tricks: readonly Trick[] = [
   {
     what: "a hard link that is made in a folder that is a link",
     items: ({ canary }) => [symlink("out", canary), file("mine", "attacked"), hardlink("out/made", "mine")],
-    refused: /no folder/,
+    refused: /no directory/,
   },
   {
     what: "a whiteout behind a link",
     items: ({ canary }) => [symlink("o", canary), file("o/.wh.file", "")],
-    refused: /no folder/,
+    refused: /no directory/,
   },
   { what: "a whiteout that leads upwards", items: () => [file("../canary/.wh.file", "")], refused: /leads upwards/ },
 ];
@@ -197,7 +197,7 @@ describe("F6 layers write nothing outside of their image", () => {
         [[file(deep(401), "")], /too deep/],
         [[file(Array.from({ length: 25 }, () => "n".repeat(200)).join("/"), "")], /more than 4095 bytes/],
         [[symlink("a", "b"), symlink("b", "a"), file("a/x", "")], /circle/],
-        [nested, /too deep|no folder/],
+        [nested, /too deep|no directory/],
         [[symlink("self", "self/self"), file("self/x", "")], /circle/],
       ];
       for (const [items, words] of cases) {
