@@ -52,7 +52,7 @@ describe.each(actors)("as $name", (actor) => {
     expect(status.stdout).toMatch(new RegExp(`^Daemon: running, process ${pid}, version `));
     // A command line is at work until its sandbox is gone, a moment after the command has its status.
     const now = async () => (await runCli(client, ["daemon", "status"])).stdout;
-    await expect.poll(now, { timeout: 10_000 }).toMatch(/\nCommand lines: 0 at work, 1 served\nPool: Warm VMs: /);
+    await expect.poll(now).toMatch(/\nCommand lines: 0 at work, 1 served\nPool: Warm VMs: /);
 
     expect(await runCli(client, ["daemon", "stop"])).toMatchObject({ status: 0, stdout: "the daemon has ended\n" });
     expect(await runCli(client, ["daemon", "stop"])).toMatchObject({ status: 0, stdout: "no daemon was up\n" });
