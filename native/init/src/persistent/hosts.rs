@@ -17,7 +17,7 @@ pub fn let_in(guest: libc::pid_t, room: Ready<'_>) -> Outcome<()> {
     room.tell()?;
     stream::say(&mut port, &json!({ "said": "here" })).during("greet the host")?;
     become_user_of(guest)?;
-    ak_wire::host_socket::named::send_connection(port.as_fd()).during("knock at the guest's door")
+    ak_wire::host_socket::named::send_connection(port.as_fd()).during("connect to the guest's socket")
 }
 
 /// The guest accepts connections of its own user only.

@@ -17,7 +17,7 @@ use crate::{
 
 /// The sandbox's commits lie among them, unreachable, until the user asks for one by its id.
 const OBJECTS: &[u8] = b"objects";
-const TODO: &[u8] = b"rebase-merge/git-rebase-todo";
+const REBASE_STEPS: &[u8] = b"rebase-merge/git-rebase-todo";
 
 /// Repositories that keep what they had, and why: by their directory, with its `/`. Also what else is to be told.
 #[derive(Debug, Default)]
@@ -136,7 +136,7 @@ fn shown_as(git: &[u8]) -> String {
 
 /// Whether an unfinished rebase would have the user's git run what the sandbox wrote.
 fn runs_commands(layer: BorrowedFd<'_>, git: &[u8]) -> Outcome<bool> {
-    let path = [git, TODO].concat();
+    let path = [git, REBASE_STEPS].concat();
     let flags = OFlags::PATH | OFlags::NOFOLLOW;
     let Some(list) = open(layer, &path, flags).during("look at a list of a rebase")? else { return Ok(false) };
     if FileType::from_raw_mode(fstat(&list).during("look at a list of a rebase")?.st_mode) != FileType::RegularFile {
