@@ -42,9 +42,9 @@ const files: readonly (readonly [string, Readonly<Record<string, string>>])[] = 
     "includes, also on the condition of a place",
     {
       ".gitconfig":
-        '[include]\n\tpath = more.cfg\n[includeIf "gitdir:~/work/"]\n\tpath = ~/work.cfg\n[includeIf "gitdir:~/other/"]\n\tpath = ~/other.cfg\n',
+        '[include]\n\tpath = more.cfg\n[includeIf "gitdir:~/clients/"]\n\tpath = ~/clients.cfg\n[includeIf "gitdir:~/other/"]\n\tpath = ~/other.cfg\n',
       "more.cfg": "[user]\n\tname = Ada\n\temail = home@example.com\n",
-      "work.cfg": "[user]\n\temail = work@example.com\n",
+      "clients.cfg": "[user]\n\temail = clients@example.com\n",
       "other.cfg": "[user]\n\temail = other@example.com\n",
     },
   ],
@@ -53,7 +53,7 @@ const files: readonly (readonly [string, Readonly<Record<string, string>>])[] = 
 describe("who the user is, for git", () => {
   it.each(files)("%s: as git says", (_, given) => {
     for (const [name, text] of Object.entries(given)) put(name, text);
-    const folder = join(home, "work", "project");
+    const folder = join(home, "clients", "project");
     expect(gitIdentity({ HOME: home }, folder)).toEqual(byGit(folder));
   });
 
