@@ -1,13 +1,13 @@
 #!/bin/sh
-# Waits until nobody holds its input open any more, then takes away what worlds left: `scripts/test-keeper.sh NAME FOLDER`.
+# Waits until nobody holds its input open any more, then takes away what lanes left: `scripts/test-keeper.sh NAME [FOLDER]`.
 #
-# However a run ends, by `kill -9` too, its worlds end with it: every process in a cgroup whose name begins with NAME,
-# those cgroups, and FOLDER. Mounts go with the processes. Says what it had to end where there was something.
+# However a run ends, by `kill -9` too, its worlds end with it: every process in a cgroup `test-lane-NAME`, where NAME may
+# have a `*`, those cgroups, and FOLDER. Mounts go with the processes.
 set -u
-name=$1 folder=$2
+name=$1 folder=${2-}
 while read -r _; do :; done
 
-groups() { find /sys/fs/cgroup -type d -name "test-lane-$name-*" 2>/dev/null; }
+groups() { find /sys/fs/cgroup -type d -name "test-lane-$name" 2>/dev/null; }
 members() { groups | while read -r group; do find "$group" -name cgroup.procs -exec cat {} + 2>/dev/null; done | sort -un; }
 
 tries=0
@@ -28,4 +28,4 @@ while pids=$(members) && [ -n "$pids" ]; do
 done
 groups | while read -r group; do find "$group" -depth -type d -exec rmdir {} + 2>/dev/null; done
 [ -z "$(groups)" ] || echo "test-keeper: cgroups are left: $(groups)" >&2
-rm -rf --one-file-system "$folder"
+[ -z "$folder" ] || rm -rf --one-file-system "$folder"

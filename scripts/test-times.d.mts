@@ -5,6 +5,8 @@ export interface FileTime {
   /** Where its step is of several projects. */
   readonly project?: string;
   readonly elapsedMs: number;
+  /** Where it was counted: of its world, while it ran there. */
+  readonly processorMs?: number | null;
   readonly setupMs: number;
   readonly tests: readonly { readonly name: string; readonly ms: number }[];
 }
@@ -24,3 +26,4 @@ export interface TestTimes {
 export function filesOf(report: VitestReport | undefined, root: string): FileTime[];
 export function timesTable(times: TestTimes): string[];
 export function processorClock(readStat?: () => string): () => number;
+export function laneClock(lane: string, mount?: string, ownGroups?: string): () => number | null;

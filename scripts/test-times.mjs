@@ -1,6 +1,7 @@
-// Where the time of a test run went. Pure but for the two clocks at the end: reports in, numbers and lines out.
+// Where the time of a test run went. Pure but for the clocks at the end: reports in, numbers and lines out.
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 
 const SLOWEST = 20;
 const TICKS_PER_SECOND = 100;
@@ -28,6 +29,10 @@ export function timesTable({ elapsedMs, steps }) {
   );
   const tests = files.flatMap(({ step, file, tests }) => tests.map((test) => ({ ...test, step, file })));
   const slowestFiles = [...files].sort((one, other) => other.elapsedMs - one.elapsedMs).slice(0, SLOWEST);
+  const busiestFiles = files
+    .filter(({ processorMs }) => typeof processorMs === "number")
+    .sort((one, other) => other.processorMs - one.processorMs)
+    .slice(0, SLOWEST);
   const slowestTests = [...tests].sort((one, other) => other.ms - one.ms).slice(0, SLOWEST);
   return [
     `Where the time went (${seconds(elapsedMs)} in all)`,
@@ -39,8 +44,20 @@ export function timesTable({ elapsedMs, steps }) {
     "     elapsed      set-up  file",
     ...slowestFiles.map((one) => `  ${right(one.elapsedMs)}  ${right(one.setupMs)}  ${one.file} (${one.step})`),
     "",
+    ...busiestTable(busiestFiles),
     `The ${slowestTests.length} slowest tests`,
     ...slowestTests.map(({ ms, name, file, step }) => `  ${right(ms)}  ${name} (${file}, ${step})`),
+  ];
+}
+
+/** Only where processor time was counted for each file. */
+function busiestTable(files) {
+  if (files.length === 0) return [];
+  return [
+    `The ${files.length} files that took the most processor time`,
+    "     elapsed   processor  file",
+    ...files.map((one) => `  ${right(one.elapsedMs)}  ${right(one.processorMs)}  ${one.file} (${one.step})`),
+    "",
   ];
 }
 
@@ -70,4 +87,27 @@ export function processorClock(readStat = () => readFileSync("/proc/self/stat", 
 function waitedForMs(stat) {
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return ((Number(fields[13]) + Number(fields[14])) * 1000) / TICKS_PER_SECOND;
+}
+
+/**
+ * Tells how much processor time a lane took since it was asked last, its daemons and sandboxes with it: by the cgroup
+ * that test-lane.sh made. Null where there is no such cgroup.
+ * @param lane the cgroup's name
+ */
+export function laneClock(
+  lane,
+  mount = "/sys/fs/cgroup/cpuacct",
+  ownGroups = readFileSync("/proc/self/cgroup", "utf8"),
+) {
+  const [, own] = /^\d+:cpuacct:(.*)$/m.exec(ownGroups) ?? [];
+  const path = own === undefined ? null : join(mount, own, lane, "cpuacct.usage");
+  const used = () => (path !== null && existsSync(path) ? Number(readFileSync(path, "utf8")) / 1e6 : null);
+  let before = used() ?? 0;
+  return () => {
+    const now = used();
+    if (now === null) return null;
+    const took = now - before;
+    before = now;
+    return took;
+  };
 }

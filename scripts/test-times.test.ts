@@ -1,6 +1,9 @@
 import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
-import { filesOf, processorClock, timesTable } from "./test-times.mjs";
+import { filesOf, laneClock, processorClock, timesTable } from "./test-times.mjs";
 
 const test = (fullName: string, duration: number, status = "passed") => ({
   fullName,
@@ -51,6 +54,30 @@ it("lists the slowest first", () => {
     "2.0 s  slow (test/a.test.ts, e2e)",
     "0.0 s  quick (test/a.test.ts, e2e)",
   ]);
+});
+
+it("lists what took the most processor time, where that was counted", () => {
+  const files = filesOf(report, "/checkout").map((one) => ({ ...one, processorMs: 1500, project: "e2e" }));
+  const lines = timesTable({ elapsedMs: 60_000, steps: [{ name: "worlds", elapsedMs: 1, processorMs: null, files }] });
+  expect(lines.slice(lines.indexOf("The 1 files that took the most processor time") + 2)[0]?.trim()).toBe(
+    "3.5 s       1.5 s  test/a.test.ts (e2e)",
+  );
+});
+
+it("reads a lane's processor time from its cgroup, since it was asked last", () => {
+  const mount = mkdtempSync(join(tmpdir(), "agentkernel-test-times-"));
+  try {
+    const used = join(mount, "mine", "lane-1", "cpuacct.usage");
+    mkdirSync(dirname(used), { recursive: true });
+    writeFileSync(used, "5000000\n");
+    const clock = laneClock("lane-1", mount, "3:cpu:/x\n2:cpuacct:/mine\n0::/\n");
+    writeFileSync(used, "12000000\n");
+    expect([clock(), clock()]).toEqual([7, 0]);
+    expect(laneClock("lane-2", mount, "2:cpuacct:/mine\n")()).toBeNull();
+    expect(laneClock("lane-1", mount, "2:cpu,cpuacct:/mine\n")()).toBeNull();
+  } finally {
+    rmSync(mount, { recursive: true });
+  }
 });
 
 it("asks the kernel how long children computed", () => {

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { MACHINE, progressLine, Queue } from "./test-plan.mjs";
+import { laneClock } from "./test-times.mjs";
 
 export class Worlds {
   #root;
@@ -19,7 +20,7 @@ export class Worlds {
     this.#environment = environment;
     chmodSync(this.#folder, 0o755);
     // Its input ends when this process does. A group of its own, for the end of ours is when it begins to work.
-    this.#keeper = spawn("sh", [join("scripts", "test-keeper.sh"), this.#name, this.#folder], {
+    this.#keeper = spawn("sh", [join("scripts", "test-keeper.sh"), `${this.#name}-*`, this.#folder], {
       cwd: root,
       stdio: ["pipe", "inherit", "inherit"],
       detached: true,
@@ -36,7 +37,8 @@ export class Worlds {
   }
 
   /**
-   * Runs all of the files. `done` is told {project, file, report, unhandled, output} as each ends; `progress` a line.
+   * Runs all of the files. `done` is told {project, file, report, unhandled, processorMs, output} as each ends;
+   * `progress` a line.
    * @param files each {project, file}
    */
   async run({ files, weights, count, pattern, limitMs, done, progress }) {
@@ -59,7 +61,7 @@ export class Worlds {
       for (let job = queue.take(number); job !== undefined; job = queue.take(number)) {
         const timeLeftMs = all.startedMs + limitMs - Date.now();
         if (timeLeftMs < 0) {
-          done({ ...job, ...notRun("no time was left for it"), output: "" });
+          done({ ...job, ...notRun("no time was left for it"), processorMs: null, output: "" });
           continue;
         }
         running.set(number, job);
@@ -69,9 +71,12 @@ export class Worlds {
         all.done += 1;
         const failed = result.unhandled.length > 0 || result.report.testResults.some((one) => one.status === "failed");
         if (failed) all.failed += 1;
-        done({ ...job, ...result, output: world.output() });
-        // What follows gets a fresh one.
-        if (result.isOver) world = undefined;
+        done({ ...job, ...result, processorMs: world.processorMs(), output: world.output() });
+        // What follows gets a fresh one: a file that failed may have left a daemon.
+        if (failed) {
+          if (!result.isOver) await world.end();
+          world = undefined;
+        }
       }
       await world?.end();
     };
@@ -135,6 +140,7 @@ export class Worlds {
 
   #world(number, projects) {
     const { child, output } = this.#start(number, [process.execPath, join("scripts", "test-worker.mjs"), ...projects]);
+    const processorMs = laneClock(`test-lane-${this.#name}-${number}-${child.pid}`);
     let answered = () => {};
     const over = new Promise((resolve) => {
       child.on("error", (error) => resolve(error.message));
@@ -145,6 +151,7 @@ export class Worlds {
     child.stdin.on("error", () => {});
     return {
       output,
+      processorMs,
       run(job) {
         const { promise, resolve } = withResolvers();
         answered = (result) => resolve({ ...result, isOver: false });

@@ -233,7 +233,9 @@ async function runInWorlds(worlds, count, chosenProjects, filters) {
   const used = Math.min(count, files.length);
   say(`\n== vitest ${[...chosenProjects, ...filters].join(" ")}: ${files.length} files in ${used} worlds`);
   const runs = new Map();
-  const done = ({ project, file, report, unhandled, output }) => {
+  const processorOf = new Map();
+  const done = ({ project, file, report, unhandled, processorMs: tookMs, output }) => {
+    processorOf.set(`${project} ${file}`, tookMs === null ? null : Math.round(tookMs));
     const run = runs.get(project) ?? { ok: true, output: "", report: { testResults: [] } };
     runs.set(project, run);
     run.report.testResults.push(...report.testResults);
@@ -257,7 +259,11 @@ async function runInWorlds(worlds, count, chosenProjects, filters) {
   step.elapsedMs = Date.now() - startedMs;
   step.processorMs = processorMs();
   step.files = [...runs].flatMap(([project, { report }]) =>
-    filesOf(report, root).map((file) => ({ ...file, project })),
+    filesOf(report, root).map((one) => ({
+      ...one,
+      project,
+      processorMs: processorOf.get(`${project} ${one.file}`) ?? null,
+    })),
   );
   steps.push(step);
   let totals = noTotals;
