@@ -4,14 +4,14 @@
 //   npm run docs -- --base /path/ --out DIR
 //   npm run docs -- serve [--port 4173]   builds it, and shows it on loopback
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { writeSite } from "./docs-site/pages.mjs";
+import { vitePress } from "./docs-site/vitepress.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const description = join(root, "scripts", "docs-site");
 const workshop = join(root, ".build", "docs-site");
 const pagesFolder = join(workshop, "pages");
 const { values, positionals } = parseArgs({
@@ -22,7 +22,11 @@ const out = values.out === undefined ? join(workshop, "site") : resolve(values.o
 if (positionals.some((word) => word !== "serve"))
   throw new Error(`docs: unknown word ${positionals.join(" ")}; serve?`);
 
-install();
+// Where the pages' own configuration finds it.
+const modules = join(workshop, "node_modules");
+mkdirSync(workshop, { recursive: true });
+rmSync(modules, { recursive: true, force: true });
+symlinkSync(join(vitePress(), "node_modules"), modules);
 rmSync(pagesFolder, { recursive: true, force: true });
 const pages = writeSite(root, pagesFolder);
 rmSync(out, { recursive: true, force: true });
@@ -33,27 +37,8 @@ if (positionals.includes("serve")) {
   vitepress("preview", pagesFolder, "--outDir", out, "--host", "127.0.0.1", "--port", values.port);
 }
 
-/** By a lock file of its own, without scripts, and only where it is not there yet. */
-function install() {
-  const noted = join(workshop, "package-lock.json");
-  const wanted = join(description, "package-lock.json");
-  const isThere = existsSync(join(workshop, "node_modules", "vitepress", "package.json"));
-  if (isThere && existsSync(noted) && readFileSync(noted, "utf8") === readFileSync(wanted, "utf8")) return;
-  console.log("docs: installing VitePress into .build/docs-site");
-  mkdirSync(workshop, { recursive: true });
-  rmSync(noted, { force: true });
-  for (const name of ["package.json", "package-lock.json"]) cpSync(join(description, name), join(workshop, name));
-  const { status } = spawnSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], {
-    cwd: workshop,
-    stdio: ["ignore", "inherit", "inherit"],
-  });
-  if (status === 0) return;
-  rmSync(noted, { force: true });
-  throw new Error("docs: npm could not install VitePress. Check the registry of npm, or the network.");
-}
-
 function vitepress(...args) {
-  const program = join(workshop, "node_modules", "vitepress", "bin", "vitepress.js");
+  const program = join(modules, "vitepress", "bin", "vitepress.js");
   const env = { ...process.env, ...(values.base === undefined ? {} : { DOCS_BASE: values.base }) };
   const { status, signal } = spawnSync(process.execPath, [program, ...args], { cwd: workshop, env, stdio: "inherit" });
   if (signal === "SIGINT" || signal === "SIGTERM") process.exit(0);

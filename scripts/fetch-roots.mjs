@@ -1,8 +1,9 @@
-// Makes the roots that tests use of Debian's packages (test/support/debian-root.ts), before worlds without a network
-// begin. What cannot be made here is said again, and is a failure, where a test needs it.
+// Makes the roots that tests use of Debian's packages (test/support/debian-root.ts), and fetches what builds the site of
+// the documentation, before worlds without a network begin. What cannot be made here is said again, and is a failure, where a test needs it.
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createVitest } from "vitest/node";
+import { vitePress } from "./docs-site/vitepress.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const vitest = await createVitest("test", { watch: false, project: ["e2e"], reporters: [{}] });
@@ -10,7 +11,7 @@ const support = join(root, "test", "support");
 const roots = await vitest.import(join(support, "debian-root.ts"));
 const machines = await vitest.import(join(support, "machine-places.ts"));
 let failed = false;
-for (const make of [machines.contractFolder, roots.smallestRoot]) {
+for (const make of [machines.contractFolder, roots.smallestRoot, () => vitePress()]) {
   try {
     make();
   } catch (error) {

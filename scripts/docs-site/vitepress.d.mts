@@ -1,0 +1,2 @@
+export function vitePress(cache?: string): string;
+export function entryName(): string;
