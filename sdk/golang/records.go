@@ -7,10 +7,10 @@ type Resources struct {
 	// Processor cores (2).
 	VCPUs float64 `json:"vcpus,omitempty"`
 
-	// Memory, in MiB (1024).
+	// Memory, in MiB (half of the machine's, at least 2048).
 	MemoryMb int64 `json:"memory_mb,omitempty"`
 
-	// Processes and threads at once (512).
+	// Processes and threads at once (4096).
 	PIDs int64 `json:"pids,omitempty"`
 
 	// What may be written, in MiB (4096).

@@ -133,7 +133,7 @@ describe("a fault names file, line, column and what was likely meant", () => {
     ["version: 1\nfs:\n  mounts: [ { host: ~/x, guest: /x } ]", 3, 21, "write the folder out"],
     ["version: 1\nfs:\n  mounts: [ { host: x, guest: /proc } ]", 3, 31, "belongs to the sandbox itself"],
     ["version: 1\nfs:\n  deny: [ '/abs' ]", 3, 11, "is not a glob"],
-    ["version: 1\nproc:\n  mem_limit: 1024", 3, 14, "proc.mem_limit is a number, not a size such as 1g"],
+    ["version: 1\nproc:\n  mem_limit: 1024", 3, 14, "proc.mem_limit is a number, not a size such as 2g"],
     ["version: 1\nproc:\n  mem_limit: 1m", 3, 14, "not within 16m to 1t"],
     ["version: 1\nproc:\n  wall_timeout: 10", 3, 17, "not a time such as 10m"],
     ["version: 1\nproc:\n  fork_limit: .nan", 3, 15, "proc.fork_limit is NaN"],

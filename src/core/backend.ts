@@ -207,6 +207,8 @@ export interface Lack {
 export interface Backend {
   readonly name: BackendName;
   readonly lacks: readonly Lack[];
+  /** A sandbox gets its memory as a whole, in place of a limit on what it takes. */
+  readonly allotsMemory?: true;
   /** Its layers say what of the project is hidden. */
   readonly tellsHidden?: true;
   /**

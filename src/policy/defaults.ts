@@ -1,5 +1,6 @@
 /** What holds where nothing else says anything: the lowest layer, with every field in it. */
-import { numericDefaults } from "../settings/index.js";
+import { numericDefaults, numericDefaultsOn } from "../settings/index.js";
+import type { MachineSize } from "../settings/numeric-setting.js";
 import type { FieldValues } from "./fields.js";
 import { builtInHideRules } from "./hidden.js";
 import { defaultProfile, profiles } from "./profiles.js";
@@ -22,3 +23,8 @@ export const defaultFields: FieldValues = {
   "proc.commands.deny": [],
   ...numericDefaults,
 };
+
+/** The same on a machine of this size, which some limits are a share of. */
+export function defaultFieldsOn(machine: MachineSize): FieldValues {
+  return { ...defaultFields, ...numericDefaultsOn(machine) };
+}

@@ -19,7 +19,7 @@ test("every field has one row with its value and what set it", () => {
   const memory = { field: "resources.memoryMiB", value: 256, origin: "--memory", authority: ["flag"] };
   expect(row("resources.memoryMiB")).toEqual(memory);
   expect(row("proc.noRoot")).toMatchObject({ value: true, origin: "mode codex", authority: ["flag"] });
-  expect(row("resources.pids")).toMatchObject({ value: 512, origin: "default", authority: ["default"] });
+  expect(row("resources.pids")).toMatchObject({ value: 4096, origin: "default", authority: ["default"] });
   expect(row("mode")).toEqual({ field: "mode", value: "codex", origin: "--compatibility-mode" });
 });
 

@@ -6,8 +6,9 @@ import {
   type ProfileName,
   profileNames,
 } from "../core/policy.js";
+import type { MachineSize } from "../settings/numeric-setting.js";
 import { type Authority, type AuthorityOrigin, mayWiden } from "./authority.js";
-import { defaultFields } from "./defaults.js";
+import { defaultFields, defaultFieldsOn } from "./defaults.js";
 import { type FieldPath, isFieldPath, type PolicyFields } from "./fields.js";
 import { atMostFields, type Limit, type ProfileFloor } from "./limits.js";
 import { modes } from "./modes.js";
@@ -37,6 +38,8 @@ export interface Choice<T> {
 }
 
 export interface PolicyInputs {
+  /** The machine that the sandbox is on; without it, defaults are those of a small one. */
+  readonly machine?: MachineSize;
   readonly profile?: Choice<ProfileName>;
   /** A profile that only fills in below everything else, and that any mode replaces. */
   readonly baseProfile?: Choice<ProfileName>;
@@ -63,11 +66,12 @@ export interface PolicyInputs {
 
 /** Lowest first: defaults, user-wide, profile, mode, project, policy file, flags. */
 export function orderLayers(inputs: PolicyInputs): readonly AuthorizedLayer[] {
-  const { baseProfile } = inputs;
+  const { baseProfile, machine } = inputs;
+  const defaults = machine === undefined ? defaultFields : defaultFieldsOn(machine);
   const chosen = profileAndMode(inputs.profile, inputs.mode);
   const held = heldByFlags(inputs, chosen);
   return [
-    ...authorized("default", [{ origin: "default", fields: defaultFields }]),
+    ...authorized("default", [{ origin: "default", fields: defaults }]),
     ...(baseProfile ? [chosenLayer("profile", baseProfile, profiles[baseProfile.name])] : []),
     ...authorized("user-file", inputs.userWide),
     ...chosen,

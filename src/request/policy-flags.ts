@@ -10,6 +10,7 @@ import { parseTypedSetting } from "../policy/resources.js";
 import { isReviewName, reviewAfterYesTo } from "../policy/review.js";
 import { isValidUser } from "../policy/users.js";
 import { settableNumbers } from "../settings/index.js";
+import { machineSize } from "./machine-size.js";
 import type { RequestOptions } from "./request-options.js";
 
 type FlagReader = (value: string) => PolicyFields;
@@ -28,6 +29,7 @@ export function policyInputs(
   const profile = parsed.values.get("profile")?.[0];
   const mode = parsed.values.get("compatibility-mode")?.[0];
   return {
+    machine: machineSize,
     ...(profile !== undefined && isProfileName(profile) ? { profile: { name: profile, origin: "--profile" } } : {}),
     ...(mode !== undefined && isCompatibilityMode(mode)
       ? { mode: { name: mode, origin: "--compatibility-mode" } }

@@ -28,7 +28,7 @@ export async function openModule<P extends Plan>(
     const image = moduleImage(request.module, wasm.files);
     const plan = makePlan(image, null);
     const sandbox = await startCall(request, options, image, wasm);
-    return { sandbox, image, backendWhy: request.backend.origin, egress: null, close, plan };
+    return { sandbox, policy: request.policy, image, backendWhy: request.backend.origin, egress: null, close, plan };
   } catch (error) {
     await close();
     throw error;

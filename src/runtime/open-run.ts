@@ -5,7 +5,9 @@
 import type { Backend } from "../core/backend.js";
 import { isAgentKernelError } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
+import type { Policy } from "../core/policy.js";
 import { heldFolder } from "../core/state-folders.js";
+import { policyOn } from "./allotted-memory.js";
 import type { Asker } from "./asker.js";
 import { type Choice, forImage } from "./backends/choice.js";
 import { chooseAnother, chooseBackend } from "./backends/choose.js";
@@ -22,6 +24,8 @@ import { TemporarySandbox } from "./temporary-sandbox.js";
 /** A sandbox, and no command yet. */
 export interface OpenSandbox {
   readonly sandbox: RunSandbox;
+  /** The request's, with defaults that fit the backend. */
+  readonly policy: Policy;
   readonly image: ResolvedRoot;
   /** Why it is on this backend, for people. */
   readonly backendWhy: string;
@@ -107,18 +111,19 @@ interface Chosen {
 /** From the image on: where it comes from is the backend's business too. */
 async function openOn<P extends Plan>(
   { first, onUse }: Chosen,
-  request: RunRequest,
+  asked: RunRequest,
   options: OpenRunOptions,
   makePlan: (image: ResolvedRoot, egress: RunEgress | null) => P,
 ): Promise<OpenSandbox & { readonly plan: P }> {
   const { audit, signal, watcher, asker } = options;
   const meter = options.host.resident?.meter;
-  const imageOn = (backend: Backend) =>
-    resolveRoot(request.image, request.imageSettings, { ...watcher, signal }, backend);
+  const imageOn = (backend: Backend) => resolveRoot(asked.image, asked.imageSettings, { ...watcher, signal }, backend);
   let found = await imageOn(first.backend);
   const used = await forImage(first, found.source);
   onUse(used);
   const { backend, why: backendWhy, notes } = used;
+  const policy = policyOn(backend, asked);
+  const request = { ...asked, policy };
   if (used !== first && backend.findImage !== undefined) {
     // An engine has images of its own, and cannot run what was found for another backend.
     await found.release();
@@ -134,7 +139,7 @@ async function openOn<P extends Plan>(
     egress = await openEgress(request, { ...audit, meter }, asker);
     const plan = makePlan(image, egress);
     const sandbox = await startSandbox(backend, request, options, { image, egress, ahead: plan.ahead });
-    return { sandbox, image, backendWhy, egress, close, plan };
+    return { sandbox, policy, image, backendWhy, egress, close, plan };
   } catch (error) {
     await close();
     throw error;

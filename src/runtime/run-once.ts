@@ -65,7 +65,7 @@ export async function runOnce(request: RunRequest, options: RunOnceOptions): Pro
     const { host, signal, stdin, asker } = options;
     const ahead = (start: CommandStart) => ({ ...start, stdin: stdin !== null });
     const opened = await openRun(request, { host, audit, signal, asker, ahead });
-    return await runIn(opened, { request, options, audit });
+    return await runIn(opened, { request: { ...request, policy: opened.policy }, options, audit });
   } catch (error) {
     await settle(audit, options);
     throw error;

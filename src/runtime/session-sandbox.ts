@@ -64,7 +64,7 @@ export class SessionSandbox {
     const approvers = new AttachedApprovers();
     try {
       const opened = await openSandbox(request, { host, audit, signal, asker: approvers });
-      const session = new SessionSandbox(request, opened, audit, approvers);
+      const session = new SessionSandbox({ ...request, policy: opened.policy }, opened, audit, approvers);
       audit.writeSoon();
       if (signal.aborted) {
         await session.close();

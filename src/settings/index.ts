@@ -7,7 +7,13 @@
 import { commandSettings } from "./commands.js";
 import { fileSettings } from "./files.js";
 import { networkSettings } from "./network.js";
-import { isSettable, type NumericDescription, type SettableNumber } from "./numeric-setting.js";
+import {
+  defaultOn,
+  isSettable,
+  type MachineSize,
+  type NumericDescription,
+  type SettableNumber,
+} from "./numeric-setting.js";
 import { resourceSettings } from "./resources.js";
 
 /** By path in the policy. The order is that of help, of files and of `policy explain`. */
@@ -73,7 +79,12 @@ export const resourceNumbers = settableNumbers.filter(({ setting }) => setting.j
 
 export const numericPaths = Object.keys(numericSettings) as readonly NumericPath[];
 
+/** Of a machine that nothing is known of. */
 export const numericDefaults = byPath(({ setting }) => setting.default) as NumericValues;
+
+export function numericDefaultsOn(machine: MachineSize): NumericValues {
+  return byPath(({ setting }) => defaultOn(setting, machine)) as NumericValues;
+}
 
 /** One entry for each numeric setting, by path. */
 export function byPath<T>(make: (number: NamedNumber) => T): Readonly<Record<NumericPath, T>> {

@@ -13,6 +13,20 @@ export interface PolicyFileKey {
   readonly toValue?: (written: number) => number;
 }
 
+/** What defaults depend on. */
+export interface MachineSize {
+  readonly memoryMiB: number;
+}
+
+interface MachineShare {
+  readonly of: keyof MachineSize;
+  readonly share: number;
+  /** The share is rounded down to a multiple of this. */
+  readonly step: number;
+  /** For people: `half of the machine's`. */
+  readonly text: string;
+}
+
 /**
  * Everything that a surface needs to know of one numeric setting. Lower is narrower; null, where a setting allows it,
  * means no limit and is the widest. Of several layers the highest replaces the ones below it, within all ceilings.
@@ -22,6 +36,8 @@ export interface NumericDescription {
   readonly min: number;
   readonly max: number;
   readonly default: number | null;
+  /** The default is a share of what the machine has, where that is more than `default`, and never more than all of it. */
+  readonly machineShare?: MachineShare;
   /** `run --memory`; none where the command line cannot set it. */
   readonly flag?: string;
   /** The key in `[resources]` and `[limits]`, in the ceiling of an API key, and in JSON. */
@@ -61,16 +77,35 @@ export function isSettable(setting: NumericDescription): setting is SettableNumb
   return setting.flag !== undefined && setting.key !== undefined && setting.keyCeiling !== undefined;
 }
 
-/** For the command line: `memory, for example 512m or 1.5g (1g)`. */
-export function optionHelp({ quantity, help, example, default: usual }: NumericDescription): string {
-  const shownExample = quantity.unit === null ? "" : `, for example ${example}`;
-  return `${help}${shownExample}${usual === null ? "" : ` (${quantity.format(usual)})`}`;
+/** The default on one machine. */
+export function defaultOn({ default: least, machineShare }: NumericDescription, machine: MachineSize): number | null {
+  if (least === null || machineShare === undefined) return least;
+  const { of, share, step } = machineShare;
+  return Math.min(machine[of], Math.max(least, Math.floor((machine[of] * share) / step) * step));
 }
 
-/** For files and JSON, where a value is a bare number: `Memory, in MiB (1024).` */
-export function keyHelp({ quantity, help, default: usual }: NumericDescription): string {
+/** The default for people: `512`, or `half of the machine's, at least 2g`. */
+export function defaultText(
+  { default: least, machineShare }: NumericDescription,
+  format: (value: number) => string = String,
+): string {
+  if (least === null) return "none";
+  return machineShare === undefined ? format(least) : `${machineShare.text}, at least ${format(least)}`;
+}
+
+/** For the command line: `processes at once, for example 512 (4096)`. */
+export function optionHelp(setting: NumericDescription): string {
+  const { quantity, help, example } = setting;
+  const shownExample = quantity.unit === null ? "" : `, for example ${example}`;
+  return `${help}${shownExample}${setting.default === null ? "" : ` (${defaultText(setting, quantity.format)})`}`;
+}
+
+/** For files and JSON, where a value is a bare number: `What may be written, in MiB (4096).` */
+export function keyHelp(setting: NumericDescription): string {
+  const { quantity, help } = setting;
   const unit = quantity.unit === null ? "" : `, in ${quantity.unit}`;
-  return `${help[0]?.toUpperCase()}${help.slice(1)}${unit}${usual === null ? "" : ` (${usual})`}.`;
+  const usual = setting.default === null ? "" : ` (${defaultText(setting)})`;
+  return `${help[0]?.toUpperCase()}${help.slice(1)}${unit}${usual}.`;
 }
 
 /** For summaries: `1g of memory`. */

@@ -1,7 +1,7 @@
 /** The table of numeric settings in docs/configuration.md, between two markers. */
 import { numbers } from "./index.js";
 import type { NumericDescription } from "./numeric-setting.js";
-import { rangeOf } from "./numeric-setting.js";
+import { defaultText, rangeOf } from "./numeric-setting.js";
 
 const BEGIN = "<!-- settings: written by npm run reference -->";
 const END = "<!-- end of settings -->";
@@ -16,7 +16,7 @@ export function withReference(page: string): string {
 function table(): string {
   const rows = numbers.map(({ path, setting }) => [
     setting.help,
-    setting.default === null ? "none" : setting.quantity.format(setting.default),
+    defaultText(setting, setting.quantity.format),
     rangeOf(setting).text,
     code(setting.flag && `--${setting.flag}`),
     code(setting.key),

@@ -28,7 +28,8 @@ export const resourceSettings = {
     quantity: mebibytes,
     min: 16,
     max: TIB,
-    default: GIB,
+    default: 2 * GIB,
+    machineShare: { of: "memoryMiB", share: 0.5, step: GIB, text: "half of the machine's" },
     flag: "memory",
     key: "memory_mb",
     policyFile: { path: "proc.mem_limit", form: "text", help: "Memory, for example 512m or 1g." },
@@ -42,7 +43,7 @@ export const resourceSettings = {
     quantity: count,
     min: 1,
     max: MOST_PIDS,
-    default: 512,
+    default: 4096,
     flag: "pids",
     key: "pids",
     policyFile: {

@@ -18,7 +18,7 @@ const kibi = (bytes: number) => `${bytes / 2 ** 10} KiB`;
 test.each([
   [
     "a sandbox of which nobody says anything",
-    `${defaultFields["resources.vcpus"]} cores, ${mebi(defaultFields["resources.memoryMiB"] * 2 ** 20)} of memory, ${defaultFields["resources.pids"]} processes, ${mebi(defaultFields["resources.diskMiB"] * 2 ** 20)} of disk, ${defaultFields["resources.openFiles"]} open files`,
+    `at least ${mebi(defaultFields["resources.memoryMiB"] * 2 ** 20)} of memory (all where it has less; ${mebi(defaultFields["resources.memoryMiB"] * 2 ** 20)} in a virtual machine), ${defaultFields["resources.pids"]} processes, ${mebi(defaultFields["resources.diskMiB"] * 2 ** 20)} of disk, ${defaultFields["resources.openFiles"]} open files`,
   ],
   [
     "a key without the scope `admin`",

@@ -63,7 +63,7 @@ describe.each(actors)("as $name", (actor) => {
     ).stdout;
     expect(text).toMatch(/resources\.memoryMiB\s+2048\s+\(--memory\)/);
     expect(text).toMatch(/fs\.rootReadonly\s+true\s+\(profile restrictive\)/);
-    expect(text).toMatch(/resources\.pids\s+512\s+\(default\)/);
+    expect(text).toMatch(/resources\.pids\s+4096\s+\(default\)/);
     expect(JSON.parse(stdout).success).toBe(true);
   });
 

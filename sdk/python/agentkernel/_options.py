@@ -11,9 +11,9 @@ class Resources(TypedDict, total=False):
     vcpus: float
     """Processor cores (2)."""
     memory_mb: int
-    """Memory, in MiB (1024)."""
+    """Memory, in MiB (half of the machine's, at least 2048)."""
     pids: int
-    """Processes and threads at once (512)."""
+    """Processes and threads at once (4096)."""
     disk_mb: int
     """What may be written, in MiB (4096)."""
     open_files: int

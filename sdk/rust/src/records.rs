@@ -14,10 +14,10 @@ pub struct Resources {
     /// Processor cores (2).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vcpus: Option<f64>,
-    /// Memory, in MiB (1024).
+    /// Memory, in MiB (half of the machine's, at least 2048).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_mb: Option<i64>,
-    /// Processes and threads at once (512).
+    /// Processes and threads at once (4096).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pids: Option<i64>,
     /// What may be written, in MiB (4096).

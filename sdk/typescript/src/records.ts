@@ -5,9 +5,9 @@ import type { Network } from "./network.js";
 export interface Resources {
   /** Processor cores (2). */
   vcpus?: number | undefined;
-  /** Memory, in MiB (1024). */
+  /** Memory, in MiB (half of the machine's, at least 2048). */
   memoryMb?: number | undefined;
-  /** Processes and threads at once (512). */
+  /** Processes and threads at once (4096). */
   pids?: number | undefined;
   /** What may be written, in MiB (4096). */
   diskMb?: number | undefined;

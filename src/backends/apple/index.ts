@@ -37,6 +37,7 @@ export function appleBackend({ program, ...folders }: AppleOptions): Backend {
   return {
     name: "apple",
     lacks: appleLacks,
+    allotsMemory: true,
     async boot(spec, signal) {
       const booted = await bootContainer(cli, folders, spec, signal);
       // Beside the run: what others left does not keep this one waiting. The next one tries again where it fails.

@@ -29,6 +29,7 @@ export function microvmBackend(options: MicrovmOptions): Backend {
   return {
     name: "microvm",
     lacks: microvmLacks,
+    allotsMemory: true,
     async boot(spec, signal, onStream) {
       machineViews(spec);
       const booted = await (await startMachine(options, spec, signal)).boot(spec, signal, onStream);

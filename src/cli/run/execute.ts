@@ -30,7 +30,8 @@ const { SIGHUP } = constants.signals;
 
 /** The parts of one run, from its first moment to its last. */
 interface Run {
-  readonly request: RunRequest;
+  /** With defaults that fit the backend, once that is chosen. */
+  request: RunRequest;
   readonly invocation: Invocation;
   readonly audit: RunAudit;
   readonly signals: EndingSignals;
@@ -70,17 +71,19 @@ export async function execute(
 }
 
 async function executeWith(run: Run): Promise<number> {
-  const { request, invocation, audit, signals } = run;
+  const { invocation, audit, signals } = run;
   const startedAt = performance.now();
   let opened: OpenRun | null = null;
   let streams: RunStreams | null = null;
   try {
     // Not before the image is there: it may be what is read from stdin.
     opened = await open(run, (start) => {
-      streams = openStreams(request, invocation);
+      streams = openStreams(run.request, invocation);
       return wholeRequest(start, streams);
     });
-    const { sandbox, image, backendWhy, egress, start } = opened;
+    const { sandbox, policy, image, backendWhy, egress, start } = opened;
+    run.request = { ...run.request, policy };
+    const { request } = run;
     streams ??= openStreams(request, invocation);
     if (signals.first !== null || run.abort.aborted) {
       audit.records.ended(await sandbox.kill());

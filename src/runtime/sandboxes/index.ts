@@ -9,6 +9,7 @@ import type { BackendRequest } from "../../core/backend-request.js";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import { within } from "../../core/within.js";
 import { holdForSandbox, releaseForSandbox } from "../../images/store/kept-hold.js";
+import { policyOn } from "../allotted-memory.js";
 import { type Choice, forImage } from "../backends/choice.js";
 import type { MachineRequest } from "../backends/machine-fit.js";
 import { resolveRoot } from "../root-image.js";
@@ -292,7 +293,7 @@ export class Sandboxes {
     try {
       const { backend: chosen, why, notes } = await forImage(choice, image.source);
       const backend = this.#keeper(chosen);
-      const { policy, origins, projectDir, homeDir, workdir, publish, audit } = run;
+      const { origins, projectDir, homeDir, workdir, publish, audit } = run;
       const now = this.#home.clock.now();
       const record: SandboxRecord = {
         version: RECORD_VERSION,
@@ -308,7 +309,7 @@ export class Sandboxes {
         ttlMs,
         ttlFrom: now,
         idleTimeoutMs,
-        policy,
+        policy: policyOn(chosen, run),
         policyVersion: 1,
         origins,
         image: {

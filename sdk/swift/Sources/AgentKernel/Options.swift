@@ -4,9 +4,9 @@
 public struct Resources: Sendable, Codable {
     /// Processor cores (2).
     public var vcpus: Double?
-    /// Memory, in MiB (1024).
+    /// Memory, in MiB (half of the machine's, at least 2048).
     public var memoryMb: Int?
-    /// Processes and threads at once (512).
+    /// Processes and threads at once (4096).
     public var pids: Int?
     /// What may be written, in MiB (4096).
     public var diskMb: Int?
