@@ -1,33 +1,23 @@
 //! The host's end of a copy into or out of a sandbox. `ak-copy read ORDER` writes a file or directory to standard output as a
 //! tree stream; `ak-copy write ORDER` makes files and directories of one from standard input, which is a sandbox's and so may
-//! be anything, and prints a report. `ak-copy hidden` reads its order from standard input and lists what of a directory
-//! is hidden from sandboxes, and why. The order is a JSON object; a failure is one on standard error.
+//! be anything, and prints a report. `ak-copy serve ORDER` answers requests for parts of a directory, which come on standard
+//! input. `ak-copy hidden` reads its order from standard input and lists what of a directory is hidden from sandboxes, and
+//! why. The order is a JSON object; a failure is one on standard error.
 
 mod hidden;
 
 use std::{
-    collections::{HashMap, HashSet},
     env,
     io::{self, Read, Write},
-    os::fd::{BorrowedFd, OwnedFd},
+    os::fd::AsFd,
     path::PathBuf,
+    rc::Rc,
 };
 
-use ak_jail::{
-    git::{
-        config::cleaned,
-        work_trees::{WorkTree, in_memory},
-    },
-    spec::HideRule,
-    view::{
-        matcher::{Match, Matcher},
-        rules::Rules,
-        survey::Survey,
-    },
-};
-use ak_secrets::Sample;
+use ak_jail::spec::HideRule;
+use ak_lazy::{host::Host, shown::Shown};
 use ak_tree::{Destination, Failure, Limits, Links, Reader, Writer};
-use rustix::fs::{FileType, fstat};
+use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use serde::{Deserialize, de::DeserializeOwned};
 
 const DONE: i32 = 0;
@@ -48,6 +38,13 @@ struct ReadOrder {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ServeOrder {
+    path: PathBuf,
+    hide: Vec<HideRule>,
+}
+
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct WriteOrder {
     path: PathBuf,
@@ -62,9 +59,10 @@ fn main() {
     let done = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["read", order] => parse(order).and_then(|order| read(&order)),
         ["write", order] => parse(order).and_then(write),
+        ["serve", order] => parse(order).and_then(|order| serve(&order)),
         ["hidden"] => hidden::tell(io::stdin(), io::stdout()),
         _ => {
-            eprintln!("usage: ak-copy read|write ORDER, ak-copy hidden <ORDER");
+            eprintln!("usage: ak-copy read|write|serve ORDER, ak-copy hidden <ORDER");
             std::process::exit(MISUSED);
         }
     };
@@ -86,14 +84,12 @@ fn read(order: &ReadOrder) -> Result<(), Failure> {
     if order.holes {
         reader = reader.telling_holes();
     }
-    if let Some(Search { rules, hidden, indexes }) = search(&reader, order)? {
-        let others: HashSet<Vec<u8>> = indexes.keys().cloned().collect();
-        reader.send_instead(Box::new(move |path| indexes.get(path)?.try_clone().ok()));
+    if let Some(shown) = search(&reader, order)? {
+        let (by_path, by_content) = (Rc::clone(&shown), Rc::clone(&shown));
+        reader.send_instead(Box::new(move |path| shown.instead(path)?.try_clone_to_owned().ok()));
         // Files that appeared or moved since the search are judged again as they are sent.
-        reader.skip_by(Box::new(move |path| (hidden.contains(path) || is_hidden(rules, path)).then_some(HIDDEN)));
-        reader.judge_by(Box::new(move |path, file| {
-            (!others.contains(path) && holds_secret(rules, path, file)).then_some(HIDDEN)
-        }));
+        reader.skip_by(Box::new(move |path| by_path.hides(path).then_some(HIDDEN)));
+        reader.judge_by(Box::new(move |path, file| by_content.holds_secret(path, file).then_some(HIDDEN)));
     }
     let mut out = io::stdout().lock();
     let mut portion = Vec::with_capacity(2 * PORTION);
@@ -107,55 +103,26 @@ fn read(order: &ReadOrder) -> Result<(), Failure> {
     }
 }
 
-struct Search {
-    rules: &'static Rules<'static>,
-    /// The paths to leave out.
-    hidden: HashSet<Vec<u8>>,
-    /// Files of git that are sent otherwise: indexes in which that is marked, so that git does not take it for deleted, and
-    /// configurations without passwords.
-    indexes: HashMap<Vec<u8>, OwnedFd>,
-}
-
 /// A directory is searched as a project is; a file that is named is meant.
-fn search(reader: &Reader, order: &ReadOrder) -> Result<Option<Search>, Failure> {
+fn search(reader: &Reader, order: &ReadOrder) -> Result<Option<Rc<Shown>>, Failure> {
     let Some(root) = reader.root().filter(|_| !order.hide.is_empty()) else { return Ok(None) };
     if !fstat(root).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory) {
         return Ok(None);
     }
-    // For as long as the program, which does this once.
-    let hide: &'static Matcher = Box::leak(Box::new(Matcher::hiding(&order.hide)));
-    let protect: &'static Matcher = Box::leak(Box::new(Matcher::of(&[])));
-    let rules: &'static Rules<'static> = Box::leak(Box::new(Rules::new(hide, protect)));
-    let survey = Survey::of(root, root, rules).map_err(|fault| Failure::new("io", fault.message))?;
-    let mut indexes = HashMap::new();
-    for tree in WorkTree::of(root, &survey) {
-        let marked = tree.marked_index(root).map_err(|fault| Failure::new("io", fault.message))?;
-        indexes.extend(marked.map(|marked| (tree.index(), marked)));
-    }
-    let mut hidden: HashSet<Vec<u8>> = survey.hidden.into_iter().map(|hit| hit.path).collect();
-    for path in survey.cleaned {
-        let made = cleaned(root, &path).map(|text| in_memory(&text)).transpose();
-        match made.map_err(|fault| Failure::new("io", fault.message))? {
-            Some(text) => drop(indexes.insert(path, text)),
-            None => drop(hidden.insert(path)),
-        }
-    }
-    Ok(Some(Search { rules, hidden, indexes }))
+    let shown = Shown::of(root, &order.hide).map_err(|fault| Failure::new("io", fault.message))?;
+    Ok(Some(Rc::new(shown)))
 }
 
-fn verdict<'a>(rules: &'a Rules<'a>, path: &[u8]) -> Match<'a> {
-    let (directory, name) = path.split_at(path.iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1));
-    if rules.concern(name) { rules.hide.matches(directory, name) } else { Match::No }
-}
-
-fn is_hidden(rules: &Rules<'_>, path: &[u8]) -> bool {
-    matches!(verdict(rules, path), Match::Yes)
-}
-
-fn holds_secret(rules: &Rules<'_>, path: &[u8], file: BorrowedFd<'_>) -> bool {
-    match verdict(rules, path) {
-        Match::IfHolding(tests) => tests.settle(Sample::of(file)).is_some(),
-        Match::Yes | Match::No => false,
+/// Answers the requests of a guest that shows a directory lazily, until it hangs up.
+fn serve(order: &ServeOrder) -> Result<(), Failure> {
+    let root = open(&order.path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|errno| Failure::at(order.path.display(), errno))?;
+    let shown = Shown::of(root.as_fd(), &order.hide).map_err(|fault| Failure::new("io", fault.message))?;
+    let served = Host::new(root, shown).serve(&mut io::stdin().lock(), &mut io::stdout().lock());
+    match served {
+        // The sandbox ended while it was being answered.
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        served => served.map_err(|e| Failure::new("io", format!("answer the sandbox: {e}"))),
     }
 }
 
